@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
-from adyton.figures.look import Axis, Curve
-from adyton.figures.look import figure as drawn_in_style
+from adyton.figures.curves import Axis, Curve, curves_figure
+from adyton.figures.drawing import Figure
 from adyton.validity.planner import plan
 from adyton.validity.plans.plans import MOST
 
@@ -68,8 +67,8 @@ def curves(
     return Curves(rows, certified, constant, tuple(p.decreasing_attack_limit() for p in plans))
 
 
-def figure(found: Curves, tolerance: Fraction, confidence: Fraction) -> Any:
-    """A plotly figure.  plotly is an extra: pip install 'adyton[plot]'."""
+def figure(found: Curves, tolerance: Fraction, confidence: Fraction) -> Figure:
+    """Needs the extra ``plot`` to be drawn."""
     promise = f"within ±{float(tolerance):g}, all at once with {float(100 * confidence):.12g} % confidence"
     certified = [
         Curve(_NAMES.get(name, name), found.rows, [q or None for q in questions], strong=name == _BEST)
@@ -79,7 +78,7 @@ def figure(found: Curves, tolerance: Fraction, confidence: Fraction) -> Any:
         Curve("attack on constant noise", found.rows, list(found.attack), limit=True),
         Curve("attack on decreasing noise", found.rows, list(found.decreasing_attack), limit=True),
     ]
-    return drawn_in_style(
+    return curves_figure(
         f"Adaptive questions certified {promise}",
         Axis("number of rows", log=True),
         Axis("number of adaptive questions", log=True),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from adyton.figures.look import Axis, Curve, figure
+from adyton.figures.curves import Axis, Curve, curves_figure
+from adyton.figures.drawing import Figure
 from adyton.figures.sources import Notes
 from adyton.show import Sheet, Shown
 
@@ -119,10 +120,10 @@ class Report(Shown):
             "agrees": self.agrees,
         }
 
-    def figure(self) -> Any:
-        """A plotly figure.  plotly is an extra: pip install 'adyton[plot]'."""
+    def figure(self) -> Figure:
+        """Drawn with the extra ``plot``: pip install 'adyton[plot]'."""
         chart = self.chart
-        return figure(
+        return curves_figure(
             self.topic.title,
             Axis(chart.x, "x" in chart.log, "x" in chart.percent),
             Axis(chart.y, "y" in chart.log, "y" in chart.percent),

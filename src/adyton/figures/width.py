@@ -6,11 +6,10 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 from adyton.exact.special import special
-from adyton.figures.look import Axis, Curve
-from adyton.figures.look import figure as drawn_in_style
+from adyton.figures.curves import Axis, Curve, curves_figure
+from adyton.figures.drawing import Figure
 from adyton.validity.binomial import exact_width
 from adyton.validity.plans.plans import Expected, Noise, NoisePlan, within
 from adyton.validity.splitting import exact_splitting_width
@@ -67,8 +66,8 @@ def attacked(rows: int, questions: int, scale: float, share: float, failure: flo
     return overfit - float(normal.ndtri(failure)) * math.sqrt(scale**2 + variance / rows)
 
 
-def figure(found: Widths, rows: int, questions: int, confidence: Fraction) -> Any:
-    """A plotly figure.  plotly is an extra: pip install 'adyton[plot]'."""
+def figure(found: Widths, rows: int, questions: int, confidence: Fraction) -> Figure:
+    """Needs the extra ``plot`` to be drawn."""
     shares = [float(share) for share in SHARES]
     named = (
         ("adyton, decreasing noise, all as rare", found.decreasing),
@@ -80,7 +79,7 @@ def figure(found: Widths, rows: int, questions: int, confidence: Fraction) -> An
     lines = [Curve(name, shares, list(y), strong=place == 0) for place, (name, y) in enumerate(named)]
     chance = f"{float(100 * (1 - confidence)):.12g} %"
     limit = Curve(f"an attack is off by more in {chance} of its runs", shares, list(found.attack), limit=True)
-    return drawn_in_style(
+    return curves_figure(
         f"How far off a share may be: {questions:,} adaptive questions, {rows:,} rows, "
         f"{float(100 * confidence):.12g} % confidence",
         Axis("share that a question counts", log=True),

@@ -1,50 +1,42 @@
-"""Where the figure of a command is written: a page, or a picture that a browser on this machine draws."""
+"""Where the figure of a command is written: a picture, a page, or Vega-Lite for other programs."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from adyton.errors import InvalidRequest
 from adyton.transports.terminal import write_file
 
+if TYPE_CHECKING:
+    from adyton.figures.drawing import Figure as Drawn
+
 Figure = Annotated[
     Path | None,
     typer.Option(
-        help="Also draw a figure (extra: plot): .html, or with Chromium or Chrome .png or .svg.",
+        help="Also draw a figure (extra: plot): .svg, .png, .html, or .json for Vega-Lite.",
         metavar="FILE",
     ),
 ]
-_PICTURES = (".png", ".svg")
-_SIZE = {"width": 900, "height": 560}  # a page is as wide as its window, a picture is not
 
 
 def check_figure(path: Path | None) -> None:
-    """Before anything is computed for it: the name and the folder."""
+    """Before anything is computed for it, or paid for: the name, the folder and the extra."""
     if path is None:
         return
-    if path.suffix.lower() not in (".html", *_PICTURES):
-        raise InvalidRequest("a figure ends in .html, .png or .svg")
+    from adyton.figures.drawing import SUFFIXES, check_extra
+
+    if path.suffix.lower() not in SUFFIXES:
+        raise InvalidRequest(f"a figure ends in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}")
     if not path.parent.is_dir():
         raise InvalidRequest(f"{path} cannot be written: there is no such folder")
+    check_extra()
 
 
-def write_figure(drawn: Any, path: Path) -> None:
-    """``drawn`` is a plotly figure.  Its page holds all that it needs and loads nothing from elsewhere."""
-    kind = path.suffix.lower()
-    content = _picture(drawn, kind) if kind in _PICTURES else drawn.to_html().encode()
-    write_file(path, content)
+def write_figure(drawn: Drawn, path: Path) -> None:
+    """In the format that the name of the file ends in."""
+    from adyton.figures.drawing import encoded
 
-
-def _picture(drawn: Any, kind: str) -> bytes:
-    try:
-        own = {side: getattr(drawn.layout, side) or usual for side, usual in _SIZE.items()}
-        return bytes(drawn.to_image(format=kind.removeprefix("."), **own))
-    except Exception as fault:  # kaleido, the browser, its timeouts: each has errors of its own
-        raise InvalidRequest(
-            f"a {kind} needs kaleido (pip install 'adyton[plot]') and Chromium or Chrome, installed on this "
-            f"machine or named in BROWSER_PATH; none is downloaded. A figure that ends in .html needs "
-            f"neither ({type(fault).__name__})"
-        ) from None
+    write_file(path, encoded(drawn, path.suffix))

@@ -1,0 +1,235 @@
+"""An answer as a picture: each value with its noise interval and its population interval as two bars.
+
+The bars have names, stand beside each other and never in each other, and differ by more than colour: that of
+the noise is full, that of the population hollow.  A diamond is the value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from adyton.figures.answer_data import Panel, panels_of
+from adyton.figures.drawing import Figure, part
+from adyton.figures.look import WIDTH, Theme
+from adyton.figures.wording import lines, shortened, told_apart, visible
+
+MOST_GROUPS = 40  # that are drawn; the subtitle says how many there are
+MOST_VALUES = 6  # panels, one for each value of a row
+_SAID = 12  # groups in the description, which is read aloud
+_TALL, _UPRIGHT = 30, 300  # height of a group; of a panel whose groups stand side by side
+_NARROW, _WIDE = 14, 60  # width of such a group
+_SLANTED = -40  # labels below more groups than have room for them
+_ROOM = 8  # groups with labels that are not slanted
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """``upright``: groups stand side by side, as the bins of a histogram do."""
+
+    keys: tuple[str, ...]
+    groups: tuple[str, ...]
+    kinds: tuple[str, ...]  # the names of the intervals that are there
+    upright: bool
+
+    @property
+    def along(self) -> str:
+        return ", ".join(self.keys)
+
+
+def answer_figure(answer: Mapping[str, Any]) -> Figure:
+    """The figure of an answer, from the JSON object that ``adyton ask --json`` prints (``Answer.to_json()``).
+
+    Groups lie below each other; those by a number or a day stand side by side, as in a histogram.  At most
+    ``MOST_GROUPS`` groups and ``MOST_VALUES`` values of each are drawn, the first ones, and the subtitle says
+    so.  Numbers are those that were released, as in JSON.
+    """
+    rows: Sequence[Mapping[str, Any]] = answer["answer"]
+    names, keys = (list(rows[0][part_of]) if rows else [] for part_of in ("values", "keys"))
+    shown = rows[:MOST_GROUPS]
+    labels = [" · ".join(_label(row["keys"].get(key)) for key in keys) for row in shown]
+    groups = told_apart(labels) if keys else [""] * len(shown)
+    panels = panels_of(shown, groups, names[:MOST_VALUES])
+    upright = len(keys) == 1 and len(shown) > 1 and all(_is_ordered(row["keys"][keys[0]]) for row in shown)
+    kinds = tuple(dict.fromkeys(kind for panel in panels for kind in panel.kinds))
+    layout = _Layout(tuple(map(visible, keys)), tuple(groups), kinds, upright)
+    title, notes = _title(names, keys), _notes(panels, len(rows), len(names))
+
+    def draw(altair: Any, theme: Theme) -> dict[str, Any]:
+        said = [*lines(str(answer["question"])), *(line for note in notes for line in lines(note))]
+        described = [_drawn(altair, theme, panel, layout, place) for place, panel in enumerate(panels)]
+        apart = {"scale": dict.fromkeys(("fill", "stroke", "shape"), "independent")}
+        nothing = [{"data": {"values": []}, "mark": "point"}]
+        return {
+            "title": {"text": lines(title), "subtitle": said},
+            "vconcat": described or nothing,
+            "resolve": apart,
+        }
+
+    data = {
+        f"{kind} {place}": own for place, panel in enumerate(panels) for kind, own in panel.data().items()
+    }
+    return Figure(title, _description(title, panels, notes), *_table(panels, layout), data, draw)
+
+
+# Drawing ---------------------------------------------------------------------------------------------------
+
+
+def _drawn(altair: Any, theme: Theme, panel: Panel, layout: _Layout, place: int) -> dict[str, Any]:
+    """The axes are called as if groups lay below each other; upright ones change places."""
+    across, band, offset = ("y", "x", "xOffset") if layout.upright else ("x", "y", "yOffset")
+    bars = altair.Chart(altair.NamedData(f"bars {place}"))
+    bars = bars.mark_bar(strokeWidth=1.6, cornerRadius=1).encode(
+        **{
+            band: _groups(altair, layout),
+            offset: {
+                "field": "kind",
+                "type": "nominal",
+                "scale": {"domain": list(panel.kinds)},
+                "sort": None,
+            },
+            across: _numbers(altair, panel, "low"),
+            f"{across}2": {"field": "high"},
+        },
+        **_kinds(altair, theme, layout, named=place == 0, channels=("fill", "stroke")),
+        tooltip=["group:N", "kind:N", "from:N", "to:N"],
+    )
+    points = altair.Chart(altair.NamedData(f"values {place}"))
+    here = {band: _groups(altair, layout), across: _numbers(altair, panel, "value")}
+    diamonds = points.mark_point(size=70, strokeWidth=1.2, opacity=1).encode(
+        **here,
+        **_kinds(altair, theme, layout, named=place == 0, channels=("fill", "stroke", "shape")),
+        tooltip=["group:N", "shown:N"],
+    )
+    layers = [part(bars), part(diamonds)]
+    if layout.upright:
+        width = max(_NARROW, min(_WIDE, WIDTH // max(1, len(layout.groups))))
+        size: dict[str, Any] = {"width": {"step": width, "for": "position"}, "height": _UPRIGHT}
+        layers = [*_from_zero(altair, theme, points, here, panel), *layers]
+    else:
+        size = {"width": WIDTH, "height": {"step": _TALL, "for": "position"}}
+        beside = points.mark_text(align="left", dx=8).encode(
+            y=here["y"], x={"value": WIDTH}, text={"field": "shown", "type": "nominal"}
+        )
+        layers.append(part(beside))
+    return {"layer": layers, **size}
+
+
+def _from_zero(
+    altair: Any, theme: Theme, points: Any, here: dict[str, Any], panel: Panel
+) -> list[dict[str, Any]]:
+    """Columns behind the intervals, as in a histogram, where 0 is on the axis."""
+    low, high = panel.span()
+    if panel.days or not low <= 0 <= high:
+        return []
+    columns = points.mark_bar(fill=theme.grid, stroke=None).encode(**here, y2={"datum": 0})
+    return [part(columns)]
+
+
+def _groups(altair: Any, layout: _Layout) -> dict[str, Any]:
+    axis: dict[str, Any] = {"title": layout.along or None, "grid": False, "ticks": bool(layout.keys)}
+    axis["domain"] = bool(layout.keys)
+    if layout.upright:
+        crowded = len(layout.groups) > _ROOM or max(map(len, layout.groups)) > _ROOM
+        axis |= {"labelAngle": _SLANTED if crowded else 0, "labelOverlap": False}
+    scale = {"domain": list(layout.groups), "paddingInner": 0.3, "paddingOuter": 0.15}
+    return {"field": "group", "type": "nominal", "sort": None, "axis": axis, "scale": scale}
+
+
+def _numbers(altair: Any, panel: Panel, field: str) -> dict[str, Any]:
+    scale: dict[str, Any] = {"domain": list(panel.span()), "nice": False, "zero": False}
+    if panel.days:
+        scale["type"] = "utc"
+    kind = "temporal" if panel.days else "quantitative"
+    return {
+        "field": field,
+        "type": kind,
+        "scale": scale,
+        "axis": {"title": shortened(panel.name, 60), "tickCount": 6},
+    }
+
+
+def _kinds(
+    altair: Any, theme: Theme, layout: _Layout, *, named: bool, channels: tuple[str, ...]
+) -> dict[str, Any]:
+    """Full for the noise, hollow for the population, a diamond for the value; one legend for all of it."""
+    domain = [*layout.kinds, "value"]
+    hollow = len(layout.kinds) > 1
+    ranges = {
+        "fill": [theme.noise, *([theme.paper] if hollow else []), theme.ink],
+        "stroke": [theme.noise, *([theme.population] if hollow else []), theme.paper],
+        "shape": ["square", *(["square"] if hollow else []), "diamond"],
+    }
+    legend = {"columns": 1, "symbolStrokeWidth": 1.6} if named else None
+    return {
+        channel: {
+            "field": "kind",
+            "type": "nominal",
+            "sort": None,
+            "legend": legend,
+            "scale": {"domain": domain, "range": ranges[channel]},
+        }
+        for channel in channels
+    }
+
+
+# Words -----------------------------------------------------------------------------------------------------
+
+
+def _label(key: Any) -> str:
+    if isinstance(key, bool):
+        return "true" if key else "false"
+    return "-" if key is None else f"{key:.12g}" if isinstance(key, float) else str(key)
+
+
+def _is_ordered(key: Any) -> bool:
+    """Numbers, and days as they are written: 2024-01-31."""
+    if isinstance(key, str):
+        return len(key) == 10 and key[4] == key[7] == "-" and key.replace("-", "").isdecimal()
+    return isinstance(key, int | float) and not isinstance(key, bool)
+
+
+def _title(names: Sequence[str], keys: Sequence[str]) -> str:
+    if not names:
+        return "No rows"
+    by = f" by {', '.join(keys)}" if keys else ""
+    return f"{', '.join(names)}{by}"
+
+
+def _notes(panels: Sequence[Panel], groups: int, values: int) -> list[str]:
+    """What the picture does not show."""
+    notes = []
+    if groups > MOST_GROUPS:
+        notes.append(f"Drawn are the first {MOST_GROUPS} of {groups:,} groups.")
+    if values > MOST_VALUES:
+        notes.append(f"Drawn are the first {MOST_VALUES} of {values:,} values.")
+    silent = sum(bar.noise is None for panel in panels for bar in panel.bars)
+    if silent:
+        notes.append(f"Not drawn, because the noise leaves nothing to see: {silent:,}.")
+    if any(bar.is_open for panel in panels for bar in panel.bars):
+        notes.append("An interval without an end goes on beyond the edge.")
+    return [*notes, *(f"{panel.name}: {panel.missing}" for panel in panels if panel.missing)]
+
+
+def _description(title: str, panels: Sequence[Panel], notes: Sequence[str]) -> str:
+    said = [f"{title}."]
+    for panel in panels:
+        for bar in panel.bars[:_SAID]:
+            where = f", {bar.group}" if bar.group else ""
+            ends = "".join(f"; {kind} {text}" for kind, text in panel.ends(bar))
+            said.append(f"{panel.name}{where}: {bar.shown}{ends}.")
+        if len(panel.bars) > _SAID:
+            said.append(f"And {len(panel.bars) - _SAID} more groups in the picture.")
+    return " ".join([*said, *notes])
+
+
+def _table(panels: Sequence[Panel], layout: _Layout) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    headers = [layout.along] if layout.keys else []
+    columns: list[list[str]] = [list(layout.groups)] if layout.keys else []
+    for panel in panels:
+        headers += [panel.name, *(f"{panel.name}: {kind}" for kind in panel.kinds)]
+        columns.append([bar.shown for bar in panel.bars])
+        told = [dict(panel.ends(bar)) for bar in panel.bars]
+        columns += [[own.get(kind, "-") for own in told] for kind in panel.kinds]
+    return tuple(headers), tuple(zip(*columns, strict=True))

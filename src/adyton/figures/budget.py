@@ -1,0 +1,178 @@
+"""Where the limit went: what was left after each receipt, for privacy, for each name, for validity."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from adyton.exact import float_down, float_up
+from adyton.figures.drawing import Figure, part
+from adyton.figures.look import WIDTH, Theme
+from adyton.figures.wording import lines, shortened, visible
+
+MOST_POINTS = 400  # of a line; between them no receipt is drawn, and those that are stand where they belong
+MOST_NAMES = 5  # with a part of the limit, those who asked last
+_HEIGHT, _LOWER = 240, 120
+_PRIVACY, _VALIDITY = "left for privacy", "left for validity"
+_SPENT = "what validity was charged"
+_DASHES = ((1, 0), (8, 4), (2, 3), (9, 3, 2, 3), (14, 4), (4, 2))
+_TITLE = "What was left after each receipt"
+Points = Sequence[tuple[int, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Course:
+    """One line: its name, and what was left in per cent (or spent) after which receipts."""
+
+    name: str
+    points: Points
+
+
+def burn_down(chain: Mapping[str, Any], statement: Mapping[str, Any] | None = None) -> Figure:
+    """The burn-down of a study, from the JSON object of ``adyton receipts --json``.
+
+    That of ``GET /v1/studies/{study}/receipts`` does as well, with the lists of all its pages joined: its
+    ``links`` give the totals, and ``receipts`` what is left to those with a part of the limit who are shown.
+    ``statement`` is that of ``adyton statement --json``; in a pure study it says what validity may spend.
+    With Gaussian noise validity has no limit, and what it was charged is drawn below.  Per cents are rounded
+    down.
+    """
+    links = chain.get("links") or chain["receipts"]
+    limit = Fraction(chain["header"]["limit"])
+    privacy = _Course(_PRIVACY, _left([(one["number"], Fraction(one["spent"])) for one in links], limit))
+    radii = [(one["number"], Fraction(one["spent_radius"])) for one in links]
+    cap = (statement or {}).get("validity", {}).get("cap")
+    courses, notes = [privacy], []
+    if cap is not None and Fraction(cap) > 0:
+        courses.append(_Course(_VALIDITY, _left(radii, Fraction(cap))))
+    named, more = _parts(chain["receipts"])
+    courses += named
+    if more:
+        notes.append(f"Not drawn: the parts of {more:,} more names.")
+    below = None
+    if cap is None and any(radius for _, radius in radii):
+        below = _Course(_SPENT, [(0, 0.0), *((n, float_up(r)) for n, r in radii)])
+        notes.append("Validity sets no limit here: population intervals get wider with what it was charged.")
+    return _figure(courses, below, notes, len(links), _unit(statement))
+
+
+def _unit(statement: Mapping[str, Any] | None) -> str:
+    return "bits" if statement and "transcript" in statement else "mu0²"
+
+
+def _left(spent: Sequence[tuple[int, Fraction]], limit: Fraction) -> Points:
+    """In per cent, from 100 before the first receipt on."""
+    return [
+        (0, 100.0),
+        *((number, float_down(max(Fraction(0), 100 * (1 - s / limit)))) for number, s in spent),
+    ]
+
+
+def _parts(receipts: Sequence[Mapping[str, Any]]) -> tuple[list[_Course], int]:
+    """What was left to each name with a part of the limit; a part may change, and then the line jumps."""
+    found: dict[str, list[tuple[int, float]]] = {}
+    for one in receipts:
+        if one.get("sub_limit") is None or not Fraction(one["sub_limit"]):
+            continue
+        left = 100 * (1 - Fraction(one["spent_by"]) / Fraction(one["sub_limit"]))
+        own = found.pop(str(one["by"]), [(0, 100.0)])
+        found[str(one["by"])] = [*own, (one["number"], float_down(max(Fraction(0), left)))]  # the newest last
+    newest = list(found.items())[-MOST_NAMES:]
+    courses = [_Course(f"left for {shortened(name, 24)}", points) for name, points in newest]
+    return courses, len(found) - len(newest)
+
+
+def _figure(
+    courses: list[_Course], below: _Course | None, notes: list[str], receipts: int, unit: str
+) -> Figure:
+    last = max((number for course in courses for number, _ in course.points), default=0)
+    end = last + max(0.3, last / 50)  # the last step has some length
+
+    def draw(altair: Any, theme: Theme) -> dict[str, Any]:
+        panels = [_drawn(altair, theme, "left", courses, "left, in per cent", _HEIGHT, end)]
+        if below is not None:
+            panels.append(_drawn(altair, theme, "charged", [below], f"charged, {unit}", _LOWER, end))
+        said = [line for note in notes for line in lines(note)]
+        heading = {"text": _TITLE, **({"subtitle": said} if said else {})}
+        apart = dict.fromkeys(("color", "strokeDash"), "independent")
+        return {"title": heading, "vconcat": panels, "resolve": {"scale": apart}}
+
+    data = {"left": _data(courses, end), **({"charged": _data([below], end)} if below else {})}
+    return Figure(
+        _TITLE, _description(courses, below, notes, receipts, unit), *_table(courses, below), data, draw
+    )
+
+
+def _drawn(
+    altair: Any, theme: Theme, data: str, courses: list[_Course], title: str, height: int, end: float
+) -> dict[str, Any]:
+    names = [visible(course.name) for course in courses]
+    legend = {"columns": 3, "symbolType": "stroke", "symbolSize": 500} if len(names) > 1 else None
+
+    def over(values: Sequence[Any]) -> dict[str, Any]:
+        own = {
+            "type": "ordinal",
+            "domain": names,
+            "range": [values[i % len(values)] for i in range(len(names))],
+        }
+        return {"field": "what", "type": "nominal", "sort": None, "legend": legend, "scale": own}
+
+    percent = {"domain": [0, 100]} if data == "left" else {"zero": True}
+    line = altair.Chart(altair.NamedData(data)).mark_line(interpolate="step-after", strokeWidth=2.5)
+    line = line.encode(
+        x={
+            "field": "receipt",
+            "type": "quantitative",
+            "axis": {"title": "receipt", "tickMinStep": 1, "format": ",d"},
+            "scale": {"domain": [0, end], "nice": False},
+        },
+        y={
+            "field": "amount",
+            "type": "quantitative",
+            "axis": {"title": title, "tickCount": 5},
+            "scale": percent,
+        },
+        color=over((theme.noise, theme.population, *theme.colours[1:])),
+        strokeDash=over([list(dash) for dash in _DASHES]),
+        tooltip=["what:N", "receipt:Q", "amount:Q"],
+    )
+    return {**part(line), "width": WIDTH, "height": height}
+
+
+def _data(courses: Sequence[_Course], end: float) -> list[dict[str, Any]]:
+    return [
+        {"what": visible(course.name), "receipt": number, "amount": amount}
+        for course in courses
+        for number, amount in (*thinned(course.points), (end, course.points[-1][1]))
+    ]
+
+
+def thinned(points: Points) -> Points:
+    """At most ``MOST_POINTS`` of them, evenly, with the first and the last."""
+    many = len(points)
+    if many <= MOST_POINTS:
+        return points
+    return [points[round(i * (many - 1) / (MOST_POINTS - 1))] for i in range(MOST_POINTS)]
+
+
+def _description(
+    courses: Sequence[_Course], below: _Course | None, notes: Sequence[str], receipts: int, unit: str
+) -> str:
+    said = [f"{_TITLE}: {receipts:,} receipts."]
+    said += [f"{course.name}: {course.points[-1][1]:.4g} per cent." for course in courses]
+    if below is not None:
+        said.append(f"{below.name}: {below.points[-1][1]:.4g} {unit}.")
+    return " ".join([*said, *notes])
+
+
+def _table(
+    courses: Sequence[_Course], below: _Course | None
+) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """As many lines as are drawn."""
+    shown = [*courses, *([below] if below is not None else [])]
+    columns = [dict(thinned(course.points)) for course in shown]
+    numbers = sorted({number for column in columns for number in column})
+    rows = ((f"{n:,}", *(f"{column[n]:.6g}" if n in column else "" for column in columns)) for n in numbers)
+    return ("receipt", *(course.name for course in shown)), tuple(rows)

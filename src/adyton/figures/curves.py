@@ -1,0 +1,200 @@
+"""Figures made of curves: lines with names over two axes, and where they come from below them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from adyton.figures.drawing import Figure, part
+from adyton.figures.look import HEIGHT, WIDTH, Theme
+from adyton.figures.wording import lines, visible
+
+_DASHES = ((1, 0), (8, 4), (2, 3), (9, 3, 2, 3))
+_LIMITS = ((2, 3), (9, 3, 2, 3))  # for two that stand beside each other
+_SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
+_MANY = 20  # points: more of them are a curve, and marks would hide it
+_LONG = 26  # letters of a name: longer ones leave room for two beside each other, not three
+_SOURCE = 100  # letters of a line below the figure
+_DECADE = 10.0
+_LEAST_WRITTEN, _MOST_WRITTEN = 1e-3, 1e7  # powers of ten beyond are written as 1e8
+_STROKES = {"symbolType": "stroke", "symbolSize": 500, "orient": "bottom"}
+_GAPS = "break-paths-show-domains"  # where a curve has no value
+_TOLD = ["curve:N", "x:Q", "y:Q"]  # under the pointer
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    title: str
+    log: bool = False
+    percent: bool = False  # shares, written in per cent
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A line of a figure.  ``strong`` is what the figure is about, ``limit`` what it is held against."""
+
+    name: str
+    x: Sequence[float]
+    y: Sequence[float | None]
+    strong: bool = False
+    limit: bool = False
+
+    @property
+    def points(self) -> list[tuple[float, float | None]]:
+        return list(zip(self.x, self.y, strict=True))
+
+
+def curves_figure(title: str, x: Axis, y: Axis, curves: Sequence[Curve], source: str = "") -> Figure:
+    """Lines, each with its name, dash and points."""
+
+    def draw(altair: Any, theme: Theme) -> dict[str, Any]:
+        return _drawn(altair, theme, title, x, y, curves, source)
+
+    data = {few: _points(own) for few, own in _parts(curves).items()}
+    return Figure(title, _description(title, x, y, curves), *_table(x, curves), data, draw)
+
+
+def _parts(curves: Sequence[Curve]) -> dict[str, list[Curve]]:
+    """Those with points and those without, under the names of their data."""
+    parts = {"pointed": [c for c in curves if _few(c)], "plain": [c for c in curves if not _few(c)]}
+    return {name: own for name, own in parts.items() if own}
+
+
+def _points(curves: Sequence[Curve]) -> list[dict[str, Any]]:
+    return [{"curve": visible(c.name), "x": a, "y": b} for c in curves for a, b in c.points]
+
+
+def _drawn(
+    altair: Any, theme: Theme, title: str, x: Axis, y: Axis, curves: Sequence[Curve], source: str
+) -> dict[str, Any]:
+    places = _axes(altair, x, y, curves)
+    looks = {id(curve): _look(theme, place, curve) for place, curve in enumerate(curves)}
+    layers = [
+        {"layer": _layer(altair, name, own, [looks[id(c)] for c in own], places, named=len(curves) > 1)}
+        for name, own in _parts(curves).items()
+    ]
+    below = {
+        "text": lines(f"Source: {source}", _SOURCE),
+        "orient": "bottom",
+        "fontSize": 11,
+        "fontWeight": "normal",
+        "color": theme.pale,
+        "offset": 14,
+    }
+    apart = {"scale": dict.fromkeys(("color", "shape", "strokeDash", "strokeWidth"), "independent")}
+    panel = {"layer": layers, "resolve": apart, "width": WIDTH, "height": HEIGHT}
+    return {"title": lines(title), "vconcat": [panel | ({"title": below} if source else {})]}
+
+
+def _few(curve: Curve) -> bool:
+    return len(curve.x) <= _MANY and not curve.limit
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    colour: str
+    dash: tuple[int, ...]
+    width: int
+    shape: str
+
+
+def _look(theme: Theme, place: int, curve: Curve) -> _Look:
+    """No two have the same colour and shape, nor the same colour and dash, up to two dozen of them."""
+    colours = len(theme.colours)
+    own = theme.strong if curve.strong else theme.colours[place % colours]
+    turn = place // colours
+    dash = _LIMITS[place % 2] if curve.limit else _DASHES[turn % len(_DASHES)]
+    shape = _SHAPES[(place + turn) % len(_SHAPES)]
+    return _Look(theme.pale if curve.limit else own, dash, 4 if curve.strong else 2, shape)
+
+
+def _layer(
+    altair: Any, data: str, curves: list[Curve], looks: list[_Look], places: dict[str, Any], *, named: bool
+) -> list[dict[str, Any]]:
+    """Curves with points are named by colour and shape, those without by colour and dash."""
+    names, few = [visible(curve.name) for curve in curves], _few(curves[0])
+    beside = 2 if max(map(len, names)) > _LONG else 3
+    legend = altair.Legend(columns=beside, **({} if few else _STROKES)) if named else None
+
+    def over(channel: Any, values: list[Any]) -> Any:
+        scale = altair.Scale(type="ordinal", domain=names, range=values)
+        return channel("curve:N", scale=scale, legend=legend, sort=None)
+
+    base = altair.Chart(altair.NamedData(data))
+    base = base.encode(**places, color=over(altair.Color, [look.colour for look in looks]), tooltip=_TOLD)
+    if few:
+        points = base.mark_point(filled=True, size=50, opacity=1, invalid="filter")
+        points = points.encode(shape=over(altair.Shape, [look.shape for look in looks]))
+        return [*_lines(base, names, looks), part(points)]
+    line = base.mark_line(invalid=_GAPS).encode(
+        strokeDash=over(altair.StrokeDash, [list(look.dash) for look in looks]),
+        strokeWidth=over(altair.StrokeWidth, [look.width for look in looks]),
+    )
+    return [part(line)]
+
+
+def _lines(base: Any, names: list[str], looks: list[_Look]) -> list[dict[str, Any]]:
+    """A layer for each dash and width: as scales they would also change the symbols beside the names."""
+    alike: dict[tuple[tuple[int, ...], int], list[str]] = {}
+    for name, look in zip(names, looks, strict=True):
+        alike.setdefault((look.dash, look.width), []).append(name)
+    return [
+        part(base.mark_line(invalid=_GAPS, strokeDash=list(dash), strokeWidth=width))
+        | {"transform": [{"filter": {"field": "curve", "oneOf": own}}]}
+        for (dash, width), own in alike.items()
+    ]
+
+
+def _axes(altair: Any, x: Axis, y: Axis, curves: Sequence[Curve]) -> dict[str, Any]:
+    across = [value for curve in curves for value in curve.x]
+    up = [value for curve in curves for value in curve.y if value is not None]
+    return {
+        "x": altair.X("x:Q", **_axis(altair, x, across)),
+        "y": altair.Y("y:Q", **_axis(altair, y, up)),
+    }
+
+
+def _axis(altair: Any, axis: Axis, values: list[float]) -> dict[str, Any]:
+    said: dict[str, Any] = {"title": visible(axis.title)}
+    decades = _decades(values) if axis.log else []
+    if axis.percent:
+        said["format"] = "~%"
+    elif decades and (decades[0] < _LEAST_WRITTEN or decades[-1] > _MOST_WRITTEN):
+        said |= {"format": ".0e", "labelExpr": "replace(datum.label, 'e+', 'e')"}
+    if decades:
+        said["values"] = decades  # powers of ten alone: between them there is no room for labels
+    scale = altair.Scale(type="log") if axis.log else altair.Scale(zero=False, nice=True)
+    return {"axis": altair.Axis(**said), "scale": scale}
+
+
+def _decades(values: list[float]) -> list[float]:
+    """The powers of ten among positive values that span at least one."""
+    positive = [value for value in values if value > 0]
+    if not positive or max(positive) / min(positive) < _DECADE:
+        return []
+    first, last = math.floor(math.log10(min(positive))), math.ceil(math.log10(max(positive)))
+    step = 1 + (last - first) // 12
+    return [10.0**power for power in range(first, last + 1, step)]
+
+
+def _description(title: str, x: Axis, y: Axis, curves: Sequence[Curve]) -> str:
+    said = [f"{title}. Across: {x.title}. Upwards: {y.title}."]
+    for curve in curves:
+        known = [(a, b) for a, b in curve.points if b is not None]
+        if known:
+            (first, low), (last, high) = known[0], known[-1]
+            said.append(f"{curve.name}: {low:.4g} at {first:.4g}, {high:.4g} at {last:.4g}.")
+    return " ".join(said)
+
+
+def _table(x: Axis, curves: Sequence[Curve]) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    places = sorted({value for curve in curves for value in curve.x})
+    columns = [dict(curve.points) for curve in curves]
+    rows = tuple((f"{a:.6g}", *(_number(column.get(a)) for column in columns)) for a in places)
+    return (x.title, *(curve.name for curve in curves)), rows
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.6g}"
