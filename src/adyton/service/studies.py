@@ -129,15 +129,24 @@ class ServedStudy:
 
     def receipts(self, who: Identity, after: int = 0, most: int = PAGE) -> dict[str, Any]:
         """One page: the open part of every link, and of the own receipts, or of all, everything."""
-        everything = may(who.role, Action.ALL_RECEIPTS)
         page, following = self._page(after, most)
+        return {**self._chain(who, page), "next": following}
+
+    def course(self, who: Identity, most: int) -> dict[str, Any]:
+        """The same of at most so many receipts, spread evenly over the whole chain, the newest among them."""
+        newest = self._ledger.count()
+        wanted = {-(-place * newest // most) for place in range(1, most + 1)}
+        found = (self._ledger.receipt(number) for number in sorted(wanted) if number)
+        return self._chain(who, [receipt for receipt in found if receipt is not None])
+
+    def _chain(self, who: Identity, page: list[Receipt]) -> dict[str, Any]:
+        everything = may(who.role, Action.ALL_RECEIPTS)
         shown = [r for r in page if everything or r.order.by == who.name]
         return {
             "filter": self._header.filter_name,
             "header": header_told(self._header),
             "links": [link_told(r.open) for r in page],
             "receipts": [receipt_told(r) for r in shown],
-            "next": following,
         }
 
     def verify(self, head: str | None) -> dict[str, Any]:

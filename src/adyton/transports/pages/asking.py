@@ -18,7 +18,7 @@ from adyton.exact import rational
 from adyton.service.identity import Identity
 from adyton.service.roles import Action
 from adyton.service.studies import ServedStudy
-from adyton.transports.pages import answers
+from adyton.transports.pages import answers, pictures
 from adyton.transports.pages.page import Page, PageRoute, ThePage
 from adyton.transports.pages.problems import Problem, problem_of, wrong
 from adyton.transports.pages.rendering import segment
@@ -105,9 +105,14 @@ async def answer_page(page: ThePage, study: str) -> Response:
 
 @routes.get("/studies/{study}/answer.{form}")
 async def download(page: ThePage, study: str, form: str) -> Response:
-    if form not in _TYPES:
+    if form not in (*_TYPES, "svg"):
         raise NotFound
     *_, answer = await _again(page, study)
+    if form == "svg":
+        figure = pictures.of_answer(answer)
+        if figure is None:
+            raise NotFound
+        return await page.done(lambda: pictures.drawn(page, figure))
     text = answer.to_csv() if form == "csv" else json_text(answer.to_json())
     headers = {"Content-Disposition": f'attachment; filename="answer.{form}"'}
     return Response(text, media_type=_TYPES[form], headers=headers)
@@ -188,6 +193,7 @@ async def _answered(page: Page, found: ServedStudy, who: Identity, typed: Typed,
         typed=typed,
         answer=answer,
         table=answers.answer_table(answer),
+        picture=pictures.of_answer(answer),
         paid=answers.paid_for(answer, receipt, typed.request, answer.spent.limit),
         copies=answers.copies(_origin(page), found.name, typed.sql, typed.words()),
     )

@@ -9,9 +9,11 @@ from typing import Any
 from fastapi import APIRouter
 from starlette.responses import Response
 
+from adyton.errors import NotFound
 from adyton.service.identity import Identity
 from adyton.service.roles import Action
 from adyton.service.studies import ServedStudy
+from adyton.transports.pages import pictures
 from adyton.transports.pages.page import PageRoute, ThePage
 
 routes = APIRouter(route_class=PageRoute, include_in_schema=False)
@@ -21,7 +23,9 @@ _SHOWN = 10  # of the newest receipts
 @routes.get("/studies/{study}/budget")
 async def budget(page: ThePage, study: str) -> Response:
     found, who = page.desk.house.study(page.visitor, study, Action.STATEMENT)
-    told, newest = await page.done(lambda: (found.statement(who), _newest(found, who)))
+    told, newest, picture = await page.done(
+        lambda: (found.statement(who), _newest(found, who), pictures.of_budget(found, who))
+    )
     limit = newest["header"]["limit"]
     return page.show(
         "budget.html",
@@ -32,10 +36,19 @@ async def budget(page: ThePage, study: str) -> Response:
         own=_part(told["own"], limit),
         names=[(name, _part(part, limit)) for name, part in told.get("by_name", {}).items()],
         chain_links=newest["links"][::-1],
-        picture=None,
+        picture=picture,
         validity=_validity(newest["links"], told),
         filter_name=newest["filter"],
     )
+
+
+@routes.get("/studies/{study}/budget.svg")
+async def burn_down(page: ThePage, study: str) -> Response:
+    found, who = page.desk.house.study(page.visitor, study, Action.STATEMENT)
+    figure = await page.done(lambda: pictures.of_budget(found, who))
+    if figure is None:
+        raise NotFound
+    return await page.done(lambda: pictures.drawn(page, figure))
 
 
 def _newest(found: ServedStudy, who: Identity) -> dict[str, Any]:
