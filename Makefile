@@ -12,7 +12,7 @@ install = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 make_venv = $(PYTHON) -m venv $(VENV)
 endif
 
-.PHONY: demo test quick long search servers check bench audit bless clean
+.PHONY: demo test quick long search servers pictures check bench audit bless clean
 
 # Tests start many processes, and whoever writes no bytecode compiles everything again for each of them.
 export PYTHONDONTWRITEBYTECODE =
@@ -69,6 +69,10 @@ servers:
 	else \
 		echo "some tests will be skipped; for them: apt-get install$$missing"; \
 	fi
+
+# Every web page, light and dark, wide and narrow, to be looked at.
+pictures: $(VENV)/.installed-test servers
+	$(BIN)/python tests/pictures.py build/pictures
 
 check: $(VENV)/.installed-check
 	$(BIN)/ruff check .

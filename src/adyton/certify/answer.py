@@ -326,14 +326,6 @@ class Answer(Shown):
                 f"Free of charge: {self.free}. Nothing was read. Spent {self.spent}, left {self.left}.",
             )
         return (
-            *self.notes_on_rows(),
-            *cost_notes(self.cost, self.spent, self.left, self.limit, self.more, batch_size=self.batch_size),
-            f"Receipt {self.receipt.number}, {self.receipt.digest[:12]}.",
-        )
-
-    def notes_on_rows(self) -> tuple[str, ...]:
-        """Of them what is about rows and values, not about money."""
-        return (
             *([str(self.chosen)] if self.chosen else []),
             *([self._planned_note()] if self.rows_planned else []),
             *([self.left_out_rows] if self.left_out_rows else []),
@@ -341,6 +333,8 @@ class Answer(Shown):
             *self.remarks,
             *([str(self.keys_found)] if self.keys_found else []),
             *([_LEFT_OUT.format(self.rows_hidden)] if self.rows_hidden else []),
+            *cost_notes(self.cost, self.spent, self.left, self.limit, self.more, batch_size=self.batch_size),
+            f"Receipt {self.receipt.number}, {self.receipt.digest[:12]}.",
         )
 
     def _planned_note(self) -> str:

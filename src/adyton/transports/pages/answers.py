@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from adyton.certify import Amount, Answer, Preview
+from adyton.certify.answer import cost_notes
 from adyton.certify.answer_table import Measured, legend
 from adyton.certify.rows import NOTHING_KNOWN
 from adyton.ledger import Receipt
@@ -45,11 +46,20 @@ def answer_table(answer: Answer) -> Sheet:
             columns.append(one.population())
     keys = [tuple("" if key is None else str(key) for key in row.keys.values()) for row in shown]
     rows = tuple((*key, *(column[i] for column in columns)) for i, key in enumerate(keys))
-    notes = (*(legend("Noise interval:", measured) if measured else ()), *answer.notes_on_rows())
+    notes = (*(legend("Noise interval:", measured) if measured else ()), *_on_rows(answer))
     hidden = len(answer.rows) - len(shown)
     return Sheet(
         answer.question, tuple(headers), rows, tuple(map(for_pages, notes)), len(names), hidden=hidden
     )
+
+
+def _on_rows(answer: Answer) -> list[str]:
+    """What there is to say beside the values, without what the page says elsewhere: money and the receipt."""
+    money = cost_notes(
+        answer.cost, answer.spent, answer.left, answer.limit, answer.more, batch_size=answer.batch_size
+    )
+    elsewhere = (f"Receipt {answer.receipt.number}, ", "Free of charge: ")
+    return [note for note in answer.notes() if note not in money and not note.startswith(elsewhere)]
 
 
 def paid_for(answer: Answer, receipt: Receipt | None, name: str, request: str) -> Paid | None:

@@ -73,7 +73,7 @@ def of_limit(amount: str, limit: str) -> str:
 
 def plain(value: object) -> str:
     """A number as people write it."""
-    return f"{value:,.15g}" if isinstance(value, int | float) else str(value)
+    return f"{value:,.15g}".replace("e-0", "e-") if isinstance(value, int | float) else str(value)
 
 
 def segment(text: object) -> str:
