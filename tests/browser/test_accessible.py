@@ -8,11 +8,12 @@ from importlib.resources import files
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from adyton.service.roles import Role, may
 from adyton.transports.pages.navigation import ENTRIES
 from browsers import ROLES, Site, Visit, visit
+from hostile_names import HOSTILE, NAME, PATH
 
 CSS = files("adyton.transports.pages").joinpath("assets", "adyton.css").read_text(encoding="utf-8")
 ASKED = "/studies/people/ask?" + "sql=SELECT+region,+COUNT(*)+AS+n+FROM+people+GROUP+BY+region&within=44"
@@ -63,6 +64,8 @@ def pages(role: str) -> list[str]:
         name = {"study": "people", "holdout": "test", "house": ""}[entry.of]
         if name == "test" and role != "owner":
             continue  # tokens of the others are for the study alone
+        if entry.of == "study" and role == "owner":
+            found.append(entry.path.replace("{name}", PATH))
         if entry.action is None or may(Role(role), entry.action):
             found.append(entry.path.replace("{name}", quote(name)))
     return [
@@ -95,6 +98,25 @@ def test_every_page_of_every_role_is_silent_and_in_order_and_fits_a_phone(
             one.page.get_by_role("button", name="Ask", exact=True).click()
             one.page.wait_for_url("**/answer?**")
             checked(one, "answer")
+
+
+def test_names_that_others_wrote_run_nothing(site: Site, browser: Browser) -> None:
+    """Written by the form into SQL, asked, shown in the table and the figure, sealed in the chain, verified."""
+    with visit(browser, site.url) as one:
+        page, dialogs = one.page, []
+        page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+        one.log_in(site.token(f"{NAME} {NAME[::-1]}", "owner", PATH), f"/studies/{PATH}/ask")
+        page.get_by_label("For each").select_option(HOSTILE)
+        page.get_by_label("Or a price: epsilon").fill("1")
+        expect(page.locator("#preview .big")).to_be_visible()
+        page.get_by_role("button", name="Ask", exact=True).click()
+        expect(page.locator("tbody th").first).to_have_text(HOSTILE)
+        one.open(f"/studies/{PATH}/receipts")
+        page.get_by_role("button", name="Verify in this browser").click()
+        expect(page.locator("#verified .good")).to_be_visible()
+        one.open(f"/studies/{PATH}/budget")
+        assert page.locator("script:not([src]), img[src='x']").count() == 0
+        assert not dialogs
 
 
 def test_what_has_the_focus_can_be_seen_and_comes_in_order(site: Site, browser: Browser) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import io
-import json
 import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -20,10 +19,10 @@ from adyton.transports.pages.answers import MOST
 from adyton.transports.pages.navigation import ENTRIES
 from adyton.transports.pages.writing import Chosen, written
 from browsing import Browsing, problems, visit_of
+from hostile_names import HOSTILE, NAME, PATH, hostile_study
 from served import COUNT, Served, served, write_holdout, write_study
 
 GROUPS = "SELECT region, COUNT(*) AS n FROM people GROUP BY region"
-HOSTILE = '<script>alert("x")</script>\u202e\'{{7*7}}'
 STUDY = """
 [table]
 name = "t"
@@ -330,25 +329,11 @@ def test_too_many_requests_are_refused_in_a_page(tmp_path: Path) -> None:
 # What others wrote.
 
 
-def hostile_study(folder: Path, name: str, column: str, category: str) -> Path:
-    values = [category, "other"]
-    pd.DataFrame({"v": range(400), column: [values[i % 2] for i in range(400)]}).to_parquet(
-        folder / "t.parquet"
-    )
-    path = folder / f"{name}.toml"
-    declared = f"v = {{kind = 'integer', low = 0, high = 400}}\n{json.dumps(column)} = {{kind = 'category', values = {json.dumps(values)}}}\n"
-    path.write_text(STUDY + declared, encoding="utf-8")
-    return path
-
-
 def test_names_that_others_wrote_are_shown_as_text(tmp_path: Path) -> None:
     """Of a study, a column, a category, a token, and what was typed: also in the SQL that the form writes."""
-    name = "<img src=x onerror=alert(1)>"
-    path = hostile_study(tmp_path, name, HOSTILE, HOSTILE)
-    with served([path]) as house:
-        person = Browsing(house)
-        person.log_in(house.made(HOSTILE.replace("\u202e", ""), "owner", study=name))
-        quoted = "%3Cimg%20src%3Dx%20onerror%3Dalert%281%29%3E"
+    with served([hostile_study(tmp_path)]) as house:
+        person, quoted = Browsing(house), PATH
+        person.log_in(house.made(HOSTILE.replace("\u202e", ""), "owner", study=NAME))
         form = person.get(f"/studies/{quoted}/ask")
         written_by_form = person.post(
             f"/studies/{quoted}/ask",
@@ -401,6 +386,36 @@ def test_of_many_groups_the_first_are_shown_and_all_are_downloaded(tmp_path: Pat
         assert asked.text.count('<th scope="row"') == MOST == 200
         assert "The first 200 of 1,000 groups." in asked.text
         assert len(person.get(str(asked.url).replace("/answer?", "/answer.csv?")).text.splitlines()) == 1001
+
+
+def test_groups_that_were_suppressed_are_said(tmp_path: Path) -> None:
+    """Keys that nobody declared are shown if enough units have them; of the others only about how many."""
+    words = ["common"] * 3000 + [f"rare {i}" for i in range(200)]
+    pd.DataFrame({"word": words}).to_parquet(tmp_path / "t.parquet")
+    text = """
+[table]
+name = "t"
+source = "t.parquet"
+[privacy]
+unit = "row"
+neighbours = "add-or-remove"
+epsilon = 5
+delta = 1e-9
+keys_delta = 1e-10
+[columns]
+word = {kind = "text", longest = 20}
+"""
+    (tmp_path / "people.toml").write_text(text, encoding="utf-8")
+    with served([tmp_path / "people.toml"]) as house:
+        person = Browsing(house)
+        person.log_in(house.made("ana"))
+        asked = person.asked("SELECT word, COUNT(*) AS n FROM t GROUP BY word", epsilon="1")
+        told = person.get(str(asked.url).replace("/answer?", "/answer.json?")).json()["keys"]
+        assert ">common</th>" in asked.text
+        assert "rare 1" not in asked.text
+        assert told["shown"] == 1
+        assert "were too rare" in asked.text
+        assert str(round(told["suppressed"])) in asked.text.replace(",", "")
 
 
 # The form that writes SQL.

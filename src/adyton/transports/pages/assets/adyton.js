@@ -21,22 +21,22 @@ function said(place, kind, ...lines) {
 const form = byId("ask");
 if (form) {
   const place = byId("preview"), sql = byId("sql"), within = byId("within"), builder = byId("builder");
-  let newest = 0, timer;
+  const newest = {}, timers = {};
 
   const send = async what => {
-    const mine = ++newest, body = new FormData(form);
+    const mine = newest[what] = (newest[what] || 0) + 1, body = new FormData(form);
     body.set("do", what);
     try {
       const reply = await fetch(form.action, {
         method: "POST", body: new URLSearchParams(body), headers: {"X-Adyton-Part": "1"}, redirect: "manual",
       });
-      if (mine !== newest) return;
+      if (mine !== newest[what]) return;
       if (reply.type === "opaqueredirect") {
         said(place, "problem", "Your session has ended: what you typed stays here. Log in again in another tab.");
         return;
       }
       const text = await reply.text();
-      if (mine !== newest) return;
+      if (mine !== newest[what]) return;
       if ((reply.headers.get("content-type") || "").startsWith("text/plain")) {
         sql.value = text;
         later();
@@ -46,18 +46,17 @@ if (form) {
       form.querySelectorAll("[role=alert]").forEach(old => place.contains(old) || old.remove());
       form.querySelectorAll("[aria-invalid]").forEach(one => one.removeAttribute("aria-invalid"));
     } catch {
-      if (mine === newest) said(place, "problem", "The server does not answer.");
+      if (mine === newest[what]) said(place, "problem", "The server does not answer.");
     }
   };
-  const later = () => {
-    clearTimeout(timer);
-    timer = setTimeout(() => sql.value.trim() && send("preview"), 300);
+  const soon = (what, wanted) => {
+    clearTimeout(timers[what]);
+    timers[what] = setTimeout(() => wanted() && send(what), 300);
   };
+  const later = () => soon("preview", () => sql.value.trim());
   form.addEventListener("input", event => {
-    if (builder.contains(event.target)) {
-      clearTimeout(timer);
-      timer = setTimeout(() => send("write"), 300);
-    } else if (event.target.id !== "finer") later();
+    if (builder.contains(event.target)) soon("write", () => true);
+    else if (event.target.id !== "finer") later();
   });
 
   /* The slider multiplies the accuracy: ten steps are a factor of ten. */
