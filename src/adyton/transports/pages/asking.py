@@ -26,6 +26,7 @@ from adyton.transports.pages.writing import COMPARISONS, MEASURES, Chosen, can_g
 
 routes = APIRouter(route_class=PageRoute, include_in_schema=False)
 _LONGEST_ADDRESS = 6000  # a longer question is answered at once, without an address of its own
+_NO_PRICE = "no price was named"
 _PRICES = ("within", "epsilon", "price")
 _TYPES = {"csv": "text/csv", "json": "application/json"}
 
@@ -159,7 +160,8 @@ async def _form(
             )
             part = answers.share_of_left(preview, left)
         except CuratorError as refused:
-            error, problem = refused, _beside(refused)
+            if not refused.message.startswith(_NO_PRICE):  # who has not said it yet need not be told off
+                error, problem = refused, _beside(refused)
     shown = {"of": found.name, "typed": typed, "preview": preview, "part": part, "problem": problem}
     shown |= {"alone": page.is_part}  # a problem is said once: beside its field, or to the script
     if page.is_part:
@@ -232,7 +234,7 @@ def _beside(error: CuratorError) -> Problem:
     message = error.message
     if "field" in error.facts:
         return problem_of(error, error.facts["field"])
-    if message.startswith("no price was named"):
+    if message.startswith(_NO_PRICE):
         return wrong("say how accurate it shall be: a half-width, or an epsilon", "within")
     if isinstance(error, BudgetRefused):
         return problem_of(error, "within")
