@@ -10,6 +10,8 @@ import httpx2
 import pytest
 from playwright.sync_api import Browser, Route, expect
 
+from adyton.exact import decimal_text
+from adyton.ledger import Order, Receipt
 from browsers import Site, Visit, visit
 
 Change = Callable[[dict[str, Any]], None]
@@ -142,6 +144,68 @@ def test_a_chain_that_was_changed_is_found(owner: Visit, name: str) -> None:
         owner.page.unroute("**/receipts.json*")
     assert said.startswith("NOT verified: ")
     assert says in said
+
+
+def made_anew(told: dict[str, Any]) -> None:
+    """The digests of the last receipt, as whoever wrote it would compute them: so that only its numbers are wrong."""
+    whole = told["receipts"][-1]
+    sub_limit = None if whole["sub_limit"] is None else units(whole["sub_limit"])
+    order = Order(
+        whole["question"], whole["detail"], units(whole["amount"]), units(whole["radius"]), whole["request"],
+        by=whole["by"], pure=units(whole["pure"]),
+    )  # fmt: skip
+    receipt = Receipt(
+        whole["number"], order, units(whole["spent"]), units(whole["spent_radius"]), units(whole["spent_pure"]),
+        whole["unproved"], units(whole["spent_by"]), sub_limit, units(whole["settled"]), whole["asked_at"],
+        whole["previous"], whole["secret"],
+    )  # fmt: skip
+    both(told, "sealed", receipt.sealed)
+    both(told, "digest", receipt.digest)
+
+
+def units(text: str) -> int:
+    whole, _, rest = text.partition(".")
+    return int(whole) * 10**18 + int(rest.ljust(18, "0"))
+
+
+def dearer(told: dict[str, Any], amount: str) -> None:
+    """A charge with all totals that follow from it."""
+    link, whole = last(told), told["receipts"][-1]
+    more = units(amount) - units(link["amount"])
+    both(told, "amount", amount)
+    both(told, "spent", decimal_text(units(link["spent"]) + more))
+    whole["spent_by"] = decimal_text(units(whole["spent_by"]) + more)
+
+
+NUMBERS: dict[str, tuple[Change, str]] = {
+    "nothing": (lambda _: None, "Verified"),
+    "beyond the limit": (lambda told: dearer(told, "1000"), "beyond the limit"),
+    "beyond the part of the name": (lambda told: dearer(told, "1.5"), "beyond its part"),
+    "a total of the name": (lambda told: told["receipts"][-1].update(spent_by="0.001"), "total of its name"),
+    "a total": (lambda told: both(told, "spent", "0.001"), "is not the sum"),
+    "a total for validity": (lambda told: both(told, "spent_radius", "9"), "total for validity"),
+    "a total of the pure part": (lambda told: both(told, "spent_pure", "9"), "total for validity"),
+    "what was settled": (lambda told: both(told, "settled", "9"), "more was settled"),
+    "what no theorem covers": (lambda told: both(told, "unproved", 2), "what no theorem covers"),
+    "the link before": (lambda told: both(told, "previous", "0" * 64), "does not name the digest before it"),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_a_wrong_number_under_a_right_digest_is_found(owner: Visit, name: str) -> None:
+    change, says = NUMBERS[name]
+
+    def changed(route: Route) -> None:
+        told = route.fetch().json()
+        change(told)
+        made_anew(told)
+        route.fulfill(body=json.dumps(told), content_type="application/json")
+
+    owner.page.route("**/receipts.json*", changed)
+    try:
+        assert says in outcome(owner)
+    finally:
+        owner.page.unroute("**/receipts.json*")
 
 
 def test_a_chain_written_anew_is_found_by_a_digest_that_was_kept(owner: Visit, chain: dict[str, Any]) -> None:

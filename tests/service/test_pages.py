@@ -502,6 +502,12 @@ def test_receipts_come_page_by_page_and_others_questions_are_sealed(house: Serve
     assert GROUPS in newest
     assert "WHERE income" not in html.unescape(newest)
     assert "income &gt; 40" in owner.get("/studies/people/receipts").text
+    (study,) = (one for one in house.house.served if one.name == "people")
+    for most in (1, 7, 60, 61, 100):
+        numbers = [link["number"] for link in study.course(study_identity(house), most)["links"]]
+        assert numbers == sorted(set(numbers))
+        assert len(numbers) == min(most, 61)
+        assert numbers[-1] == 61
     for bad in ("x", "-1", "9" * 30, "1.5"):
         assert ana.get(f"/studies/people/receipts?after={bad}").status_code == 422
     replayed = owner.post("/studies/people/receipts", {"head": ""}, owner.get("/studies/people/receipts"))
