@@ -21,11 +21,12 @@ from adyton.transports.http.desk import Desk
 from adyton.transports.pages.navigation import entry, links
 from adyton.transports.pages.problems import problem_of
 from adyton.transports.pages.rendering import rendered
-from adyton.transports.pages.sessions import Session, Sessions
+from adyton.transports.pages.sessions import WAY, Session, Sessions
 
 FORM = "form_value"  # the field that every form carries
 FRAGMENT = "x-adyton-part"  # a request of our script, for a part of a page
 _VISIT = "adyton_visit"
+_WAY = "adyton_way"
 _NO_FORM = "this form is not from a page of this session: load the page again; nothing was done"
 _Done = TypeVar("_Done")
 
@@ -143,6 +144,16 @@ class Page:
 
     def forget(self, response: Response) -> None:
         response.delete_cookie(self.cookie, path="/", secure=self.secure, httponly=True, samesite="strict")
+
+    @property
+    def way(self) -> str | None:
+        """What was noted before the browser was sent to the identity provider."""
+        return self.request.cookies.get(_WAY)
+
+    def note_way(self, response: Response, note: str) -> None:
+        """Lax: it must come along when the provider sends the browser back.  Empty: forgotten."""
+        words = {"path": "/login", "secure": self.secure, "httponly": True, "samesite": "lax"}
+        response.set_cookie(_WAY, note, max_age=WAY if note else 0, **words)  # type: ignore[arg-type]
 
     def remember_visit(self, response: Response) -> None:
         """So that the form of the log-in page belongs to this browser."""

@@ -24,6 +24,7 @@ from adyton.service.secret import keyed_hash, secret_beside
 
 IDLE = 30 * 60  # seconds after which a session that nobody uses ends
 LONGEST = 8 * 3600  # seconds after which any session ends
+WAY = 600  # seconds for somebody to log in at the identity provider
 _LONGEST_COOKIE = 4000
 
 
@@ -128,6 +129,27 @@ class Sessions:
             raise Unauthenticated
         told = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
         return Session(**{**told, "claims": tuple(told["claims"])})
+
+    def new_way(self, next_: str) -> dict[str, str]:
+        """To the identity provider and back: what only this browser and we know of it."""
+        end = str(int(self._clock()) + WAY)
+        state, verifier = secrets.token_urlsafe(32), secrets.token_urlsafe(48)
+        short = next_ if len(next_) <= _LONGEST_COOKIE // 4 else "/"
+        return {"state": state, "verifier": verifier, "next": short, "end": end}
+
+    def sealed(self, note: dict[str, str]) -> str:
+        text = base64.urlsafe_b64encode(json.dumps(note).encode()).decode().rstrip("=")
+        return f"{text}.{keyed_hash(self._secret, 'way', text)}"
+
+    def way_of(self, cookie: str | None, state: str) -> dict[str, str] | None:
+        """The note of this browser, if it was sent by us with this ``state``, and not long ago."""
+        text, _, signature = (cookie or "").rpartition(".")
+        expected = keyed_hash(self._secret, "way", text)
+        if len(text) > _LONGEST_COOKIE or not hmac.compare_digest(expected.encode(), signature.encode()):
+            return None
+        note: dict[str, str] = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+        fits = hmac.compare_digest(note["state"].encode(), state.encode("utf-8", "replace"))
+        return note if fits and self._clock() < int(note["end"]) else None
 
     def form_value(self, visit: str) -> str:
         """What every form of this session, or of a visit before it, carries: no page elsewhere knows it."""
