@@ -15,6 +15,7 @@ import secrets
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 
 from adyton.errors import Unauthenticated
 from adyton.service.house import House, Visitor
@@ -52,8 +53,15 @@ class Sessions:
 
     def __init__(self, house: House, clock: Callable[[], float] = time.time) -> None:
         self._house, self._clock = house, clock
-        self._secret = secret_beside(house.served[0].path)
-        self.name = f"adyton_{self._signature('the name of the cookie')[:8]}"  # ports share their cookies
+
+    @cached_property
+    def _secret(self) -> bytes:
+        return secret_beside(self._house.served[0].path)
+
+    @cached_property
+    def name(self) -> str:
+        """Of the cookie.  Servers on several ports of one machine share their cookies, so each has its own."""
+        return f"adyton_{self._signature('the name of the cookie')[:8]}"
 
     def begin(self, token: str) -> Session:
         """For whoever holds this token; Unauthenticated if nobody does."""
