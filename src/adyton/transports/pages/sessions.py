@@ -60,7 +60,7 @@ class Sessions:
 
     @cached_property
     def name(self) -> str:
-        """Of the cookie.  Servers on several ports of one machine share their cookies, so each has its own."""
+        """Of the cookie.  Servers on several ports of one machine share cookies, so each has its own."""
         return f"adyton_{self._signature('the name of the cookie')[:8]}"
 
     def begin(self, token: str) -> Session:
