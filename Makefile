@@ -12,7 +12,7 @@ install = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 make_venv = $(PYTHON) -m venv $(VENV)
 endif
 
-.PHONY: demo test quick long search servers check bench audit bless clean
+.PHONY: demo test quick long search servers pictures check bench audit bless clean
 
 # Tests start many processes, and whoever writes no bytecode compiles everything again for each of them.
 export PYTHONDONTWRITEBYTECODE =
@@ -53,12 +53,13 @@ long: $(VENV)/.installed-test servers
 search: $(VENV)/.installed-test servers
 	@$(call run_tests,--hypothesis-profile search -m hypothesis)
 
-# The tests of Postgres and Spark need a server and Java.  As root on Debian they are installed; elsewhere those tests
-# are skipped and say what is missing.
+# The tests of Postgres, of Spark and of the web pages need a server, Java and Chromium.  As root on Debian they are
+# installed; elsewhere those tests are skipped and say what is missing.
 servers:
 	@missing=""; \
 	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || missing=" postgresql"; \
 	[ -n "$$JAVA_HOME" ] || command -v java >/dev/null || missing="$$missing default-jre-headless"; \
+	command -v chromium >/dev/null || command -v google-chrome >/dev/null || missing="$$missing chromium"; \
 	if [ -z "$$missing" ]; then \
 		:; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
@@ -68,6 +69,10 @@ servers:
 	else \
 		echo "some tests will be skipped; for them: apt-get install$$missing"; \
 	fi
+
+# Every web page, light and dark, wide and narrow, to be looked at.
+pictures: $(VENV)/.installed-test servers
+	$(BIN)/python tests/pictures.py build/pictures
 
 check: $(VENV)/.installed-check
 	$(BIN)/ruff check .

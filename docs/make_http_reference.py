@@ -54,6 +54,7 @@ every digest and every total can be computed again ([json.md](json.md#receipts))
 OIDC = """
 A section `[oidc]` lets people in with tokens of an identity provider ([how](../how-to/run-a-server.md#an-identity-provider)): `issuer`, `audience`, `jwks` (the address of its keys), `name_claim`
 (default `sub`), `roles_claim` (default `groups`), and `[[oidc.roles]]` with `claim`, `study`, `role` and, as a token has them, `limit_share`, `price_share`, `rate`.
+With `client_id`, `authorize` and `token` (addresses of the provider) and `redirect` (this server's `/login/back`, as the provider knows it) the web pages send people there to log in.
 """
 MEANINGS = {
     "request_bytes": "largest body of a request",

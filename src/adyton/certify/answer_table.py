@@ -118,7 +118,7 @@ def _with_ends(
     """For a single measure: the answer, its noise interval, and that of the population if there is one."""
     columns = [one.answers(), one.noise()] + ([one.population()] if one.has_population else [])
     headers = (*names, one.name, _NOISE, *([_POPULATION] if one.has_population else []))
-    notes = (*_legend("Noise interval:", [one]), *plain.notes)
+    notes = (*legend("Noise interval:", [one]), *plain.notes)
     return replace(plain, headers=headers, rows=_lines(keys, columns), notes=notes, narrower=narrower)
 
 
@@ -136,7 +136,7 @@ def _with_halves(
         beside = ("population",) if one.has_population else ()
         headers += [one.name, *beside]
         blocks.append((one.name, ("answer", *beside)))
-    notes = (*_legend("Noise interval, after ± or in brackets:", measured), *plain.notes)
+    notes = (*legend("Noise interval, after ± or in brackets:", measured), *plain.notes)
     grouped = tuple(blocks) if any(one.has_population for one in measured) else ()
     rows = _lines(keys, columns)
     return replace(plain, headers=tuple(headers), rows=rows, notes=notes, blocks=grouped, narrower=narrower)
@@ -158,7 +158,7 @@ def _listed(
         plain,
         headers=(*names, "value of", *headers),
         rows=tuple((*named, *cells) for named, cells in values),
-        notes=(*_legend("Noise interval:", measured), *plain.notes),
+        notes=(*legend("Noise interval:", measured), *plain.notes),
         left_aligned=len(names) + 1,
         hidden=plain.hidden + max(0, len(keys) - groups),
     )
@@ -187,7 +187,7 @@ def _lines(keys: list[tuple[str, ...]], columns: list[list[str]]) -> tuple[tuple
     return tuple((*key, *cells) for key, *cells in zip(keys, *columns, strict=True))
 
 
-def _legend(noise: str, measured: list[Measured]) -> tuple[str, ...]:
+def legend(noise: str, measured: list[Measured]) -> tuple[str, ...]:
     """What the intervals are for, and why some are not there."""
     values = [v for one in measured for v in one.values]
     intervals = [v.population_interval for v in values]

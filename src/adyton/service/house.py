@@ -91,7 +91,7 @@ class House:
     def visitor(self, token: str | None) -> Visitor:
         """Whoever holds this token; Unauthenticated if it is not valid anywhere."""
         if self.provider is not None and self.is_from_provider(token):
-            return self._of_provider(self.provider.places(token or ""))
+            return self.visitor_of(self.provider.places(token or ""))
         places: dict[str, Identity] = {}
         key = ""
         for name, one in self._served.items():
@@ -103,7 +103,8 @@ class House:
             raise Unauthenticated
         return Visitor(key, places)
 
-    def _of_provider(self, places: dict[str, Identity]) -> Visitor:
+    def visitor_of(self, places: dict[str, Identity]) -> Visitor:
+        """Somebody for whom the identity provider vouches."""
         here = {name: who for name, who in places.items() if name in self._served}
         if not here:
             raise Unauthenticated

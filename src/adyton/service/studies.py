@@ -13,12 +13,15 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
+from adyton.certify import Answer, Preview
 from adyton.curator import Curator, open_study
 from adyton.curator.dummy import dummy_of
 from adyton.curator.receipts import header_told, link_told, receipt_told
 from adyton.errors import InvalidRequest, NotFound, PrivacyRefused
 from adyton.exact import decimal_text
-from adyton.ledger import Header, Ledger, MemoryLedger, Receipt
+from adyton.ledger import Charged, Header, Ledger, MemoryLedger, Order, Receipt
+from adyton.ledger.base import First
+from adyton.ledger.forwarding import ForwardingLedger
 from adyton.service.facts import facts_told
 from adyton.service.grid import Reading
 from adyton.service.identity import Identity
@@ -82,12 +85,28 @@ class ServedStudy:
     # Questions.
 
     def preview(self, who: Identity, questions: Sequence[str], words: Words) -> list[dict[str, Any]]:
+        return [one.to_json() for one in self.previews(who, questions, words)]
+
+    def previews(self, who: Identity, questions: Sequence[str], words: Words) -> list[Preview]:
         with self._on_account(who) as curator:
-            return [one.to_json() for one in curator.preview_many(questions, **words)]
+            return curator.preview_many(questions, **words)
 
     def ask(self, who: Identity, questions: Sequence[str], words: Words) -> list[Any]:
         with self._on_account(who) as curator:
             return curator.ask_many(questions, **words)
+
+    def left_to(self, who: Identity) -> int:
+        """The most that one question of this name may cost now, in units of the ledger."""
+        ledger = self._for(who).ledger
+        return ledger.left(ledger.totals().spent)
+
+    def again(self, who: Identity, question: str, words: Words) -> Answer:
+        """An answer that was given, or paid for under this request id: never a charge, whatever happens."""
+        return self._for(who).through(_NothingNew, reads).ask(question, **words)
+
+    def receipt(self, number: int) -> Receipt | None:
+        """The one that paid for an answer; who may read its question is for the caller to say."""
+        return self._ledger.receipt(number) if number > 0 else None
 
     def try_out(self, questions: Sequence[str], words: Words) -> list[Any]:
         """On made-up rows, with a ledger that is thrown away: free, and nobody's account."""
@@ -121,17 +140,30 @@ class ServedStudy:
 
     # The chain.
 
-    def receipts(self, who: Identity, after: int = 0) -> dict[str, Any]:
+    def count(self) -> int:
+        """The number of the newest receipt."""
+        return self._ledger.count()
+
+    def receipts(self, who: Identity, after: int = 0, most: int = PAGE) -> dict[str, Any]:
         """One page: the open part of every link, and of the own receipts, or of all, everything."""
+        page, following = self._page(after, most)
+        return {**self._chain(who, page), "next": following}
+
+    def course(self, who: Identity, most: int) -> dict[str, Any]:
+        """The same of at most so many receipts, spread evenly over the whole chain, the newest among them."""
+        newest = self._ledger.count()
+        wanted = {-(-place * newest // most) for place in range(1, most + 1)}
+        found = (self._ledger.receipt(number) for number in sorted(wanted) if number)
+        return self._chain(who, [receipt for receipt in found if receipt is not None])
+
+    def _chain(self, who: Identity, page: list[Receipt]) -> dict[str, Any]:
         everything = may(who.role, Action.ALL_RECEIPTS)
-        page, following = self._page(after)
         shown = [r for r in page if everything or r.order.by == who.name]
         return {
             "filter": self._header.filter_name,
             "header": header_told(self._header),
             "links": [link_told(r.open) for r in page],
             "receipts": [receipt_told(r) for r in shown],
-            "next": following,
         }
 
     def verify(self, head: str | None) -> dict[str, Any]:
@@ -179,12 +211,12 @@ class ServedStudy:
             raise NotFound
         return self._for(who).stream(number)
 
-    def _page(self, after: int) -> tuple[list[Receipt], int | None]:
+    def _page(self, after: int, most: int) -> tuple[list[Receipt], int | None]:
         """Some receipts, and after which number others may follow: a restored ledger has lost numbers."""
         if after < 0:
             raise InvalidRequest("receipts are listed from a number on, at least 0")
         newest = self._ledger.count()
-        last = min(after + PAGE, newest)
+        last = min(after + most, newest)
         found = (self._ledger.receipt(number) for number in range(after + 1, last + 1))
         return [receipt for receipt in found if receipt is not None], last if last < newest else None
 
@@ -214,6 +246,15 @@ class ServedStudy:
                 if receipt.order.by is not None:
                     self._charged[receipt.order.by] = receipt.sub_limit
             return dict(self._charged)
+
+
+class _NothingNew(ForwardingLedger):
+    """A ledger that finds what was charged, and charges nothing."""
+
+    def charge(self, order: Order, first: First | None = None) -> Charged:
+        if order.request is None or self._ledger.requested(order.request) is None:
+            raise NotFound
+        return self._ledger.charge(order, first)
 
 
 def _emptied(ledger: Ledger) -> Ledger:

@@ -12,7 +12,7 @@ import secrets
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from fractions import Fraction
@@ -31,6 +31,7 @@ CREATE TABLE IF NOT EXISTS tokens (
     revoked_at INTEGER
 ) STRICT
 """
+_ENDED = "CREATE TABLE IF NOT EXISTS ended_sessions (key TEXT PRIMARY KEY, at REAL NOT NULL) STRICT"
 _COLUMNS = "id, name, role, limit_share, price_share, rate, made_at, expires_at, revoked_at"
 _PREFIX = "adyton_"
 _TOKEN = re.compile(_PREFIX + r"[0-9a-f]{64}")
@@ -125,6 +126,35 @@ class Tokens:
         known = _known(row[1:])
         return known if known.is_valid(self._clock()) else None
 
+    def known(self, id_: str) -> Known | None:
+        """What is kept of the token with this id, None unless it is still valid."""
+        if not self.path.exists():
+            return None
+        with self._session() as connection:
+            row = connection.execute(f"SELECT {_COLUMNS} FROM tokens WHERE id = ?", (id_,)).fetchone()
+        found = None if row is None else _known(row)
+        return found if found is not None and found.is_valid(self._clock()) else None
+
+    def end_sessions(self, key: str, longest: float) -> None:
+        """From now on no session of the web pages holds that has ``key`` and began before; none lasts longer
+        than ``longest`` seconds, so what was noted before that is forgotten.
+        """
+        now = self._clock()
+        with self._session(make=True) as connection:
+            connection.execute("DELETE FROM ended_sessions WHERE at < ?", (now - longest,))
+            connection.execute("INSERT OR REPLACE INTO ended_sessions VALUES (?, ?)", (key, now))
+
+    def sessions_ended(self, keys: Sequence[str]) -> float:
+        """When sessions with one of these keys were ended last; 0 if they never were."""
+        if not self.path.exists():
+            return 0.0
+        marks = ", ".join("?" * len(keys))
+        with self._session() as connection:
+            (at,) = connection.execute(
+                f"SELECT MAX(at) FROM ended_sessions WHERE key IN ({marks})", tuple(keys)
+            ).fetchone()
+        return float(at or 0.0)
+
     def all(self) -> list[Known]:
         """Oldest first, also those that are revoked or expired."""
         if not self.path.exists():
@@ -196,6 +226,7 @@ def _connect(path: Path, *, make: bool) -> sqlite3.Connection:
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute(_TABLE)
+    connection.execute(_ENDED)
     connection.commit()
     return connection
 

@@ -17,6 +17,8 @@ from adyton.transports.http.formats import told
 from adyton.transports.http.limits import SizeLimit
 from adyton.transports.http.quick import Quick
 from adyton.transports.http.watching import Metrics, Watching
+from adyton.transports.pages import mount as pages
+from adyton.transports.pages.headers import Headers
 
 _ABOUT = (
     "Question data you may not see: every answer is private, valid for the population, and receipted. "
@@ -28,8 +30,11 @@ _NO_OTHERS = TelemetryConfig(
 )
 
 
-def make_app(house: House, metrics: Metrics | None = None) -> FastAPI:
-    """Everything in ``house`` must be loaded before the first request: ``house.load()``."""
+def make_app(house: House, metrics: Metrics | None = None, *, secure: bool = False) -> FastAPI:
+    """Everything in ``house`` must be loaded before the first request: ``house.load()``.
+
+    ``secure``: browsers come by TLS, though this process may not see it; cookies of pages then say so.
+    """
     desk = Desk(house)
 
     @asynccontextmanager
@@ -56,6 +61,7 @@ def make_app(house: House, metrics: Metrics | None = None) -> FastAPI:
     app.add_api_route("/healthz", _alive, summary="The process answers", tags=["health"])
     app.add_api_route("/readyz", _ready, summary="Everything is loaded", tags=["health"])
     app.add_middleware(errors.Guard)  # before the framework finds words of its own
+    pages.install(app, house, secure=secure)
     return app
 
 
@@ -65,7 +71,7 @@ class _InFront(FastAPI):
     def build_middleware_stack(self) -> ASGIApp:
         desk: Desk = self.state.desk
         inside = SizeLimit(Quick(super().build_middleware_stack(), desk), desk.house.settings)
-        return errors.Guard(Watching(inside, self.state.metrics))
+        return Headers(errors.Guard(Watching(inside, self.state.metrics)))
 
 
 async def _alive() -> Response:

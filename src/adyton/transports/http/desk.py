@@ -40,15 +40,23 @@ class Desk:
 
     async def visitor(self, request: Request) -> Visitor:
         """Who sends this, if not too often."""
-        settings = self.house.settings
+        self.knock(request)
+        return self.let_in(await self.holder(_token_of(request)))
+
+    def knock(self, request: Request) -> None:
+        """Before anything is looked at: too often from one address?"""
         address = request.client.host if request.client else "nobody"
-        self._by_address.take(network_of(address), settings.rate_by_address)
-        token = _token_of(request)
+        self._by_address.take(network_of(address), self.house.settings.rate_by_address)
+
+    async def holder(self, token: str | None) -> Visitor:
+        """Whoever holds this token."""
         if self.house.is_from_provider(token):  # whose keys may have to be fetched
-            visitor = await run_in_threadpool(self.house.visitor, token)
-        else:
-            visitor = self.house.visitor(token)
-        self._by_token.take(visitor.key, visitor.rate or settings.rate_by_token)
+            return await run_in_threadpool(self.house.visitor, token)
+        return self.house.visitor(token)
+
+    def let_in(self, visitor: Visitor) -> Visitor:
+        """The same, unless this token comes too often."""
+        self._by_token.take(visitor.key, visitor.rate or self.house.settings.rate_by_token)
         return visitor
 
     async def done(self, visitor: Visitor, work: Callable[[], _Done]) -> _Done:

@@ -73,12 +73,12 @@ def install(app: FastAPI) -> None:
         assert isinstance(error, RequestValidationError)
         return response_of(InvalidRequest(_place_and_fix(error)))
 
-    async def framework(_: Request, error: Exception) -> Response:
+    async def framework(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         if isinstance(error.__cause__, CuratorError):  # raised while the body came in
             return response_of(error.__cause__)
         if error.status_code == 404:
-            return response_of(NotFound())
+            return app.state.error_page(request, NotFound()) or response_of(NotFound())
         if error.status_code == 400:
             return response_of(InvalidRequest("the body is not JSON; nothing was charged"))
         words = InvalidRequest("this is not a request that the server knows")

@@ -46,7 +46,7 @@ class SizeLimit:
         await self._app(scope, counted, send)
 
     def _most(self, path: str) -> int:
-        uploads = path.startswith("/v1/holdouts/")
+        uploads = path.startswith(("/v1/holdouts/", "/holdouts/"))
         return self._settings.upload_bytes if uploads else self._settings.request_bytes
 
 

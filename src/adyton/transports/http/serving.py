@@ -68,6 +68,11 @@ class Door:
             _check_free("127.0.0.1", self.metrics_port, "--metrics-port")
 
     @property
+    def secure(self) -> bool:
+        """Whether browsers come by TLS, though it may end before this process."""
+        return self.tls_cert is not None or self.behind_proxy
+
+    @property
     def url(self) -> str:
         scheme = "https" if self.tls_cert else "http"
         host = f"[{self.host}]" if ":" in self.host else self.host
@@ -109,18 +114,19 @@ def serve(files: Sequence[Path], settings_file: Path | None, door: Door, say: Ca
     }
     if door.processes == 1:
         with _metrics_of_one(door) as metrics:
-            uvicorn.run(app_of(house, metrics), **config)
+            uvicorn.run(app_of(house, metrics, secure=door.secure), **config)
         return
     house.close()
-    os.environ[_VARIABLE] = json.dumps({"files": paths, "settings": _path_text(settings_file)})
+    told = {"files": paths, "settings": _path_text(settings_file), "secure": door.secure}
+    os.environ[_VARIABLE] = json.dumps(told)
     with _metrics_of_many(door):
         uvicorn.run(_FACTORY, factory=True, workers=door.processes, **config)
 
 
-def app_of(house: House, metrics: Any) -> Any:
+def app_of(house: House, metrics: Any, *, secure: bool) -> Any:
     from adyton.transports.http.app import make_app
 
-    return make_app(house, metrics)
+    return make_app(house, metrics, secure=secure)
 
 
 def app_of_environment() -> Any:
@@ -131,7 +137,7 @@ def app_of_environment() -> Any:
     _log_lines()
     house = House.of_files(known["files"], read_settings(known["settings"]))
     house.load()
-    return app_of(house, Metrics())
+    return app_of(house, Metrics(), secure=known["secure"])
 
 
 @contextmanager

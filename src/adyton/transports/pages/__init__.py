@@ -1,0 +1,1 @@
+"""The web pages of a server: rendered here, forms that work without a script, nothing from elsewhere."""

@@ -1,0 +1,261 @@
+"""Ask: write, preview, try, ask.  Only one of them costs anything, and it is charged once."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+from urllib.parse import urlencode
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from adyton.certify import Answer, json_text
+from adyton.errors import BudgetRefused, CuratorError, InvalidRequest, NotFound
+from adyton.exact import rational
+from adyton.service.identity import Identity
+from adyton.service.roles import Action
+from adyton.service.studies import ServedStudy
+from adyton.transports.pages import answers, pictures
+from adyton.transports.pages.page import Page, PageRoute, ThePage
+from adyton.transports.pages.problems import Problem, problem_of, wrong
+from adyton.transports.pages.rendering import segment
+from adyton.transports.pages.writing import COMPARISONS, MEASURES, Chosen, can_group, written
+
+routes = APIRouter(route_class=PageRoute, include_in_schema=False)
+_LONGEST_ADDRESS = 6000  # a longer question is answered at once, without an address of its own
+_NO_PRICE = "no price was named"
+_PRICES = ("within", "epsilon", "price")
+_TYPES = {"csv": "text/csv", "json": "application/json"}
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """What stands in the form.  ``visit``: the same form sent twice is one request, and one charge."""
+
+    sql: str = ""
+    within: str = ""
+    epsilon: str = ""
+    expected_rows: str = ""
+    visit: str = ""
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Typed:
+        said = {one.name: given.get(one.name, "") for one in fields(cls)}
+        made = cls(**{name: value.strip() for name, value in said.items() if isinstance(value, str)})
+        return made if made.visit.isalnum() and len(made.visit) <= 64 else made.on_a_new_visit()
+
+    def on_a_new_visit(self) -> Typed:
+        return replace(self, visit=secrets.token_hex(12))
+
+    def words(self) -> dict[str, Any]:
+        """The price, as the curator takes it."""
+        said: dict[str, Any] = {name: getattr(self, name) for name in ("within", "epsilon")}
+        if self.expected_rows:
+            said["expected_rows"] = _whole(self.expected_rows)
+        return {name: value for name, value in said.items() if value != ""}
+
+    @property
+    def request(self) -> str:
+        """Of this form with these words in it: what is changed and sent again is another question."""
+        said = "\n".join((self.sql, self.within, self.epsilon, self.expected_rows))
+        return f"page-{self.visit}-{hashlib.sha256(said.encode()).hexdigest()[:16]}"
+
+    @property
+    def address(self) -> str:
+        given = {one.name: getattr(self, one.name) for one in fields(self)}
+        return urlencode({name: value for name, value in given.items() if value})
+
+
+@routes.get("/studies/{study}/ask")
+async def ask_page(page: ThePage, study: str) -> Response:
+    """The form, and what was asked for that costs nothing: a preview, SQL, made-up rows."""
+    found, who = page.desk.house.study(page.visitor, study, Action.ASK)
+    given = page.request.query_params
+    typed = Typed.of(given).on_a_new_visit()
+    return await _free(page, found, who, typed, Chosen.of(given), given.get("do", ""))
+
+
+@routes.post("/studies/{study}/ask")
+async def ask(page: ThePage, study: str) -> Response:
+    found, who = page.desk.house.study(page.visitor, study, Action.ASK)
+    typed, do = Typed.of(page.form), page.typed("do")
+    chosen = Chosen.of({key: page.typed(key) for key in page.form})
+    if do != "ask":
+        address = f"{typed.address}&{chosen.address}&do={segment(do)}"
+        if page.is_part or len(address) > _LONGEST_ADDRESS:
+            return await _free(page, found, who, typed, chosen, do)
+        return page.go(f"/studies/{segment(study)}/ask?{address}")
+    try:
+        words = {**typed.words(), "request": typed.request}
+        answer = await page.done(lambda: found.ask(who, [typed.sql], words)[0])
+    except CuratorError as error:
+        return await _form(page, found, who, typed, chosen, error=error)
+    if len(typed.address) > _LONGEST_ADDRESS:
+        return await _answered(page, found, who, typed, answer)
+    return page.go(f"/studies/{segment(study)}/answer?{typed.address}")
+
+
+async def _free(
+    page: Page, found: ServedStudy, who: Identity, typed: Typed, chosen: Chosen, do: str
+) -> Response:
+    if do == "write":
+        return await _write(page, found, who, typed, chosen)
+    if do == "try":
+        return await _try_out(page, found, who, typed, chosen)
+    return await _form(page, found, who, typed, chosen)
+
+
+@routes.get("/studies/{study}/answer")
+async def answer_page(page: ThePage, study: str) -> Response:
+    """What was asked: to go back here, or to load it again, asks nothing."""
+    found, who, typed, answer = await _again(page, study)
+    return await _answered(page, found, who, typed, answer)
+
+
+@routes.get("/studies/{study}/answer.{form}")
+async def download(page: ThePage, study: str, form: str) -> Response:
+    if form not in (*_TYPES, "svg"):
+        raise NotFound
+    *_, answer = await _again(page, study)
+    if form == "svg":
+        figure = pictures.of_answer(answer)
+        if figure is None:
+            raise NotFound
+        return await page.done(lambda: pictures.drawn(page, figure))
+    text = answer.to_csv() if form == "csv" else json_text(answer.to_json())
+    headers = {"Content-Disposition": f'attachment; filename="answer.{form}"'}
+    return Response(text, media_type=_TYPES[form], headers=headers)
+
+
+async def _again(page: Page, study: str) -> tuple[ServedStudy, Identity, Typed, Answer]:
+    found, who = page.desk.house.study(page.visitor, study, Action.ASK)
+    typed = Typed.of(page.request.query_params)
+    words = {**typed.words(), "request": typed.request}
+    return found, who, typed, await page.done(lambda: found.again(who, typed.sql, words))
+
+
+# What is shown.
+
+
+async def _form(
+    page: Page,
+    found: ServedStudy,
+    who: Identity,
+    typed: Typed,
+    chosen: Chosen,
+    *,
+    error: CuratorError | None = None,
+    **values: Any,
+) -> Response:
+    """The page with what was typed, its preview, and what is wrong beside its field."""
+    preview, part, problem = None, None, None if error is None else _beside(error)
+    if error is None and typed.sql:
+        try:
+            words = typed.words()
+            preview, left = await page.done(
+                lambda: (found.previews(who, [typed.sql], words)[0], found.left_to(who))
+            )
+            part = answers.share_of_left(preview, left)
+        except CuratorError as refused:
+            if not refused.message.startswith(_NO_PRICE):  # who has not said it yet need not be told off
+                error, problem = refused, _beside(refused)
+    shown = {"of": found.name, "typed": typed, "preview": preview, "part": part, "problem": problem}
+    shown |= {"alone": page.is_part}  # a problem is said once: beside its field, or to the script
+    if page.is_part:
+        return page.part("part_preview.html", **shown)
+    facts = found.facts()
+    return page.show(
+        "ask.html",
+        "Ask",
+        status=200 if error is None else error.status,
+        **{**shown, **_choices(facts), "chosen": chosen, "facts": facts, "tried": None, **values},
+    )
+
+
+async def _write(page: Page, found: ServedStudy, who: Identity, typed: Typed, chosen: Chosen) -> Response:
+    try:
+        typed = replace(typed, sql=written(chosen, found.facts()))
+    except InvalidRequest as error:
+        if page.is_part:
+            return page.part("part_problem.html", problem=_beside(error))
+        return await _form(page, found, who, typed, chosen, error=error)
+    if page.is_part:
+        return Response(typed.sql, media_type="text/plain")
+    return await _form(page, found, who, typed, chosen)
+
+
+async def _try_out(page: Page, found: ServedStudy, who: Identity, typed: Typed, chosen: Chosen) -> Response:
+    """On made-up rows: free, and said so."""
+    page.desk.house.study(page.visitor, found.name, Action.TRY)
+    try:
+        words = typed.words()
+        made_up = await page.done(lambda: found.try_out([typed.sql], words)[0])
+    except CuratorError as error:
+        return await _form(page, found, who, typed, chosen, error=error)
+    return await _form(page, found, who, typed, chosen, tried=answers.answer_table(made_up))
+
+
+async def _answered(page: Page, found: ServedStudy, who: Identity, typed: Typed, answer: Answer) -> Response:
+    receipt = await page.done(lambda: found.receipt(answer.receipt.number))
+    return page.show(
+        "answer.html",
+        "Ask",
+        title="Answer",
+        of=found.name,
+        typed=typed,
+        answer=answer,
+        table=answers.answer_table(answer),
+        picture=pictures.of_answer(answer),
+        paid=answers.paid_for(answer, receipt, who.name, typed.request),
+        copies=answers.copies(_origin(page), found.name, typed.sql, typed.words()),
+    )
+
+
+def _choices(facts: Mapping[str, Any]) -> dict[str, Any]:
+    columns = [column for table in facts["tables"] for column in table["columns"]]
+    names = [column["name"] for column in columns]
+    numbers = [column["name"] for column in columns if column["kind"] in ("integer", "real")]
+    groups = [column["name"] for column in columns if can_group(column)]
+    return {
+        "measures": MEASURES,
+        "comparisons": COMPARISONS,
+        "tables": [(table["name"],) * 2 for table in facts["tables"]],
+        "numbers": [("", "choose"), *((name, name) for name in numbers)],
+        "filters": [("", "no filter"), *((name, name) for name in names)],
+        "groups": [("", "no groups"), *((name, name) for name in groups)],
+    }
+
+
+def _beside(error: CuratorError) -> Problem:
+    """The field that it is about."""
+    message = error.message
+    if "field" in error.facts:
+        return problem_of(error, error.facts["field"])
+    if message.startswith(_NO_PRICE):
+        return wrong("say how accurate it shall be: a half-width, or an epsilon", "within")
+    if isinstance(error, BudgetRefused):
+        return problem_of(error, "within")
+    if not isinstance(error, InvalidRequest) or "(line " in message:
+        return problem_of(error, "sql")
+    if "expected" in message:
+        return problem_of(error, "expected_rows")
+    return problem_of(error, "within" if any(word in message for word in _PRICES) else "sql")
+
+
+def _whole(text: str) -> int:
+    try:
+        rows = rational(text.replace(",", ""), "expected_rows")
+    except InvalidRequest:
+        rows = None
+    if rows is None or rows.denominator != 1:
+        raise InvalidRequest("rows that you expect are a whole number", field="expected_rows")
+    return int(rows)
+
+
+def _origin(page: Page) -> str:
+    """As the browser names this server."""
+    url = page.request.url
+    return f"{'https' if page.secure else url.scheme}://{url.netloc}"

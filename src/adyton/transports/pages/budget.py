@@ -1,0 +1,77 @@
+"""Budget: where the limit went, and what is left, in per cent and in questions like the last one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from adyton.errors import NotFound
+from adyton.service.identity import Identity
+from adyton.service.roles import Action
+from adyton.service.studies import ServedStudy
+from adyton.transports.pages import pictures
+from adyton.transports.pages.page import PageRoute, ThePage
+
+routes = APIRouter(route_class=PageRoute, include_in_schema=False)
+_SHOWN = 10  # of the newest receipts
+
+
+@routes.get("/studies/{study}/budget")
+async def budget(page: ThePage, study: str) -> Response:
+    found, who = page.desk.house.study(page.visitor, study, Action.STATEMENT)
+    told, newest, picture = await page.done(
+        lambda: (found.statement(who), _newest(found, who), pictures.of_budget(found, who))
+    )
+    limit = newest["header"]["limit"]
+    return page.show(
+        "budget.html",
+        "Budget",
+        of=study,
+        statement=told,
+        limit=limit,
+        own=_part(told["own"], limit),
+        names=[(name, _part(part, limit)) for name, part in told.get("by_name", {}).items()],
+        chain_links=newest["links"][::-1],
+        picture=picture,
+        validity=_validity(newest["links"], told),
+        filter_name=newest["filter"],
+    )
+
+
+@routes.get("/studies/{study}/budget.svg")
+async def burn_down(page: ThePage, study: str) -> Response:
+    found, who = page.desk.house.study(page.visitor, study, Action.STATEMENT)
+    figure = await page.done(lambda: pictures.of_budget(found, who))
+    if figure is None:
+        raise NotFound
+    return await page.done(lambda: pictures.drawn(page, figure))
+
+
+def _newest(found: ServedStudy, who: Identity) -> dict[str, Any]:
+    return found.receipts(who, max(0, found.count() - _SHOWN))
+
+
+def _part(part: Mapping[str, Any], limit: str) -> dict[str, Any]:
+    """What a name has spent, as a share of the whole limit and of its own part of it."""
+    spent, all_of_it = Fraction(part["spent"]), Fraction(limit)
+    own = None if part["limit"] is None else Fraction(part["limit"])
+    return {
+        "spent": spent / all_of_it,
+        "limit": None if own is None else own / all_of_it,
+        "left": None if own is None else Fraction(part["left"]) / all_of_it,
+        "left_of_own": Fraction(part["left"]) / own if own else None,
+    }
+
+
+def _validity(links: list[dict[str, Any]], told: Mapping[str, Any]) -> dict[str, Any]:
+    """What validity was charged; of a pure study also how much is certified."""
+    newest = links[-1] if links else {"spent_radius": "0", "spent_pure": "0", "unproved": 0}
+    known = told.get("validity")
+    share = None
+    if known is not None and Fraction(known["cap"]) > 0:
+        share = max(Fraction(0), 1 - Fraction(known["spent"]) / Fraction(known["cap"]))
+    return {"newest": newest, "known": known, "left": share}

@@ -1,0 +1,81 @@
+"""All pages that somebody can go to, in one table: a new page is one line here.
+
+``path`` has ``{name}`` where the page is about one study or holdout.  ``action`` is what one must be allowed
+to do there; None: whoever is logged in.  ``help`` is the page of the documentation that its "?" leads to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import quote
+
+from adyton.service.house import House, Visitor
+from adyton.service.roles import Action, may
+from adyton.service.studies import ServedStudy
+
+Of = Literal["house", "study", "holdout"]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    title: str
+    path: str
+    of: Of
+    action: Action | None
+    help: str
+
+
+ENTRIES: Sequence[Entry] = (
+    Entry("Studies", "/", "house", None, "how-to/a-tour-in-ten-minutes.md"),
+    Entry("Study", "/studies/{name}", "study", Action.LOOK, "reference/sql.md"),
+    Entry("Ask", "/studies/{name}/ask", "study", Action.ASK, "reference/sql.md"),
+    Entry("Budget", "/studies/{name}/budget", "study", Action.STATEMENT, "how-to/choose-epsilon.md"),
+    Entry(
+        "Receipts",
+        "/studies/{name}/receipts",
+        "study",
+        Action.OWN_RECEIPTS,
+        "how-to/verify-without-trusting-the-server.md",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    title: str
+    path: str
+    here: bool
+
+
+def links(house: House, visitor: Visitor, here: str, name: str | None = None) -> list[Link]:
+    """Where this visitor can go: of the whole house, or with ``name`` of one study or holdout.
+
+    ``here`` is the title of the page that is shown.
+    """
+    if name is None:
+        wanted: tuple[str, ...] = ("house",)
+        actions = {action for one in house.served for action in Action if _may(visitor, one.name, action)}
+    else:
+        wanted = (_kind(house, name),)
+        actions = {action for action in Action if _may(visitor, name, action)}
+    return [
+        Link(entry.title, entry.path.replace("{name}", quote(name or "", safe="")), entry.title == here)
+        for entry in ENTRIES
+        if entry.of in wanted and (entry.action is None or entry.action in actions)
+    ]
+
+
+def entry(title: str) -> Entry | None:
+    return next((entry for entry in ENTRIES if entry.title == title), None)
+
+
+def _may(visitor: Visitor, name: str, action: Action) -> bool:
+    who = visitor.identity(name)
+    return who is not None and may(who.role, action)
+
+
+def _kind(house: House, name: str) -> Of:
+    found = next(one for one in house.served if one.name == name)
+    return "study" if isinstance(found, ServedStudy) else "holdout"

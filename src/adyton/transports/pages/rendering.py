@@ -1,0 +1,86 @@
+"""Templates, and how numbers are written in them.  Everything is escaped; what is missing is an error."""
+
+from __future__ import annotations
+
+import hashlib
+from fractions import Fraction
+from functools import cache
+from importlib.resources import files
+from typing import Any
+from urllib.parse import quote
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from adyton.certify.answer import percent
+
+ASSETS = {"adyton.css": "text/css", "adyton.js": "text/javascript", "adyton.svg": "image/svg+xml"}
+
+_OPTION = "--expected-rows, in Python expected_rows"
+_FIELD = "“rows you expect to match”, beside the accuracy"
+
+
+@cache
+def asset(name: str) -> bytes:
+    return files("adyton.transports.pages").joinpath("assets", name).read_bytes()
+
+
+@cache
+def asset_path(name: str) -> str:
+    """With a part that changes with its content: browsers may keep it for ever."""
+    return f"/assets/{name}?v={hashlib.sha256(asset(name)).hexdigest()[:12]}"
+
+
+@cache
+def environment() -> Environment:
+    made = Environment(
+        loader=PackageLoader("adyton.transports.pages", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+        cache_size=-1,
+    )
+    ours = (share_up, share_down, of_limit, plain, segment, moment, for_pages)
+    made.filters |= {one.__name__: one for one in ours}
+    made.globals |= {"asset_path": asset_path}
+    return made
+
+
+def for_pages(note: str) -> str:
+    """What the command line calls an option is a field here."""
+    return note.replace(_OPTION, _FIELD)
+
+
+def rendered(template: str, **values: Any) -> str:
+    return environment().get_template(template).render(**values)
+
+
+def share_up(share: float | Fraction) -> str:
+    """Of what is spent."""
+    return percent(Fraction(share), up=True)
+
+
+def share_down(share: float | Fraction) -> str:
+    """Of what is left."""
+    return percent(Fraction(share), up=False)
+
+
+def of_limit(amount: str, limit: str) -> str:
+    """An amount, written in decimals, as a share of the limit, rounded up."""
+    return percent(Fraction(amount) / Fraction(limit), up=True)
+
+
+def plain(value: object) -> str:
+    """A number as people write it."""
+    return f"{value:,.15g}".replace("e-0", "e-") if isinstance(value, int | float) else str(value)
+
+
+def segment(text: object) -> str:
+    """One part of a path: also a slash is escaped."""
+    return quote(str(text), safe="")
+
+
+def moment(text: str) -> str:
+    """A time in UTC, to the minute."""
+    return text[:16].replace("T", " ")

@@ -1,0 +1,63 @@
+"""The studies and holdouts of a visitor, and what may be known of each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from adyton.service.roles import Action, may
+from adyton.service.studies import ServedStudy
+from adyton.transports.pages.page import Page, PageRoute, ThePage
+from adyton.transports.pages.writing import Chosen, written
+
+routes = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+
+@routes.get("/")
+async def studies(page: ThePage) -> Response:
+    mine = await page.done(lambda: _mine(page))
+    return page.show("studies.html", "Studies", **mine)
+
+
+@routes.get("/studies/{study}")
+async def study(page: ThePage, study: str) -> Response:
+    found, who = page.desk.house.study(page.visitor, study, Action.LOOK)
+    told = await page.done(lambda: found.statement(who))
+    facts = found.facts()
+    asks = may(who.role, Action.ASK)
+    examples = _examples(facts) if asks else []
+    return page.show("study.html", "Study", of=study, facts=facts, statement=told, examples=examples)
+
+
+def _examples(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    """Questions that this study answers, to begin with."""
+    made = [("How many rows are there?", Chosen())]
+    table = facts["tables"][0]
+    group = next((one["name"] for one in table["columns"] if one["kind"] == "category"), "")
+    number = next((one["name"] for one in table["columns"] if one["kind"] in ("integer", "real")), "")
+    if group:
+        made.append((f"How many in each {group}?", Chosen(group=group)))
+    if number:
+        made.append((f"What is the mean of {number}?", Chosen(measure="mean", column=number)))
+    if group and number:
+        chosen = Chosen(measure="mean", column=number, group=group)
+        made.append((f"What is the mean of {number} in each {group}?", chosen))
+    return [(words, written(chosen, facts)) for words, chosen in made]
+
+
+def _mine(page: Page) -> dict[str, Any]:
+    """What is left of each, as the statement of whoever looks says it."""
+    studies: list[dict[str, Any]] = []
+    holdouts: list[dict[str, Any]] = []
+    for one in page.desk.house.served:
+        who = page.visitor.identity(one.name)
+        if who is None or not may(who.role, Action.LOOK):
+            continue
+        told: dict[str, Any] = {"name": one.name, "who": who, "facts": one.facts()}
+        if isinstance(one, ServedStudy):
+            studies.append({**told, "statement": one.statement(who)})
+        else:
+            holdouts.append({**told, "statement": one.statement()})
+    return {"studies": studies, "holdouts": holdouts}

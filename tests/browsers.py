@@ -1,0 +1,102 @@
+"""A real browser for tests: Debian's Chromium, driven by playwright; and what it has to say against a page."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx2
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from served import Server
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+MISSING = (
+    "" if CHROMIUM else "needs Chromium: apt-get install chromium, as make servers does as root on Debian"
+)
+ROLES = ("owner", "analyst", "auditor", "agent")
+# Chromium refuses its sandbox to root, who runs the tests in containers.
+_ARGUMENTS = ["--disable-gpu", "--disable-dev-shm-usage", *(["--no-sandbox"] if os.geteuid() == 0 else [])]
+_TELL_VIOLATIONS = """
+addEventListener("securitypolicyviolation", e => console.error("policy violated: " + e.violatedDirective + " " + e.blockedURI));
+"""
+
+
+@contextlib.contextmanager
+def chromium() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=_ARGUMENTS)
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+@dataclass
+class Visit:
+    """One person before one browser.  ``said`` collects console messages, errors and violations: a page that is
+    as it should be says nothing."""
+
+    url: str
+    context: BrowserContext
+    page: Page
+    said: list[str] = field(default_factory=list)
+
+    def open(self, path: str) -> None:
+        self.page.goto(self.url + path)
+
+    def log_in(self, token: str, path: str = "/") -> None:
+        self.open(path)
+        self.page.get_by_label("Token").fill(token)
+        self.page.get_by_role("button", name="Log in").click()
+
+
+@contextlib.contextmanager
+def visit(browser: Browser, url: str, *, silent: bool = True, **words: Any) -> Iterator[Visit]:
+    """``words`` as new_context takes them: viewport, color_scheme, java_script_enabled.  At the end nothing may
+    have been said, unless ``silent`` is False."""
+    context = browser.new_context(**words)
+    context.set_default_timeout(15_000)
+    context.add_init_script(_TELL_VIOLATIONS)
+    page = context.new_page()
+    made = Visit(url, context, page)
+
+    def listen(to: Page) -> None:
+        to.on("console", lambda message: made.said.append(f"{to.url}: {message.text}"))
+        to.on("pageerror", lambda error: made.said.append(f"{to.url}: {error}"))
+
+    listen(page)
+    context.on("page", listen)
+    try:
+        yield made
+        assert not silent or not made.said, made.said
+    finally:
+        context.close()
+
+
+@dataclass
+class Site:
+    """A real server, and a token for each role."""
+
+    server: Server
+    tokens: dict[str, str]
+
+    @property
+    def url(self) -> str:
+        return self.server.url
+
+    def headers(self, role: str) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.tokens[role]}"}
+
+    def token(self, name: str, role: str = "analyst", study: str = "people", **words: object) -> str:
+        """A new one, made by the owner."""
+        body = {"name": name, "role": role, **words}
+        if role == "agent":
+            body |= {"limit_share": "0.5", "price_share": "0.5", "rate": 10**6, "expires": "1d"}
+        made = httpx2.post(f"{self.url}/v1/tokens/{study}", headers=self.server.owner, json=body)
+        assert made.status_code == 200, made.text
+        return str(made.json()["token"])

@@ -1,0 +1,84 @@
+"""Pictures of every page, light and dark, wide and narrow, to be looked at: make pictures, or
+python tests/pictures.py FOLDER.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import tempfile
+from pathlib import Path
+from urllib.parse import urlencode
+
+import httpx2
+
+from adyton.transports.pages.navigation import ENTRIES
+from browsers import MISSING, Visit, chromium, visit
+from served import Server, server, write_holdout, write_study
+
+SIZES = {"wide": {"width": 1280, "height": 800}, "narrow": {"width": 360, "height": 740}}
+MEANS = "SELECT region, AVG(income) AS mean FROM people GROUP BY region"
+COUNTS = "SELECT region, COUNT(*) AS n FROM people WHERE income > {} GROUP BY region"
+SETTINGS = "[server]\nrate_by_token = 1000000\nrate_by_address = 1000000\n"
+
+
+def main(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as place:
+        settings = Path(place, "server.toml")
+        settings.write_text(SETTINGS, encoding="utf-8")
+        files = [write_study(Path(place)), write_holdout(Path(place))]
+        with server(files, "--settings", str(settings)) as running, chromium() as browser:
+            _live(running)
+            for size, viewport in SIZES.items():
+                for scheme in ("light", "dark"):
+                    with visit(
+                        browser, running.url, silent=False, viewport=viewport, color_scheme=scheme
+                    ) as one:
+                        _taken(one, running, folder, f"{size}-{scheme}")
+    print(f"{len(list(folder.glob('*.png')))} pictures in {folder}")
+
+
+def _live(running: Server) -> None:
+    """A study that people have used."""
+    for name, share in (("ana", "0.25"), ("bob", None)):
+        body = {"name": name, "role": "analyst", "limit_share": share}
+        made = httpx2.post(f"{running.url}/v1/tokens/people", headers=running.owner, json=body).json()
+        headers = {"Authorization": f"Bearer {made['token']}"}
+        for place in range(8):
+            asked = {"question": COUNTS.format(1000 * place), "within": 25 + 3 * place}
+            httpx2.post(f"{running.url}/v1/studies/people/ask", headers=headers, json=asked)
+
+
+def _taken(one: Visit, running: Server, folder: Path, suffix: str) -> None:
+    def take(name: str) -> None:
+        one.page.wait_for_load_state("networkidle")
+        one.page.screenshot(path=folder / f"{name}-{suffix}.png", full_page=True)
+
+    one.open("/login")
+    take("login")
+    one.log_in(running.owner["Authorization"].removeprefix("Bearer "))
+    for entry in ENTRIES:
+        name = {"study": "people", "holdout": "test", "house": ""}[entry.of]
+        one.open(entry.path.replace("{name}", name))
+        take(re.sub(r"\W+", "-", f"{entry.of}-{entry.title}".lower()))
+    question = urlencode({"sql": MEANS, "within": "3000"})
+    one.open(f"/studies/people/ask?{question}")
+    take("study-ask-preview")
+    one.page.get_by_role("button", name="Ask", exact=True).click()
+    one.page.wait_for_url("**/answer?**")
+    take("study-answer")
+    one.open(f"/studies/people/ask?{question}&do=try")
+    take("study-ask-made-up")
+    one.open(f"/studies/people/ask?{question.replace('income', 'incom')}")
+    take("study-ask-problem")
+    one.open("/studies/people/receipts")
+    one.page.get_by_role("button", name="Verify in this browser").click()
+    one.page.locator("#verified .good").wait_for()
+    take("study-receipts-verified")
+
+
+if __name__ == "__main__":
+    if MISSING:
+        raise SystemExit(MISSING)
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "build/pictures"))
