@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from datetime import UTC, datetime
 from fractions import Fraction
 from functools import cache
 from importlib.resources import files
@@ -41,7 +42,7 @@ def environment() -> Environment:
         auto_reload=False,
         cache_size=-1,
     )
-    ours = (share_up, share_down, of_limit, plain, segment, moment, for_pages)
+    ours = (share_up, share_down, of_limit, plain, segment, moment, day, pair, for_pages)
     made.filters |= {one.__name__: one for one in ours}
     made.globals |= {"asset_path": asset_path}
     return made
@@ -79,6 +80,16 @@ def plain(value: object) -> str:
 def segment(text: object) -> str:
     """One part of a path: also a slash is escaped."""
     return quote(str(text), safe="")
+
+
+def day(seconds: float) -> str:
+    """A time in seconds since 1970, in UTC, to the minute."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")
+
+
+def pair(text: str) -> tuple[str, str]:
+    """A choice that is called what it is."""
+    return text, text
 
 
 def moment(text: str) -> str:
