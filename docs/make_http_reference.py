@@ -68,6 +68,7 @@ MEANINGS = {
     "engine_memory": 'memory of DuckDB, as it writes it: "4GB"',
     "grace": "seconds for what is charged when the server stops",
     "longest_name": "characters of the name of a token",
+    "public_boards": "holdouts whose leaderboard everybody may see, without a token",
 }
 
 
