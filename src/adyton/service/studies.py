@@ -87,6 +87,11 @@ class ServedStudy:
     def ask(self, who: Identity, questions: Sequence[str], words: Words) -> list[Any]:
         return self._for(who).ask_many(questions, **words)
 
+    def left_to(self, who: Identity) -> int:
+        """The most that one question of this name may cost now, in units of the ledger."""
+        ledger = self._for(who).ledger
+        return ledger.left(ledger.totals().spent)
+
     def again(self, who: Identity, question: str, words: Words) -> Answer:
         """An answer that was given, or paid for under this request id: never a charge, whatever happens."""
         return self._for(who).through(_NothingNew, reads).ask(question, **words)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from adyton.certify import Amount, Answer, Preview
@@ -51,17 +52,18 @@ def answer_table(answer: Answer) -> Sheet:
     )
 
 
-def paid_for(answer: Answer, receipt: Receipt | None, request: str, limit: int) -> Paid | None:
-    """None if nothing was."""
+def paid_for(answer: Answer, receipt: Receipt | None, name: str, request: str) -> Paid | None:
+    """None if nothing was.  A request id is known to one name alone."""
     if receipt is None:
         return None
-    amount = Amount(answer.spent.filter_name, receipt.order.amount, limit)
-    return Paid(receipt.number, receipt.digest, amount, receipt.order.request == request)
+    order = receipt.order
+    amount = Amount(answer.spent.filter_name, order.amount, answer.spent.limit)
+    return Paid(receipt.number, receipt.digest, amount, (order.by, order.request) == (name, request))
 
 
-def share_of_left(preview: Preview) -> float | None:
+def share_of_left(preview: Preview, left: int) -> Fraction | None:
     """Of what is left to whoever asks, what this would cost; None if nothing is left."""
-    return preview.cost.units / preview.left.units if preview.left.units else None
+    return Fraction(preview.cost.units, left) if left else None
 
 
 def copies(url: str, study: str, sql: str, words: dict[str, Any]) -> dict[str, str]:

@@ -54,7 +54,7 @@ class Typed:
         said: dict[str, Any] = {name: getattr(self, name) for name in ("within", "epsilon")}
         if self.expected_rows:
             said["expected_rows"] = _whole(self.expected_rows)
-        return {name: value for name, value in said.items() if value}
+        return {name: value for name, value in said.items() if value != ""}
 
     @property
     def request(self) -> str:
@@ -70,9 +70,11 @@ class Typed:
 
 @routes.get("/studies/{study}/ask")
 async def ask_page(page: ThePage, study: str) -> Response:
+    """The form, and what was asked for that costs nothing: a preview, SQL, made-up rows."""
     found, who = page.desk.house.study(page.visitor, study, Action.ASK)
-    typed = Typed.of(page.request.query_params).on_a_new_visit()
-    return await _form(page, found, who, typed, Chosen())
+    given = page.request.query_params
+    typed = Typed.of(given).on_a_new_visit()
+    return await _free(page, found, who, typed, Chosen.of(given), given.get("do", ""))
 
 
 @routes.post("/studies/{study}/ask")
@@ -80,12 +82,11 @@ async def ask(page: ThePage, study: str) -> Response:
     found, who = page.desk.house.study(page.visitor, study, Action.ASK)
     typed, do = Typed.of(page.form), page.typed("do")
     chosen = Chosen.of({key: page.typed(key) for key in page.form})
-    if do == "write":
-        return await _write(page, found, who, typed, chosen)
-    if do == "try":
-        return await _try_out(page, found, who, typed, chosen)
     if do != "ask":
-        return await _form(page, found, who, typed, chosen)
+        address = f"{typed.address}&{chosen.address}&do={segment(do)}"
+        if page.is_part or len(address) > _LONGEST_ADDRESS:
+            return await _free(page, found, who, typed, chosen, do)
+        return page.go(f"/studies/{segment(study)}/ask?{address}")
     try:
         words = {**typed.words(), "request": typed.request}
         answer = await page.done(lambda: found.ask(who, [typed.sql], words)[0])
@@ -94,6 +95,16 @@ async def ask(page: ThePage, study: str) -> Response:
     if len(typed.address) > _LONGEST_ADDRESS:
         return await _answered(page, found, who, typed, answer)
     return page.go(f"/studies/{segment(study)}/answer?{typed.address}")
+
+
+async def _free(
+    page: Page, found: ServedStudy, who: Identity, typed: Typed, chosen: Chosen, do: str
+) -> Response:
+    if do == "write":
+        return await _write(page, found, who, typed, chosen)
+    if do == "try":
+        return await _try_out(page, found, who, typed, chosen)
+    return await _form(page, found, who, typed, chosen)
 
 
 @routes.get("/studies/{study}/answer")
@@ -139,15 +150,17 @@ async def _form(
     **values: Any,
 ) -> Response:
     """The page with what was typed, its preview, and what is wrong beside its field."""
-    preview, problem = None, None if error is None else _beside(error)
+    preview, part, problem = None, None, None if error is None else _beside(error)
     if error is None and typed.sql:
         try:
             words = typed.words()
-            preview = (await page.done(lambda: found.previews(who, [typed.sql], words)))[0]
+            preview, left = await page.done(
+                lambda: (found.previews(who, [typed.sql], words)[0], found.left_to(who))
+            )
+            part = answers.share_of_left(preview, left)
         except CuratorError as refused:
             error, problem = refused, _beside(refused)
-    shown = {"of": found.name, "typed": typed, "preview": preview, "problem": problem}
-    shown |= {"part": answers.share_of_left(preview) if preview is not None else None}
+    shown = {"of": found.name, "typed": typed, "preview": preview, "part": part, "problem": problem}
     shown |= {"alone": page.is_part}  # a problem is said once: beside its field, or to the script
     if page.is_part:
         return page.part("part_preview.html", **shown)
@@ -194,7 +207,7 @@ async def _answered(page: Page, found: ServedStudy, who: Identity, typed: Typed,
         answer=answer,
         table=answers.answer_table(answer),
         picture=pictures.of_answer(answer),
-        paid=answers.paid_for(answer, receipt, typed.request, answer.spent.limit),
+        paid=answers.paid_for(answer, receipt, who.name, typed.request),
         copies=answers.copies(_origin(page), found.name, typed.sql, typed.words()),
     )
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 from adyton.errors import InvalidRequest
 from adyton.query.text import name_text, value_text
@@ -48,6 +49,10 @@ class Chosen:
     @classmethod
     def of(cls, typed: Mapping[str, str]) -> Chosen:
         return cls(**{name: typed[name] for name in cls.__slots__ if typed.get(name)})
+
+    @property
+    def address(self) -> str:
+        return urlencode({name: getattr(self, name) for name in self.__slots__ if getattr(self, name)})
 
 
 def written(chosen: Chosen, facts: Mapping[str, Any]) -> str:

@@ -1,0 +1,169 @@
+"""Verify in this browser: a chain that was changed anywhere is found by the script of the page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import httpx2
+import pytest
+from playwright.sync_api import Browser, Route, expect
+
+from browsers import Site, Visit, visit
+
+Change = Callable[[dict[str, Any]], None]
+STRANGE = "SELECT COUNT(*) AS \"né\U0001f600\" FROM people WHERE region IN ('north')"
+
+
+@pytest.fixture(scope="module")
+def chain(site: Site) -> dict[str, Any]:
+    """Receipts of two names, with texts that JSON must escape."""
+    token = {"Authorization": f"Bearer {site.token('quota', limit_share='0.2')}"}
+    asked = [
+        (token, STRANGE, "idé 1"),
+        (site.headers("analyst"), "SELECT COUNT(*) FROM people", "b"),
+        (token, "SELECT SUM(income) FROM people", "c"),
+    ]
+    for headers, sql, request in asked:
+        body = {"question": sql, "epsilon": "0.05", "request": request}
+        answer = httpx2.post(f"{site.url}/v1/studies/people/ask", headers=headers, json=body)
+        assert answer.status_code == 200, answer.text
+    return dict(httpx2.get(f"{site.url}/v1/studies/people/receipts", headers=site.headers("owner")).json())
+
+
+@pytest.fixture(scope="module")
+def owner(site: Site, browser: Browser, chain: dict[str, Any]) -> Iterator[Visit]:
+    with visit(browser, site.url) as one:
+        one.log_in(site.tokens["owner"], "/studies/people/receipts")
+        yield one
+
+
+def outcome(one: Visit, head: str = "") -> str:
+    one.page.locator("#verified").evaluate("one => one.replaceChildren()")
+    one.page.get_by_label("A digest that you kept").fill(head)
+    one.page.get_by_role("button", name="Verify in this browser").click()
+    done = one.page.locator("#verified .good, #verified .problem")
+    expect(done).to_be_visible()
+    return one.page.locator("#verified").inner_text()
+
+
+def test_an_honest_chain_is_verified_and_its_head_found(owner: Visit, chain: dict[str, Any]) -> None:
+    number = len(chain["links"])
+    said = outcome(owner)
+    assert f"{number} receipts follow from each other" in said
+    assert f"of {number} receipts that you may read" in said
+    assert f"keep elsewhere: {chain['links'][-1]['digest']}" in said
+    assert "Not checked" in said
+    assert "is that of receipt 2" in outcome(owner, chain["links"][1]["digest"].upper())
+    assert "is that of the first link" in outcome(owner, chain["header"]["digest"])
+    assert "not in this chain" in outcome(owner, "0" * 64)
+    assert "64 hexadecimal digits" in outcome(owner, "abc")
+
+
+def test_an_analyst_replays_the_whole_chain_and_reads_the_own_part(
+    site: Site, browser: Browser, chain: dict[str, Any]
+) -> None:
+    with visit(browser, site.url) as one:
+        one.log_in(site.tokens["analyst"], "/studies/people/receipts")
+        said = outcome(one, chain["links"][-1]["digest"])
+        assert f"{len(chain['links'])} receipts follow from each other" in said
+        assert "SUM(income)" not in one.page.content()
+
+
+def last(told: dict[str, Any]) -> dict[str, Any]:
+    link: dict[str, Any] = told["links"][-1]
+    return link
+
+
+def both(told: dict[str, Any], name: str, value: object) -> None:
+    """In the open part and in the whole receipt alike."""
+    last(told)[name] = value
+    told["receipts"][-1][name] = value
+
+
+CHANGES: dict[str, tuple[Change, str]] = {
+    "a cheaper charge": (lambda told: both(told, "amount", "0.000000000000000001"), "is not the sum"),
+    "a smaller total": (lambda told: both(told, "spent", last(told)["amount"]), "is not the sum"),
+    "another time": (
+        lambda told: both(told, "asked_at", "2020-01-01T00:00:00+00:00"),
+        "not that of what it says",
+    ),
+    "another digest": (lambda told: both(told, "digest", "0" * 64), "not that of what it says"),
+    "another link before": (
+        lambda told: both(told, "previous", "0" * 64),
+        "does not name the digest before it",
+    ),
+    "a link left out": (
+        lambda told: (told["links"].pop(0), told["receipts"].pop(0)),
+        "does not name the digest",
+    ),
+    "links exchanged": (lambda told: told["links"].reverse(), "receipt "),
+    "another question": (lambda told: told["receipts"][-1].update(question="SELECT 1"), "what was sealed"),
+    "another name": (lambda told: told["receipts"][-1].update(by="mallory"), "what was sealed"),
+    "another detail": (lambda told: told["receipts"][-1].update(detail="x"), "what was sealed"),
+    "another request": (lambda told: told["receipts"][-1].update(request=None), "what was sealed"),
+    "another total of the name": (
+        lambda told: told["receipts"][-1].update(spent_by="0.1"),
+        "what was sealed",
+    ),
+    "a receipt that is no link": (
+        lambda told: told["receipts"].append({**told["receipts"][-1], "number": 99}),
+        "receipt 99 is not in the chain",
+    ),
+    "a receipt unlike its link": (
+        lambda told: told["receipts"][-1].update(amount="1"),
+        "not the one in the chain",
+    ),
+    "a higher limit": (lambda told: told["header"].update(limit="100"), "the first link"),
+    "another study": (lambda told: told["header"].update(study="0" * 64), "the first link"),
+    "more for validity": (lambda told: both(told, "spent_radius", "9"), "total for validity"),
+    "more of the pure part": (lambda told: both(told, "spent_pure", "9"), "total for validity"),
+    "more settled than charged": (lambda told: both(told, "settled", "9"), "more was settled"),
+    "something uncovered": (lambda told: both(told, "unproved", 7), "what no theorem covers"),
+    "a number that came before": (lambda told: both(told, "number", 1), "receipt 1"),
+    "no amount at all": (lambda told: both(told, "amount", "-1"), "is not an amount"),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_chain_that_was_changed_is_found(owner: Visit, name: str) -> None:
+    change, says = CHANGES[name]
+
+    def changed(route: Route) -> None:
+        told = route.fetch().json()
+        change(told)
+        route.fulfill(body=json.dumps(told), content_type="application/json")
+
+    owner.page.route("**/receipts.json*", changed)
+    try:
+        said = outcome(owner)
+    finally:
+        owner.page.unroute("**/receipts.json*")
+    assert said.startswith("NOT verified: ")
+    assert says in said
+
+
+def test_a_chain_written_anew_is_found_by_a_digest_that_was_kept(owner: Visit, chain: dict[str, Any]) -> None:
+    """Nothing in it is wrong, so only somebody who kept a digest can tell."""
+
+    def cut(route: Route) -> None:
+        told = route.fetch().json()
+        told["links"], told["receipts"] = told["links"][:-1], told["receipts"][:-1]
+        route.fulfill(body=json.dumps(told), content_type="application/json")
+
+    owner.page.route("**/receipts.json*", cut)
+    try:
+        assert outcome(owner).startswith("Verified")
+        assert "rolled back or exchanged" in outcome(owner, chain["links"][-1]["digest"])
+    finally:
+        owner.page.unroute("**/receipts.json*")
+
+
+def test_where_the_browser_computes_no_digests_the_page_says_so(site: Site, browser: Browser) -> None:
+    with visit(browser, site.url) as one:
+        one.context.add_init_script(
+            "Object.defineProperty(Crypto.prototype, 'subtle', {get: () => undefined})"
+        )
+        one.log_in(site.tokens["auditor"], "/studies/people/receipts")
+        assert "only on pages that came by https" in outcome(one)
