@@ -38,23 +38,24 @@ class _Layout:
         return ", ".join(self.keys)
 
 
-def answer_figure(answer: Mapping[str, Any]) -> Figure:
+def answer_figure(answer: Mapping[str, Any], groups: int | None = None) -> Figure:
     """The figure of an answer, from the JSON object that ``adyton ask --json`` prints (``Answer.to_json()``).
 
     Groups lie below each other; those by a number or a day stand side by side, as in a histogram.  At most
     ``MOST_GROUPS`` groups and ``MOST_VALUES`` values of each are drawn, the first ones, and the subtitle says
-    so.  Numbers are those that were released, as in JSON.
+    so; ``groups`` is how many there are, where ``answer`` has the first ones alone.  Numbers are those that
+    were released, as in JSON.
     """
     rows: Sequence[Mapping[str, Any]] = answer["answer"]
     names, keys = (list(rows[0][part_of]) if rows else [] for part_of in ("values", "keys"))
     shown = rows[:MOST_GROUPS]
     labels = [" · ".join(_label(row["keys"].get(key)) for key in keys) for row in shown]
-    groups = told_apart(labels) if keys else [""] * len(shown)
-    panels = panels_of(shown, groups, names[:MOST_VALUES])
+    named = told_apart(labels) if keys else [""] * len(shown)
+    panels = panels_of(shown, named, names[:MOST_VALUES])
     upright = len(keys) == 1 and len(shown) > 1 and all(_is_ordered(row["keys"][keys[0]]) for row in shown)
     kinds = tuple(dict.fromkeys(kind for panel in panels for kind in panel.kinds))
-    layout = _Layout(tuple(map(visible, keys)), tuple(groups), kinds, upright)
-    title, notes = _title(names, keys), _notes(panels, len(rows), len(names))
+    layout = _Layout(tuple(map(visible, keys)), tuple(named), kinds, upright)
+    title, notes = _title(names, keys), _notes(panels, groups or len(rows), len(names))
 
     def draw(altair: Any, theme: Theme) -> dict[str, Any]:
         said = [*lines(str(answer["question"])), *(line for note in notes for line in lines(note))]
@@ -80,7 +81,7 @@ def _drawn(altair: Any, theme: Theme, panel: Panel, layout: _Layout, place: int)
     """The axes are called as if groups lay below each other; upright ones change places."""
     across, band, offset = ("y", "x", "xOffset") if layout.upright else ("x", "y", "yOffset")
     bars = altair.Chart(altair.NamedData(f"bars {place}"))
-    bars = bars.mark_bar(strokeWidth=1.6, cornerRadius=1).encode(
+    bars = bars.mark_bar(strokeWidth=1.6).encode(
         **{
             band: _groups(altair, layout),
             offset: {

@@ -69,7 +69,10 @@ class Figure:
             raise InvalidRequest(f"{path} cannot be written: {fault.strerror}") from None
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        return {VEGA_LITE: self.vega_lite(), "image/svg+xml": svg(self), "text/plain": self.description}
+        try:
+            return {VEGA_LITE: self.vega_lite(), "image/svg+xml": svg(self), "text/plain": self.description}
+        except InvalidRequest as refused:  # without the extra its words can still be read
+            return {"text/plain": f"{self.description}\n({refused})"}
 
 
 def svg(figure: Figure, dark: bool = False) -> str:
