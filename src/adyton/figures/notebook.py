@@ -1,7 +1,7 @@
 """What a notebook shows of an answer or a synthetic table: the table as before, and its figure.
 
 A front end that draws Vega-Lite may do so; the others show the table with the figure as SVG below it.
-Without the extra ``plot``, in a terminal, and where drawing fails, nothing is added: the table alone is shown.
+Without the extra ``plot``, in a terminal, and where drawing fails, nothing is added to the table.
 """
 
 from __future__ import annotations

@@ -132,7 +132,7 @@ class Shown(ABC):
         return self.sheet().html()
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, object]:
-        """For a notebook: the table with its figure; empty where there is none, then it asks for the table."""
+        """For a notebook: the table with its figure; empty if there is none, so that it takes the table."""
         from adyton.show.notebook import with_figure
 
         return with_figure(self)
