@@ -7,9 +7,10 @@ the noise is full, that of the population hollow.  A diamond is the value.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from adyton.certify import Answer
 from adyton.figures.answer_data import Panel, panels_of
 from adyton.figures.drawing import Figure, part
 from adyton.figures.look import WIDTH, Theme
@@ -72,6 +73,12 @@ def answer_figure(answer: Mapping[str, Any], groups: int | None = None) -> Figur
         f"{kind} {place}": own for place, panel in enumerate(panels) for kind, own in panel.data().items()
     }
     return Figure(title, _description(title, panels, notes), *_table(panels, layout), data, draw)
+
+
+def figure_of(answer: Answer) -> Figure:
+    """The same of an ``Answer``: it may have a million rows, and only those that are drawn are looked at."""
+    told = replace(answer, rows=answer.rows.at(slice(MOST_GROUPS))).to_json()
+    return answer_figure(told, groups=len(answer))
 
 
 # Drawing ---------------------------------------------------------------------------------------------------

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from adyton.errors import InvalidRequest
@@ -45,7 +44,9 @@ def _figure_of(shown: Shown) -> Callable[[], Figure] | None:
 
     match shown:
         case Answer():
-            return (lambda: _of_answer(shown)) if len(shown) and shown.rows.values else None
+            from adyton.figures.answers import figure_of
+
+            return (lambda: figure_of(shown)) if len(shown) and shown.rows.values else None
         case Report():
             return shown.figure
         case Synthesis():
@@ -53,14 +54,6 @@ def _figure_of(shown: Shown) -> Callable[[], Figure] | None:
 
             return lambda: figure(shown)
     return None
-
-
-def _of_answer(answer: Any) -> Figure:
-    """An answer may have a million rows, of which few are drawn: the others are not even told."""
-    from adyton.figures.answers import MOST_GROUPS, answer_figure
-
-    told = replace(answer, rows=answer.rows[:MOST_GROUPS]).to_json()
-    return answer_figure(told, groups=len(answer))
 
 
 def _sees_pictures() -> bool:
