@@ -22,7 +22,7 @@ _SAID = 12  # groups in the description, which is read aloud
 _TALL, _UPRIGHT = 30, 300  # height of a group; of a panel whose groups stand side by side
 _NARROW, _WIDE = 14, 60  # width of such a group
 _SLANTED = -40  # labels below more groups than have room for them
-_ROOM = 8  # groups with labels that are not slanted
+_LETTER = 8  # width of one, about
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,11 @@ class _Layout:
     @property
     def along(self) -> str:
         return ", ".join(self.keys)
+
+    @property
+    def step(self) -> int:
+        """The width of a group that stands beside others."""
+        return max(_NARROW, min(_WIDE, WIDTH // max(1, len(self.groups))))
 
 
 def answer_figure(answer: Mapping[str, Any], groups: int | None = None) -> Figure:
@@ -112,8 +117,7 @@ def _drawn(altair: Any, theme: Theme, panel: Panel, layout: _Layout, place: int)
     )
     layers = [part(bars), part(diamonds)]
     if layout.upright:
-        width = max(_NARROW, min(_WIDE, WIDTH // max(1, len(layout.groups))))
-        size: dict[str, Any] = {"width": {"step": width, "for": "position"}, "height": _UPRIGHT}
+        size: dict[str, Any] = {"width": {"step": layout.step, "for": "position"}, "height": _UPRIGHT}
         layers = [*_from_zero(altair, theme, points, here, panel), *layers]
     else:
         size = {"width": WIDTH, "height": {"step": _TALL, "for": "position"}}
@@ -139,7 +143,7 @@ def _groups(altair: Any, layout: _Layout) -> dict[str, Any]:
     axis: dict[str, Any] = {"title": layout.along or None, "grid": False, "ticks": bool(layout.keys)}
     axis["domain"] = bool(layout.keys)
     if layout.upright:
-        crowded = len(layout.groups) > _ROOM or max(map(len, layout.groups)) > _ROOM
+        crowded = max(map(len, layout.groups)) * _LETTER > layout.step
         axis |= {"labelAngle": _SLANTED if crowded else 0, "labelOverlap": False}
     scale = {"domain": list(layout.groups), "paddingInner": 0.3, "paddingOuter": 0.15}
     return {"field": "group", "type": "nominal", "sort": None, "axis": axis, "scale": scale}

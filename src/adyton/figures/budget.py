@@ -100,9 +100,10 @@ def _figure(
     end = last + max(0.3, last / 50)  # the last step has some length
 
     def draw(altair: Any, theme: Theme) -> dict[str, Any]:
-        panels = [_drawn(altair, theme, "left", courses, "left, in per cent", _HEIGHT, end)]
+        what = "left" if len(courses) > 1 else courses[0].name
+        panels = [_drawn(altair, theme, "left", courses, f"{what}, in per cent", _HEIGHT, end)]
         if below is not None:
-            panels.append(_drawn(altair, theme, "charged", [below], f"charged, {unit}", _LOWER, end))
+            panels.append(_drawn(altair, theme, "charged", [below], f"validity, {unit}", _LOWER, end))
         said = [line for note in notes for line in lines(note)]
         heading = {"text": _TITLE, **({"subtitle": said} if said else {})}
         apart = dict.fromkeys(("color", "strokeDash"), "independent")
