@@ -7,9 +7,10 @@ the noise is full, that of the population hollow.  A diamond is the value.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from adyton.certify import Answer
 from adyton.figures.answer_data import Panel, panels_of
 from adyton.figures.drawing import Figure, part
 from adyton.figures.look import WIDTH, Theme
@@ -21,7 +22,7 @@ _SAID = 12  # groups in the description, which is read aloud
 _TALL, _UPRIGHT = 30, 300  # height of a group; of a panel whose groups stand side by side
 _NARROW, _WIDE = 14, 60  # width of such a group
 _SLANTED = -40  # labels below more groups than have room for them
-_ROOM = 8  # groups with labels that are not slanted
+_LETTER = 8  # width of one, about
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,24 +38,30 @@ class _Layout:
     def along(self) -> str:
         return ", ".join(self.keys)
 
+    @property
+    def step(self) -> int:
+        """The width of a group that stands beside others."""
+        return max(_NARROW, min(_WIDE, WIDTH // max(1, len(self.groups))))
 
-def answer_figure(answer: Mapping[str, Any]) -> Figure:
+
+def answer_figure(answer: Mapping[str, Any], groups: int | None = None) -> Figure:
     """The figure of an answer, from the JSON object that ``adyton ask --json`` prints (``Answer.to_json()``).
 
     Groups lie below each other; those by a number or a day stand side by side, as in a histogram.  At most
     ``MOST_GROUPS`` groups and ``MOST_VALUES`` values of each are drawn, the first ones, and the subtitle says
-    so.  Numbers are those that were released, as in JSON.
+    so; ``groups`` is how many there are, where ``answer`` has the first ones alone.  Numbers are those that
+    were released, as in JSON.
     """
     rows: Sequence[Mapping[str, Any]] = answer["answer"]
     names, keys = (list(rows[0][part_of]) if rows else [] for part_of in ("values", "keys"))
     shown = rows[:MOST_GROUPS]
     labels = [" · ".join(_label(row["keys"].get(key)) for key in keys) for row in shown]
-    groups = told_apart(labels) if keys else [""] * len(shown)
-    panels = panels_of(shown, groups, names[:MOST_VALUES])
+    named = told_apart(labels) if keys else [""] * len(shown)
+    panels = panels_of(shown, named, names[:MOST_VALUES])
     upright = len(keys) == 1 and len(shown) > 1 and all(_is_ordered(row["keys"][keys[0]]) for row in shown)
     kinds = tuple(dict.fromkeys(kind for panel in panels for kind in panel.kinds))
-    layout = _Layout(tuple(map(visible, keys)), tuple(groups), kinds, upright)
-    title, notes = _title(names, keys), _notes(panels, len(rows), len(names))
+    layout = _Layout(tuple(map(visible, keys)), tuple(named), kinds, upright)
+    title, notes = _title(names, keys), _notes(panels, groups or len(rows), len(names))
 
     def draw(altair: Any, theme: Theme) -> dict[str, Any]:
         said = [*lines(str(answer["question"])), *(line for note in notes for line in lines(note))]
@@ -73,6 +80,12 @@ def answer_figure(answer: Mapping[str, Any]) -> Figure:
     return Figure(title, _description(title, panels, notes), *_table(panels, layout), data, draw)
 
 
+def figure_of(answer: Answer) -> Figure:
+    """The same of an ``Answer``: it may have a million rows, and only those that are drawn are looked at."""
+    told = replace(answer, rows=answer.rows.at(slice(MOST_GROUPS))).to_json()
+    return answer_figure(told, groups=len(answer))
+
+
 # Drawing ---------------------------------------------------------------------------------------------------
 
 
@@ -80,7 +93,7 @@ def _drawn(altair: Any, theme: Theme, panel: Panel, layout: _Layout, place: int)
     """The axes are called as if groups lay below each other; upright ones change places."""
     across, band, offset = ("y", "x", "xOffset") if layout.upright else ("x", "y", "yOffset")
     bars = altair.Chart(altair.NamedData(f"bars {place}"))
-    bars = bars.mark_bar(strokeWidth=1.6, cornerRadius=1).encode(
+    bars = bars.mark_bar(strokeWidth=1.6).encode(
         **{
             band: _groups(altair, layout),
             offset: {
@@ -104,8 +117,7 @@ def _drawn(altair: Any, theme: Theme, panel: Panel, layout: _Layout, place: int)
     )
     layers = [part(bars), part(diamonds)]
     if layout.upright:
-        width = max(_NARROW, min(_WIDE, WIDTH // max(1, len(layout.groups))))
-        size: dict[str, Any] = {"width": {"step": width, "for": "position"}, "height": _UPRIGHT}
+        size: dict[str, Any] = {"width": {"step": layout.step, "for": "position"}, "height": _UPRIGHT}
         layers = [*_from_zero(altair, theme, points, here, panel), *layers]
     else:
         size = {"width": WIDTH, "height": {"step": _TALL, "for": "position"}}
@@ -131,7 +143,7 @@ def _groups(altair: Any, layout: _Layout) -> dict[str, Any]:
     axis: dict[str, Any] = {"title": layout.along or None, "grid": False, "ticks": bool(layout.keys)}
     axis["domain"] = bool(layout.keys)
     if layout.upright:
-        crowded = len(layout.groups) > _ROOM or max(map(len, layout.groups)) > _ROOM
+        crowded = max(map(len, layout.groups)) * _LETTER > layout.step
         axis |= {"labelAngle": _SLANTED if crowded else 0, "labelOverlap": False}
     scale = {"domain": list(layout.groups), "paddingInner": 0.3, "paddingOuter": 0.15}
     return {"field": "group", "type": "nominal", "sort": None, "axis": axis, "scale": scale}
