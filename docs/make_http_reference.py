@@ -95,7 +95,7 @@ def page(told: dict[str, Any]) -> str:
     for one in fields(Settings):
         if one.name not in MEANINGS:
             continue  # a section of its own
-        default = "none" if one.default is None else f"{one.default}"
+        default = "none" if one.default in (None, ()) else f"{one.default}"
         lines.append(f"| `{one.name}` | {default} | {MEANINGS[one.name]} |")
     return "\n".join(lines) + "\n" + OIDC
 

@@ -51,7 +51,8 @@ class Sessions:
 
     def __init__(self, house: House, clock: Callable[[], float] = time.time) -> None:
         self._house, self._clock = house, clock
-        self._secret = secret_beside(house.served[0].path)
+        # An empty house is only described: it lets nobody in.
+        self._secret = secret_beside(house.served[0].path) if house.served else secrets.token_bytes(32)
         self.name = f"adyton_{self._signature('the name of the cookie')[:8]}"  # ports share their cookies
 
     def begin(self, token: str) -> Session:
