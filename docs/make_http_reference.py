@@ -70,6 +70,7 @@ MEANINGS = {
     "engine_memory": 'memory of DuckDB, as it writes it: "4GB"',
     "grace": "seconds for what is charged when the server stops",
     "longest_name": "characters of the name of a token",
+    "public_boards": "holdouts whose leaderboard everybody may see, without a token",
 }
 
 
@@ -96,7 +97,7 @@ def page(told: dict[str, Any]) -> str:
     for one in fields(Settings):
         if one.name not in MEANINGS:
             continue  # a section of its own
-        default = "none" if one.default is None else f"{one.default}"
+        default = "none" if one.default in (None, ()) else f"{one.default}"
         lines.append(f"| `{one.name}` | {default} | {MEANINGS[one.name]} |")
     return "\n".join(lines) + "\n" + OIDC
 

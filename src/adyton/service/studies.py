@@ -16,6 +16,7 @@ from typing import Any
 from adyton.certify import Answer, Preview
 from adyton.curator import Curator, open_study
 from adyton.curator.dummy import dummy_of
+from adyton.curator.opening import show_anchor
 from adyton.curator.receipts import header_told, link_told, receipt_told
 from adyton.errors import InvalidRequest, NotFound, PrivacyRefused
 from adyton.exact import decimal_text
@@ -169,6 +170,14 @@ class ServedStudy:
     def verify(self, head: str | None) -> dict[str, Any]:
         found = self._curator.verify(head)
         return {"ok": True, "receipts": found.receipts, "head": found.head}
+
+    @property
+    def limit(self) -> str:
+        return decimal_text(self._header.limit)
+
+    def anchor(self) -> dict[str, Any] | None:
+        """What it has seen, and how far the ledger is; None if the study has none."""
+        return None if self._curator.study.anchor is None else show_anchor(self.path)
 
     # How a name uses the study.
 
