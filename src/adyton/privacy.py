@@ -67,7 +67,7 @@ class PrivacyUnit:
         return replace(self, person=person, rows=math.prod(rows_in), rows_in=joined)
 
     @property
-    def word(self) -> str:
+    def word(self) -> Literal["row", "person"]:
         """What one is called."""
         return "row" if self.person is None else "person"
 

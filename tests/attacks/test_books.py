@@ -244,6 +244,38 @@ def test_a_copy_is_accepted_whichever_attempts_the_book_was_charged_for(folder: 
         assert (ledger.spent(), charges(folder)) == (7 + 9 + 2, [7, 4, 9, 2])
 
 
+def test_a_copy_that_has_lost_answers_alone_is_accepted_again_and_again(folder: Path) -> None:
+    """A receipt that stands for what was lost has a unit of its own, of which the book knows nothing.
+
+    Mutants: no such units in ``refuse_lost``; one of them, however many such receipts were lost.
+    """
+    file = folder / "one.ledger"
+
+    def answer_is_lost(number: int) -> Path:
+        with closing(ledger_on_disk(folder, "one")) as ledger:
+            ledger.charge(order(f"count {number}"))
+        copy = kept(file)
+        with closing(ledger_on_disk(folder, "one")) as ledger:
+            ledger.remember(number, "an answer")
+        put_back_and_accepted(copy)
+        return Path(shutil.copy(copy, folder / f"{number}.kept"))
+
+    def put_back_and_accepted(copy: Path) -> None:
+        with closing(ledger_on_disk(folder, "one")) as ledger:
+            mark = ledger.mark()
+        put_back(copy)
+        with closing(ledger_on_disk(folder, "one")) as ledger:
+            ledger._ledger.restore(mark)  # type: ignore[attr-defined]
+        with closing(ledger_on_disk(folder, "one")) as ledger:
+            ledger.verify()
+
+    first = answer_is_lost(1)
+    answer_is_lost(3)
+    with closing(ledger_on_disk(folder, "one")) as ledger:
+        assert (ledger.count(), ledger.spent(), charges(folder)) == (4, 7 + 1 + 7 + 1, [7, 7])
+    put_back_and_accepted(Path(shutil.copy(first, folder / "one.kept")))
+
+
 def test_two_copies_of_a_study_show_one_answer(folder: Path) -> None:
     """Both find the charge that a crash left behind, both read; the second may show nothing."""
     with closing(ledger_on_disk(folder, "one")) as ledger:

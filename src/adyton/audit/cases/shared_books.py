@@ -1,6 +1,7 @@
 """Two studies with one book, through real curators: one unit differs in the data of both of them.
 
-The output of a trial is the answers of both studies, and its claim is what their book says is spent.
+The output of a trial is the answers of both studies, and its claim is what their book says is spent: all of
+it, half by the first study and the rest by the second.
 """
 
 from __future__ import annotations
@@ -22,11 +23,12 @@ from adyton.certify import Promise
 from adyton.curator import Curator, open_study
 from adyton.exact import UNITS_PER_ONE
 from adyton.ledger.book import Book
-from adyton.privacy import Neighbours
+from adyton.privacy import Guarantee, Neighbours
 from adyton.study import Study
 
 _TABLES = ("visits", "bills")
 _COUNTS = ("SELECT COUNT(*) FROM visits WHERE age > 98", "SELECT COUNT(*) FROM bills WHERE income > 99")
+_SHARES = ("0.5", "1")  # of what the book has left
 _SUMS = ("SELECT SUM(age) FROM visits", "SELECT COUNT(*) FROM bills WHERE income > 99")
 
 
@@ -54,15 +56,15 @@ def _trials(filter_name: str, target: AuditTarget) -> Iterator[Trial]:
 def _trial(name: str, sharing: _Sharing, filter_name: str, target: AuditTarget) -> Trial:
     case = Case(sharing.asked, here=(OLD, OLD) if sharing.persons else (OLD,), persons=sharing.persons)
     own = study_of(case, sharing.neighbours, filter_name, target)
-    price = {"epsilon": target.epsilon}
     with tempfile.TemporaryDirectory() as folder:
         tables = tables_of(case, sharing.neighbours, Path(folder))
-        books = {table: _book(table.with_suffix(".book"), own) for table in tables}
+        limit = Guarantee(target.epsilon, own.limit.delta)
+        opened = partial(_in_its_book, {table: _book(table, own, limit) for table in tables})
         runs = [
-            run_both(_named(own, table), tables, asked, target.bits, partial(_in_its_book, books), price)
-            for table, asked in zip(_TABLES, sharing.asked, strict=True)
+            run_both(_named(own, table), tables, asked, target.bits, opened, {"share": share})
+            for table, asked, share in zip(_TABLES, sharing.asked, _SHARES, strict=True)
         ]
-        spent = [_spent(book) for book in books.values()]
+        spent = [_spent(_beside(table)) for table in tables]
     pair = tuple(Known([read for run in runs for read in run[side].exact], None) for side in (0, 1))
     return Trial(
         f"{filter_name} book of two studies",
@@ -81,16 +83,21 @@ def _named(study: Study, name: str) -> Study:
     return replace(study, table=replace(study.table, name=name), book=Path())
 
 
-def _book(path: Path, study: Study) -> Path:
+def _book(table: Path, study: Study, limit: Guarantee) -> Path:
+    """For all studies of these units, as small as what is claimed."""
     Book.create(
-        path,
-        epsilon=study.limit.epsilon,
-        delta=study.limit.delta,
+        _beside(table),
+        epsilon=limit.epsilon,
+        delta=limit.delta,
         filter_name=study.filter_name,
-        unit="row" if study.unit.person is None else "person",
+        unit=study.unit.word,
         neighbours=study.unit.neighbours,
     ).close()
-    return path
+    return _beside(table)
+
+
+def _beside(table: Path) -> Path:
+    return table.with_suffix(".book")
 
 
 def _in_its_book(books: dict[Path, Path], study: Study, data: Path) -> Curator:
