@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from drawn import Drawn, Mark
+from how_often import crossed
 
 pytest.importorskip("altair", reason="figures need the extra 'plot'")
 pytest.importorskip("vl_convert", reason="figures need the extra 'plot'")
@@ -84,8 +85,7 @@ def ends_of(mark: Mark, upright: bool) -> tuple[float, float]:
 # Answers ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize("name", ANSWERS)
+@pytest.mark.parametrize(("name", "dark"), crossed(list(ANSWERS), [False, True]))
 def test_intervals_are_drawn_where_the_numbers_say(name: str, dark: bool) -> None:
     """Read off the labels of the axis.  Mutants: x from "value", the ends exchanged, noise for population."""
     answer, upright, theme = ANSWERS[name], name in ("bins", "days"), DARK if dark else LIGHT
@@ -182,6 +182,8 @@ def test_only_so_many_groups_and_values_are_drawn_and_the_picture_says_so() -> N
 
 def test_an_answer_without_rows_is_a_picture_too() -> None:
     assert "No rows" in read(answer_figure({"question": "SELECT 1", "answer": []})).texts()
+    keys_alone = {"question": "SELECT DISTINCT region", "answer": [{"keys": {"region": "a"}, "values": {}}]}
+    assert "No values" in read(answer_figure(keys_alone)).texts()
 
 
 def test_names_of_groups_that_look_alike_when_cut_stay_apart() -> None:
@@ -250,8 +252,7 @@ def test_a_page_loads_nothing_and_shows_the_picture_without_scripts() -> None:
     assert len(page) < 1_200_000
 
 
-@pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize("kind", ["answer", "budget", "curves"])
+@pytest.mark.parametrize(("kind", "dark"), crossed(["answer", "budget", "curves"], [False, True]))
 def test_an_svg_names_itself_and_has_neither_style_nor_script(kind: str, dark: bool) -> None:
     """Mutants: without title, without description, a style."""
     figure = every_figure("north & south")[kind]
@@ -395,7 +396,9 @@ def test_law_a_long_history_is_thinned_to_points_of_its_own() -> None:
         assert len(found) == min(many, MOST_POINTS)
         assert set(found) <= set(points)
         assert (found[0], found[-1]) == (points[0], points[-1])
-    assert "20,000 receipts" in burn_down(chain(20_000)).description
+    long = burn_down(chain(20_000))
+    assert any(f"Drawn are {MOST_POINTS} of 20,000 receipts" in text for text in read(long).texts())
+    assert long.rows[-1][:2] == ("20,000", "50")
     assert read(burn_down({"header": {"limit": "1"}, "receipts": []})).marks("line")
 
 
