@@ -14,7 +14,7 @@ import os
 import random
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,9 @@ import pytest
 import adyton
 from adyton.curator.releasing import Releasing
 from adyton.ledger import SqliteLedger
+from adyton.ledger.stored.postgres_session import PostgresSession
+from how_often import LONG
+from postgres_server import NoServer, postgres_server
 from study_on_disk import question, write_study
 
 KILLS = int(os.environ.get("ADYTON_KILLS", "20"))
@@ -121,7 +124,19 @@ def at_commit(which: int, *, after: bool) -> Callable[[], None]:
             inner = session(self)
             return _Then(inner, die) if commits == which and after else inner
 
+        commit = PostgresSession._commit
+
+        def counted_commit(self: PostgresSession, statements: Any) -> None:
+            nonlocal commits
+            commits += 1
+            if commits == which and not after:
+                die()
+            commit(self, statements)
+            if commits == which:
+                die()
+
         SqliteLedger._transaction = counted  # type: ignore[assignment, method-assign]
+        PostgresSession._commit = counted_commit  # type: ignore[method-assign]
 
     return arrange
 
@@ -170,9 +185,31 @@ def die_once(study: Path, name: str) -> None:
     assert os.waitpid(child, 0)[1] == signal.SIGKILL
 
 
+@pytest.fixture(scope="module")
+def database() -> Iterator[str]:
+    try:
+        with postgres_server(durable=True) as address:
+            yield address
+    except NoServer as missing:
+        pytest.skip(str(missing))
+
+
 @pytest.mark.parametrize("name", MOMENTS)
 def test_A22_killed_at_the_worst_moments(tmp_path: Path, name: str) -> None:
-    study, report = write_study(tmp_path), tmp_path / "told"
+    killed_once(write_study(tmp_path), tmp_path / "told", name)
+
+
+@pytest.mark.parametrize("name", MOMENTS if LONG else ["before the commit of the answer"])
+def test_A22_killed_at_the_worst_moments_with_a_ledger_in_postgres(
+    tmp_path: Path, database: str, name: str
+) -> None:
+    """The server ends what was under way when it misses its client."""
+    address = f"{database}/killed_{list(MOMENTS).index(name)}"
+    study = write_study(tmp_path, more=f'\n[ledger]\naddress = "{address}"\n')
+    killed_once(study, tmp_path / "told", name)
+
+
+def killed_once(study: Path, report: Path, name: str) -> None:
     in_another_process(die_once, study, name)
     with adyton.open(study) as curator, report.open("ab") as file:
         assert len(curator.receipts()) == MOMENTS[name][1]

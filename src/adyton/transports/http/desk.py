@@ -111,7 +111,7 @@ def _desk(request: Request) -> Desk:
     return desk
 
 
-async def let_in(desk: Desk, request: Request) -> Visitor:
+async def sender_of(desk: Desk, request: Request) -> Visitor:
     """Who sends this request, looked at and counted once."""
     known = request.scope.setdefault("state", {})
     if _VISITOR not in known:
@@ -127,7 +127,7 @@ class TokenFirst(APIRoute):
         answer = super().get_route_handler()
 
         async def handle(request: Request) -> Response:
-            await let_in(_desk(request), request)
+            await sender_of(_desk(request), request)
             return await answer(request)
 
         return handle
@@ -141,7 +141,7 @@ class _Door(SecurityBase):
         self.scheme_name = "HTTPBearer"
 
     async def __call__(self, request: Request) -> Visitor:
-        return await let_in(_desk(request), request)
+        return await sender_of(_desk(request), request)
 
 
 TheDesk = Annotated[Desk, Depends(desk_of)]

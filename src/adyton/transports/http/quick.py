@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from adyton.errors import CuratorError, InvalidRequest
 from adyton.service.roles import Action
 from adyton.transports.http.bodies import Question
-from adyton.transports.http.desk import Desk, let_in
+from adyton.transports.http.desk import Desk, sender_of
 from adyton.transports.http.errors import response_of
 from adyton.transports.http.studies import answer, key_of
 
@@ -53,7 +53,7 @@ class Quick:
     async def _answer(self, request: Request, name: str) -> Response | None:
         """None if the body is not a question."""
         desk = self._desk
-        sender = await let_in(desk, request)
+        sender = await sender_of(desk, request)
         content = await request.body()
         study, who = desk.house.study(sender, name, Action.ASK)
         key = key_of(who, request, content)
