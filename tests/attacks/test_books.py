@@ -189,6 +189,61 @@ def test_a_copy_that_is_accepted_goes_on_in_its_book(tmp_path: Path) -> None:
     assert ask(2, 4) == 5
 
 
+def test_a_copy_is_not_accepted_if_its_book_was_put_back_too(tmp_path: Path) -> None:
+    """What was lost would be in no book, and all studies could spend it once more.
+
+    Mutants: no ``check_lost``; no ``_check_lost`` when a study is opened.
+    """
+    book = book_of(tmp_path / "shared.ledger", epsilon=100)
+    study = write_study(tmp_path, more=f'book = "{book.name}"\n[ledger]\nanchor = "people.anchor"\n')
+
+    def ask(*numbers: int) -> None:
+        with adyton.open(study) as curator:
+            for number in numbers:
+                curator.ask(question(number), scale=1000)
+
+    ask(1)
+    copies = kept(tmp_path / "people.ledger"), kept(book)
+    ask(2, 3)
+    whole = Path(shutil.copy(book, tmp_path / "whole"))
+    for copy in copies:
+        put_back(copy)
+    with pytest.raises(LedgerCorrupt, match="it was put back too"):
+        accept_copy(study)
+    shutil.copy(whole, book)
+    accept_copy(study)
+    ask()
+    put_back(copies[1])  # later: what the accepted receipt stands for is missing again
+    with pytest.raises(LedgerCorrupt, match="it was put back too"):
+        ask()
+    shutil.copy(whole, book)
+    ask(4)
+    with adyton.open(study) as curator:
+        curator.verify()
+
+
+def test_a_copy_is_accepted_whichever_attempts_the_book_was_charged_for(folder: Path) -> None:
+    """Of a number that was lost an attempt may have crashed: what all attempts paid is in the book.
+
+    Mutant: a sum over first attempts.
+    """
+    with closing(ledger_on_disk(folder, "one")) as ledger:
+        ledger.charge(order("before"))
+    copy = kept(folder / "one.ledger")
+    killed((folder, order("crashed", 4)))
+    with closing(ledger_on_disk(folder, "one")) as ledger:
+        ledger.charge(order("lost", 9))
+        mark = ledger.mark()
+    assert charges(folder) == [7, 4, 9]
+    put_back(copy)
+    with closing(ledger_on_disk(folder, "one")) as ledger:
+        ledger._ledger.restore(mark)  # type: ignore[attr-defined]
+    with closing(ledger_on_disk(folder, "one")) as ledger:
+        ledger.charge(order("after", 2))
+        ledger.verify()
+        assert (ledger.spent(), charges(folder)) == (7 + 9 + 2, [7, 4, 9, 2])
+
+
 def test_two_copies_of_a_study_show_one_answer(folder: Path) -> None:
     """Both find the charge that a crash left behind, both read; the second may show nothing."""
     with closing(ledger_on_disk(folder, "one")) as ledger:
@@ -203,7 +258,39 @@ def test_two_copies_of_a_study_show_one_answer(folder: Path) -> None:
             copy.remember(2, "another answer")
         with pytest.raises(LedgerCorrupt, match="cut, rolled back or copied"):
             copy.recall(2)
+        with pytest.raises(LedgerCorrupt, match="cut, rolled back or copied"):
+            copy.repeated("count", "[]", 7)
         assert ledger.recall(2) == "an answer"
+
+
+def test_two_copies_of_a_study_begin_one_stream(folder: Path) -> None:
+    """Mutant: no comparison in ``begun``."""
+    with closing(ledger_on_disk(folder, "one")) as ledger:
+        ledger.charge(order("before"))
+    shutil.copy(folder / "one.ledger", folder / "copy.ledger")
+    with closing(ledger_on_disk(folder, "one")) as ledger, closing(_copy_of(folder)) as copy:
+        ledger.charge(order("stream"))
+        copy.charge(order("stream"))
+        assert charges(folder) == [7, 7]
+        assert ledger.annotate(2, 0, "start")
+        with pytest.raises(LedgerCorrupt, match="cut, rolled back or copied"):
+            copy.annotate(2, 0, "start")
+        assert copy.notes(2) == []
+
+
+def test_who_reads_the_book_cannot_guess_what_was_answered(folder: Path) -> None:
+    """Noisy integers are few enough to be tried: what the book keeps of an answer has the secret of a receipt.
+
+    Mutant: a digest of the number and the answer.
+    """
+    for name in ("one", "two"):
+        with closing(ledger_on_disk(folder, name)) as ledger:
+            ledger.charge(order())
+            ledger.remember(1, '[[["42"]]]')
+    with Book(folder / "book.ledger") as book:
+        first, second = (book._ledger.recall(number) for number in (1, 2))
+    assert first is not None
+    assert first != second
 
 
 def _copy_of(folder: Path) -> BookedLedger:

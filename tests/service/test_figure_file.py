@@ -1,141 +1,207 @@
-"""--figure: every command writes its figure in the same way, and says what is missing."""
+"""--figure: every command writes its figure in the same way, and says what is missing before it is paid for."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import os
+import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
 
+from drawn import Drawn
+
+pytest.importorskip("altair", reason="figures need the extra 'plot'")
+pytest.importorskip("vl_convert", reason="figures need the extra 'plot'")
+
 from adyton.errors import InvalidRequest
-from adyton.transports.cli import accounting as cli_accounting
-from adyton.transports.cli import lab as cli_lab
-from adyton.transports.cli import plan as cli_plan
+from adyton.figures.curves import Axis, Curve, curves_figure
+from adyton.figures.drawing import VEGA_LITE, Figure
 from adyton.transports.cli.app import app
 from adyton.transports.figure_file import check_figure, write_figure
 
-pytest.importorskip("plotly", reason="figures need the extra 'plot'")
 COMMANDS = {
-    "plan": ("plan", "--rows", "10000", "--tolerance", "0.1"),
+    "plan": ("plan", "--rows", "1000", "--questions", "5"),
     "compose": ("compose", "--epsilon", "0.1", "--times", "9"),
     "calibrate": ("calibrate", "--epsilon", "1", "--times", "3"),
     "lab": ("lab", "uniform-noise"),
+    "ask": (
+        "ask",
+        "people.toml",
+        "SELECT region, COUNT(*) AS n FROM people GROUP BY region",
+        "--epsilon",
+        "0.1",
+    ),
+    "receipts": ("receipts", "people.toml"),
+    "synthesize": ("synthesize", "people.toml", "--columns", "region", "--epsilon", "0.1"),
 }
+STUDY = """
+[table]
+name = "people"
+source = "people.csv"
+rows = 600
+[privacy]
+unit = "row"
+neighbours = "replace"
+epsilon = 1
+delta = 1e-9
+[validity]
+independent = true
+confidence = 0.95
+[columns.region]
+kind = "category"
+values = ["north", "south"]
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "people.csv").write_text("region\n" + "north\nsouth\nnorth\n" * 200)
+    (tmp_path / "people.toml").write_text(STUDY)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
 def run(command: str, path: Path | str) -> Result:
     return CliRunner().invoke(app, [*COMMANDS[command], "--figure", str(path), "--json"])
 
 
-def browser() -> str | None:
-    """The one that kaleido would start; it never downloads one by itself."""
-    chromium = pytest.importorskip("choreographer.browsers.chromium", reason="kaleido is not installed")
-    found: str | None = chromium.Chromium.find_browser(skip_local=False)
-    return found
+def charged() -> int:
+    told = json.loads(CliRunner().invoke(app, ["receipts", "people.toml", "--json"]).stdout)
+    return len(told["receipts"])
 
 
-@pytest.fixture
-def needs_browser() -> None:
-    if browser() is None:
-        pytest.skip("no Chromium or Chrome on this machine, so no .png and no .svg")
+def figure() -> Figure:
+    return curves_figure(
+        "A title",
+        Axis("x"),
+        Axis("y"),
+        [Curve("a line of its own", [1, 2], [3, 4]), Curve("b", [1, 2], [4, 3])],
+    )
 
 
-def figure() -> Any:
-    from plotly.graph_objects import Figure, Scatter
-
-    return Figure(Scatter(name="a line of its own", x=[1, 2], y=[3, 4]))
-
-
-@pytest.mark.usefixtures("needs_browser")
-@pytest.mark.parametrize(("suffix", "start"), [(".PNG", b"\x89PNG\r\n\x1a\n"), (".svg", b"<svg")])
-def test_a_browser_draws_the_picture(suffix: str, start: bytes, tmp_path: Path) -> None:
-    path = tmp_path / f"figure{suffix}"
+@pytest.mark.parametrize(
+    ("suffix", "start"),
+    [(".PNG", b"\x89PNG\r\n\x1a\n"), (".svg", b"<svg"), (".html", b"<!DOCTYPE html>"), (".json", b"{")],
+)
+def test_the_name_says_the_format(suffix: str, start: bytes, folder: Path) -> None:
+    path = folder / f"figure{suffix}"
     write_figure(figure(), path)
-    assert path.read_bytes().startswith(start)
-    assert len(path.read_bytes()) > 2000
-
-
-@pytest.mark.usefixtures("needs_browser")
-def test_the_headline_figure_as_a_picture(tmp_path: Path) -> None:
-    path = tmp_path / "plan.svg"
-    assert run("plan", path).exit_code == 0
-    for name in ("adyton, decreasing noise", "sample splitting", "attack on constant noise"):
-        assert name in path.read_text(encoding="utf-8")
-
-
-def test_a_page_needs_no_browser_and_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
-    path = tmp_path / "figure.html"
-    write_figure(figure(), path)
-    page = path.read_text(encoding="utf-8")
-    assert "a line of its own" in page
-    assert "<script src=" not in page
-    assert "<link" not in page
+    content = path.read_bytes()
+    assert content.startswith(start)
+    if suffix == ".json":
+        told = json.loads(content)
+        assert told["$schema"].startswith("https://vega.github.io/schema/vega-lite/")
+        assert "a line of its own" in {
+            point["curve"] for points in told["datasets"].values() for point in points
+        }
+    elif suffix != ".PNG":
+        assert "a line of its own" in content.decode()
+    figure().save(folder / f"again{suffix}")
+    assert (folder / f"again{suffix}").read_bytes() == content
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_figure_has_the_same_look(
-    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """One font, one set of colours, axes and curves in words, and the source below."""
-    seen: list[Any] = []
-    for module in (cli_plan, cli_accounting, cli_lab):
-        monkeypatch.setattr(module, "write_figure", lambda drawn, path: seen.append(drawn))
-    assert run(command, tmp_path / "figure.html").exit_code == 0
-    (drawn,) = seen
-    layout = drawn.layout
-    assert layout.font.family.startswith("'Source Sans 3', ")  # quoted: no bare word begins with a digit
-    assert layout.title.text
-    assert layout.annotations[0].text.startswith("Source: ")
-    for words in (layout.xaxis.title.text, layout.yaxis.title.text, *(trace.name for trace in drawn.data)):
-        assert len(words) > 3
-        assert "_" not in words
-    looks = [(trace.line.color, trace.line.dash) for trace in drawn.data]
-    assert len(set(looks)) == len(looks)
+def test_every_command_draws(command: str, folder: Path) -> None:
+    """A title, words on the axes, a name for every line and bar.  Mutant: a command that writes nothing."""
+    result = run(command, folder / "figure.svg")
+    assert result.exit_code == 0, result.output
+    svg = Drawn((folder / "figure.svg").read_text(encoding="utf-8"))
+    (title,) = svg.words("title")
+    assert len(title) > 5
+    assert svg.words("desc")
+    assert any(title.startswith(text) for text in svg.texts())
+    assert len(svg.texts()) > 8
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_without_a_browser_every_command_says_what_to_install(
-    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("missing", ["altair", "vl_convert"])
+@pytest.mark.parametrize("command", ["plan", "ask", "synthesize"])
+def test_without_the_extra_every_command_says_what_to_install_and_charges_nothing(
+    command: str, missing: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("BROWSER_PATH", "/no/such/browser")
-    path = tmp_path / "figure.png"
-    result = run(command, path)
+    """Mutant: looked for when the answer is there."""
+    monkeypatch.setitem(sys.modules, missing, None)
+    result = run(command, folder / "figure.png")
     assert result.exit_code == 2, result.output
     error = json.loads(result.stdout)["error"]
     assert error["kind"] == "invalid_request"
-    for word in ("Chromium", "pip install 'adyton[plot]'", "BROWSER_PATH", ".html"):
-        assert word in error["message"]
-    assert not path.exists()
-
-
-@pytest.mark.parametrize("fault", [ImportError, RuntimeError, TimeoutError, OSError, Exception])
-def test_whatever_a_browser_does_the_answer_is_the_same(
-    fault: Callable[[str], Exception], tmp_path: Path
-) -> None:
-    class Drawn:
-        def to_image(self, **_: Any) -> bytes:
-            raise fault("canary-4711")
-
-    with pytest.raises(InvalidRequest, match=r"needs kaleido .* and Chromium") as refused:
-        write_figure(Drawn(), tmp_path / "x.svg")
-    assert "canary-4711" not in refused.value.message
-    assert list(tmp_path.iterdir()) == []
+    assert "pip install 'adyton[plot]'" in error["message"]
+    assert not (folder / "figure.png").exists()
+    assert charged() == 0
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize("path", ["figure.gif", "figure", "no/such/folder/x.html", "no/such/folder/x.png"])
-def test_a_wrong_name_is_refused_before_anything_is_computed(command: str, path: str) -> None:
+@pytest.mark.parametrize(
+    "path", ["figure.gif", "figure", "no/such/folder/x.html", "people.toml", "folder.svg"]
+)
+def test_a_wrong_name_is_refused_before_anything_is_computed(command: str, path: str, folder: Path) -> None:
+    (folder / "folder.svg").mkdir()
     result = run(command, path)
     assert result.exit_code == 2
     assert json.loads(result.stdout)["error"]["kind"] == "invalid_request"
     with pytest.raises(InvalidRequest):
         check_figure(Path(path))
+    assert charged() == 0
 
 
-def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
-    (tmp_path / "x.html").mkdir()
-    with pytest.raises(InvalidRequest, match=r"x\.html cannot be written"):
-        write_figure(figure(), tmp_path / "x.html")
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_file_that_may_not_be_written_is_refused_before_anything_is_paid_for(folder: Path) -> None:
+    (folder / "x.svg").touch(mode=0o444)
+    assert run("ask", "x.svg").exit_code == 2
+    assert charged() == 0
+
+
+def test_a_file_that_cannot_be_written_after_all_is_named(folder: Path) -> None:
+    (folder / "x.html").mkdir()
+    for write in (
+        lambda: write_figure(figure(), folder / "x.html"),
+        lambda: figure().save(folder / "x.html"),
+    ):
+        with pytest.raises(InvalidRequest, match=r"x\.html cannot be written"):
+            write()
+
+
+def test_several_questions_have_no_figure(folder: Path) -> None:
+    (folder / "questions.sql").write_text(
+        "SELECT COUNT(*) FROM people; SELECT COUNT(*) FROM people WHERE region = 'north'"
+    )
+    words = [
+        "ask",
+        "people.toml",
+        "--file",
+        "questions.sql",
+        "--epsilon",
+        "0.1",
+        "--figure",
+        "x.svg",
+        "--json",
+    ]
+    result = CliRunner().invoke(app, words)
+    assert result.exit_code == 2
+    assert "without --file" in result.stdout
+    assert charged() == 0
+
+
+def test_what_ask_and_receipts_draw_is_what_they_print(folder: Path) -> None:
+    """Mutant: the statement's numbers from before the charge."""
+    told = json.loads(run("ask", "answer.json").stdout)
+    drawn = json.loads(Path("answer.json").read_text(encoding="utf-8"))["datasets"]
+    bars = {(bar["group"], bar["kind"].split(" (")[0]): (bar["low"], bar["high"]) for bar in drawn["bars 0"]}
+    for row in told["answer"]:
+        for kind in ("noise interval", "population interval"):
+            own = row["values"]["n"][kind.replace(" ", "_")]
+            assert bars[row["keys"]["region"], kind] == (own["low"], own["high"])
+    run("receipts", "left.json")
+    left = json.loads(Path("left.json").read_text(encoding="utf-8"))["datasets"]["left"]
+    assert left[1]["amount"] == pytest.approx(100 * told["left"]["share"], rel=1e-12)
+    assert left[1]["amount"] <= 100 * told["left"]["share"] * (1 + 1e-15)
+
+
+def test_a_figure_shows_itself_in_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = figure()._repr_mimebundle_()
+    assert set(shown) == {VEGA_LITE, "image/svg+xml", "text/plain"}
+    monkeypatch.setitem(sys.modules, "altair", None)
+    alone = figure()._repr_mimebundle_()
+    assert set(alone) == {"text/plain"}
+    assert "adyton[plot]" in alone["text/plain"]

@@ -25,13 +25,15 @@ from adyton.certify import Interval
 from adyton.errors import InvalidRequest, PrivacyRefused, ValidityRefused
 from adyton.exact import UNITS_PER_ONE
 from adyton.ledger import MemoryLedger
-from adyton.privacy import PrivacyUnit
+from adyton.ledger.book import BookFacts
+from adyton.ledger.book.book import BookFile
+from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.leaves import OneOf
 from adyton.schema import CategoryColumn, IntegerColumn, TextColumn
 from adyton.study import Validity
 from adyton.validity.subset.tails import question_share
 from book_workers import charge_until_refused, ledger_on_disk
-from books import book_of, study_of
+from books import SMALL, book_of, study_of
 
 SPAWN = multiprocessing.get_context("spawn")
 DATA = pd.DataFrame({"f": [True, False] * 50})
@@ -334,6 +336,46 @@ def test_studies_of_the_same_rows_have_as_many_of_them(tmp_path: Path) -> None:
         curator.ask(COUNT.format("one"), scale=20)
     with pytest.raises(InvalidRequest, match=r"table\.rows is 99 here and was 100"):
         adyton.open(study_of("two", book, rows=99), data=DATA[:99])
+
+
+def test_studies_that_were_open_before_the_first_charge_have_as_many_rows_too(tmp_path: Path) -> None:
+    """Mutant: rows are compared when a study is opened, and not when it is charged."""
+    book = book_of(tmp_path / "b.ledger", rows="same")
+    fewer = study_of("two", book, rows=99)
+    with adyton.open(study_of("one", book), data=DATA) as one, adyton.open(fewer, data=DATA[:99]) as two:
+        one.ask(COUNT.format("one"), scale=20)
+        with pytest.raises(InvalidRequest, match=r"table\.rows is 99 here and was 100"):
+            two.ask(COUNT.format("two"), scale=20)
+        assert (len(two.receipts()), one.statement().book.charges) == (0, 1)
+        one.ask("SELECT COUNT(*) FROM one", scale=20)
+
+
+def test_who_becomes_second_while_it_is_charged_has_as_many_rows_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Mutant: rows are compared before the charge alone."""
+    book = book_of(tmp_path / "b.ledger", rows="same")
+    fewer = study_of("two", book, rows=99)
+    charge = BookFile.charge
+    with adyton.open(study_of("one", book), data=DATA) as one, adyton.open(fewer, data=DATA[:99]) as two:
+
+        def overtaken(self: BookFile, *known: Any) -> Any:
+            monkeypatch.setattr(BookFile, "charge", charge)
+            one.ask(COUNT.format("one"), scale=20)
+            return charge(self, *known)
+
+        monkeypatch.setattr(BookFile, "charge", overtaken)
+        with pytest.raises(InvalidRequest, match=r"table\.rows is 99 here and was 100"):
+            two.ask(COUNT.format("two"), scale=20)
+        assert (len(one.receipts()), len(two.receipts())) == (1, 0)
+
+
+@pytest.mark.parametrize("filter_name", ["gdp", "zcdp"])
+def test_theorem_BOOK_noise_has_what_finding_keys_leaves_of_delta(filter_name: str) -> None:
+    """Mutant: ``allowed`` for the whole delta, while keys may use a part of it too."""
+    with_keys = BookFacts(Guarantee(1, SMALL), filter_name, keys_delta=SMALL * 3 / 4)
+    assert with_keys.allowed == BookFacts(Guarantee(1, SMALL / 4), filter_name).allowed
+    assert with_keys.allowed < BookFacts(Guarantee(1, SMALL), filter_name).allowed
 
 
 def test_a_plan_and_a_split_go_with_unrelated_rows(tmp_path: Path) -> None:

@@ -98,7 +98,7 @@ def _ledger_file(study: Study, place: Path | str) -> LedgerOnDemand:
 
 def write_anchor(study: str | Path) -> tuple[Mark | None, Mark]:
     """Replays the ledger and writes an anchor that was lost or damaged anew: the old one and the new one."""
-    ledger, anchor = _anchored(study)
+    ledger, anchor = _anchored(read_study(study))
     with closing(ledger):
         if not ledger.verify().receipts:
             raise InvalidRequest("nothing was charged yet: the first charge writes the anchor")
@@ -116,26 +116,30 @@ def write_anchor(study: str | Path) -> tuple[Mark | None, Mark]:
 
 def show_anchor(study: str | Path) -> tuple[Mark | None, Mark]:
     """What the anchor has seen, and how far the ledger is."""
-    ledger, anchor = _anchored(study)
+    ledger, anchor = _anchored(read_study(study))
     with closing(ledger):
         return anchor.read(), ledger.mark()
 
 
 def accept_copy(study: str | Path) -> tuple[Mark, Receipt]:
     """Goes on with a copy of the ledger that was put back: what it has lost is charged, as one receipt."""
-    ledger, anchor = _anchored(study)
+    known = read_study(study)
+    ledger, anchor = _anchored(known)
     with closing(ledger):
         kept = anchor.read()
         if kept is None:
             raise InvalidRequest("there is no anchor: nobody knows what the copy has lost")
         ledger.verify()
+        if known.book is not None and kept.ledger == ledger.header.digest:
+            from adyton.ledger.book.joining import check_lost
+
+            check_lost(known, known.book, ledger, kept)
         receipt = ledger.restore(kept)
         ledger.mark(lambda mark, _: anchor.write(mark))
     return kept, receipt
 
 
-def _anchored(study: str | Path) -> tuple[LedgerOnDemand, Anchor]:
-    known = read_study(study)
+def _anchored(known: Study) -> tuple[LedgerOnDemand, Anchor]:
     if known.ledger is None or known.anchor is None:
         raise InvalidRequest("this study has no anchor: write [ledger] anchor = FILE into the study file")
     anchor = anchor_at(known.anchor)

@@ -7,11 +7,12 @@ the noise is full, that of the population hollow.  A diamond is the value.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from adyton.certify import Answer
 from adyton.figures.answer_data import Panel, panels_of
-from adyton.figures.drawing import Figure, part
+from adyton.figures.drawing import Figure, channels, part
 from adyton.figures.look import WIDTH, Theme
 from adyton.figures.wording import lines, shortened, told_apart, visible
 
@@ -21,7 +22,7 @@ _SAID = 12  # groups in the description, which is read aloud
 _TALL, _UPRIGHT = 30, 300  # height of a group; of a panel whose groups stand side by side
 _NARROW, _WIDE = 14, 60  # width of such a group
 _SLANTED = -40  # labels below more groups than have room for them
-_ROOM = 8  # groups with labels that are not slanted
+_LETTER = 8  # width of one, about
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,24 +38,30 @@ class _Layout:
     def along(self) -> str:
         return ", ".join(self.keys)
 
+    @property
+    def step(self) -> int:
+        """The width of a group that stands beside others."""
+        return max(_NARROW, min(_WIDE, WIDTH // max(1, len(self.groups))))
 
-def answer_figure(answer: Mapping[str, Any]) -> Figure:
+
+def answer_figure(answer: Mapping[str, Any], groups: int | None = None) -> Figure:
     """The figure of an answer, from the JSON object that ``adyton ask --json`` prints (``Answer.to_json()``).
 
     Groups lie below each other; those by a number or a day stand side by side, as in a histogram.  At most
     ``MOST_GROUPS`` groups and ``MOST_VALUES`` values of each are drawn, the first ones, and the subtitle says
-    so.  Numbers are those that were released, as in JSON.
+    so; ``groups`` is how many there are, where ``answer`` has the first ones alone.  Numbers are those that
+    were released, as in JSON.
     """
     rows: Sequence[Mapping[str, Any]] = answer["answer"]
     names, keys = (list(rows[0][part_of]) if rows else [] for part_of in ("values", "keys"))
     shown = rows[:MOST_GROUPS]
     labels = [" · ".join(_label(row["keys"].get(key)) for key in keys) for row in shown]
-    groups = told_apart(labels) if keys else [""] * len(shown)
-    panels = panels_of(shown, groups, names[:MOST_VALUES])
+    named = told_apart(labels) if keys else [""] * len(shown)
+    panels = panels_of(shown, named, names[:MOST_VALUES])
     upright = len(keys) == 1 and len(shown) > 1 and all(_is_ordered(row["keys"][keys[0]]) for row in shown)
     kinds = tuple(dict.fromkeys(kind for panel in panels for kind in panel.kinds))
-    layout = _Layout(tuple(map(visible, keys)), tuple(groups), kinds, upright)
-    title, notes = _title(names, keys), _notes(panels, len(rows), len(names))
+    layout = _Layout(tuple(map(visible, keys)), tuple(named), kinds, upright)
+    title, notes = _title(names, keys), _notes(panels, groups or len(rows), len(names))
 
     def draw(altair: Any, theme: Theme) -> dict[str, Any]:
         said = [*lines(str(answer["question"])), *(line for note in notes for line in lines(note))]
@@ -73,46 +80,36 @@ def answer_figure(answer: Mapping[str, Any]) -> Figure:
     return Figure(title, _description(title, panels, notes), *_table(panels, layout), data, draw)
 
 
+def figure_of(answer: Answer) -> Figure:
+    """The same of an ``Answer``: it may have a million rows, and only those that are drawn are looked at."""
+    told = replace(answer, rows=answer.rows.at(slice(MOST_GROUPS))).to_json()
+    return answer_figure(told, groups=len(answer))
+
+
 # Drawing ---------------------------------------------------------------------------------------------------
 
 
 def _drawn(altair: Any, theme: Theme, panel: Panel, layout: _Layout, place: int) -> dict[str, Any]:
     """The axes are called as if groups lay below each other; upright ones change places."""
     across, band, offset = ("y", "x", "xOffset") if layout.upright else ("x", "y", "yOffset")
-    bars = altair.Chart(altair.NamedData(f"bars {place}"))
-    bars = bars.mark_bar(strokeWidth=1.6, cornerRadius=1).encode(
-        **{
-            band: _groups(altair, layout),
-            offset: {
-                "field": "kind",
-                "type": "nominal",
-                "scale": {"domain": list(panel.kinds)},
-                "sort": None,
-            },
-            across: _numbers(altair, panel, "low"),
-            f"{across}2": {"field": "high"},
-        },
-        **_kinds(altair, theme, layout, named=place == 0, channels=("fill", "stroke")),
-        tooltip=["group:N", "kind:N", "from:N", "to:N"],
-    )
+    kinds = _kinds(theme, layout, named=place == 0)
+    lane = {"field": "kind", "type": "nominal", "scale": {"domain": list(panel.kinds)}, "sort": None}
+    ends = {across: _numbers(panel, "low"), f"{across}2": {"field": "high"}, offset: lane}
+    here = {band: _groups(layout), across: _numbers(panel, "value")}
+    bars = altair.Chart(altair.NamedData(f"bars {place}")).mark_bar(strokeWidth=1.6)
+    own = {**here, **ends, "fill": kinds["fill"], "stroke": kinds["stroke"]}
+    bars = bars.encode(**channels(altair, own), tooltip=["group:N", "kind:N", "from:N", "to:N"])
     points = altair.Chart(altair.NamedData(f"values {place}"))
-    here = {band: _groups(altair, layout), across: _numbers(altair, panel, "value")}
-    diamonds = points.mark_point(size=70, strokeWidth=1.2, opacity=1).encode(
-        **here,
-        **_kinds(altair, theme, layout, named=place == 0, channels=("fill", "stroke", "shape")),
-        tooltip=["group:N", "shown:N"],
-    )
+    diamonds = points.mark_point(size=70, strokeWidth=1.2, opacity=1)
+    diamonds = diamonds.encode(**channels(altair, here | kinds), tooltip=["group:N", "shown:N"])
     layers = [part(bars), part(diamonds)]
     if layout.upright:
-        width = max(_NARROW, min(_WIDE, WIDTH // max(1, len(layout.groups))))
-        size: dict[str, Any] = {"width": {"step": width, "for": "position"}, "height": _UPRIGHT}
+        size: dict[str, Any] = {"width": {"step": layout.step, "for": "position"}, "height": _UPRIGHT}
         layers = [*_from_zero(altair, theme, points, here, panel), *layers]
     else:
         size = {"width": WIDTH, "height": {"step": _TALL, "for": "position"}}
-        beside = points.mark_text(align="left", dx=8).encode(
-            y=here["y"], x={"value": WIDTH}, text={"field": "shown", "type": "nominal"}
-        )
-        layers.append(part(beside))
+        told = {"y": here["y"], "x": {"value": WIDTH}, "text": {"field": "shown", "type": "nominal"}}
+        layers.append(part(points.mark_text(align="left", dx=8).encode(**channels(altair, told))))
     return {"layer": layers, **size}
 
 
@@ -123,21 +120,21 @@ def _from_zero(
     low, high = panel.span()
     if panel.days or not low <= 0 <= high:
         return []
-    columns = points.mark_bar(fill=theme.grid, stroke=None).encode(**here, y2={"datum": 0})
+    columns = points.mark_bar(fill=theme.grid).encode(**channels(altair, {**here, "y2": {"datum": 0}}))
     return [part(columns)]
 
 
-def _groups(altair: Any, layout: _Layout) -> dict[str, Any]:
+def _groups(layout: _Layout) -> dict[str, Any]:
     axis: dict[str, Any] = {"title": layout.along or None, "grid": False, "ticks": bool(layout.keys)}
     axis["domain"] = bool(layout.keys)
     if layout.upright:
-        crowded = len(layout.groups) > _ROOM or max(map(len, layout.groups)) > _ROOM
+        crowded = max(map(len, layout.groups)) * _LETTER > layout.step
         axis |= {"labelAngle": _SLANTED if crowded else 0, "labelOverlap": False}
     scale = {"domain": list(layout.groups), "paddingInner": 0.3, "paddingOuter": 0.15}
     return {"field": "group", "type": "nominal", "sort": None, "axis": axis, "scale": scale}
 
 
-def _numbers(altair: Any, panel: Panel, field: str) -> dict[str, Any]:
+def _numbers(panel: Panel, field: str) -> dict[str, Any]:
     scale: dict[str, Any] = {"domain": list(panel.span()), "nice": False, "zero": False}
     if panel.days:
         scale["type"] = "utc"
@@ -150,9 +147,7 @@ def _numbers(altair: Any, panel: Panel, field: str) -> dict[str, Any]:
     }
 
 
-def _kinds(
-    altair: Any, theme: Theme, layout: _Layout, *, named: bool, channels: tuple[str, ...]
-) -> dict[str, Any]:
+def _kinds(theme: Theme, layout: _Layout, *, named: bool) -> dict[str, Any]:
     """Full for the noise, hollow for the population, a diamond for the value; one legend for all of it."""
     domain = [*layout.kinds, "value"]
     hollow = len(layout.kinds) > 1
@@ -162,16 +157,8 @@ def _kinds(
         "shape": ["square", *(["square"] if hollow else []), "diamond"],
     }
     legend = {"columns": 1, "symbolStrokeWidth": 1.6} if named else None
-    return {
-        channel: {
-            "field": "kind",
-            "type": "nominal",
-            "sort": None,
-            "legend": legend,
-            "scale": {"domain": domain, "range": ranges[channel]},
-        }
-        for channel in channels
-    }
+    same = {"field": "kind", "type": "nominal", "sort": None, "legend": legend}
+    return {channel: {**same, "scale": {"domain": domain, "range": own}} for channel, own in ranges.items()}
 
 
 # Words -----------------------------------------------------------------------------------------------------

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 from adyton.exact import float_down, float_up
-from adyton.figures.drawing import Figure, part
+from adyton.figures.drawing import Figure, channels, part
 from adyton.figures.look import WIDTH, Theme
 from adyton.figures.wording import lines, shortened, visible
 
@@ -16,10 +16,15 @@ MOST_POINTS = 400  # of a line; between them no receipt is drawn, and those that
 MOST_NAMES = 5  # with a part of the limit, those who asked last
 _HEIGHT, _LOWER = 240, 120
 _PRIVACY, _VALIDITY = "left for privacy", "left for validity"
-_SPENT = "what validity was charged"
+_SPENT = "counted for validity"
 _DASHES = ((1, 0), (8, 4), (2, 3), (9, 3, 2, 3), (14, 4), (4, 2))
+_NO_LIMIT = (
+    "Validity sets no limit here: population intervals get wider with what counts for it. The newest "
+    "question counts in full, until its answer settles for less."
+)
 _TITLE = "What was left after each receipt"
 Points = Sequence[tuple[int, float]]
+_One = TypeVar("_One")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +41,14 @@ def burn_down(chain: Mapping[str, Any], statement: Mapping[str, Any] | None = No
     That of ``GET /v1/studies/{study}/receipts`` does as well, with the lists of all its pages joined: its
     ``links`` give the totals, and ``receipts`` what is left to those with a part of the limit who are shown.
     ``statement`` is that of ``adyton statement --json``; in a pure study it says what validity may spend.
-    With Gaussian noise validity has no limit, and what it was charged is drawn below.  Per cents are rounded
+    With Gaussian noise validity has no limit, and what counts for it is drawn below.  Per cents are rounded
     down.
     """
     links = chain.get("links") or chain["receipts"]
     limit = Fraction(chain["header"]["limit"])
-    privacy = _Course(_PRIVACY, _left([(one["number"], Fraction(one["spent"])) for one in links], limit))
-    radii = [(one["number"], Fraction(one["spent_radius"])) for one in links]
+    shown = thinned(links)  # before anything is computed: a history may be long
+    privacy = _Course(_PRIVACY, _left([(one["number"], Fraction(one["spent"])) for one in shown], limit))
+    radii = [(one["number"], Fraction(one["spent_radius"])) for one in shown]
     cap = (statement or {}).get("validity", {}).get("cap")
     courses, notes = [privacy], []
     if cap is not None and Fraction(cap) > 0:
@@ -54,7 +60,7 @@ def burn_down(chain: Mapping[str, Any], statement: Mapping[str, Any] | None = No
     below = None
     if cap is None and any(radius for _, radius in radii):
         below = _Course(_SPENT, [(0, 0.0), *((n, float_up(r)) for n, r in radii)])
-        notes.append("Validity sets no limit here: population intervals get wider with what it was charged.")
+        notes.append(_NO_LIMIT)
     return _figure(courses, below, notes, len(links), _unit(statement))
 
 
@@ -72,16 +78,23 @@ def _left(spent: Sequence[tuple[int, Fraction]], limit: Fraction) -> Points:
 
 def _parts(receipts: Sequence[Mapping[str, Any]]) -> tuple[list[_Course], int]:
     """What was left to each name with a part of the limit; a part may change, and then the line jumps."""
-    found: dict[str, list[tuple[int, float]]] = {}
+    found: dict[str, list[Mapping[str, Any]]] = {}
     for one in receipts:
-        if one.get("sub_limit") is None or not Fraction(one["sub_limit"]):
-            continue
-        left = 100 * (1 - Fraction(one["spent_by"]) / Fraction(one["sub_limit"]))
-        own = found.pop(str(one["by"]), [(0, 100.0)])
-        found[str(one["by"])] = [*own, (one["number"], float_down(max(Fraction(0), left)))]  # the newest last
-    newest = list(found.items())[-MOST_NAMES:]
-    courses = [_Course(f"left for {shortened(name, 24)}", points) for name, points in newest]
+        if one.get("sub_limit") is not None:
+            found.setdefault(str(one["by"]), []).append(one)
+    newest = sorted(found.items(), key=lambda item: int(item[1][-1]["number"]))[-MOST_NAMES:]
+    courses = [_Course(f"left for {shortened(name, 24)}", _own(own)) for name, own in newest]
     return courses, len(found) - len(newest)
+
+
+def _own(receipts: Sequence[Mapping[str, Any]]) -> Points:
+    """Of one name; of a part of nothing, nothing is left."""
+    left: list[tuple[int, float]] = [(0, 100.0)]
+    for one in thinned(receipts):
+        part_of, spent = Fraction(one["sub_limit"]), Fraction(one["spent_by"])
+        share = 100 * (1 - spent / part_of) if part_of else Fraction(0)
+        left.append((one["number"], float_down(max(Fraction(0), share))))
+    return left
 
 
 def _figure(
@@ -91,9 +104,10 @@ def _figure(
     end = last + max(0.3, last / 50)  # the last step has some length
 
     def draw(altair: Any, theme: Theme) -> dict[str, Any]:
-        panels = [_drawn(altair, theme, "left", courses, "left, in per cent", _HEIGHT, end)]
+        what = "left" if len(courses) > 1 else courses[0].name
+        panels = [_drawn(altair, theme, "left", courses, f"{what}, in per cent", _HEIGHT, end)]
         if below is not None:
-            panels.append(_drawn(altair, theme, "charged", [below], f"charged, {unit}", _LOWER, end))
+            panels.append(_drawn(altair, theme, "charged", [below], f"validity, {unit}", _LOWER, end))
         said = [line for note in notes for line in lines(note)]
         heading = {"text": _TITLE, **({"subtitle": said} if said else {})}
         apart = dict.fromkeys(("color", "strokeDash"), "independent")
@@ -121,23 +135,23 @@ def _drawn(
 
     percent = {"domain": [0, 100]} if data == "left" else {"zero": True}
     line = altair.Chart(altair.NamedData(data)).mark_line(interpolate="step-after", strokeWidth=2.5)
-    line = line.encode(
-        x={
+    described = {
+        "x": {
             "field": "receipt",
             "type": "quantitative",
             "axis": {"title": "receipt", "tickMinStep": 1, "format": ",d"},
             "scale": {"domain": [0, end], "nice": False},
         },
-        y={
+        "y": {
             "field": "amount",
             "type": "quantitative",
             "axis": {"title": title, "tickCount": 5},
             "scale": percent,
         },
-        color=over((theme.noise, theme.population, *theme.colours[1:])),
-        strokeDash=over([list(dash) for dash in _DASHES]),
-        tooltip=["what:N", "receipt:Q", "amount:Q"],
-    )
+        "color": over((theme.noise, theme.population, *theme.colours[1:])),
+        "strokeDash": over([list(dash) for dash in _DASHES]),
+    }
+    line = line.encode(**channels(altair, described), tooltip=["what:N", "receipt:Q", "amount:Q"])
     return {**part(line), "width": WIDTH, "height": height}
 
 
@@ -145,11 +159,11 @@ def _data(courses: Sequence[_Course], end: float) -> list[dict[str, Any]]:
     return [
         {"what": visible(course.name), "receipt": number, "amount": amount}
         for course in courses
-        for number, amount in (*thinned(course.points), (end, course.points[-1][1]))
+        for number, amount in (*course.points, (end, course.points[-1][1]))
     ]
 
 
-def thinned(points: Points) -> Points:
+def thinned(points: Sequence[_One]) -> Sequence[_One]:
     """At most ``MOST_POINTS`` of them, evenly, with the first and the last."""
     many = len(points)
     if many <= MOST_POINTS:
@@ -172,7 +186,7 @@ def _table(
 ) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
     """As many lines as are drawn."""
     shown = [*courses, *([below] if below is not None else [])]
-    columns = [dict(thinned(course.points)) for course in shown]
+    columns = [dict(course.points) for course in shown]
     numbers = sorted({number for column in columns for number in column})
     rows = ((f"{n:,}", *(f"{column[n]:.6g}" if n in column else "" for column in columns)) for n in numbers)
     return ("receipt", *(course.name for course in shown)), tuple(rows)

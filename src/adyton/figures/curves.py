@@ -16,10 +16,10 @@ _LIMITS = ((2, 3), (9, 3, 2, 3))  # for two that stand beside each other
 _SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 _MANY = 20  # points: more of them are a curve, and marks would hide it
 _LONG = 26  # letters of a name: longer ones leave room for two beside each other, not three
-_SOURCE = 100  # letters of a line below the figure
-_DECADE = 10.0
+_SOURCE = 115  # letters of a line below the figure
+_DECADES = 100.0
 _LEAST_WRITTEN, _MOST_WRITTEN = 1e-3, 1e7  # powers of ten beyond are written as 1e8
-_STROKES = {"symbolType": "stroke", "symbolSize": 500, "orient": "bottom"}
+_TICKS = 8  # about
 _GAPS = "break-paths-show-domains"  # where a curve has no value
 _TOLD = ["curve:N", "x:Q", "y:Q"]  # under the pointer
 
@@ -52,7 +52,7 @@ def curves_figure(title: str, x: Axis, y: Axis, curves: Sequence[Curve], source:
     def draw(altair: Any, theme: Theme) -> dict[str, Any]:
         return _drawn(altair, theme, title, x, y, curves, source)
 
-    data = {few: _points(own) for few, own in _parts(curves).items()}
+    data = {few: _points(own, x, y) for few, own in _parts(curves).items()}
     return Figure(title, _description(title, x, y, curves), *_table(x, curves), data, draw)
 
 
@@ -62,8 +62,14 @@ def _parts(curves: Sequence[Curve]) -> dict[str, list[Curve]]:
     return {name: own for name, own in parts.items() if own}
 
 
-def _points(curves: Sequence[Curve]) -> list[dict[str, Any]]:
-    return [{"curve": visible(c.name), "x": a, "y": b} for c in curves for a, b in c.points]
+def _points(curves: Sequence[Curve], x: Axis, y: Axis) -> list[dict[str, Any]]:
+    """Where an axis has no place for a number, 0 on a logarithmic one, the curve has a gap."""
+    return [
+        {"curve": visible(curve.name), "x": a, "y": b if b is not None and (b > 0 or not y.log) else None}
+        for curve in curves
+        for a, b in curve.points
+        if a > 0 or not x.log
+    ]
 
 
 def _drawn(
@@ -72,8 +78,8 @@ def _drawn(
     places = _axes(altair, x, y, curves)
     looks = {id(curve): _look(theme, place, curve) for place, curve in enumerate(curves)}
     layers = [
-        {"layer": _layer(altair, name, own, [looks[id(c)] for c in own], places, named=len(curves) > 1)}
-        for name, own in _parts(curves).items()
+        {"layer": _layer(altair, name, own, [looks[id(c)] for c in own], places, legend)}
+        for (name, own), legend in zip(_parts(curves).items(), _legends(curves), strict=True)
     ]
     below = {
         "text": lines(f"Source: {source}", _SOURCE),
@@ -86,6 +92,17 @@ def _drawn(
     apart = {"scale": dict.fromkeys(("color", "shape", "strokeDash", "strokeWidth"), "independent")}
     panel = {"layer": layers, "resolve": apart, "width": WIDTH, "height": HEIGHT}
     return {"title": lines(title), "vconcat": [panel | ({"title": below} if source else {})]}
+
+
+def _legends(curves: Sequence[Curve]) -> list[dict[str, Any] | None]:
+    """Of each part: above the curves, and of a second part below them.  A curve alone needs no name."""
+    found: list[dict[str, Any] | None] = []
+    for name, own in _parts(curves).items():
+        beside = 2 if max(len(curve.name) for curve in own) > _LONG else 3
+        symbols: dict[str, Any] = {} if name == "pointed" else {"symbolType": "stroke", "symbolSize": 500}
+        where = {"orient": "bottom"} if found else {}
+        found.append({"columns": beside, **symbols, **where} if len(curves) > 1 else None)
+    return found
 
 
 def _few(curve: Curve) -> bool:
@@ -101,22 +118,27 @@ class _Look:
 
 
 def _look(theme: Theme, place: int, curve: Curve) -> _Look:
-    """No two have the same colour and shape, nor the same colour and dash, up to two dozen of them."""
-    colours = len(theme.colours)
-    own = theme.strong if curve.strong else theme.colours[place % colours]
-    turn = place // colours
-    dash = _LIMITS[place % 2] if curve.limit else _DASHES[turn % len(_DASHES)]
-    shape = _SHAPES[(place + turn) % len(_SHAPES)]
-    return _Look(theme.pale if curve.limit else own, dash, 4 if curve.strong else 2, shape)
+    """No two of a dozen have the same colour and shape or, without points, the same colour and dash."""
+    turn, place_of_colour = divmod(place, len(theme.colours))
+    own = theme.strong if curve.strong else theme.colours[place_of_colour]
+    colour, width = theme.pale if curve.limit else own, 4 if curve.strong else 2
+    if curve.limit:
+        dash = _LIMITS[place % len(_LIMITS)]
+    else:
+        dash = _DASHES[0 if curve.strong else (turn if _few(curve) else place) % len(_DASHES)]
+    return _Look(colour, dash, width, _SHAPES[(place + turn) % len(_SHAPES)])
 
 
 def _layer(
-    altair: Any, data: str, curves: list[Curve], looks: list[_Look], places: dict[str, Any], *, named: bool
+    altair: Any,
+    data: str,
+    curves: list[Curve],
+    looks: list[_Look],
+    places: dict[str, Any],
+    legend: dict[str, Any] | None,
 ) -> list[dict[str, Any]]:
     """Curves with points are named by colour and shape, those without by colour and dash."""
     names, few = [visible(curve.name) for curve in curves], _few(curves[0])
-    beside = 2 if max(map(len, names)) > _LONG else 3
-    legend = altair.Legend(columns=beside, **({} if few else _STROKES)) if named else None
 
     def over(channel: Any, values: list[Any]) -> Any:
         scale = altair.Scale(type="ordinal", domain=names, range=values)
@@ -157,7 +179,7 @@ def _axes(altair: Any, x: Axis, y: Axis, curves: Sequence[Curve]) -> dict[str, A
 
 
 def _axis(altair: Any, axis: Axis, values: list[float]) -> dict[str, Any]:
-    said: dict[str, Any] = {"title": visible(axis.title)}
+    said: dict[str, Any] = {"title": visible(axis.title)} | ({} if axis.log else {"tickCount": _TICKS})
     decades = _decades(values) if axis.log else []
     if axis.percent:
         said["format"] = "~%"
@@ -165,16 +187,16 @@ def _axis(altair: Any, axis: Axis, values: list[float]) -> dict[str, Any]:
         said |= {"format": ".0e", "labelExpr": "replace(datum.label, 'e+', 'e')"}
     if decades:
         said["values"] = decades  # powers of ten alone: between them there is no room for labels
-    scale = altair.Scale(type="log") if axis.log else altair.Scale(zero=False, nice=True)
+    scale = altair.Scale(type="log", nice=False) if axis.log else altair.Scale(zero=False, nice=True)
     return {"axis": altair.Axis(**said), "scale": scale}
 
 
 def _decades(values: list[float]) -> list[float]:
-    """The powers of ten among positive values that span at least one."""
+    """The powers of ten among positive values that span at least two of them."""
     positive = [value for value in values if value > 0]
-    if not positive or max(positive) / min(positive) < _DECADE:
+    if not positive or max(positive) / min(positive) < _DECADES:
         return []
-    first, last = math.floor(math.log10(min(positive))), math.ceil(math.log10(max(positive)))
+    first, last = math.ceil(math.log10(min(positive))), math.floor(math.log10(max(positive)))
     step = 1 + (last - first) // 12
     return [10.0**power for power in range(first, last + 1, step)]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from adyton.figures.drawing import Figure, part
+from adyton.figures.drawing import Figure, channels, part
 from adyton.figures.look import Theme
 from adyton.figures.wording import lines, shortened, told_apart
 from adyton.synthesis.result import Marginal, Synthesis
@@ -106,22 +106,17 @@ def _bars(altair: Any, theme: Theme, panel: _Panel, place: int) -> dict[str, Any
         return {"field": field, "type": "quantitative", "axis": {"title": "% of rows", "tickCount": 5}}
 
     kinds = _kinds(theme)
-    bars = base.mark_bar(strokeWidth=1).encode(
-        x=across, y=up("measured"), fill=kinds["fill"], stroke=kinds["stroke"]
-    )
-    whiskers = base.mark_rule(color=theme.ink, strokeWidth=1.4).encode(
-        x=across, y=up("low"), y2={"field": "high"}
-    )
-    caps = [
-        base.mark_tick(color=theme.ink, thickness=1.4, size=12, orient="horizontal").encode(
-            x=across, y=up(end)
-        )
-        for end in ("low", "high")
+    hollow = {"fill": kinds["fill"], "stroke": kinds["stroke"]}
+    cap = base.mark_tick(color=theme.ink, thickness=1.4, size=12, orient="horizontal")
+    rule = base.mark_rule(color=theme.ink, strokeWidth=1.4)
+    point = synthetic.mark_point(size=36, opacity=1, strokeWidth=0.8)
+    described = [
+        (base.mark_bar(strokeWidth=1), {"y": up("measured"), **hollow}),
+        (rule, {"y": up("low"), "y2": {"field": "high"}}),
+        *((cap, {"y": up(end)}) for end in ("low", "high")),
+        (point, {"y": up("synthetic"), **kinds}),
     ]
-    points = synthetic.mark_point(size=36, opacity=1, strokeWidth=0.8).encode(
-        x=across, y=up("synthetic"), **kinds
-    )
-    drawn = [part(one) for one in (bars, whiskers, *caps, points)]
+    drawn = [part(mark.encode(**channels(altair, {"x": across, **own}))) for mark, own in described]
     return {"title": _small(panel.title), "layer": drawn, "width": _WIDTH, "height": _HEIGHT}
 
 
@@ -140,7 +135,7 @@ def _points(altair: Any, theme: Theme, panel: _Panel, place: int) -> dict[str, A
     base = altair.Chart(altair.NamedData(f"{_SYNTHETIC} {place}"))
     points = base.mark_point(size=28, opacity=1, filled=True, shape="diamond", color=theme.population)
     alike = altair.Chart(altair.NamedData(f"alike {place}")).mark_line(color=theme.pale, strokeDash=[4, 3])
-    drawn = [part(alike.encode(x=across, y=up)), part(points.encode(x=across, y=up))]
+    drawn = [part(one.encode(**channels(altair, {"x": across, "y": up}))) for one in (alike, points)]
     return {"title": _small(panel.title), "layer": drawn, "width": _WIDTH, "height": _HEIGHT}
 
 

@@ -64,7 +64,7 @@ class RandomizedResponse:
         """The most truth, to 60 binary digits, that (epsilon, delta) allows.
 
         Claim:    every single report is (epsilon, delta)-DP, and so are all reports of all people together if
-                  each person reports once; with delta = 0 this is the mechanism of ``for_epsilon``.
+                  each person reports once; with delta = 0 it is that of ``for_epsilon``, but for roundings.
         Assumes:  as RANDOMIZED-RESPONSE.
         Source:   derived here.  Theorem: RANDOMIZED-RESPONSE-WITH-DELTA.
         """

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import html
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from adyton.show.sheet import Sheet
+    from adyton.show.sheet import Sheet, Shown
 
 _STYLE = (
     "<style>"
@@ -22,6 +23,13 @@ _STYLE = (
 )
 _LEFT, _RIGHT, _CENTRE = (f'style="text-align:{side}"' for side in ("left", "right", "center"))
 _BLOCK = ' class="block"'
+
+
+def with_figure(shown: Shown) -> dict[str, object]:
+    """What the room of figures adds.  It is above this one, so it is looked up by its name, and only when a
+    notebook asks: nothing that is shown here depends on it."""
+    found: dict[str, object] = import_module("adyton.figures.notebook").bundle(shown)
+    return found
 
 
 def page_of(sheet: Sheet) -> str:

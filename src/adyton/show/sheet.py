@@ -131,6 +131,12 @@ class Shown(ABC):
     def _repr_html_(self) -> str:
         return self.sheet().html()
 
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, object]:
+        """For a notebook: the table with its figure; empty if there is none, so that it takes the table."""
+        from adyton.show.notebook import with_figure
+
+        return with_figure(self)
+
 
 # Digits ----------------------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -32,6 +33,10 @@ def check_figure(path: Path | None) -> None:
         raise InvalidRequest(f"a figure ends in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}")
     if not path.parent.is_dir():
         raise InvalidRequest(f"{path} cannot be written: there is no such folder")
+    if path.is_dir():
+        raise InvalidRequest(f"{path} cannot be written: it is a folder")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise InvalidRequest(f"{path} cannot be written: it is not allowed to whoever runs this")
     check_extra()
 
 

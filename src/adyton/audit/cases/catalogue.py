@@ -18,6 +18,7 @@ from adyton.audit.cases import (
     rounded_studies,
     selected,
     selections,
+    shared_books,
     split_studies,
     streamed,
     streams,
@@ -138,7 +139,7 @@ CATALOGUE: tuple[Entry, ...] = (
         Entry(*listed)
         for own in (
             *(streamed.ENTRIES, selected.ENTRIES, read_again.ENTRIES),
-            *(split_studies.ENTRIES, rounded_studies.ENTRIES, reserves.ENTRIES),
+            *(split_studies.ENTRIES, rounded_studies.ENTRIES, reserves.ENTRIES, shared_books.ENTRIES),
         )
         for listed in own
     ),

@@ -128,25 +128,26 @@ def _compared(study: Study, runs: Sequence[tuple[Trace, Trace]], spent: int) -> 
     """Nothing may differ in any question; and together they tell apart at most what was paid."""
     found = [compare(*both) for both in runs]
     faults = [fault for one in found for fault in one.faults]
-    if _told_apart(runs) > _as_gdp(study, spent):
+    if told_apart(runs)[1] > as_gdp(study, spent):
         faults.append("all answers together tell the two tables apart by more than was charged")
     movements = tuple(movement for one in found for movement in one.movements)
     return Replay("; ".join(one.question for one in found), tuple(faults), movements)
 
 
-def _told_apart(runs: Sequence[tuple[Trace, Trace]]) -> Fraction:
-    """mu**2 of all Gaussian answers: squared distances, each in units of its noise."""
-    total = Fraction(0)
+def told_apart(runs: Sequence[tuple[Trace, Trace]]) -> tuple[Fraction, Fraction]:
+    """In units of the noise: distances, and squared ones, which are mu**2 of Gaussian answers."""
+    sums = squares = Fraction(0)
     for first, second in runs:
         noisy = [one for plan in first.plans for one in plan.noisy]
         for one, a, b in zip(noisy, first.exact, second.exact, strict=True):
             moved = gaps(one.reading, a, b)
             assert moved is not None  # nothing here is a search
-            total += distances(moved, one.mechanism.scales)[1]
-    return total
+            l1, l2_squared = distances(moved, one.mechanism.scales)
+            sums, squares = sums + l1, squares + l2_squared
+    return sums, squares
 
 
-def _as_gdp(study: Study, spent: int) -> Fraction:
+def as_gdp(study: Study, spent: int) -> Fraction:
     """As mu**2: rho of a zcdp study is half of it."""
     return Fraction(spent, UNITS_PER_ONE) * (2 if study.filter_name == "zcdp" else 1)
 

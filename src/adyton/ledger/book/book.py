@@ -7,7 +7,7 @@ which order: whoever reads the book learns what each study spent, and no questio
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -122,6 +122,7 @@ class Book(Shown):
         """
         if self.knows(study, entrant, receipt.number + 1):
             raise self._study_behind(receipt.number + 1)
+        self.refuse_other_rows(entrant)
         for attempt in count():
             order = _order(study, entrant, receipt, attempt, cap)
             known = self._known(study, entrant, receipt.number, attempt)
@@ -131,6 +132,7 @@ class Book(Shown):
             charged = self._ledger.charge(order)
         except PrivacyRefused as refusal:
             raise self._refused(refusal) from None
+        self.refuse_other_rows(entrant)  # another study may have been the first: then this charge is wasted
         if not charged.fresh and self.confirmed(charged.receipt):
             raise self._study_behind(receipt.number)
         return charged.receipt
@@ -138,6 +140,39 @@ class Book(Shown):
     def knows(self, study: Header, entrant: Entrant, number: int) -> bool:
         """Whether this receipt of a study was charged, be it written there or not."""
         return self._known(study, entrant, number, 0) is not None
+
+    def refuse_other_rows(self, entrant: Entrant) -> None:
+        """Where all studies read the same rows, all have as many of them as the first that was charged."""
+        first = self.first() if self.facts.rows == "same" else None
+        units = detail_of(first).get("units") if first is not None else entrant.units
+        if units != entrant.units:
+            raise InvalidRequest(
+                f"this study cannot share the book {self.name}: table.rows is {entrant.units} here and was "
+                f"{units} in the first study, and all read the same rows"
+            )
+
+    def refuse_lost(self, study: Header, entrant: Entrant, numbers: Sequence[int], amount: int) -> None:
+        """Refuses a book that was put back too: these receipts of a study are lost, which spent so much.
+
+        A receipt that stands for lost ones has a unit of its own, which no book was charged.
+        """
+        charged = [self._charged(study, entrant, number) for number in numbers]
+        if amount > sum(charged) + charged.count(0) + 1:
+            raise LedgerCorrupt(
+                f"the book {self.name} has not what this study has lost: it was put back too, or exchanged, "
+                "and what other studies have spent since is lost with it; put the newest book back; nothing "
+                "was answered"
+            )
+
+    def _charged(self, study: Header, entrant: Entrant, number: int) -> int:
+        """For one receipt of a study, by all attempts."""
+        total = 0
+        for attempt in count():
+            known = self._known(study, entrant, number, attempt)
+            if known is None:
+                break
+            total += known.order.amount
+        return total
 
     def refuse_beyond(self, order: Order, *, capped: bool) -> None:
         """What ``enter`` would refuse now."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import takewhile
 
 from adyton.certify.statement import BookShare
 from adyton.errors import LedgerCorrupt
@@ -133,6 +134,14 @@ class BookedLedger(ForwardingLedger, WithBook):
         receipt = self._ledger.receipt(newest) if newest else None
         if receipt is not None:
             self._behind(receipt)
+            self._check_lost(receipt)
+
+    def _check_lost(self, receipt: Receipt) -> None:
+        """The book has what a receipt stands for after a copy was put back."""
+        last = receipts_restored(receipt.order.question, receipt.order.detail)
+        if last:
+            lost = list(takewhile(lambda number: self._ledger.receipt(number) is None, range(last, 0, -1)))
+            self.book.refuse_lost(self._ledger.header, self._entrant, lost, receipt.order.amount)
 
     def _confirm(self, number: int, shown: str) -> None:
         receipt = self._ledger.receipt(number)

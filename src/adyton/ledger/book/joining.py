@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from adyton.errors import InvalidRequest
-from adyton.ledger.base import Ledger
-from adyton.ledger.book.book import Book, Entrant, detail_of
+from adyton.ledger.base import Ledger, Mark
+from adyton.ledger.book.book import Book, Entrant
 from adyton.ledger.book.booked import BookedLedger
 from adyton.ledger.book.facts import BookFacts
 from adyton.privacy import Guarantee, PrivacyUnit
@@ -67,6 +67,14 @@ def check_book(study: Member, path: str | Path) -> None:
         check_member(book, study)
 
 
+def check_lost(study: Member, path: str | Path, copy: Ledger, kept: Mark) -> None:
+    """Refuses to go on with a copy of a ledger if the book does not have what the copy has lost."""
+    has = copy.totals()
+    with Book(path) as book:
+        lost = range(has.receipts + 1, kept.receipts + 1)
+        book.refuse_lost(copy.header, entrant_of(study), lost, kept.spent - has.spent)
+
+
 def entrant_of(study: Member) -> Entrant:
     public = study.unit.neighbours == "replace"
     name = f"{study.table.name[:_LONGEST]} {study.fingerprint[:12]}"
@@ -75,9 +83,10 @@ def entrant_of(study: Member) -> Entrant:
 
 def check_member(book: Book, study: Member) -> None:
     """Refuses a study whose charges could not be added to those of others in this book."""
-    reason = _differs(book.facts, study) or _no_validity(book.facts, study) or _other_rows(book, study)
+    reason = _differs(book.facts, study) or _no_validity(book.facts, study)
     if reason is not None:
         raise InvalidRequest(f"this study cannot share the book {book.name}: {reason}")
+    book.refuse_other_rows(entrant_of(study))
 
 
 def _differs(facts: BookFacts, study: Member) -> str | None:
@@ -132,15 +141,6 @@ def _no_validity(facts: BookFacts, study: Member) -> str | None:
                     "studies read the same rows it is one for all of them, fixed when the book is created"
                 )
     return None
-
-
-def _other_rows(book: Book, study: Member) -> str | None:
-    first = book.first() if book.facts.rows == "same" else None
-    units = detail_of(first).get("units") if first is not None else None
-    ours = entrant_of(study).units
-    if first is None or units == ours:
-        return None
-    return f"table.rows is {ours} here and was {units} in the first study, and all read the same rows"
 
 
 def _text(value: Fraction | None) -> str:

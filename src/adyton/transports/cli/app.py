@@ -36,10 +36,12 @@ from adyton.transports.cli.stream import app as stream
 from adyton.transports.cli.survey import survey
 from adyton.transports.cli.synthesize import synthesize
 from adyton.transports.cli.weights import app as weights
+from adyton.transports.figure_file import Figure, check_figure, write_figure
 from adyton.transports.questions_file import Batch, read_questions
 from adyton.transports.terminal import Csv, Json, StudyFile, run, show, show_csv, whole
 
 if TYPE_CHECKING:
+    from adyton.certify import Answer
     from adyton.query.selecting import BestOf
 
 app = typer.Typer(
@@ -177,6 +179,7 @@ def ask(
     dummy: Annotated[
         bool, typer.Option("--dummy", help="Try it on made-up rows: free of charge, no data is touched.")
     ] = False,
+    figure: Figure = None,
     verbose: Verbose = False,
     as_csv: Csv = False,
     as_json: Json = False,
@@ -189,11 +192,14 @@ def ask(
 
     def make(curator: Curator) -> Any:
         named = {**price(), "strategy": strategy}
+        check_figure(figure)
         match _one_or_several(sql, file, best):
             case list(questions):
+                if figure is not None:
+                    raise InvalidRequest("a figure is that of one question: ask it without --file")
                 return Batch.asked_of(curator, questions, request, named, dialect)
             case question:
-                return curator.ask(question, request=request, dialect=dialect, **named)
+                return _drawn(curator.ask(question, request=request, dialect=dialect, **named), figure)
 
     _show(study, make, as_json, dummy=dummy, as_csv=as_csv, verbose=verbose)
 
@@ -230,9 +236,24 @@ def statement(
 
 
 @app.command()
-def receipts(study: StudyFile, verbose: Verbose = False, as_json: Json = False) -> None:
-    """List everything that was ever charged."""
-    _show(study, lambda curator: curator.receipts(), as_json, verbose=verbose)
+def receipts(
+    study: StudyFile, figure: Figure = None, verbose: Verbose = False, as_json: Json = False
+) -> None:
+    """List everything that was ever charged; a figure shows what was left after each.
+
+    For example: adyton receipts people.toml --figure left.svg
+    """
+
+    def make(curator: Curator) -> Any:
+        check_figure(figure)
+        found = curator.receipts()
+        if figure is not None:
+            from adyton.figures.budget import burn_down
+
+            write_figure(burn_down(found.to_json(), curator.statement().to_json()), figure)
+        return found
+
+    _show(study, make, as_json, verbose=verbose)
 
 
 @app.command()
@@ -282,6 +303,14 @@ def verify(
         if write_anchor:
             before = done["anchor_before"]
             typer.echo(f"The anchor was written; {_seen(before)}.")
+
+
+def _drawn(answer: Answer, figure: Path | None) -> Answer:
+    if figure is not None:
+        from adyton.figures.answers import figure_of
+
+        write_figure(figure_of(answer), figure)
+    return answer
 
 
 def _seen(receipts: int | None) -> str:

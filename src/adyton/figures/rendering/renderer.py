@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import json
 import os
+import struct
 import sys
+import zlib
 from functools import cache
 from typing import Any, BinaryIO
 
+_EFFORT = 7  # of zlib
 SHARPNESS = 2.0  # pixels of a PNG for each unit of the drawing
 # The description stands in the page; what the browser draws takes the place of the picture that is there.
 _SNIPPET = """
@@ -38,7 +41,23 @@ def made(kind: str, spec: str) -> bytes:
         return _script()
     if kind == "svg":
         return str(_library().vegalite_to_svg(spec, allowed_base_urls=[])).encode()
-    return bytes(_library().vegalite_to_png(spec, scale=SHARPNESS, allowed_base_urls=[]))
+    return smaller(bytes(_library().vegalite_to_png(spec, scale=SHARPNESS, allowed_base_urls=[])))
+
+
+def smaller(png: bytes) -> bytes:
+    """The same picture, a third as large: vl-convert compresses in haste."""
+    start, pieces, place = png[:8], [], 8
+    while place < len(png):
+        (size,) = struct.unpack(">I", png[place : place + 4])
+        pieces.append((png[place + 4 : place + 8], png[place + 8 : place + 8 + size]))
+        place += 12 + size
+    pixels = zlib.compress(zlib.decompress(b"".join(c for name, c in pieces if name == b"IDAT")), _EFFORT)
+    kept = [piece for piece in pieces if piece[0] not in (b"IDAT", b"IEND")]
+    return start + b"".join(_piece(*one) for one in (*kept, (b"IDAT", pixels), (b"IEND", b"")))
+
+
+def _piece(name: bytes, content: bytes) -> bytes:
+    return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
 
 
 def serve(requests: BinaryIO, replies: BinaryIO) -> None:

@@ -16,6 +16,7 @@ import sys
 import threading
 from collections import OrderedDict
 from concurrent.futures import Future
+from contextlib import suppress
 from pathlib import Path
 
 from adyton.errors import InvalidRequest
@@ -55,11 +56,12 @@ class Renderer:
         return content
 
     def close(self) -> None:
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe is not None:
-                pipe.close()
         self._process.kill()
         self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            with suppress(OSError):  # what was not read any more
+                assert pipe is not None
+                pipe.close()
 
 
 class Renderers:

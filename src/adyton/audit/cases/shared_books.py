@@ -1,0 +1,130 @@
+"""Two studies with one book, through real curators: one unit differs in the data of both of them.
+
+The output of a trial is the answers of both studies, and its claim is what their book says is spent.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+
+from adyton.accounting import FILTERS
+from adyton.audit.cases.questions import Known, mu_of, release_of
+from adyton.audit.cases.questions_asked import OLD, Case, study_of, tables_of
+from adyton.audit.cases.split_studies import as_gdp, told_apart
+from adyton.audit.cases.trial import AuditTarget, Listed, Trial
+from adyton.audit.replay import Replay, Trace, compare, run_both
+from adyton.certify import Promise
+from adyton.curator import Curator, open_study
+from adyton.exact import UNITS_PER_ONE
+from adyton.ledger.book import Book
+from adyton.privacy import Neighbours
+from adyton.study import Study
+
+_TABLES = ("visits", "bills")
+_COUNTS = ("SELECT COUNT(*) FROM visits WHERE age > 98", "SELECT COUNT(*) FROM bills WHERE income > 99")
+_SUMS = ("SELECT SUM(age) FROM visits", "SELECT COUNT(*) FROM bills WHERE income > 99")
+
+
+@dataclass(frozen=True, slots=True)
+class _Sharing:
+    """A question for each of two studies, the neighbours, and whether a unit is a person."""
+
+    asked: tuple[str, str]
+    neighbours: Neighbours
+    persons: bool
+
+
+_BOOKS = {
+    "a row of each": _Sharing(_COUNTS, "replace", persons=False),
+    "a person in both": _Sharing(_SUMS, "replace", persons=True),
+    "a person who leaves both": _Sharing(_COUNTS, "add-or-remove", persons=True),
+}
+
+
+def _trials(filter_name: str, target: AuditTarget) -> Iterator[Trial]:
+    for name, sharing in _BOOKS.items():
+        yield _trial(name, sharing, filter_name, target)
+
+
+def _trial(name: str, sharing: _Sharing, filter_name: str, target: AuditTarget) -> Trial:
+    case = Case(sharing.asked, here=(OLD, OLD) if sharing.persons else (OLD,), persons=sharing.persons)
+    own = study_of(case, sharing.neighbours, filter_name, target)
+    price = {"epsilon": target.epsilon}
+    with tempfile.TemporaryDirectory() as folder:
+        tables = tables_of(case, sharing.neighbours, Path(folder))
+        books = {table: _book(table.with_suffix(".book"), own) for table in tables}
+        runs = [
+            run_both(_named(own, table), tables, asked, target.bits, partial(_in_its_book, books), price)
+            for table, asked in zip(_TABLES, sharing.asked, strict=True)
+        ]
+        spent = [_spent(book) for book in books.values()]
+    pair = tuple(Known([read for run in runs for read in run[side].exact], None) for side in (0, 1))
+    return Trial(
+        f"{filter_name} book of two studies",
+        name,
+        sharing.neighbours,
+        release_of([plan for first, _ in runs for plan in first.plans], target.bits),
+        (pair[0], pair[1]),
+        Promise(own.epsilon_of(spent[0]), float(own.limit.delta)),
+        mu=mu_of(own, spent[0]),
+        replayed=_compared(own, runs, spent),
+    )
+
+
+def _named(study: Study, name: str) -> Study:
+    """A study of the same units: its columns, and a table of its own."""
+    return replace(study, table=replace(study.table, name=name), book=Path())
+
+
+def _book(path: Path, study: Study) -> Path:
+    Book.create(
+        path,
+        epsilon=study.limit.epsilon,
+        delta=study.limit.delta,
+        filter_name=study.filter_name,
+        unit="row" if study.unit.person is None else "person",
+        neighbours=study.unit.neighbours,
+    ).close()
+    return path
+
+
+def _in_its_book(books: dict[Path, Path], study: Study, data: Path) -> Curator:
+    """Each of the two neighbouring worlds has a book of its own."""
+    return open_study(replace(study, book=books[data]), data=data)
+
+
+def _spent(path: Path) -> int:
+    with Book(path) as book:
+        return book.totals().spent
+
+
+def _compared(study: Study, runs: Sequence[tuple[Trace, Trace]], spent: Sequence[int]) -> Replay:
+    """Nothing may differ in any answer; and together they tell apart at most what the book was charged."""
+    found = [compare(*both) for both in runs]
+    faults = [fault for one in found for fault in one.faults]
+    if spent[0] != spent[1]:
+        faults.append(f"the books differ: {spent[0]} and {spent[1]}")
+    if _apart(study, runs) > _paid(study, spent[0]):
+        faults.append("the answers of both studies tell apart more than their book was charged")
+    movements = tuple(movement for one in found for movement in one.movements)
+    return Replay("; ".join(one.question for one in found), tuple(faults), movements)
+
+
+def _apart(study: Study, runs: Sequence[tuple[Trace, Trace]]) -> Fraction:
+    l1, l2_squared = told_apart(runs)
+    return l1 if study.filter_name == "pure" else l2_squared
+
+
+def _paid(study: Study, spent: int) -> Fraction:
+    return Fraction(spent, UNITS_PER_ONE) if study.filter_name == "pure" else as_gdp(study, spent)
+
+
+ENTRIES: tuple[Listed, ...] = tuple(
+    (f"{name}-books", f"two studies that share a book, {name} filter", partial(_trials, name), ())
+    for name in FILTERS
+)

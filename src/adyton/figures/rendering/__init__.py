@@ -1,0 +1,1 @@
+"""Vega-Lite becomes pictures, in processes of their own."""

@@ -1,0 +1,70 @@
+"""Bugs planted into a book of two studies: charges that are too small, or that one study does not make.
+
+The sound books are in ``make audit``.  Bits are seeded, so nothing here depends on luck.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from adyton.accounting import FILTERS
+from adyton.audit.cases.catalogue import entry_named, target_of
+from adyton.audit.report import Tried, try_one
+from adyton.ledger.book import book as of_book
+from adyton.ledger.book.book import Book
+from populations import Seeded
+
+SAMPLES = 20_000
+TOGETHER = "the answers of both studies tell apart more than their book was charged"
+ALL = {"a row of each", "a person in both", "a person who leaves both"}
+
+
+def tried(filter_name: str) -> dict[str, Tried]:
+    trials = entry_named(f"{filter_name}-books").trials(target_of(bits=Seeded(1)))
+    return {trial.pair_name: try_one(trial, SAMPLES, 0.999) for trial in trials}
+
+
+def refuted(filter_name: str) -> set[str]:
+    """By replay alone."""
+    trials = entry_named(f"{filter_name}-books").trials(target_of(bits=Seeded(1)))
+    return {trial.pair_name for trial in trials if trial.replayed and TOGETHER in trial.replayed.faults}
+
+
+@pytest.mark.parametrize("filter_name", FILTERS)
+def test_a_sound_book_is_not_refuted_and_much_of_what_was_paid_is_seen(filter_name: str) -> None:
+    found = tried(filter_name)
+    assert set(found) == ALL
+    for name, one in found.items():
+        assert not one.refuted, name
+        assert one.verdict.lower_bound > 0.3 * one.verdict.claim.epsilon, name
+
+
+@pytest.mark.parametrize("filter_name", FILTERS)
+def test_a_book_that_is_charged_half_is_found(monkeypatch: pytest.MonkeyPatch, filter_name: str) -> None:
+    """Mutant: the book gets half of what a study pays."""
+    sound = of_book._order
+
+    def half(*known: Any) -> Any:
+        order = sound(*known)
+        return replace(order, amount=order.amount // 2)
+
+    monkeypatch.setattr(of_book, "_order", half)
+    assert refuted(filter_name) == ALL
+
+
+def test_a_study_whose_charge_its_book_does_not_get_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mutant: only the first study that charges is in the book."""
+    sound = Book.enter
+
+    def only_the_first(self: Book, study: Any, entrant: Any, receipt: Any, cap: Any) -> Any:
+        newest = self.first()
+        return sound(self, study, entrant, receipt, cap) if newest is None else newest
+
+    monkeypatch.setattr(Book, "enter", only_the_first)
+    monkeypatch.setattr(Book, "behind", lambda self, *_: self.first())
+    monkeypatch.setattr(Book, "confirm", lambda *_: None)
+    assert refuted("pure") == ALL
+    assert all(one.refuted for one in tried("pure").values())
