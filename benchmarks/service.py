@@ -38,6 +38,7 @@ TESTS = Path(__file__).parent.parent / "tests"
 CLIENTS = 8
 ROUNDS = 15
 QUESTIONS = 10  # of each client in a round
+AGAIN = 5  # times: what is asked once more is asked by many, as by those who look at the same page
 TICK = 0.05  # seconds
 SCALE = 2_000  # of the noise: thousands of questions must fit
 FREE_OF_LIMITS = "rate_by_token = 1000000\nrate_by_address = 1000000\n"
@@ -45,16 +46,20 @@ TEXT = "SELECT COUNT(*) AS n FROM people WHERE income > {}"
 
 
 class Client:
-    """One connection that stays open."""
+    """One connection that stays open while it is its side's turn: servers close those that nobody uses."""
 
     def __init__(self, url: str, token: str) -> None:
         address = urlsplit(url)
-        self._socket = socket.create_connection((address.hostname, address.port))
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._place, self._socket = (address.hostname, address.port), socket.socket()
         self._head = (
             f"POST /v1/studies/people/ask HTTP/1.1\r\nHost: {address.netloc}\r\n"
             f"Authorization: Bearer {token}\r\nContent-Type: application/json\r\nContent-Length: "
         )
+
+    def connect(self) -> None:
+        self._socket.close()
+        self._socket = socket.create_connection(self._place)
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def ask(self, number: int) -> bytes:
         body = json.dumps({"question": TEXT.format(number), "scale": SCALE})
@@ -92,6 +97,7 @@ class Side:
 
     ask: Ask
     used: Callable[[], float]
+    ready: Callable[[], None] = lambda: None  # called before its turn
 
 
 def run() -> list[dict[str, object]]:
@@ -108,31 +114,34 @@ def run() -> list[dict[str, object]]:
 
 
 def _rates(sides: dict[str, Side]) -> list[dict[str, object]]:
-    """Of fresh questions on each side, and of the same once more."""
+    """Of fresh questions on each side, and of the same again."""
     wall: dict[str, list[float]] = {}
     used: dict[str, list[float]] = {}
     numbers = itertools.count(1000, QUESTIONS)
     with ThreadPoolExecutor(CLIENTS) as pool:
-        for side in sides.values():
-            _seconds(pool, side, next(numbers))  # connects, and imports what a first question needs
-        for _ in range(ROUNDS):
+        for turn in range(ROUNDS + 1):
             first = next(numbers)
             for name, side in sides.items():
-                for what in (name, f"{name}, again"):
+                side.ready()
+                for what in (name, f"{name}, first", *[f"{name}, again"] * AGAIN):
                     seconds, processor = _seconds(pool, side, first)
-                    wall.setdefault(what, []).append(seconds)
-                    used.setdefault(what, []).append(processor)
+                    if turn:  # before that, what a first question needs is imported
+                        wall.setdefault(what, []).append(seconds)
+                        used.setdefault(what, []).append(processor)
     asked = CLIENTS * QUESTIONS
     rate = {what: asked / statistics.median(taken) for what, taken in wall.items()}
     cpu = {what: asked / statistics.mean(taken) for what, taken in used.items()}  # its clock is coarse
     fresh, alone = f"fresh asks over HTTP, {CLIENTS} clients", f"Curator.ask from {CLIENTS} threads"
     read, again = f"{alone}, answers read", f"repeats over HTTP, {CLIENTS} clients"
+    once = f"first repeats over HTTP, {CLIENTS} clients"
     return [
         row(fresh, rate["served"], rate["here"], "1/s", alone),
         row(fresh, rate["served"], rate["here, read"], "1/s", read),
         row(f"{fresh}, by CPU time", cpu["served"], cpu["here"], "1/s", alone),
         row(f"{fresh}, by CPU time", cpu["served"], cpu["here, read"], "1/s", read),
         row(f"{fresh}, grid on", rate["on the grid"], CLIENTS / TICK, "1/s", "one a tick and client"),
+        row(once, rate["served, first"], rate["served"], "1/s", "fresh asks"),
+        row(f"{once}, by CPU time", cpu["served, first"], cpu["served"], "1/s", "fresh asks"),
         row(again, rate["served, again"], rate["served"], "1/s", "fresh asks"),
         row(f"{again}, by CPU time", cpu["served, again"], cpu["served"], "1/s", "fresh asks"),
     ]
@@ -178,7 +187,13 @@ def _curator(study: Path, *, read: bool = False) -> Iterator[Side]:
 @contextmanager
 def _served(study: Path, tick: float) -> Iterator[Side]:
     with _running(study, tick) as (process, clients):
-        yield Side(lambda client, number: clients[client].ask(number), lambda: _processor_time(process))
+
+        def connect() -> None:
+            for client in clients:
+                client.connect()
+
+        ask: Ask = lambda client, number: clients[client].ask(number)  # noqa: E731
+        yield Side(ask, lambda: _processor_time(process), connect)
 
 
 @contextmanager
@@ -223,6 +238,7 @@ def _memory() -> dict[str, object]:
     """Resident, after the same question."""
     with tempfile.TemporaryDirectory() as folder:
         with _running(_large_study(Path(folder) / "served"), tick=0) as (process, clients):
+            clients[0].connect()
             clients[0].ask(30_000)
             ours = _resident(process)
         command = [sys.executable, "-c", ALONE, str(_large_study(Path(folder) / "alone"))]

@@ -45,7 +45,7 @@ The body is the error object of [json.md](json.md#errors), and nothing else: no 
 | 503 | `ledger_corrupt` | the ledger cannot be trusted: nothing is answered |
 
 **Retries.** Send a `request` id with each question. The same id again is the same receipt and the same answer, also if the connection broke before the answer came; ids are known to
-your name alone. The statement has, beside the study's totals, `own`: what your name has spent, its limit and what is left of it; for owners and auditors also `by_name`.
+your name alone. The statement has, beside the study's totals, `own`: what your name has spent, its limit and what is left of it; for owners and auditors also `by_name`: the same of everybody who ever asked or has a token.
 
 **The chain.** `receipts` shows `links`, the open part of every receipt, and `receipts`, your own with everything (all of them for owners and auditors), 500 at a time from `after` on. With them
 every digest and every total can be computed again ([json.md](json.md#receipts)).
@@ -60,6 +60,7 @@ MEANINGS = {
     "request_bytes": "largest body of a request",
     "upload_bytes": "largest body of a request to a holdout",
     "questions_a_batch": "most questions of one batch",
+    "request_seconds": "until a whole request, head and body, has come in; then the connection is closed",
     "rate_by_token": "requests a minute by one token; a token may have a rate of its own",
     "rate_by_address": "requests a minute from one address",
     "places": "requests that are worked on at once; what does not fit is refused",
@@ -69,6 +70,7 @@ MEANINGS = {
     "engine_memory": 'memory of DuckDB, as it writes it: "4GB"',
     "grace": "seconds for what is charged when the server stops",
     "longest_name": "characters of the name of a token",
+    "public_boards": "holdouts whose leaderboard everybody may see, without a token",
 }
 
 
@@ -95,7 +97,7 @@ def page(told: dict[str, Any]) -> str:
     for one in fields(Settings):
         if one.name not in MEANINGS:
             continue  # a section of its own
-        default = "none" if one.default is None else f"{one.default}"
+        default = "none" if one.default in (None, ()) else f"{one.default}"
         lines.append(f"| `{one.name}` | {default} | {MEANINGS[one.name]} |")
     return "\n".join(lines) + "\n" + OIDC
 

@@ -60,7 +60,7 @@ def visit(browser: Browser, url: str, *, silent: bool = True, **words: Any) -> I
     """``words`` as new_context takes them: viewport, color_scheme, java_script_enabled.  At the end nothing may
     have been said, unless ``silent`` is False."""
     context = browser.new_context(**words)
-    context.set_default_timeout(15_000)
+    context.set_default_timeout(60_000)
     context.add_init_script(_TELL_VIOLATIONS)
     page = context.new_page()
     made = Visit(url, context, page)

@@ -124,14 +124,17 @@ class Server:
 
 @contextlib.contextmanager
 def server(
-    files: Sequence[Path], *options: str, patience: float = 120.0, stop: int = signal.SIGTERM
+    files: Sequence[Path],
+    *options: str,
+    patience: float = 120.0,
+    stop: int = signal.SIGTERM,
+    program: Sequence[str] = ("-m", "adyton.transports.cli.app"),
 ) -> Iterator[Server]:
     """``adyton serve`` on a free port, stopped by its own process id."""
     port, log = free_port(), files[0].with_suffix(".log")
     command = [
         sys.executable,
-        "-m",
-        "adyton.transports.cli.app",
+        *program,
         "serve",
         *map(str, files),
         "--port",

@@ -232,6 +232,51 @@ def test_slow_clients_half_requests_and_clients_that_leave_harm_nobody(study: Pa
         assert curator.verify().receipts == 2
 
 
+def test_who_sends_a_request_byte_by_byte_is_sent_away_and_who_waits_for_an_answer_is_not(
+    study: Path,
+) -> None:
+    """Mutants: no deadline; one that is not stopped when the request is there; one that every byte starts anew."""
+    ana = token(study, "ana")
+    study.with_name("server.toml").write_text(FAST.replace("tick = 0", "tick = 1\nrequest_seconds = 0.5"))
+    with started(study) as running, contextlib.ExitStack() as connections:
+        host, port = running.url.removeprefix("http://").split(":")
+        head = f"POST /v1/studies/people/ask HTTP/1.1\r\nHost: x\r\nAuthorization: {ana['Authorization']}\r\nContent-Type: application/json\r\n"
+        beginnings = ("", "GET /heal", head, head + "Content-Length: 500\r\n\r\n{")
+        slow = [
+            connections.enter_context(socket.create_connection((host, int(port)), timeout=60))
+            for _ in beginnings
+        ]
+        for connection, sent in zip(slow, beginnings, strict=True):
+            connection.sendall(sent.encode())
+        ended, patience = [False] * len(slow), time.monotonic() + 20
+        while not all(ended) and time.monotonic() < patience:
+            time.sleep(0.1)
+            for place, connection in enumerate(slow):
+                ended[place] = ended[place] or not _takes_a_byte(connection, silent=not beginnings[place])
+        assert all(ended)
+        with httpx2.Client(base_url=running.url, timeout=60) as patient:
+            end = time.monotonic() + 1
+            while time.monotonic() < end:
+                assert patient.get("/healthz").status_code == 200
+            body = {"question": question(33_000), "within": 40}
+            assert patient.post("/v1/studies/people/ask", headers=ana, json=body).status_code == 200
+    with adyton.open(study) as curator:
+        assert curator.verify().receipts == 1
+
+
+def _takes_a_byte(connection: socket.socket, *, silent: bool) -> bool:
+    """Whether the server still listens; ``silent``: without sending it anything."""
+    connection.setblocking(False)
+    try:
+        if not silent:
+            connection.send(b"x")
+        return connection.recv(1000) != b""
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+
+
 def test_only_the_owner_of_the_certificate_speaks_tls_and_a_public_address_needs_it(
     study: Path, tmp_path: Path
 ) -> None:

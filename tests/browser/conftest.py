@@ -12,7 +12,10 @@ from browsers import MISSING, ROLES, Site, chromium
 from hostile_names import hostile_study
 from served import server, write_holdout, write_study
 
-SETTINGS = "[server]\nrate_by_token = 1000000\nrate_by_address = 1000000\ntick = 0.01\n"
+SETTINGS = (
+    "[server]\nrate_by_token = 1000000\nrate_by_address = 1000000\ntick = 0.01\n"
+    'public_boards = ["test", "people"]\n'
+)
 
 
 @pytest.fixture(scope="session")

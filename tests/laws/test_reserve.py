@@ -341,6 +341,8 @@ def test_the_file_says_it_and_the_fingerprint_knows_it(tmp_path: Path) -> None:
         ({"validity": "reserve = 1"}, "above 0 and below 1"),
         ({"validity": "reserve = 'half'"}, "validity.reserve"),
         ({"validity": "reserve = 0.2\nmethod = 'split'\nquestions = 3"}, "remove one of the two"),
+        ({"validity": "reserve = 0.001"}, "less than one is expected in the reserve"),
+        ({"validity": "reserve = 0.999"}, "less than one is expected outside of it"),
         ({"neighbours": "add-or-remove"}, "privacy.unit = 'person', or neighbours = 'replace'"),
     ],
 )
@@ -349,6 +351,12 @@ def test_what_cannot_be_kept_is_refused_with_the_fix(
 ) -> None:
     with pytest.raises(adyton.InvalidRequest, match=message):
         read_study(written(tmp_path, **given))
+
+
+def test_a_reserve_that_expects_one_unit_is_kept(tmp_path: Path) -> None:
+    """The edges, from either side.  Mutant: at most one, instead of less than one."""
+    for share in (f"{1 / SIZE}", f"{1 - 1 / SIZE}"):
+        assert read_study(written(tmp_path, validity=f"reserve = {share}")).reserve is not None
 
 
 def test_an_amended_study_has_the_same_reserve_and_cannot_open_it_again(tmp_path: Path) -> None:

@@ -312,3 +312,13 @@ def test_law_a_written_text_is_read_as_it_was(text: str) -> None:
     """Mutant that fails here: the one character that JSON leaves as it is and TOML forbids is not escaped."""
     assert tomllib.loads(f"x = {toml_text(text)}")["x"] == text
     assert tomllib.loads(f"x = {toml_text([text, text])}")["x"] == [text, text]
+
+
+@pytest.mark.parametrize("section", ["survey", "holdout", "server"])
+def test_a_file_of_another_kind_is_told_apart_in_one_sentence(tmp_path: Path, section: str) -> None:
+    file = tmp_path / "other.toml"
+    file.write_text(f'[{section}]\nname = "x"\n[questions.smokes]\nvalues = ["yes", "no"]\n')
+    with pytest.raises(InvalidRequest) as refused:
+        read_study(file)
+    assert f"'other.toml' is a {section} file, not a study file: " in str(refused.value)
+    assert "\n" not in str(refused.value)

@@ -57,8 +57,9 @@ def test_theorem_RESTORED_LEDGER_gives_no_budget_and_no_number_back(study: Path,
         assert replay_open(curator.ledger.header, [one.open for one in chain], own=chain).receipts == 8
     with adyton.open(study) as curator:  # and once more, from the file
         assert curator.verify().receipts == 8
-    found, mark = show_anchor(study)
-    assert found == mark
+    found = show_anchor(study)
+    assert found["anchor"] == found["ledger"]
+    assert found["behind"] is False
 
 
 def test_theorem_RESTORED_LEDGER_gives_no_second_answer(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:

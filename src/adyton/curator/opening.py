@@ -14,7 +14,7 @@ from adyton.engines.multi_table import Engines
 from adyton.errors import InvalidRequest, LedgerCorrupt
 from adyton.ledger import Anchor, AnchoredLedger, Ledger, LedgerOnDemand, Mark, MemoryLedger, Receipt
 from adyton.ledger.anchor import anchor_at
-from adyton.ledger.marks import is_behind
+from adyton.ledger.marks import is_behind, mark_told
 from adyton.study import Study, named_facts, read_study
 
 
@@ -114,11 +114,13 @@ def write_anchor(study: str | Path) -> tuple[Mark | None, Mark]:
         return before, ledger.mark(lambda mark, _: anchor.write(mark))
 
 
-def show_anchor(study: str | Path) -> tuple[Mark | None, Mark]:
-    """What the anchor has seen, and how far the ledger is."""
+def show_anchor(study: str | Path) -> dict[str, Any]:
+    """What the anchor has seen, how far the ledger is, and whether that is less: as JSON."""
     ledger, anchor = _anchored(read_study(study))
     with closing(ledger):
-        return anchor.read(), ledger.mark()
+        kept, mark = anchor.read(), ledger.mark()
+    behind = kept is not None and (kept.ledger != mark.ledger or is_behind(mark, kept))
+    return {"anchor": mark_told(kept), "ledger": mark_told(mark), "behind": behind}
 
 
 def accept_copy(study: str | Path) -> tuple[Mark, Receipt]:

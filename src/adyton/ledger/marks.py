@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from adyton.exact import decimal_text
 from adyton.ledger.base import Mark
 from adyton.ledger.links import Header, Receipt
 
@@ -21,6 +24,14 @@ def mark_of(header: Header, last: Receipt | None, answers: int, notes: int, *, c
         last.spent_pure,
         last.unproved,
     )
+
+
+def mark_told(mark: Mark | None) -> dict[str, Any] | None:
+    """As JSON."""
+    if mark is None:
+        return None
+    counts = {"receipts": mark.receipts, "answers": mark.answers, "notes": mark.notes}
+    return {**counts, "head": mark.head, "spent": decimal_text(mark.spent)}
 
 
 def is_behind(mark: Mark, kept: Mark) -> bool:

@@ -47,6 +47,11 @@ class LedgerOnDemand:
         file = self._written()
         return file.header if file else self._unwritten
 
+    @property
+    def file(self) -> Path | None:
+        """Where it is written; None as long as nothing is, or if that is a database."""
+        return self._path if self._address is None and self._file is not None else None
+
     def charge(self, order: Order, first: First | None = None) -> Charged:
         if self._written() is None:
             check_first(self._unwritten, order)  # what is refused leaves no file either

@@ -13,8 +13,8 @@ from typing import Literal, TypedDict, Unpack, get_args
 
 from adyton.accounting import Filter
 from adyton.accounting.noisy_reading import LEVEL, step_of
-from adyton.errors import InvalidRequest
-from adyton.exact import UNITS_PER_ONE, Number, positive
+from adyton.errors import InvalidRequest, PrivacyRefused
+from adyton.exact import UNITS_PER_ONE, Number, decimal_text, positive
 from adyton.exact.search import edge
 from adyton.mechanisms import GaussianNoise, GeometricNoise, Mechanism
 from adyton.privacy import BoundedRangeCost, PureCost
@@ -334,8 +334,16 @@ def units_of(study: Study, price: Price, left: int) -> int:
     if study.parts > 1 and units <= study.allowed:
         units = min(units, left)  # all of the limit leaves room for the charges of later questions
     if units < 1:
-        raise InvalidRequest(TOO_SMALL)
+        raise _nothing_left(study) if price.by == "share" and left < 1 else InvalidRequest(TOO_SMALL)
     return units
+
+
+def _nothing_left(study: Study) -> PrivacyRefused:
+    """Of nothing there is no share; the least that could be charged is one unit."""
+    limit = decimal_text(study.allowed)
+    amounts = {"requested": decimal_text(1), "spent": limit, "limit": limit, "largest": "0"}
+    facts = {**amounts, "counted_in": study.filter_name, "fits": None}
+    return PrivacyRefused("nothing is left of which a share could be spent; nothing was charged", **facts)
 
 
 @lru_cache(maxsize=4096)

@@ -48,12 +48,12 @@ class Examination(Shown):
 
     def to_json(self) -> dict[str, Any]:
         told = [{"what": one.what, "ok": one.ok, "said": one.said} for one in self.findings]
-        return {"ok": self.ok, "findings": told, "limits": _limits(self.settings)}
+        return {"ok": self.ok, "findings": told, "limits": self.settings.limits}
 
     def sheet(self, verbose: bool = False) -> Sheet:
         marks = {True: "ok", False: "WRONG", None: ""}
         rows = [(marks[one.ok], one.what, one.said) for one in self.findings]
-        rows += [("", f"server.{name}", _plainly(value)) for name, value in _limits(self.settings).items()]
+        rows += [("", f"server.{name}", _plainly(value)) for name, value in self.settings.limits.items()]
         notes = ("Everything is fit to be served." if self.ok else "Something must be done first.",)
         return Sheet("Doctor", ("", "what", "found"), tuple(rows), notes, left_aligned=3)
 
@@ -130,8 +130,6 @@ def _tried(what: str, look: Callable[[], str]) -> Finding:
 def _plainly(value: object) -> str:
     if value is None:
         return "not set"
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value)) or "none"
     return f"{value:,.10g}" if isinstance(value, (int, float)) else str(value)
-
-
-def _limits(settings: Settings) -> dict[str, Any]:
-    return {name: value for name, value in settings.to_json().items() if name != "oidc"}

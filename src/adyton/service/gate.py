@@ -12,6 +12,7 @@ import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 
 from adyton.errors import Busy, TooMany
 
@@ -19,6 +20,7 @@ _MOST_KNOWN = 100_000  # names and addresses that are remembered
 _MINUTE = 60.0
 
 
+@lru_cache(maxsize=10_000)
 def network_of(address: str) -> str:
     """Whose rate an address is counted under: in IPv6 everybody has 2**64 addresses to come from."""
     try:

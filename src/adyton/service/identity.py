@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, rational
 from adyton.ledger.texts import check_name
-from adyton.service.roles import Role
+from adyton.service.roles import Role, role_named
 
 PROVIDED = "oidc "  # before names that an identity provider vouches for: no token of ours is made for one
 _LEAST = Fraction(1, 10**6)
@@ -52,6 +54,20 @@ class Identity:
 def share_of(given: Number | None, what: str) -> Fraction | None:
     """A share as it is written, exactly."""
     return None if given is None else rational(given, what)
+
+
+def identity_of(given: Mapping[str, Any], longest: int) -> Identity:
+    """Of what somebody wrote for a new token; a name has at most ``longest`` characters."""
+    name, rate = given.get("name") or "", given.get("rate")
+    if len(name) > longest:
+        raise InvalidRequest(f"a name has at most {longest} characters here")
+    if isinstance(rate, str):
+        if not rate.isascii() or not rate.isdigit() or len(rate) > 9:
+            raise InvalidRequest("a rate is a whole number of requests a minute, at least 1")
+        rate = int(rate)
+    whole = share_of(given.get("limit_share"), "limit_share")
+    single = share_of(given.get("price_share"), "price_share")
+    return Identity(name, role_named(given.get("role") or ""), whole, single, rate)
 
 
 def _part(share: Fraction | None, limit: int) -> int | None:

@@ -17,6 +17,7 @@ class Settings:
     request_bytes: int = 1_000_000
     upload_bytes: int = 50_000_000  # predictions for a holdout
     questions_a_batch: int = 1_000
+    request_seconds: float = 60.0  # until a whole request has come in
     rate_by_token: int = 600
     rate_by_address: int = 1_200
     places: int = 16  # requests that are worked on at once
@@ -26,6 +27,7 @@ class Settings:
     engine_memory: str | None = None  # as DuckDB writes it: "4GB"
     grace: float = 10.0  # for what is charged when the server stops
     longest_name: int = 100
+    public_boards: tuple[str, ...] = ()  # holdouts whose leaderboard everybody may see
     oidc: dict[str, Any] | None = field(default=None, repr=False)  # the section of that name
 
     def __post_init__(self) -> None:
@@ -33,12 +35,15 @@ class Settings:
             value = getattr(self, one.name)
             if one.name == "oidc":
                 fits = value is None or isinstance(value, dict)
+            elif one.name == "public_boards":
+                fits = isinstance(value, tuple) and all(isinstance(name, str) for name in value)
             elif one.name == "engine_memory":
                 fits = value is None or isinstance(value, str)
             elif one.type == "int":
                 fits = type(value) is int and 1 <= value <= 10**12
             else:
-                fits = type(value) in (int, float) and 0 <= value <= 86_400
+                least = 0.1 if one.name == "request_seconds" else 0
+                fits = type(value) in (int, float) and least <= value <= 86_400
             if not fits:
                 raise InvalidRequest(f"server.{one.name} cannot be {value!r}")
         if self.tick > 60:
@@ -46,6 +51,11 @@ class Settings:
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
+
+    @property
+    def limits(self) -> dict[str, Any]:
+        """Everything but the identity provider."""
+        return {name: value for name, value in self.to_json().items() if name != "oidc"}
 
     @property
     def engine_limits(self) -> dict[str, Any]:
@@ -73,4 +83,7 @@ def read_settings(path: str | Path | None) -> Settings:
     other = next((name for name in raw if name not in ("server", "oidc", "agent")), None)
     if other is not None:
         raise InvalidRequest(f"[{other}] is no section of a server file")
+    boards = section.get("public_boards")
+    if isinstance(boards, list):
+        section["public_boards"] = tuple(boards)
     return Settings(**section, oidc=raw.get("oidc"))

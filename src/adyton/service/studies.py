@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,9 @@ from typing import Any
 from adyton.certify import Answer, Preview
 from adyton.curator import Curator, open_study
 from adyton.curator.dummy import dummy_of
+from adyton.curator.opening import show_anchor
 from adyton.curator.receipts import header_told, link_told, receipt_told
-from adyton.errors import InvalidRequest, NotFound
+from adyton.errors import InvalidRequest, NotFound, PrivacyRefused
 from adyton.exact import decimal_text
 from adyton.ledger import Charged, Header, Ledger, MemoryLedger, Order, Receipt
 from adyton.ledger.base import First
@@ -25,12 +27,14 @@ from adyton.service.facts import facts_told
 from adyton.service.grid import Reading
 from adyton.service.identity import Identity
 from adyton.service.named_ledger import NamedLedger
+from adyton.service.repeats import Repeats
 from adyton.service.roles import Action, may
 from adyton.service.tokens import Tokens
 from adyton.streams.stream import Stream
 from adyton.study import Study
 
 _MOST_NAMES = 32  # whose curators are kept, with their newest answers, which may be large
+_ANYTHING = ("",)  # in every question
 PAGE = 500
 READING: ContextVar[Reading | None] = ContextVar("the request that is being answered", default=None)
 Words = Mapping[str, Any]  # a price, and what else is said of a question
@@ -44,8 +48,11 @@ class ServedStudy:
         self.name = self.path.stem
         self.tokens = Tokens(self.path)
         self._curator = open_study(self.path, **limits)
+        self.repeats: Repeats[Any] = Repeats(self._curator.ledger)
         self._by_name: OrderedDict[Identity, Curator] = OrderedDict()
         self._dummy: Curator | None = None
+        self._charged: dict[str, int | None] = {}
+        self._looked_at, self._looking = 0, threading.Lock()
         self._lock = threading.Lock()
 
     def load(self) -> None:
@@ -54,6 +61,7 @@ class ServedStudy:
         self._curator.prepare()
 
     def close(self) -> None:
+        self.repeats.close()
         self._curator.close()
         self.tokens.close()
 
@@ -81,10 +89,12 @@ class ServedStudy:
         return [one.to_json() for one in self.previews(who, questions, words)]
 
     def previews(self, who: Identity, questions: Sequence[str], words: Words) -> list[Preview]:
-        return self._for(who).preview_many(questions, **words)
+        with self._on_account(who) as curator:
+            return curator.preview_many(questions, **words)
 
     def ask(self, who: Identity, questions: Sequence[str], words: Words) -> list[Any]:
-        return self._for(who).ask_many(questions, **words)
+        with self._on_account(who) as curator:
+            return curator.ask_many(questions, **words)
 
     def left_to(self, who: Identity) -> int:
         """The most that one question of this name may cost now, in units of the ledger."""
@@ -108,15 +118,18 @@ class ServedStudy:
         return dummy.through(_emptied, _nothing).ask_many(questions, **words)
 
     def suggest_bounds(self, who: Identity, column: str, words: Words) -> dict[str, Any]:
-        return self._for(who).suggest_bounds(column, **words).to_json()
+        with self._on_account(who) as curator:
+            return curator.suggest_bounds(column, **words).to_json()
 
     # Streams, which belong to whoever opened them.
 
     def open_stream(self, who: Identity, words: Words) -> dict[str, Any]:
-        return self._for(who).open_stream(**words).statement().to_json()
+        with self._on_account(who) as curator:
+            return curator.open_stream(**words).statement().to_json()
 
     def preview_stream(self, who: Identity, words: Words) -> dict[str, Any]:
-        return self._for(who).preview_stream(**words).to_json()
+        with self._on_account(who) as curator:
+            return curator.preview_stream(**words).to_json()
 
     def feed(self, who: Identity, number: int, question: str, above: Any) -> dict[str, Any]:
         stream = self._stream(who, number)
@@ -158,6 +171,14 @@ class ServedStudy:
         found = self._curator.verify(head)
         return {"ok": True, "receipts": found.receipts, "head": found.head}
 
+    @property
+    def limit(self) -> str:
+        return decimal_text(self._header.limit)
+
+    def anchor(self) -> dict[str, Any] | None:
+        """What it has seen, and how far the ledger is; None if the study has none."""
+        return None if self._curator.study.anchor is None else show_anchor(self.path)
+
     # How a name uses the study.
 
     @property
@@ -177,6 +198,21 @@ class ServedStudy:
             if len(self._by_name) > _MOST_NAMES:
                 self._by_name.popitem(last=False)
             return curator
+
+    @contextmanager
+    def _on_account(self, who: Identity) -> Iterator[Curator]:
+        """A refusal says whose limit it was, also where nothing came to be ordered."""
+        try:
+            yield self._for(who)
+        except PrivacyRefused as refusal:
+            part, facts = who.sub_limit(self._header.limit), refusal.facts
+            if part is None or facts["largest"] != "0" or "by" in facts:
+                raise
+            spent = self._ledger.spent_by(who.name)
+            if spent < part:
+                raise
+            own = {"by": who.name, "spent": decimal_text(spent), "limit": decimal_text(part)}
+            raise PrivacyRefused(refusal.message, **{**facts, **own}) from None
 
     def _stream(self, who: Identity, number: int) -> Stream:
         receipt = self._ledger.receipt(number) if number > 0 else None
@@ -203,11 +239,22 @@ class ServedStudy:
         }
 
     def _by_everybody(self) -> dict[str, Any]:
-        """Names that have a token, and what each has spent."""
-        limits = {
+        """All who ever asked or have a token, and what each has spent; with the part of the newest token, or
+        of the newest receipt of somebody who has none.
+        """
+        limits = self._limits_charged() | {
             known.identity.name: known.identity.sub_limit(self._header.limit) for known in self.tokens.all()
         }
         return {name: self._part(name, sub_limit) for name, sub_limit in limits.items()}
+
+    def _limits_charged(self) -> dict[str, int | None]:
+        """What was in force when each name was charged last.  Receipts never change: each is read once."""
+        with self._looking:
+            for receipt in self._ledger.mentioning(_ANYTHING, self._looked_at):
+                self._looked_at = receipt.number
+                if receipt.order.by is not None:
+                    self._charged[receipt.order.by] = receipt.sub_limit
+            return dict(self._charged)
 
 
 class _NothingNew(ForwardingLedger):

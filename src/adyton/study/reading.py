@@ -22,6 +22,13 @@ from adyton.study.notes import Notes, choice, known, text_at, toml_in, whole, wh
 from adyton.study.tables import keys_of, private_tables, public_tables, source_of, with_dimensions
 from adyton.study.validity import Validity
 
+# What else is written in TOML here, by its section, and what it is for.
+_OTHERS = {
+    "survey": "see adyton survey --help",
+    "holdout": "see adyton holdout --help",
+    "server": "give it to adyton serve STUDY --settings FILE",
+}
+
 
 def read_study(path: str | Path) -> Study:
     """The study in a file; InvalidRequest lists everything that is wrong with it.
@@ -34,7 +41,11 @@ def read_study(path: str | Path) -> Study:
         kind = type(path).__name__
         raise InvalidRequest(f"a study is the path of a study file, or a Study made in Python, not a {kind}")
     path = Path(path)
-    return parse_study(toml_in(path, "study file", "make one with: adyton init DATA"), path)
+    raw = toml_in(path, "study file", "make one with: adyton init DATA")
+    other = next((what for what in _OTHERS if what in raw and "table" not in raw), None)
+    if other is not None:
+        raise InvalidRequest(f"{path.name!r} is a {other} file, not a study file: {_OTHERS[other]}")
+    return parse_study(raw, path)
 
 
 def parse_study(raw: dict[str, Any], path: Path) -> Study:

@@ -224,6 +224,14 @@ def _check_reserve(study: Study, validity: Validity) -> None:
             "validity.reserve tells units apart by the person, or by a row's position, which changes for all "
             "later rows if one is removed: write privacy.unit = 'person', or neighbours = 'replace'"
         )
+    kept, units = validity.reserve, study.table.rows
+    if kept is not None and units is not None and units * min(kept, 1 - kept) < 1:
+        where = "in the reserve" if units * kept < 1 else "outside of it"
+        raise InvalidRequest(
+            f"validity.reserve = {float(kept):g} of {units} units: less than one is expected {where}, and "
+            f"there is nothing to {'test on' if units * kept < 1 else 'ask about'}; "
+            + (f"from {1 / units:.1g} to {1 - 1 / units:.6g} each part has one" if units > 1 else "remove it")
+        )
 
 
 def _check_tolerance(study: Study, validity: Validity, tolerance: Fraction) -> None:

@@ -8,14 +8,17 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI
 from fastapi.telemetry import TelemetryConfig
 from starlette.responses import Response
+from starlette.types import ASGIApp
 
 from adyton.service.house import House
 from adyton.transports.http import errors, holdouts, studies, tokens
 from adyton.transports.http.desk import Desk
 from adyton.transports.http.formats import told
 from adyton.transports.http.limits import SizeLimit
+from adyton.transports.http.quick import Quick
 from adyton.transports.http.watching import Metrics, Watching
 from adyton.transports.pages import mount as pages
+from adyton.transports.pages.headers import Headers
 
 _ABOUT = (
     "Question data you may not see: every answer is private, valid for the population, and receipted. "
@@ -40,7 +43,7 @@ def make_app(house: House, metrics: Metrics | None = None, *, secure: bool = Fal
         desk.close()
         house.close()
 
-    app = FastAPI(
+    app = _InFront(
         title="adyton",
         version="1",
         description=_ABOUT,
@@ -51,17 +54,24 @@ def make_app(house: House, metrics: Metrics | None = None, *, secure: bool = Fal
         telemetry=_NO_OTHERS,
         redirect_slashes=False,  # it would send clients, and their tokens, to whatever Host they were told
     )
-    app.state.desk = desk
+    app.state.desk, app.state.metrics = desk, metrics or Metrics()
     errors.install(app)
     for part in (studies, holdouts, tokens):
         app.include_router(part.routes)
     app.add_api_route("/healthz", _alive, summary="The process answers", tags=["health"])
     app.add_api_route("/readyz", _ready, summary="Everything is loaded", tags=["health"])
-    app.add_middleware(SizeLimit, settings=house.settings)
-    app.add_middleware(Watching, metrics=metrics or Metrics())
-    app.add_middleware(errors.Guard)
+    app.add_middleware(errors.Guard)  # before the framework finds words of its own
     pages.install(app, house, secure=secure)
     return app
+
+
+class _InFront(FastAPI):
+    """What is around everything, and the short way, come before the framework and what others add to it."""
+
+    def build_middleware_stack(self) -> ASGIApp:
+        desk: Desk = self.state.desk
+        inside = SizeLimit(Quick(super().build_middleware_stack(), desk), desk.house.settings)
+        return Headers(errors.Guard(Watching(inside, self.state.metrics)))
 
 
 async def _alive() -> Response:

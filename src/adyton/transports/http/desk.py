@@ -24,6 +24,7 @@ from adyton.service.studies import READING
 _Done = TypeVar("_Done")
 _LONGEST_TOKEN = 4096
 _AT_ONCE, _MOMENT = 4, 0.02  # threads, seconds
+_VISITOR = "adyton visitor"
 
 
 class Desk:
@@ -110,9 +111,12 @@ def _desk(request: Request) -> Desk:
     return desk
 
 
-def visitor_of(request: Request) -> Visitor:
-    """Whoever sends a request that ``TokenFirst`` let in."""
-    visitor: Visitor = request.state.visitor
+async def let_in(desk: Desk, request: Request) -> Visitor:
+    """Who sends this request, looked at and counted once."""
+    known = request.scope.setdefault("state", {})
+    if _VISITOR not in known:
+        known[_VISITOR] = await desk.visitor(request)
+    visitor: Visitor = known[_VISITOR]
     return visitor
 
 
@@ -123,7 +127,7 @@ class TokenFirst(APIRoute):
         answer = super().get_route_handler()
 
         async def handle(request: Request) -> Response:
-            request.state.visitor = await _desk(request).visitor(request)
+            await let_in(_desk(request), request)
             return await answer(request)
 
         return handle
@@ -137,7 +141,7 @@ class _Door(SecurityBase):
         self.scheme_name = "HTTPBearer"
 
     async def __call__(self, request: Request) -> Visitor:
-        return visitor_of(request)
+        return await let_in(_desk(request), request)
 
 
 TheDesk = Annotated[Desk, Depends(desk_of)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 from typing import Any
 
-from fastapi import Request
 from starlette.responses import Response
 
 from adyton.certify import Answer, json_text
@@ -21,9 +20,8 @@ def told(made: Any) -> Response:
     return Response(json_text(made), media_type="application/json", headers=_HEADERS)
 
 
-def answered(request: Request, answer: Answer) -> Response:
-    """One answer, in the form that the request prefers; receipt and cost go into headers beside a table."""
-    wanted = request.headers.get("accept", "")
+def answered(wanted: str, answer: Answer) -> Response:
+    """One answer, in the form that Accept prefers; receipt and cost go into headers beside a table."""
     if ARROW in wanted:
         return Response(_arrow(answer), media_type=ARROW, headers={**_HEADERS, **_beside(answer)})
     if CSV in wanted:

@@ -23,7 +23,6 @@ class SizeLimit:
             await self._app(scope, receive, send)
             return
         most = self._most(scope["path"])
-        refusal = TooLarge(f"a request has at most {most} bytes here; nothing was charged")
         headers = dict(scope["headers"])
         if b"content-length" in headers and b"transfer-encoding" in headers:
             refused = response_of(InvalidRequest(_TWO_LENGTHS))
@@ -32,7 +31,7 @@ class SizeLimit:
             return
         declared = headers.get(b"content-length", b"0")
         if not declared.isdigit() or int(declared[:20]) > most:
-            await response_of(refusal)(scope, receive, send)
+            await response_of(_too_large(most))(scope, receive, send)
             return
         came = 0
 
@@ -41,7 +40,7 @@ class SizeLimit:
             message = await receive()
             came += len(message.get("body", b""))
             if came > most:
-                raise refusal
+                raise _too_large(most)
             return message
 
         await self._app(scope, counted, send)
@@ -49,3 +48,7 @@ class SizeLimit:
     def _most(self, path: str) -> int:
         uploads = path.startswith(("/v1/holdouts/", "/holdouts/"))
         return self._settings.upload_bytes if uploads else self._settings.request_bytes
+
+
+def _too_large(most: int) -> TooLarge:
+    return TooLarge(f"a request has at most {most} bytes here; nothing was charged")

@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +83,8 @@ def serve(files: Sequence[Path], settings_file: Path | None, door: Door, say: Ca
     """Serves until it is stopped.  ``say`` gets what the operator has to know."""
     import uvicorn
 
+    from adyton.transports.http.patience import PatientProtocol
+
     paths, settings = [str(path.absolute()) for path in files], read_settings(settings_file)
     door.check()
     house = House.of_files(paths, settings)
@@ -105,7 +108,8 @@ def serve(files: Sequence[Path], settings_file: Path | None, door: Door, say: Ca
         "access_log": False,
         "log_level": "warning",
         "timeout_graceful_shutdown": int(settings.grace),
-        "http": "h11",  # others that may be installed have no limit for headers
+        # Others that may be installed have no limit for headers, and wait for them without end.
+        "http": partial(PatientProtocol, seconds=settings.request_seconds),
         "h11_max_incomplete_event_size": 65_536,
     }
     if door.processes == 1:
@@ -192,8 +196,9 @@ class _Line(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         said = record.getMessage()
-        body = json.loads(said) if record.name == "adyton.requests" else {"message": said}
-        return json.dumps({"time": self.formatTime(record), "log": record.name, **body})
+        rest = said if record.name == "adyton.requests" else json.dumps({"message": said})
+        begin = json.dumps({"time": self.formatTime(record), "log": record.name})
+        return f"{begin[:-1]}, {rest[1:]}"
 
 
 def _path_text(path: Path | None) -> str | None:

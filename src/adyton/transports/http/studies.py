@@ -7,6 +7,8 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
+from adyton.service.identity import Identity
+from adyton.service.repeats import Key
 from adyton.service.roles import Action
 from adyton.service.studies import ServedStudy
 from adyton.transports.http.bodies import (
@@ -19,12 +21,11 @@ from adyton.transports.http.bodies import (
     StreamOrder,
     Verify,
 )
-from adyton.transports.http.desk import Sender, TheDesk
+from adyton.transports.http.desk import Sender, TheDesk, TokenFirst
 from adyton.transports.http.errors import RESPONSES
 from adyton.transports.http.formats import answered, told
-from adyton.transports.http.quick import QuickRoute
 
-routes = APIRouter(prefix="/v1/studies", tags=["studies"], responses=RESPONSES, route_class=QuickRoute)
+routes = APIRouter(prefix="/v1/studies", tags=["studies"], responses=RESPONSES, route_class=TokenFirst)
 After = Annotated[int, Query(ge=0, description="receipts after this number; a page has 500")]
 _BESIDE = ("question", "questions")
 
@@ -58,8 +59,23 @@ async def preview_many(desk: TheDesk, sender: Sender, study: str, body: PreviewQ
 @routes.post("/{study}/ask", summary="Charge, read, answer")
 async def ask(desk: TheDesk, sender: Sender, study: str, body: Question, request: Request) -> Response:
     found, who = desk.house.study(sender, study, Action.ASK)
-    words = body.words(*_BESIDE)
-    return await desk.done(sender, lambda: answered(request, found.ask(who, [body.question], words)[0]))
+    key = key_of(who, request, await request.body())
+    return await desk.done(sender, lambda: answer(found, who, body, key))
+
+
+def key_of(who: Identity, request: Request, content: bytes) -> Key:
+    """All that the answer to a question depends on, beside what is in the ledger."""
+    return who, request.headers.get("accept", "").encode(), content
+
+
+def answer(found: ServedStudy, who: Identity, body: Question, key: Key) -> Response:
+    """Charge, read, answer; and a repeat is kept as it leaves."""
+    before = found.repeats.stamp()
+    made = found.ask(who, [body.question], body.words(*_BESIDE))[0]
+    response = answered(key[1].decode(), made)
+    if made.repeated:
+        found.repeats.keep(key, response, len(response.body), before)
+    return response
 
 
 @routes.post("/{study}/ask_many", summary="A batch, paid for by one charge")
@@ -73,7 +89,8 @@ async def ask_many(desk: TheDesk, sender: Sender, study: str, body: Questions) -
 async def try_out(desk: TheDesk, sender: Sender, study: str, body: Question, request: Request) -> Response:
     found, _ = desk.house.study(sender, study, Action.TRY)
     words = body.words("request", *_BESIDE)
-    return await desk.done(sender, lambda: answered(request, found.try_out([body.question], words)[0]))
+    wanted = request.headers.get("accept", "")
+    return await desk.done(sender, lambda: answered(wanted, found.try_out([body.question], words)[0]))
 
 
 @routes.post("/{study}/suggest_bounds", summary="Where nearly all values of a column lie, for a price")

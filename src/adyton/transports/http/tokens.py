@@ -5,9 +5,8 @@ from __future__ import annotations
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from adyton.errors import InvalidRequest
-from adyton.service.identity import Identity, share_of
-from adyton.service.roles import Action, role_named
+from adyton.service.identity import identity_of
+from adyton.service.roles import Action
 from adyton.transports.http.bodies import NewToken, Revoked
 from adyton.transports.http.desk import Sender, TheDesk, TokenFirst
 from adyton.transports.http.errors import RESPONSES
@@ -25,15 +24,7 @@ async def tokens(desk: TheDesk, sender: Sender, name: str) -> Response:
 @routes.post("/{name}", summary="A new token, shown once")
 async def make(desk: TheDesk, sender: Sender, name: str, body: NewToken) -> Response:
     found, _ = desk.house.anything(sender, name, Action.TOKENS)
-    if len(body.name) > desk.house.settings.longest_name:
-        raise InvalidRequest(f"a name has at most {desk.house.settings.longest_name} characters here")
-    identity = Identity(
-        body.name,
-        role_named(body.role),
-        share_of(body.limit_share, "limit_share"),
-        share_of(body.price_share, "price_share"),
-        body.rate,
-    )
+    identity = identity_of(body.words(), desk.house.settings.longest_name)
     token, known = await desk.done(sender, lambda: found.tokens.make(identity, body.expires))
     return told({"token": token, **known.to_json()})
 

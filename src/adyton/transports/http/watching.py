@@ -15,6 +15,11 @@ from typing import Any
 from prometheus_client import CollectorRegistry, Counter, Histogram
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+try:
+    from opentelemetry import trace
+except ImportError:
+    trace = None  # type: ignore[assignment]
+
 _request_log = logging.getLogger("adyton.requests")
 _OTHER = "other"  # whatever matches no route is one label: what people type is not kept, nor counted apart
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
@@ -75,8 +80,6 @@ def _route(scope: Scope) -> str:
 
 
 def _span(method: str) -> AbstractContextManager[Any]:
-    try:
-        from opentelemetry import trace
-    except ImportError:
-        return nullcontext()
+    if trace is None or isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
+        return nullcontext()  # nobody collects any
     return trace.get_tracer("adyton").start_as_current_span(method, record_exception=False)

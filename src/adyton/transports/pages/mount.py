@@ -10,7 +10,7 @@ from starlette.responses import Response
 from adyton.errors import CuratorError
 from adyton.service.house import House
 from adyton.transports.pages import asking, budget, entrance, receipts, studies
-from adyton.transports.pages.headers import Headers
+from adyton.transports.pages.house import access, documentation, holdouts, lab, planning
 from adyton.transports.pages.page import new_page
 from adyton.transports.pages.sessions import Sessions
 
@@ -22,6 +22,12 @@ _PARTS = (
     asking.routes,
     budget.routes,
     receipts.routes,
+    planning.routes,
+    lab.routes,
+    holdouts.routes,
+    holdouts.open_routes,
+    access.routes,
+    documentation.routes,
 )
 
 
@@ -31,7 +37,6 @@ def install(app: FastAPI, house: House, *, secure: bool) -> None:
     app.state.error_page = error_page
     for part in _PARTS:
         app.include_router(part)
-    app.add_middleware(Headers)
 
 
 def error_page(request: Request, error: CuratorError) -> Response | None:

@@ -39,6 +39,18 @@ ENTRIES: Sequence[Entry] = (
         Action.OWN_RECEIPTS,
         "how-to/verify-without-trusting-the-server.md",
     ),
+    Entry("Access", "/studies/{name}/access", "study", Action.TOKENS, "how-to/run-a-server.md"),
+    Entry("Holdout", "/holdouts/{name}", "holdout", Action.LOOK, "how-to/holdout.md"),
+    Entry(
+        "Leaderboard",
+        "/holdouts/{name}/board",
+        "holdout",
+        Action.STANDINGS,
+        "how-to/publish-a-leaderboard.md",
+    ),
+    Entry("Access", "/holdouts/{name}/access", "holdout", Action.TOKENS, "how-to/run-a-server.md"),
+    Entry("Plan", "/plan", "house", None, "how-to/plan-a-study.md"),
+    Entry("Lab", "/lab", "house", None, "how-to/lab.md"),
 )
 
 

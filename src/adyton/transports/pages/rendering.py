@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import math
+from collections.abc import Mapping
+from datetime import UTC, datetime
 from fractions import Fraction
 from functools import cache
 from importlib.resources import files
@@ -11,7 +14,10 @@ from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from adyton.certify import Interval
 from adyton.certify.answer import percent
+from adyton.holdout.score import half_of, text_of
+from adyton.show import number
 
 ASSETS = {"adyton.css": "text/css", "adyton.js": "text/javascript", "adyton.svg": "image/svg+xml"}
 
@@ -41,7 +47,7 @@ def environment() -> Environment:
         auto_reload=False,
         cache_size=-1,
     )
-    ours = (share_up, share_down, of_limit, plain, segment, moment, for_pages)
+    ours = (share_up, share_down, of_limit, plain, segment, moment, day, pair, reach, near, for_pages)
     made.filters |= {one.__name__: one for one in ours}
     made.globals |= {"asset_path": asset_path}
     return made
@@ -79,6 +85,31 @@ def plain(value: object) -> str:
 def segment(text: object) -> str:
     """One part of a path: also a slash is escaped."""
     return quote(str(text), safe="")
+
+
+def day(seconds: float) -> str:
+    """A time in seconds since 1970, in UTC, to the minute."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")
+
+
+def pair(text: str) -> tuple[str, str]:
+    """A choice that is called what it is."""
+    return text, text
+
+
+def reach(interval: Mapping[str, Any] | None) -> str:
+    """The ends of an interval of JSON, rounded outwards."""
+    return text_of(None if interval is None else _interval(interval))
+
+
+def near(value: float, interval: Mapping[str, Any] | None) -> str:
+    """A value with the digits that its interval leaves."""
+    return number(value, 0.0 if interval is None else half_of(_interval(interval)))
+
+
+def _interval(told: Mapping[str, Any]) -> Interval:
+    low, high = told["low"], told["high"]  # null: nowhere
+    return Interval(told["level"], -math.inf if low is None else low, math.inf if high is None else high)
 
 
 def moment(text: str) -> str:

@@ -17,11 +17,8 @@ def show(study: StudyFile, as_json: Json = False) -> None:
 
     def work() -> dict[str, Any]:
         from adyton.curator.opening import show_anchor
-        from adyton.ledger.marks import is_behind
 
-        kept, mark = show_anchor(study)
-        behind = kept is not None and (kept.ledger != mark.ledger or is_behind(mark, kept))
-        return {"anchor": _told(kept), "ledger": _told(mark), "behind": behind}
+        return show_anchor(study)
 
     done = run(work, as_json)
     if as_json:
@@ -46,10 +43,11 @@ def accept(study: StudyFile, as_json: Json = False) -> None:
     def work() -> dict[str, Any]:
         from adyton.curator.opening import accept_copy
         from adyton.exact import decimal_text
+        from adyton.ledger.marks import mark_told
 
         kept, receipt = accept_copy(study)
         return {
-            "anchor": _told(kept),
+            "anchor": mark_told(kept),
             "receipt": receipt.number,
             "charged": decimal_text(receipt.order.amount),
         }
@@ -66,12 +64,3 @@ def accept(study: StudyFile, as_json: Json = False) -> None:
 def _counted(mark: dict[str, Any]) -> str:
     receipts, answers = mark["receipts"], mark["answers"]
     return f"{receipts:,} receipt{'s' * (receipts != 1)}, {answers:,} answer{'s' * (answers != 1)}"
-
-
-def _told(mark: Any) -> dict[str, Any] | None:
-    from adyton.exact import decimal_text
-
-    if mark is None:
-        return None
-    counts = {"receipts": mark.receipts, "answers": mark.answers, "notes": mark.notes}
-    return {**counts, "head": mark.head, "spent": decimal_text(mark.spent)}

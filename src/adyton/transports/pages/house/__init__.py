@@ -1,0 +1,1 @@
+"""Pages that are not about one study: plan, lab, holdouts, access, documentation."""

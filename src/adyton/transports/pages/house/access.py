@@ -1,0 +1,102 @@
+"""Access, for owners: tokens with their parts of the limit, the anchor, and how the server is.
+
+Nothing here raises a limit.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from adyton.errors import CuratorError
+from adyton.service.house import Served
+from adyton.service.identity import Identity, identity_of
+from adyton.service.roles import Action, Role
+from adyton.service.studies import ServedStudy
+from adyton.transports.pages.page import Page, PageRoute, ThePage
+from adyton.transports.pages.problems import problem_of
+
+routes = APIRouter(route_class=PageRoute, include_in_schema=False)
+_FIELDS = ("name", "role", "limit_share", "price_share", "rate", "expires")
+
+
+@routes.get("/studies/{name}/access")
+@routes.get("/holdouts/{name}/access")
+async def access(page: ThePage, name: str) -> Response:
+    return await _shown(page, name)
+
+
+@routes.post("/studies/{name}/access")
+@routes.post("/holdouts/{name}/access")
+async def change(page: ThePage, name: str) -> Response:
+    found, _ = page.desk.house.anything(page.visitor, name, Action.TOKENS)
+    revoked = page.typed("revoke")
+    try:
+        if revoked:
+            await page.done(lambda: found.tokens.revoke(revoked))
+            return page.go(page.request.url.path)
+        typed = {field: page.typed(field) or None for field in _FIELDS}
+        wanted = identity_of(typed, page.desk.house.settings.longest_name)
+        token, _ = await page.done(lambda: found.tokens.make(wanted, typed["expires"]))
+    except CuratorError as error:
+        return await _shown(page, name, error=error)
+    return page.show("new_token.html", "Access", of=name, token=token, wanted=wanted, kind=_kind(found))
+
+
+async def _shown(page: Page, name: str, error: CuratorError | None = None) -> Response:
+    found, who = page.desk.house.anything(page.visitor, name, Action.TOKENS)
+    told = await page.done(lambda: _told(found, who))
+    return page.show(
+        "access.html",
+        "Access",
+        of=name,
+        kind=_kind(found),
+        roles=[str(role) for role in Role],
+        typed={field: page.typed(field) for field in _FIELDS},
+        settings=page.desk.house.settings.limits,
+        problem=None if error is None else problem_of(error),
+        status=200 if error is None else error.status,
+        **told,
+    )
+
+
+def _kind(found: Served) -> str:
+    return "studies" if isinstance(found, ServedStudy) else "holdouts"
+
+
+def _told(found: Served, who: Identity) -> dict[str, Any]:
+    now = time.time()
+    parts = found.statement(who)["by_name"] if isinstance(found, ServedStudy) else {}
+    limit = found.limit if isinstance(found, ServedStudy) else None
+    tokens = [
+        {
+            **known.to_json(),
+            "valid": known.is_valid(now),
+            "spent": _spent(parts.get(known.identity.name), limit),
+        }
+        for known in found.tokens.all()
+    ]
+    return {
+        "tokens": tokens,
+        "anchor": _anchor(found),
+        "count": found.count() if isinstance(found, ServedStudy) else None,
+    }
+
+
+def _spent(part: Mapping[str, Any] | None, limit: str | None) -> Fraction | None:
+    return None if part is None or limit is None else Fraction(part["spent"]) / Fraction(limit)
+
+
+def _anchor(found: Served) -> dict[str, Any] | None:
+    """What it has seen, and how far the ledger is; None without one."""
+    if not isinstance(found, ServedStudy):
+        return None
+    try:
+        return found.anchor()
+    except CuratorError as error:  # that it is damaged is for the owner to know
+        return {"wrong": error.message}

@@ -1,0 +1,108 @@
+"""Holdouts: what is left, predictions to score or to compare, who is ahead."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from fastapi import APIRouter
+from starlette.datastructures import UploadFile
+from starlette.responses import Response
+
+from adyton.errors import CuratorError, InvalidRequest, NotFound
+from adyton.holdout.files import read_values
+from adyton.service.holdouts import ServedHoldout
+from adyton.service.house import Visitor
+from adyton.service.roles import Action, may
+from adyton.transports.pages.page import OpenRoute, Page, PageRoute, ThePage
+from adyton.transports.pages.problems import problem_of
+
+routes = APIRouter(route_class=PageRoute, include_in_schema=False)
+open_routes = APIRouter(route_class=OpenRoute, include_in_schema=False)
+_KINDS = (".csv", ".npy", ".parquet", ".jsonl")
+
+
+@routes.get("/holdouts/{holdout}")
+async def holdout(page: ThePage, holdout: str) -> Response:
+    return await _shown(page, holdout)
+
+
+@routes.post("/holdouts/{holdout}")
+async def scored(page: ThePage, holdout: str) -> Response:
+    """The same predictions again are free, so neither a second click nor a reload is charged."""
+    found, who = page.desk.house.holdout(page.visitor, holdout, Action.SCORE)
+    pair = page.typed("do") == "compare"
+    field = "predictions"
+    try:
+        first = await page.done(lambda: _values(page, "predictions", "column"))
+        if pair:
+            field = "second"
+            second = await page.done(lambda: _values(page, "second", "column"))
+            field = ""
+            told = await page.done(lambda: found.compare(who, first, second))
+        else:
+            guess, field = page.typed("guess") or None, ""
+            told = await page.done(lambda: found.score(who, first, guess))
+    except CuratorError as error:
+        return await _shown(page, holdout, error=error, field=field)
+    return page.show("score.html", "Holdout", of=holdout, told=told, pair=pair)
+
+
+@routes.get("/holdouts/{holdout}/board")
+async def board(page: ThePage, holdout: str) -> Response:
+    found, _ = page.desk.house.holdout(page.visitor, holdout, Action.STANDINGS)
+    told = await page.done(lambda: _standings(found))
+    public = holdout in page.desk.house.settings.public_boards
+    return page.show("board.html", "Leaderboard", of=holdout, public=public, **told)
+
+
+@open_routes.get("/boards/{holdout}")
+async def public_board(page: ThePage, holdout: str) -> Response:
+    """For everybody, where the owner says so; any other name might not exist."""
+    found = next((one for one in page.desk.house.served if one.name == holdout), None)
+    if holdout not in page.desk.house.settings.public_boards or not isinstance(found, ServedHoldout):
+        raise NotFound
+    told = await page.desk.done(Visitor("public boards", {}), lambda: _standings(found))
+    return page.show("board.html", "Leaderboard", title=f"Leaderboard · {holdout}", public=True, **told)
+
+
+def _standings(found: ServedHoldout) -> dict[str, Any]:
+    facts = found.facts()
+    told = {"facts": facts, "statement": found.statement(), "entries": [], "none": ""}
+    try:
+        return {**told, "entries": found.standings()}
+    except InvalidRequest as error:  # a method without a list of scores
+        return {**told, "none": error.message}
+
+
+async def _shown(page: Page, holdout: str, error: CuratorError | None = None, field: str = "") -> Response:
+    found, who = page.desk.house.holdout(page.visitor, holdout, Action.LOOK)
+    statement = await page.done(found.statement)
+    return page.show(
+        "holdout.html",
+        "Holdout",
+        of=holdout,
+        facts=found.facts(),
+        statement=statement,
+        scores=may(who.role, Action.SCORE),
+        typed={name: page.typed(name) for name in ("guess", "column")},
+        problem=None if error is None else problem_of(error, field),
+        status=200 if error is None else error.status,
+    )
+
+
+def _values(page: Page, field: str, column: str) -> list[Any]:
+    """Of a file that was sent.  What it is called decides only how it is read."""
+    file = page.form.get(field)
+    if not isinstance(file, UploadFile) or not file.filename:
+        raise InvalidRequest("choose a file with one prediction for each item, in their order")
+    kind = Path(file.filename).suffix.lower()
+    if kind not in _KINDS:
+        raise InvalidRequest(f"predictions are read from {', '.join(_KINDS)}")
+    with tempfile.TemporaryDirectory(prefix="adyton") as folder:
+        path = Path(folder) / f"predictions{kind}"
+        file.file.seek(0)
+        path.write_bytes(file.file.read())
+        found: list[Any] = read_values(path, page.typed(column) or None).tolist()
+        return found
