@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from urllib.parse import quote
 
 import pandas as pd
 
 HOSTILE = '<script>alert("x")</script>\u202e\'{{7*7}}'
-NAME = "<img src=x onerror=alert(1)>"
-PATH = "%3Cimg%20src%3Dx%20onerror%3Dalert%281%29%3E"  # that name in an address
+NAME = "<img src=x onerror=alert(1)>?#&amp;"
+PATH = quote(NAME, safe="")  # in an address
 STUDY = """
 [table]
 name = "t"
