@@ -49,7 +49,8 @@ class PaidOnce(Walk):
         ``refresh`` draws the noise of the threshold anew after each, or keeps it; None is what needs less
         noise: anew in gdp and zcdp studies of several positives, otherwise kept.
         """
-        left, named = self._purse.left_now, price_of(**price)
+        earlier, named = self._asked.requested(request), price_of(**price)
+        left = self._purse.left_now if earlier is None else self._purse.left_before(earlier)
         planned = partial(
             plan_stream, self.study, left=left, positives=positives, numeric=numeric, refresh=refresh, of=of
         )

@@ -14,7 +14,8 @@ from functools import partial
 from typing import Protocol, TypeVar
 
 from adyton.curator.certifying import PopulationClaims
-from adyton.curator.purse import AskedBefore, Charge, Planned, Purse
+from adyton.curator.purse import Charge, Planned, Purse
+from adyton.curator.receipts import AskedBefore
 from adyton.engines.base import Engine
 from adyton.errors import EngineFailed, Forbidden, Interrupted, InvalidRequest, LedgerCorrupt, sealed
 from adyton.exact.cells import Cells, whole
@@ -221,6 +222,16 @@ class Walk:
     def ledger(self) -> Ledger:
         """What was spent, and what was answered."""
         return self._ledger
+
+    def left_for(self, request: str | None = None) -> int:
+        """What a share is a share of: what is left, or was before the charge under this request id."""
+        earlier = self._asked.requested(request)
+        return self._purse.left_now if earlier is None else self._purse.left_before(earlier)
+
+    def _left_before(self, request: str | None = None) -> int | None:
+        """Before the charge under this id, or before the newest charge, if that has no answer yet."""
+        receipt = self._asked.requested(request) or self._asked.newest_unanswered()
+        return None if receipt is None else self._purse.left_before(receipt)
 
     def _walked(
         self,

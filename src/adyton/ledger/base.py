@@ -223,6 +223,7 @@ class InFront:
     """A ledger in front of another one."""
 
     _ledger: Ledger
+    most_at_once: int | None = None  # that one charge through it may be, if not all that is left
 
     @property
     def behind(self) -> Ledger:
@@ -313,6 +314,16 @@ def least_left(ledger: Ledger, left: int, receipt: Receipt | None = None) -> int
     """What may still be charged if a study has ``left``, now or after a receipt: its book may have less."""
     book = with_book(ledger)
     return min(left, book.left_in_book(receipt)) if book is not None else left
+
+
+def left_before(ledger: Ledger, receipt: Receipt) -> int:
+    """The most that whoever was charged ``receipt`` through this ledger could have been charged instead."""
+    left = ledger.header.limit - receipt.spent
+    if receipt.sub_limit is not None:
+        left = min(left, receipt.sub_limit - receipt.spent_by)
+    most = ledger.most_at_once if isinstance(ledger, InFront) else None
+    left += receipt.order.amount
+    return left if most is None else min(left, most)
 
 
 def totals_after(last: Receipt | None, settled: int) -> Totals:

@@ -9,6 +9,7 @@ from fastapi import FastAPI
 from fastapi.telemetry import TelemetryConfig
 from starlette.responses import Response
 
+from adyton.service.facts import API
 from adyton.service.house import House
 from adyton.transports.http import errors, holdouts, studies, tokens
 from adyton.transports.http.desk import Desk
@@ -38,7 +39,7 @@ def make_app(house: House, metrics: Metrics | None = None) -> FastAPI:
 
     app = FastAPI(
         title="adyton",
-        version="1",
+        version=API,
         description=_ABOUT,
         lifespan=living,
         docs_url=None,  # its page would load scripts from elsewhere
@@ -64,4 +65,4 @@ async def _alive() -> Response:
 
 
 async def _ready() -> Response:
-    return told({"ok": True})
+    return told({"ok": True, "api": API})
