@@ -12,11 +12,6 @@ _SCHEMES = ("http", "https")
 _FORM = "an address looks like https://host or https://host:8000"
 
 
-def is_address(text: str) -> bool:
-    """Whether it names a server, and no file; a path that was made of an address has lost a slash."""
-    return re.match(r"https?:/", text) is not None
-
-
 def checked_address(url: str, *, plain_http: bool) -> str:
     """The address without what a server adds; refused where a token would travel in the clear."""
     if not isinstance(url, str):

@@ -260,6 +260,8 @@ class RemoteStudy(_Asked, Shown):
 class RemoteDummy(_Asked):
     """Made-up rows of a study, on its server.  Answers are marked, and nothing is charged."""
 
+    paid_for: int | None = None
+
     def ask(
         self,
         question: Asking,

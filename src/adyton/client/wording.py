@@ -17,7 +17,8 @@ from adyton.schema import Table
 
 _SELECTIONS = (
     "best_of is not asked over the network; of groups, ask for the first in the order of a value that is not "
-    "listed, at an epsilon or a share: SELECT region FROM people GROUP BY region ORDER BY COUNT(*) DESC LIMIT 1"
+    "listed, at an epsilon or a share: SELECT region FROM people GROUP BY region ORDER BY COUNT(*) DESC "
+    "LIMIT 1"
 )
 
 
