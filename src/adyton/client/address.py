@@ -44,7 +44,7 @@ def split_address(text: str) -> tuple[str, str]:
     url, _, name = whole.rpartition("/")
     for inner in ("/v1/studies", "/v1/holdouts"):
         url = url.removesuffix(inner)
-    if not name or url.endswith((":/", ":")):
+    if not name or re.match(r"https?://[^/]", url) is None:
         raise InvalidRequest(f"the address {text[:100]!r} names no study: write https://host/NAME")
     return url, name
 

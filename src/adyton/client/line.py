@@ -11,6 +11,7 @@ import json
 import random
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -116,6 +117,11 @@ class Line:
 
     def close(self) -> None:
         self._client.close()
+
+    def __del__(self) -> None:
+        """Whoever lets go of a connection need not close it."""
+        with suppress(Exception):
+            self._client.close()
 
     def _told(self, message: Message) -> Any:
         """What came in the end.  Errors of others are over when ours is raised: theirs hold the token."""
