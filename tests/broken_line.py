@@ -58,7 +58,9 @@ def broken_line(server: str) -> Iterator[BrokenLine]:
                 client, _ = listener.accept()
             except OSError:
                 return
-            threading.Thread(target=_serve, args=(client, line, (behind.hostname, behind.port)), daemon=True).start()
+            threading.Thread(
+                target=_serve, args=(client, line, (behind.hostname, behind.port)), daemon=True
+            ).start()
 
     thread = threading.Thread(target=accept, daemon=True)
     thread.start()
@@ -89,7 +91,9 @@ def _serve(client: socket.socket, line: BrokenLine, behind: Any) -> None:
             if plan == SLOW:
                 time.sleep(1.5)
                 return
-            client.sendall(plan(answer) if callable(plan) else answer[: len(answer) // 2] if plan == HALF else answer)
+            client.sendall(
+                plan(answer) if callable(plan) else answer[: len(answer) // 2] if plan == HALF else answer
+            )
             if plan == HALF:
                 return
 

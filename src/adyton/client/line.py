@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import json
 import random
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from time import sleep
 from types import ModuleType
 from typing import Any
 from urllib.parse import urlsplit
@@ -145,7 +145,7 @@ class Line:
                 if not tries_left or not reply.wait or not reply.wait <= _LONGEST_WAIT:
                     return self._read(reply, message, doubt)
                 pause = max(reply.wait, pause)
-            time.sleep(pause)
+            sleep(pause)
             wait *= 2
         raise AssertionError("the last try returns or raises")
 
