@@ -19,17 +19,7 @@ from adyton.errors import CuratorError, Interrupted, InvalidRequest
 _Done = TypeVar("_Done")
 _TOO_MANY = 10**18  # for anything that is counted here
 
-
-def _no_address(file: Path) -> Path:
-    if str(file).startswith(("http:/", "https:/")):
-        raise typer.BadParameter("this command works where the study lies, on its file: it takes no address")
-    return file
-
-
-StudyFile = Annotated[
-    Path,
-    typer.Argument(help="The study file, e.g. people.toml.", show_default=False, callback=_no_address),
-]
+StudyFile = Annotated[Path, typer.Argument(help="The study file, e.g. people.toml.", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for programs.")]
 Csv = Annotated[
     bool,

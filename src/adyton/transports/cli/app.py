@@ -218,9 +218,11 @@ def derive(
 
     For example: adyton derive people.toml "SELECT COUNT(*) FROM people WHERE age > 65"
     """
-    _show(
-        study, lambda curator: curator.derive(sql, dialect=dialect), as_json, as_csv=as_csv, verbose=verbose
-    )
+
+    def make(curator: Any) -> Any:
+        return curator.derive(sql, dialect=dialect)
+
+    _show(study, make, as_json, only_here="deriving", as_csv=as_csv, verbose=verbose)
 
 
 @app.command()
@@ -343,6 +345,7 @@ def _show(
     make: Callable[[Any], Any],
     as_json: bool,
     *,
+    only_here: str | None = None,
     dummy: bool = False,
     as_csv: bool = False,
     **how: bool,
@@ -350,6 +353,8 @@ def _show(
     askers: list[Asker] = []
 
     def done() -> Any:
+        if only_here is not None:
+            file_of(str(study), only_here)
         with opened_dummy(str(study)) if dummy else opened(str(study)) as asker:
             askers.append(asker)
             return make(asker)
