@@ -25,10 +25,10 @@ from adyton.exact import printed_up
 from adyton.exact.search import edge, geometric
 from adyton.ledger import Ledger, Order, Receipt
 from adyton.ledger.base import (
+    InFront,
     counted,
     counted_totals,
     least_left,
-    left_before,
     next_place,
     totals_after,
     with_book,
@@ -125,7 +125,7 @@ class Purse:
 
     def left_before(self, receipt: Receipt) -> int:
         """What was left to whoever was charged this receipt, before it: a share was a share of that."""
-        left, amount = left_before(self._ledger, receipt) - self._kept, receipt.order.amount
+        left, amount = _left_before(self._ledger, receipt) - self._kept, receipt.order.amount
         return max(0, least_left(self._ledger, left - amount, receipt) + amount)
 
     @property
@@ -219,6 +219,16 @@ class Purse:
         except BudgetRefused as refusal:
             fits = self.fitting(price, planned, plans=plans)
             raise refused(refusal, fits) from None
+
+
+def _left_before(ledger: Ledger, receipt: Receipt) -> int:
+    """The most that whoever was charged ``receipt`` through this ledger could have been charged instead."""
+    left = ledger.header.limit - receipt.spent
+    if receipt.sub_limit is not None:
+        left = min(left, receipt.sub_limit - receipt.spent_by)
+    most = ledger.most_at_once if isinstance(ledger, InFront) else None
+    left += receipt.order.amount
+    return left if most is None else min(left, most)
 
 
 # Which price would fit -------------------------------------------------------------------------------------

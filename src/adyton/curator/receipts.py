@@ -1,15 +1,14 @@
-"""Everything that was ever charged: as a table, as JSON and read back from it, and looked up."""
+"""Everything that was ever charged: as a table, as JSON, and read back from it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from adyton.certify import Amount
 from adyton.errors import LedgerCorrupt
 from adyton.exact import decimal_text, decimal_units
-from adyton.ledger import Header, Ledger, OpenLink, Order, Receipt
+from adyton.ledger import Header, OpenLink, Order, Receipt
 from adyton.show import Sheet, Shown
 
 _LONGEST_SHOWN = 300  # of a question
@@ -163,74 +162,3 @@ def receipt_from(told: Mapping[str, Any], before: int) -> Receipt:
 def _beginning(question: str) -> str:
     """A batch can be long; JSON has all of it."""
     return question if len(question) <= _LONGEST_SHOWN else question[:_LONGEST_SHOWN] + " ..."
-
-
-# What was paid for before ----------------------------------------------------------------------------------
-
-
-class AskedBefore:
-    """Looks into the ledger.
-
-    Where units are split, the same question at the same price is charged differently at another time: then it
-    is known by its mechanisms, which follow from the price.
-    """
-
-    def __init__(self, ledger: Ledger, *, split: bool) -> None:
-        self._ledger, self._split = ledger, split
-        self._looked_at = 0
-        self._numbers: dict[tuple[str, str], list[int]] = {}
-
-    def repeated(self, question: str, detail: str, amount: int) -> tuple[Receipt, str] | None:
-        """The newest answer already given."""
-        if not self._split:
-            return self._ledger.repeated(question, detail, amount)
-        for receipt in self._same(question, detail):
-            stored = self._ledger.recall(receipt.number)
-            if stored is not None:
-                return receipt, stored
-        return None
-
-    def unanswered(self, question: str, detail: str, amount: int) -> Receipt | None:
-        """The newest receipt that has no answer yet."""
-        if not self._split:
-            return self._ledger.unanswered(question, detail, amount)
-        same = self._same(question, detail)
-        return next((receipt for receipt in same if self._ledger.recall(receipt.number) is None), None)
-
-    def requested(self, request: str | None) -> Receipt | None:
-        """What was charged under a request id: a retry is planned as that was, whatever was spent since."""
-        return self._ledger.requested(request) if request is not None else None
-
-    def newest_unanswered(self) -> Receipt | None:
-        """The newest receipt of all, if it has no answer yet."""
-        newest = self._ledger.count()
-        receipt = self._ledger.receipt(newest) if newest else None
-        return None if receipt is None or self._ledger.recall(receipt.number) is not None else receipt
-
-    def unrequested(self, order: Order) -> tuple[str, str, int] | None:
-        """What is ordered; None under a request id that was used before, which the ledger has to judge."""
-        if order.request is not None and self._ledger.requested(order.request) is not None:
-            return None
-        return order.question, order.detail, order.amount
-
-    def as_charged(self, order: Order) -> Order:
-        """The order as it was charged under its request id, if it was for the same."""
-        earlier = self._ledger.requested(order.request) if self._split and order.request else None
-        if earlier is None or (earlier.order.question, earlier.order.detail) != (
-            order.question,
-            order.detail,
-        ):
-            return order
-        return replace(order, amount=earlier.order.amount)
-
-    def _same(self, question: str, detail: str) -> list[Receipt]:
-        """The newest first."""
-        newest = self._ledger.count()
-        for number in range(self._looked_at + 1, newest + 1):
-            receipt = self._ledger.receipt(number)
-            if receipt is not None:
-                known = (receipt.order.question, receipt.order.detail)
-                self._numbers.setdefault(known, []).append(number)
-        self._looked_at = newest
-        found = map(self._ledger.receipt, reversed(self._numbers.get((question, detail), [])))
-        return [receipt for receipt in found if receipt is not None]

@@ -316,16 +316,6 @@ def least_left(ledger: Ledger, left: int, receipt: Receipt | None = None) -> int
     return min(left, book.left_in_book(receipt)) if book is not None else left
 
 
-def left_before(ledger: Ledger, receipt: Receipt) -> int:
-    """The most that whoever was charged ``receipt`` through this ledger could have been charged instead."""
-    left = ledger.header.limit - receipt.spent
-    if receipt.sub_limit is not None:
-        left = min(left, receipt.sub_limit - receipt.spent_by)
-    most = ledger.most_at_once if isinstance(ledger, InFront) else None
-    left += receipt.order.amount
-    return left if most is None else min(left, most)
-
-
 def totals_after(last: Receipt | None, settled: int) -> Totals:
     """What comes after ``last`` builds on its totals, with its radius as that was settled."""
     if last is None:

@@ -27,8 +27,7 @@ from adyton.certify import (
 )
 from adyton.curator.certifying import PopulationClaims
 from adyton.curator.purse import Planned, Purse
-from adyton.curator.receipts import AskedBefore
-from adyton.curator.releasing import Releasing
+from adyton.curator.releasing import AskedBefore, Releasing
 from adyton.errors import LedgerCorrupt
 from adyton.exact import float_down, float_up
 from adyton.exact.cells import whole
