@@ -5,8 +5,10 @@ from __future__ import annotations
 import inspect
 import pickle
 import subprocess
+import sys
 import traceback
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -27,6 +29,7 @@ from adyton.service.roles import Role
 from adyton.service.tokens import Tokens
 from adyton.streams.stream import Stream
 from broken_line import BrokenLine, changed, reply
+from how_often import LONG
 from served import COUNT, Server, free_port, server, write_study
 
 GROUPS = "SELECT region, COUNT(*) AS n FROM people GROUP BY region"
@@ -187,6 +190,8 @@ def test_statements_receipts_and_the_chain(ana: RemoteStudy, folder: Path, runni
     assert own is not None
     assert own.spent == answer.cost.units
     assert f"spent by {own.by}" in str(ana.statement())
+    parted = replace(own, limit=2 * own.spent)
+    assert "; its part is " in str(replace(ana.statement(), own=parted))
     (mine,) = ana.receipts()
     assert (mine.number, mine.order.by) == (answer.receipt.number, own.by)
     found = ana.verify()
@@ -517,3 +522,11 @@ def test_columns_that_a_study_declares_are_known_here(ana: RemoteStudy) -> None:
     assert BooleanColumn.kind in _READERS
     unknown = {**ana.facts, "tables": [{**ana.facts["tables"][0], "columns": [{"name": "a", "kind": "new"}]}]}
     refused(lambda: tables_of(unknown), adyton.InvalidRequest, "unknown to this version")
+
+
+@pytest.mark.skipif(not LONG, reason="starts a server of its own: see make long")
+def test_the_example_runs_from_beginning_to_end() -> None:
+    example = Path(__file__).parents[2] / "examples" / "ask_a_server.py"
+    done = subprocess.run([sys.executable, example], check=True, capture_output=True, text=True, timeout=300)
+    assert "Refused, free of charge" in done.stdout
+    assert "3 receipts, replayed here: the chain is intact." in done.stdout

@@ -185,4 +185,4 @@ def _said_of(part: NamedPart, whole: Amount, verbose: bool) -> str:
     spent = Amount(whole.filter_name, part.spent, whole.limit).shown(verbose)
     if part.limit is None:
         return spent
-    return f"{spent} of {Amount(whole.filter_name, part.limit, whole.limit).shown(verbose)}"
+    return f"{spent}; its part is {Amount(whole.filter_name, part.limit, whole.limit).shown(verbose)}"
