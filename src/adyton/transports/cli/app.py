@@ -222,7 +222,7 @@ def derive(
     def make(curator: Any) -> Any:
         return curator.derive(sql, dialect=dialect)
 
-    _show(study, make, as_json, only_here="deriving", as_csv=as_csv, verbose=verbose)
+    _show(study, make, as_json, as_csv=as_csv, verbose=verbose)
 
 
 @app.command()
@@ -345,7 +345,6 @@ def _show(
     make: Callable[[Any], Any],
     as_json: bool,
     *,
-    only_here: str | None = None,
     dummy: bool = False,
     as_csv: bool = False,
     **how: bool,
@@ -353,9 +352,7 @@ def _show(
     askers: list[Asker] = []
 
     def done() -> Any:
-        if only_here is not None:
-            file_of(str(study), only_here)
-        with opened_dummy(str(study)) if dummy else opened(str(study)) as asker:
+        with opened_dummy(str(study)) if dummy else opened(study) as asker:
             askers.append(asker)
             return make(asker)
 
