@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 # Everything is loaded when it is asked for: the command can then answer Ctrl-C from its first moment on.
 if TYPE_CHECKING:
     from adyton.certify import Answer, Certificate, Interval, Preview, Statement
+    from adyton.client import connect
     from adyton.curator import Curator
     from adyton.curator import open_study as open  # open, like the built-in for files  # noqa: A004
     from adyton.errors import (
@@ -46,6 +47,7 @@ __version__ = "0.1.0"
 
 _PLACES = {
     "certify": ("Answer", "Certificate", "Interval", "Preview", "Statement"),
+    "client": ("connect",),
     "curator": ("Curator",),
     "errors": (
         "BudgetRefused",
@@ -120,6 +122,7 @@ __all__ = [
     "Table",
     "ValidityRefused",
     "best_of",
+    "connect",
     "count",
     "count_persons",
     "histogram",

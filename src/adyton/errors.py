@@ -14,6 +14,8 @@
     |   |-- TooLarge          the request is larger than the server takes
     |   |-- TooMany           too many requests by this token or address: later
     |   `-- Busy              the server has no place free: later
+    |-- Unanswered       whoever asks over the network: it may be charged; ask again by its id        exit 4
+    |-- Unexpected       operator: a fault of ours, see log entry ``reference``                       exit 1
     |-- EngineFailed     operator: the charge stands, see log entry ``reference``               exit 4
     `-- LedgerCorrupt    operator: stop; nothing is answered until this is understood           exit 5
 
@@ -189,6 +191,30 @@ class Busy(Unreachable):
 
     kind = "busy"
     status = 503
+
+
+class Unanswered(CuratorError):
+    """No answer came back, and nobody here knows whether it was charged.
+
+    ``facts["request"]`` is the id of the request: the same question under it is charged once at most, and
+    its answer can be fetched later.
+
+    >>> adyton.errors.Unanswered.kind, adyton.errors.Unanswered.exit_code
+    ('unanswered', 4)
+    """
+
+    kind = "unanswered"
+    status = 504
+    exit_code = 4
+
+
+class Unexpected(CuratorError):
+    """Something that is a fault of ours; what it was, only the operator's log says."""
+
+    kind = "failed"
+
+    def __init__(self, reference: str) -> None:
+        super().__init__(f"something went wrong (reference {reference})", reference=reference)
 
 
 class EngineFailed(CuratorError):

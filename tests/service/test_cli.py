@@ -114,6 +114,7 @@ def test_the_json_contract_of_ask() -> None:
         "limit",
         "receipt",
         "certificate",
+        "known",
         "left_out_rows",
     }
     assert answer["left_out_rows"] == "At most 1 row of each person counts; rows without a person do not."
@@ -156,7 +157,7 @@ def test_a_question_without_groups_has_one_row_without_keys() -> None:
 def test_the_json_contract_of_preview() -> None:
     preview = of(run("preview", *ASK[1:]))
     answer = of(run(*ASK))
-    assert set(answer) - set(preview) == {"receipt"}
+    assert set(answer) - set(preview) == {"receipt", "known"}
     assert preview["cost"] == answer["cost"]
     assert preview["certificate"] == answer["certificate"]
     assert preview["affordable"] is True

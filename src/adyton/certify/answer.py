@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Context
 from fractions import Fraction
 from importlib import import_module
-from typing import Any, overload
+from typing import Any, Self, overload
 
 import numpy as np
 
@@ -31,7 +31,8 @@ from adyton.certify.values import (
     Proof,
     Row,
     Value,
-    day_text,
+    as_days,
+    in_days,
 )
 from adyton.errors import InvalidRequest
 from adyton.exact import UNITS_PER_ONE, decimal_text, float_down, float_up
@@ -70,7 +71,8 @@ class Amount:
         return float_down(exact) if self.is_left else float_up(exact)
 
     def to_json(self) -> dict[str, object]:
-        return {"filter": self.filter_name, "amount": decimal_text(self.units), "share": self.share}
+        amount, limit = decimal_text(self.units), decimal_text(self.limit)
+        return {"filter": self.filter_name, "amount": amount, "share": self.share, "of": limit}
 
     def __str__(self) -> str:
         """Per cent of the limit; programs read ``to_json``."""
@@ -307,9 +309,20 @@ class Answer(Shown):
             **({"hidden": list(self.hidden)} if self.hidden else {}),
             **({"remarks": list(self.remarks)} if self.remarks else {}),
             **({"rows_planned": self.rows_planned} if self.rows_planned else {}),
+            **({"widths_named": dict(self.widths_named)} if self.widths_named else {}),
             **({"free": self.free} if self.free else {}),
+            **({"derived_from": self.receipt.to_json()} if self.free and self.receipt.number else {}),
             **({"chosen": self.chosen.to_json()} if self.chosen else {}),
+            **({"known": [known.to_json(name) for name, known in self.known.items()]} if self.known else {}),
+            **({} if len(self.rows) else {"columns": self.rows.names_json()}),
         }
+
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> Self:
+        """The answer that ``to_json`` wrote down."""
+        from adyton.certify.reading.answers import answer_facts
+
+        return cls(**answer_facts(told))
 
     def sheet(self, verbose: bool = False) -> Sheet:
         """The answer as a table with notes."""
@@ -354,7 +367,7 @@ class Answer(Shown):
             tells = self.known.get(name, NOTHING_KNOWN).tells(values)
             columns[name] = np.where(tells, values.value, np.nan)
             if self.known.get(name, NOTHING_KNOWN).day:
-                columns |= {one: _days(one[len(name) :], columns[one]) for one in values.columns(name)}
+                columns |= {one: in_days(one[len(name) :], columns[one]) for one in values.columns(name)}
         return columns
 
     def _rows_json(self) -> list[dict[str, Any]]:
@@ -365,25 +378,8 @@ class Answer(Shown):
                 told[place]["values"][name]["uninformative"] = NO_VALUE if computed else UNINFORMATIVE
             if self.known.get(name, NOTHING_KNOWN).day:
                 for row in told:
-                    row["values"][name] = _as_days(row["values"][name])
+                    row["values"][name] = as_days(row["values"][name])
         return told
-
-
-def _days(end: str, days: Any) -> list[Any]:
-    """A column of dates: the ends of intervals outwards, None where there is nothing."""
-    rounded = math.floor if end.endswith("low") else math.ceil if end else round
-    return [day_text(one, rounded) if math.isfinite(one) else None for one in days.tolist()]
-
-
-def _as_days(value: dict[str, Any]) -> dict[str, Any]:
-    """A value as JSON has it, with dates for days."""
-    told = value | {"value": day_text(value["value"])}
-    for kind in ("noise_interval", "population_interval"):
-        ends = value[kind]
-        if "low" in ends:
-            low, high = day_text(ends["low"], math.floor), day_text(ends["high"], math.ceil)
-            told[kind] = ends | {"low": low, "high": high}
-    return told
 
 
 def _or_none(values: Floats) -> list[float | None]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from adyton.show import half_width
 
@@ -34,6 +36,11 @@ class Chosen:
             "selected": self.selected,
             "otherwise": self.otherwise,
         }
+
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> Chosen:
+        names = ("candidates", "most", "largest", "level", "within", "selected", "otherwise")
+        return cls(*(told[name] for name in names))
 
     def __str__(self) -> str:
         side = "below the largest" if self.largest else "above the least"

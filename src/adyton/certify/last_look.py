@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,7 +75,16 @@ class LastLook(Shown):
         if self.p_value is not None:
             told = {"p_value": self.p_value, "corrected": self.corrected, "significant": self.significant}
             shown |= told
+        shown |= {"reserve": True} if self.reserve else {}
         return shown if self.published is None else {**shown, "published": self.published}
+
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> LastLook:
+        """What ``to_json`` wrote: of routes that differ in a parameter alone, the best."""
+        routes = tuple(ByRoute(one["route"], one["theorem"], one["threshold"]) for one in told["routes"])
+        computed = {name: told.get(name) for name in ("p_value", "corrected", "published")}
+        reserve = told.get("reserve", False)
+        return cls(told["alpha"], told["questions"], routes, reserve=reserve, **computed)
 
     @property
     def _each_once(self) -> list[ByRoute]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from adyton.exact import UNITS_PER_ONE, decimal_text
+from adyton.exact import UNITS_PER_ONE, decimal_text, decimal_units
 from adyton.show import number
 
 
@@ -28,6 +30,10 @@ class Later:
     def to_json(self) -> dict[str, float | None]:
         return {"without": self.without, "after": self.after}
 
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> Later:
+        return cls(told["without"], told["after"])
+
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
@@ -46,6 +52,10 @@ class Transcript:
 
     def to_json(self) -> dict[str, str]:
         return {"before": decimal_text(self.before), "own": decimal_text(self.own)}
+
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> Transcript:
+        return cls(decimal_units(told["before"]), decimal_units(told["own"]))
 
 
 def in_bits(units: int) -> str:

@@ -94,6 +94,7 @@ class Preview(Shown):
             "question": self.question,
             "repeated": self.repeated,
             "answer": self._rows_json(),
+            "rows": None if self.keys is None else len(self.keys),
             "cost": self.cost.to_json(),
             "spent": self.spent.to_json(),
             "spent_after": self.spent_after.to_json() if self.spent_after else None,
@@ -110,13 +111,21 @@ class Preview(Shown):
             **({"keys": self.keys_sought.to_json()} if self.keys_sought else {}),
             **({"spread_first": _bounds_json(self.spread_first)} if self.spread_first else {}),
             **({"later": self.later.to_json()} if self.later else {}),
-            **({"batch_size": self.batch_size} if self.parts else {}),
+            **({"batch_size": self.batch_size} if self.parts or self.batch_size > 1 else {}),
+            **({"part_rows": [len(part._rows_json()) for part in self.parts]} if self.parts else {}),
             **({"free": self.free} if self.free else {}),
             **({"chosen": self.chosen.to_json()} if self.chosen else {}),
             **({"strategy": self.strategy} if self.strategy else {}),
             **({"determined": _bounds_json(self.determined)} if self.determined else {}),
             **({"transcript": self.transcript.to_json()} if self.transcript else {}),
         }
+
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> Preview:
+        """The preview that ``to_json`` wrote down."""
+        from adyton.certify.reading.previews import preview_from
+
+        return preview_from(told)
 
     def _rows_json(self) -> list[dict[str, object]]:
         if self.parts:
@@ -270,6 +279,20 @@ class OpeningPreview(Shown):
             "limit": self.limit.to_json(),
             "more": self.more,
             "later": self.later.to_json() if self.later else None,
+        }
+
+    @staticmethod
+    def charge_facts(told: Mapping[str, Any]) -> dict[str, Any]:
+        """The fields that ``charge_json`` wrote down."""
+        from adyton.certify.reading.amounts import amount_from, left_from, promise_from
+
+        return {
+            "cost": amount_from(told["cost"]),
+            "spent": amount_from(told["spent"]),
+            "left": left_from(told["left"]),
+            "limit": promise_from(told["limit"]),
+            "more": told["more"],
+            "later": None if told["later"] is None else Later.from_json(told["later"]),
         }
 
     def charge_rows(self) -> tuple[tuple[str, str], ...]:

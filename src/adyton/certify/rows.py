@@ -232,6 +232,11 @@ class Rows(_Made[Row]):
             found |= values.columns(name)
         return found
 
+    def names_json(self) -> dict[str, list[str]]:
+        """What its columns are called, for answers without rows, and which values have a population."""
+        wide = [name for name, own in self.values.items() if isinstance(own.population, Intervals)]
+        return {"keys": list(self.keys.columns), "values": list(self.values), "population": wide}
+
     def to_json(self) -> list[dict[str, object]]:
         keys, names = self.keys.to_json(), tuple(self.values)
         if not names:  # nothing but keys and texts
@@ -256,6 +261,16 @@ class Known:
     high: float | None = None
     step: float = 0.0
     day: bool = False
+
+    def to_json(self, name: str) -> dict[str, object]:
+        """Under the name of the value; a bound that is nowhere is null, as one that is not known."""
+        low, high = (None if end is None else finite(end) for end in (self.low, self.high))
+        told = {"name": name, "count": self.count, "low": low, "high": high, "step": self.step}
+        return told | {"day": self.day}
+
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> Known:
+        return cls(told["count"], told["low"], told["high"], told["step"], told["day"])
 
     def is_informative(self, value: Value) -> bool:
         """Whether the noise interval excludes anything that was possible before."""

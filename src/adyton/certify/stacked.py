@@ -152,8 +152,8 @@ def stacked_preview(
         parts[0],
         question=JOINED.join(preview.question for preview in previews),
         keys=stacked_keys(found, keys),
-        bounds={name: _widest([part.bounds[name] for part in parts]) for name in values},
-        population={name: _widest_or_absent([part.population[name] for part in parts]) for name in values},
+        bounds={name: widest([part.bounds[name] for part in parts]) for name in values},
+        population={name: widest_or_absent([part.population[name] for part in parts]) for name in values},
         steps=tuple(dict.fromkeys(step for part in parts for step in part.steps)),
         certificate=_certificate([part.certificate for part in parts]),
         hidden=tuple(dict.fromkeys(name for part in parts for name in part.hidden)),
@@ -173,10 +173,11 @@ def _renamed(preview: Preview, naming: Naming) -> Preview:
     )
 
 
-def _widest(bounds: Sequence[Bound]) -> Bound:
+def widest(bounds: Sequence[Bound]) -> Bound:
+    """What depends on the rows is wider than anything."""
     return max(bounds, key=lambda one: float("inf") if one.half_width is None else one.half_width)
 
 
-def _widest_or_absent(bounds: Sequence[Bound | Absent]) -> Bound | Absent:
+def widest_or_absent(bounds: Sequence[Bound | Absent]) -> Bound | Absent:
     told = [one for one in bounds if isinstance(one, Bound)]
-    return _widest(told) if told else bounds[0]
+    return widest(told) if told else bounds[0]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from adyton.certify.answer import Amount, Odometer, Promise
 from adyton.certify.later import in_bits
-from adyton.exact import decimal_text
+from adyton.exact import decimal_text, decimal_units
 from adyton.show import Sheet, Shown
 
 _ODOMETER = (
@@ -37,12 +38,43 @@ class BookShare:
             "rows": self.rows,
         }
 
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> BookShare:
+        from adyton.certify.reading.amounts import amount_from, left_from, promise_from
+
+        spent, left = amount_from(told["spent"]), left_from(told["left"])
+        return cls(told["name"], promise_from(told["limit"]), spent, left, told["charges"], told["rows"])
+
     def lines(self, verbose: bool) -> list[tuple[str, str]]:
         return [
             (f"book {self.name}, for all studies", str(self.limit)),
             ("spent of the book, by all studies", self.spent.shown(verbose)),
             ("left of the book", self.left.shown(verbose)),
         ]
+
+
+@dataclass(frozen=True, slots=True)
+class NamedPart:
+    """What one name has spent, of the limit that it has of its own, in units; None: none of its own."""
+
+    by: str
+    spent: int
+    limit: int | None
+
+    @property
+    def left(self) -> int | None:
+        return None if self.limit is None else max(0, self.limit - self.spent)
+
+    def to_json(self) -> dict[str, Any]:
+        spent, limit, left = (
+            None if units is None else decimal_text(units) for units in (self.spent, self.limit, self.left)
+        )
+        return {"spent": spent, "limit": limit, "left": left}
+
+    @classmethod
+    def from_json(cls, by: str, told: Mapping[str, Any]) -> NamedPart:
+        limit = told["limit"]
+        return cls(by, decimal_units(told["spent"]), None if limit is None else decimal_units(limit))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +101,8 @@ class Statement(Shown):
     bits: int | None = None  # of all answers so far, in units of 10**-18, where they are rounded
     reserve: str | None = None  # where units are kept from all questions: how many, and whether it was opened
     book: BookShare | None = None
+    own: NamedPart | None = None  # of whoever asks a server, and for overseers those of all names
+    by_name: tuple[NamedPart, ...] | None = None
 
     @property
     def beyond(self) -> bool:
@@ -93,6 +127,10 @@ class Statement(Shown):
             shown["transcript"] = {"bits": decimal_text(self.bits)}
         if self.book is not None:
             shown["book"] = self.book.to_json()
+        if self.own is not None:
+            shown["own"] = {"by": self.own.by, **self.own.to_json()}
+        if self.by_name is not None:
+            shown["by_name"] = {part.by: part.to_json() for part in self.by_name}
         if self.stability is None or self.stability_cap is None:
             return shown
         validity = {
@@ -103,6 +141,13 @@ class Statement(Shown):
         }
         return {**shown, "validity": validity}
 
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> Statement:
+        """The statement that ``to_json`` wrote down, or that a server told."""
+        from adyton.certify.reading.statements import statement_from
+
+        return statement_from(told)
+
     def sheet(self, verbose: bool = False, *, odometer: bool = False) -> Sheet:
         """The statement as a table; ``odometer`` adds the running epsilon."""
         rows: list[tuple[str, str]] = [
@@ -112,6 +157,7 @@ class Statement(Shown):
             ("left of the limit", self.left.shown(verbose)),
         ]
         rows += self.book.lines(verbose) if self.book is not None else []
+        rows += self._lines_of_names(verbose)
         rows += [("would fit, like the last one", f"{self.more:,} more")] if self.more is not None else []
         rows += [("odometer", str(self.odometer))] if odometer else []
         rows += [("reserve", self.reserve)] if self.reserve is not None else []
@@ -126,3 +172,17 @@ class Statement(Shown):
         beyond = "The newest answers have no population interval: they are beyond what is certified."
         notes = [_ODOMETER.format(self.odometer.theorem)] if odometer else []
         return Sheet("Statement", ("", ""), tuple(rows), (*notes, *([beyond] if self.beyond else [])))
+
+    def _lines_of_names(self, verbose: bool) -> list[tuple[str, str]]:
+        """Of names, where a server told them; one's own is not told twice."""
+        parts = [*([self.own] if self.own else []), *(self.by_name or ())]
+        each = {part.by: part for part in parts}
+        return [(f"spent by {by}", _said_of(part, self.spent, verbose)) for by, part in each.items()]
+
+
+def _said_of(part: NamedPart, whole: Amount, verbose: bool) -> str:
+    """Both as shares of the limit of the study."""
+    spent = Amount(whole.filter_name, part.spent, whole.limit).shown(verbose)
+    if part.limit is None:
+        return spent
+    return f"{spent}; its part is {Amount(whole.filter_name, part.limit, whole.limit).shown(verbose)}"

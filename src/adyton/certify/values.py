@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from math import isfinite
+from math import ceil, floor, inf, isfinite
+from typing import Any
 
 from adyton.schema import day_of
 
@@ -29,6 +30,11 @@ class Interval:
         """Its level and its ends."""
         return {"level": self.level, "low": finite(self.low), "high": finite(self.high)}
 
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> Interval:
+        """An end that is null is nowhere."""
+        return cls(told["level"], *ends_from(told))
+
 
 @dataclass(frozen=True, slots=True)
 class Absent:
@@ -50,6 +56,10 @@ class Bound:
 
     def to_json(self) -> dict[str, object]:
         return {"level": self.level, "half_width": self.half_width, "if_rows": self.if_rows}
+
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> Bound:
+        return cls(told["level"], told["half_width"], told["if_rows"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +102,11 @@ class Certificate:
         """Both lists."""
         return {"theorems": list(self.theorems), "assumptions": list(self.assumptions)}
 
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> Certificate:
+        """What ``to_json`` wrote."""
+        return cls(tuple(told["theorems"]), tuple(told["assumptions"]))
+
 
 @dataclass(frozen=True, slots=True)
 class Proof:
@@ -103,6 +118,10 @@ class Proof:
 
     def to_json(self) -> dict[str, object]:
         return {"number": self.number, "digest": self.digest, "previous": self.previous}
+
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> Proof:
+        return cls(told["number"], told["digest"], told["previous"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +142,11 @@ class KeysFound:
             "threshold": self.threshold,
             "surely_shown_from": self.surely_shown,
         }
+
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> KeysFound:
+        reach = Interval.from_json(told["noise_interval"])
+        return cls(told["shown"], told["suppressed"], reach, told["threshold"], told["surely_shown_from"])
 
     def __str__(self) -> str:
         return (
@@ -149,6 +173,10 @@ class KeysSought:
             "level": self.level,
         }
 
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> KeysSought:
+        return cls(told["receipt"], told["threshold"], told["surely_shown_from"], told["level"])
+
     def __str__(self) -> str:
         return (
             "One row for every key that is found in the data and common enough: as receipt "
@@ -163,9 +191,36 @@ def finite(value: float) -> float | None:
     return value if isfinite(value) else None
 
 
+def ends_from(told: Mapping[str, Any]) -> tuple[float, float]:
+    """The ends of an interval as JSON has them; one that is null is nowhere."""
+    low, high = told["low"], told["high"]
+    return -inf if low is None else float(low), inf if high is None else float(high)
+
+
 def day_text(days: float, rounded: Callable[[float], int] = round) -> str:
     """The date so many days after 1970-01-01; an end of an interval is rounded outwards."""
     return day_of(rounded(days)).isoformat()
+
+
+def in_days(end: str, days: Any) -> list[Any]:
+    """A column of dates: the ends of intervals outwards, None where there is nothing."""
+    rounded = floor if end.endswith("low") else ceil if end else round
+    return [day_text(one, rounded) if isfinite(one) else None for one in days.tolist()]
+
+
+def as_days(value: dict[str, Any]) -> dict[str, Any]:
+    """A value as JSON has it, with dates for days."""
+    told = value | {"value": _day_or_none(value["value"], round)}
+    for kind in ("noise_interval", "population_interval"):
+        ends = value[kind]
+        if "low" in ends:
+            low, high = _day_or_none(ends["low"], floor), _day_or_none(ends["high"], ceil)
+            told[kind] = ends | {"low": low, "high": high}
+    return told
+
+
+def _day_or_none(days: float | None, rounded: Callable[[float], int]) -> str | None:
+    return None if days is None else day_text(days, rounded)
 
 
 def json_text(value: object) -> str:

@@ -11,7 +11,7 @@ outside as noise allows, so that share is not small, and the bound hardly below 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
@@ -90,6 +90,21 @@ class SuggestedBounds(Shown):
             "asked": self.answer.to_json(),
         }
 
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any], column: IntegerColumn | RealColumn) -> SuggestedBounds:
+        """What ``to_json`` wrote of this column."""
+        clipped = told["clipped"]
+        return cls(
+            column=column,
+            low=rational(told["low"], "low"),
+            high=rational(told["high"], "high"),
+            low_fraction=rational(clipped["below"], "below"),
+            high_fraction=1 - rational(clipped["above"], "above"),
+            more_rows=clipped["more_rows"],
+            vague=told["vague"],
+            answer=Answer.from_json(told["asked"]),
+        )
+
     def sheet(self, verbose: bool = False) -> Sheet:
         shares = (self.low_fraction, self.high_fraction)
         ends = zip(("low", "high"), shares, self._ends, (self.low, self.high), self.declared, strict=True)
@@ -131,6 +146,7 @@ def suggest_bounds(
     low_fraction: Number | None = None,
     high_fraction: Number | None = None,
     where: str | None = None,
+    request: str | None = None,
     **price: Unpack[PriceWords],
 ) -> SuggestedBounds:
     """Bounds between which nearly all values of ``column`` lie, at an ``epsilon`` or a ``share``.
@@ -140,11 +156,11 @@ def suggest_bounds(
     outwards, and stay within the declared bounds.  A column of a further private table is written
     table.column.
     """
-    table, known = _column(curator, column)
+    table, known = column_of(curator.study.tables, column)
+    left = curator.left_for(request)
 
     def planned(low: Fraction, high: Fraction) -> tuple[Question, PricedBatch]:
         question = _question(table, known, low, high, where)
-        left = curator.statement().left.units
         return question, make_batch(curator.study, [Request(question)], price_of(**price), left)
 
     rows = price.get("expected_rows") or curator.study.rows_expected(table)
@@ -158,7 +174,7 @@ def suggest_bounds(
     if not low < high:
         raise InvalidRequest("low_fraction must be below high_fraction")
     question, batch = planned(low, high)
-    answer = curator.ask(question_text(question), **price)
+    answer = curator.ask(question_text(question), request=request, **price)
     (row,) = answer.rows
     one, other = (v.value for v in row.values.values())
     ends = round_outwards(one, other, known.lattice)
@@ -200,8 +216,8 @@ def _nice_numbers(at_most: Fraction, at_least: Fraction) -> Iterator[Fraction]:
         power /= 10
 
 
-def _column(curator: Curator, name: str) -> tuple[Table, IntegerColumn | RealColumn]:
-    tables = curator.study.tables
+def column_of(tables: Sequence[Table], name: str) -> tuple[Table, IntegerColumn | RealColumn]:
+    """The column that is meant by a name, or by table.column, and its table."""
     table, inner = tables[0], name
     for further in tables:
         prefix, _, rest = name.partition(".")

@@ -95,7 +95,9 @@ class Curator(PaidOnce, Shown):
         asked = self._tables(questions, dialect)
         if (selection := asked.selection(price, strategy or self.study.one_by_one)) is not None:
             return [self._choose(selection, price, request)]
-        return asked.answers(lambda: self._answer(self._batch(asked, price, strategy), request), self._purse)
+        return asked.answers(
+            lambda: self._answer(self._batch(asked, price, strategy, request), request), self._purse
+        )
 
     def preview(
         self,
@@ -150,6 +152,7 @@ class Curator(PaidOnce, Shown):
         low_fraction: Number | None = None,
         high_fraction: Number | None = None,
         where: str | None = None,
+        request: str | None = None,
         **price: Unpack[PriceWords],
     ) -> SuggestedBounds:
         """Where nearly all values of ``column`` lie, for a part of the budget: an ``epsilon`` or a ``share``.
@@ -159,9 +162,8 @@ class Curator(PaidOnce, Shown):
         """
         from adyton.curator.bounds import suggest_bounds
 
-        return suggest_bounds(
-            self, column, low_fraction=low_fraction, high_fraction=high_fraction, where=where, **price
-        )
+        ends = {"low_fraction": low_fraction, "high_fraction": high_fraction}
+        return suggest_bounds(self, column, where=where, request=request, **ends, **price)
 
     def dummy(self, rows: int | None = None, *, like: Synthesis | None = None) -> Curator:
         """A curator of the same study on rows that are made up from public facts: to try questions on.
@@ -249,7 +251,7 @@ class Curator(PaidOnce, Shown):
         from adyton.planning.selecting import AllValues
 
         way = Selecting(selection, self._purse, self._claims, self._asked)
-        plan, chosen = way.plans(price, self._left_before())
+        plan, chosen = way.plans(price, self._left_before(request))
         if isinstance(plan, AllValues):
             (answer,) = self._answer(plan.batch, request)
             return replace(answer, chosen=chosen, certificate=answer.certificate.citing("NOISY-ORDER"))
@@ -275,13 +277,17 @@ class Curator(PaidOnce, Shown):
         return Tables(questions, partial(self._requests.of, dialect=dialect or self.study.dialect))
 
     def _batch(
-        self, asked: Tables | Iterable[Asking], price: PriceWords, strategy: str | None = None
+        self,
+        asked: Tables | Iterable[Asking],
+        price: PriceWords,
+        strategy: str | None = None,
+        request: str | None = None,
     ) -> PricedBatch:
         asked = asked if isinstance(asked, Tables) else self._tables(asked)
         requests, price = asked.requests, asked.price(price)
         if (before := self._stored_before(requests, price)) is not None:
             return before
-        batch = self._planned(requests, price, strategy=strategy)
+        batch = self._planned(requests, price, strategy=strategy, request=request)
         alone = batch.independent
         return alone if alone is not None and strategy is None and self._was_paid(alone) else batch
 
@@ -295,39 +301,36 @@ class Curator(PaidOnce, Shown):
         return [replace(made[0], determined=determined)] if determined else made
 
     def _planned(
-        self, asked: list[Request], price: PriceWords, *, as_before: bool = False, strategy: str | None = None
+        self,
+        asked: list[Request],
+        price: PriceWords,
+        *,
+        as_before: bool = False,
+        strategy: str | None = None,
+        request: str | None = None,
     ) -> PricedBatch:
         study, named = self.study, names_a_price(asked, price)
         if named and not as_before and strategy is None:
             batch = self._shapes.batch(asked, agreed_price(asked, price, study))
             if batch is not None:
                 return batch
-        totals = self._ledger.totals()
-        each = self._population.each(totals.receipts + 1)
+        totals, earlier = self._ledger.totals(), self._asked.requested(request)
+        each = self._population.each(totals.receipts + 1 if earlier is None else earlier.number)
         if each is not None and not named:
             expected_rows = agreed_price(asked, {**price, "share": 1}, study).expected_rows
             return planned_batch(study, asked, each, expected_rows, as_before=as_before)
         agreed, left = agreed_price(asked, price, study), self._purse.left_after(totals.spent)
         planned = partial(make_batch, study, asked, agreed, as_before=as_before, strategy=strategy)
-        left_before = self._left_before() if agreed.by == "share" else None
+        left_before = self._left_before(request) if agreed.by == "share" else None
         if left_before is not None:  # what was left when it was charged, if it was for this very question
             before = planned(left_before)
-            if self._asked.unanswered(before.text, before.detail, before.amount) is not None:
+            if earlier or self._asked.unanswered(before.text, before.detail, before.amount) is not None:
                 return before
         return planned(left)
 
     def _was_paid(self, batch: PricedBatch) -> bool:
         known = (batch.text, batch.detail, batch.amount)
         return self._asked.repeated(*known) is not None or self._asked.unanswered(*known) is not None
-
-    def _left_before(self) -> int | None:
-        """What was left before the newest charge, if that has no answer yet."""
-        totals = self._ledger.totals()
-        receipt = self._ledger.receipt(totals.receipts) if totals.receipts else None
-        if receipt is None or self._ledger.recall(receipt.number) is not None:
-            return None
-        before = self._purse.left_after(totals.spent, receipt)
-        return before + receipt.order.amount
 
     def _stored_before(self, asked: list[Request], price: PriceWords) -> PricedBatch | None:
         """What is asked as an older version planned it, if that version was paid for it."""

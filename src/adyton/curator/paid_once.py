@@ -49,7 +49,7 @@ class PaidOnce(Walk):
         ``refresh`` draws the noise of the threshold anew after each, or keeps it; None is what needs less
         noise: anew in gdp and zcdp studies of several positives, otherwise kept.
         """
-        left, named = self._purse.left_now, price_of(**price)
+        left, named = self.left_for(request), price_of(**price)
         planned = partial(
             plan_stream, self.study, left=left, positives=positives, numeric=numeric, refresh=refresh, of=of
         )
@@ -148,7 +148,7 @@ class PaidOnce(Walk):
         check_rows(rows)
         planned = partial(plan_synthesis, self.study, columns, bins=bins, ways=ways, method=method)
         named, purse = price_of(**price), self._purse
-        plan = plan_as_charged(named, planned, purse.left_now, self._ledger, self._unanswered)
+        plan = plan_as_charged(named, planned, self.left_for(request), self._ledger, self._unanswered)
 
         def shown(receipt: Receipt, read: Callable[[], Sequence[Measured]], repeated: bool) -> Synthesis:
             return Synthesis(plan, read(), rows, **purse.paid(receipt, repeated=repeated))

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, TypedDict
 
 from adyton.certify import Amount, Later, Preview, Promise
 from adyton.curator.certifying import PopulationClaims
-from adyton.curator.purse import AskedBefore, Charge, Purse
+from adyton.curator.purse import Charge, Purse
+from adyton.curator.releasing import AskedBefore
 from adyton.curator.remarks import remarks
 from adyton.curator.shaping import computed_bounds, computed_populations, shown_keys
 from adyton.exact import Number

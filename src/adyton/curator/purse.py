@@ -24,7 +24,15 @@ from adyton.errors import BudgetRefused, InvalidRequest, ValidityRefused
 from adyton.exact import printed_up
 from adyton.exact.search import edge, geometric
 from adyton.ledger import Ledger, Order, Receipt
-from adyton.ledger.base import counted, counted_totals, least_left, next_place, totals_after, with_book
+from adyton.ledger.base import (
+    InFront,
+    counted,
+    counted_totals,
+    least_left,
+    next_place,
+    totals_after,
+    with_book,
+)
 from adyton.ledger.links import QUESTIONS, Cap
 from adyton.ledger.texts import receipts_carried
 from adyton.planning.odometer import read_odometer
@@ -113,9 +121,18 @@ class Purse:
 
         Shares of it never take the unit that opening a reserve costs.
         """
+        return max(0, least_left(self._ledger, self._ledger.left(spent) - self._kept, last))
+
+    def left_before(self, receipt: Receipt) -> int:
+        """What was left to whoever was charged this receipt, before it: a share was a share of that."""
+        left, amount = _left_before(self._ledger, receipt) - self._kept, receipt.order.amount
+        return max(0, least_left(self._ledger, left - amount, receipt) + amount)
+
+    @property
+    def _kept(self) -> int:
+        """What no share is taken of."""
         beyond = self._ledger.header.limit - self.study.allowed if self.study.parts > 1 else 0
-        left = self._ledger.left(spent) - beyond - (self.study.reserve is not None)
-        return max(0, least_left(self._ledger, left, last))
+        return beyond + (self.study.reserve is not None)
 
     @property
     def next_place(self) -> int:
@@ -204,65 +221,14 @@ class Purse:
             raise refused(refusal, fits) from None
 
 
-# What was paid for before ----------------------------------------------------------------------------------
-
-
-class AskedBefore:
-    """Looks into the ledger.
-
-    Where units are split, the same question at the same price is charged differently at another time: then it
-    is known by its mechanisms, which follow from the price.
-    """
-
-    def __init__(self, ledger: Ledger, *, split: bool) -> None:
-        self._ledger, self._split = ledger, split
-        self._looked_at = 0
-        self._numbers: dict[tuple[str, str], list[int]] = {}
-
-    def repeated(self, question: str, detail: str, amount: int) -> tuple[Receipt, str] | None:
-        """The newest answer already given."""
-        if not self._split:
-            return self._ledger.repeated(question, detail, amount)
-        for receipt in self._same(question, detail):
-            stored = self._ledger.recall(receipt.number)
-            if stored is not None:
-                return receipt, stored
-        return None
-
-    def unanswered(self, question: str, detail: str, amount: int) -> Receipt | None:
-        """The newest receipt that has no answer yet."""
-        if not self._split:
-            return self._ledger.unanswered(question, detail, amount)
-        same = self._same(question, detail)
-        return next((receipt for receipt in same if self._ledger.recall(receipt.number) is None), None)
-
-    def unrequested(self, order: Order) -> tuple[str, str, int] | None:
-        """What is ordered; None under a request id that was used before, which the ledger has to judge."""
-        if order.request is not None and self._ledger.requested(order.request) is not None:
-            return None
-        return order.question, order.detail, order.amount
-
-    def as_charged(self, order: Order) -> Order:
-        """The order as it was charged under its request id, if it was for the same."""
-        earlier = self._ledger.requested(order.request) if self._split and order.request else None
-        if earlier is None or (earlier.order.question, earlier.order.detail) != (
-            order.question,
-            order.detail,
-        ):
-            return order
-        return replace(order, amount=earlier.order.amount)
-
-    def _same(self, question: str, detail: str) -> list[Receipt]:
-        """The newest first."""
-        newest = self._ledger.count()
-        for number in range(self._looked_at + 1, newest + 1):
-            receipt = self._ledger.receipt(number)
-            if receipt is not None:
-                known = (receipt.order.question, receipt.order.detail)
-                self._numbers.setdefault(known, []).append(number)
-        self._looked_at = newest
-        found = map(self._ledger.receipt, reversed(self._numbers.get((question, detail), [])))
-        return [receipt for receipt in found if receipt is not None]
+def _left_before(ledger: Ledger, receipt: Receipt) -> int:
+    """The most that whoever was charged ``receipt`` through this ledger could have been charged instead."""
+    left = ledger.header.limit - receipt.spent
+    if receipt.sub_limit is not None:
+        left = min(left, receipt.sub_limit - receipt.spent_by)
+    most = ledger.most_at_once if isinstance(ledger, InFront) else None
+    left += receipt.order.amount
+    return left if most is None else min(left, most)
 
 
 # Which price would fit -------------------------------------------------------------------------------------

@@ -1,13 +1,14 @@
-"""The list of everything that was ever charged, as a table and as JSON."""
+"""Everything that was ever charged: as a table, as JSON, and read back from it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from adyton.certify import Amount
-from adyton.exact import decimal_text
-from adyton.ledger import Header, OpenLink, Receipt
+from adyton.errors import LedgerCorrupt
+from adyton.exact import decimal_text, decimal_units
+from adyton.ledger import Header, OpenLink, Order, Receipt
 from adyton.show import Sheet, Shown
 
 _LONGEST_SHOWN = 300  # of a question
@@ -101,6 +102,61 @@ def receipt_told(receipt: Receipt) -> dict[str, Any]:
         "sub_limit": None if receipt.sub_limit is None else decimal_text(receipt.sub_limit),
         "secret": receipt.secret,
     }
+
+
+# Read back -------------------------------------------------------------------------------------------------
+
+
+def header_from(told: Mapping[str, Any], filter_name: str) -> Header:
+    """LedgerCorrupt unless its digest is the one that was told."""
+    limit = decimal_units(told["limit"])
+    header = Header(told["study"], filter_name, limit, told["salt"], told["converted_from"])
+    if header.digest != told["digest"]:
+        raise LedgerCorrupt("the header of the ledger does not have the digest that was told")
+    return header
+
+
+def link_from(told: Mapping[str, Any]) -> OpenLink:
+    """LedgerCorrupt unless its digest is the one that was told."""
+    names = ("amount", "radius", "pure", "settled", "spent", "spent_radius", "spent_pure")
+    amounts: dict[str, Any] = {name: decimal_units(told[name]) for name in names}
+    others = {name: told[name] for name in ("number", "unproved", "asked_at", "previous", "sealed")}
+    link = OpenLink(**amounts, **others)
+    if link.digest != told["digest"]:
+        raise LedgerCorrupt(f"link {link.number} does not have the digest that was told")
+    return link
+
+
+def receipt_from(told: Mapping[str, Any], before: int) -> Receipt:
+    """``before``: how many orders before it no theorem covers.  LedgerCorrupt unless its digest is right."""
+    link, sub_limit = link_from(told), told["sub_limit"]
+    order = Order(
+        told["question"],
+        told["detail"],
+        link.amount,
+        link.radius,
+        told["request"],
+        by=told["by"],
+        pure=link.pure,
+        unproved=link.unproved > before,
+    )
+    receipt = Receipt(
+        link.number,
+        order,
+        link.spent,
+        link.spent_radius,
+        link.spent_pure,
+        link.unproved,
+        decimal_units(told["spent_by"]),
+        None if sub_limit is None else decimal_units(sub_limit),
+        link.settled,
+        link.asked_at,
+        link.previous,
+        told["secret"],
+    )
+    if receipt.digest != told["digest"]:
+        raise LedgerCorrupt(f"receipt {link.number} does not have the digest that was told")
+    return receipt
 
 
 def _beginning(question: str) -> str:

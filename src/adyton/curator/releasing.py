@@ -14,7 +14,7 @@ from functools import partial
 from typing import Protocol, TypeVar
 
 from adyton.curator.certifying import PopulationClaims
-from adyton.curator.purse import AskedBefore, Charge, Planned, Purse
+from adyton.curator.purse import Charge, Planned, Purse
 from adyton.engines.base import Engine
 from adyton.errors import EngineFailed, Forbidden, Interrupted, InvalidRequest, LedgerCorrupt, sealed
 from adyton.exact.cells import Cells, whole
@@ -202,6 +202,77 @@ class Opening(Charge, Protocol):
     def order(self, request: str | None) -> Order: ...
 
 
+# What was paid for before ----------------------------------------------------------------------------------
+
+
+class AskedBefore:
+    """Looks into the ledger.
+
+    Where units are split, the same question at the same price is charged differently at another time: then it
+    is known by its mechanisms, which follow from the price.
+    """
+
+    def __init__(self, ledger: Ledger, *, split: bool) -> None:
+        self._ledger, self._split = ledger, split
+        self._looked_at = 0
+        self._numbers: dict[tuple[str, str], list[int]] = {}
+
+    def repeated(self, question: str, detail: str, amount: int) -> tuple[Receipt, str] | None:
+        """The newest answer already given."""
+        if not self._split:
+            return self._ledger.repeated(question, detail, amount)
+        for receipt in self._same(question, detail):
+            stored = self._ledger.recall(receipt.number)
+            if stored is not None:
+                return receipt, stored
+        return None
+
+    def unanswered(self, question: str, detail: str, amount: int) -> Receipt | None:
+        """The newest receipt that has no answer yet."""
+        if not self._split:
+            return self._ledger.unanswered(question, detail, amount)
+        same = self._same(question, detail)
+        return next((receipt for receipt in same if self._ledger.recall(receipt.number) is None), None)
+
+    def requested(self, request: str | None) -> Receipt | None:
+        """What was charged under a request id: a retry is planned as that was, whatever was spent since."""
+        return self._ledger.requested(request) if request is not None else None
+
+    def newest_unanswered(self) -> Receipt | None:
+        """The newest receipt of all, if it has no answer yet."""
+        newest = self._ledger.count()
+        receipt = self._ledger.receipt(newest) if newest else None
+        return None if receipt is None or self._ledger.recall(receipt.number) is not None else receipt
+
+    def unrequested(self, order: Order) -> tuple[str, str, int] | None:
+        """What is ordered; None under a request id that was used before, which the ledger has to judge."""
+        if order.request is not None and self._ledger.requested(order.request) is not None:
+            return None
+        return order.question, order.detail, order.amount
+
+    def as_charged(self, order: Order) -> Order:
+        """The order as it was charged under its request id, if it was for the same."""
+        earlier = self._ledger.requested(order.request) if self._split and order.request else None
+        if earlier is None or (earlier.order.question, earlier.order.detail) != (
+            order.question,
+            order.detail,
+        ):
+            return order
+        return replace(order, amount=earlier.order.amount)
+
+    def _same(self, question: str, detail: str) -> list[Receipt]:
+        """The newest first."""
+        newest = self._ledger.count()
+        for number in range(self._looked_at + 1, newest + 1):
+            receipt = self._ledger.receipt(number)
+            if receipt is not None:
+                known = (receipt.order.question, receipt.order.detail)
+                self._numbers.setdefault(known, []).append(number)
+        self._looked_at = newest
+        found = map(self._ledger.receipt, reversed(self._numbers.get((question, detail), [])))
+        return [receipt for receipt in found if receipt is not None]
+
+
 Fed = tuple[Study, Ledger, Bits, Callable[[Reading], int], Receipt]  # what it is then made of
 
 
@@ -221,6 +292,16 @@ class Walk:
     def ledger(self) -> Ledger:
         """What was spent, and what was answered."""
         return self._ledger
+
+    def left_for(self, request: str | None = None) -> int:
+        """What a share is a share of: what is left, or was before the charge under this request id."""
+        earlier = self._asked.requested(request)
+        return self._purse.left_now if earlier is None else self._purse.left_before(earlier)
+
+    def _left_before(self, request: str | None = None) -> int | None:
+        """Before the charge under this id, or before the newest charge, if that has no answer yet."""
+        receipt = self._asked.requested(request) or self._asked.newest_unanswered()
+        return None if receipt is None else self._purse.left_before(receipt)
 
     def _walked(
         self,
@@ -253,7 +334,7 @@ class Walk:
         earlier = self._unanswered(order)
         price, planned, plans = release.advice
         with self._purse.advising(price, planned, plans=plans):
-            if earlier is None:
+            if earlier is None and self._asked.requested(order.request) is None:
                 self._claims.refuse_beyond_cap(order.radius)
             self._releasing.prepare(release.readings)  # public facts: what is missing is found now
             charged = Charged(earlier, fresh=False) if earlier else self._ledger.charge(order)
@@ -288,7 +369,8 @@ class Walk:
         """Charged, and nothing read."""
         refuse_where_rounded(self.study, "what is opened once and fed later")
         with self._purse.advising(named, planned):
-            self._claims.refuse_beyond_cap(plan.radius)
+            if self._asked.requested(request) is None:
+                self._claims.refuse_beyond_cap(plan.radius)
             self._releasing.prepare()
             charged = self._ledger.charge(replace(plan.order(request), cap=self._population.cap))
         self.paid_for = charged.receipt.number

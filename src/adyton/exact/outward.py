@@ -11,6 +11,7 @@ a person wrote is exactly that.
 from __future__ import annotations
 
 import math
+import re
 import threading
 from decimal import Decimal
 from fractions import Fraction
@@ -206,6 +207,16 @@ def decimal_text(units: int) -> str:
     sign = "-" if units < 0 else ""
     whole, part = divmod(abs(units), UNITS_PER_ONE)
     return sign + f"{whole}.{part:018d}".rstrip("0").rstrip(".")
+
+
+def decimal_units(text: str) -> int:
+    """The units that ``decimal_text`` wrote down: '1.5' -> 1500000000000000000."""
+    found = re.fullmatch(r"(-?)([0-9]{1,120})(?:\.([0-9]{1,18}))?", text)
+    if found is None:
+        raise InvalidRequest("an amount is a decimal number with at most 18 digits after the point")
+    sign, whole, part = found.groups(default="")
+    units = int(whole) * UNITS_PER_ONE + int(part.ljust(18, "0"))
+    return -units if sign else units
 
 
 def probability(value: object, what: str) -> Fraction:

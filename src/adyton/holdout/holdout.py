@@ -57,7 +57,7 @@ from adyton.holdout.metrics import (
     values_of,
 )
 from adyton.holdout.score import Comparison, HoldoutStatement, Score
-from adyton.holdout.scorer import Scorer, check_candidates
+from adyton.holdout.scorer import Scorer, check_candidates, check_no_guess
 from adyton.holdout.stages import Transcript
 from adyton.holdout.weights import balancing
 from adyton.ledger import Ledger, Receipt, SqliteLedger, Verification
@@ -160,6 +160,12 @@ class Holdout(Shown):
     def is_priced(self) -> bool:
         """Whether each score is charged; if not, all of them were when the holdout was made."""
         return self.__stages is None
+
+    @property
+    def needs_guess(self) -> bool:
+        """Whether each score comes with a guess, as methods such as Thresholdout compare."""
+        plan = self.__plan
+        return not isinstance(plan, PricedPlan) and plan.needs_guess
 
     def through(self, view: Callable[[Ledger], Ledger]) -> Holdout:
         """The same holdout for somebody who uses its ledger in another way: under a name, for instance."""
@@ -272,12 +278,7 @@ class Holdout(Shown):
 
         ``candidates`` is how many models will be tried: ScoresRefused now if fewer scores are left.
         """
-        plan = self.__plan
-        if not isinstance(plan, PricedPlan) and plan.needs_guess:
-            raise InvalidRequest(
-                f"the method {self.facts.method!r} needs a guess with each score, and a scorer has none: "
-                f"call score(predictions, guess=...)"
-            )
+        check_no_guess(self.facts.method, needed=self.needs_guess)
         check_candidates(candidates, self.statement().scores_left)
         return Scorer(self.path)
 

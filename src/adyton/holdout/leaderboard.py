@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from adyton.certify import Interval
 from adyton.errors import InvalidRequest
 from adyton.exact import Number
 from adyton.holdout.holdout import Holdout
-from adyton.holdout.score import Score, half_of, text_of
+from adyton.holdout.score import HoldoutStatement, Score, half_of, text_of
 from adyton.show import Sheet, Shown, number
 
 
@@ -40,6 +41,12 @@ class Entry:
             "interval": self.interval.to_json() if self.interval else None,
             "submissions": self.submissions,
         }
+
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> Entry:
+        known = {field.name: told[field.name] for field in fields(cls)}
+        reach = told["interval"]
+        return cls(**{**known, "interval": None if reach is None else Interval.from_json(reach)})
 
 
 class Leaderboard(Shown):
@@ -108,20 +115,25 @@ class Leaderboard(Shown):
 
     def sheet(self, verbose: bool = False) -> Sheet:
         """The standings as a table."""
-        rows = []
-        for e in self.standings():
-            place = f"{e.rank} (tied)" if e.tied else str(e.rank)
-            shown = number(e.value, half_of(e.interval))
-            rows.append((place, e.entrant, shown, text_of(e.interval), str(e.submissions)))
-        headers = ("rank", "entrant", self._holdout.facts.metric.name, "population", "submissions")
-        said = str(self._holdout.statement())
-        notes = [f"{said[0].upper()}{said[1:]}."]
-        if not rows:
-            notes.insert(0, "Nobody has sent anything yet: adyton holdout submit.")
-        return Sheet("Leaderboard", headers, tuple(rows), tuple(notes), left_aligned=2)
+        return standings_sheet(self.standings(), self._holdout.statement())
 
     def __repr__(self) -> str:
         return f"<Leaderboard of {self._holdout!r}>"
+
+
+def standings_sheet(entries: Sequence[Entry], statement: HoldoutStatement) -> Sheet:
+    """Entries as a table, and how many scores are left."""
+    rows = []
+    for e in entries:
+        place = f"{e.rank} (tied)" if e.tied else str(e.rank)
+        shown = number(e.value, half_of(e.interval))
+        rows.append((place, e.entrant, shown, text_of(e.interval), str(e.submissions)))
+    headers = ("rank", "entrant", statement.metric, "population", "submissions")
+    said = str(statement)
+    notes = [f"{said[0].upper()}{said[1:]}."]
+    if not rows:
+        notes.insert(0, "Nobody has sent anything yet: adyton holdout submit.")
+    return Sheet("Leaderboard", headers, tuple(rows), tuple(notes), left_aligned=2)
 
 
 def _value(score: Score) -> float:

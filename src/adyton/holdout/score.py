@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from decimal import ROUND_CEILING, Context
 from typing import Any
 
@@ -26,6 +27,10 @@ class Slice:
     def to_json(self) -> dict[str, Any]:
         reach = self.interval.to_json() if self.interval else None
         return {"value": self.value, "interval": reach, "items": self.items}
+
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> Slice:
+        return cls(told["value"], _interval_from(told["interval"]), told["items"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +78,19 @@ class Score(Shown):
             **slices,
         }
 
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> Score:
+        """The score that ``to_json`` wrote down."""
+        slices = told.get("slices")
+        return cls(
+            value=told["value"],
+            interval=_interval_from(told["interval"]),
+            said=told["said"],
+            metric=told["metric"],
+            slices=None if slices is None else {name: Slice.from_json(one) for name, one in slices.items()},
+            **_paid(told),
+        )
+
     def sheet(self, verbose: bool = False) -> Sheet:
         rows = [(self.metric, "-" if self.value is None else number(self.value, half_of(self.interval)))]
         rows += [("population", text_of(self.interval))]
@@ -112,6 +130,10 @@ class Comparison(Shown):
             "receipt": self.receipt.to_json(),
             "certificate": self.certificate.to_json(),
         }
+
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> Comparison:
+        return cls(value=told["value"], interval=Interval.from_json(told["interval"]), **_paid(told))
 
     def sheet(self, verbose: bool = False) -> Sheet:
         rows = (
@@ -154,6 +176,11 @@ class HoldoutStatement(Shown):
             "certificate": self.certificate.to_json(),
         }
 
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> HoldoutStatement:
+        known = {field.name: told[field.name] for field in fields(cls)}
+        return cls(**{**known, "certificate": Certificate.from_json(told["certificate"])})
+
     def __str__(self) -> str:
         left = self._left()
         if self.closed:
@@ -181,6 +208,20 @@ class HoldoutStatement(Shown):
         return Sheet(
             "Holdout", ("", ""), rows, tuple(f"Assumed: {text}." for text in self.certificate.assumptions)
         )
+
+
+def _interval_from(told: Mapping[str, Any] | None) -> Interval | None:
+    return None if told is None else Interval.from_json(told)
+
+
+def _paid(told: Mapping[str, Any]) -> dict[str, Any]:
+    """What scores and comparisons say alike."""
+    known = {name: told[name] for name in ("scores_left", "number", "repeated")}
+    proved = {
+        "receipt": Proof.from_json(told["receipt"]),
+        "certificate": Certificate.from_json(told["certificate"]),
+    }
+    return {**known, **proved}
 
 
 def _rounded_up(width: float) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 
 from adyton.errors import InvalidRequest, ScoresRefused
 from adyton.exact import whole
+from adyton.holdout.score import Score
 
 
 class Scorer:
@@ -29,16 +30,34 @@ class Scorer:
         from adyton.holdout.holdout import Holdout  # which makes scorers
 
         with Holdout.open(self.path) as holdout:
-            predictions = predicted(holdout.facts.metric.name, estimator, X)
-            _check_length(predictions, holdout.facts.items)
-            score = holdout.score(predictions)
-            if score.said == "no improvement":
-                return math.nan  # what a ladder shows is another model's then
-            value = float(score)
-            return value if holdout.facts.metric.greater_is_better else -value
+            facts = holdout.facts
+            score = holdout.score(predictions_for(facts.metric.name, facts.items, estimator, X))
+            return points(score, greater_is_better=facts.metric.greater_is_better)
 
     def __repr__(self) -> str:
         return f"<Scorer of {self.path.name}>"
+
+
+def predictions_for(metric: str, items: int, estimator: Any, X: Any) -> Any:  # noqa: N803
+    """What a model says of the items of a holdout, one prediction for each."""
+    predictions = predicted(metric, estimator, X)
+    _check_length(predictions, items)
+    return predictions
+
+
+def points(score: Score, *, greater_is_better: bool) -> float:
+    """As searches compare them: more is better, and nothing where nothing was said of this model."""
+    if score.said == "no improvement":
+        return math.nan  # what a ladder shows is another model's then
+    return float(score) if greater_is_better else -float(score)
+
+
+def check_no_guess(method: str, *, needed: bool) -> None:
+    if needed:
+        raise InvalidRequest(
+            f"the method {method!r} needs a guess with each score, and a scorer has none: "
+            f"call score(predictions, guess=...)"
+        )
 
 
 def check_candidates(candidates: int | None, left: int | None) -> None:

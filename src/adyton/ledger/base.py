@@ -223,6 +223,7 @@ class InFront:
     """A ledger in front of another one."""
 
     _ledger: Ledger
+    most_at_once: int | None = None  # that one charge through it may be, if not all that is left
 
     @property
     def behind(self) -> Ledger:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
@@ -75,25 +76,26 @@ def replay_open(
     head: str | None = None,
     own: Iterable[Receipt] = (),
 ) -> Verification:
-    """The same for whoever sees only the open part of each link, and the ``own`` receipts, all of one name.
+    """The same for whoever sees only the open part of each link, and the ``own`` receipts: all of one name,
+    or of several.
 
-    Checked are the chain, its totals and the limit, that each own receipt is a link of it, and that the own
-    totals follow from the own receipts and keep their sub-limits.  That an answer settled what the next link
-    says is for those who may read the answers: here it is at most what was charged.
+    Checked are the chain, its totals and the limit, that each own receipt is a link of it, and that the
+    totals of each name follow from its receipts and keep their sub-limits.  That an answer settled what the
+    next link says is for those who may read the answers: here it is at most what was charged.
     """
     mine = {receipt.number: receipt for receipt in own}
-    if len({receipt.order.by for receipt in mine.values()}) > 1:
-        raise InvalidRequest("own receipts are those of one name")
     check_head(head)
-    last, newest, spent_by = None, header.digest, 0
+    last, newest = None, header.digest
+    spent_by: Counter[str | None] = Counter()
     found = head in (None, newest)
     for link in links:
         if not _follows(header, last, link):
             raise LedgerCorrupt(f"link {link.number} does not follow from the last one")
         receipt = mine.pop(link.number, None)
         if receipt is not None:
-            spent_by += link.amount
-            if receipt.open != link or receipt.spent_by != spent_by or _is_beyond(receipt):
+            by = receipt.order.by
+            spent_by[by] += link.amount
+            if receipt.open != link or receipt.spent_by != spent_by[by] or _is_beyond(receipt):
                 raise LedgerCorrupt(f"receipt {link.number} is not the one in the chain")
         last, newest = link, link.digest
         found = found or newest == head

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from adyton.exact import printed_up
-from adyton.schema import CategoryColumn, Column, DateColumn, IntegerColumn, RealColumn, Table
+from adyton.schema import CategoryColumn, Column, DateColumn, IntegerColumn, RealColumn, Table, TextColumn
 from adyton.study import Study
 
+API = "1"  # of what is spoken: a client that speaks another one is told so
 GRAMMAR = (
     "SELECT aggregates FROM the table, with WHERE, GROUP BY declared values, HAVING, ORDER BY, LIMIT. "
     "Aggregates: COUNT(*), COUNT(DISTINCT person), SUM, AVG, VARIANCE, STDDEV, MEDIAN, QUANTILE, MIN, MAX, "
@@ -26,15 +28,18 @@ def facts_told(name: str, study: Study) -> dict[str, Any]:
         "unit": {"neighbours": unit.neighbours, "person": unit.person, "rows_per_person": unit.rows},
         "validity": None if validity is None else {"confidence": float(validity.confidence)},
         "dialect": study.dialect,
-        "tables": [_table_told(table) for table in study.tables],
+        "tables": [_table_told(table, study.unit_of(table).rows) for table in study.tables],
         "grammar": GRAMMAR,
     }
 
 
-def _table_told(table: Table) -> dict[str, Any]:
+def _table_told(table: Table, rows_per_person: int) -> dict[str, Any]:
     return {
         "name": table.name,
         "rows": table.rows,
+        "lines": table.lines,
+        "person": table.person,
+        "rows_per_person": rows_per_person,
         "columns": [_column_told(column) for column in table.columns],
         "public": [
             {
@@ -51,13 +56,16 @@ def _table_told(table: Table) -> dict[str, Any]:
 def _column_told(column: Column) -> dict[str, Any]:
     told: dict[str, Any] = {"name": column.name, "kind": column.kind}
     match column:
-        case IntegerColumn(low=low, high=high):
-            return {**told, "low": low, "high": high}
+        case IntegerColumn(low=low, high=high, clock=clock):
+            part = {} if clock is None else {"clock": asdict(clock)}
+            return {**told, "low": low, "high": high, **part}
         case RealColumn(low=low, high=high, grain=grain):
             return {**told, "low": float(low), "high": float(high), "grain": float(grain)}
-        case DateColumn(low=low, high=high):
-            return {**told, "low": low.isoformat(), "high": high.isoformat()}
+        case DateColumn(low=low, high=high, zone=zone):
+            return {**told, "low": low.isoformat(), "high": high.isoformat(), "zone": zone}
         case CategoryColumn(values=values):
             return {**told, "values": list(values)}
+        case TextColumn(longest=longest):
+            return {**told, "longest": longest}
         case _:
             return told

@@ -36,7 +36,9 @@ class ServedHoldout:
 
     def facts(self) -> dict[str, Any]:
         facts = self._holdout.facts
-        return {"name": self.name, "items": facts.items, "metric": facts.metric.name, "method": facts.method}
+        told = {"name": self.name, "items": facts.items, "metric": facts.metric.name, "method": facts.method}
+        better = facts.metric.greater_is_better
+        return {**told, "greater_is_better": better, "needs_guess": self._holdout.needs_guess}
 
     def score(self, who: Identity, predictions: Sequence[Any], guess: Any) -> dict[str, Any]:
         reads()

@@ -30,6 +30,7 @@ class NamedLedger(ForwardingLedger):
     ) -> None:
         super().__init__(behind)
         self._who, self._reads, self._shows = who, reads, shows
+        self.most_at_once = who.largest_price(behind.header.limit)
 
     def charge(self, order: Order, first: First | None = None) -> Charged:
         limit, who = self.header.limit, self._who

@@ -117,6 +117,9 @@ class ServedStudy:
             dummy = self._dummy
         return dummy.through(_emptied, _nothing).ask_many(questions, **words)
 
+    def last_look(self, who: Identity, alpha: Any, p_value: Any) -> dict[str, Any]:
+        return self._for(who).last_look(alpha, p_value).to_json()
+
     def suggest_bounds(self, who: Identity, column: str, words: Words) -> dict[str, Any]:
         with self._on_account(who) as curator:
             return curator.suggest_bounds(column, **words).to_json()
@@ -131,9 +134,11 @@ class ServedStudy:
         with self._on_account(who) as curator:
             return curator.preview_stream(**words).to_json()
 
-    def feed(self, who: Identity, number: int, question: str, above: Any) -> dict[str, Any]:
-        stream = self._stream(who, number)
-        return stream.feed(question, above=above).to_json()
+    def feed(self, who: Identity, number: int, question: str, words: Words) -> dict[str, Any]:
+        return self._stream(who, number).feed(question, **words).to_json()
+
+    def close_stream(self, who: Identity, number: int) -> dict[str, Any]:
+        return self._stream(who, number).close().to_json()
 
     def stream(self, who: Identity, number: int) -> dict[str, Any]:
         stream = self._stream(who, number)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,6 +46,22 @@ class StreamAnswer(Shown):
             "stream": self.stream,
             **({"left_out_rows": self.left_out_rows} if self.left_out_rows else {}),
         }
+
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> StreamAnswer:
+        reach = told["noise_interval"]
+        return cls(
+            question=told["question"],
+            threshold=told["threshold"],
+            above=told["above"],
+            value=told["value"],
+            noise_interval=None if reach is None else Interval.from_json(reach),
+            positives_left=told["positives_left"],
+            feeds=told["feeds"],
+            stream=told["stream"],
+            left_out_rows=told.get("left_out_rows"),
+            compared_as=told["compared_as"],
+        )
 
     @property
     def said(self) -> str:
@@ -129,6 +145,11 @@ class StreamPreview(OpeningPreview):
     def to_json(self) -> dict[str, Any]:
         return {"stream": self.stream, "right_beyond": self.right_beyond, **self.charge_json()}
 
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> StreamPreview:
+        charge = cls.charge_facts(told)
+        return cls(stream=told["stream"], right_beyond=told["right_beyond"], **charge)
+
     def sheet(self, verbose: bool = False) -> Sheet:
         rows = (("right beyond, in units", number(self.right_beyond, step=1.0)), *self.charge_rows())
         beyond = (
@@ -196,6 +217,15 @@ class StreamStatement(Shown):
             "receipt": self.receipt.to_json(),
             "certificate": self.certificate.to_json(),
         }
+
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> StreamStatement:
+        from adyton.certify.reading.amounts import amount_from
+
+        names = ("stream", "number", "kind", "positives", "positives_left", "feeds", "closed", "head")
+        known: dict[str, Any] = {name: told[name] for name in names}
+        known |= {"cost": amount_from(told["cost"]), "receipt": Proof.from_json(told["receipt"])}
+        return cls(**known, certificate=Certificate.from_json(told["certificate"]))
 
     def sheet(self, verbose: bool = False) -> Sheet:
         rows = (

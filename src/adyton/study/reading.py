@@ -40,6 +40,11 @@ def read_study(path: str | Path) -> Study:
     if not isinstance(path, str | PathLike):
         kind = type(path).__name__
         raise InvalidRequest(f"a study is the path of a study file, or a Study made in Python, not a {kind}")
+    if str(path).startswith(("http:/", "https:/")):
+        raise InvalidRequest(
+            "this is the address of a server, and a study file is needed, where the study lies; in Python "
+            "adyton.connect opens a study of a server"
+        )
     path = Path(path)
     raw = toml_in(path, "study file", "make one with: adyton init DATA")
     other = next((what for what in _OTHERS if what in raw and "table" not in raw), None)

@@ -19,6 +19,7 @@ from adyton.curator import Curator
 from adyton.errors import InvalidRequest
 from adyton.query.request import asked_of
 from adyton.show import Sheet
+from adyton.transports.places import Asker, Opened
 
 # Quoted texts, quoted names and comments are taken whole: a semicolon in them ends nothing.
 _PIECES = re.compile(
@@ -40,7 +41,7 @@ class Batch:
     @classmethod
     def asked_of(
         cls,
-        curator: Curator,
+        curator: Asker,
         questions: Sequence[str],
         request: str | None,
         price: dict[str, Any],
@@ -52,7 +53,7 @@ class Batch:
     @classmethod
     def previewed_by(
         cls,
-        curator: Curator,
+        curator: Opened,
         questions: Sequence[str],
         price: dict[str, Any],
         expect: str | None,
@@ -85,11 +86,13 @@ class Sheets:
 
 
 @contextlib.contextmanager
-def _numbered(curator: Curator, questions: Sequence[str], dialect: str | None) -> Iterator[None]:
-    """An error says which question is wrong by itself, if one is."""
+def _numbered(curator: Asker, questions: Sequence[str], dialect: str | None) -> Iterator[None]:
+    """An error says which question is wrong by itself, if one is; a server keeps the tables for that."""
     try:
         yield
     except InvalidRequest as wrong:
+        if not isinstance(curator, Curator):
+            raise
         raise _which(curator, questions, dialect or curator.study.dialect) or wrong from None
 
 

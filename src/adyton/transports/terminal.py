@@ -18,6 +18,7 @@ from adyton.errors import CuratorError, Interrupted, InvalidRequest
 
 _Done = TypeVar("_Done")
 _TOO_MANY = 10**18  # for anything that is counted here
+
 StudyFile = Annotated[Path, typer.Argument(help="The study file, e.g. people.toml.", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for programs.")]
 Csv = Annotated[

@@ -26,8 +26,8 @@ from adyton.certify import (
     Values,
 )
 from adyton.curator.certifying import PopulationClaims
-from adyton.curator.purse import AskedBefore, Planned, Purse
-from adyton.curator.releasing import Releasing
+from adyton.curator.purse import Planned, Purse
+from adyton.curator.releasing import AskedBefore, Releasing
 from adyton.errors import LedgerCorrupt
 from adyton.exact import float_down, float_up
 from adyton.exact.cells import whole

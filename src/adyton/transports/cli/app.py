@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from adyton import __version__
-from adyton.curator import Curator, open_study
 from adyton.errors import InvalidRequest
 from adyton.query.sql.several.dialects import DIALECTS
 from adyton.study import read_study
@@ -37,6 +36,7 @@ from adyton.transports.cli.survey import survey
 from adyton.transports.cli.synthesize import synthesize
 from adyton.transports.cli.weights import app as weights
 from adyton.transports.figure_file import Figure, check_figure, write_figure
+from adyton.transports.places import Asker, Opened, StudyPlace, file_of, opened, opened_dummy
 from adyton.transports.questions_file import Batch, read_questions
 from adyton.transports.terminal import Csv, Json, StudyFile, run, show, show_csv, whole
 
@@ -133,7 +133,7 @@ app.command()(init)
 
 @app.command()
 def preview(
-    study: StudyFile,
+    study: StudyPlace,
     sql: Sql = None,
     within: Within = None,
     epsilon: Epsilon = None,
@@ -151,7 +151,7 @@ def preview(
     """Say what an answer would cost and how wide it would be. Reads nothing, charges nothing."""
     price = partial(_price, within, epsilon, share, scale, expected_rows)
 
-    def make(curator: Curator) -> Any:
+    def make(curator: Opened) -> Any:
         named = {**price(), "strategy": strategy}
         match _one_or_several(sql, file, best):
             case list(questions):
@@ -164,7 +164,7 @@ def preview(
 
 @app.command()
 def ask(
-    study: StudyFile,
+    study: StudyPlace,
     sql: Sql = None,
     within: Within = None,
     epsilon: Epsilon = None,
@@ -187,10 +187,11 @@ def ask(
     """Ask a question: charge first, then read, then answer.
 
     For example: adyton ask people.toml "SELECT COUNT(*) FROM people" --within 60
+    or, of a server: adyton ask https://host/people "SELECT COUNT(*) FROM people" --within 60
     """
     price = partial(_price, within, epsilon, share, scale, expected_rows)
 
-    def make(curator: Curator) -> Any:
+    def make(curator: Asker) -> Any:
         named = {**price(), "strategy": strategy}
         check_figure(figure)
         match _one_or_several(sql, file, best):
@@ -217,14 +218,16 @@ def derive(
 
     For example: adyton derive people.toml "SELECT COUNT(*) FROM people WHERE age > 65"
     """
-    _show(
-        study, lambda curator: curator.derive(sql, dialect=dialect), as_json, as_csv=as_csv, verbose=verbose
-    )
+
+    def make(curator: Any) -> Any:
+        return curator.derive(sql, dialect=dialect)
+
+    _show(study, make, as_json, as_csv=as_csv, verbose=verbose)
 
 
 @app.command()
 def statement(
-    study: StudyFile,
+    study: StudyPlace,
     odometer: Annotated[
         bool, typer.Option("--odometer", help="Add a running epsilon that holds whenever you stop.")
     ] = False,
@@ -237,14 +240,14 @@ def statement(
 
 @app.command()
 def receipts(
-    study: StudyFile, figure: Figure = None, verbose: Verbose = False, as_json: Json = False
+    study: StudyPlace, figure: Figure = None, verbose: Verbose = False, as_json: Json = False
 ) -> None:
     """List everything that was ever charged; a figure shows what was left after each.
 
     For example: adyton receipts people.toml --figure left.svg
     """
 
-    def make(curator: Curator) -> Any:
+    def make(curator: Opened) -> Any:
         check_figure(figure)
         found = curator.receipts()
         if figure is not None:
@@ -258,7 +261,7 @@ def receipts(
 
 @app.command()
 def verify(
-    study: StudyFile,
+    study: StudyPlace,
     head: Annotated[
         str | None, typer.Option(help="A digest that must be in the chain.", metavar="DIGEST")
     ] = None,
@@ -277,11 +280,11 @@ def verify(
         from adyton.curator.opening import write_anchor as write
         from adyton.setup.amending import check_amended
 
-        before = write(study)[0] if write_anchor else None
-        with open_study(study) as curator:
+        before = write(file_of(study, "writing an anchor"))[0] if write_anchor else None
+        with opened(study) as curator:
             found, book = curator.verify(head), curator.statement().book
         if amended is not None:
-            check_amended(read_study(amended), read_study(study))
+            check_amended(read_study(amended), read_study(file_of(study, "looking into an amended study")))
         replaced = {"anchor_before": before.receipts if before else None} if write_anchor else {}
         shared = {"book": {"name": book.name, "charges": book.charges}} if book is not None else {}
         return {"ok": True, "receipts": found.receipts, "head": found.head, **replaced, **shared}
@@ -338,36 +341,30 @@ def _price(
 
 
 def _show(
-    study: Path,
-    make: Callable[[Curator], Any],
+    study: str | Path,
+    make: Callable[[Any], Any],
     as_json: bool,
     *,
     dummy: bool = False,
     as_csv: bool = False,
     **how: bool,
 ) -> None:
-    curators: list[Curator] = []
+    askers: list[Asker] = []
 
-    def opened() -> Any:
-        with _dummy_of(study) if dummy else open_study(study) as curator:
-            curators.append(curator)
-            return make(curator)
+    def done() -> Any:
+        with opened_dummy(str(study)) if dummy else opened(study) as asker:
+            askers.append(asker)
+            return make(asker)
 
-    paid = partial(_paid_by, curators)
+    paid = partial(_paid_by, askers)
     if as_csv:
-        show_csv(opened, as_json, paid=paid)
+        show_csv(done, as_json, paid=paid)
     else:
-        show(opened, as_json, lambda made: made.sheet(**how), paid=paid)
+        show(done, as_json, lambda made: made.sheet(**how), paid=paid)
 
 
-def _paid_by(curators: list[Curator]) -> int | None:
-    return curators[0].paid_for if curators else None
-
-
-def _dummy_of(study: Path) -> Curator:
-    from adyton.curator.dummy import dummy_of
-
-    return dummy_of(read_study(study))
+def _paid_by(askers: list[Asker]) -> int | None:
+    return askers[0].paid_for if askers else None
 
 
 _OF_A_STUDY = (check, amend, suggest_bounds, synthesize, p_value, dummy)

@@ -10,6 +10,7 @@ import typer
 
 from adyton.transports.cli.holdout_ending import best, close
 from adyton.transports.cli.leaderboard import compare, leaderboard, submit
+from adyton.transports.places import HoldoutPlace, opened_holdout
 from adyton.transports.terminal import Json, run, show, whole
 
 if TYPE_CHECKING:  # loaded by the commands: others need not wait for it
@@ -179,29 +180,30 @@ def _created(said: SimpleNamespace) -> HoldoutStatement:
 
 
 def score(
-    file: File, predictions: Predictions, column: Column = None, guess: Guess = None, as_json: Json = False
+    file: HoldoutPlace,
+    predictions: Predictions,
+    column: Column = None,
+    guess: Guess = None,
+    as_json: Json = False,
 ) -> None:
     """Score predictions. The same ones again are free."""
     scores: list[Score] = []
 
     def make() -> Score:
-        from adyton.holdout import Holdout
         from adyton.holdout.classes.files import read_submitted
 
-        with Holdout.open(file) as holdout:
+        with opened_holdout(file) as holdout:
             scores.append(holdout.score(read_submitted(predictions, column), guess=guess))
         return scores[0]
 
     show(make, as_json, paid=lambda: scores[0].number if scores else None)
 
 
-def statement(file: File, as_json: Json = False) -> None:
+def statement(file: HoldoutPlace, as_json: Json = False) -> None:
     """How many scores are left, and how close they are."""
 
     def make() -> HoldoutStatement:
-        from adyton.holdout import Holdout
-
-        with Holdout.open(file) as holdout:
+        with opened_holdout(file) as holdout:
             return holdout.statement()
 
     show(make, as_json)

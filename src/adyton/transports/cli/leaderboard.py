@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from adyton.show import Sheet
+from adyton.transports.places import HoldoutPlace, opened_holdout, opened_leaderboard
 from adyton.transports.terminal import Json, show
 
 if TYPE_CHECKING:  # loaded by the commands: others need not wait for it
@@ -46,7 +47,7 @@ class Standings:
 
 
 def compare(
-    file: File,
+    file: HoldoutPlace,
     first: First,
     second: Second,
     column: Column = None,
@@ -60,10 +61,9 @@ def compare(
     made: list[Comparison] = []
 
     def make() -> Comparison:
-        from adyton.holdout import Holdout
         from adyton.holdout.files import read_values
 
-        with Holdout.open(file) as holdout:
+        with opened_holdout(file) as holdout:
             values = read_values(first, column), read_values(second, second_column or column)
             made.append(holdout.compare(*values))
         return made[0]
@@ -97,16 +97,14 @@ def submit(
     show(make, as_json, paid=lambda: scores[0].number if scores else None)
 
 
-def leaderboard(file: File, as_json: Json = False) -> None:
+def leaderboard(file: HoldoutPlace, as_json: Json = False) -> None:
     """Show who is ahead beyond doubt, and who is tied. Free.
 
     Rank 3 means that two are better on the population; whoever the intervals do not separate is tied.
     """
 
     def make() -> Any:
-        from adyton.holdout.leaderboard import Leaderboard
-
-        with Leaderboard(file) as board:
+        with opened_leaderboard(file) as board:
             return Standings(board.to_json(), board.sheet())
 
     show(make, as_json, lambda made: made.drawn)

@@ -9,7 +9,8 @@ import typer
 
 from adyton.curator import open_study
 from adyton.errors import InvalidRequest
-from adyton.transports.terminal import Json, StudyFile, show
+from adyton.transports.places import StudyPlace, file_of, opened
+from adyton.transports.terminal import Json, show
 
 Alpha = Annotated[str, typer.Option(help="Level of the test.", metavar="A")]
 PValue = Annotated[
@@ -27,7 +28,7 @@ Verbose = Annotated[
 
 
 def p_value(
-    study: StudyFile,
+    study: StudyPlace,
     alpha: Alpha = "0.05",
     p: PValue = None,
     publish: Publish = False,
@@ -45,8 +46,10 @@ def p_value(
     def make() -> Any:
         if publish and p is None:
             raise InvalidRequest("--publish records a result: give it with --p")
-        with open_study(study) as curator:
-            found = curator.last_look(alpha, p)
-            return replace(found, published=curator.publish_test(p).number) if publish and p else found
+        if publish and p:
+            with open_study(file_of(study, "recording a published test")) as curator:
+                return replace(curator.last_look(alpha, p), published=curator.publish_test(p).number)
+        with opened(study) as asker:
+            return asker.last_look(alpha, p)
 
     show(make, as_json, lambda found: found.sheet(verbose=verbose))

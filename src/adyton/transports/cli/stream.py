@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adyton.curator import Curator, open_study
 from adyton.errors import InvalidRequest
-from adyton.transports.terminal import Json, StudyFile, show, whole
+from adyton.transports.places import Opened, StudyPlace, opened
+from adyton.transports.terminal import Json, show, whole
 
 if TYPE_CHECKING:
     from adyton.streams.answer import StreamAnswers
@@ -72,7 +72,7 @@ Dialect = Annotated[
 
 
 def open_stream(
-    study: StudyFile,
+    study: StudyPlace,
     positives: Positives,
     of: Of = "counts",
     numeric: Numeric = False,
@@ -89,7 +89,7 @@ def open_stream(
     """
     words: dict[str, Any] = {"of": of, "numeric": numeric, "refresh": refresh}
 
-    def make(curator: Curator) -> Any:
+    def make(curator: Opened) -> Any:
         if (epsilon is None) == (share is None):
             raise InvalidRequest("give exactly one price: --epsilon or --share")
         price: dict[str, Any] = {"epsilon": epsilon} if epsilon is not None else {"share": share}
@@ -102,7 +102,7 @@ def open_stream(
 
 
 def feed(
-    study: StudyFile,
+    study: StudyPlace,
     number: Number,
     sql: Sql = None,
     above: Above = None,
@@ -115,7 +115,7 @@ def feed(
     For example: adyton stream feed people.toml 1 "SELECT SUM(income) FROM people" --above 1e6
     """
 
-    def make(curator: Curator) -> Any:
+    def make(curator: Opened) -> Any:
         if (sql is None) == (file is None):
             raise InvalidRequest("give either a question or --file, a file of questions")
         stream = curator.stream(whole(number, "NUMBER"))
@@ -130,36 +130,36 @@ def feed(
     shown(study, make, as_json)
 
 
-def list_streams(study: StudyFile, number: OneOrAll = None, as_json: Json = False) -> None:
+def list_streams(study: StudyPlace, number: OneOrAll = None, as_json: Json = False) -> None:
     """Show every stream of a study and how far it is, or all answers of one. Free, and reads no data."""
 
-    def make(curator: Curator) -> Any:
+    def make(curator: Opened) -> Any:
         return curator.streams() if number is None else _all_answers(curator, whole(number, "NUMBER"))
 
     shown(study, make, as_json)
 
 
-def close(study: StudyFile, number: Number, as_json: Json = False) -> None:
+def close(study: StudyPlace, number: Number, as_json: Json = False) -> None:
     """End a stream for good: it answers no more. What it cost stays spent."""
     shown(study, lambda curator: curator.stream(whole(number, "NUMBER")).close(), as_json)
 
 
-def _all_answers(curator: Curator, number: int) -> StreamAnswers:
+def _all_answers(curator: Opened, number: int) -> StreamAnswers:
     from adyton.streams.answer import StreamAnswers
 
     stream = curator.stream(number)
     return StreamAnswers(stream.answers(), stream.statement())
 
 
-def shown(study: Path, make: Any, as_json: bool) -> None:
-    curators: list[Curator] = []
+def shown(study: str | Path, make: Any, as_json: bool) -> None:
+    curators: list[Opened] = []
 
-    def opened() -> Any:
-        with open_study(study) as curator:
+    def done() -> Any:
+        with opened(study) as curator:
             curators.append(curator)
             return make(curator)
 
-    show(opened, as_json, paid=lambda: curators[0].paid_for if curators else None)
+    show(done, as_json, paid=lambda: curators[0].paid_for if curators else None)
 
 
 app = typer.Typer(

@@ -10,6 +10,7 @@ from fastapi.telemetry import TelemetryConfig
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
+from adyton.service.facts import API
 from adyton.service.house import House
 from adyton.transports.http import errors, holdouts, studies, tokens
 from adyton.transports.http.desk import Desk
@@ -45,7 +46,7 @@ def make_app(house: House, metrics: Metrics | None = None, *, secure: bool = Fal
 
     app = _InFront(
         title="adyton",
-        version="1",
+        version=API,
         description=_ABOUT,
         lifespan=living,
         docs_url=None,  # its page would load scripts from elsewhere
@@ -79,4 +80,4 @@ async def _alive() -> Response:
 
 
 async def _ready() -> Response:
-    return told({"ok": True})
+    return told({"ok": True, "api": API})

@@ -76,6 +76,12 @@ class Bounds(Price):
     low_fraction: Number | None = None
     high_fraction: Number | None = None
     where: str | None = None
+    request: Name | None = Field(None, description="an id that makes a retry safe: one id is charged once")
+
+
+class LastLook(Body):
+    alpha: Number = Field(description="level of a test on the rows")
+    p_value: Number | None = Field(None, description="one that was computed")
 
 
 class StreamOrder(Price):
@@ -89,6 +95,7 @@ class StreamOrder(Price):
 class Fed(Body):
     question: str
     above: Number | None = None
+    dialect: Name | None = Field(None, description="the database in whose SQL it is written")
 
 
 class Predictions(Body):

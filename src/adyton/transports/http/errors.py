@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from adyton.certify import json_text
-from adyton.errors import CuratorError, InvalidRequest, NotFound
+from adyton.errors import CuratorError, InvalidRequest, NotFound, Unexpected
 from adyton.transports.http.bodies import ErrorBody
 
 _operator_log = logging.getLogger("adyton.operator")
@@ -41,15 +41,6 @@ _IN_WORDS = {
 RESPONSES: dict[int | str, dict[str, Any]] = {
     status: {"model": ErrorBody, "description": said} for status, said in _SAID.items()
 }
-
-
-class Unexpected(CuratorError):
-    """Something that is a fault of ours."""
-
-    kind = "failed"
-
-    def __init__(self, reference: str) -> None:
-        super().__init__(f"something went wrong (reference {reference})", reference=reference)
 
 
 def response_of(error: CuratorError) -> Response:

@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
+from adyton.service.facts import API
 from adyton.service.identity import Identity
 from adyton.service.repeats import Key
 from adyton.service.roles import Action
@@ -14,6 +15,7 @@ from adyton.service.studies import ServedStudy
 from adyton.transports.http.bodies import (
     Bounds,
     Fed,
+    LastLook,
     PreviewQuestion,
     PreviewQuestions,
     Question,
@@ -33,7 +35,8 @@ _BESIDE = ("question", "questions")
 @routes.get("", summary="The studies that this token is for")
 async def studies(desk: TheDesk, sender: Sender) -> Response:
     mine = [one for one in desk.house.served if sender.identity(one.name) and isinstance(one, ServedStudy)]
-    return told({"studies": [{"name": one.name, "limit": one.facts()["limit"]} for one in mine]})
+    named = [{"name": one.name, "limit": one.facts()["limit"]} for one in mine]
+    return told({"api": API, "studies": named})
 
 
 @routes.get("/{study}", summary="Its public facts, and the grammar in short")
@@ -93,6 +96,19 @@ async def try_out(desk: TheDesk, sender: Sender, study: str, body: Question, req
     return await desk.done(sender, lambda: answered(wanted, found.try_out([body.question], words)[0]))
 
 
+@routes.post("/{study}/dummy/ask_many", summary="A batch on made-up rows: free, and marked as such")
+async def try_many(desk: TheDesk, sender: Sender, study: str, body: Questions) -> Response:
+    found, _ = desk.house.study(sender, study, Action.TRY)
+    questions, words = desk.check_batch(body.questions), body.words("request", *_BESIDE)
+    return await desk.done(sender, lambda: told([one.to_json() for one in found.try_out(questions, words)]))
+
+
+@routes.post("/{study}/last_look", summary="How small a p-value on the rows must be, after all questions")
+async def last_look(desk: TheDesk, sender: Sender, study: str, body: LastLook) -> Response:
+    found, who = desk.house.study(sender, study, Action.ALL_RECEIPTS)
+    return await desk.done(sender, lambda: told(found.last_look(who, body.alpha, body.p_value)))
+
+
 @routes.post("/{study}/suggest_bounds", summary="Where nearly all values of a column lie, for a price")
 async def suggest_bounds(desk: TheDesk, sender: Sender, study: str, body: Bounds) -> Response:
     found, who = desk.house.study(sender, study, Action.ASK)
@@ -121,7 +137,14 @@ async def stream(desk: TheDesk, sender: Sender, study: str, number: int) -> Resp
 @routes.post("/{study}/streams/{number}/feed", summary="One question to an own stream")
 async def feed(desk: TheDesk, sender: Sender, study: str, number: int, body: Fed) -> Response:
     found, who = desk.house.study(sender, study, Action.ASK)
-    return await desk.done(sender, lambda: told(found.feed(who, number, body.question, body.above)))
+    words = body.words(*_BESIDE)
+    return await desk.done(sender, lambda: told(found.feed(who, number, body.question, words)))
+
+
+@routes.post("/{study}/streams/{number}/close", summary="End an own stream for good: it answers no more")
+async def close_stream(desk: TheDesk, sender: Sender, study: str, number: int) -> Response:
+    found, who = desk.house.study(sender, study, Action.ASK)
+    return await desk.done(sender, lambda: told(found.close_stream(who, number)))
 
 
 @routes.get("/{study}/statement", summary="What is spent and left, in all and of the own part")

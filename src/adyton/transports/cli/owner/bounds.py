@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
-from adyton.curator import open_study
 from adyton.errors import InvalidRequest
-from adyton.transports.terminal import Json, StudyFile, show, whole
+from adyton.transports.places import StudyPlace, opened
+from adyton.transports.terminal import Json, show, whole
 
 ColumnName = Annotated[
     str,
@@ -39,7 +39,7 @@ ExpectedRows = Annotated[
 
 
 def suggest_bounds(
-    study: StudyFile,
+    study: StudyPlace,
     column: ColumnName,
     epsilon: Epsilon = None,
     share: Share = None,
@@ -56,21 +56,13 @@ def suggest_bounds(
     """
 
     def make() -> Any:
-        from adyton.curator.bounds import suggest_bounds as suggest
-
         if (epsilon is None) == (share is None):
             raise InvalidRequest("give exactly one price: --epsilon or --share")
         named: dict[str, Any] = {"epsilon": epsilon} if epsilon is not None else {"share": share}
         if expected_rows is not None:
             named["expected_rows"] = whole(expected_rows, "--expected-rows")
-        with open_study(study) as curator:
-            return suggest(
-                curator,
-                column,
-                low_fraction=low_fraction,
-                high_fraction=high_fraction,
-                where=where,
-                **named,
-            )
+        named |= {"low_fraction": low_fraction, "high_fraction": high_fraction, "where": where}
+        with opened(study) as curator:
+            return curator.suggest_bounds(column, **named)
 
     show(make, as_json)

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from adyton.study import read_study
-from adyton.transports.terminal import Json, StudyFile, run, whole
+from adyton.transports.places import StudyPlace, public_study
+from adyton.transports.terminal import Json, run, whole
 
 Output = Annotated[
     Path, typer.Option("-o", "--output", help="File to write: .parquet or .csv.", show_default=False)
@@ -21,7 +21,7 @@ Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing file
 
 
 def dummy(
-    study: StudyFile, output: Output, rows: Rows = None, force: Force = False, as_json: Json = False
+    study: StudyPlace, output: Output, rows: Rows = None, force: Force = False, as_json: Json = False
 ) -> None:
     """Write a table like the study's, made up from public facts alone. The real data is never touched."""
 
@@ -29,7 +29,7 @@ def dummy(
         from adyton.curator.dummy_file import write_dummy
 
         units = None if rows is None else whole(rows, "--rows")
-        written = write_dummy(read_study(study), output, units, overwrite=force)
+        written = write_dummy(public_study(study), output, units, overwrite=force)
         return {"dummy": True, "files": [str(path) for path in written]}
 
     done = run(work, as_json)

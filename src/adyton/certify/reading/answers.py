@@ -1,0 +1,130 @@
+"""An answer, read back from its JSON.
+
+Numbers are those that were written.  A date is the day that was shown, its ends already rounded outwards.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from adyton.accounting.noisy_reading import LEVEL
+from adyton.certify.chosen import Chosen
+from adyton.certify.reading.amounts import Told, amount_from, left_from, promise_from
+from adyton.certify.rows import NOTHING_KNOWN, Intervals, KeyColumn, Keys, Known, Rows, Values
+from adyton.certify.values import Absent, Certificate, KeysFound, Proof, ends_from
+from adyton.schema import day_number
+
+_NO_RECEIPT = Proof(0, "", "")
+
+
+def answer_facts(told: Told) -> dict[str, Any]:
+    """The fields of an answer, by their names."""
+    known = {one["name"]: Known.from_json(one) for one in told.get("known", ())}
+    paid = told["receipt"] or told.get("derived_from")
+    return {
+        "question": told["question"],
+        "rows": _rows(told, known),
+        "cost": amount_from(told["cost"]),
+        "spent": amount_from(told["spent"]),
+        "left": left_from(told["left"]),
+        "limit": promise_from(told["limit"]),
+        "more": told["more"],
+        "receipt": Proof.from_json(paid) if paid else _NO_RECEIPT,
+        "certificate": Certificate.from_json(told["certificate"]),
+        "repeated": told["repeated"],
+        "keys_found": KeysFound.from_json(told["keys"]) if "keys" in told else None,
+        "rows_hidden": told.get("rows_hidden", 0),
+        "batch_size": told.get("batch_size", 1),
+        "known": known,
+        "left_out_rows": told.get("left_out_rows"),
+        "hidden": tuple(told.get("hidden", ())),
+        "remarks": tuple(told.get("remarks", ())),
+        "rows_planned": told.get("rows_planned"),
+        "widths_named": dict(told.get("widths_named", {})),
+        "free": told.get("free"),
+        "chosen": Chosen.from_json(told["chosen"]) if "chosen" in told else None,
+    }
+
+
+def keys_from(keys: Sequence[Mapping[str, Any]], names: Sequence[str] = ()) -> Keys:
+    """The groups of rows, as columns; ``names`` are those of the columns where there are no rows."""
+    columns = {name: _key_column([key[name] for key in keys]) for name in (keys[0] if keys else names)}
+    return Keys(columns, len(keys))
+
+
+def _key_column(labels: Sequence[Any]) -> KeyColumn:
+    """True and 1 are equal, and two labels all the same."""
+    place = {(type(label), label): label for label in labels}
+    code = {typed: number for number, typed in enumerate(place)}
+    codes = np.fromiter((code[type(label), label] for label in labels), np.int32, len(labels))
+    return KeyColumn(tuple(place.values()), codes)
+
+
+def _rows(told: Told, known: Mapping[str, Known]) -> Rows:
+    rows = told["answer"]
+    if not rows:
+        names = told["columns"]
+        nothing = {name: _no_values(name in names["population"]) for name in names["values"]}
+        return Rows(keys_from((), names["keys"]), nothing)
+    values = {
+        name: _values([row["values"][name] for row in rows], known.get(name, NOTHING_KNOWN))
+        for name in rows[0]["values"]
+    }
+    return Rows(keys_from([row["keys"] for row in rows]), values)
+
+
+def _no_values(has_population: bool) -> Values:
+    nothing = np.zeros(0)
+    none = Intervals(LEVEL, nothing, nothing)
+    return Values(nothing, none, none if has_population else Absent("no rows"))
+
+
+def _values(cells: Sequence[Told], known: Known) -> Values:
+    if known.day:
+        cells = [_in_numbers(cell) for cell in cells]
+    value = np.array([math.nan if one["value"] is None else one["value"] for one in cells], float)
+    noise, wide = ([cell[f"{which}_interval"] for cell in cells] for which in ("noise", "population"))
+    return Values(value, _intervals(noise), _population(wide))
+
+
+def _intervals(cells: Sequence[Told]) -> Intervals:
+    ends = np.array([ends_from(cell) for cell in cells], float)
+    return Intervals(cells[0]["level"], ends[:, 0].copy(), ends[:, 1].copy())
+
+
+def _population(cells: Sequence[Told]) -> Intervals | Absent:
+    reasons: list[Any] = [cell.get("absent") for cell in cells]
+    told = [cell for cell, reason in zip(cells, reasons, strict=True) if reason is None]
+    if not told and len(set(reasons)) == 1:
+        return Absent(reasons[0])
+    if len(told) == len(cells):
+        return _intervals(cells)
+    nowhere = (math.nan, math.nan)
+    ends = np.array([nowhere if "absent" in cell else ends_from(cell) for cell in cells], float)
+    level = told[0]["level"] if told else 0.0
+    return Intervals(level, ends[:, 0].copy(), ends[:, 1].copy(), _absent(reasons))
+
+
+def _absent(reasons: Sequence[str | None]) -> npt.NDArray[np.object_]:
+    found = np.empty(len(reasons), object)
+    found[:] = [None if reason is None else Absent(reason) for reason in reasons]
+    return found
+
+
+def _in_numbers(cell: Told) -> dict[str, Any]:
+    """Days from 1970-01-01 on, in place of dates."""
+    told = {**cell, "value": _day(cell["value"])}
+    for kind in ("noise_interval", "population_interval"):
+        if "low" in (ends := cell[kind]):
+            told[kind] = {**ends, "low": _day(ends["low"]), "high": _day(ends["high"])}
+    return told
+
+
+def _day(text: str | None) -> int | None:
+    return None if text is None else day_number(datetime.date.fromisoformat(text))

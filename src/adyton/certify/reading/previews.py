@@ -1,0 +1,94 @@
+"""A preview, read back from its JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+from adyton.certify.chosen import Chosen
+from adyton.certify.later import Later, Transcript
+from adyton.certify.preview import Preview, Step
+from adyton.certify.reading.amounts import Told, amount_from, left_from, promise_from
+from adyton.certify.reading.answers import keys_from
+from adyton.certify.stacked import widest, widest_or_absent
+from adyton.certify.values import Absent, Bound, Certificate, KeysSought
+
+
+def preview_from(told: Told) -> Preview:
+    rows = told["answer"]
+    whole = Preview(
+        question=told["question"],
+        keys=_keys(rows, told["rows"]),
+        bounds={},
+        population={},
+        cost=amount_from(told["cost"]),
+        spent=amount_from(told["spent"]),
+        spent_after=amount_from(told["spent_after"]) if told["spent_after"] else None,
+        left=left_from(told["left"]),
+        limit=promise_from(told["limit"]),
+        more=told["more"],
+        steps=tuple(map(_step, told["mechanisms"])),
+        certificate=Certificate.from_json(told["certificate"]),
+        repeated=told["repeated"],
+        would_fit=told["fits"],
+        batch_size=told.get("batch_size", 1),
+        hidden=tuple(told.get("hidden", ())),
+        remarks=tuple(told.get("remarks", ())),
+        left_out_rows=told.get("left_out_rows"),
+        keys_sought=KeysSought.from_json(told["keys"]) if "keys" in told else None,
+        spread_first=_bounds(told.get("spread_first", {})),
+        later=Later.from_json(told["later"]) if "later" in told else None,
+        free=told.get("free"),
+        chosen=Chosen.from_json(told["chosen"]) if "chosen" in told else None,
+        strategy=told.get("strategy"),
+        determined=_bounds(told.get("determined", {})),
+        transcript=Transcript.from_json(told["transcript"]) if "transcript" in told else None,
+    )
+    if "part_rows" not in told:
+        return replace(whole, **_widths(rows[0]["values"]))
+    parts = _parts(whole, rows, told["part_rows"])
+    names = parts[0].bounds
+    return replace(
+        whole,
+        bounds={name: widest([part.bounds[name] for part in parts]) for name in names},
+        population={name: widest_or_absent([part.population[name] for part in parts]) for name in names},
+        parts=parts,
+    )
+
+
+def _keys(rows: Sequence[Told], number: int | None) -> Any:
+    """None where they would be found in the data."""
+    return None if number is None else keys_from([row["keys"] for row in rows[:number]])
+
+
+def _parts(whole: Preview, rows: Sequence[Told], sizes: Sequence[int]) -> tuple[Preview, ...]:
+    """Of a table that several questions make: its rows in turn, each part with widths of its own."""
+    in_turn = iter(rows)
+    own = [list(islice(in_turn, size)) for size in sizes]
+    return tuple(
+        replace(whole, keys=keys_from([row["keys"] for row in part]), **_widths(part[0]["values"]))
+        for part in own
+    )
+
+
+def _widths(values: Mapping[str, Told]) -> dict[str, Any]:
+    """How wide the intervals of each value would be."""
+    return {
+        "bounds": {name: Bound.from_json(told["noise_interval"]) for name, told in values.items()},
+        "population": {name: _bound_or_absent(told["population_interval"]) for name, told in values.items()},
+    }
+
+
+def _bound_or_absent(told: Told) -> Bound | Absent:
+    return Absent(told["absent"]) if "absent" in told else Bound.from_json(told)
+
+
+def _bounds(told: Mapping[str, Told]) -> dict[str, Bound]:
+    return {name: Bound.from_json(one) for name, one in told.items()}
+
+
+def _step(told: Told) -> Step:
+    cost, scales = amount_from(told["cost"]), tuple(told["scales"])
+    return Step(told["value"], told["mechanism"], scales, told["sensitivity"], cost)

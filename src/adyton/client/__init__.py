@@ -1,0 +1,21 @@
+"""The same Python over the network: ``adyton.connect(address)`` gives studies and holdouts of a server.
+
+``connection`` is the door, ``line`` sends and retries, ``access`` finds the token, ``studies``, ``streams``
+and ``holdouts`` have the methods that they have in process, and ``chain`` replays receipts here.
+"""
+
+from adyton.client.connection import Connection, connect
+from adyton.client.holdouts import RemoteHoldout, RemoteLeaderboard, RemoteScorer
+from adyton.client.streams import RemoteStream
+from adyton.client.studies import RemoteDummy, RemoteStudy
+
+__all__ = [
+    "Connection",
+    "RemoteDummy",
+    "RemoteHoldout",
+    "RemoteLeaderboard",
+    "RemoteScorer",
+    "RemoteStream",
+    "RemoteStudy",
+    "connect",
+]

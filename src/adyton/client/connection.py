@@ -1,0 +1,134 @@
+"""``adyton.connect``: a server, and what this token may see there."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from adyton.client.access import Access
+from adyton.client.address import path_of
+from adyton.client.holdouts import RemoteHoldout, RemoteLeaderboard
+from adyton.client.line import Line, Manner, checked_reply
+from adyton.client.studies import RemoteStudy
+from adyton.errors import InvalidRequest, Unreachable
+from adyton.show import Sheet, Shown
+
+API = "1"  # of what is spoken here
+
+
+class Connection(Shown):
+    """A server and a token.  Made by ``adyton.connect``; threads may share it."""
+
+    def __init__(self, line: Line) -> None:
+        self._line = line
+
+    @property
+    def url(self) -> str:
+        """The address of the server."""
+        return self._line.url
+
+    def studies(self) -> list[str]:
+        """The names of the studies that this token is for."""
+        return _names(self._line.get("/v1/studies"), "studies")
+
+    def holdouts(self) -> list[str]:
+        """The names of the holdouts that this token is for."""
+        return _names(self._line.get("/v1/holdouts"), "holdouts")
+
+    def study(self, name: str) -> RemoteStudy:
+        """A study by its name, with the methods of ``adyton.Curator``."""
+        return RemoteStudy(self._line, name, self._line.get(path_of("studies", name)))
+
+    def holdout(self, name: str) -> RemoteHoldout:
+        """A holdout by its name, with the methods of ``adyton.Holdout``."""
+        manner = self._line.manner
+        again = partial(
+            connect,
+            self.url,
+            timeout=manner.timeout,
+            retries=manner.retries,
+            ca=manner.ca,
+            plain_http=manner.plain_http,
+        )
+        return RemoteHoldout(self._line, name, self._line.get(path_of("holdouts", name)), again)
+
+    def leaderboard(self, name: str) -> RemoteLeaderboard:
+        """The leaderboard of a holdout: who is ahead, and who only seems to be."""
+        return RemoteLeaderboard(self.holdout(name))
+
+    def sheet(self, verbose: bool = False) -> Sheet:
+        """What this token may see."""
+        rows = [("study", name) for name in self.studies()] + [("holdout", name) for name in self.holdouts()]
+        return Sheet(f"Server {self.url}", ("", "name"), tuple(rows), left_aligned=2)
+
+    def close(self) -> None:
+        """Lets go of the connection."""
+        self._line.close()
+
+    def __enter__(self) -> Connection:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Connection to {self.url}, with {self._line.access!r}>"
+
+
+def connect(
+    url: str,
+    token: str | None = None,
+    *,
+    token_file: str | Path | None = None,
+    timeout: float = 90.0,
+    retries: int = 5,
+    ca: str | Path | None = None,
+    plain_http: bool = False,
+) -> Connection:
+    """A server of studies and holdouts, for whoever holds a token.
+
+    The token is ``token``, or in ``token_file``, a file of mode 600, or in the environment: ADYTON_TOKEN, or
+    ADYTON_TOKEN_FILE with the name of such a file.  ``timeout``: seconds for one reply.  ``retries``: how
+    often something is sent again that was lost or that the server had no place for.  ``ca``: certificates
+    to trust, in place of those of this machine.
+
+    >>> adyton.connect("http://127.0.0.1:9", token="made-up").study("people")
+    Traceback (most recent call last):
+    adyton.errors.Unreachable: ...
+    """
+    access = Access.found(token, token_file)
+    del token  # no traceback shows it
+    if not (isinstance(timeout, int | float) and timeout > 0):
+        raise InvalidRequest("timeout is a number of seconds, above 0")
+    if type(retries) is not int or retries < 0:
+        raise InvalidRequest("retries is a whole number, at least 0")
+    manner = Manner(float(timeout), retries, None if ca is None else str(ca), plain_http)
+    line = Line(url, access, manner)
+    try:
+        _check_api(line)
+        line.get("/v1/studies")  # a token that is not valid is said now
+    except BaseException:
+        line.close()
+        raise
+    return Connection(line)
+
+
+def _check_api(line: Line) -> None:
+    """A server that speaks another language is refused before anything is asked."""
+    spoken = line.first_contact()
+    if spoken is None:
+        raise Unreachable(
+            f"{line.host} answers, but does not say which version it speaks: it is no server of adyton, or "
+            f"an older one; this client speaks version {API}"
+        )
+    if spoken != API:
+        raise Unreachable(
+            f"the server at {line.host} speaks version {str(spoken)[:20]}, this client version {API}: "
+            "install the version of adyton that fits the server"
+        )
+
+
+def _names(told: Any, what: str) -> list[str]:
+    found: list[str] = checked_reply(lambda told: [one["name"] for one in told[what]], told)
+    return found

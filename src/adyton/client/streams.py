@@ -1,0 +1,92 @@
+"""A stream on a server, where whoever opened it left it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from adyton.client.address import path_of
+from adyton.client.line import Line, checked_reply
+from adyton.client.wording import text_of, words_of
+from adyton.errors import InvalidRequest, PrivacyRefused
+from adyton.exact import Number
+from adyton.query.draft import Draft
+from adyton.query.nodes import Question
+from adyton.schema import Table
+from adyton.streams.answer import StreamAnswer, StreamAnswers, StreamStatement
+
+_LOOK = "whether it was fed is not known: answers() of the stream shows it"
+_CLOSED = "close it again"
+
+
+class RemoteStream:
+    """``feed`` it again and again; it halts after its positives.  Made by ``RemoteStudy.open_stream``.
+
+    What is fed has no request id, and the same twice may use up two positives.  So it is not sent again after
+    a lost connection: the error says so, and ``answers()`` shows whether it arrived.
+    """
+
+    def __init__(self, line: Line, study: str, table: Table, number: int) -> None:
+        self.number = number
+        self._line, self._study, self._table = line, study, table
+
+    def feed(
+        self, question: str | Draft | Question, *, above: Number | None = None, dialect: str | None = None
+    ) -> StreamAnswer:
+        """Whether the number is above a threshold, noisily; if so, a numeric stream adds a noisy value."""
+        body = words_of(question=text_of(question, self._table), above=above, dialect=dialect)
+        told = self._line.post(f"{self._path}/feed", body, _LOOK, again=False)
+        answer: StreamAnswer = checked_reply(StreamAnswer.from_json, told)
+        return answer
+
+    def feed_many(
+        self,
+        questions: Sequence[tuple[str | Draft | Question, Number | None]],
+        *,
+        dialect: str | None = None,
+    ) -> StreamAnswers:
+        """Questions with a threshold each, in their order, until they or the positives end.
+
+        Each is looked at when its turn comes; if one cannot be asked, those before it were answered.
+        """
+        answers: list[StreamAnswer] = []
+        for place, (question, above) in enumerate(questions, start=1):
+            try:
+                answers.append(self.feed(question, above=above, dialect=dialect))
+            except PrivacyRefused:  # it has halted, by these answers or by those of others
+                if not answers:
+                    raise
+                break
+            except InvalidRequest as wrong:
+                before = f"; the {place - 1} before it were answered: see answers()" if place > 1 else ""
+                said = f"question {place} of {len(questions)}: {wrong.message}{before}"
+                raise InvalidRequest(said, **wrong.facts) from None
+        return StreamAnswers(answers, self.statement(), len(questions) - len(answers))
+
+    def answers(self) -> list[StreamAnswer]:
+        """Every answer so far, oldest first; also one that was lost on the way.  Free of charge."""
+        found: list[StreamAnswer] = checked_reply(
+            lambda told: [StreamAnswer.from_json(one) for one in told["answers"]], self._now()
+        )
+        return found
+
+    def statement(self) -> StreamStatement:
+        """How far the stream is, and what it cost."""
+        found: StreamStatement = checked_reply(StreamStatement.from_json, self._now())
+        return found
+
+    def close(self) -> StreamStatement:
+        """For good: nothing is answered after it.  What was paid stays paid."""
+        told = self._line.post(f"{self._path}/close", {}, _CLOSED)
+        found: StreamStatement = checked_reply(StreamStatement.from_json, told)
+        return found
+
+    def __repr__(self) -> str:
+        return f"<Stream {self.number} of {self._study!r} at {self._line.host}>"
+
+    @property
+    def _path(self) -> str:
+        return path_of("studies", self._study, "streams", self.number)
+
+    def _now(self) -> Any:
+        return self._line.get(self._path)

@@ -1,0 +1,308 @@
+"""A study on a server, with the methods that a curator has in process."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, Unpack
+
+from adyton.certify import Answer, LastLook, Preview, Statement
+from adyton.client.address import path_of
+from adyton.client.chain import Chain
+from adyton.client.facts import tables_of
+from adyton.client.line import Line, checked_reply
+from adyton.client.streams import RemoteStream
+from adyton.client.wording import text_of, words_of
+from adyton.curator.receipts import Receipts
+from adyton.curator.tables import Asking
+from adyton.errors import InvalidRequest
+from adyton.exact import Number
+from adyton.ledger import Verification
+from adyton.planning.price import PriceWords
+from adyton.show import Sheet, Shown
+from adyton.streams.answer import StreamList, StreamPreview
+from adyton.streams.kinds import StreamKind
+
+if TYPE_CHECKING:
+    from adyton.curator.bounds import SuggestedBounds
+    from adyton.synthesis.result import Synthesis
+
+_MADE_UP_THERE = "the server makes up the rows, as many as the study declares: leave rows and like out"
+
+
+class _Asked:
+    """Questions to one place of a server."""
+
+    def __init__(self, line: Line, name: str, facts: Mapping[str, Any]) -> None:
+        self.name, self.facts, self._line = name, dict(facts), line
+        self._tables = checked_reply(tables_of, facts)
+
+    def _path(self, *rest: str) -> str:
+        return path_of("studies", self.name, *rest)
+
+    def _body(self, question: Asking, **said: Any) -> dict[str, Any]:
+        return {"question": text_of(question, self._tables[0]), **words_of(**said)}
+
+    def _bodies(self, questions: Iterable[Asking], **said: Any) -> dict[str, Any]:
+        if isinstance(questions, str):
+            raise InvalidRequest("several questions are a list; for one, call the method for one")
+        return {"questions": [text_of(one, self._tables[0]) for one in questions], **words_of(**said)}
+
+
+class RemoteStudy(_Asked, Shown):
+    """One study of a server.  Made by ``Connection.study``; ``facts`` are the public facts of the study.
+
+    Every charge carries a request id: ``request``, or a new one.  If no answer comes back it is sent again
+    under the same id, and the error that comes in the end has it.
+    """
+
+    def __init__(self, line: Line, name: str, facts: Mapping[str, Any]) -> None:
+        super().__init__(line, name, facts)
+        self.paid_for: int | None = None  # the receipt of the newest answer that was charged here
+        self._seen: dict[int, str] = {}  # receipts that came with answers, which the chain must have
+
+    def ask(
+        self,
+        question: Asking,
+        *,
+        request: str | None = None,
+        dialect: str | None = None,
+        strategy: str | None = None,
+        **price: Unpack[PriceWords],
+    ) -> Answer:
+        """The answer to ``question``, SQL text or a question made in Python, at exactly one price.
+
+        As ``Curator.ask``: the same at the same price again is free, and one request id is charged once.
+        """
+        request = request or _fresh_id()
+        body = self._body(question, dialect=dialect, strategy=strategy, **price)
+        told = self._line.charged(self._path("ask"), body, request)
+        return self._received(checked_reply(Answer.from_json, told, request))
+
+    def ask_many(
+        self,
+        questions: Iterable[Asking],
+        *,
+        request: str | None = None,
+        dialect: str | None = None,
+        strategy: str | None = None,
+        **price: Unpack[PriceWords],
+    ) -> list[Answer]:
+        """The answers to all ``questions``, paid for by one charge.  All are answered, or none."""
+        request = request or _fresh_id()
+        body = self._bodies(questions, dialect=dialect, strategy=strategy, **price)
+        told = self._line.charged(self._path("ask_many"), body, request)
+        answers = checked_reply(lambda told: [Answer.from_json(one) for one in told], told, request)
+        return [self._received(answer) for answer in answers]
+
+    def preview(
+        self,
+        question: Asking,
+        *,
+        expect: Number | Mapping[str, Number] | None = None,
+        dialect: str | None = None,
+        strategy: str | None = None,
+        **price: Unpack[PriceWords],
+    ) -> Preview:
+        """What ``ask`` would cost and how wide its intervals would be.  Reads no data and is free."""
+        body = self._body(question, expect=expect, dialect=dialect, strategy=strategy, **price)
+        found: Preview = checked_reply(Preview.from_json, self._line.post(self._path("preview"), body))
+        return found
+
+    def preview_many(
+        self,
+        questions: Iterable[Asking],
+        *,
+        expect: Number | Mapping[str, Number] | None = None,
+        dialect: str | None = None,
+        strategy: str | None = None,
+        **price: Unpack[PriceWords],
+    ) -> list[Preview]:
+        """What ``ask_many`` would cost, for all together, and how wide the intervals of each would be."""
+        body = self._bodies(questions, expect=expect, dialect=dialect, strategy=strategy, **price)
+        told = self._line.post(self._path("preview_many"), body)
+        found: list[Preview] = checked_reply(lambda told: [Preview.from_json(one) for one in told], told)
+        return found
+
+    def suggest_bounds(
+        self,
+        column: str,
+        *,
+        low_fraction: Number | None = None,
+        high_fraction: Number | None = None,
+        where: str | None = None,
+        request: str | None = None,
+        **price: Unpack[PriceWords],
+    ) -> SuggestedBounds:
+        """Where nearly all values of ``column`` lie, for a part of the budget: ``epsilon`` or ``share``."""
+        from adyton.curator.bounds import SuggestedBounds, column_of
+
+        _, known = column_of(self._tables, column)
+        request, ends = request or _fresh_id(), {"low_fraction": low_fraction, "high_fraction": high_fraction}
+        body = {"column": column, **words_of(where=where, **ends, **price)}
+        told = self._line.charged(self._path("suggest_bounds"), body, request)
+        read = partial(SuggestedBounds.from_json, column=known)
+        found: SuggestedBounds = checked_reply(read, told, request)
+        self._received(found.answer)
+        return found
+
+    def open_stream(
+        self,
+        *,
+        positives: int,
+        of: StreamKind = "counts",
+        numeric: bool = False,
+        refresh: bool | None = None,
+        request: str | None = None,
+        **price: Unpack[PriceWords],
+    ) -> RemoteStream:
+        """A stream ``of`` "counts", charged now, at ``epsilon`` or a ``share``, whatever is fed later."""
+        request = request or _fresh_id()
+        body = words_of(positives=positives, of=of, numeric=numeric, refresh=refresh, **price)
+        told = self._line.charged(self._path("streams"), body, request)
+        paid = checked_reply(lambda told: told["receipt"], told, request)
+        self.paid_for = paid["number"]
+        self._seen[paid["number"]] = paid["digest"]
+        return self.stream(paid["number"])
+
+    def preview_stream(
+        self,
+        *,
+        positives: int,
+        of: StreamKind = "counts",
+        numeric: bool = False,
+        refresh: bool | None = None,
+        **price: Unpack[PriceWords],
+    ) -> StreamPreview:
+        """What ``open_stream`` would cost, and how much wider later population intervals would be.  Free."""
+        body = words_of(positives=positives, of=of, numeric=numeric, refresh=refresh, **price)
+        told = self._line.post(self._path("streams", "preview"), body)
+        found: StreamPreview = checked_reply(StreamPreview.from_json, told)
+        return found
+
+    def stream(self, number: int) -> RemoteStream:
+        """The stream that receipt ``number`` paid for, where it was left: one's own."""
+        return RemoteStream(self._line, self.name, self._tables[0], number)
+
+    def streams(self) -> StreamList:
+        """How far every own stream is, oldest first.  Reads no data."""
+        from adyton.streams.plan import stream_in
+
+        paid = [r.number for r in self._chain().receipts if stream_in(r.order.question, r.order.detail)]
+        return StreamList([self.stream(number).statement() for number in paid])
+
+    def dummy(self, rows: int | None = None, *, like: Synthesis | None = None) -> RemoteDummy:
+        """The same study on rows that the server makes up from public facts: to try questions on, free."""
+        if rows is not None or like is not None:
+            raise InvalidRequest(_MADE_UP_THERE)
+        return RemoteDummy(self._line, self.name, self.facts)
+
+    def statement(self) -> Statement:
+        """What has been spent, and what is left, in all and of one's own part."""
+        found: Statement = checked_reply(Statement.from_json, self._line.get(self._path("statement")))
+        return found
+
+    def p_value_threshold(self, alpha: Number) -> float:
+        """For tests that the owner runs on the rows after they have been questioned, as a curator says it."""
+        return self.last_look(alpha).threshold
+
+    def last_look(self, alpha: Number, p_value: Number | None = None) -> LastLook:
+        """What a p-value computed on the rows now means at the level ``alpha``, and what it is worth."""
+        body = words_of(alpha=alpha, p_value=p_value)
+        found: LastLook = checked_reply(LastLook.from_json, self._line.post(self._path("last_look"), body))
+        return found
+
+    def receipts(self) -> Receipts:
+        """Everything that was charged and may be seen, oldest first: one's own, for overseers all."""
+        return self._chain().listed()
+
+    def verify(self, head: str | None = None) -> Verification:
+        """Replays the chain here, from all links and the receipts that may be seen: nobody is trusted.
+
+        LedgerCorrupt unless it is intact, has every receipt that came with an answer and, if given, ``head``.
+        """
+        return self._chain().verify(head, self._seen)
+
+    def sheet(self, verbose: bool = False) -> Sheet:
+        """Where it is, and its promise."""
+        limit, tables = self.facts["limit"], self._tables
+        rows = [
+            ("server", self._line.url),
+            ("the promise, whatever is asked", f"epsilon {limit['epsilon']:g}, delta {limit['delta']:g}"),
+            *((f"table {one.name}", ", ".join(column.name for column in one.columns)) for one in tables),
+        ]
+        return Sheet(f"Study {self.name}", ("", ""), tuple(rows), left_aligned=2)
+
+    def close(self) -> None:
+        """Nothing to let go of: the connection stays open."""
+
+    def __enter__(self) -> RemoteStudy:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Study {self.name!r} at {self._line.host}>"
+
+    def _chain(self) -> Chain:
+        return Chain.of(self._line, self._path("receipts"))
+
+    def _received(self, answer: Answer) -> Answer:
+        """Its receipt must be in the chain later."""
+        if answer.free is None:
+            self._seen[answer.receipt.number] = answer.receipt.digest
+            self.paid_for = self.paid_for if answer.repeated else answer.receipt.number
+        return answer
+
+
+class RemoteDummy(_Asked):
+    """Made-up rows of a study, on its server.  Answers are marked, and nothing is charged."""
+
+    paid_for: int | None = None
+
+    def ask(
+        self,
+        question: Asking,
+        *,
+        request: str | None = None,
+        dialect: str | None = None,
+        strategy: str | None = None,
+        **price: Unpack[PriceWords],
+    ) -> Answer:
+        """As ``RemoteStudy.ask``, about rows that nobody ever had; a request id means nothing here."""
+        body = self._body(question, dialect=dialect, strategy=strategy, **price)
+        return self._marked([self._line.post(self._path("dummy", "ask"), body)])[0]
+
+    def ask_many(
+        self,
+        questions: Iterable[Asking],
+        *,
+        request: str | None = None,
+        dialect: str | None = None,
+        strategy: str | None = None,
+        **price: Unpack[PriceWords],
+    ) -> list[Answer]:
+        """As ``RemoteStudy.ask_many``, about rows that nobody ever had."""
+        body = self._bodies(questions, dialect=dialect, strategy=strategy, **price)
+        return self._marked(self._line.post(self._path("dummy", "ask_many"), body))
+
+    def _marked(self, told: Any) -> list[Answer]:
+        from adyton.curator.dummy import DummyAnswer
+
+        found: list[Answer] = checked_reply(lambda told: [DummyAnswer.from_json(one) for one in told], told)
+        return found
+
+    def __enter__(self) -> RemoteDummy:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing to let go of."""
+
+    def __repr__(self) -> str:
+        return f"<Dummy of the study {self.name!r} at {self._line.host}>"
+
+
+def _fresh_id() -> str:
+    return secrets.token_hex(16)
