@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from drawn import Drawn, Mark
+from how_often import crossed
 
 pytest.importorskip("altair", reason="figures need the extra 'plot'")
 pytest.importorskip("vl_convert", reason="figures need the extra 'plot'")
@@ -84,8 +85,7 @@ def ends_of(mark: Mark, upright: bool) -> tuple[float, float]:
 # Answers ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize("name", ANSWERS)
+@pytest.mark.parametrize(("name", "dark"), crossed(list(ANSWERS), [False, True]))
 def test_intervals_are_drawn_where_the_numbers_say(name: str, dark: bool) -> None:
     """Read off the labels of the axis.  Mutants: x from "value", the ends exchanged, noise for population."""
     answer, upright, theme = ANSWERS[name], name in ("bins", "days"), DARK if dark else LIGHT
@@ -250,8 +250,7 @@ def test_a_page_loads_nothing_and_shows_the_picture_without_scripts() -> None:
     assert len(page) < 1_200_000
 
 
-@pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize("kind", ["answer", "budget", "curves"])
+@pytest.mark.parametrize(("kind", "dark"), crossed(["answer", "budget", "curves"], [False, True]))
 def test_an_svg_names_itself_and_has_neither_style_nor_script(kind: str, dark: bool) -> None:
     """Mutants: without title, without description, a style."""
     figure = every_figure("north & south")[kind]
