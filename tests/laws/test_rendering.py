@@ -98,7 +98,7 @@ def test_a_renderer_that_dies_is_replaced_and_what_it_held_is_refused(renderers:
 
 def test_what_cannot_be_drawn_is_refused_without_its_words_and_tried_again(renderers: Counted) -> None:
     pictures = Pictures(renderers)
-    bad = json.dumps({"mark": "canary-4711", "data": {"url": "https://example.org/canary-4711.csv"}})
+    bad = json.dumps(json.loads(spec(1)) | {"data": {"url": "https://example.org/canary-4711.csv"}})
     for _ in range(2):
         with pytest.raises(InvalidRequest, match="could not be drawn") as refused:
             pictures.picture("svg", bad)

@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from drawn import Drawn
+from how_often import crossed
 
 pytest.importorskip("altair", reason="figures need the extra 'plot'")
 pytest.importorskip("vl_convert", reason="figures need the extra 'plot'")
@@ -115,8 +116,9 @@ def test_every_command_draws(command: str, folder: Path) -> None:
     assert len(svg.texts()) > 8
 
 
-@pytest.mark.parametrize("missing", ["altair", "vl_convert"])
-@pytest.mark.parametrize("command", ["plan", "ask", "synthesize"])
+@pytest.mark.parametrize(
+    ("command", "missing"), crossed(["plan", "ask", "synthesize", "lab"], ["altair", "vl_convert"])
+)
 def test_without_the_extra_every_command_says_what_to_install_and_charges_nothing(
     command: str, missing: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -131,10 +133,10 @@ def test_without_the_extra_every_command_says_what_to_install_and_charges_nothin
     assert charged() == 0
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize(
-    "path", ["figure.gif", "figure", "no/such/folder/x.html", "people.toml", "folder.svg"]
-)
+WRONG = ["figure.gif", "figure", "no/such/folder/x.html", "people.toml", "folder.svg"]
+
+
+@pytest.mark.parametrize(("command", "path"), crossed(list(COMMANDS), WRONG))
 def test_a_wrong_name_is_refused_before_anything_is_computed(command: str, path: str, folder: Path) -> None:
     (folder / "folder.svg").mkdir()
     result = run(command, path)
