@@ -12,7 +12,7 @@ from adyton.figures.drawing import Figure, channels, part
 from adyton.figures.look import WIDTH, Theme
 from adyton.figures.wording import lines, shortened, visible
 
-MOST_POINTS = 400  # of a line; between them no receipt is drawn, and those that are stand where they belong
+MOST_POINTS = 200  # of a line; between them no receipt is drawn, and those that are stand where they belong
 MOST_NAMES = 5  # with a part of the limit, those who asked last
 _HEIGHT, _LOWER = 240, 120
 _PRIVACY, _VALIDITY = "left for privacy", "left for validity"
@@ -53,6 +53,8 @@ def burn_down(chain: Mapping[str, Any], statement: Mapping[str, Any] | None = No
     courses, notes = [privacy], []
     if cap is not None and Fraction(cap) > 0:
         courses.append(_Course(_VALIDITY, _left(radii, Fraction(cap))))
+    if len(shown) < len(links):
+        notes.append(f"Drawn are {len(shown):,} of {len(links):,} receipts.")
     named, more = _parts(chain["receipts"])
     courses += named
     if more:

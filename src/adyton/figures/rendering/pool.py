@@ -37,6 +37,7 @@ class Renderer:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            start_new_session=True,  # Ctrl-C is for whoever started it: a server still finishes what it took
         )
 
     def draw(self, kind: str, spec: str) -> bytes:
