@@ -182,6 +182,8 @@ def test_only_so_many_groups_and_values_are_drawn_and_the_picture_says_so() -> N
 
 def test_an_answer_without_rows_is_a_picture_too() -> None:
     assert "No rows" in read(answer_figure({"question": "SELECT 1", "answer": []})).texts()
+    keys_alone = {"question": "SELECT DISTINCT region", "answer": [{"keys": {"region": "a"}, "values": {}}]}
+    assert "No values" in read(answer_figure(keys_alone)).texts()
 
 
 def test_names_of_groups_that_look_alike_when_cut_stay_apart() -> None:

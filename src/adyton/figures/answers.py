@@ -61,7 +61,7 @@ def answer_figure(answer: Mapping[str, Any], groups: int | None = None) -> Figur
     upright = len(keys) == 1 and len(shown) > 1 and all(_is_ordered(row["keys"][keys[0]]) for row in shown)
     kinds = tuple(dict.fromkeys(kind for panel in panels for kind in panel.kinds))
     layout = _Layout(tuple(map(visible, keys)), tuple(named), kinds, upright)
-    title, notes = _title(names, keys), _notes(panels, groups or len(rows), len(names))
+    title, notes = _title(names, keys, len(rows)), _notes(panels, groups or len(rows), len(names))
 
     def draw(altair: Any, theme: Theme) -> dict[str, Any]:
         said = [*lines(str(answer["question"])), *(line for note in notes for line in lines(note))]
@@ -177,9 +177,9 @@ def _is_ordered(key: Any) -> bool:
     return isinstance(key, int | float) and not isinstance(key, bool)
 
 
-def _title(names: Sequence[str], keys: Sequence[str]) -> str:
+def _title(names: Sequence[str], keys: Sequence[str], rows: int) -> str:
     if not names:
-        return "No rows"
+        return "No values" if rows else "No rows"
     by = f" by {', '.join(keys)}" if keys else ""
     return f"{', '.join(names)}{by}"
 
