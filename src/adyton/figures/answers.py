@@ -12,7 +12,7 @@ from typing import Any
 
 from adyton.certify import Answer
 from adyton.figures.answer_data import Panel, panels_of
-from adyton.figures.drawing import Figure, channels, part
+from adyton.figures.drawing import Figure, channels, part, pointed_at
 from adyton.figures.look import WIDTH, Theme
 from adyton.figures.wording import lines, shortened, told_apart, visible
 
@@ -98,10 +98,14 @@ def _drawn(altair: Any, theme: Theme, panel: Panel, layout: _Layout, place: int)
     here = {band: _groups(layout), across: _numbers(panel, "value")}
     bars = altair.Chart(altair.NamedData(f"bars {place}")).mark_bar(strokeWidth=1.6)
     own = {**here, **ends, "fill": kinds["fill"], "stroke": kinds["stroke"]}
-    bars = bars.encode(**channels(altair, own), tooltip=["group:N", "kind:N", "from:N", "to:N"])
+    bars = bars.encode(
+        **channels(altair, own), tooltip=pointed_at(altair, "group:N", "kind:N", "from:N", "to:N")
+    )
     points = altair.Chart(altair.NamedData(f"values {place}"))
     diamonds = points.mark_point(size=70, strokeWidth=1.2, opacity=1)
-    diamonds = diamonds.encode(**channels(altair, here | kinds), tooltip=["group:N", "shown:N"])
+    diamonds = diamonds.encode(
+        **channels(altair, here | kinds), tooltip=pointed_at(altair, "group:N", "shown:N")
+    )
     layers = [part(bars), part(diamonds)]
     if layout.upright:
         size: dict[str, Any] = {"width": {"step": layout.step, "for": "position"}, "height": _UPRIGHT}

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any, TypeVar
 
 from adyton.exact import float_down, float_up
-from adyton.figures.drawing import Figure, channels, part
+from adyton.figures.drawing import Figure, channels, part, pointed_at
 from adyton.figures.look import WIDTH, Theme
 from adyton.figures.wording import lines, shortened, visible
 
@@ -153,7 +153,9 @@ def _drawn(
         "color": over((theme.noise, theme.population, *theme.colours[1:])),
         "strokeDash": over([list(dash) for dash in _DASHES]),
     }
-    line = line.encode(**channels(altair, described), tooltip=["what:N", "receipt:Q", "amount:Q"])
+    line = line.encode(
+        **channels(altair, described), tooltip=pointed_at(altair, "what:N", "receipt:Q", "amount:Q")
+    )
     return {**part(line), "width": WIDTH, "height": height}
 
 

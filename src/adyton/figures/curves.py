@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from adyton.figures.drawing import Figure, part
+from adyton.figures.drawing import Figure, part, pointed_at
 from adyton.figures.look import HEIGHT, WIDTH, Theme
 from adyton.figures.wording import lines, visible
 
@@ -21,7 +21,6 @@ _DECADES = 100.0
 _LEAST_WRITTEN, _MOST_WRITTEN = 1e-3, 1e7  # powers of ten beyond are written as 1e8
 _TICKS = 8  # about
 _GAPS = "break-paths-show-domains"  # where a curve has no value
-_TOLD = ["curve:N", "x:Q", "y:Q"]  # under the pointer
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +144,11 @@ def _layer(
         return channel("curve:N", scale=scale, legend=legend, sort=None)
 
     base = altair.Chart(altair.NamedData(data))
-    base = base.encode(**places, color=over(altair.Color, [look.colour for look in looks]), tooltip=_TOLD)
+    base = base.encode(
+        **places,
+        color=over(altair.Color, [look.colour for look in looks]),
+        tooltip=pointed_at(altair, "curve:N", "x:Q", "y:Q"),
+    )
     if few:
         points = base.mark_point(filled=True, size=50, opacity=1, invalid="filter")
         points = points.encode(shape=over(altair.Shape, [look.shape for look in looks]))

@@ -134,6 +134,11 @@ def channels(altair: Any, described: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
+def pointed_at(altair: Any, *fields: str) -> list[Any]:
+    """What a page shows under the pointer."""
+    return [altair.Tooltip(field) for field in fields]
+
+
 def _guide(altair: Any, word: str, told: Any) -> Any:
     if word in ("scale", "axis", "legend") and isinstance(told, Mapping):
         return getattr(altair, word.capitalize())(**told)
