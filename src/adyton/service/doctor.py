@@ -130,6 +130,8 @@ def _tried(what: str, look: Callable[[], str]) -> Finding:
 def _plainly(value: object) -> str:
     if value is None:
         return "not set"
+    if isinstance(value, dict):
+        return ", ".join(f"{name} = {_plainly(part)}" for name, part in value.items())
     if isinstance(value, tuple):
         return ", ".join(map(str, value)) or "none"
     return f"{value:,.10g}" if isinstance(value, (int, float)) else str(value)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import time
 import tomllib
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from adyton.errors import Forbidden, InvalidRequest, NotFound, Unauthenticated
+from adyton.service.agents.sessions import Caps
 from adyton.service.grid import Grid
 from adyton.service.holdouts import ServedHoldout
 from adyton.service.identity import Identity
@@ -29,6 +31,13 @@ class Visitor:
     def identity(self, name: str) -> Identity | None:
         return self._places.get(name)
 
+    def in_sessions(self, caps: Caps) -> Visitor:
+        """The same, held to what one session may do."""
+        if not caps.any:
+            return self
+        places = {name: replace(who, session=caps) for name, who in self._places.items()}
+        return Visitor(self.key, places)
+
     @property
     def rate(self) -> int | None:
         """The least of those that were set."""
@@ -39,7 +48,7 @@ class House:
     """Studies and holdouts by name.  Nothing is loaded before ``load``."""
 
     def __init__(self, served: Iterable[Served], settings: Settings) -> None:
-        self.settings = settings
+        self.settings, self.caps = settings, settings.caps
         self.grid = Grid(float(settings.tick))
         self.provider = Provider(settings.oidc) if settings.oidc is not None else None
         self._served: dict[str, Served] = {}
@@ -133,6 +142,8 @@ class House:
             raise NotFound
         if not may(who.role, action):
             raise Forbidden(f"whoever is {who.role} may not {action}; nothing was charged")
+        if who.role is Role.AGENT and self.caps.any:  # its token opens every door, so this holds at all
+            who = replace(who, session=self.caps)
         return found, who
 
 
@@ -145,4 +156,7 @@ def _opened(path: Path, settings: Settings) -> Served:
         raise InvalidRequest(f"{path.name} cannot be read") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError):
         raise InvalidRequest(f"{path.name} is neither a study file nor a holdout file") from None
-    return ServedHoldout(path) if "holdout" in raw else ServedStudy(path, **settings.engine_limits)
+    hours = settings.caps.hours
+    return (
+        ServedHoldout(path, hours) if "holdout" in raw else ServedStudy(path, hours, **settings.engine_limits)
+    )

@@ -10,6 +10,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from adyton.exact import decimal_text
 from adyton.ledger import Charged, Header, Ledger, MemoryLedger, Order, Receipt
 from adyton.ledger.base import First
 from adyton.ledger.forwarding import ForwardingLedger
+from adyton.service.agents.sessions import Session, Sessions, Turns
 from adyton.service.facts import facts_told
 from adyton.service.grid import Reading
 from adyton.service.identity import Identity
@@ -43,10 +45,11 @@ Words = Mapping[str, Any]  # a price, and what else is said of a question
 class ServedStudy:
     """One study file.  Its data is loaded and its ledger replayed before anybody can ask."""
 
-    def __init__(self, path: str | Path, **limits: Any) -> None:
+    def __init__(self, path: str | Path, hours: Fraction = Fraction(24), **limits: Any) -> None:
         self.path = Path(path)
         self.name = self.path.stem
         self.tokens = Tokens(self.path)
+        self.sessions = Sessions(self.path, hours)
         self._curator = open_study(self.path, **limits)
         self.repeats: Repeats[Any] = Repeats(self._curator.ledger)
         self._by_name: OrderedDict[Identity, Curator] = OrderedDict()
@@ -64,6 +67,7 @@ class ServedStudy:
         self.repeats.close()
         self._curator.close()
         self.tokens.close()
+        self.sessions.close()
 
     # What may be known by everybody who may look.
 
@@ -78,10 +82,25 @@ class ServedStudy:
         """Of all together, and of the own part; the parts of others for those who may see them."""
         curator = self._for(who)
         told = curator.statement().to_json()
-        own = {"by": who.name, **self._part(who.name, who.sub_limit(self._header.limit))}
+        own = self.own(who)
         if may(who.role, Action.ALL_RECEIPTS):
             return {**told, "own": own, "by_name": self._by_everybody()}
         return {**told, "own": own}
+
+    def own(self, who: Identity) -> dict[str, Any]:
+        """What a name has spent and left of its part; where its sessions are capped, also of this one."""
+        told = {"by": who.name, **self._part(who.name, who.sub_limit(self._header.limit))}
+        turns = turns_of(self.sessions, self._ledger, who)
+        return told if turns is None else {**told, "session": self._of_session(who, turns)}
+
+    def session(self, who: Identity) -> Session:
+        """The session in which a name asks."""
+        return self.sessions.current(who.name, lambda: self._ledger.spent_by(who.name))
+
+    def share_left_to(self, who: Identity) -> Fraction:
+        """What a name may still spend in all, as a share of the study's limit."""
+        ledger = NamedLedger(self._ledger, who, reads, shows, turns_of(self.sessions, self._ledger, who))
+        return Fraction(ledger.left_in_all(self._ledger.spent()), self._header.limit)
 
     # Questions.
 
@@ -198,7 +217,12 @@ class ServedStudy:
         with self._lock:
             curator = self._by_name.pop(who, None)
             if curator is None:
-                curator = self._curator.through(lambda ledger: NamedLedger(ledger, who, reads, shows), reads)
+                curator = self._curator.through(
+                    lambda ledger: NamedLedger(
+                        ledger, who, reads, shows, turns_of(self.sessions, ledger, who)
+                    ),
+                    reads,
+                )
             self._by_name[who] = curator
             if len(self._by_name) > _MOST_NAMES:
                 self._by_name.popitem(last=False)
@@ -243,6 +267,16 @@ class ServedStudy:
             "left": None if left is None else decimal_text(left),
         }
 
+    def _of_session(self, who: Identity, turns: Turns) -> dict[str, Any]:
+        session = turns.session()
+        limit = turns.sub_limit(session, self._header.limit)
+        left = None if limit is None else max(0, limit - self._ledger.spent_by(who.name))
+        return {
+            "left": None if left is None else decimal_text(left),
+            "questions_left": turns.questions_left(session),
+            "ends_at": session.ends_at,
+        }
+
     def _by_everybody(self) -> dict[str, Any]:
         """All who ever asked or have a token, and what each has spent; with the part of the newest token, or
         of the newest receipt of somebody who has none.
@@ -279,6 +313,13 @@ def _emptied(ledger: Ledger) -> Ledger:
 
 def _nothing() -> None:
     """Made-up rows may take as long as they like."""
+
+
+def turns_of(sessions: Sessions, ledger: Ledger, who: Identity) -> Turns | None:
+    """The session of a name, if what it may do in one is capped."""
+    if who.session is None:
+        return None
+    return Turns(sessions, who.name, who.session, lambda: ledger.spent_by(who.name))
 
 
 def reads() -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
+from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 from fastapi.telemetry import TelemetryConfig
@@ -21,6 +22,9 @@ from adyton.transports.http.watching import Metrics, Watching
 from adyton.transports.pages import mount as pages
 from adyton.transports.pages.headers import Headers
 
+if TYPE_CHECKING:
+    from adyton.transports.mcp.mounted import DoorForAgents
+
 _ABOUT = (
     "Question data you may not see: every answer is private, valid for the population, and receipted. "
     "Bodies and answers are the objects of docs/reference/json.md."
@@ -31,16 +35,21 @@ _NO_OTHERS = TelemetryConfig(
 )
 
 
-def make_app(house: House, metrics: Metrics | None = None, *, secure: bool = False) -> FastAPI:
+def make_app(
+    house: House, metrics: Metrics | None = None, *, secure: bool = False, mcp: bool = False
+) -> FastAPI:
     """Everything in ``house`` must be loaded before the first request: ``house.load()``.
 
     ``secure``: browsers come by TLS, though this process may not see it; cookies of pages then say so.
+    ``mcp``: agents are let in too, at /mcp.
     """
     desk = Desk(house)
+    agents = _door_for_agents(desk) if mcp else None
 
     @asynccontextmanager
     async def living(_: FastAPI) -> AsyncIterator[None]:
-        yield
+        async with agents.open() if agents is not None else nullcontext():
+            yield
         desk.close()
         house.close()
 
@@ -62,8 +71,17 @@ def make_app(house: House, metrics: Metrics | None = None, *, secure: bool = Fal
     app.add_api_route("/healthz", _alive, summary="The process answers", tags=["health"])
     app.add_api_route("/readyz", _ready, summary="Everything is loaded", tags=["health"])
     app.add_middleware(errors.Guard)  # before the framework finds words of its own
+    if agents is not None:
+        app.router.routes.append(agents.route)
     pages.install(app, house, secure=secure)
     return app
+
+
+def _door_for_agents(desk: Desk) -> DoorForAgents:
+    """Imported late: most servers have no agents, and the SDK is large."""
+    from adyton.transports.mcp.mounted import DoorForAgents
+
+    return DoorForAgents(desk)
 
 
 class _InFront(FastAPI):

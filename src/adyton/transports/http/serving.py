@@ -38,6 +38,7 @@ class Door:
     tls_key: str | None = None
     behind_proxy: bool = False
     metrics_port: int | None = None
+    mcp: bool = False  # agents are let in too
 
     def __post_init__(self) -> None:
         if (self.tls_cert is None) != (self.tls_key is None):
@@ -97,6 +98,9 @@ def serve(files: Sequence[Path], settings_file: Path | None, door: Door, say: Ca
     if token is not None:
         say(f"Owner token, shown once and never again: {token}")
     say(f"Serving {', '.join(one.name for one in house.served)} on {door.url}")
+    if door.mcp:
+        names = ("127.0.0.1", "localhost", *settings.names)
+        say(f"Agents: {door.url}/mcp, under the names {', '.join(names)}")
     _log_lines()
     config: dict[str, Any] = {
         "host": door.host,
@@ -114,19 +118,24 @@ def serve(files: Sequence[Path], settings_file: Path | None, door: Door, say: Ca
     }
     if door.processes == 1:
         with _metrics_of_one(door) as metrics:
-            uvicorn.run(app_of(house, metrics, secure=door.secure), **config)
+            uvicorn.run(app_of(house, metrics, secure=door.secure, mcp=door.mcp), **config)
         return
     house.close()
-    told = {"files": paths, "settings": _path_text(settings_file), "secure": door.secure}
+    told = {
+        "files": paths,
+        "settings": _path_text(settings_file),
+        "secure": door.secure,
+        "mcp": door.mcp,
+    }
     os.environ[_VARIABLE] = json.dumps(told)
     with _metrics_of_many(door):
         uvicorn.run(_FACTORY, factory=True, workers=door.processes, **config)
 
 
-def app_of(house: House, metrics: Any, *, secure: bool) -> Any:
+def app_of(house: House, metrics: Any, *, secure: bool, mcp: bool) -> Any:
     from adyton.transports.http.app import make_app
 
-    return make_app(house, metrics, secure=secure)
+    return make_app(house, metrics, secure=secure, mcp=mcp)
 
 
 def app_of_environment() -> Any:
@@ -137,7 +146,7 @@ def app_of_environment() -> Any:
     _log_lines()
     house = House.of_files(known["files"], read_settings(known["settings"]))
     house.load()
-    return app_of(house, Metrics(), secure=known["secure"])
+    return app_of(house, Metrics(), secure=known["secure"], mcp=known["mcp"])
 
 
 @contextmanager

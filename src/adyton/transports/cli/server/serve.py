@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 from typing import Annotated
 
@@ -29,6 +30,7 @@ def serve(
     metrics_port: Annotated[
         int | None, typer.Option(help="Counts for Prometheus, on loopback.", min=1, max=65535)
     ] = None,
+    mcp: Annotated[bool, typer.Option("--mcp", help="Let agents in too, at /mcp of the same port.")] = False,
 ) -> None:
     """Serve studies and holdouts over HTTP. The first start prints one owner token, once.
 
@@ -43,7 +45,9 @@ def serve(
             from adyton.transports.http.serving import serve as listen
         except ImportError:
             raise InvalidRequest("serving needs more packages: pip install 'adyton[server]'") from None
-        door = Door(host, port, processes, tls_cert, tls_key, behind_proxy, metrics_port)
+        if mcp and importlib.util.find_spec("mcp") is None:
+            raise InvalidRequest("agents need more packages: pip install 'adyton[mcp]'")
+        door = Door(host, port, processes, tls_cert, tls_key, behind_proxy, metrics_port, mcp)
         listen(files, settings, door, lambda line: typer.echo(line))
 
     run(work, False)
