@@ -27,7 +27,7 @@ def main(folder: Path) -> None:
     with tempfile.TemporaryDirectory() as place:
         settings = Path(place, "server.toml")
         settings.write_text(SETTINGS, encoding="utf-8")
-        files = [write_study(Path(place)), write_holdout(Path(place))]
+        files = [write_study(Path(place), rows=50_000), write_holdout(Path(place))]
         with server(files, "--settings", str(settings)) as running, chromium() as browser:
             _live(running)
             for size, viewport in SIZES.items():
@@ -46,7 +46,7 @@ def _live(running: Server) -> None:
         made = httpx2.post(f"{running.url}/v1/tokens/people", headers=running.owner, json=body).json()
         headers = {"Authorization": f"Bearer {made['token']}"}
         for place in range(8):
-            asked = {"question": COUNTS.format(1000 * place), "within": 25 + 3 * place}
+            asked = {"question": COUNTS.format(1000 * place), "within": 200 + 30 * place}
             httpx2.post(f"{running.url}/v1/studies/people/ask", headers=headers, json=asked)
 
 
@@ -62,7 +62,7 @@ def _taken(one: Visit, running: Server, folder: Path, suffix: str) -> None:
         name = {"study": "people", "holdout": "test", "house": ""}[entry.of]
         one.open(entry.path.replace("{name}", name))
         take(re.sub(r"\W+", "-", f"{entry.of}-{entry.title}".lower()))
-    question = urlencode({"sql": MEANS, "within": "3000"})
+    question = urlencode({"sql": MEANS, "within": "1000", "expected_rows": "12000"})
     one.open(f"/studies/people/ask?{question}")
     take("study-ask-preview")
     one.page.get_by_role("button", name="Ask", exact=True).click()

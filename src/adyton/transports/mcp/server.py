@@ -16,12 +16,12 @@ from pydantic import ValidationError
 
 import adyton
 from adyton.certify import json_text
-from adyton.errors import CuratorError, InvalidRequest
+from adyton.errors import CuratorError, InvalidRequest, Unexpected
 from adyton.service.house import Visitor
 from adyton.service.roles import Action
 from adyton.transports.http.bodies import Body
 from adyton.transports.http.desk import Desk
-from adyton.transports.http.errors import Unexpected, place_and_fix
+from adyton.transports.http.errors import place_and_fix
 from adyton.transports.mcp import guide, words
 from adyton.transports.mcp.tools import TOOLS, Call, Result, Tool, refused
 
