@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 
 from fastapi import FastAPI
 from fastapi.telemetry import TelemetryConfig
@@ -20,6 +21,7 @@ from adyton.transports.http.quick import Quick
 from adyton.transports.http.watching import Metrics, Watching
 from adyton.transports.pages import mount as pages
 from adyton.transports.pages.headers import Headers
+from adyton.transports.pg.door import WireDoor
 
 _ABOUT = (
     "Question data you may not see: every answer is private, valid for the population, and receipted. "
@@ -31,16 +33,29 @@ _NO_OTHERS = TelemetryConfig(
 )
 
 
-def make_app(house: House, metrics: Metrics | None = None, *, secure: bool = False) -> FastAPI:
+def make_app(
+    house: House,
+    metrics: Metrics | None = None,
+    wire: WireDoor | None = None,
+    *,
+    secure: bool = False,
+) -> FastAPI:
     """Everything in ``house`` must be loaded before the first request: ``house.load()``.
 
+    ``wire``: where the same desk takes questions of clients of PostgreSQL, if anywhere.
     ``secure``: browsers come by TLS, though this process may not see it; cookies of pages then say so.
     """
-    desk = Desk(house)
+    desk, counted = Desk(house), metrics or Metrics()
 
     @asynccontextmanager
     async def living(_: FastAPI) -> AsyncIterator[None]:
-        yield
+        if wire is None:
+            yield
+        else:
+            from adyton.transports.pg.talking.listening import listening
+
+            async with listening(desk, wire, partial(counted.tell, "PG")):
+                yield
         desk.close()
         house.close()
 
@@ -55,7 +70,7 @@ def make_app(house: House, metrics: Metrics | None = None, *, secure: bool = Fal
         telemetry=_NO_OTHERS,
         redirect_slashes=False,  # it would send clients, and their tokens, to whatever Host they were told
     )
-    app.state.desk, app.state.metrics = desk, metrics or Metrics()
+    app.state.desk, app.state.metrics = desk, counted
     errors.install(app)
     for part in (studies, holdouts, tokens):
         app.include_router(part.routes)
