@@ -33,8 +33,8 @@ from hypothesis import strategies as st
 
 import adyton
 from adyton.service.identity import Identity
+from adyton.service.proofs.scram import BrokenExchange, Exchange, Verifier
 from adyton.service.roles import Role
-from adyton.service.scram import BrokenExchange, Exchange, Verifier
 from adyton.service.settings import Settings
 from adyton.service.tokens import Tokens
 from adyton.transports.pg.catalog.reading import is_catalog

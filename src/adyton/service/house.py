@@ -12,8 +12,8 @@ from adyton.service.grid import Grid
 from adyton.service.holdouts import ServedHoldout
 from adyton.service.identity import Identity
 from adyton.service.oidc import Provider, looks_like_one
+from adyton.service.proofs.scram import Verifier
 from adyton.service.roles import Action, Role, may
-from adyton.service.scram import Verifier
 from adyton.service.settings import Settings
 from adyton.service.studies import ServedStudy
 from adyton.service.tokens import Known, Tokens, fresh_id, fresh_token

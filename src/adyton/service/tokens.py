@@ -22,8 +22,8 @@ from typing import Any
 
 from adyton.errors import InvalidRequest, LedgerCorrupt
 from adyton.service.identity import PROVIDED, Identity
+from adyton.service.proofs.scram import Verifier
 from adyton.service.roles import Role, role_named
-from adyton.service.scram import Verifier
 from adyton.service.secret import keyed_hash, secret_beside
 
 _TABLE = """

@@ -11,7 +11,7 @@ import ssl
 from dataclasses import dataclass
 
 from adyton.service.house import House
-from adyton.service.scram import MECHANISM, BrokenExchange, Exchange
+from adyton.service.proofs.scram import MECHANISM, BrokenExchange, Exchange
 from adyton.transports.pg.errors import SqlError
 from adyton.transports.pg.talking.messages import (
     CANCEL,
