@@ -69,6 +69,7 @@ MEANINGS = {
     "rate_by_address": "requests a minute from one address",
     "places": "requests that are worked on at once; what does not fit is refused",
     "places_by_token": "of them, by one token",
+    "connections": "of clients of PostgreSQL that are open at once, see [wire.md](wire.md)",
     "tick": "width in seconds of the grid on which answers that read data leave; 0 for at once",
     "engine_timeout": "seconds for one scan",
     "engine_memory": 'memory of DuckDB, as it writes it: "4GB"',

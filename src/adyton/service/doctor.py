@@ -112,6 +112,10 @@ def _about(path: Path, house: House) -> Iterator[Finding]:
     (served,) = house.served
     owner = served.tokens.has_owner()
     yield Finding(f"{path.name}: owner", None, "has a token" if owner else "the first start prints a token")
+    old = [one.identity.name for one in served.tokens.without_verifier()]
+    if old:
+        said = f"work over HTTP, not through --pg-port: {', '.join(old)}; make new ones"
+        yield Finding(f"{path.name}: tokens of an older version", None, said)
     free = shutil.disk_usage(path.absolute().parent).free
     yield Finding(f"{path.name}: disk", free > _LITTLE, f"{free // 10**6:,} MB free")
     if isinstance(served, ServedStudy):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,10 +14,11 @@ from adyton.service.grid import Grid
 from adyton.service.holdouts import ServedHoldout
 from adyton.service.identity import Identity
 from adyton.service.oidc import Provider, looks_like_one
+from adyton.service.proofs.scram import Verifier
 from adyton.service.roles import Action, Role, may
 from adyton.service.settings import Settings
 from adyton.service.studies import ServedStudy
-from adyton.service.tokens import Known, fresh_id, fresh_token
+from adyton.service.tokens import Known, Tokens, fresh_id, fresh_token
 
 Served = ServedStudy | ServedHoldout
 
@@ -101,16 +102,33 @@ class House:
         """Whoever holds this token; Unauthenticated if it is not valid anywhere."""
         if self.provider is not None and self.is_from_provider(token):
             return self.visitor_of(self.provider.places(token or ""))
+        return self._found(lambda tokens: tokens.find(token or ""))
+
+    def visitor_hashed(self, hashed: str) -> Visitor:
+        """Whoever holds the token with this hash: the same as ``visitor``, for those who never send it."""
+        return self._found(lambda tokens: tokens.find_hashed(hashed))
+
+    def _found(self, find: Callable[[Tokens], Known | None]) -> Visitor:
         places: dict[str, Identity] = {}
         key = ""
         for name, one in self._served.items():
-            known = one.tokens.find(token or "")
+            known = find(one.tokens)
             if known is not None:
                 places[name] = known.identity
                 key = key or known.id
         if not places:
             raise Unauthenticated
         return Visitor(key, places)
+
+    def salt_of(self, name: str) -> bytes:
+        """For proofs about the study of this name, whether there is one or not."""
+        known = self._served.get(name) or next(iter(self._served.values()))
+        return known.tokens.salt_of(name)
+
+    def verifiers(self, name: str) -> list[tuple[Verifier, str]]:
+        """Of the tokens of the study of this name, with their hashes; none if there is no such study."""
+        found = self._served.get(name)
+        return found.tokens.verifiers() if isinstance(found, ServedStudy) else []
 
     def visitor_of(self, places: dict[str, Identity]) -> Visitor:
         """Somebody for whom the identity provider vouches."""

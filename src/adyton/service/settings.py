@@ -24,6 +24,7 @@ class Settings:
     rate_by_address: int = 1_200
     places: int = 16  # requests that are worked on at once
     places_by_token: int = 4
+    connections: int = 2_000  # of clients of PostgreSQL, open at once
     tick: float = 0.05  # of the grid on which answers leave; 0: at once
     engine_timeout: float = 60.0
     engine_memory: str | None = None  # as DuckDB writes it: "4GB"

@@ -16,6 +16,7 @@ from typing import Any
 
 from adyton.certify import Answer, Preview
 from adyton.curator import Curator, open_study
+from adyton.curator.coordinated.any_price import EarlierAnswers, answered_before
 from adyton.curator.dummy import dummy_of
 from adyton.curator.opening import show_anchor
 from adyton.curator.receipts import header_told, link_told, receipt_told
@@ -24,6 +25,7 @@ from adyton.exact import decimal_text
 from adyton.ledger import Charged, Header, Ledger, MemoryLedger, Order, Receipt
 from adyton.ledger.base import First
 from adyton.ledger.forwarding import ForwardingLedger
+from adyton.query.request import Asked, Requests
 from adyton.service.agents.sessions import Session, Sessions, Turns
 from adyton.service.facts import facts_told
 from adyton.service.grid import Reading
@@ -56,6 +58,8 @@ class ServedStudy:
         self._dummy: Curator | None = None
         self._charged: dict[str, int | None] = {}
         self._looked_at, self._looking = 0, threading.Lock()
+        self._earlier = EarlierAnswers(self._curator.ledger)
+        self._requests = Requests(*self._curator.study.tables)
         self._lock = threading.Lock()
 
     def load(self) -> None:
@@ -77,6 +81,14 @@ class ServedStudy:
 
     def facts(self) -> dict[str, Any]:
         return facts_told(self.name, self._curator.study)
+
+    def read(self, question: str, dialect: str | None = None) -> Asked:
+        """What a text asks: its columns and its shape follow from that, before a price is named.  Free."""
+        return self._requests.of(question, dialect=dialect or self.study.dialect)
+
+    def limit_told(self) -> str:
+        """All that may be spent, in the units of the ledger."""
+        return decimal_text(self._header.limit)
 
     def statement(self, who: Identity) -> dict[str, Any]:
         """Of all together, and of the own part; the parts of others for those who may see them."""
@@ -127,6 +139,10 @@ class ServedStudy:
     def receipt(self, number: int) -> Receipt | None:
         """The one that paid for an answer; who may read its question is for the caller to say."""
         return self._ledger.receipt(number) if number > 0 else None
+
+    def asked_before(self, who: Identity, question: str, dialect: str | None = None) -> Answer | None:
+        """The newest answer that anybody got to this very question, at whatever price: free."""
+        return answered_before(self._for(who), self._earlier, question, dialect)
 
     def try_out(self, questions: Sequence[str], words: Words) -> list[Any]:
         """On made-up rows, with a ledger that is thrown away: free, and nobody's account."""

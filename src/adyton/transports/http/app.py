@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
@@ -21,6 +22,7 @@ from adyton.transports.http.quick import Quick
 from adyton.transports.http.watching import Metrics, Watching
 from adyton.transports.pages import mount as pages
 from adyton.transports.pages.headers import Headers
+from adyton.transports.pg.door import WireDoor
 
 if TYPE_CHECKING:
     from adyton.transports.mcp.mounted import DoorForAgents
@@ -36,19 +38,31 @@ _NO_OTHERS = TelemetryConfig(
 
 
 def make_app(
-    house: House, metrics: Metrics | None = None, *, secure: bool = False, mcp: bool = False
+    house: House,
+    metrics: Metrics | None = None,
+    wire: WireDoor | None = None,
+    *,
+    secure: bool = False,
+    mcp: bool = False,
 ) -> FastAPI:
     """Everything in ``house`` must be loaded before the first request: ``house.load()``.
 
+    ``wire``: where the same desk takes questions of clients of PostgreSQL, if anywhere.
     ``secure``: browsers come by TLS, though this process may not see it; cookies of pages then say so.
     ``mcp``: agents are let in too, at /mcp.
     """
-    desk = Desk(house)
+    desk, counted = Desk(house), metrics or Metrics()
     agents = _door_for_agents(desk) if mcp else None
 
     @asynccontextmanager
     async def living(_: FastAPI) -> AsyncIterator[None]:
-        async with agents.open() if agents is not None else nullcontext():
+        async with AsyncExitStack() as doors:
+            if agents is not None:
+                await doors.enter_async_context(agents.open())
+            if wire is not None:
+                from adyton.transports.pg.talking.listening import listening
+
+                await doors.enter_async_context(listening(desk, wire, partial(counted.tell, "PG")))
             yield
         desk.close()
         house.close()
@@ -64,7 +78,7 @@ def make_app(
         telemetry=_NO_OTHERS,
         redirect_slashes=False,  # it would send clients, and their tokens, to whatever Host they were told
     )
-    app.state.desk, app.state.metrics = desk, metrics or Metrics()
+    app.state.desk, app.state.metrics = desk, counted
     errors.install(app)
     for part in (studies, holdouts, tokens):
         app.include_router(part.routes)

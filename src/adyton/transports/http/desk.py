@@ -45,7 +45,10 @@ class Desk:
 
     def knock(self, request: Request) -> None:
         """Before anything is looked at: too often from one address?"""
-        address = request.client.host if request.client else "nobody"
+        self.knock_from(request.client.host if request.client else "nobody")
+
+    def knock_from(self, address: str) -> None:
+        """The same, by whatever door."""
         self._by_address.take(network_of(address), self.house.settings.rate_by_address)
 
     async def holder(self, token: str | None) -> Visitor:
