@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -60,9 +60,7 @@ def make_app(
             if agents is not None:
                 await doors.enter_async_context(agents.open())
             if wire is not None:
-                from adyton.transports.pg.talking.listening import listening
-
-                await doors.enter_async_context(listening(desk, wire, partial(counted.tell, "PG")))
+                await doors.enter_async_context(_listening(desk, wire, counted))
             yield
         desk.close()
         house.close()
@@ -89,6 +87,13 @@ def make_app(
         app.router.routes.append(agents.route)
     pages.install(app, house, secure=secure)
     return app
+
+
+def _listening(desk: Desk, wire: WireDoor, counted: Metrics) -> AbstractAsyncContextManager[None]:
+    """Imported late: most servers have no such door."""
+    from adyton.transports.pg.talking.listening import listening
+
+    return listening(desk, wire, partial(counted.tell, "PG"))
 
 
 def _door_for_agents(desk: Desk) -> DoorForAgents:

@@ -113,12 +113,8 @@ def serve(files: Sequence[Path], settings_file: Path | None, door: Door, say: Ca
         raise
     if token is not None:
         say(f"Owner token, shown once and never again: {token}")
-    say(f"Serving {', '.join(one.name for one in house.served)} on {door.url}")
-    if door.mcp:
-        names = ("127.0.0.1", "localhost", *settings.names)
-        say(f"Agents: {door.url}/mcp, under the names {', '.join(names)}")
+    _say_doors(house, door, say)
     if door.pg_port is not None:
-        say(f"PostgreSQL's protocol on {door.host}:{door.pg_port}: database = study, password = token")
         _allow_files(settings.connections)
     _log_lines()
     config: dict[str, Any] = {
@@ -150,6 +146,15 @@ def serve(files: Sequence[Path], settings_file: Path | None, door: Door, say: Ca
         }
         os.environ[_VARIABLE] = json.dumps(told)
         uvicorn.run(_FACTORY, factory=True, workers=door.processes, **config)
+
+
+def _say_doors(house: House, door: Door, say: Callable[[str], None]) -> None:
+    say(f"Serving {', '.join(one.name for one in house.served)} on {door.url}")
+    if door.mcp:
+        names = ("127.0.0.1", "localhost", *house.settings.names)
+        say(f"Agents: {door.url}/mcp, under the names {', '.join(names)}")
+    if door.pg_port is not None:
+        say(f"PostgreSQL's protocol on {door.host}:{door.pg_port}: database = study, password = token")
 
 
 def app_of(house: House, metrics: Any, wire: WireDoor | None, *, secure: bool, mcp: bool) -> Any:
