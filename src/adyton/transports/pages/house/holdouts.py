@@ -69,11 +69,11 @@ async def public_board(page: ThePage, holdout: str) -> Response:
 
 def _standings(found: ServedHoldout) -> dict[str, Any]:
     facts = found.facts()
-    told = {"facts": facts, "statement": found.statement(), "entries": [], "none": ""}
+    told = {"facts": facts, "statement": found.statement(), "entries": [], "missing": ""}
     try:
         return {**told, "entries": found.standings()}
     except InvalidRequest as error:  # a method without a list of scores
-        return {**told, "none": error.message}
+        return {**told, "missing": error.message}
 
 
 async def _shown(page: Page, holdout: str, error: CuratorError | None = None, field: str = "") -> Response:
