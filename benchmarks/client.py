@@ -23,8 +23,8 @@ from adyton.service.roles import Role
 from adyton.service.tokens import Tokens
 from service import FREE_OF_LIMITS, SCALE, TEXT, Client, _helpers, _study
 
-ROUNDS = 40
-QUESTIONS = 10  # of each side in a round
+ROUNDS = 80
+QUESTIONS = 4  # of each side in a round: a server closes what is silent for five seconds
 
 
 def run() -> list[dict[str, object]]:
