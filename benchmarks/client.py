@@ -23,8 +23,8 @@ from adyton.service.roles import Role
 from adyton.service.tokens import Tokens
 from service import FREE_OF_LIMITS, SCALE, TEXT, Client, _helpers, _study
 
-ROUNDS = 80
-QUESTIONS = 4  # of each side in a round: a server closes what is silent for five seconds
+ROUNDS = 40
+QUESTIONS = 10  # of each side in a round
 
 
 def run() -> list[dict[str, object]]:
@@ -42,7 +42,6 @@ def run() -> list[dict[str, object]]:
 def _measured(url: str, token: str) -> list[dict[str, object]]:
     people, plain = adyton.connect(url, token).study("people"), httpx2.Client()
     plain.headers["Authorization"] = f"Bearer {token}"
-    people.ask(TEXT.format(1), scale=SCALE)  # imports what it needs, before anybody waits on a socket
     bare = Client(url, token)
 
     def by_library(number: int) -> object:
@@ -54,7 +53,7 @@ def _measured(url: str, token: str) -> list[dict[str, object]]:
         "library": by_library,
         "client": lambda number: people.ask(TEXT.format(number), scale=SCALE),
     }
-    fresh, again = _seconds(sides)
+    fresh, again = _seconds(sides, bare.connect)
     bare.close()
     plain.close()
     return [
@@ -64,14 +63,17 @@ def _measured(url: str, token: str) -> list[dict[str, object]]:
     ]
 
 
-def _seconds(sides: dict[str, Callable[[int], object]]) -> tuple[dict[str, float], dict[str, float]]:
-    """Of one fresh question on each side, and of the same once more."""
+def _seconds(
+    sides: dict[str, Callable[[int], object]], ready: Callable[[], None]
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Of one fresh question on each side, and of the same once more; ``ready`` is called before a turn."""
     numbers = itertools.count(1000)
     fresh: dict[str, list[float]] = {name: [] for name in sides}
     again: dict[str, list[float]] = {name: [] for name in sides}
     for turn in range(ROUNDS + 2):
         for name, ask in sides.items():
             asked = list(itertools.islice(numbers, QUESTIONS))
+            ready()
             for taken in (fresh[name], again[name]):
                 start = time.perf_counter()
                 for number in asked:
