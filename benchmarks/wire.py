@@ -59,10 +59,12 @@ def _asking(plain: Client, connection: psycopg.Connection[tuple[object, ...]]) -
         return connection.execute(TEXT.format(number)).fetchall()
 
     sides: dict[str, Callable[[int], object]] = {"HTTP": plain.ask, "psycopg": wired}
+    plain.connect()
     taken: dict[str, list[float]] = {}
     for ask in sides.values():
         ask(next(numbers))  # imports what a first question needs
     for _ in range(ROUNDS):
+        plain.connect()  # servers close connections that nobody uses
         for name, ask in sides.items():
             fresh = [next(numbers) for _ in range(QUESTIONS)]
             for what in (name, f"{name}, again"):
