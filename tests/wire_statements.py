@@ -5,7 +5,8 @@ numbers and names of this study for theirs.
 from __future__ import annotations
 
 # metabase/metabase, modules/drivers of Postgres (describe-fields-sql, describe-fks-sql, current-user-table-privileges),
-# as they arrive at a server: xtdb/xtdb, src/test/clojure/xtdb/pgwire/metabase_test.clj.
+# as they arrive at a server: xtdb/xtdb, src/test/clojure/xtdb/pgwire/metabase_test.clj.  The last one is shortened:
+# Metabase also asks for insert and delete.
 METABASE = [
     """SELECT "c"."column_name" AS "name",
        CASE WHEN "c"."udt_schema" IN ('public', 'pg_catalog') THEN FORMAT('%s', "c"."udt_name")
@@ -64,7 +65,8 @@ ORDER BY "fk-table-schema" ASC, "fk-table-name" ASC""",
 select t.* from table_privileges t""",
 ]
 
-# apache/superset, superset/db_engine_specs/postgres.py; the rest is SQLAlchemy's, and its real reflection is tested.
+# In the manner of Superset's lists of databases and schemas: written for this test, not recorded.  The rest of what it
+# sends is SQLAlchemy's, and its real reflection is tested.
 SUPERSET = [
     "SELECT datname FROM pg_database WHERE datistemplate = false",
     "SELECT nspname FROM pg_namespace WHERE nspname NOT LIKE 'pg_%' ORDER BY nspname",

@@ -250,7 +250,7 @@ class _WordReader:
 
     def _no_function(self, word: Token) -> NoReturn:
         said = shortened(word.text.upper())
-        alike = get_close_matches(said, self.known.functions, 3)
+        alike = list(dict.fromkeys(get_close_matches(said, self.known.functions, 3)))
         hint = f"; do you mean {' or '.join(alike)}?" if alike else ""
         refuse(word, self.text, f"there is no function {said} here{hint}")
 
