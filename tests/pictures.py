@@ -17,7 +17,7 @@ from browsers import MISSING, Visit, chromium, visit
 from served import Server, server, write_holdout, write_study
 
 SIZES = {"wide": {"width": 1280, "height": 800}, "narrow": {"width": 360, "height": 740}}
-MEANS = "SELECT region, AVG(income) AS mean FROM people GROUP BY region"
+ALL = "SELECT region, COUNT(*) AS people FROM people GROUP BY region"
 COUNTS = "SELECT region, COUNT(*) AS n FROM people WHERE income > {} GROUP BY region"
 SETTINGS = "[server]\nrate_by_token = 1000000\nrate_by_address = 1000000\n"
 
@@ -62,7 +62,7 @@ def _taken(one: Visit, running: Server, folder: Path, suffix: str) -> None:
         name = {"study": "people", "holdout": "test", "house": ""}[entry.of]
         one.open(entry.path.replace("{name}", name))
         take(re.sub(r"\W+", "-", f"{entry.of}-{entry.title}".lower()))
-    question = urlencode({"sql": MEANS, "within": "3000"})
+    question = urlencode({"sql": ALL, "within": "20"})
     one.open(f"/studies/people/ask?{question}")
     take("study-ask-preview")
     one.page.get_by_role("button", name="Ask", exact=True).click()
@@ -70,7 +70,7 @@ def _taken(one: Visit, running: Server, folder: Path, suffix: str) -> None:
     take("study-answer")
     one.open(f"/studies/people/ask?{question}&do=try")
     take("study-ask-made-up")
-    one.open(f"/studies/people/ask?{question.replace('income', 'incom')}")
+    one.open(f"/studies/people/ask?{question.replace('region', 'regio')}")
     take("study-ask-problem")
     one.open("/studies/people/receipts")
     one.page.get_by_role("button", name="Verify in this browser").click()
