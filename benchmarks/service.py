@@ -1,7 +1,8 @@
 """Questions over HTTP, from 8 clients of a real server, beside the same to a curator from 8 threads.
 
 Each side has a study of its own with the same rows, and a ledger in a file on the disk.  They take turns, so
-that a noisy moment of the machine meets all.  Clients are bare sockets: the server is what is measured.
+that a noisy moment of the machine meets all.  Clients are bare sockets in one thread: the server is what is
+measured, on a machine that both share.
 
 A curator makes the numbers of an answer when somebody looks at them, and a server always looks: so there is a
 side in process that asks, and one that also writes each answer as JSON.
@@ -12,6 +13,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import selectors
 import socket
 import statistics
 import subprocess
@@ -50,52 +52,76 @@ class Client:
 
     def __init__(self, url: str, token: str) -> None:
         address = urlsplit(url)
-        self._place, self._socket = (address.hostname, address.port), socket.socket()
+        self._place, self.socket = (address.hostname, address.port), socket.socket()
         self._head = (
             f"POST /v1/studies/people/ask HTTP/1.1\r\nHost: {address.netloc}\r\n"
             f"Authorization: Bearer {token}\r\nContent-Type: application/json\r\nContent-Length: "
         )
+        self._came = b""
 
     def connect(self) -> None:
-        self._socket.close()
-        self._socket = socket.create_connection(self._place)
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.socket.close()
+        self.socket = socket.create_connection(self._place)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
-    def ask(self, number: int) -> bytes:
+    def send(self, number: int) -> None:
         body = json.dumps({"question": TEXT.format(number), "scale": SCALE})
-        self._socket.sendall(f"{self._head}{len(body)}\r\n\r\n{body}".encode())
-        return self._answer()
+        self.socket.sendall(f"{self._head}{len(body)}\r\n\r\n{body}".encode())
 
-    def _answer(self) -> bytes:
-        came = b""
-        while b"\r\n\r\n" not in came:
-            came += self._more()
-        head, _, body = came.partition(b"\r\n\r\n")
-        if not head.startswith(b"HTTP/1.1 200"):
-            raise RuntimeError(came.decode()[:1000])
-        length = int(head.lower().partition(b"content-length:")[2].split()[0])
-        while len(body) < length:
-            body += self._more()
-        return body
-
-    def _more(self) -> bytes:
-        part = self._socket.recv(65536)
+    def has_answer(self) -> bool:
+        """Whether all of it has come; waits for the next part."""
+        part = self.socket.recv(65536)
         if not part:
             raise RuntimeError("the server closed the connection")
-        return part
+        self._came += part
+        head, found, body = self._came.partition(b"\r\n\r\n")
+        if not found:
+            return False
+        if not head.startswith(b"HTTP/1.1 200"):
+            raise RuntimeError(self._came.decode()[:1000])
+        if len(body) < int(head.lower().partition(b"content-length:")[2].split()[0]):
+            return False
+        self._came = b""
+        return True
+
+    def ask(self, number: int) -> None:
+        self.send(number)
+        while not self.has_answer():
+            pass
 
     def close(self) -> None:
-        self._socket.close()
+        self.socket.close()
 
 
-Ask = Callable[[int, int], object]  # by which client, about which number
+def ask_all(clients: list[Client], first: int) -> None:
+    """All at once, each one question after the other; in one thread, which leaves more to the server."""
+    with selectors.DefaultSelector() as waiting:
+        for place, client in enumerate(clients):
+            numbers = iter(_numbers(place, first))
+            waiting.register(client.socket, selectors.EVENT_READ, (client, numbers))
+            client.send(next(numbers))
+        while waiting.get_map():
+            for key, _ in waiting.select():
+                client, numbers = key.data
+                if not client.has_answer():
+                    continue
+                following = next(numbers, None)
+                if following is None:
+                    waiting.unregister(client.socket)
+                else:
+                    client.send(following)
+
+
+def _numbers(client: int, first: int) -> list[int]:
+    """What a client asks about in a round: no two ask the same."""
+    return [number * CLIENTS + client for number in range(first, first + QUESTIONS)]
 
 
 @dataclass
 class Side:
-    """Somewhere to ask, and the processor time that was used there so far."""
+    """Somewhere to ask a whole round, and the processor time that was used there so far."""
 
-    ask: Ask
+    ask: Callable[[int], None]
     used: Callable[[], float]
     ready: Callable[[], None] = lambda: None  # called before its turn
 
@@ -118,16 +144,15 @@ def _rates(sides: dict[str, Side]) -> list[dict[str, object]]:
     wall: dict[str, list[float]] = {}
     used: dict[str, list[float]] = {}
     numbers = itertools.count(1000, QUESTIONS)
-    with ThreadPoolExecutor(CLIENTS) as pool:
-        for turn in range(ROUNDS + 1):
-            first = next(numbers)
-            for name, side in sides.items():
-                side.ready()
-                for what in (name, f"{name}, first", *[f"{name}, again"] * AGAIN):
-                    seconds, processor = _seconds(pool, side, first)
-                    if turn:  # before that, what a first question needs is imported
-                        wall.setdefault(what, []).append(seconds)
-                        used.setdefault(what, []).append(processor)
+    for turn in range(ROUNDS + 1):
+        first = next(numbers)
+        for name, side in sides.items():
+            side.ready()
+            for what in (name, f"{name}, first", *[f"{name}, again"] * AGAIN):
+                seconds, processor = _seconds(side, first)
+                if turn:  # before that, what a first question needs is imported
+                    wall.setdefault(what, []).append(seconds)
+                    used.setdefault(what, []).append(processor)
     asked = CLIENTS * QUESTIONS
     rate = {what: asked / statistics.median(taken) for what, taken in wall.items()}
     cpu = {what: asked / statistics.mean(taken) for what, taken in used.items()}  # its clock is coarse
@@ -147,15 +172,9 @@ def _rates(sides: dict[str, Side]) -> list[dict[str, object]]:
     ]
 
 
-def _seconds(pool: ThreadPoolExecutor, side: Side, first: int) -> tuple[float, float]:
-    """Each client asks as many questions as the others, one after the other; no two the same."""
-
-    def asking(client: int) -> None:
-        for number in range(first, first + QUESTIONS):
-            side.ask(client, number * CLIENTS + client)
-
+def _seconds(side: Side, first: int) -> tuple[float, float]:
     start, used = time.perf_counter(), side.used()
-    list(pool.map(asking, range(CLIENTS)))
+    side.ask(first)
     return time.perf_counter() - start, side.used() - used
 
 
@@ -175,11 +194,16 @@ def _helpers():  # type: ignore[no-untyped-def]
 
 @contextmanager
 def _curator(study: Path, *, read: bool = False) -> Iterator[Side]:
-    with adyton.open(study) as curator:
+    with adyton.open(study) as curator, ThreadPoolExecutor(CLIENTS) as pool:
 
-        def ask(_: int, number: int) -> object:
-            answer = curator.ask(TEXT.format(number), scale=SCALE)
-            return json_text(answer.to_json()) if read else answer
+        def asking(numbers: list[int]) -> None:
+            for number in numbers:
+                answer = curator.ask(TEXT.format(number), scale=SCALE)
+                if read:
+                    json_text(answer.to_json())
+
+        def ask(first: int) -> None:
+            list(pool.map(asking, [_numbers(client, first) for client in range(CLIENTS)]))
 
         yield Side(ask, time.process_time)
 
@@ -192,8 +216,7 @@ def _served(study: Path, tick: float) -> Iterator[Side]:
             for client in clients:
                 client.connect()
 
-        ask: Ask = lambda client, number: clients[client].ask(number)  # noqa: E731
-        yield Side(ask, lambda: _processor_time(process), connect)
+        yield Side(lambda first: ask_all(clients, first), lambda: _processor_time(process), connect)
 
 
 @contextmanager

@@ -35,6 +35,7 @@ The body is the error object of [json.md](json.md#errors), and nothing else: no 
 | 403 | `forbidden` | this role may not do that |
 | 404 | `not_found` | there is no such thing, or it is not for this token: the same bytes |
 | 409 | `privacy_refused`, `validity_refused`, `scores_refused` | nothing is left for this price; `by` says whose limit it was, if it was that of one name |
+| 409 | `session_refused` | an agent has asked as often as one session allows |
 | 409 | `request_id_used` | this id was used for another question |
 | 413 | `too_large` | more bytes than the server takes |
 | 422 | `invalid_request` | the question or the body is wrong; the message has the place and the fix |
@@ -46,6 +47,7 @@ The body is the error object of [json.md](json.md#errors), and nothing else: no 
 
 **Retries.** Send a `request` id with each question. The same id again is the same receipt and the same answer, also if the connection broke before the answer came; ids are known to
 your name alone. The statement has, beside the study's totals, `own`: what your name has spent, its limit and what is left of it; for owners and auditors also `by_name`: the same of everybody who ever asked or has a token.
+Where the sessions of your name are capped, `own.session` has `left`, `questions_left` and `ends_at`.
 
 **The chain.** `receipts` shows `links`, the open part of every receipt, and `receipts`, your own with everything (all of them for owners and auditors), 500 at a time from `after` on. With them
 every digest and every total can be computed again ([json.md](json.md#receipts)).
@@ -55,6 +57,8 @@ OIDC = """
 A section `[oidc]` lets people in with tokens of an identity provider ([how](../how-to/run-a-server.md#an-identity-provider)): `issuer`, `audience`, `jwks` (the address of its keys), `name_claim`
 (default `sub`), `roles_claim` (default `groups`), and `[[oidc.roles]]` with `claim`, `study`, `role` and, as a token has them, `limit_share`, `price_share`, `rate`.
 With `client_id`, `authorize` and `token` (addresses of the provider) and `redirect` (this server's `/login/back`, as the provider knows it) the web pages send people there to log in.
+
+A section `[agent]` caps what one session of an agent may do ([sessions](mcp.md#sessions)): `limit_share`, of the study's limit; `questions`, how many charges; `hours`, how long a session lasts (default 24).
 """
 MEANINGS = {
     "request_bytes": "largest body of a request",
@@ -65,12 +69,14 @@ MEANINGS = {
     "rate_by_address": "requests a minute from one address",
     "places": "requests that are worked on at once; what does not fit is refused",
     "places_by_token": "of them, by one token",
+    "connections": "of clients of PostgreSQL that are open at once, see [wire.md](wire.md)",
     "tick": "width in seconds of the grid on which answers that read data leave; 0 for at once",
     "engine_timeout": "seconds for one scan",
     "engine_memory": 'memory of DuckDB, as it writes it: "4GB"',
     "grace": "seconds for what is charged when the server stops",
     "longest_name": "characters of the name of a token",
     "public_boards": "holdouts whose leaderboard everybody may see, without a token",
+    "names": "under which the server is reached, such as stats.example.org: the Host and Origin of agents",
 }
 
 

@@ -26,9 +26,16 @@ class BrokenLine:
     server has nothing.  A function: the reply, changed.
     """
 
-    url: str = ""
+    url: str
+    listener: socket.socket
     plans: dict[str, list[Plan]] = field(default_factory=dict)
     seen: list[tuple[str, bytes]] = field(default_factory=list)  # paths and bodies, as they came
+
+    def stop(self) -> None:
+        """From now on nobody is here."""
+        with contextlib.suppress(OSError):
+            self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
 
     def sent(self, end: str) -> list[dict[str, Any]]:
         """The bodies of the requests to paths that end like this."""
@@ -49,7 +56,7 @@ def reply(status: int, body: Any, *headers: str) -> bytes:
 def broken_line(server: str) -> Iterator[BrokenLine]:
     """In front of a server, on a free port of loopback."""
     listener = socket.create_server(("127.0.0.1", 0))
-    line = BrokenLine(f"http://127.0.0.1:{listener.getsockname()[1]}")
+    line = BrokenLine(f"http://127.0.0.1:{listener.getsockname()[1]}", listener)
     behind = urlsplit(server)
 
     def accept() -> None:
@@ -67,8 +74,7 @@ def broken_line(server: str) -> Iterator[BrokenLine]:
     try:
         yield line
     finally:
-        listener.shutdown(socket.SHUT_RDWR)
-        listener.close()
+        line.stop()
         thread.join(5)
 
 

@@ -1,10 +1,11 @@
 """Pictures of every page, light and dark, wide and narrow, to be looked at: make pictures, or
-python tests/pictures.py FOLDER.
+python tests/pictures.py FOLDER.  With a second folder, those of the documentation are put there.
 """
 
 from __future__ import annotations
 
 import re
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -17,8 +18,9 @@ from browsers import MISSING, Visit, chromium, visit
 from served import Server, server, write_holdout, write_study
 
 SIZES = {"wide": {"width": 1280, "height": 800}, "narrow": {"width": 360, "height": 740}}
-ALL = "SELECT region, COUNT(*) AS people FROM people GROUP BY region"
+MEANS = "SELECT region, AVG(income) AS mean FROM people GROUP BY region"
 COUNTS = "SELECT region, COUNT(*) AS n FROM people WHERE income > {} GROUP BY region"
+KEPT = {"page-ask": "study-ask-preview-wide-light", "page-answer": "study-answer-wide-light"}
 SETTINGS = "[server]\nrate_by_token = 1000000\nrate_by_address = 1000000\n"
 
 
@@ -27,7 +29,7 @@ def main(folder: Path) -> None:
     with tempfile.TemporaryDirectory() as place:
         settings = Path(place, "server.toml")
         settings.write_text(SETTINGS, encoding="utf-8")
-        files = [write_study(Path(place)), write_holdout(Path(place))]
+        files = [write_study(Path(place), rows=50_000), write_holdout(Path(place))]
         with server(files, "--settings", str(settings)) as running, chromium() as browser:
             _live(running)
             for size, viewport in SIZES.items():
@@ -46,7 +48,7 @@ def _live(running: Server) -> None:
         made = httpx2.post(f"{running.url}/v1/tokens/people", headers=running.owner, json=body).json()
         headers = {"Authorization": f"Bearer {made['token']}"}
         for place in range(8):
-            asked = {"question": COUNTS.format(1000 * place), "within": 25 + 3 * place}
+            asked = {"question": COUNTS.format(1000 * place), "within": 200 + 30 * place}
             httpx2.post(f"{running.url}/v1/studies/people/ask", headers=headers, json=asked)
 
 
@@ -62,7 +64,7 @@ def _taken(one: Visit, running: Server, folder: Path, suffix: str) -> None:
         name = {"study": "people", "holdout": "test", "house": ""}[entry.of]
         one.open(entry.path.replace("{name}", name))
         take(re.sub(r"\W+", "-", f"{entry.of}-{entry.title}".lower()))
-    question = urlencode({"sql": ALL, "within": "20"})
+    question = urlencode({"sql": MEANS, "within": "1000", "expected_rows": "12000"})
     one.open(f"/studies/people/ask?{question}")
     take("study-ask-preview")
     one.page.get_by_role("button", name="Ask", exact=True).click()
@@ -70,7 +72,7 @@ def _taken(one: Visit, running: Server, folder: Path, suffix: str) -> None:
     take("study-answer")
     one.open(f"/studies/people/ask?{question}&do=try")
     take("study-ask-made-up")
-    one.open(f"/studies/people/ask?{question.replace('region', 'regio')}")
+    one.open(f"/studies/people/ask?{question.replace('income', 'incom')}")
     take("study-ask-problem")
     one.open("/studies/people/receipts")
     one.page.get_by_role("button", name="Verify in this browser").click()
@@ -81,4 +83,7 @@ def _taken(one: Visit, running: Server, folder: Path, suffix: str) -> None:
 if __name__ == "__main__":
     if MISSING:
         raise SystemExit(MISSING)
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "build/pictures"))
+    made = Path(sys.argv[1] if len(sys.argv) > 1 else "build/pictures")
+    main(made)
+    for name, picture in KEPT.items() if len(sys.argv) > 2 else ():
+        shutil.copyfile(made / f"{picture}.png", Path(sys.argv[2], f"{name}.png"))

@@ -52,15 +52,15 @@ COUNT = "SELECT COUNT(*) AS n FROM people WHERE income > 30000"
 QUICK = Settings(tick=0, rate_by_token=10**6, rate_by_address=10**6, places_by_token=64, places=64)
 
 
-def write_study(folder: Path, name: str = "people", more: str = "") -> Path:
+def write_study(folder: Path, name: str = "people", more: str = "", rows: int = ROWS) -> Path:
     rng = np.random.default_rng(1)
     people = {
-        "income": rng.gamma(4, 9000, ROWS),
-        "region": rng.choice(["north", "south", "east", "west"], ROWS),
+        "income": rng.gamma(4, 9000, rows),
+        "region": rng.choice(["north", "south", "east", "west"], rows),
     }
     pd.DataFrame(people).to_parquet(folder / "people.parquet")
     path = folder / f"{name}.toml"
-    path.write_text(STUDY + more, encoding="utf-8")
+    path.write_text(STUDY.replace("rows = 1000", f"rows = {rows}") + more, encoding="utf-8")
     return path
 
 

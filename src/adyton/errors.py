@@ -6,7 +6,8 @@
     |-- BudgetRefused    analyst: nothing left for this price; free of charge                   exit 3
     |   |-- PrivacyRefused    what may be learned about one unit
     |   |-- ValidityRefused   what population intervals were planned for
-    |   `-- ScoresRefused     the scores of a holdout
+    |   |-- ScoresRefused     the scores of a holdout
+    |   `-- SessionRefused    the questions that an agent may ask in one session
     |-- Forbidden        owner: this may not be asked here; free of charge                      exit 3
     |-- Unreachable      whoever asks over the network: nothing was read; free of charge        exit 3
     |   |-- Unauthenticated   no valid token came with it
@@ -78,7 +79,7 @@ class RequestIdUsed(InvalidRequest):
 class BudgetRefused(CuratorError):
     """The charge does not fit into what is left; nothing was read and nothing was spent.
 
-    One of the three below is raised, which says what has run out; this one catches them all.  ``facts`` say
+    One of the four below is raised, which says what has run out; this one catches them all.  ``facts`` say
     what was ``requested``, ``spent``, the ``limit`` and the ``largest`` that still fits, as decimal text,
     and what these are ``counted_in``; of a question also the price that ``fits``.
 
@@ -126,6 +127,16 @@ class ScoresRefused(BudgetRefused):
     """
 
     kind = "scores_refused"
+
+
+class SessionRefused(BudgetRefused):
+    """An agent has asked as often as one session allows; the next session begins later.
+
+    >>> issubclass(adyton.errors.SessionRefused, adyton.BudgetRefused)
+    True
+    """
+
+    kind = "session_refused"
 
 
 class Forbidden(CuratorError):

@@ -13,7 +13,18 @@ from adyton.ledger import AnchoredLedger, Ledger, LedgerOnDemand
 from adyton.streams.stream import Stream
 from adyton.streams.weights.weights import Weights
 
-HEAVY = ("duckdb", "fastapi", "mpmath", "pandas", "pyspark", "rich", "scipy.optimize", "sqlglot", "typer")
+HEAVY = (
+    "duckdb",
+    "fastapi",
+    "httpx2",
+    "mpmath",
+    "pandas",
+    "pyspark",
+    "rich",
+    "scipy.optimize",
+    "sqlglot",
+    "typer",
+)
 
 SERVER = ("fastapi", "jwt", "prometheus_client", "starlette", "uvicorn")
 

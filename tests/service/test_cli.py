@@ -128,7 +128,12 @@ def test_the_json_contract_of_ask() -> None:
         assert value["noise_interval"]["level"] == 0.95
         assert value["noise_interval"]["low"] < value["value"] < value["noise_interval"]["high"]
         assert value["population_interval"]["absent"].startswith("not declared: ")
-    assert set(answer["cost"]) == set(answer["spent"]) == set(answer["left"]) == {"filter", "amount", "share"}
+    assert (
+        set(answer["cost"])
+        == set(answer["spent"])
+        == set(answer["left"])
+        == {"filter", "amount", "share", "of"}
+    )
     assert re.fullmatch(r"0\.\d+", answer["cost"]["amount"])
     assert answer["spent"] == answer["cost"]
     assert answer["spent"]["share"] + answer["left"]["share"] == pytest.approx(1)

@@ -161,6 +161,17 @@ def test_who_gives_up_says_how_to_fetch_the_answer(
         asker.ask(COUNT, within=73)
 
 
+def test_a_server_that_is_gone_may_have_taken_the_first_try(
+    running: Server, line: BrokenLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Mutant: only the last try decides whether something may be charged."""
+    asker = study(running, line, "last seen", retries=1)
+    monkeypatch.setattr("adyton.client.line.sleep", lambda _: line.stop())
+    line.plans["/ask"] = [AFTER]
+    with pytest.raises(errors.Unanswered, match=r"nothing listens .* with request='seen'"):
+        asker.ask(COUNT, within=77, request="seen")
+
+
 def test_what_is_free_is_never_in_doubt(running: Server, line: BrokenLine, waited: list[float]) -> None:
     asker = study(running, line, "free", retries=1)
     line.plans["/statement"] = [AFTER, AFTER, BEFORE]

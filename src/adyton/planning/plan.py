@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -251,8 +251,8 @@ class Outline:
         check_size(questions, [reading for one in measured for reading in one.readings])
         return cls(study, requests, unit, measured, families_of([one.readings for one in measured], unit))
 
-    def batch(self, price: Price, left: int) -> PricedBatch:
-        priced = self.priced(price, left)
+    def batch(self, price: Price, left: int, pricing_of: Callable[..., Pricing] = Pricing) -> PricedBatch:
+        priced = self.priced(price, left, pricing_of)
         in_order, table = iter(priced.parts), self.requests[0].question.table
         disjoint = len(self.families) < len(priced.parts)
         plans = []
@@ -269,12 +269,12 @@ class Outline:
             )
         return PricedBatch(tuple(plans), priced.amount, priced.radius, price)
 
-    def priced(self, price: Price, left: int) -> Priced:
-        """The noise, and what it costs."""
+    def priced(self, price: Price, left: int, pricing_of: Callable[..., Pricing] = Pricing) -> Priced:
+        """The noise, and what it costs; ``pricing_of`` says which noise a reading gets for its part."""
         study, questions = self.study, [asking.question for asking in self.requests]
         check_widths(price, questions)
         most = left if self.unit.parts == 1 else most_for_each(study)
-        pricings = [Pricing(study, price, most, matching_rows(price, q, study)) for q in questions]
+        pricings = [pricing_of(study, price, most, matching_rows(price, q, study)) for q in questions]
         shares = shares_of(self.families, self.unit)
         parts = [
             _part(

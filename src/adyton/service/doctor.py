@@ -112,6 +112,10 @@ def _about(path: Path, house: House) -> Iterator[Finding]:
     (served,) = house.served
     owner = served.tokens.has_owner()
     yield Finding(f"{path.name}: owner", None, "has a token" if owner else "the first start prints a token")
+    old = [one.identity.name for one in served.tokens.without_verifier()]
+    if old:
+        said = f"work over HTTP, not through --pg-port: {', '.join(old)}; make new ones"
+        yield Finding(f"{path.name}: tokens of an older version", None, said)
     free = shutil.disk_usage(path.absolute().parent).free
     yield Finding(f"{path.name}: disk", free > _LITTLE, f"{free // 10**6:,} MB free")
     if isinstance(served, ServedStudy):
@@ -130,6 +134,8 @@ def _tried(what: str, look: Callable[[], str]) -> Finding:
 def _plainly(value: object) -> str:
     if value is None:
         return "not set"
+    if isinstance(value, dict):
+        return ", ".join(f"{name} = {_plainly(part)}" for name, part in value.items())
     if isinstance(value, tuple):
         return ", ".join(map(str, value)) or "none"
     return f"{value:,.10g}" if isinstance(value, (int, float)) else str(value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +12,21 @@ import numpy as np
 
 from adyton.errors import InvalidRequest
 from adyton.holdout import Holdout, Leaderboard
+from adyton.service.agents.sessions import Sessions
 from adyton.service.identity import Identity
 from adyton.service.named_ledger import NamedLedger
-from adyton.service.studies import reads, shows
+from adyton.service.studies import reads, shows, turns_of
 from adyton.service.tokens import Tokens
 
 
 class ServedHoldout:
     """One holdout file."""
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, hours: Fraction = Fraction(24)) -> None:
         self.path = Path(path)
         self.name = self.path.stem
         self.tokens = Tokens(self.path)
+        self.sessions = Sessions(self.path, hours)
         self._holdout = Holdout.open(self.path)
         self._lock = threading.Lock()
 
@@ -33,6 +36,7 @@ class ServedHoldout:
     def close(self) -> None:
         self._holdout.close()
         self.tokens.close()
+        self.sessions.close()
 
     def facts(self) -> dict[str, Any]:
         facts = self._holdout.facts
@@ -65,9 +69,12 @@ class ServedHoldout:
 
     def _for(self, who: Identity) -> Holdout:
         """On the account of a name.  Where all scores are paid for at once nobody can have a part of them."""
-        if not self._holdout.is_priced and who.limit_share is None and who.price_share is None:
+        whole = who.limit_share is None and who.price_share is None and who.session is None
+        if not self._holdout.is_priced and whole:
             return self._holdout
-        return self._holdout.through(lambda ledger: NamedLedger(ledger, who, reads, shows))
+        return self._holdout.through(
+            lambda ledger: NamedLedger(ledger, who, reads, shows, turns_of(self.sessions, ledger, who))
+        )
 
 
 def _array(predictions: Sequence[Any]) -> Any:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import time
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from adyton.errors import Forbidden, InvalidRequest, NotFound, Unauthenticated
+from adyton.service.agents.sessions import Caps
 from adyton.service.grid import Grid
 from adyton.service.holdouts import ServedHoldout
 from adyton.service.identity import Identity
 from adyton.service.oidc import Provider, looks_like_one
+from adyton.service.proofs.scram import Verifier
 from adyton.service.roles import Action, Role, may
 from adyton.service.settings import Settings
 from adyton.service.studies import ServedStudy
-from adyton.service.tokens import Known, fresh_id, fresh_token
+from adyton.service.tokens import Known, Tokens, fresh_id, fresh_token
 
 Served = ServedStudy | ServedHoldout
 
@@ -29,6 +32,13 @@ class Visitor:
     def identity(self, name: str) -> Identity | None:
         return self._places.get(name)
 
+    def in_sessions(self, caps: Caps) -> Visitor:
+        """The same, held to what one session may do."""
+        if not caps.any:
+            return self
+        places = {name: replace(who, session=caps) for name, who in self._places.items()}
+        return Visitor(self.key, places)
+
     @property
     def rate(self) -> int | None:
         """The least of those that were set."""
@@ -39,7 +49,7 @@ class House:
     """Studies and holdouts by name.  Nothing is loaded before ``load``."""
 
     def __init__(self, served: Iterable[Served], settings: Settings) -> None:
-        self.settings = settings
+        self.settings, self.caps = settings, settings.caps
         self.grid = Grid(float(settings.tick))
         self.provider = Provider(settings.oidc) if settings.oidc is not None else None
         self._served: dict[str, Served] = {}
@@ -92,16 +102,33 @@ class House:
         """Whoever holds this token; Unauthenticated if it is not valid anywhere."""
         if self.provider is not None and self.is_from_provider(token):
             return self.visitor_of(self.provider.places(token or ""))
+        return self._found(lambda tokens: tokens.find(token or ""))
+
+    def visitor_hashed(self, hashed: str) -> Visitor:
+        """Whoever holds the token with this hash: the same as ``visitor``, for those who never send it."""
+        return self._found(lambda tokens: tokens.find_hashed(hashed))
+
+    def _found(self, find: Callable[[Tokens], Known | None]) -> Visitor:
         places: dict[str, Identity] = {}
         key = ""
         for name, one in self._served.items():
-            known = one.tokens.find(token or "")
+            known = find(one.tokens)
             if known is not None:
                 places[name] = known.identity
                 key = key or known.id
         if not places:
             raise Unauthenticated
         return Visitor(key, places)
+
+    def salt_of(self, name: str) -> bytes:
+        """For proofs about the study of this name, whether there is one or not."""
+        known = self._served.get(name) or next(iter(self._served.values()))
+        return known.tokens.salt_of(name)
+
+    def verifiers(self, name: str) -> list[tuple[Verifier, str]]:
+        """Of the tokens of the study of this name, with their hashes; none if there is no such study."""
+        found = self._served.get(name)
+        return found.tokens.verifiers() if isinstance(found, ServedStudy) else []
 
     def visitor_of(self, places: dict[str, Identity]) -> Visitor:
         """Somebody for whom the identity provider vouches."""
@@ -133,6 +160,8 @@ class House:
             raise NotFound
         if not may(who.role, action):
             raise Forbidden(f"whoever is {who.role} may not {action}; nothing was charged")
+        if who.role is Role.AGENT and self.caps.any:  # its token opens every door, so this holds at all
+            who = replace(who, session=self.caps)
         return found, who
 
 
@@ -145,4 +174,7 @@ def _opened(path: Path, settings: Settings) -> Served:
         raise InvalidRequest(f"{path.name} cannot be read") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError):
         raise InvalidRequest(f"{path.name} is neither a study file nor a holdout file") from None
-    return ServedHoldout(path) if "holdout" in raw else ServedStudy(path, **settings.engine_limits)
+    hours = settings.caps.hours
+    return (
+        ServedHoldout(path, hours) if "holdout" in raw else ServedStudy(path, hours, **settings.engine_limits)
+    )

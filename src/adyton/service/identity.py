@@ -10,6 +10,7 @@ from typing import Any
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, rational
 from adyton.ledger.texts import check_name
+from adyton.service.agents.sessions import Caps
 from adyton.service.roles import Role, role_named
 
 PROVIDED = "oidc "  # before names that an identity provider vouches for: no token of ours is made for one
@@ -20,7 +21,7 @@ _LEAST = Fraction(1, 10**6)
 class Identity:
     """Shares are of the study's limit: ``limit_share`` for all questions of this name together,
     ``price_share`` for one of them.  ``rate`` is how many requests a minute are taken; None: as the server
-    says.
+    says.  ``session`` is what one session of this name may do; None: whatever the name may.
     """
 
     name: str
@@ -28,6 +29,7 @@ class Identity:
     limit_share: Fraction | None = None
     price_share: Fraction | None = None
     rate: int | None = None
+    session: Caps | None = None
 
     def __post_init__(self) -> None:
         check_name(self.name)

@@ -9,27 +9,34 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from adyton.errors import PrivacyRefused
+from adyton.errors import BudgetRefused, InvalidRequest, PrivacyRefused
 from adyton.exact import decimal_text
 from adyton.ledger import Charged, Ledger, Order, Receipt
 from adyton.ledger.base import First
 from adyton.ledger.forwarding import ForwardingLedger
+from adyton.service.agents.sessions import Session, Turns
 from adyton.service.identity import Identity
 
 
 class NamedLedger(ForwardingLedger):
     """The contract of ``Ledger`` for one name.  ``reads`` is called when something was charged that will be
-    read, and ``shows`` before what was read can be seen by others.
+    read, and ``shows`` before what was read can be seen by others.  ``turns`` is the session of the name, if
+    what it may do in one is capped.
 
     Whatever anybody was answered is repeated for everybody, because what is released is released; but a
     request id is known to the name alone that sent it.
     """
 
     def __init__(
-        self, behind: Ledger, who: Identity, reads: Callable[[], None], shows: Callable[[], None]
+        self,
+        behind: Ledger,
+        who: Identity,
+        reads: Callable[[], None],
+        shows: Callable[[], None],
+        turns: Turns | None = None,
     ) -> None:
         super().__init__(behind)
-        self._who, self._reads, self._shows = who, reads, shows
+        self._who, self._reads, self._shows, self._turns = who, reads, shows, turns
         self.most_at_once = who.largest_price(behind.header.limit)
 
     def charge(self, order: Order, first: First | None = None) -> Charged:
@@ -37,9 +44,26 @@ class NamedLedger(ForwardingLedger):
         most = who.largest_price(limit)
         if most is not None and order.amount > most:
             raise _too_dear(who, order.amount, most, self.header.filter_name)
-        charged = self._ledger.charge(replace(order, by=who.name, sub_limit=who.sub_limit(limit)), first)
+        session = self._turns.session() if self._turns is not None else None
+        named = replace(order, by=who.name, sub_limit=self._sub_limit(session))
+        charged = self._ledger.charge(named, first) if session is None else self._taken(named, first, session)
         if charged.fresh:
             self._reads()
+        return charged
+
+    def _taken(self, order: Order, first: First | None, session: Session) -> Charged:
+        """One charge of those that a session may make."""
+        assert self._turns is not None
+        if order.request is not None and self.requested(order.request) is not None:
+            return self._ledger.charge(order, first)  # it was taken when it was charged
+        self._turns.take(session)
+        try:
+            charged = self._ledger.charge(order, first)
+        except (BudgetRefused, InvalidRequest):
+            self._turns.give_back(session)
+            raise
+        if not charged.fresh:
+            self._turns.give_back(session)
         return charged
 
     def remember(self, number: int, answer: str, radius: int | None = None) -> str:
@@ -54,12 +78,26 @@ class NamedLedger(ForwardingLedger):
         return self._ledger.requested(request, self._who.name)
 
     def left(self, spent: int) -> int:
-        limit = self.header.limit
-        own, most = self._who.sub_limit(limit), self._who.largest_price(limit)
-        left = self._ledger.left(spent)
+        """For one charge."""
+        most, left = self.most_at_once, self.left_in_all(spent)
+        return left if most is None else min(left, most)
+
+    def left_in_all(self, spent: int) -> int:
+        """For all charges of this name together."""
+        session = self._turns.session() if self._turns is not None else None
+        if self._turns is not None and session is not None and self._turns.questions_left(session) == 0:
+            return 0
+        own, left = self._sub_limit(session), self._ledger.left(spent)
         if own is not None:
             left = min(left, own - self._ledger.spent_by(self._who.name))
-        return max(0, left if most is None else min(left, most))
+        return max(0, left)
+
+    def _sub_limit(self, session: Session | None) -> int | None:
+        """The smaller one, of the name and of its session."""
+        limit = self.header.limit
+        own = self._who.sub_limit(limit)
+        here = None if session is None or self._turns is None else self._turns.sub_limit(session, limit)
+        return min((known for known in (own, here) if known is not None), default=None)
 
 
 def _too_dear(who: Identity, requested: int, most: int, filter_name: str) -> PrivacyRefused:

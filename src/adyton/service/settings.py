@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from adyton.errors import InvalidRequest
+from adyton.service.agents.sessions import Caps
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,21 +24,26 @@ class Settings:
     rate_by_address: int = 1_200
     places: int = 16  # requests that are worked on at once
     places_by_token: int = 4
+    connections: int = 2_000  # of clients of PostgreSQL, open at once
     tick: float = 0.05  # of the grid on which answers leave; 0: at once
     engine_timeout: float = 60.0
     engine_memory: str | None = None  # as DuckDB writes it: "4GB"
     grace: float = 10.0  # for what is charged when the server stops
     longest_name: int = 100
     public_boards: tuple[str, ...] = ()  # holdouts whose leaderboard everybody may see
+    names: tuple[str, ...] = ()  # under which it is reached: Host and Origin of agents must be one of them
     oidc: dict[str, Any] | None = field(default=None, repr=False)  # the section of that name
+    agent: dict[str, Any] | None = None  # the section of that name
 
     def __post_init__(self) -> None:
         for one in fields(self):
             value = getattr(self, one.name)
-            if one.name == "oidc":
+            if one.name in ("oidc", "agent"):
                 fits = value is None or isinstance(value, dict)
             elif one.name == "public_boards":
                 fits = isinstance(value, tuple) and all(isinstance(name, str) for name in value)
+            elif one.name == "names":
+                fits = isinstance(value, tuple) and all(map(_is_name, value))
             elif one.name == "engine_memory":
                 fits = value is None or isinstance(value, str)
             elif one.type == "int":
@@ -48,6 +55,7 @@ class Settings:
                 raise InvalidRequest(f"server.{one.name} cannot be {value!r}")
         if self.tick > 60:
             raise InvalidRequest("server.tick is 60 seconds at most")
+        Caps.of(self.agent)  # what is wrong with it is said at the start
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -56,6 +64,11 @@ class Settings:
     def limits(self) -> dict[str, Any]:
         """Everything but the identity provider."""
         return {name: value for name, value in self.to_json().items() if name != "oidc"}
+
+    @property
+    def caps(self) -> Caps:
+        """What one session of an agent may do."""
+        return Caps.of(self.agent)
 
     @property
     def engine_limits(self) -> dict[str, Any]:
@@ -76,14 +89,19 @@ def read_settings(path: str | Path | None) -> Settings:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InvalidRequest(f"{file.name} is not TOML: {error}") from None
     section = raw.get("server", {})
-    known = {one.name for one in fields(Settings)} - {"oidc"}
+    known = {one.name for one in fields(Settings)} - {"oidc", "agent"}
     unknown = next((name for name in section if name not in known), None)
     if unknown is not None:
         raise InvalidRequest(f"server.{unknown} is not known; known: {', '.join(sorted(known))}")
     other = next((name for name in raw if name not in ("server", "oidc", "agent")), None)
     if other is not None:
         raise InvalidRequest(f"[{other}] is no section of a server file")
-    boards = section.get("public_boards")
-    if isinstance(boards, list):
-        section["public_boards"] = tuple(boards)
-    return Settings(**section, oidc=raw.get("oidc"))
+    for listed in ("public_boards", "names"):
+        if isinstance(section.get(listed), list):
+            section[listed] = tuple(section[listed])
+    return Settings(**section, oidc=raw.get("oidc"), agent=raw.get("agent"))
+
+
+def _is_name(name: object) -> bool:
+    """A host, perhaps with a port: stats.example.org, stats.example.org:8443."""
+    return isinstance(name, str) and re.fullmatch(r"[a-z0-9.\-]+(:[0-9]{1,5})?", name) is not None

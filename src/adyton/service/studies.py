@@ -10,11 +10,13 @@ from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from adyton.certify import Answer, Preview
 from adyton.curator import Curator, open_study
+from adyton.curator.coordinated.any_price import EarlierAnswers, answered_before
 from adyton.curator.dummy import dummy_of
 from adyton.curator.opening import show_anchor
 from adyton.curator.receipts import header_told, link_told, receipt_told
@@ -23,6 +25,8 @@ from adyton.exact import decimal_text
 from adyton.ledger import Charged, Header, Ledger, MemoryLedger, Order, Receipt
 from adyton.ledger.base import First
 from adyton.ledger.forwarding import ForwardingLedger
+from adyton.query.request import Asked, Requests
+from adyton.service.agents.sessions import Session, Sessions, Turns
 from adyton.service.facts import facts_told
 from adyton.service.grid import Reading
 from adyton.service.identity import Identity
@@ -43,16 +47,19 @@ Words = Mapping[str, Any]  # a price, and what else is said of a question
 class ServedStudy:
     """One study file.  Its data is loaded and its ledger replayed before anybody can ask."""
 
-    def __init__(self, path: str | Path, **limits: Any) -> None:
+    def __init__(self, path: str | Path, hours: Fraction = Fraction(24), **limits: Any) -> None:
         self.path = Path(path)
         self.name = self.path.stem
         self.tokens = Tokens(self.path)
+        self.sessions = Sessions(self.path, hours)
         self._curator = open_study(self.path, **limits)
         self.repeats: Repeats[Any] = Repeats(self._curator.ledger)
         self._by_name: OrderedDict[Identity, Curator] = OrderedDict()
         self._dummy: Curator | None = None
         self._charged: dict[str, int | None] = {}
         self._looked_at, self._looking = 0, threading.Lock()
+        self._earlier = EarlierAnswers(self._curator.ledger)
+        self._requests = Requests(*self._curator.study.tables)
         self._lock = threading.Lock()
 
     def load(self) -> None:
@@ -64,6 +71,7 @@ class ServedStudy:
         self.repeats.close()
         self._curator.close()
         self.tokens.close()
+        self.sessions.close()
 
     # What may be known by everybody who may look.
 
@@ -74,14 +82,37 @@ class ServedStudy:
     def facts(self) -> dict[str, Any]:
         return facts_told(self.name, self._curator.study)
 
+    def read(self, question: str, dialect: str | None = None) -> Asked:
+        """What a text asks: its columns and its shape follow from that, before a price is named.  Free."""
+        return self._requests.of(question, dialect=dialect or self.study.dialect)
+
+    def limit_told(self) -> str:
+        """All that may be spent, in the units of the ledger."""
+        return decimal_text(self._header.limit)
+
     def statement(self, who: Identity) -> dict[str, Any]:
         """Of all together, and of the own part; the parts of others for those who may see them."""
         curator = self._for(who)
         told = curator.statement().to_json()
-        own = {"by": who.name, **self._part(who.name, who.sub_limit(self._header.limit))}
+        own = self.own(who)
         if may(who.role, Action.ALL_RECEIPTS):
             return {**told, "own": own, "by_name": self._by_everybody()}
         return {**told, "own": own}
+
+    def own(self, who: Identity) -> dict[str, Any]:
+        """What a name has spent and left of its part; where its sessions are capped, also of this one."""
+        told = {"by": who.name, **self._part(who.name, who.sub_limit(self._header.limit))}
+        turns = turns_of(self.sessions, self._ledger, who)
+        return told if turns is None else {**told, "session": self._of_session(who, turns)}
+
+    def session(self, who: Identity) -> Session:
+        """The session in which a name asks."""
+        return self.sessions.current(who.name, lambda: self._ledger.spent_by(who.name))
+
+    def share_left_to(self, who: Identity) -> Fraction:
+        """What a name may still spend in all, as a share of the study's limit."""
+        ledger = NamedLedger(self._ledger, who, reads, shows, turns_of(self.sessions, self._ledger, who))
+        return Fraction(ledger.left_in_all(self._ledger.spent()), self._header.limit)
 
     # Questions.
 
@@ -108,6 +139,10 @@ class ServedStudy:
     def receipt(self, number: int) -> Receipt | None:
         """The one that paid for an answer; who may read its question is for the caller to say."""
         return self._ledger.receipt(number) if number > 0 else None
+
+    def asked_before(self, who: Identity, question: str, dialect: str | None = None) -> Answer | None:
+        """The newest answer that anybody got to this very question, at whatever price: free."""
+        return answered_before(self._for(who), self._earlier, question, dialect)
 
     def try_out(self, questions: Sequence[str], words: Words) -> list[Any]:
         """On made-up rows, with a ledger that is thrown away: free, and nobody's account."""
@@ -198,7 +233,12 @@ class ServedStudy:
         with self._lock:
             curator = self._by_name.pop(who, None)
             if curator is None:
-                curator = self._curator.through(lambda ledger: NamedLedger(ledger, who, reads, shows), reads)
+                curator = self._curator.through(
+                    lambda ledger: NamedLedger(
+                        ledger, who, reads, shows, turns_of(self.sessions, ledger, who)
+                    ),
+                    reads,
+                )
             self._by_name[who] = curator
             if len(self._by_name) > _MOST_NAMES:
                 self._by_name.popitem(last=False)
@@ -243,6 +283,16 @@ class ServedStudy:
             "left": None if left is None else decimal_text(left),
         }
 
+    def _of_session(self, who: Identity, turns: Turns) -> dict[str, Any]:
+        session = turns.session()
+        limit = turns.sub_limit(session, self._header.limit)
+        left = None if limit is None else max(0, limit - self._ledger.spent_by(who.name))
+        return {
+            "left": None if left is None else decimal_text(left),
+            "questions_left": turns.questions_left(session),
+            "ends_at": session.ends_at,
+        }
+
     def _by_everybody(self) -> dict[str, Any]:
         """All who ever asked or have a token, and what each has spent; with the part of the newest token, or
         of the newest receipt of somebody who has none.
@@ -279,6 +329,13 @@ def _emptied(ledger: Ledger) -> Ledger:
 
 def _nothing() -> None:
     """Made-up rows may take as long as they like."""
+
+
+def turns_of(sessions: Sessions, ledger: Ledger, who: Identity) -> Turns | None:
+    """The session of a name, if what it may do in one is capped."""
+    if who.session is None:
+        return None
+    return Turns(sessions, who.name, who.session, lambda: ledger.spent_by(who.name))
 
 
 def reads() -> None:

@@ -1,7 +1,8 @@
 """Tokens of a study or a holdout: 256 random bits, shown once, kept as a keyed hash beside its file.
 
 Every request looks a token up anew, so one that was revoked is revoked in all processes at once.  A token is
-as long as a key, so a fast hash is right: nobody can try them out.
+as long as a key, so a fast hash is right: nobody can try them out.  Beside the hash is a verifier, for
+clients that prove a token and never send it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import Any
 
 from adyton.errors import InvalidRequest, LedgerCorrupt
 from adyton.service.identity import PROVIDED, Identity
+from adyton.service.proofs.scram import Verifier
 from adyton.service.roles import Role, role_named
 from adyton.service.secret import keyed_hash, secret_beside
 
@@ -28,7 +30,7 @@ _TABLE = """
 CREATE TABLE IF NOT EXISTS tokens (
     id TEXT PRIMARY KEY, hash TEXT NOT NULL UNIQUE, name TEXT NOT NULL, role TEXT NOT NULL,
     limit_share TEXT, price_share TEXT, rate INTEGER, made_at INTEGER NOT NULL, expires_at INTEGER,
-    revoked_at INTEGER
+    revoked_at INTEGER, verifier TEXT
 ) STRICT
 """
 _ENDED = "CREATE TABLE IF NOT EXISTS ended_sessions (key TEXT PRIMARY KEY, at REAL NOT NULL) STRICT"
@@ -37,7 +39,7 @@ _PREFIX = "adyton_"
 _TOKEN = re.compile(_PREFIX + r"[0-9a-f]{64}")
 _SPANS = {"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 _LONGEST = 100 * 366 * 86400
-_PURPOSE = "token"
+_PURPOSE, _SALT = "token", "salt of verifiers"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +106,12 @@ class Tokens:
             who.rate,
             known.made_at,
             known.expires_at,
+            Verifier.of(token, self.salt_of(self._owner_file.stem)).to_text(),
         )
         with self._session(make=True) as connection:
             connection.execute(
                 "INSERT INTO tokens (id, hash, name, role, limit_share, price_share, rate, made_at, "
-                "expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "expires_at, verifier) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 row,
             )
 
@@ -116,12 +119,18 @@ class Tokens:
         """Who holds this token, None if nobody does any more or never did."""
         if not self.path.exists():
             return None
-        looked_for = self._hash(token)  # also of what cannot be one: so that all take the same time
+        known = self.find_hashed(self._hash(token))  # also of what cannot be one: all take the same time
+        return known if _TOKEN.fullmatch(token) is not None else None
+
+    def find_hashed(self, looked_for: str) -> Known | None:
+        """Who holds the token with this hash, as ``find``."""
+        if not self.path.exists():
+            return None
         with self._session() as connection:
             row = connection.execute(
                 f"SELECT hash, {_COLUMNS} FROM tokens WHERE hash = ?", (looked_for,)
             ).fetchone()
-        if row is None or not hmac.compare_digest(row[0], looked_for) or _TOKEN.fullmatch(token) is None:
+        if row is None or not hmac.compare_digest(row[0], looked_for):
             return None
         known = _known(row[1:])
         return known if known.is_valid(self._clock()) else None
@@ -154,6 +163,34 @@ class Tokens:
                 f"SELECT MAX(at) FROM ended_sessions WHERE key IN ({marks})", tuple(keys)
             ).fetchone()
         return float(at or 0.0)
+
+    def verifiers(self) -> list[tuple[Verifier, str]]:
+        """Of all tokens that are valid now and have one, each with the hash of its token."""
+        if not self.path.exists():
+            return []
+        with self._session() as connection:
+            rows = connection.execute(f"SELECT verifier, hash, {_COLUMNS} FROM tokens").fetchall()
+        now, salt = self._clock(), self.salt_of(self._owner_file.stem)
+        made = [
+            (Verifier.from_text(text), hashed)
+            for text, hashed, *row in rows
+            if text is not None and _known(tuple(row)).is_valid(now)
+        ]
+        return [(verifier, hashed) for verifier, hashed in made if verifier.salt == salt]
+
+    def without_verifier(self) -> list[Known]:
+        """Valid tokens that cannot be proved: of an older version, or of a file of another name."""
+        proved = {hashed for _, hashed in self.verifiers()}
+        if not self.path.exists():
+            return []
+        with self._session() as connection:
+            rows = connection.execute(f"SELECT hash, {_COLUMNS} FROM tokens").fetchall()
+        known = [(hashed, _known(tuple(row))) for hashed, *row in rows]
+        return [one for hashed, one in known if hashed not in proved and one.is_valid(self._clock())]
+
+    def salt_of(self, name: str) -> bytes:
+        """Of all verifiers of a study of this name; it says nothing, not even whether there is one."""
+        return bytes.fromhex(keyed_hash(self._own_secret(), _SALT, name)[:32])
 
     def all(self) -> list[Known]:
         """Oldest first, also those that are revoked or expired."""
@@ -189,9 +226,12 @@ class Tokens:
                 self._connection = None
 
     def _hash(self, token: str) -> str:
+        return keyed_hash(self._own_secret(), _PURPOSE, token)
+
+    def _own_secret(self) -> bytes:
         if self._secret is None:
             self._secret = secret_beside(self._owner_file)
-        return keyed_hash(self._secret, _PURPOSE, token)
+        return self._secret
 
     @contextmanager
     def _session(self, *, make: bool = False) -> Iterator[sqlite3.Connection]:
@@ -227,6 +267,9 @@ def _connect(path: Path, *, make: bool) -> sqlite3.Connection:
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute(_TABLE)
     connection.execute(_ENDED)
+    if "verifier" not in {row[1] for row in connection.execute("PRAGMA table_info(tokens)")}:
+        with suppress(sqlite3.OperationalError):  # another process has just done it
+            connection.execute("ALTER TABLE tokens ADD COLUMN verifier TEXT")
     connection.commit()
     return connection
 

@@ -29,6 +29,7 @@ from adyton.transports.cli.owner.upgrade import upgrade_ledger
 from adyton.transports.cli.p_value import p_value
 from adyton.transports.cli.plan import plan
 from adyton.transports.cli.server.doctor import doctor
+from adyton.transports.cli.server.mcp import mcp
 from adyton.transports.cli.server.serve import serve
 from adyton.transports.cli.server.token import app as token
 from adyton.transports.cli.stream import app as stream
@@ -368,7 +369,7 @@ def _paid_by(askers: list[Asker]) -> int | None:
 
 
 _OF_A_STUDY = (check, amend, suggest_bounds, synthesize, p_value, dummy)
-_OTHERS = (compose, calibrate, audit, lab, plan, upgrade_ledger, serve, doctor)
+_OTHERS = (compose, calibrate, audit, lab, plan, upgrade_ledger, serve, mcp, doctor)
 for command in _OF_A_STUDY + _OTHERS:
     app.command(command.__name__.replace("_", "-"))(command)
 app.add_typer(holdout, name="holdout")

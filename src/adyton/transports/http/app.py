@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from functools import partial
+from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 from fastapi.telemetry import TelemetryConfig
@@ -20,6 +22,10 @@ from adyton.transports.http.quick import Quick
 from adyton.transports.http.watching import Metrics, Watching
 from adyton.transports.pages import mount as pages
 from adyton.transports.pages.headers import Headers
+from adyton.transports.pg.door import WireDoor
+
+if TYPE_CHECKING:
+    from adyton.transports.mcp.mounted import DoorForAgents
 
 _ABOUT = (
     "Question data you may not see: every answer is private, valid for the population, and receipted. "
@@ -31,16 +37,31 @@ _NO_OTHERS = TelemetryConfig(
 )
 
 
-def make_app(house: House, metrics: Metrics | None = None, *, secure: bool = False) -> FastAPI:
+def make_app(
+    house: House,
+    metrics: Metrics | None = None,
+    wire: WireDoor | None = None,
+    *,
+    secure: bool = False,
+    mcp: bool = False,
+) -> FastAPI:
     """Everything in ``house`` must be loaded before the first request: ``house.load()``.
 
+    ``wire``: where the same desk takes questions of clients of PostgreSQL, if anywhere.
     ``secure``: browsers come by TLS, though this process may not see it; cookies of pages then say so.
+    ``mcp``: agents are let in too, at /mcp.
     """
-    desk = Desk(house)
+    desk, counted = Desk(house), metrics or Metrics()
+    agents = _door_for_agents(desk) if mcp else None
 
     @asynccontextmanager
     async def living(_: FastAPI) -> AsyncIterator[None]:
-        yield
+        async with AsyncExitStack() as doors:
+            if agents is not None:
+                await doors.enter_async_context(agents.open())
+            if wire is not None:
+                await doors.enter_async_context(_listening(desk, wire, counted))
+            yield
         desk.close()
         house.close()
 
@@ -55,15 +76,31 @@ def make_app(house: House, metrics: Metrics | None = None, *, secure: bool = Fal
         telemetry=_NO_OTHERS,
         redirect_slashes=False,  # it would send clients, and their tokens, to whatever Host they were told
     )
-    app.state.desk, app.state.metrics = desk, metrics or Metrics()
+    app.state.desk, app.state.metrics = desk, counted
     errors.install(app)
     for part in (studies, holdouts, tokens):
         app.include_router(part.routes)
     app.add_api_route("/healthz", _alive, summary="The process answers", tags=["health"])
     app.add_api_route("/readyz", _ready, summary="Everything is loaded", tags=["health"])
     app.add_middleware(errors.Guard)  # before the framework finds words of its own
+    if agents is not None:
+        app.router.routes.append(agents.route)
     pages.install(app, house, secure=secure)
     return app
+
+
+def _listening(desk: Desk, wire: WireDoor, counted: Metrics) -> AbstractAsyncContextManager[None]:
+    """Imported late: most servers have no such door."""
+    from adyton.transports.pg.talking.listening import listening
+
+    return listening(desk, wire, partial(counted.tell, "PG"))
+
+
+def _door_for_agents(desk: Desk) -> DoorForAgents:
+    """Imported late: most servers have no agents, and the SDK is large."""
+    from adyton.transports.mcp.mounted import DoorForAgents
+
+    return DoorForAgents(desk)
 
 
 class _InFront(FastAPI):

@@ -22,7 +22,7 @@ from adyton.service.house import House, Visitor
 from adyton.service.studies import READING
 
 _Done = TypeVar("_Done")
-_LONGEST_TOKEN = 4096
+LONGEST_TOKEN = 4096
 _AT_ONCE, _MOMENT = 4, 0.02  # threads, seconds
 _VISITOR = "adyton visitor"
 
@@ -45,7 +45,10 @@ class Desk:
 
     def knock(self, request: Request) -> None:
         """Before anything is looked at: too often from one address?"""
-        address = request.client.host if request.client else "nobody"
+        self.knock_from(request.client.host if request.client else "nobody")
+
+    def knock_from(self, address: str) -> None:
+        """The same, by whatever door."""
         self._by_address.take(network_of(address), self.house.settings.rate_by_address)
 
     async def holder(self, token: str | None) -> Visitor:
@@ -98,7 +101,7 @@ def _within(reading: Reading, work: Callable[[], _Done]) -> _Done:
 
 def _token_of(request: Request) -> str | None:
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
-    return token.strip() if scheme.lower() == "bearer" and len(token) <= _LONGEST_TOKEN else None
+    return token.strip() if scheme.lower() == "bearer" and len(token) <= LONGEST_TOKEN else None
 
 
 async def desk_of(request: Request) -> Desk:

@@ -30,7 +30,7 @@ _SAID = {
     503: "busy: see Retry-After; or the ledger cannot be trusted",
 }
 _IN_WORDS = {
-    "extra_forbidden": "is not known here; docs/reference/http.md names what is",
+    "extra_forbidden": "is not known here; {} names what is",
     "missing": "is missing",
     "string_type": "must be text",
     "int_type": "must be a whole number",
@@ -62,7 +62,7 @@ def install(app: FastAPI) -> None:
 
     async def invalid(_: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
-        return response_of(InvalidRequest(_place_and_fix(error)))
+        return response_of(InvalidRequest(place_and_fix(dict(error.errors()[0]))))
 
     async def framework(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
@@ -108,11 +108,13 @@ class Guard:
             await response_of(Unexpected(reference))(scope, receive, send)
 
 
-def _place_and_fix(error: RequestValidationError) -> str:
-    first: dict[str, Any] = dict(error.errors()[0])
+def place_and_fix(
+    first: dict[str, Any], whole: str = "the body", page: str = "docs/reference/http.md"
+) -> str:
+    """The first thing that pydantic found wrong, in words; ``page`` says what is right."""
     if first["type"] == "json_invalid":
         return "the body is not JSON; nothing was charged"
     place = ".".join(str(part) for part in first["loc"] if part != "body")[:200]
-    plain = _IN_WORDS.get(first["type"])
+    plain = _IN_WORDS.get(first["type"], "").format(page)
     said = f" {plain}" if plain else f": {first['msg']}"
-    return f"{place or 'the body'}{said}; nothing was charged"
+    return f"{place or whole}{said}; nothing was charged"

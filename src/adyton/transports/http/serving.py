@@ -7,13 +7,14 @@ import ipaddress
 import json
 import logging
 import os
+import resource
 import socket
 import ssl
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,8 +22,10 @@ from typing import Any
 from adyton.errors import InvalidRequest
 from adyton.service.house import House
 from adyton.service.settings import read_settings
+from adyton.transports.pg.door import WireDoor
 
 _VARIABLE = "ADYTON_SERVE"
+_OTHER_FILES = 500
 _METRICS = "PROMETHEUS_MULTIPROC_DIR"
 _FACTORY = "adyton.transports.http.serving:app_of_environment"
 
@@ -38,6 +41,8 @@ class Door:
     tls_key: str | None = None
     behind_proxy: bool = False
     metrics_port: int | None = None
+    pg_port: int | None = None
+    mcp: bool = False  # agents are let in too
 
     def __post_init__(self) -> None:
         if (self.tls_cert is None) != (self.tls_key is None):
@@ -62,15 +67,27 @@ class Door:
                     "and the key has no password"
                 ) from None
         _check_free(self.host, self.port, "--port")
+        others = [port for port in (self.port, self.pg_port, self.metrics_port) if port is not None]
+        if len(set(others)) < len(others):
+            raise InvalidRequest("--port, --pg-port and --metrics-port are different ports")
+        if self.pg_port is not None:
+            _check_free(self.host, self.pg_port, "--pg-port")
         if self.metrics_port is not None:
-            if self.metrics_port == self.port:
-                raise InvalidRequest("--metrics-port and --port are two ports")
             _check_free("127.0.0.1", self.metrics_port, "--metrics-port")
 
     @property
     def secure(self) -> bool:
         """Whether browsers come by TLS, though it may end before this process."""
         return self.tls_cert is not None or self.behind_proxy
+
+    @property
+    def wire(self) -> WireDoor | None:
+        """The door for clients of PostgreSQL; several processes share its port."""
+        if self.pg_port is None:
+            return None
+        tls = None if self.tls_cert is None else str(Path(self.tls_cert).absolute())
+        key = None if self.tls_key is None else str(Path(self.tls_key).absolute())
+        return WireDoor(self.host, self.pg_port, tls, key)
 
     @property
     def url(self) -> str:
@@ -96,7 +113,9 @@ def serve(files: Sequence[Path], settings_file: Path | None, door: Door, say: Ca
         raise
     if token is not None:
         say(f"Owner token, shown once and never again: {token}")
-    say(f"Serving {', '.join(one.name for one in house.served)} on {door.url}")
+    _say_doors(house, door, say)
+    if door.pg_port is not None:
+        _allow_files(settings.connections)
     _log_lines()
     config: dict[str, Any] = {
         "host": door.host,
@@ -114,19 +133,34 @@ def serve(files: Sequence[Path], settings_file: Path | None, door: Door, say: Ca
     }
     if door.processes == 1:
         with _metrics_of_one(door) as metrics:
-            uvicorn.run(app_of(house, metrics, secure=door.secure), **config)
+            uvicorn.run(app_of(house, metrics, door.wire, secure=door.secure, mcp=door.mcp), **config)
         return
     house.close()
-    told = {"files": paths, "settings": _path_text(settings_file), "secure": door.secure}
-    os.environ[_VARIABLE] = json.dumps(told)
-    with _metrics_of_many(door):
+    with _metrics_of_many(door), tempfile.TemporaryDirectory(prefix="adyton-wire-") as folder:
+        told = {
+            "files": paths,
+            "settings": _path_text(settings_file),
+            "secure": door.secure,
+            "wire": None if door.wire is None else {**asdict(door.wire), "folder": folder},
+            "mcp": door.mcp,
+        }
+        os.environ[_VARIABLE] = json.dumps(told)
         uvicorn.run(_FACTORY, factory=True, workers=door.processes, **config)
 
 
-def app_of(house: House, metrics: Any, *, secure: bool) -> Any:
+def _say_doors(house: House, door: Door, say: Callable[[str], None]) -> None:
+    say(f"Serving {', '.join(one.name for one in house.served)} on {door.url}")
+    if door.mcp:
+        names = ("127.0.0.1", "localhost", *house.settings.names)
+        say(f"Agents: {door.url}/mcp, under the names {', '.join(names)}")
+    if door.pg_port is not None:
+        say(f"PostgreSQL's protocol on {door.host}:{door.pg_port}: database = study, password = token")
+
+
+def app_of(house: House, metrics: Any, wire: WireDoor | None, *, secure: bool, mcp: bool) -> Any:
     from adyton.transports.http.app import make_app
 
-    return make_app(house, metrics, secure=secure)
+    return make_app(house, metrics, wire, secure=secure, mcp=mcp)
 
 
 def app_of_environment() -> Any:
@@ -137,7 +171,8 @@ def app_of_environment() -> Any:
     _log_lines()
     house = House.of_files(known["files"], read_settings(known["settings"]))
     house.load()
-    return app_of(house, Metrics(), secure=known["secure"])
+    wire = WireDoor(**known["wire"]) if known["wire"] else None
+    return app_of(house, Metrics(), wire, secure=known["secure"], mcp=known["mcp"])
 
 
 @contextmanager
@@ -199,6 +234,15 @@ class _Line(logging.Formatter):
         rest = said if record.name == "adyton.requests" else json.dumps({"message": said})
         begin = json.dumps({"time": self.formatTime(record), "log": record.name})
         return f"{begin[:-1]}, {rest[1:]}"
+
+
+def _allow_files(connections: int) -> None:
+    """Each connection is an open file, and systems allow a process few of them unless it asks for more."""
+    most, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = connections + _OTHER_FILES
+    if most != resource.RLIM_INFINITY and most < wanted:
+        allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
 
 
 def _path_text(path: Path | None) -> str | None:

@@ -34,6 +34,13 @@ class Metrics:
         self.requests = Counter("adyton_requests", "Requests", names, registry=self.registry)
         self.seconds = Histogram("adyton_request_seconds", "Time", ["route"], registry=self.registry)
 
+    def tell(self, method: str, route: str, status: int | str, seconds: float) -> None:
+        """Counts a request, and writes its line."""
+        self.requests.labels(method, route, status).inc()
+        self.seconds.labels(route).observe(seconds)
+        line = {"method": method, "route": route, "status": status, "ms": round(seconds * 1000, 1)}
+        _request_log.info(json.dumps(line))
+
 
 class Watching:
     """Around the routes, inside the guard."""
@@ -61,13 +68,10 @@ class Watching:
 
     def _tell(self, scope: Scope, status: int, seconds: float, span: Any) -> None:
         method, route = _method(scope), _route(scope)
-        self._metrics.requests.labels(method, route, status).inc()
-        self._metrics.seconds.labels(route).observe(seconds)
+        self._metrics.tell(method, route, status, seconds)
         if span is not None:
             span.update_name(f"{method} {route}")
             span.set_attribute("http.response.status_code", status)
-        line = {"method": method, "route": route, "status": status, "ms": round(seconds * 1000, 1)}
-        _request_log.info(json.dumps(line))
 
 
 def _method(scope: Scope) -> str:

@@ -23,6 +23,8 @@ from adyton.query.sql.expressions import Source
 from adyton.query.sql.from_clause import read_from
 from adyton.query.sql.grammar import Options
 from adyton.query.sql.read import leaves_nothing, read_select
+from adyton.query.sql.rewrite.from_names import write_plain_names
+from adyton.query.sql.rewrite.scopes import Context
 from adyton.query.sql.several.columns import alias_of, label_of
 from adyton.schema import Table, TextColumn
 
@@ -61,6 +63,9 @@ def columns_asked(source: Source, tree: exp.Expr, tables: Sequence[Table]) -> Fr
     items = [alias_of(source, item) for item in tree.args["expressions"]]
     if not all(type(node) in (exp.Column, exp.Star) for node, _ in items):
         return None
+    if any(node.args.get("db") is not None for node in tree.walk()):
+        write_plain_names(Context(source, tuple(tables)), tree)  # schema.table is table
+        items = [alias_of(source, item) for item in tree.args["expressions"]]
     table, aliases = read_from(source, tree, tables)
     source = replace(source, table=table, aliases=aliases)
     names: list[str] = []

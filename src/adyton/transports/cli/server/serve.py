@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 from typing import Annotated
 
@@ -20,6 +21,10 @@ def serve(
     settings: Annotated[
         Path | None, typer.Option(help="The server file: rates, sizes, times.", metavar="FILE")
     ] = None,
+    pg_port: Annotated[
+        int | None,
+        typer.Option(help="Where clients of PostgreSQL are let in, if at all.", min=1, max=65535),
+    ] = None,
     processes: Annotated[int, typer.Option(help="How many; each loads the data.", min=1, max=64)] = 1,
     tls_cert: Annotated[str | None, typer.Option(help="Certificate, PEM.", metavar="FILE")] = None,
     tls_key: Annotated[str | None, typer.Option(help="Its key, PEM.", metavar="FILE")] = None,
@@ -29,10 +34,12 @@ def serve(
     metrics_port: Annotated[
         int | None, typer.Option(help="Counts for Prometheus, on loopback.", min=1, max=65535)
     ] = None,
+    mcp: Annotated[bool, typer.Option("--mcp", help="Let agents in too, at /mcp of the same port.")] = False,
 ) -> None:
-    """Serve studies and holdouts over HTTP. The first start prints one owner token, once.
+    """Serve studies and holdouts over HTTP, and studies to clients of PostgreSQL. The first start prints one
+    owner token, once.
 
-    For example: adyton serve people.toml --port 8000
+    For example: adyton serve people.toml --port 8000 --pg-port 5433
     """
 
     def work() -> None:
@@ -43,7 +50,9 @@ def serve(
             from adyton.transports.http.serving import serve as listen
         except ImportError:
             raise InvalidRequest("serving needs more packages: pip install 'adyton[server]'") from None
-        door = Door(host, port, processes, tls_cert, tls_key, behind_proxy, metrics_port)
+        if mcp and importlib.util.find_spec("mcp") is None:
+            raise InvalidRequest("agents need more packages: pip install 'adyton[mcp]'")
+        door = Door(host, port, processes, tls_cert, tls_key, behind_proxy, metrics_port, pg_port, mcp)
         listen(files, settings, door, lambda line: typer.echo(line))
 
     run(work, False)

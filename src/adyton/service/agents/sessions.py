@@ -1,0 +1,219 @@
+"""Sessions of agents: what one name may ask and pay for until it ends, whatever connections it opens.
+
+A session begins with the first question of a name and lasts for some hours.  Whoever connects anew, through
+another process or after a restart, is still in it, so nobody gets another one by hanging up.  It is kept in a
+file beside the study; a name whose file was lost begins a new session, and its part of the limit still holds.
+"""
+
+from __future__ import annotations
+
+import secrets
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from adyton.errors import InvalidRequest, LedgerCorrupt, SessionRefused
+from adyton.exact import rational
+
+_TABLE = """
+CREATE TABLE IF NOT EXISTS sessions (
+    name TEXT PRIMARY KEY, id TEXT NOT NULL, began_at INTEGER NOT NULL, spent_before TEXT NOT NULL,
+    taken INTEGER NOT NULL
+) STRICT
+"""
+_BEGIN = (
+    "INSERT INTO sessions (name, id, began_at, spent_before, taken) VALUES (?, ?, ?, ?, 0) "
+    "ON CONFLICT (name) DO UPDATE SET id = excluded.id, began_at = excluded.began_at, "
+    "spent_before = excluded.spent_before, taken = 0"
+)
+_DAY = Fraction(24)
+_LONGEST = Fraction(24 * 366)
+_LEAST = Fraction(1, 10**6)
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """The section ``[agent]`` of the server file: what one session may spend, as a share of the study's
+    limit; how many charges it may make; how many hours it lasts.
+    """
+
+    limit_share: Fraction | None = None
+    questions: int | None = None
+    hours: Fraction = _DAY
+
+    def __post_init__(self) -> None:
+        if self.limit_share is not None and not _LEAST <= self.limit_share <= 1:
+            raise InvalidRequest(f"agent.limit_share is a share of the limit: from {float(_LEAST):g} to 1")
+        if self.questions is not None and (type(self.questions) is not int or self.questions < 1):
+            raise InvalidRequest("agent.questions is a whole number, at least 1")
+        if not 0 < self.hours <= _LONGEST:
+            raise InvalidRequest("agent.hours is more than 0, and a year at most")
+
+    @classmethod
+    def of(cls, section: Mapping[str, Any] | None) -> Caps:
+        """As the server file has it."""
+        known = [one.name for one in fields(cls)]
+        given = dict(section or {})
+        unknown = next((name for name in given if name not in known), None)
+        if unknown is not None:
+            raise InvalidRequest(f"agent.{unknown} is not known; known: {', '.join(known)}")
+        for name in ("limit_share", "hours"):
+            if name in given:
+                given[name] = rational(given[name], f"agent.{name}")
+        return cls(**given)
+
+    @property
+    def any(self) -> bool:
+        """Whether there is something to hold to."""
+        return self.limit_share is not None or self.questions is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """Of one name.  ``spent_before`` is what that name had spent when it began, ``taken`` its charges."""
+
+    id: str
+    ends_at: int
+    spent_before: int
+    taken: int
+
+
+class Sessions:
+    """The sessions of the study or holdout at ``path``; their file is made by the first one."""
+
+    def __init__(
+        self, path: str | Path, hours: Fraction = _DAY, clock: Callable[[], float] = time.time
+    ) -> None:
+        self.path = Path(path).absolute().with_suffix(".sessions")
+        self._seconds, self._clock, self._lock = int(hours * 3600), clock, threading.Lock()
+        self._connection: sqlite3.Connection | None = None
+
+    def current(self, name: str, spent: Callable[[], int]) -> Session:
+        """The session of a name, begun now if there is none; ``spent`` says what it has spent by now."""
+        known = self._known(name)
+        if known is not None:
+            return known
+        spent_before = spent()  # what is paid for meanwhile counts for the session: never too little
+        with self._work() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            found = self._found(connection, name)  # another process may have been first
+            if found is None:
+                row = (name, secrets.token_hex(8), int(self._clock()), str(spent_before))
+                connection.execute(_BEGIN, row)
+                found = self._found(connection, name)
+        assert found is not None
+        return found
+
+    def take(self, name: str, session: Session, most: int) -> None:
+        """One charge of so many; SessionRefused if there is none left."""
+        with self._work() as connection:
+            taken = connection.execute(
+                "UPDATE sessions SET taken = taken + 1 WHERE name = ? AND id = ? AND taken < ?",
+                (name, session.id, most),
+            ).rowcount
+        if not taken:
+            raise _used_up(name, most, session.ends_at - int(self._clock()))
+
+    def give_back(self, name: str, session: Session) -> None:
+        """Nothing was charged after all."""
+        with self._work() as connection:
+            connection.execute(
+                "UPDATE sessions SET taken = taken - 1 WHERE name = ? AND id = ? AND taken > 0",
+                (name, session.id),
+            )
+
+    def close(self) -> None:
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+    def _known(self, name: str) -> Session | None:
+        with self._work() as connection:
+            return self._found(connection, name)
+
+    def _found(self, connection: sqlite3.Connection, name: str) -> Session | None:
+        row = connection.execute(
+            "SELECT id, began_at, spent_before, taken FROM sessions WHERE name = ?", (name,)
+        ).fetchone()
+        if row is None:
+            return None
+        id_, began_at, spent_before, taken = row
+        now, ends_at = self._clock(), began_at + self._seconds
+        return Session(id_, ends_at, int(spent_before), taken) if now < ends_at else None
+
+    @contextmanager
+    def _work(self) -> Iterator[sqlite3.Connection]:
+        with self._lock:
+            try:
+                if self._connection is None:
+                    self._connection = _connect(self.path)
+                with self._connection as connection:  # commits, or rolls back
+                    yield connection
+            except sqlite3.Error as fault:
+                if self._connection is not None:
+                    with suppress(sqlite3.Error):
+                        self._connection.close()
+                    self._connection = None
+                name = type(fault).__name__
+                raise LedgerCorrupt(f"the sessions in {self.path.name} cannot be used: {name}") from None
+
+
+class Turns:
+    """The session of one name, and what it has left.  The price is a sub-limit, so the ledger looks at it in
+    the transaction of the charge; the number is taken just before, and given back if nothing was charged.
+    """
+
+    def __init__(self, sessions: Sessions, name: str, caps: Caps, spent: Callable[[], int]) -> None:
+        self._sessions, self._name, self._caps, self._spent = sessions, name, caps, spent
+
+    def session(self) -> Session:
+        return self._sessions.current(self._name, self._spent)
+
+    def sub_limit(self, session: Session, limit: int) -> int | None:
+        """What the name may have spent by the end of the session, rounded down."""
+        share = self._caps.limit_share
+        return None if share is None else session.spent_before + int(share * limit)
+
+    def questions_left(self, session: Session) -> int | None:
+        most = self._caps.questions
+        return None if most is None else max(0, most - session.taken)
+
+    def take(self, session: Session) -> None:
+        if self._caps.questions is not None:
+            self._sessions.take(self._name, session, self._caps.questions)
+
+    def give_back(self, session: Session) -> None:
+        if self._caps.questions is not None:
+            self._sessions.give_back(self._name, session)
+
+
+def _used_up(name: str, most: int, seconds: int) -> SessionRefused:
+    hours = f"{max(seconds, 60) / 3600:.1f} hours"
+    return SessionRefused(
+        f"{name} has asked the {most} questions of its session, and the next one begins in {hours}; what was "
+        "answered can be repeated, free; nothing was charged",
+        requested="1",
+        spent=str(most),
+        limit=str(most),
+        largest="0",
+        counted_in="questions",
+        by=name,
+    )
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    if not path.exists():
+        path.touch(mode=0o600)
+    connection = sqlite3.connect(path, timeout=10, check_same_thread=False)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute(_TABLE)
+    connection.commit()
+    return connection

@@ -1,0 +1,1 @@
+"""How a token is proved by those who never send it."""

@@ -1,0 +1,52 @@
+"""``adyton mcp``: a study for an agent on this machine, over standard input and output."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from adyton.errors import InvalidRequest
+from adyton.transports.terminal import run
+
+
+def mcp(
+    files: Annotated[
+        list[Path], typer.Argument(help="A study file; also others, and holdout files.", show_default=False)
+    ],
+    name: Annotated[
+        str, typer.Option(help="Who asks: receipts say it, and the parts are of this name.")
+    ] = "agent",
+    limit_share: Annotated[
+        str, typer.Option(help="The share of the limit that this name may spend in all.", metavar="S")
+    ] = "0.25",
+    price_share: Annotated[
+        str, typer.Option(help="The largest share of the limit that one question may cost.", metavar="S")
+    ] = "0.05",
+    rate: Annotated[int, typer.Option(help="Requests a minute.", metavar="N")] = 120,
+    settings: Annotated[
+        Path | None, typer.Option(help="The server file: what one session may do, times.", metavar="FILE")
+    ] = None,
+) -> None:
+    """Serve a study to an agent (MCP) over standard input and output. Agents elsewhere: adyton serve --mcp.
+
+    For example: adyton mcp people.toml --limit-share 0.1
+    """
+
+    def work() -> None:
+        from adyton.service.identity import PROVIDED, Identity, share_of
+        from adyton.service.roles import Role
+        from adyton.service.settings import read_settings
+
+        if name.startswith(PROVIDED) or name != name.strip():
+            raise InvalidRequest("choose another --name: without spaces around it, and not of a provider")
+        shares = share_of(limit_share, "--limit-share"), share_of(price_share, "--price-share")
+        who, known = Identity(name, Role.AGENT, *shares, rate), read_settings(settings)
+        try:
+            from adyton.transports.mcp.stdio import serve_stdio
+        except ImportError:
+            raise InvalidRequest("agents need more packages: pip install 'adyton[mcp]'") from None
+        serve_stdio(files, known, who)
+
+    run(work, False)

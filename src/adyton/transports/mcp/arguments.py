@@ -1,0 +1,65 @@
+"""What each tool takes.  Nothing unknown is taken, so a misspelt price is never no price.
+
+No tool takes a path or a token, and none has a word for a limit.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field, model_validator
+
+from adyton.transports.http.bodies import Body, Name, Pair, Predictions, PreviewQuestions, Question, Questions
+
+Study = Name
+_STUDY = "the name of a study, from list_studies"
+_HOLDOUT = "the name of a holdout, from list_studies"
+
+
+class Nothing(Body):
+    """No arguments."""
+
+
+class Named(Body):
+    name: Name = Field(description="the name of a study or a holdout, from list_studies")
+
+
+class ToAsk(Question):
+    study: Study = Field(description=_STUDY)
+
+
+class ToAskMany(Questions):
+    study: Study = Field(description=_STUDY)
+
+
+class ToTry(Question):
+    study: Study = Field(description=_STUDY)
+
+
+class ToPreview(PreviewQuestions):
+    """One question, or several that are to be asked together."""
+
+    study: Study = Field(description=_STUDY)
+    question: str | None = Field(None, description="SQL; or several in questions")
+    questions: list[str] = Field([], description="SQL; those that ask_many would ask together")
+
+    @model_validator(mode="after")
+    def one_or_several(self) -> ToPreview:
+        if (self.question is None) == (not self.questions):
+            raise ValueError("give question, or questions, and not both")
+        return self
+
+    @property
+    def texts(self) -> list[str]:
+        return self.questions if self.question is None else [self.question]
+
+
+class ToScore(Predictions):
+    holdout: Name = Field(description=_HOLDOUT)
+    predictions: list[Any] = Field(description="one for each item of the holdout, in the order of the items")
+
+
+class ToCompare(Pair):
+    holdout: Name = Field(description=_HOLDOUT)
+    first: list[Any] = Field(description="one prediction for each item, in the order of the items")
+    second: list[Any] = Field(description="as many, of the other model")

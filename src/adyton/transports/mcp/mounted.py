@@ -1,0 +1,100 @@
+"""Agents at a server's own port: Streamable HTTP at /mcp.
+
+Each request stands for itself: who sends it is asked anew, so a revoked token ends at once, and it does not
+matter which of several processes gets it.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+from mcp.server.auth.middleware.bearer_auth import BearerAuthBackend, RequireAuthMiddleware
+from mcp.server.auth.provider import AccessToken, TokenVerifier
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+from pydantic import ConfigDict
+from starlette.middleware.authentication import AuthenticationMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from adyton.errors import CuratorError, Unauthenticated
+from adyton.service.house import Visitor
+from adyton.service.settings import Settings
+from adyton.transports.http.desk import LONGEST_TOKEN, Desk
+from adyton.transports.http.errors import response_of
+from adyton.transports.mcp.server import Agents
+
+_HERE = ("127.0.0.1", "localhost", "[::1]")
+
+
+class Admitted(AccessToken):
+    """A token that was looked up, and who holds it."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+    visitor: Visitor
+
+
+class Verifier(TokenVerifier):
+    """The house's own tokens, and those of its identity provider."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    async def verify_token(self, token: str) -> AccessToken | None:
+        if len(token) > LONGEST_TOKEN:
+            return None
+        try:
+            visitor = self._desk.let_in(await self._desk.holder(token.strip()))
+        except Unauthenticated:
+            return None
+        return Admitted(token="", client_id=visitor.key, scopes=[], visitor=visitor)
+
+
+class DoorForAgents:
+    """An ASGI application.  ``open`` must be entered before the first request."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._manager = StreamableHTTPSessionManager(
+            Agents(desk, _caller, "").server(),
+            json_response=True,  # nothing is ever sent but the answer
+            stateless=True,
+            security_settings=_names(desk.house.settings),
+            max_request_body_size=desk.house.settings.request_bytes,
+        )
+        inner = RequireAuthMiddleware(self._manager.asgi_app, [])
+        self._app = AuthenticationMiddleware(inner, backend=BearerAuthBackend(Verifier(desk)))
+        self.route = Route("/mcp", endpoint=self, include_in_schema=False)
+
+    def open(self) -> AbstractAsyncContextManager[None]:
+        return self._manager.run()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope["route"] = self.route  # by which it is logged and counted
+        if scope["method"] != "POST":  # nothing is ever sent that was not asked for
+            await Response(status_code=405, headers={"Allow": "POST"})(scope, receive, send)
+            return
+        try:
+            self._desk.knock(Request(scope))
+            await self._app(scope, receive, send)
+            return
+        except CuratorError as error:
+            refusal = response_of(error)
+        await refusal(scope, receive, send)
+
+
+def _caller(context: Any) -> Visitor:
+    admitted = context.request.user.access_token
+    assert isinstance(admitted, Admitted)
+    return admitted.visitor
+
+
+def _names(settings: Settings) -> TransportSecuritySettings:
+    """Under which names a request may come: those of the server file, and this machine's own."""
+    hosts = [one for host in (*_HERE, *settings.names) for one in (host, f"{host}:*")]
+    ours = [f"http://{host}" for host in _HERE] + [f"https://{host}" for host in (*_HERE, *settings.names)]
+    origins = [one for origin in ours for one in (origin, f"{origin}:*")]
+    return TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins)

@@ -1,0 +1,220 @@
+"""The tools: what each is for, what it takes, which action it is, and what it returns.
+
+A tool is a plain function of a call.  Who may do what is decided by the house, what fits by the ledger:
+nothing here, and no text that comes in, changes either.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from adyton.certify import json_text
+from adyton.errors import CuratorError
+from adyton.service.holdouts import ServedHoldout
+from adyton.service.house import House, Visitor
+from adyton.service.identity import Identity
+from adyton.service.roles import Action
+from adyton.service.studies import ServedStudy
+from adyton.transports.http.bodies import Body
+from adyton.transports.mcp import words
+from adyton.transports.mcp.arguments import (
+    Named,
+    Nothing,
+    ToAsk,
+    ToAskMany,
+    ToCompare,
+    ToPreview,
+    ToScore,
+    ToTry,
+)
+
+_BESIDE = ("study", "question", "questions")
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The same twice: for programs, and in words."""
+
+    structured: dict[str, Any]
+    said: str
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of a tool.  ``id`` is unique in its connection, ``connection`` in the house."""
+
+    house: House
+    visitor: Visitor
+    tool: str
+    body: Any
+    id: str
+    connection: str
+
+    def request(self, session: str) -> str:
+        """The id under which a question is charged that brought none: of the session, the call and what it
+        asks for, so that a call that is sent again is charged once.
+        """
+        if self.body.request is not None:
+            return str(self.body.request)
+        asked = json_text(self.body.model_dump(mode="json"))
+        parts = "\n".join((session, self.connection, self.id, self.tool, asked))
+        return f"mcp {hashlib.sha256(parts.encode()).hexdigest()[:48]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """``changes``: whether a call may spend something.  ``at_once``: it follows from what is in memory."""
+
+    title: str
+    description: str
+    takes: type[Body]
+    work: Callable[[Call], Result]
+    changes: bool = False
+    at_once: bool = False
+
+
+def list_studies(call: Call) -> Result:
+    mine = [one for one in call.house.served if call.visitor.identity(one.name)]
+    studies = [one.facts() for one in mine if isinstance(one, ServedStudy)]
+    listed = [{"name": one["name"], "limit": one["limit"]} for one in studies]
+    holdouts = [one.facts() for one in mine if isinstance(one, ServedHoldout)]
+    return Result({"studies": listed, "holdouts": holdouts}, words.studies_said(listed, holdouts))
+
+
+def describe(call: Call) -> Result:
+    found, _ = call.house.anything(call.visitor, call.body.name, Action.LOOK)
+    facts = found.facts()
+    return Result(facts, words.facts_said(facts))
+
+
+def preview(call: Call) -> Result:
+    found, who = call.house.study(call.visitor, call.body.study, Action.PREVIEW)
+    previews = found.preview(who, call.body.texts, call.body.words(*_BESIDE))
+    left = found.share_left_to(who)
+    return Result({"previews": previews, "own": found.own(who)}, words.preview_said(previews, left))
+
+
+def ask(call: Call) -> Result:
+    found, who = call.house.study(call.visitor, call.body.study, Action.ASK)
+    (answer,) = _asked(call, found, who, [call.body.question])
+    told = answer.to_json()
+    said = words.answer_said(told, answer, found.share_left_to(who))
+    return Result({"answer": told, "own": found.own(who)}, said)
+
+
+def ask_many(call: Call) -> Result:
+    found, who = call.house.study(call.visitor, call.body.study, Action.ASK)
+    answers = _asked(call, found, who, call.body.questions)
+    told = [one.to_json() for one in answers]
+    said = words.answers_said(told, answers, found.share_left_to(who))
+    return Result({"answers": told, "own": found.own(who)}, said)
+
+
+def try_on_dummy(call: Call) -> Result:
+    found, _ = call.house.study(call.visitor, call.body.study, Action.TRY)
+    (answer,) = found.try_out([call.body.question], call.body.words("request", *_BESIDE))
+    told = answer.to_json()
+    return Result({"answer": told}, words.answer_said(told, answer, None))
+
+
+def statement(call: Call) -> Result:
+    found, who = call.house.anything(call.visitor, call.body.name, Action.STATEMENT)
+    if isinstance(found, ServedHoldout):
+        told = found.statement()
+        return Result(told, words.scores_said(told))
+    told = found.statement(who)
+    return Result(told, words.statement_said(told, found.share_left_to(who)))
+
+
+def score_on_holdout(call: Call) -> Result:
+    found, who = call.house.holdout(call.visitor, call.body.holdout, Action.SCORE)
+    told = found.score(who, call.body.predictions, call.body.guess)
+    return Result(told, words.score_said(told))
+
+
+def compare_on_holdout(call: Call) -> Result:
+    found, who = call.house.holdout(call.visitor, call.body.holdout, Action.SCORE)
+    told = found.compare(who, call.body.first, call.body.second)
+    return Result(told, words.comparison_said(told))
+
+
+def refused(error: CuratorError) -> Result:
+    return Result(error.to_json(), words.refusal_said(error))
+
+
+def _asked(call: Call, found: ServedStudy, who: Identity, questions: list[str]) -> list[Any]:
+    given = {**call.body.words(*_BESIDE), "request": call.request(found.session(who).id)}
+    return found.ask(who, questions, given)
+
+
+_PRICE = (
+    "Name a price by exactly one of within (half-width of each value's 95 % noise interval), epsilon, share "
+    "(of what is left to you) or scale; by none where the study plans its questions."
+)
+TOOLS: dict[str, Tool] = {
+    "list_studies": Tool(
+        "List studies and holdouts",
+        "The studies and holdouts that are here for you. Free.",
+        Nothing,
+        list_studies,
+        at_once=True,
+    ),
+    "describe": Tool(
+        "Describe a study or holdout",
+        "Public facts of a study (tables, columns, bounds, values, promise, grammar) or of a holdout. Free.",
+        Named,
+        describe,
+        at_once=True,
+    ),
+    "preview": Tool(
+        "Preview questions",
+        "What an answer would cost and how wide its noise interval and population interval would be. Free, "
+        f"reads nothing; do it before every new kind of question. {_PRICE}",
+        ToPreview,
+        preview,
+    ),
+    "ask": Tool(
+        "Ask one question",
+        "Answer one SQL aggregate question with noise, charge its price to your part of the limit, give a "
+        f"receipt. Rows are never answered. The same question at the same price is free. {_PRICE}",
+        ToAsk,
+        ask,
+        changes=True,
+    ),
+    "ask_many": Tool(
+        "Ask several questions together",
+        f"Several SQL questions for one charge, cheaper than one by one; all are answered, or none. {_PRICE}",
+        ToAskMany,
+        ask_many,
+        changes=True,
+    ),
+    "try_on_dummy": Tool(
+        "Try a question on made-up rows",
+        "The form of an answer, from made-up rows: free, and its values mean nothing. To learn the SQL here.",
+        ToTry,
+        try_on_dummy,
+    ),
+    "statement": Tool(
+        "See what is spent and left",
+        "What was spent and what is left, in all and for you, of a study or a holdout. Free.",
+        Named,
+        statement,
+    ),
+    "score_on_holdout": Tool(
+        "Score predictions",
+        "Score predictions on a holdout whose labels nobody sees. Scores are few; the same again are free.",
+        ToScore,
+        score_on_holdout,
+        changes=True,
+    ),
+    "compare_on_holdout": Tool(
+        "Compare two models",
+        "Whether the first predictions are better than the second, for the price of one score.",
+        ToCompare,
+        compare_on_holdout,
+        changes=True,
+    ),
+}

@@ -1,0 +1,1 @@
+"""What clients read about tables: public facts, as the tables of a PostgreSQL catalog would have them."""

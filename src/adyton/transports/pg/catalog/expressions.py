@@ -1,0 +1,386 @@
+"""Expressions of statements about catalogs, made into functions of the rows at hand.
+
+What is not known here fails when it is needed, so a statement whose tables are empty is answered.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+from sqlglot import exp
+
+from adyton.transports.pg.catalog.casting import cast_to, type_named
+from adyton.transports.pg.catalog.matching import is_like, matches
+from adyton.transports.pg.catalog.relations import Compiled, Env, Scope, unsupported
+from adyton.transports.pg.catalog.truths import both, either, negated, negative, ordered, same
+from adyton.transports.pg.errors import SqlError
+
+_Made = Callable[[Any, Scope], Compiled]
+
+
+def folded(node: exp.Expr | None) -> str:
+    """A name as it is looked for: in small letters, unless it is quoted."""
+    if not isinstance(node, exp.Identifier):
+        return "" if node is None else node.name.lower()
+    name = str(node.this)
+    return name if node.args.get("quoted") else name.lower()
+
+
+def compiled(node: exp.Expr, scope: Scope) -> Compiled:
+    """A function of the rows at hand."""
+    made = _KINDS.get(type(node))
+    if made is not None:
+        told = made(node, scope)
+        return negated(told) if node.args.get("negate") else told
+    if isinstance(node, exp.Func):
+        return _call(node.sql_name().lower(), list(_arguments(node)), scope)
+    return _fails(node.key.upper())
+
+
+def _fails(what: str) -> Compiled:
+    def fail(_: Env) -> Any:
+        raise unsupported(what)
+
+    return fail
+
+
+def _arguments(node: exp.Func) -> list[exp.Expr]:
+    found: list[exp.Expr] = []
+    for name in node.arg_types:
+        value = node.args.get(name)
+        if isinstance(value, exp.Expr):
+            found.append(value)
+        elif isinstance(value, list):
+            found += value
+    return found
+
+
+def _call(name: str, arguments: list[exp.Expr], scope: Scope) -> Compiled:
+    parts = [compiled(one, scope) for one in arguments]
+    return lambda env: scope.call(name, [part(env) for part in parts])
+
+
+def _column(node: exp.Column, scope: Scope) -> Compiled:
+    source = folded(node.args.get("table")) or None
+    name = folded(node.this)
+    found = scope.find(name, source)
+    if found is not None:
+        alias = found[0]
+        return lambda env: env[alias].get(name)
+    if source is None and (found := scope.find(name, name)) is not None:  # a function in FROM, by its name
+        return lambda env: env[name].get(name)
+    if source is None and _in_sources(name, scope):
+        return lambda env: tuple(env[name].values())
+    shown = f"{source}.{name}" if source else name
+    raise SqlError("42703", f'column "{shown[:100]}" does not exist')
+
+
+def _in_sources(name: str, scope: Scope | None) -> bool:
+    return scope is not None and (name in scope.sources or _in_sources(name, scope.above))
+
+
+def _literal(node: exp.Literal, _: Scope) -> Compiled:
+    text = node.this
+    if node.is_string:
+        return lambda _: text
+    number: Any = int(text) if text.isdecimal() and len(text) < 30 else Decimal(text[:100])
+    return lambda _: number
+
+
+def _constant(value: Any) -> _Made:
+    return lambda node, scope: lambda env: value
+
+
+def _parameter(node: exp.Parameter, scope: Scope) -> Compiled:
+    number = int(node.name) if node.name.isdecimal() else 0
+    return lambda _: scope.parameters.get(number)
+
+
+def _inner(node: exp.Expr, scope: Scope) -> Compiled:
+    return compiled(node.this, scope)
+
+
+def _compare(test: Callable[[Any, Any], bool]) -> _Made:
+    def made(node: exp.Binary, scope: Scope) -> Compiled:
+        listed = _listed_in(node.expression)
+        if listed is not None:
+            return _against_list(node, scope, test, *listed)
+        left, right = compiled(node.this, scope), compiled(node.expression, scope)
+
+        def compared(env: Env) -> bool | None:
+            a, b = left(env), right(env)
+            if a is None or b is None:
+                return None
+            return test(a, b)
+
+        return compared
+
+    return made
+
+
+def _listed_in(node: exp.Expr) -> tuple[exp.Expr, bool] | None:
+    """What ANY, SOME or ALL stands before, and whether one of it is enough."""
+    if isinstance(node, exp.Any | exp.All):
+        return node.this, isinstance(node, exp.Any)
+    called = str(node.this).upper() if isinstance(node, exp.Anonymous) else ""
+    return (node.expressions[0], called != "ALL") if called in ("ANY", "SOME", "ALL") else None
+
+
+def _against_list(
+    node: exp.Binary, scope: Scope, test: Callable[[Any, Any], bool], inside: exp.Expr, some: bool
+) -> Compiled:
+    left, listed = compiled(node.this, scope), _list(inside, scope)
+
+    def compared(env: Env) -> bool | None:
+        a, others = left(env), listed(env)
+        if a is None or others is None:
+            return None
+        found = (test(a, other) for other in others if other is not None)
+        return any(found) if some else all(found)
+
+    return compared
+
+
+def _list(node: exp.Expr, scope: Scope) -> Compiled:
+    """What stands behind ANY: a list, a text that writes one, or a SELECT."""
+    while isinstance(node, exp.Paren):
+        node = node.this
+    if isinstance(node, exp.Select | exp.Subquery):
+        from adyton.transports.pg.catalog.selecting import column_of
+
+        return column_of(node.this if isinstance(node, exp.Subquery) else node, scope)
+    inner = compiled(node, scope)
+
+    def listed(env: Env) -> Any:
+        value = inner(env)
+        return cast_to(value, "text[]") if isinstance(value, str) else value
+
+    return listed
+
+
+def _is(node: exp.Is, scope: Scope) -> Compiled:
+    inner, wanted = compiled(node.this, scope), node.expression
+    if isinstance(wanted, exp.Null):
+        return lambda env: inner(env) is None
+    if isinstance(wanted, exp.Boolean):
+        return lambda env: inner(env) is bool(wanted.this)
+    return _fails("IS")
+
+
+def _in(node: exp.In, scope: Scope) -> Compiled:
+    left, query = compiled(node.this, scope), node.args.get("query")
+    if query is not None:
+        listed = _list(query, scope)
+    else:
+        parts = [compiled(one, scope) for one in node.expressions]
+
+        def listed(env: Env) -> Any:
+            return [part(env) for part in parts]
+
+    def among(env: Env) -> bool | None:
+        value, others = left(env), listed(env)
+        if value is None:
+            return None
+        if any(same(value, other) for other in others if other is not None):
+            return True
+        return None if None in others else False
+
+    return among
+
+
+def _between(node: exp.Between, scope: Scope) -> Compiled:
+    low = exp.GTE(this=node.this.copy(), expression=node.args["low"].copy())
+    high = exp.LTE(this=node.this.copy(), expression=node.args["high"].copy())
+    return both(compiled(low, scope), compiled(high, scope))
+
+
+def _case(node: exp.Case, scope: Scope) -> Compiled:
+    subject = compiled(node.this, scope) if node.this is not None else None
+    pairs = [(compiled(one.this, scope), compiled(one.args["true"], scope)) for one in node.args["ifs"]]
+    otherwise = compiled(node.args["default"], scope) if node.args.get("default") is not None else None
+
+    def chosen(env: Env) -> Any:
+        value = subject(env) if subject else None
+        for test, then in pairs:
+            found = test(env)
+            if (value is not None and found is not None and same(value, found)) if subject else found is True:
+                return then(env)
+        return otherwise(env) if otherwise else None
+
+    return chosen
+
+
+def _joined(node: exp.DPipe, scope: Scope) -> Compiled:
+    left, right = compiled(node.this, scope), compiled(node.expression, scope)
+
+    def joined(env: Env) -> Any:
+        a, b = left(env), right(env)
+        if a is None or b is None:
+            return None
+        if isinstance(a, list) or isinstance(b, list):
+            return (a if isinstance(a, list) else [a]) + (b if isinstance(b, list) else [b])
+        return cast_to(a, "text") + cast_to(b, "text")
+
+    return joined
+
+
+def _arithmetic(work: Callable[[Any, Any], Any]) -> _Made:
+    def made(node: exp.Binary, scope: Scope) -> Compiled:
+        left, right = compiled(node.this, scope), compiled(node.expression, scope)
+
+        def computed(env: Env) -> Any:
+            a, b = left(env), right(env)
+            if a is None or b is None:
+                return None
+            try:
+                return work(*(one if isinstance(one, int | float) else Decimal(str(one)) for one in (a, b)))
+            except (ArithmeticError, TypeError, ValueError):
+                raise SqlError("22023", "this cannot be computed") from None
+
+        return computed
+
+    return made
+
+
+def _operator(node: exp.Operator, scope: Scope) -> Compiled:
+    sign = str(node.args.get("operator", "")).rpartition(".")[2]
+    tests = {
+        "~": matches,
+        "!~": lambda a, b: not matches(a, b),
+        "~*": lambda a, b: matches(a, b, small=True),
+        "=": same,
+        "<>": lambda a, b: not same(a, b),
+        "~~": is_like,
+    }
+    return _compare(tests[sign])(node, scope) if sign in tests else _fails(f"OPERATOR({sign})")
+
+
+def _escape(node: exp.Escape, scope: Scope) -> Compiled:
+    like, mark = node.this, node.expression.name
+    small, negated = isinstance(like, exp.ILike), bool(like.args.get("negate"))
+    test = _compare(lambda a, b: is_like(str(a), str(b), mark, small=small) is not negated)
+    return test(like, scope)
+
+
+def _bracket(node: exp.Bracket, scope: Scope) -> Compiled:
+    """An element by its place, from 1; where a number is written, the parser has made it one less."""
+    inner, place = compiled(node.this, scope), compiled(node.expressions[0], scope)
+    first = 0 if isinstance(node.expressions[0], exp.Literal) else 1
+
+    def element(env: Env) -> Any:
+        listed, at = inner(env), place(env)
+        if listed is None or at is None:
+            return None
+        index = int(at) - first
+        return listed[index] if 0 <= index < len(listed) else None
+
+    return element
+
+
+def _dot(node: exp.Dot, scope: Scope) -> Compiled:
+    """schema.function(...); a part of a row is only asked for where there are none."""
+    if isinstance(node.expression, exp.Func):
+        return compiled(node.expression, scope)
+    return _fails("a part of a row")
+
+
+def _array(node: exp.Array, scope: Scope) -> Compiled:
+    inside = node.expressions
+    if len(inside) == 1 and isinstance(inside[0], exp.Select | exp.Subquery):
+        return _list(inside[0], scope)
+    parts = [compiled(one, scope) for one in inside]
+    return lambda env: [part(env) for part in parts]
+
+
+def _cast(node: exp.Cast, scope: Scope) -> Compiled:
+    inner, name = compiled(node.this, scope), type_named(node.to)
+    if name.startswith("reg"):
+        return lambda env: scope.call(f"to_{name}", [inner(env)])
+    if name == "text" and isinstance(node.this, exp.Cast) and type_named(node.this.to).startswith("reg"):
+        kind = type_named(node.this.to)
+        return lambda env: scope.call(f"{kind}_text", [inner(env)])
+    return lambda env: cast_to(inner(env), name)
+
+
+def _subquery(node: exp.Expr, scope: Scope) -> Compiled:
+    from adyton.transports.pg.catalog.selecting import first_value
+
+    return first_value(node.this if isinstance(node, exp.Subquery) else node, scope)
+
+
+def _exists(node: exp.Exists, scope: Scope) -> Compiled:
+    from adyton.transports.pg.catalog.selecting import any_row
+
+    return any_row(node.this, scope)
+
+
+def _anonymous(node: exp.Anonymous, scope: Scope) -> Compiled:
+    return _call(str(node.this).lower(), node.expressions, scope)
+
+
+def _trim(node: exp.Trim, scope: Scope) -> Compiled:
+    inner = compiled(node.this, scope)
+    marks = compiled(node.expression, scope) if node.args.get("expression") else None
+
+    def trimmed(env: Env) -> Any:
+        text = inner(env)
+        return None if text is None else str(text).strip(marks(env) if marks else None)
+
+    return trimmed
+
+
+_KINDS: dict[type[exp.Expr], _Made] = {
+    exp.Column: _column,
+    exp.Literal: _literal,
+    exp.ByteString: lambda node, _: lambda env: node.this,
+    exp.Boolean: lambda node, _: lambda env: bool(node.this),
+    exp.Null: _constant(None),
+    exp.Parameter: _parameter,
+    exp.Paren: _inner,
+    exp.Alias: _inner,
+    exp.Collate: _inner,
+    exp.EQ: _compare(same),
+    exp.NEQ: _compare(lambda a, b: not same(a, b)),
+    exp.LT: _compare(ordered(operator.lt)),
+    exp.LTE: _compare(ordered(operator.le)),
+    exp.GT: _compare(ordered(operator.gt)),
+    exp.GTE: _compare(ordered(operator.ge)),
+    exp.Like: _compare(lambda a, b: is_like(str(a), str(b))),
+    exp.ILike: _compare(lambda a, b: is_like(str(a), str(b), small=True)),
+    exp.RegexpLike: _compare(lambda a, b: matches(str(a), str(b))),
+    exp.RegexpILike: _compare(lambda a, b: matches(str(a), str(b), small=True)),
+    exp.NullSafeEQ: lambda node, scope: _distinct(node, scope, same=True),
+    exp.NullSafeNEQ: lambda node, scope: _distinct(node, scope, same=False),
+    exp.And: lambda node, scope: both(compiled(node.this, scope), compiled(node.expression, scope)),
+    exp.Or: lambda node, scope: either(compiled(node.this, scope), compiled(node.expression, scope)),
+    exp.Not: lambda node, scope: negated(compiled(node.this, scope)),
+    exp.Is: _is,
+    exp.In: _in,
+    exp.Between: _between,
+    exp.Case: _case,
+    exp.DPipe: _joined,
+    exp.Add: _arithmetic(operator.add),
+    exp.Sub: _arithmetic(operator.sub),
+    exp.Mul: _arithmetic(operator.mul),
+    exp.BitwiseAnd: _arithmetic(lambda a, b: int(a) & int(b)),
+    exp.Neg: lambda node, scope: negative(compiled(node.this, scope)),
+    exp.Operator: _operator,
+    exp.Escape: _escape,
+    exp.Bracket: _bracket,
+    exp.Dot: _dot,
+    exp.Array: _array,
+    exp.Cast: _cast,
+    exp.Subquery: _subquery,
+    exp.Select: _subquery,
+    exp.Exists: _exists,
+    exp.Anonymous: _anonymous,
+    exp.Trim: _trim,
+}
+
+
+def _distinct(node: exp.Binary, scope: Scope, *, same: bool) -> Compiled:
+    left, right = compiled(node.this, scope), compiled(node.expression, scope)
+    return lambda env: (left(env) == right(env)) is same

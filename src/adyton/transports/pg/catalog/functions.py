@@ -1,0 +1,252 @@
+"""Functions of statements about catalogs: what a session is, what things are called, and a few on texts."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from adyton.errors import InvalidRequest
+from adyton.transports.pg.catalog.casting import SQL_NAMES, cast_to, oid_named
+from adyton.transports.pg.catalog.relations import unsupported
+from adyton.transports.pg.errors import SqlError
+from adyton.transports.pg.settings import VERSION, Session, UnknownSetting
+
+if TYPE_CHECKING:
+    from adyton.transports.pg.catalog.facts import Facts
+
+_Function = Callable[..., Any]
+_YES = (
+    "has_table_privilege",
+    "has_schema_privilege",
+    "has_database_privilege",
+    "has_column_privilege",
+    "has_any_column_privilege",
+    "pg_type_is_visible",
+    "pg_function_is_visible",
+    "pg_collation_is_visible",
+    "pg_opclass_is_visible",
+    "pg_relation_is_publishable",
+)
+_NO = ("pg_is_in_recovery", "pg_is_other_temp_schema", "pg_try_advisory_lock", "row_security_active")
+_NULL = (
+    "pg_get_expr",
+    "pg_get_indexdef",
+    "pg_get_constraintdef",
+    "pg_get_function_result",
+    "pg_get_function_arguments",
+    "pg_get_function_identity_arguments",
+    "pg_get_serial_sequence",
+    "pg_get_ruledef",
+    "pg_get_triggerdef",
+    "pg_get_partkeydef",
+    "shobj_description",
+    "pg_get_statisticsobjdef_columns",
+    "pg_advisory_unlock_all",
+    "inet_server_addr",
+    "inet_client_addr",
+    "inet_server_port",
+    "pg_tablespace_location",
+    "to_regproc",
+    "pg_get_partition_constraintdef",
+    "pg_sequence_last_value",
+    "pg_my_temp_schema",
+    "pg_notify",
+)
+_ZERO = (
+    "pg_relation_size",
+    "pg_total_relation_size",
+    "pg_database_size",
+    "pg_table_size",
+    "pg_indexes_size",
+    "txid_current",
+)
+_OTHER_NAMES = {
+    "current_version": "version",
+    "user": "current_user",
+    "session_user": "current_user",
+    "current_role": "current_user",
+    "current_catalog": "current_database",
+    "pg_my_user": "current_user",
+    "to_regnamespace": "to_regnamespace",
+    "now": "current_timestamp",
+    "concat_ws": "concat_ws",
+    "str_to_time": "current_timestamp",
+}
+
+
+class Functions:
+    """For one session."""
+
+    def __init__(self, facts: Facts, session: Session) -> None:
+        self._facts, self._session = facts, session
+        self._known: dict[str, _Function] = {
+            **dict.fromkeys(_YES, lambda *_: True),
+            **dict.fromkeys(_NO, lambda *_: False),
+            **dict.fromkeys(_NULL, lambda *_: None),
+            **dict.fromkeys(_ZERO, lambda *_: 0),
+            **_PLAIN,
+            "version": lambda: f"PostgreSQL {VERSION} (adyton)",
+            "current_database": lambda: facts.database,
+            "current_schema": lambda: "public",
+            "current_user": lambda: facts.user,
+            "current_schemas": lambda system=False: ["pg_catalog", "public"] if system else ["public"],
+            "current_setting": self._setting,
+            "set_config": self._set_config,
+            "pg_table_is_visible": lambda oid: facts.is_visible(oid),
+            "pg_get_userbyid": lambda _: facts.user,
+            "pg_backend_pid": lambda: 1,
+            "col_description": lambda oid, number: facts.description(oid, number),
+            "obj_description": lambda oid, kind=None: facts.description(oid, 0),
+            "to_regclass": self._regclass,
+            "regclass_text": self._class_name,
+            "to_regtype": self._regtype,
+            "regtype_text": lambda oid: SQL_NAMES.get(int(oid), str(oid)),
+            "to_regnamespace": self._namespace,
+            "regnamespace_text": lambda oid: next(
+                (n for n, o in facts.schemas.items() if o == oid), str(oid)
+            ),
+            "regproc_text": str,
+            "pg_get_viewdef": lambda *_: "",
+        }
+
+    def call(self, name: str, arguments: Sequence[Any]) -> Any:
+        name = _OTHER_NAMES.get(name, name)
+        function = self._known.get(name)
+        if function is None:
+            raise SqlError(
+                "42883", f"function {name[:100]}({', '.join('?' for _ in arguments)}) does not exist"
+            )
+        try:
+            return function(*arguments)
+        except (TypeError, ValueError, ArithmeticError, AttributeError, IndexError):
+            raise unsupported(f"{name}() with these arguments") from None
+
+    def _setting(self, name: str, missing_ok: bool = False) -> str | None:
+        try:
+            return self._session.shown(str(name))
+        except UnknownSetting:
+            if missing_ok:
+                return None
+            raise SqlError("42704", f'unrecognized configuration parameter "{str(name)[:100]}"') from None
+
+    def _set_config(self, name: str, value: Any, local: bool = False) -> str:
+        try:
+            self._session.set(str(name), None if value is None else str(value))
+            return self._session.shown(str(name))
+        except UnknownSetting:
+            raise SqlError("42704", f'unrecognized configuration parameter "{str(name)[:100]}"') from None
+        except InvalidRequest as wrong:
+            raise SqlError("22023", wrong.message) from None
+
+    def _regclass(self, value: Any) -> Any:
+        """The number of a table, by its name; a number stays one."""
+        if value is None or isinstance(value, int) or str(value).isdecimal():
+            return None if value is None else int(value)
+        found = self._facts.oid_of(str(value))
+        if found is None:
+            raise SqlError("42P01", f'relation "{str(value)[:100]}" does not exist')
+        return found
+
+    def _class_name(self, oid: Any) -> str | None:
+        return None if oid is None else self._facts.name_of(int(oid))
+
+    def _regtype(self, value: Any) -> Any:
+        if value is None or isinstance(value, int) or str(value).isdecimal():
+            return None if value is None else int(value)
+        name = str(value).lower().strip('"')
+        return oid_named(name) if name in ("text",) or oid_named(name) != oid_named("text") else None
+
+    def _namespace(self, value: Any) -> Any:
+        return value if isinstance(value, int) or value is None else self._facts.schemas.get(str(value))
+
+
+def _format_type(oid: Any, modifier: Any = None) -> str | None:
+    return None if oid is None else SQL_NAMES.get(int(oid), "unknown")
+
+
+def _array_to_string(listed: Any, separator: str, missing: str | None = None) -> str | None:
+    if listed is None:
+        return None
+    told = [missing if one is None else cast_to(one, "text") for one in listed]
+    return str(separator).join(one for one in told if one is not None)
+
+
+def _quote_ident(name: Any) -> str | None:
+    if name is None:
+        return None
+    text = str(name)
+    plain = text.isidentifier() and text == text.lower() and text.isascii()
+    return text if plain else '"' + text.replace('"', '""') + '"'
+
+
+def _substring(text: Any, start: Any = 1, length: Any = None) -> str | None:
+    if text is None or start is None:
+        return None
+    end = None if length is None else int(start) - 1 + int(length)
+    return str(text)[max(int(start) - 1, 0) : None if end is None else max(end, 0)]
+
+
+def _format(pattern: Any, *values: Any) -> str:
+    """%s, %I and %L."""
+    given, said = iter(values), {"s": lambda one: "" if one is None else str(one), "I": _quote_ident}
+    parts = re.split(r"%([sIL%])", str(pattern))
+    for at in range(1, len(parts), 2):
+        kind = parts[at]
+        if kind == "%":
+            continue
+        value = next(given, None)
+        quoted = "NULL" if value is None else "'" + str(value).replace("'", "''") + "'"
+        parts[at] = quoted if kind == "L" else str(said[kind](value))
+    return "".join(parts)
+
+
+def _coalesce(*values: Any) -> Any:
+    return next((one for one in values if one is not None), None)
+
+
+def _json(*pairs: Any) -> str:
+    return json.dumps({str(pairs[at]): pairs[at + 1] for at in range(0, len(pairs) - 1, 2)})
+
+
+def _of_text(work: Callable[[str], Any]) -> _Function:
+    return lambda value: None if value is None else work(str(value))
+
+
+_PLAIN: dict[str, _Function] = {
+    "format_type": _format_type,
+    "array_to_string": _array_to_string,
+    "array_upper": lambda listed, _=1: len(listed) if listed else None,
+    "array_lower": lambda listed, _=1: 1 if listed else None,
+    "array_length": lambda listed, _=1: len(listed) if listed else None,
+    "array_size": lambda listed, _=1: len(listed) if listed else None,
+    "cardinality": lambda listed: None if listed is None else len(listed),
+    "quote_ident": _quote_ident,
+    "coalesce": _coalesce,
+    "nullif": lambda a, b: None if a == b else a,
+    "greatest": lambda *found: max((one for one in found if one is not None), default=None),
+    "least": lambda *found: min((one for one in found if one is not None), default=None),
+    "concat": lambda *found: "".join(cast_to(one, "text") for one in found if one is not None),
+    "lower": _of_text(str.lower),
+    "upper": _of_text(str.upper),
+    "length": _of_text(len),
+    "char_length": _of_text(len),
+    "replace": lambda text, old, new="": None if text is None else str(text).replace(str(old), str(new)),
+    "substring": _substring,
+    "substr": _substring,
+    "left": lambda text, number: None if text is None else str(text)[: int(number)],
+    "split_part": lambda text, mark, at: (str(text).split(str(mark)) + [""] * int(at))[int(at) - 1],
+    "json_build_object": _json,
+    "pg_encoding_to_char": lambda _: "UTF8",
+    "pg_char_to_encoding": lambda _: 6,
+    "pg_size_pretty": lambda _: "0 bytes",
+    "pg_postmaster_start_time": lambda: "2000-01-01 00:00:00+00",
+    "current_timestamp": lambda *_: datetime.datetime.now(datetime.UTC).isoformat(" ", "microseconds"),
+    "current_date": lambda *_: datetime.datetime.now(datetime.UTC).date().isoformat(),
+    "oidvectortypes": lambda _: "",
+    "format": _format,
+    "pg_stat_get_numscans": lambda _: 0,
+    "array_remove": lambda listed, value: None if listed is None else [one for one in listed if one != value],
+}

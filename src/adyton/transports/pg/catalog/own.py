@@ -1,0 +1,76 @@
+"""The tables adyton.statement and adyton.receipts: what is spent, and by which questions.  Free."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from adyton.errors import Forbidden
+from adyton.exact import float_down, float_up
+from adyton.service.identity import Identity
+from adyton.service.roles import Action, may
+from adyton.service.studies import ServedStudy
+
+_MOST = 10_000  # receipts in one answer: the newest ones
+
+
+def _statement(found: ServedStudy, who: Identity) -> list[dict[str, Any]]:
+    """One row for all together, one for whoever asks, and others for those who may see them."""
+    _check(who, Action.STATEMENT)
+    told = found.statement(who)
+    spent, left = told["spent"], told["left"]
+    whole = {
+        "whose": "all",
+        "counted_in": spent["filter"],
+        "spent": spent["amount"],
+        "spent_share": spent["share"],
+        "limit": found.limit_told(),
+        "left": left["amount"],
+        "left_share": left["share"],
+        "questions": told["questions"],
+        **told["limit"],
+    }
+    limit = found.limit_told()
+    parts = {told["own"]["by"]: told["own"], **told.get("by_name", {})}
+    return [
+        whole,
+        *(
+            {
+                "whose": name,
+                "counted_in": spent["filter"],
+                "spent": part["spent"],
+                "spent_share": float_up(_of(part["spent"], limit)),
+                "limit": part["limit"],
+                "left": part["left"],
+                "left_share": None if part["left"] is None else float_down(_of(part["left"], limit)),
+            }
+            for name, part in parts.items()
+        ),
+    ]
+
+
+def _of(amount: str, limit: str) -> Fraction:
+    return Fraction(amount) / Fraction(limit)
+
+
+def _receipts(found: ServedStudy, who: Identity) -> list[dict[str, Any]]:
+    _check(who, Action.OWN_RECEIPTS)
+    rows: list[dict[str, Any]] = []
+    after: int | None = 0
+    while after is not None:
+        page = found.receipts(who, after)
+        rows += page["receipts"]
+        rows, after = rows[-_MOST:], page["next"]
+    return rows
+
+
+def _check(who: Identity, action: Action) -> None:
+    if not may(who.role, action):
+        raise Forbidden(f"whoever is {who.role} may not {action}; nothing was charged")
+
+
+OWN: dict[str, Callable[[ServedStudy, Identity], list[dict[str, Any]]]] = {
+    "statement": _statement,
+    "receipts": _receipts,
+}

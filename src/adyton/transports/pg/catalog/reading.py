@@ -1,0 +1,171 @@
+"""Statements about catalogs: which they are, and what they are answered."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any
+
+from sqlglot import exp
+
+from adyton.schema import CategoryColumn, DateColumn
+from adyton.service.identity import Identity
+from adyton.service.studies import ServedStudy
+from adyton.study import Study
+from adyton.transports.pg.catalog.facts import Facts, rows_of_columns
+from adyton.transports.pg.catalog.functions import Functions
+from adyton.transports.pg.catalog.own import OWN
+from adyton.transports.pg.catalog.relations import Relation, Scope, Steps
+from adyton.transports.pg.catalog.selecting import planned
+from adyton.transports.pg.catalog.tables import Key, relation_named, types_by_name
+from adyton.transports.pg.columns import oid_of
+from adyton.transports.pg.errors import SqlError
+from adyton.transports.pg.parameters import LONGEST, tree_of
+from adyton.transports.pg.settings import Session
+from adyton.transports.pg.values import NAME, TEXT, Field, example
+
+_SCHEMAS = ("pg_catalog", "information_schema", "adyton")
+_MENTIONED = re.compile(r"\bpg_|\binformation_schema\b|\badyton\b", re.IGNORECASE)
+_FROM = re.compile(r"\bFROM\b", re.IGNORECASE)
+_SETTINGS = "pg_settings"
+
+
+@lru_cache(maxsize=512)
+def is_catalog(text: str, own: frozenset[str]) -> bool:
+    """Whether a text asks about catalogs, or about nothing; ``own`` are the tables of the study."""
+    if _FROM.search(text) and not _MENTIONED.search(text):
+        return False
+    tree = tree_of(text)
+    if not isinstance(tree, exp.Query):
+        return False
+    named = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
+    tables = [one for one in tree.find_all(exp.Table) if isinstance(one.this, exp.Identifier)]
+    if not tables and tree.find(exp.From) is None:
+        return not any(isinstance(node, exp.Column | exp.Star | exp.AggFunc) for node in tree.walk())
+    return all(_is_of_catalog(one, named, own) for one in tables)
+
+
+def _is_of_catalog(table: exp.Table, named: set[str], own: frozenset[str]) -> bool:
+    name, schema = table.name.lower(), table.db.lower()
+    if schema:
+        return schema in _SCHEMAS
+    return name in named or (name.startswith("pg_") and name not in own)
+
+
+class Catalog:
+    """Of one study, for one name."""
+
+    def __init__(self, facts: Facts, study: Study) -> None:
+        self._key, self._study = Key(facts), study
+        self.tables_of_study = frozenset(one.name.lower() for one in facts.tables if one.schema == "public")
+        self._declared = [column for table in study.tables for column in table.columns]
+        self._columns = {column.name.casefold(): oid_of(column) for column in self._declared}
+        categories = [one.values[0] for one in self._declared if isinstance(one, CategoryColumn)]
+        self.declared_texts = [value for value in categories if isinstance(value, str)]
+
+    @classmethod
+    def of(cls, database: str, study: Study, user: str) -> Catalog:
+        return cls(Facts.of(database, study, user), study)
+
+    def type_of(self, name: str) -> int:
+        """Of a column of the catalogs."""
+        oid = _TYPES.get(name.lower(), TEXT)
+        return TEXT if oid == NAME else oid
+
+    def type_in_study(self, name: str) -> int:
+        """Of a column of the study."""
+        return self._columns.get(name.casefold(), TEXT)
+
+    def example(self, name: str, oid: int) -> Any:
+        """A value of this type that a column of this name could have, if there is one."""
+        column = next((one for one in self._declared if one.name.casefold() == name.casefold()), None)
+        match column:
+            case CategoryColumn(values=values) if oid == oid_of(column):
+                return values[0]
+            case DateColumn(low=low):
+                return low
+        return example(oid)
+
+    def answer(
+        self, text: str, values: Mapping[int, Any], session: Session, found: ServedStudy, who: Identity
+    ) -> tuple[list[Field], list[list[Any]]]:
+        """Columns and rows."""
+        if len(text) > LONGEST:
+            raise SqlError("54000", f"a statement about catalogs has at most {LONGEST} characters")
+        tree = tree_of(text)
+        if tree is None:
+            raise SqlError("42601", "this cannot be read as SQL")
+        if tree.find(exp.Window) is not None:
+            tree = tree.copy()  # its windows are taken out, and the tree is kept
+        functions = Functions(self._key.facts, session)
+        relation = self._relations(session, found, who)
+        try:
+            columns, rows = planned(tree, Scope(relation, functions.call, values, Steps()))
+            made = rows({})
+        except RecursionError:
+            raise SqlError("54001", "this statement nests too deep") from None
+        fields = [Field(name.replace("\0", ""), oid) for name, oid in columns.items()]
+        return fields, [list(row.values()) for row in made]
+
+    def _relations(
+        self, session: Session, found: ServedStudy, who: Identity
+    ) -> Callable[[str, str], Relation]:
+        def relation(schema: str, name: str) -> Relation:
+            if schema == "adyton":
+                if name == "columns":
+                    return Relation(
+                        _types_in("columns"),
+                        [{**_none("columns"), **row} for row in rows_of_columns(found.study)],
+                    )
+                if name in OWN:
+                    rows = OWN[name](found, who)
+                    return Relation(_types_in(name), [{**_none(name), **row} for row in rows])
+            elif name == _SETTINGS:
+                return _settings(session)
+            elif (known := relation_named(self._key, schema or "pg_catalog", name)) is not None:
+                return known
+            shown = f"{schema}.{name}" if schema else name
+            raise SqlError("42P01", f'relation "{shown[:100]}" does not exist')
+
+        return relation
+
+
+def _types_in(view: str) -> dict[str, int]:
+    from adyton.transports.pg.catalog.facts import VIEWS
+
+    (attributes,) = (made for name, made, _ in VIEWS if name == view)
+    return {one.name: one.oid for one in attributes}
+
+
+def _none(view: str) -> dict[str, Any]:
+    return dict.fromkeys(_types_in(view))
+
+
+def _settings(session: Session) -> Relation:
+    columns = dict.fromkeys(
+        (
+            "name",
+            "setting",
+            "unit",
+            "category",
+            "short_desc",
+            "context",
+            "vartype",
+            "source",
+            "reset_val",
+            "boot_val",
+        ),
+        TEXT,
+    )
+    usual = dict.fromkeys(columns, "")
+    return Relation(
+        columns,
+        [
+            {**usual, "name": name, "setting": value, "reset_val": value, "boot_val": value, "unit": None}
+            for name, value in session.all()
+        ],
+    )
+
+
+_TYPES = types_by_name()

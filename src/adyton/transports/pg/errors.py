@@ -1,0 +1,142 @@
+"""What goes wrong, as clients of a database are told: a code, the place in the text, and what to do."""
+
+from __future__ import annotations
+
+import logging
+import re
+import secrets
+
+from adyton.errors import (
+    BudgetRefused,
+    Busy,
+    CuratorError,
+    EngineFailed,
+    Forbidden,
+    InvalidRequest,
+    LedgerCorrupt,
+    NotFound,
+    TooLarge,
+    TooMany,
+    Unauthenticated,
+)
+
+Fields = dict[str, str]
+_operator_log = logging.getLogger("adyton.operator")
+_PLACE = re.compile(r" \(line (\d+), column (\d+): .*\)$", re.DOTALL)
+_CODES: tuple[tuple[type[CuratorError], str], ...] = (
+    (BudgetRefused, "53400"),
+    (Forbidden, "42501"),
+    (Unauthenticated, "28000"),
+    (NotFound, "3D000"),
+    (TooLarge, "54000"),
+    (TooMany, "53000"),
+    (Busy, "53000"),
+    (EngineFailed, "XX000"),
+    (LedgerCorrupt, "XX001"),
+)
+_SYNTAX = (
+    "cannot be read as|unterminated|cannot stand here|cannot follow|is missing|asks nothing|the order is"
+    "|nothing stands before|a name follows|unprintable|stands? (in|behind|before|at)|OPTIONS"
+)
+_KINDS = (  # of refusals of a text, by what they say
+    (re.compile("has no column|no column has a name|identifies persons"), "42703"),
+    (re.compile("the tables? here (is|are) called|there is no table|is no table"), "42P01"),
+    (re.compile("there is no function"), "42883"),
+    (re.compile("not supported|never answered|is not translated|one question at a time"), "0A000"),
+    (re.compile(_SYNTAX), "42601"),
+)
+_NO_PRICE = (
+    "SET adyton.within = 50 (half the width of an interval), SET adyton.epsilon or SET adyton.share; "
+    "or write SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon = 0.1) and then what is asked."
+)
+
+
+class SqlError(Exception):
+    """An error that has a code of its own."""
+
+    def __init__(self, code: str, message: str, hint: str = "", detail: str = "") -> None:
+        super().__init__(message)
+        self.code, self.message, self.hint, self.detail = code, message, hint, detail
+
+
+def fields_of_error(error: Exception, text: str = "", start: int = 0, *, severity: str = "ERROR") -> Fields:
+    """As a client is told.  ``text``: the statement in which places are counted, ``start``: where it begins
+    in what was sent.  What nobody expected is told to the operator by its kind alone.
+    """
+    fields = {"S": severity, "V": severity}
+    if isinstance(error, SqlError):
+        return fields | _filled(C=error.code, M=error.message, D=error.detail, H=error.hint)
+    if not isinstance(error, CuratorError):
+        reference = secrets.token_hex(6)
+        _operator_log.error("a statement failed with %s (reference %s)", type(error).__name__, reference)
+        message = f"something went wrong (reference {reference})"
+        return fields | _filled(C="XX000", M=message, D=f"reference: {reference}")
+    message, position = _placed(error.message, text)
+    code = _code(error, placed=position is not None)
+    said, _, fix = message.partition("; ") if isinstance(error, InvalidRequest) else (message, "", "")
+    if not fix and " is not supported: " in said:
+        said, _, fix = said.partition(": ")
+    told = _filled(C=code, M=said, D=_detail(error), H=_hint(error, fix))
+    if position is not None:
+        told["P"] = str(start + position)
+    return fields | told
+
+
+def code_of(error: Exception) -> str:
+    """The five letters of an error, for those who count them."""
+    if isinstance(error, SqlError):
+        return error.code
+    return (
+        _code(error, placed=bool(_PLACE.search(error.message)))
+        if isinstance(error, CuratorError)
+        else "XX000"
+    )
+
+
+def _code(error: CuratorError, *, placed: bool) -> str:
+    for kind, code in _CODES:
+        if isinstance(error, kind):
+            return code
+    if isinstance(error, InvalidRequest):
+        for pattern, code in _KINDS:
+            if pattern.search(error.message):
+                return code
+        return "0A000" if placed else "22023"
+    return "XX000"
+
+
+def _placed(message: str, text: str) -> tuple[str, int | None]:
+    """The message without its place, and the place as a number of characters from 1."""
+    found = _PLACE.search(message)
+    if found is None or not text:
+        return message, None
+    line, column = int(found[1]), int(found[2])
+    before = sum(len(one) + 1 for one in text.split("\n")[: line - 1])
+    return message[: found.start()], before + column
+
+
+def _detail(error: CuratorError) -> str:
+    facts = error.facts
+    names = [name for name in facts if name not in ("fits", "retry_after")]
+    return ", ".join(f"{name}: {facts[name]}" for name in names)
+
+
+def _hint(error: CuratorError, fix: str) -> str:
+    if isinstance(error, BudgetRefused):
+        fits = error.facts.get("fits")
+        if not isinstance(fits, dict) or not fits:
+            return "Nothing of this kind fits into what is left; see adyton.statement."
+        return "This would fit: " + "; ".join(f"SET adyton.{by} = '{_price(of)}'" for by, of in fits.items())
+    if isinstance(error, Busy | TooMany):
+        return f"Try again in {error.facts.get('retry_after', 1)} s."
+    if "no price was named" in error.message:
+        return _NO_PRICE
+    return fix[:1].upper() + fix[1:]
+
+
+def _price(named: object) -> str:
+    return ",".join(f"{name}={of}" for name, of in named.items()) if isinstance(named, dict) else str(named)
+
+
+def _filled(**fields: str) -> Fields:
+    return {letter: said for letter, said in fields.items() if said}

@@ -1,0 +1,193 @@
+"""Parameters of a statement: which types they have, and how they stand in a text as literals.
+
+A question has a closed language, in which a parameter is a literal like any other.  It is written where $1
+stands, as a number in digits or a string in quotes, and then read with the rest: nothing that it says can be
+taken for a word of the grammar.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from adyton.transports.pg.statements import parameters_in
+from adyton.transports.pg.values import (
+    ARRAYS,
+    BOOL,
+    DATE,
+    FLOAT8,
+    INT2,
+    INT4,
+    INT8,
+    NUMERIC,
+    OID,
+    TEXT,
+    TIMESTAMP,
+    UNKNOWN,
+    BadValue,
+)
+
+Resolve = Callable[[str], int]  # the type of a column, by its name
+LONGEST = 100_000  # characters of a text whose tree is made
+_MOST = 1000  # parameters
+_UNSAID = (0, UNKNOWN)
+_NUMBER = re.compile(r"-?(?:[0-9]{1,300}(?:\.[0-9]{0,300})?|\.[0-9]{1,300})(?:[eE][+-]?[0-9]{1,3})?")
+# Words of the grammar that stand for names behind AS, which the parser does not read.
+_AS_WORD = re.compile(
+    r"\bas\s+(select|insert|update|delete|table|from|to)\b(?=\s*(?:,|\)|$|from\b))", re.IGNORECASE
+)
+_CASTS = {
+    exp.DType.INT: INT4,
+    exp.DType.SMALLINT: INT2,
+    exp.DType.BIGINT: INT8,
+    exp.DType.DOUBLE: FLOAT8,
+    exp.DType.DECIMAL: NUMERIC,
+    exp.DType.BOOLEAN: BOOL,
+    exp.DType.DATE: DATE,
+    exp.DType.TIMESTAMP: TIMESTAMP,
+}
+_BOTH_SIDES = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Like, exp.ILike, exp.NullSafeEQ)
+
+
+def numbers_in(text: str) -> int:
+    """How many parameters a text has: the largest number in it."""
+    found = parameters_in(text)
+    most = max((number for number, _, _ in found), default=0)
+    if most > _MOST or any(number < 1 for number, _, _ in found):
+        raise BadValue(f"parameters are $1 to ${_MOST}")
+    return most
+
+
+def types_of(text: str, declared: Sequence[int], resolve: Resolve) -> list[int]:
+    """The type of each parameter: as the client says, or as what it is compared with."""
+    count = max(numbers_in(text), len(declared))
+    said = dict(enumerate(declared, 1))
+    if all(said.get(number, 0) not in _UNSAID for number in range(1, count + 1)):
+        return [said[number] for number in range(1, count + 1)]
+    guessed = _guessed(text, resolve)
+    return [
+        said[number] if said.get(number, 0) not in _UNSAID else guessed.get(number, TEXT)
+        for number in range(1, count + 1)
+    ]
+
+
+def _guessed(text: str, resolve: Resolve) -> dict[int, int]:
+    tree = tree_of(text)
+    found: dict[int, int] = {}
+    for node in tree.find_all(exp.Parameter) if tree is not None else ():
+        if node.name.isdecimal():
+            oid = _in_place(node, resolve)
+            if oid is not None:
+                found.setdefault(int(node.name), oid)
+    return found
+
+
+def columns_of(text: str) -> dict[int, str]:
+    """The column that each parameter is compared with, where that is plain to see."""
+    found: dict[int, str] = {}
+
+    def remember(number: int) -> Resolve:
+        def resolve(name: str) -> int:
+            found.setdefault(number, name)
+            return TEXT
+
+        return resolve
+
+    tree = tree_of(text)
+    for node in tree.find_all(exp.Parameter) if tree is not None else ():
+        if node.name.isdecimal():
+            _in_place(node, remember(int(node.name)))
+    return found
+
+
+def _in_place(node: exp.Expr, resolve: Resolve) -> int | None:
+    """The type that fits where a parameter stands."""
+    above = node.parent
+    while isinstance(above, exp.Paren | exp.Neg | exp.Array | exp.Tuple):
+        above = above.parent
+    match above:
+        case exp.Cast():
+            return _CASTS.get(above.to.this, OID if above.to.sql().lower() == "oid" else TEXT)
+        case exp.Limit() | exp.Offset():
+            return INT8
+        case exp.Any():
+            other = above.parent.this if above.parent is not None else None
+            return ARRAYS.get(_of_column(other, resolve) or TEXT, ARRAYS[TEXT])
+        case exp.In() | exp.Between():
+            return _of_column(above.this, resolve)
+        case _ if isinstance(above, _BOTH_SIDES):
+            sides = (above.this, above.expression)
+            return next((oid for side in sides if (oid := _of_column(side, resolve)) is not None), None)
+    return None
+
+
+def _of_column(node: object, resolve: Resolve) -> int | None:
+    while isinstance(node, exp.Paren):
+        node = node.this
+    return resolve(node.name) if isinstance(node, exp.Column) else None
+
+
+@lru_cache(maxsize=256)
+def tree_of(text: str) -> exp.Expr | None:
+    """What a text says in the words of PostgreSQL; None if it cannot be read so.  It is never changed."""
+    if len(text) > LONGEST:
+        return None
+    for written in (text, _AS_WORD.sub(r'AS "\1"', text)):
+        try:
+            return sqlglot.parse_one(written, dialect="postgres")
+        except (SqlglotError, RecursionError, ValueError, TypeError, AttributeError, IndexError):
+            continue
+    return None
+
+
+def filled(text: str, values: Mapping[int, Any]) -> str:
+    """The text with literals in the place of its parameters."""
+    pieces, place = [], 0
+    for number, start, end in parameters_in(text):
+        pieces += [text[place:start], literal(values.get(number))]
+        place = end
+    return "".join([*pieces, text[place:]])
+
+
+def place_before(text: str, values: Mapping[int, Any], position: int) -> int:
+    """Where something stands in ``text`` that stands at ``position``, from 1, in the text with literals."""
+    longer = 0
+    for number, start, end in parameters_in(text):
+        written = len(literal(values.get(number)))
+        if position - 1 < start + longer:
+            break
+        if position - 1 < start + longer + written:
+            return start + 1
+        longer += written - (end - start)
+    return position - longer
+
+
+def literal(value: Any) -> str:
+    """As the language of questions writes it."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, int | Decimal):
+        written = f"{value:f}" if isinstance(value, Decimal) else str(value)
+        return f"({written})" if written.startswith("-") else written
+    if isinstance(value, datetime.date):
+        return f"DATE '{value.isoformat()}'"
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    raise BadValue("a list is no literal of a question: write IN ($1, $2, $3)")
+
+
+def unquoted(value: Any, oid: int) -> Any:
+    """A text that was sent without a type, as the type of the column it is compared with."""
+    if isinstance(value, str) and oid in (INT2, INT4, INT8, FLOAT8, NUMERIC) and _NUMBER.fullmatch(value):
+        return Decimal(value)
+    return value

@@ -1,0 +1,1 @@
+"""Connections: how they begin, which messages are spoken, and how they end."""

@@ -1,0 +1,73 @@
+"""Cancel: who holds the key of a connection stops waiting for what it does, whichever process that is in.
+
+Processes share a port, so a request to cancel may come to another one: it is passed on through a socket in a
+folder that only this server can open.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import secrets
+import socket
+import struct
+from pathlib import Path
+
+_KEY = struct.Struct("!iI")
+
+
+class Cancels:
+    """The connections of this process, by their keys; ``folder`` is where other processes are reached."""
+
+    def __init__(self, folder: str | None) -> None:
+        self._folder = None if folder is None else Path(folder)
+        self._waiting: dict[bytes, asyncio.Event] = {}
+        self._transport: asyncio.DatagramTransport | None = None
+
+    async def open(self) -> None:
+        if self._folder is None:
+            return
+        loop, place = asyncio.get_running_loop(), str(self._folder / str(os.getpid()))
+        self._transport, _ = await loop.create_datagram_endpoint(
+            lambda: _Passed(self), local_addr=place, family=socket.AF_UNIX
+        )
+
+    def close(self) -> None:
+        if self._transport is not None:
+            self._transport.close()
+
+    def fresh_key(self, cancelled: asyncio.Event) -> bytes:
+        """For a connection: the number of the process, and what nobody can guess."""
+        key = _KEY.pack(os.getpid(), secrets.randbits(32))
+        self._waiting[key] = cancelled
+        return key
+
+    def forget(self, key: bytes) -> None:
+        self._waiting.pop(key, None)
+
+    def cancel(self, key: bytes) -> None:
+        """Whoever has a wrong key is not told so."""
+        if len(key) != _KEY.size:
+            return
+        process, _ = _KEY.unpack(key)
+        if process == os.getpid():
+            self.cancel_here(key)
+        elif self._transport is not None and self._folder is not None and process > 0:
+            with contextlib.suppress(OSError):
+                self._transport.sendto(key, str(self._folder / str(process)))
+
+    def cancel_here(self, key: bytes) -> None:
+        waiting = self._waiting.get(key)
+        if waiting is not None:
+            waiting.set()
+
+
+class _Passed(asyncio.DatagramProtocol):
+    """What another process passes on."""
+
+    def __init__(self, cancels: Cancels) -> None:
+        self._cancels = cancels
+
+    def datagram_received(self, data: bytes, addr: object) -> None:
+        self._cancels.cancel_here(data)

@@ -1,0 +1,549 @@
+"""What a connection can say, and what it is told: prices, intervals, previews, free tables, roles, repeats, cancel."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import threading
+import time
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import psycopg
+import pytest
+
+import adyton
+from adyton.engines.duckdb import DuckDBEngine
+from adyton.errors import EngineFailed, InvalidRequest, LedgerCorrupt
+from adyton.service.doctor import examine
+from adyton.service.roles import Action, Role, may
+from adyton.service.settings import Settings
+from adyton.service.tokens import Tokens
+from adyton.transports.pg.errors import SqlError, code_of, fields_of_error
+from adyton.transports.pg.parameters import filled, literal, place_before
+from adyton.transports.pg.settings import Session, UnknownSetting
+from adyton.transports.pg.statements import parameters_in, statements_in
+from adyton.transports.pg.values import (
+    ARRAYS,
+    BOOL,
+    DATE,
+    FLOAT8,
+    INT8,
+    NUMERIC,
+    TEXT,
+    TIMESTAMP,
+    BadValue,
+    decoded,
+    encoded,
+)
+from served import COUNT, QUICK, write_study
+from wire import Wired, wired
+
+GROUPS = "SELECT region, COUNT(*) AS n FROM people GROUP BY region"
+PLANNED = "[validity]\nindependent = true\nquestions = 50\ntolerance = 0.2\nconfidence = 0.9\n"
+ROWS = 400
+EVERY_KIND = """
+[table]
+name = "visits"
+source = "visits.parquet"
+rows = 400
+[privacy]
+unit = "row"
+neighbours = "replace"
+epsilon = 20
+delta = 1e-9
+[columns.age]
+kind = "integer"
+low = 0
+high = 120
+[columns.cost]
+kind = "real"
+low = 0
+high = 1000
+[columns.ward]
+kind = "category"
+values = ["a", "b"]
+[columns.urgent]
+kind = "boolean"
+[columns.day]
+kind = "date"
+low = 2020-01-01
+high = 2020-01-31
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("session")
+
+
+@pytest.fixture(scope="module")
+def house(folder: Path) -> Iterator[Wired]:
+    rng = np.random.default_rng(3)
+    days = pd.to_datetime("2020-01-01") + pd.to_timedelta(rng.integers(0, 31, ROWS), "D")
+    frame = {
+        "age": rng.integers(0, 100, ROWS), "cost": rng.uniform(0, 1000, ROWS), "ward": rng.choice(["a", "b"], ROWS),
+        "urgent": rng.integers(0, 2, ROWS).astype(bool), "day": days,
+    }  # fmt: skip
+    pd.DataFrame(frame).to_parquet(folder / "visits.parquet")
+    (folder / "visits.toml").write_text(EVERY_KIND, encoding="utf-8")
+    planned = write_study(folder, "planned")
+    planned.write_text(planned.read_text().replace("[validity]\nindependent = true\n", PLANNED))
+    with wired([write_study(folder), folder / "visits.toml", planned]) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def token(house: Wired) -> str:
+    return house.token("ana")
+
+
+def asked(connection: psycopg.Connection[Any], text: str) -> tuple[list[tuple[Any, ...]], str]:
+    """The rows, and the notice beside them."""
+    said: list[str] = []
+    connection.add_notice_handler(lambda one: said.append(f"{one.message_primary} {one.message_detail}"))
+    rows = connection.execute(text).fetchall()
+    return rows, " ".join(said)
+
+
+def code(connection: psycopg.Connection[Any], text: str) -> str:
+    with pytest.raises(psycopg.Error) as refused:
+        connection.execute(text)
+    return str(refused.value.sqlstate)
+
+
+# Prices and shapes -----------------------------------------------------------------------------------------
+
+
+def test_a_price_is_named_in_the_text_by_a_setting_or_by_the_connection(house: Wired, token: str) -> None:
+    text = "SELECT COUNT(*) AS n FROM people WHERE income > 31000"
+    with house.connect(token) as connection:
+        assert code(connection, text) == "22023"
+        head = text.replace("SELECT", "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon = 0.05)", 1)
+        connection.execute("SET adyton.within = 500")
+        (by_text,), told = asked(connection, head)  # the text is nearer than the setting
+        assert "Cost" in told
+        connection.execute("SET adyton.epsilon = 0.05")  # the newest price is meant
+        assert connection.execute("SHOW adyton.within").fetchone() == ("",)
+        (by_setting,), told = asked(connection, text)
+        assert (by_setting, "free of charge" in told) == (by_text, True)
+        for wrong in (
+            "SET adyton.epsilon = 0",
+            "SET adyton.share = 2",
+            "SET adyton.within = 'x'",
+            "SET adyton.intervals = maybe",
+        ):
+            assert code(connection, wrong) == "22023"
+        assert code(connection, "SET adyton.price = 3") == code(connection, "SHOW nothing_known") == "42704"
+        connection.execute("RESET adyton.epsilon")
+        assert connection.execute("SHOW adyton.epsilon").fetchone() == ("",)
+
+
+def test_intervals_are_the_columns_of_an_export(house: Wired, token: str, folder: Path) -> None:
+    with house.connect(token, within="50", intervals="on") as connection:
+        cursor = connection.execute(
+            "SELECT COUNT(*) AS n, region, AVG(income) AS m FROM people GROUP BY region LIMIT 0"
+        )
+        ends = [f"_{kind}_{end}" for kind in ("noise", "population") for end in ("low", "high")]
+        cursor = connection.execute("SELECT COUNT(*) AS n, region FROM people GROUP BY region")
+        assert cursor.description is not None
+        assert [one.name for one in cursor.description] == ["n", *(f"n{end}" for end in ends), "region"]
+        rows = cursor.fetchall()
+    with adyton.open(folder / "people.toml") as curator:
+        frame = curator.ask("SELECT COUNT(*) AS n, region FROM people GROUP BY region", within=50).to_pandas()
+    names = ["n", *(f"n{end}" for end in ends), "region"]
+    assert rows == [tuple(row) for row in frame[names].itertuples(index=False)]
+
+
+def test_ends_of_intervals_by_their_names(house: Wired, token: str) -> None:
+    """Mutant: what stands in a string is taken for one."""
+    with house.connect(token, within="50", intervals="on") as connection:
+        (whole,) = connection.execute("SELECT COUNT(*) AS n FROM people WHERE income > 1").fetchall()
+        connection.execute("RESET adyton.intervals")
+        text = 'SELECT NOISE_LOW(n), COUNT(*) AS n, noise_high("n") AS top, POPULATION_LOW(n) FROM people WHERE income > 1'
+        for cursor in (connection.execute(text), connection.cursor(binary=True).execute(text)):
+            assert cursor.description is not None
+            assert [one.name for one in cursor.description] == ["n_noise_low", "n", "top", "n_population_low"]
+            assert cursor.fetchall() == [(whole[1], whole[0], whole[2], whole[3])]
+        assert code(connection, "SELECT COUNT(*) AS n, NOISE_LOW(m) FROM people") == "42703"
+        assert code(connection, "SELECT NOISE_LOW(COUNT(*)) FROM people") == "42883"
+        assert (
+            code(connection, "SELECT COUNT(*) AS n FROM people WHERE region = ', NOISE_LOW(n) FROM '")
+            == "0A000"
+        )
+        with pytest.raises(psycopg.Error) as refused:
+            connection.execute("SELECT COUNT(*) AS n, NOISE_LOW(n) FROM people WHERE agee > 3")
+        assert refused.value.diag.statement_position == "54"
+
+
+def test_every_type_in_text_and_binary(house: Wired) -> None:
+    visitor = house.token("ana", study="visits")
+    text = "SELECT day, urgent, ward, FLOOR(age / 50) AS half, COUNT(*) AS n, MEDIAN(day) AS middle FROM visits WHERE day < DATE '2020-01-03' GROUP BY day, urgent, ward, half"
+    with house.connect(visitor, "visits", epsilon="5") as connection:
+        plain = connection.execute(text).fetchall()
+        cursor = connection.cursor(binary=True)
+        assert cursor.execute(text).fetchall() == plain
+        assert cursor.description is not None
+        assert [one.type_code for one in cursor.description] == [DATE, BOOL, TEXT, INT8, FLOAT8, DATE]
+        kinds = [datetime.date, bool, str, int, float]
+        assert [type(value) for value in plain[0][:5]] == kinds
+        day = datetime.date(2020, 1, 2)
+        one = connection.execute(
+            "SELECT COUNT(*) AS n FROM visits WHERE day = %s AND urgent = %s AND age > %s",
+            (day, True, Decimal("3.5")),
+        )
+        assert len(one.fetchall()) == 1
+
+
+def test_explain_is_the_preview_and_free(house: Wired, token: str) -> None:
+    with house.connect(token, within="50") as connection:
+        before = connection.execute("SELECT spent FROM adyton.statement WHERE whose = 'all'").fetchone()
+        lines = [
+            line
+            for (line,) in connection.execute(
+                "EXPLAIN SELECT COUNT(*) AS n FROM people WHERE income > 1"
+            ).fetchall()
+        ]
+        assert any(line.startswith("n: ± 50, 95 % noise interval") for line in lines)
+        (told,) = connection.execute(
+            "EXPLAIN (FORMAT JSON) SELECT COUNT(*) AS n FROM people WHERE income > 1"
+        ).fetchone() or ("",)
+        assert json.loads(told)["affordable"]
+        assert code(connection, "EXPLAIN ANALYZE SELECT COUNT(*) FROM people") == "0A000"
+        assert code(connection, "EXPLAIN SELECT income FROM people") == "0A000"
+        assert (
+            connection.execute("SELECT spent FROM adyton.statement WHERE whose = 'all'").fetchone() == before
+        )
+
+
+def test_free_tables_say_what_http_says(house: Wired) -> None:
+    """Mutant: receipts of others are listed."""
+    ana, ben = house.token("ana", limit_share="0.5"), house.token("ben")
+    with house.connect(ben, within="95") as connection:
+        connection.execute("SELECT COUNT(*) AS bens FROM people WHERE income > 5")
+    with house.connect(ana, within="95") as connection:
+        connection.execute("SELECT COUNT(*) AS anas FROM people WHERE income > 5")
+        questions = [
+            q for (q,) in connection.execute('SELECT question FROM adyton.receipts WHERE "by" = current_user')
+        ]
+        assert "bens" not in str(connection.execute("SELECT * FROM adyton.receipts").fetchall())
+        assert any("anas" in one for one in questions)
+        own = connection.execute(
+            "SELECT spent, left FROM adyton.statement WHERE whose = %s", ("ana",)
+        ).fetchone()
+        told = house.client.get(
+            "/v1/studies/people/statement", headers={"Authorization": f"Bearer {ana}"}
+        ).json()
+        assert own == (told["own"]["spent"], told["own"]["left"])
+        columns = connection.execute(
+            "SELECT column_name, low, high, values FROM adyton.columns ORDER BY 1"
+        ).fetchall()
+        assert columns == [
+            ("income", "0", "200000", None),
+            ("region", None, None, ["north", "south", "east", "west"]),
+        ]
+
+
+# Repeats ---------------------------------------------------------------------------------------------------
+
+PLAIN: list[dict[str, Any]] = [{"within": 500}, {"epsilon": "0.02"}, {"share": "0.001"}, {"scale": 300}]
+TOTALS: list[dict[str, Any]] = [{"epsilon": "0.5"}, {"share": "0.01"}]
+SHAPES: list[tuple[str, list[dict[str, Any]]]] = [
+    ("SELECT COUNT(*) AS n FROM people WHERE income > {}", PLAIN),
+    (
+        "SELECT region, COUNT(*) AS n FROM people WHERE income > {} GROUP BY region ORDER BY n DESC LIMIT 2",
+        PLAIN,
+    ),
+    ("SELECT region, COUNT(*) AS n, AVG(income) AS m FROM people WHERE income > {} GROUP BY region", TOTALS),
+    ("SELECT MEDIAN(income), VARIANCE(income) FROM people WHERE income > {}", TOTALS),
+    ("SELECT CDF(income, 10000, 50000) FROM people WHERE income > {}", TOTALS),
+]
+
+
+@pytest.mark.parametrize(("shape", "prices"), SHAPES, ids=range(len(SHAPES)))
+def test_any_earlier_answer_is_the_repeat_where_no_price_or_a_share_is_named(
+    house: Wired, token: str, shape: str, prices: list[dict[str, Any]]
+) -> None:
+    """Mutants: noise is planned anew; a question that nobody asked is answered."""
+    headers = {"Authorization": f"Bearer {token}"}
+    with house.connect(token) as connection:
+        for number, price in enumerate(prices):
+            text = shape.format(1000 + number)
+            first = house.ask(headers, text, **price).json()
+            last = [list(row["values"].values())[-1] for row in first["answer"]]
+            values = [None if "uninformative" in one else one["value"] for one in last]
+            for setting in ("RESET adyton.share", "SET adyton.share = 0.2", "SET adyton.share = 0.0001"):
+                connection.execute(setting)
+                rows, told = asked(connection, text)
+                assert "free of charge" in told
+                assert [row[-1] for row in rows] == values
+        connection.execute("RESET adyton.share")
+        assert code(connection, shape.format(999)) == "22023"
+
+
+def test_a_named_width_is_asked_for_again(house: Wired, token: str) -> None:
+    with house.connect(token, within="400") as connection:
+        text = "SELECT COUNT(*) AS n FROM people WHERE income > 41000"
+        assert "Cost" in asked(connection, text)[1]
+        connection.execute("SET adyton.within = 399")
+        assert "Cost" in asked(connection, text)[1]
+
+
+def test_a_study_that_plans_needs_no_price_and_a_refreshed_dashboard_costs_nothing(house: Wired) -> None:
+    visitor = house.token("ana", study="planned")
+    with house.connect(visitor, "planned") as connection:
+        first, told = asked(connection, GROUPS)
+        assert "Cost" in told
+        connection.execute("SELECT COUNT(*) AS other FROM people WHERE income > 3")
+        again, told = asked(connection, GROUPS)
+        assert (again, "free of charge" in told) == (first, True)
+
+
+# Who may do what -------------------------------------------------------------------------------------------
+
+STATEMENTS = {
+    "SELECT 1": Action.LOOK,
+    "SELECT table_name FROM information_schema.tables": Action.LOOK,
+    "SELECT * FROM adyton.columns": Action.LOOK,
+    "SELECT * FROM adyton.statement": Action.STATEMENT,
+    "SELECT * FROM adyton.receipts": Action.OWN_RECEIPTS,
+    "EXPLAIN SELECT COUNT(*) FROM people": Action.PREVIEW,
+    "SELECT COUNT(*) FROM people": Action.ASK,
+}
+
+
+@pytest.mark.parametrize("role", list(Role))
+def test_every_role_at_every_kind_of_statement(house: Wired, role: Role) -> None:
+    visitor = house.token(f"somebody who is {role}", str(role))
+    with house.connect(visitor, within="300") as connection:
+        for text, action in STATEMENTS.items():
+            if may(role, action):
+                connection.execute(text)
+            else:
+                assert code(connection, text) == "42501"
+
+
+def test_whoever_is_revoked_is_out_at_once(house: Wired) -> None:
+    """Mutant: a connection remembers who it is."""
+    visitor = house.token("leaver")
+    with house.connect(visitor) as connection:
+        connection.execute("SELECT 1")
+        (served,) = (one for one in house.house.served if one.name == "people")
+        served.tokens.revoke("leaver")
+        with pytest.raises(psycopg.OperationalError):
+            connection.execute("SELECT 2 FROM adyton.columns")
+        assert connection.closed
+    with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
+        house.connect(visitor)
+
+
+def test_a_token_of_an_older_version_has_no_verifier_until_it_is_made_anew(tmp_path: Path) -> None:
+    """Its file is the one of that version: it gains a column, and its tokens stay valid over HTTP."""
+    study = write_study(tmp_path)
+    with wired([study]) as house:
+        old = house.token("old")
+        (served,) = house.house.served
+        with served.tokens._session() as connection:
+            connection.execute("ALTER TABLE tokens DROP COLUMN verifier")
+        served.tokens.close()
+        with pytest.raises(psycopg.OperationalError, match="make a new one"):
+            house.connect(old)
+        told = {one.what: one.said for one in examine([study], QUICK).findings}
+        assert told["people.toml: tokens of an older version"].startswith(
+            "work over HTTP, not through --pg-port: old;"
+        )
+        assert house.client.get("/v1/studies", headers={"Authorization": f"Bearer {old}"}).status_code == 200
+        with house.connect(house.token("new")) as connection:
+            assert connection.execute("SELECT current_user").fetchone() == ("new",)
+        kept = b"".join(path.read_bytes() for path in tmp_path.iterdir() if ".tokens" in path.name)
+        assert old.encode() not in kept
+        assert old.removeprefix("adyton_").encode() not in kept
+    assert Tokens(study).verifiers()
+
+
+# What goes wrong -------------------------------------------------------------------------------------------
+
+
+def test_codes_of_refusals(house: Wired, token: str) -> None:
+    with house.connect(token, within="300") as connection:
+        table = {
+            "SELECT COUNT(*) FROM people WHERE nothing > 3": "42703",
+            "SELECT COUNT(*) FROM other": "42P01",
+            "SELECT FOO(income) FROM people": "42883",
+            "SELECT COUNT(* FROM people": "42601",
+            "SELECT COUNT(*) FROM people WHERE region = 'north": "42601",
+            "SELECT * FROM people": "0A000",
+            "SELECT ARRAY_AGG(income) FROM people": "0A000",
+            "COPY people TO STDOUT": "0A000",
+            "CREATE TABLE x (a int)": "25006",
+            "INSERT INTO people VALUES (1)": "25006",
+            "DO $$ BEGIN END $$": "0A000",
+            "SELECT pg_read_file('/etc/passwd')": "42883",
+            "SELECT * FROM pg_nothing": "42P01",
+            "SELECT nothing FROM pg_class": "42703",
+            "FETCH 1 FROM nowhere": "34000",
+            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon = 400) COUNT(*) FROM people": "53400",
+            "SET client_encoding = 'LATIN1'": "22023",
+        }
+        found = {text: code(connection, text) for text in table}
+        assert found == table
+        with pytest.raises(psycopg.Error) as refused:
+            connection.execute("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon = 400) COUNT(*) FROM people")
+        for fact in ("requested: ", "spent: ", "limit: ", "largest: ", "counted_in: gdp"):
+            assert fact in str(refused.value.diag.message_detail)
+
+
+def test_an_engine_that_fails_is_told_by_its_reference(
+    house: Wired, token: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(*_: Any, **__: Any) -> Any:
+        raise RuntimeError("canary 8675309")
+
+    monkeypatch.setattr(DuckDBEngine, "exact", failing)
+    with house.connect(token, within="333") as connection, pytest.raises(psycopg.Error) as failed:
+        connection.execute("SELECT COUNT(*) AS n FROM people WHERE income > 51000")
+    assert failed.value.sqlstate == "XX000"
+    assert str(failed.value.diag.message_detail).startswith("reference: ")
+    assert "8675309" not in str(failed.value)
+
+
+def test_unexpected_faults_are_told_by_kind_alone(caplog: pytest.LogCaptureFixture) -> None:
+    told = fields_of_error(RuntimeError("canary 8675309"))
+    assert told["C"] == "XX000"
+    assert "8675309" not in str(told) + caplog.text
+    assert "RuntimeError" in caplog.text
+    codes = [
+        code_of(one) for one in (EngineFailed("r"), LedgerCorrupt("x"), SqlError("57014", "x"), KeyError("x"))
+    ]
+    assert codes == ["XX000", "XX001", "57014", "XX000"]
+
+
+def test_cancel_ends_the_waiting_and_the_answer_is_kept(
+    house: Wired, token: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Mutant: a place is given back while the question is still worked on."""
+    going, held = threading.Event(), threading.Event()
+    exact = DuckDBEngine.exact
+
+    def slow(*arguments: Any, **words: Any) -> Any:
+        held.set()
+        assert going.wait(20)
+        return exact(*arguments, **words)
+
+    monkeypatch.setattr(DuckDBEngine, "exact", slow)
+    text = "SELECT COUNT(*) AS n FROM people WHERE income > 61000"
+    places = house.client.app.state.desk._places  # type: ignore[attr-defined]
+    with house.connect(token, within="350") as connection:
+        timer = threading.Thread(target=lambda: (held.wait(20), connection.cancel_safe()))
+        timer.start()
+        assert code(connection, text) == "57014"
+        timer.join()
+        connection.execute("SELECT 1")
+        assert places.taken == 1
+        going.set()
+        end = time.monotonic() + 20
+        while places.taken and time.monotonic() < end:
+            time.sleep(0.01)
+        rows, told = asked(connection, text)
+        assert (len(rows), "free of charge" in told) == (1, True)
+        connection.cancel_safe()  # nothing is asked now, so nothing happens
+        assert connection.execute("SELECT 1").fetchone() == (1,)
+
+
+# Parts -----------------------------------------------------------------------------------------------------
+
+
+def test_statements_are_split_outside_strings_names_and_comments() -> None:
+    text = "SELECT ';' AS \";\" -- ;\n; /* ; */ SET x = 1; SELECT E'\\';' ; DO $a$ ; $a$;"
+    assert [one.words[0] for one in statements_in(text)] == ["SELECT", "SET", "SELECT", "DO"]
+    assert [text[one.start :].startswith(one.text) for one in statements_in(text)] == [True] * 4
+    assert statements_in("-- a\nSET x = '--1' /* b */ -- c")[0].bare.split() == ["SET", "x", "=", "'--1'"]
+    assert [
+        number for number, _, _ in parameters_in("$1 '$2' \"$3\" -- $4\n /* $5 */ a$6 $$ $7 $$ ($8)")
+    ] == [1, 8]
+
+
+def test_places_are_those_in_the_text_that_was_sent() -> None:
+    text, values = "SELECT $1, x, $2, yy", {1: "a'b", 2: -5}
+    written = filled(text, values)
+    assert written == "SELECT 'a''b', x, (-5), yy"
+    for name in ("x", "yy"):
+        assert place_before(text, values, written.index(name) + 1) == text.index(name) + 1
+    assert place_before(text, values, written.index("-5") + 1) == text.index("$2") + 1
+
+
+def test_literals() -> None:
+    table = {None: "NULL", True: "TRUE", 5: "5", -5: "(-5)", Decimal("1E-7"): "0.0000001", "it's": "'it''s'"}
+    assert {value: literal(value) for value in table} == table
+    assert literal(datetime.date(2020, 1, 2)) == "DATE '2020-01-02'"
+    with pytest.raises(BadValue):
+        literal([1])
+
+
+@pytest.mark.parametrize(
+    ("oid", "value"),
+    [
+        (BOOL, True), (INT8, -(2**40)), (FLOAT8, Decimal("0.1")), (TEXT, "ä'\\"), (DATE, datetime.date(1969, 12, 31)),
+        (NUMERIC, Decimal("-12345.00678")), (NUMERIC, Decimal("0.0001")), (NUMERIC, Decimal(100000000)),
+        (ARRAYS[TEXT], ["a", 'b "c"', "", "NULL", None, "\\"]), (ARRAYS[INT8], [1, None, 3]), (ARRAYS[TEXT], []),
+    ],
+)  # fmt: skip
+def test_values_come_back_as_they_went(oid: int, value: Any) -> None:
+    for form in (0, 1):
+        sent = float(value) if oid == FLOAT8 else value
+        assert decoded(encoded(sent, oid, form), oid, form) == value
+
+
+def test_numbers_and_moments_that_are_no_literals() -> None:
+    for content, oid in (
+        (b"NaN", FLOAT8),
+        (b"Infinity", NUMERIC),
+        (b"1e9999", NUMERIC),
+        (b"x", INT8),
+        (b"2020-01-01 01:00", TIMESTAMP),
+    ):
+        with pytest.raises(BadValue):
+            decoded(content, oid, 0)
+    assert encoded(None, INT8, 1) is None
+
+
+def test_settings_of_a_connection() -> None:
+    session = Session("ana")
+    session.begin(
+        {"options": r"-c adyton.within=5 --adyton.intervals=on -c application_name=a\ b", "TimeZone": "UTC"}
+    )
+    assert (session.price, session.intervals, session.shown("application_name")) == (
+        {"within": "5"},
+        True,
+        "a b",
+    )
+    session.set("adyton.share", "0.5")
+    session.set("adyton.dialect", "Postgres")
+    assert (session.price, session.words) == ({"share": "0.5"}, {"dialect": "postgres"})
+    session.reset()
+    assert session.price == {"within": "5"}
+    with pytest.raises(UnknownSetting):
+        session.set("adyton.limit", "9")
+    with pytest.raises(InvalidRequest):
+        session.begin({"options": "adyton.within=5"})
+
+
+def test_answers_leave_on_the_grid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mutant: work that is not done at the desk leaves when it is done."""
+    ticking = Settings(**{**QUICK.to_json(), "tick": 0.5})
+    with wired([write_study(tmp_path)], ticking) as house:
+        waited: list[float] = []
+        monkeypatch.setattr("adyton.service.grid.time.sleep", lambda seconds: waited.append(seconds))
+        with house.connect(house.token("ana"), within="300") as connection:
+            connection.execute(COUNT)
+            fresh = max(waited)
+            waited.clear()
+            connection.execute(COUNT)
+            connection.execute(f"EXPLAIN {COUNT}")
+            connection.execute("SELECT * FROM adyton.statement")
+    assert fresh > 0
+    assert max(waited, default=0) == 0
