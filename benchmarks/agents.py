@@ -42,25 +42,26 @@ class BareAgent(PlainClient):
             f"MCP-Protocol-Version: {VERSION}\r\nMcp-Method: tools/call\r\nMcp-Name: ask\r\nContent-Length: "
         )
 
-    def ask(self, number: int) -> bytes:
+    def send(self, number: int) -> None:
         arguments = {"study": "people", "question": TEXT.format(number), "scale": SCALE}
         known = "io.modelcontextprotocol/"
         meta = {f"{known}protocolVersion": VERSION, f"{known}clientCapabilities": {}}
         params = {"name": "ask", "arguments": arguments, "_meta": meta}
         body = json.dumps({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params})
-        self._socket.sendall(f"{self._head}{len(body)}\r\n\r\n{body}".encode())
-        came = self._answer()
-        if b'"isError":true' in came or b'"isError": true' in came:
-            raise RuntimeError(came.decode()[:1000])
-        return came
+        self.socket.sendall(f"{self._head}{len(body)}\r\n\r\n{body}".encode())
 
 
 def run() -> list[dict[str, object]]:
     with tempfile.TemporaryDirectory() as folder, _running(Path(folder)) as (url, token):
         plain, agent = PlainClient(url, token), BareAgent(url, token)
+        plain.connect()
+        agent.connect()
         bare = _in_turns(agent.ask, plain.ask, itertools.count(1_000))
         plain.close()
         agent.close()
+        known = httpx2.get(f"{url}/v1/studies/people/statement", headers={"Authorization": f"Bearer {token}"})
+        if known.json()["questions"] != 2 * ROUNDS:  # a refusal would be quick
+            raise RuntimeError("not all questions were answered")
         usual = asyncio.run(_usual_clients(url, token))
     return [
         row("MCP ask over HTTP", *bare, "ms", "the same over HTTP"),

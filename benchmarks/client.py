@@ -40,8 +40,9 @@ def run() -> list[dict[str, object]]:
 
 
 def _measured(url: str, token: str) -> list[dict[str, object]]:
-    bare, plain = Client(url, token), httpx2.Client(headers={"Authorization": f"Bearer {token}"})
-    people = adyton.connect(url, token).study("people")
+    people, plain = adyton.connect(url, token).study("people"), httpx2.Client()
+    plain.headers["Authorization"] = f"Bearer {token}"
+    bare = Client(url, token)
 
     def by_library(number: int) -> object:
         body = {"question": TEXT.format(number), "scale": SCALE}
@@ -52,7 +53,7 @@ def _measured(url: str, token: str) -> list[dict[str, object]]:
         "library": by_library,
         "client": lambda number: people.ask(TEXT.format(number), scale=SCALE),
     }
-    fresh, again = _seconds(sides)
+    fresh, again = _seconds(sides, bare.connect)
     bare.close()
     plain.close()
     return [
@@ -62,14 +63,17 @@ def _measured(url: str, token: str) -> list[dict[str, object]]:
     ]
 
 
-def _seconds(sides: dict[str, Callable[[int], object]]) -> tuple[dict[str, float], dict[str, float]]:
-    """Of one fresh question on each side, and of the same once more."""
+def _seconds(
+    sides: dict[str, Callable[[int], object]], ready: Callable[[], None]
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Of one fresh question on each side, and of the same once more; ``ready`` is called before a turn."""
     numbers = itertools.count(1000)
     fresh: dict[str, list[float]] = {name: [] for name in sides}
     again: dict[str, list[float]] = {name: [] for name in sides}
     for turn in range(ROUNDS + 2):
         for name, ask in sides.items():
             asked = list(itertools.islice(numbers, QUESTIONS))
+            ready()
             for taken in (fresh[name], again[name]):
                 start = time.perf_counter()
                 for number in asked:

@@ -31,10 +31,14 @@ typer.testing._get_command = functools.cache(typer.testing._get_command)
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Fourteen thousand tests stay until the end: nobody needs to look through them for garbage again and again."""
+    """Fifteen thousand tests stay until the end: nobody needs to look through them for garbage again and again.
+
+    Nor after every seven hundred objects, as Python does: questions are trees, and searches make many fractions.
+    """
     gc.disable()
     try:
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(20_000, 20, 20)
         gc.enable()

@@ -32,7 +32,7 @@ from adyton.schema import BooleanColumn, IntegerColumn, Table
 from adyton.study import Study
 from how_often import often
 
-SEQUENCES = often(2_000, 10_000)  # a charge of one unit too little is seen within fifty
+SEQUENCES = often(600, 10_000)  # a charge of one unit too little is seen within fifty
 TABLE = Table("people", (IntegerColumn("age", 0, 100), BooleanColumn("smoker")), 50)
 # How far one exchanged unit moves the integer that is read: worked out by hand, not by the product.
 QUESTIONS = {

@@ -15,8 +15,10 @@ from adyton.audit.report import Tried, try_one
 from adyton.engines.loading import parting
 from adyton.engines.scans import scan
 from adyton.planning import part, plan
+from how_often import often
 from populations import Seeded
 
+FILTERS = ["gdp", "zcdp"][: often(1, 2)]  # the noise of zcdp is that of gdp at another price
 SAMPLES = 20_000
 TOGETHER = "all answers together tell the two tables apart by more than was charged"
 
@@ -32,14 +34,14 @@ def refuted(filter_name: str, most: int | None = None) -> set[str]:
     return {trial.pair_name for trial in trials if trial.replayed and TOGETHER in trial.replayed.faults}
 
 
-@pytest.mark.parametrize("filter_name", ["gdp", "zcdp"])
+@pytest.mark.parametrize("filter_name", FILTERS)
 def test_sound_studies_are_not_refuted_and_nearly_all_that_was_paid_is_seen(filter_name: str) -> None:
     for name, one in tried(filter_name).items():
         assert not one.refuted, name
         assert one.verdict.lower_bound > 0.3 * one.verdict.claim.epsilon, name
 
 
-@pytest.mark.parametrize("filter_name", ["gdp", "zcdp"])
+@pytest.mark.parametrize("filter_name", FILTERS)
 def test_one_part_charged_for_a_person_who_moves_is_found(
     monkeypatch: pytest.MonkeyPatch, filter_name: str
 ) -> None:
@@ -73,7 +75,7 @@ def test_half_a_charge_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     }
 
 
-@pytest.mark.parametrize("filter_name", ["gdp", "zcdp"])
+@pytest.mark.parametrize("filter_name", FILTERS)
 def test_a_part_that_both_questions_read_is_found(monkeypatch: pytest.MonkeyPatch, filter_name: str) -> None:
     """Mutant: every question reads nearly all units, and is charged as if it had a part of its own."""
 

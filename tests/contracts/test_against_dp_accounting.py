@@ -19,6 +19,7 @@ from dp_accounting.pld import privacy_loss_distribution as peer
 
 from adyton.accounting.pld import pld
 from adyton.accounting.pld.pld import GaussianPair, LaplacePair, Pair, RandomizedResponsePair
+from how_often import crossed
 
 STEP = 1e-4
 
@@ -42,11 +43,12 @@ def one_by_one(pairs: Sequence[Pair], step: float = STEP) -> Any:
 
 
 @pytest.mark.parametrize(
-    "pair",
-    [LaplacePair("0.1"), LaplacePair("0.5"), GaussianPair("0.2"), RandomizedResponsePair("0.3")],
-    ids=str,
+    ("pair", "times"),
+    crossed(
+        [LaplacePair("0.1"), LaplacePair("0.5"), GaussianPair("0.2"), RandomizedResponsePair("0.3")],
+        [1, 7, 40],
+    ),
 )
-@pytest.mark.parametrize("times", [1, 7, 40])
 def test_equal_slots_cost_what_they_cost_there(pair: Pair, times: int) -> None:
     expected = one_by_one([pair] * times)
     for delta in (1e-2, 1e-6, 1e-9):

@@ -21,12 +21,13 @@ from adyton.schema import Table
 from adyton.sensitivity import readings_of
 from adyton.setup.checking import check_study
 from adyton.study import Study
-from adyton.testing.engines.cases import AGE, PEOPLE, REGION, ROWS, SOME
+from adyton.testing.engines.cases import AGE, BUCKETS, PEOPLE, REGION, ROWS, SMOKER, SOME
 from adyton.testing.engines.contract import EngineContract
 from adyton.testing.engines.fitting import ZONES
+from adyton.testing.engines.keys import CITY, DRUG
 from adyton.testing.engines.reference import Source
 from error_tracker import CANARY, tracked
-from how_often import LONG, often
+from how_often import LONG, crossed, often
 from spark_session import MARKS, connect_session, skip_without_spark, spark_session
 
 pytestmark = MARKS
@@ -159,6 +160,10 @@ class SparkContract(SurveyContract, EngineContract):
 PERSONS = [(1, "integer"), (4, "integer"), (4, "float"), (100, "text")]
 MOMENTS = ["timestamp", "instant", "text"]
 KEPT, KINDS = [1, 3, 100], ["integer", "text", "float"]
+FOUND = crossed([1, 4], [None, 1, 2])
+RESERVED = [("add-or-remove", "text", 3), ("replace", "integer", 3), ("add-or-remove", "integer", 1)]
+FILTERED = [(BUCKETS[0], SMOKER), (), (REGION,)]
+KEYED = [(SMOKER, CITY), (CITY,), (CITY, BUCKETS[0]), (DRUG, CITY)]
 SPLIT = [("integer", 1), ("text", 3), ("text", 1), ("integer", 3)]
 
 
@@ -206,6 +211,24 @@ class TestClassic(SparkContract):
     def test_days_and_hours_in_a_zone(self, opened: Any, kind: Any, zone: str | None) -> None:
         super().test_days_and_hours_in_a_zone(opened, kind, zone)
 
+    @pytest.mark.parametrize("by", FILTERED[: often(1, 3)], ids=len)
+    def test_many_filters_in_one_call(self, opened: Any, by: tuple[Any, ...]) -> None:
+        super().test_many_filters_in_one_call(opened, by)
+
+    @pytest.mark.parametrize(("rows", "most"), FOUND)
+    def test_persons_under_the_keys_that_are_found(self, opened: Any, rows: int, most: int | None) -> None:
+        super().test_persons_under_the_keys_that_are_found(opened, rows, most)
+
+    @pytest.mark.parametrize(("neighbours", "kind", "rows"), RESERVED[: often(2, 3)])
+    def test_a_reserve_of_persons_is_read_by_nobody_until_it_is_opened(
+        self, opened: Any, neighbours: Any, kind: Any, rows: int
+    ) -> None:
+        super().test_a_reserve_of_persons_is_read_by_nobody_until_it_is_opened(opened, neighbours, kind, rows)
+
+    @pytest.mark.parametrize("rows", [2, 1, 3][: often(1, 3)])
+    def test_which_copy_is_kept_depends_on_the_person_alone(self, opened: Any, rows: int) -> None:
+        super().test_which_copy_is_kept_depends_on_the_person_alone(opened, rows)
+
     @pytest.fixture
     def spark(self, classic: Any) -> Any:
         return classic
@@ -242,6 +265,23 @@ class TestConnect(SparkContract):
     if not LONG:  # the longest of the others
         test_counts_of_public_cells_add_up_to_plain_counts = None
         test_the_owners_check_counts_what_a_loop_counts = None
+        test_the_owners_check_reads_texts_as_questions_do = None
+        test_what_a_stream_compares_means_the_same = None
+        test_the_declared_size_is_checked_only_where_it_is_public = None
+        test_the_public_number_of_persons_is_that_of_all = None
+        test_a_table_of_persons_for_fewer_rows_is_not_read = None
+        test_split_units_are_never_read_but_by_one_part = None
+        test_a_person_whose_name_is_too_long_is_nobody = None
+
+    @pytest.mark.parametrize("by", KEYED[: often(2, 4)], ids=len)
+    def test_the_keys_that_occur_are_found(self, opened: Any, by: tuple[Any, ...]) -> None:
+        super().test_the_keys_that_occur_are_found(opened, by)
+
+    @pytest.mark.parametrize(("neighbours", "kind", "rows"), RESERVED[: often(1, 3)])
+    def test_a_reserve_of_persons_is_read_by_nobody_until_it_is_opened(
+        self, opened: Any, neighbours: Any, kind: Any, rows: int
+    ) -> None:
+        super().test_a_reserve_of_persons_is_read_by_nobody_until_it_is_opened(opened, neighbours, kind, rows)
 
     @pytest.mark.parametrize("rows", [10**6, 1][: often(1, 2)])
     def test_no_persons_sum_overflows(self, opened: Any, rows: int) -> None:

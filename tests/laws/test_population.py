@@ -83,7 +83,7 @@ def test_theorem_PEELING_or_PAY_AS_YOU_GO_the_interval_survives_an_analyst_who_a
     In a pure study the intervals are wide at this stability, so there it is a test of the whole path, not of how
     tight the bound is.
     """
-    runs, cap = often(12, 20), {"stability": Fraction(3, 10)} if filter_name == "pure" else {}
+    runs, cap = often(8, 20), {"stability": Fraction(3, 10)} if filter_name == "pure" else {}
     outcomes = []
     for seed in range(runs):
         with curator(seed, filter_name=filter_name, **cap) as asker:

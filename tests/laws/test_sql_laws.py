@@ -22,6 +22,7 @@ from adyton.query.sql.read import parse, parse_condition, parse_number, parse_re
 from adyton.query.text import condition_text, number_text, question_text
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table, day_of
 from adyton.testing.engines import meaning as engine_meaning
+from how_often import often
 from strategies import (
     PEOPLE,
     PERSONS,
@@ -33,7 +34,7 @@ from strategies import (
     rows,
 )
 
-law = settings(deadline=None, max_examples=150)
+law = settings(deadline=None, max_examples=often(60, 150))
 
 
 def asked(sql: str) -> tuple[str, Shape, Fraction | None, Fraction | None] | None:
@@ -178,7 +179,7 @@ def test_law_any_text_is_a_question_or_refused(text: str) -> None:
             continue
 
 
-@settings(law, max_examples=400)
+@settings(law, max_examples=often(200, 400))
 @given(
     st.lists(st.sampled_from([*" ".join(GOOD).split(), *WORDS]), max_size=25),
     st.sampled_from(GOOD),
@@ -221,7 +222,7 @@ def test_law_order_and_repetition_do_not_matter(parts: list[Condition], random: 
         assert condition_text(once) == condition_text(twice)
 
 
-@law
+@settings(law, max_examples=150)
 @given(conditions().filter(lambda c: isinstance(c, Compare)))
 def test_law_direction_does_not_matter(compared: Compare) -> None:
     mirrored = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "<>": "<>"}

@@ -19,7 +19,7 @@ from sql_corpus.grammar import ORDERS, PATIENTS, VISITS, Writer, written
 from sql_corpus.judge import Court, canonical, court, judged_text, says_where, wrong
 from sql_corpus.studies import TABLES
 
-STATEMENTS, JUDGED, PAIRS = often(800, 20_000), often(120, 1_500), often(1_000, 15_000)
+STATEMENTS, JUDGED, PAIRS = often(400, 20_000), often(60, 1_500), often(1_000, 15_000)
 LONGEST = 10_000  # characters of a text that is read
 
 

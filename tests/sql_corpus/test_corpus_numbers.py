@@ -80,12 +80,12 @@ def test_other_numbers_in_statements_of_the_corpus(study: str, tmp_path: Path) -
     tables = study_of(study, tmp_path).tables
     own = [statement.sql for statement in ANSWERED if statement.study == study]
     assert len(own) > 80
-    assert [text for sql in own for text in differing(tables, sql)] == []
+    assert [text for sql in own[:: often(2, 1)] for text in differing(tables, sql)] == []
 
 
 def test_other_numbers_in_statements_that_are_refused() -> None:
     """Word for word the same refusal, with the place in this very text.  Mutant: the error of the copy is let out."""
-    assert [text for sql in HOSTILE for text in differing((PEOPLE,), sql)] == []
+    assert [text for sql in HOSTILE[:: often(2, 1)] for text in differing((PEOPLE,), sql)] == []
 
 
 def test_other_numbers_where_they_decide_more_than_a_comparison() -> None:

@@ -196,8 +196,8 @@ N = ReleasedName("n")
 
 @pytest.mark.parametrize("gaussian", [True, False])
 def test_theorem_BOX_OF_PARTS_windows_over_public_rows(gaussian: bool) -> None:
-    rng, found = np.random.default_rng(5), dict[str, list[float]]()
-    for _ in range(40):
+    rng, found, runs = np.random.default_rng(5), dict[str, list[float]](), often(20, 40)
+    for _ in range(runs):
         rows, n = _windows(rng, gaussian=gaussian)
         lag = Window("LAG", (N,), ("part",), BY_YEAR, RUNNING)
         before = np.concatenate([np.full((PARTS, 1), np.nan), n[:, :-1]], axis=1)
@@ -215,7 +215,7 @@ def test_theorem_BOX_OF_PARTS_windows_over_public_rows(gaussian: bool) -> None:
             own = (values.noise.low <= truth) & (truth <= values.noise.high)
             found.setdefault(name, []).append(float(own.reshape(PARTS, SIZE)[:, -1].mean()))
     for name, shares in found.items():
-        assert np.mean(shares) >= at_least(40 * PARTS), name
+        assert np.mean(shares) >= at_least(runs * PARTS), name
 
 
 def test_theorem_BOX_OF_PARTS_shares_of_a_total_have_joint_noise() -> None:

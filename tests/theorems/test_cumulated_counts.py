@@ -22,6 +22,7 @@ from adyton.query.nodes import Question
 from adyton.schema import CategoryColumn, IntegerColumn, Table
 from adyton.sensitivity import readings_of
 from adyton.study import Study, Validity
+from how_often import often
 from populations import standing_of
 
 AGE = IntegerColumn("age", 0, 100)
@@ -129,8 +130,8 @@ def truths() -> list[float]:
     ("noise", "divisor"), [(GaussianNoise((Fraction(6),)), 3), (GeometricNoise((Fraction(4),)), 8)]
 )
 def test_theorem_CUMULATED_COUNTS_interval_covers_at_its_level(noise: Mechanism, divisor: int) -> None:
-    """False alarm 1e-9 for each of eight values (binomial, 200 runs at 95 %); a part of the error fails."""
-    part, runs = distribution(noise), 200
+    """False alarm 1e-9 for each of eight values (binomial, of runs at 95 %); a part of the error fails."""
+    part, runs = distribution(noise), often(100, 200)
     limit = binom.isf(1e-9, runs, 1 - LEVEL)
     missed, narrow_missed = np.zeros(8), np.zeros(8)
     error = part._noise_error(LEVEL)

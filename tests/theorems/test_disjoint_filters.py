@@ -27,6 +27,7 @@ from adyton.sensitivity import readings_of
 from adyton.testing.engines.meaning import OUTSIDE
 from adyton.testing.engines.meaning import condition as holds
 from adyton.testing.engines.meaning import number as value_in
+from how_often import often
 
 AGE = IntegerColumn("age", -1, 2)
 WIDE = IntegerColumn("wide", -10, 10)
@@ -99,7 +100,7 @@ PLAIN: list[Condition] = [
 def test_theorem_DISJOINT_FILTERS_every_pair_of_plain_conditions() -> None:
     """All of them, negated too, alone and with a second one: nothing rests on which examples were drawn."""
     plain = [*PLAIN, *(Not(one) for one in PLAIN)]
-    pairs = [And((one, other)) for one, other in itertools.combinations(plain[::5], 2)]
+    pairs = [And((one, other)) for one, other in itertools.combinations(plain[:: often(8, 5)], 2)]
     known = []
     for one in (*plain, *pairs):
         kept = sum(1 << i for i, row in enumerate(EVERY_KIND_OF_ROW) if holds(one, row) is True)

@@ -296,10 +296,10 @@ def test_theorem_HOLDOUT_SCORES_top_share_attack_through_the_real_holdout(
 ) -> None:
     """Models that are right with this chance, each in its own way; the last is right where good ones were.
 
-    Eight holdouts, all of their scores; more than 5 that miss would be a 1e-6 event, and hardly one is expected.
+    So many holdouts, all of their scores; more than 5 of 8 that miss would be a 1e-6 event, and hardly one is expected.
     """
     n, misses, moved = 899, 0, []
-    for run in range(8):
+    for run in range(runs := often(4, 8)):
         rng = np.random.default_rng(run)
         with Holdout.create(
             tmp_path / f"{run}.toml",
@@ -318,7 +318,7 @@ def test_theorem_HOLDOUT_SCORES_top_share_attack_through_the_real_holdout(
             scores.append(holdout.score(vote.astype(int)))
             misses += any(not s.interval.low <= share <= s.interval.high for s in scores)
             moved.append(vote.mean() - share)
-    assert misses <= most_misses(8, 0.05) == 5
+    assert misses <= most_misses(runs, 0.05)
     assert misses <= 1
     assert np.mean(moved) > 0.003  # the attack is not idle
 

@@ -34,6 +34,7 @@ from adyton.query.nodes import Question
 from adyton.schema import IntegerColumn, Table, TextColumn
 from adyton.sensitivity import Coordinate, Reading, Sensitivity, readings_of
 from adyton.study import Study, keys_failure
+from how_often import crossed
 
 CITY = TextColumn("city")
 TABLE = Table("visits", (CITY, IntegerColumn("age", 0, 9)), rows=20)
@@ -161,13 +162,14 @@ _LEFT_OUT = 1e-6
 _PLANTED = 8  # times the failure that is allowed
 
 
-@pytest.mark.parametrize("others", OTHERS)
-@pytest.mark.parametrize(("touched", "units"), [(1, SINGLE), (2, DOUBLE)])
-@pytest.mark.parametrize("neighbours", NEIGHBOURS)
+@pytest.mark.parametrize(
+    ("asked", "others"), crossed([*itertools.product([(1, SINGLE), (2, DOUBLE)], NEIGHBOURS)], OTHERS)
+)
 def test_theorem_KEY_SELECTION_covers_every_pair_of_neighbours(
-    others: list[Unit], touched: int, units: list[Unit], neighbours: Neighbours
+    asked: tuple[tuple[int, list[Unit]], Neighbours], others: list[Unit]
 ) -> None:
     """All pairs, in both directions: (epsilon, f), whoever has keys of their own.  Too low a threshold fails."""
+    (touched, units), neighbours = asked
     failure, planted, number_scale = Fraction(1, 500), Planted(), touched / 0.5
     laws = {}
     for probability in (failure, _PLANTED * failure):

@@ -27,7 +27,7 @@ from adyton.study import Study, Validity
 from adyton.study.validity import FOR_COUNTS, FOR_NOISE, claims_failure
 from adyton.testing.engines.reference import in_reserve
 from adyton.validity.part_sizes import most_by_lot
-from how_often import often
+from how_often import crossed, often
 from populations import seeded
 
 ROWS, COINS, ALPHA, SHARE = 300, 28, Fraction(1, 10), Fraction(2, 5)
@@ -82,7 +82,7 @@ def test_theorem_RESERVE_TEST_nulls_that_the_answers_chose_are_rejected_as_often
     unit: PrivacyUnit,
 ) -> None:
     """False alarms: 1e-6 each, and all is seeded.  On all rows the same test is rejected nearly always."""
-    runs = often(12, 400)
+    runs = often(8, 400)
     own, naive = rejected(study_of(unit, FAIR), runs)
     assert own <= binom.isf(1e-6, runs, float(ALPHA))
     assert naive > binom.isf(1e-6, runs, float(ALPHA))
@@ -97,7 +97,7 @@ def test_the_same_test_sees_a_reserve_that_questions_read(monkeypatch: pytest.Mo
 
     for place in (clipped, sources):
         monkeypatch.setattr(place, "kept_by", leaky)
-    runs = often(12, 400)
+    runs = often(8, 400)
     assert rejected(study_of(UNITS[0], FAIR), runs)[0] > binom.isf(1e-6, runs, float(ALPHA))
 
 
@@ -161,8 +161,7 @@ def people(names: list[int]) -> pd.DataFrame:
     return pd.DataFrame({"who": names, "age": rng.integers(0, 101, size), "smoker": rng.random(size) < 0.5})
 
 
-@pytest.mark.parametrize("unit", UNITS, ids=IDS)
-@pytest.mark.parametrize("sql", ASKED)
+@pytest.mark.parametrize(("unit", "sql"), crossed(UNITS, ASKED))
 def test_theorem_RESERVE_TEST_neighbours_inside_outside_and_across(unit: PrivacyUnit, sql: str) -> None:
     """What differs within the reserve moves nothing; elsewhere, and across its border, sensitivities hold.
 

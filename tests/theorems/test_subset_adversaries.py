@@ -212,11 +212,12 @@ def share_miss(small, chosen, scale, spent, level):
     return total
 
 
-@pytest.mark.parametrize("small", SMALL[:2], ids=lambda s: f"{s.rows} rows")
-@pytest.mark.parametrize("miss", [paid_miss, share_miss])
-@pytest.mark.parametrize("level", [0.2, 0.01])
-def test_theorem_PAY_AS_YOU_GO_three_answers_whose_noise_and_levels_follow_the_answers(small, miss, level):
+@pytest.mark.parametrize(
+    ("asked", "small"), crossed([*itertools.product([paid_miss, share_miss], [0.2, 0.01])], SMALL[:2])
+)
+def test_theorem_PAY_AS_YOU_GO_three_answers_whose_noise_and_levels_follow_the_answers(asked, small):
     """All misses together, for the best analyst; the second answer's level is his choice, and the third has the rest."""
+    miss, level = asked
     first_scale, others, parts = 1.5, (0.5, 3.0), (0.1, 0.6)
 
     @cache

@@ -115,6 +115,6 @@ def place_and_fix(
     if first["type"] == "json_invalid":
         return "the body is not JSON; nothing was charged"
     place = ".".join(str(part) for part in first["loc"] if part != "body")[:200]
-    plain = _IN_WORDS.get(first["type"], "").format(page)
+    plain = _IN_WORDS.get(first["type"], "").replace("{}", page)
     said = f" {plain}" if plain else f": {first['msg']}"
     return f"{place or whole}{said}; nothing was charged"
