@@ -1,10 +1,11 @@
 """Pictures of every page, light and dark, wide and narrow, to be looked at: make pictures, or
-python tests/pictures.py FOLDER.
+python tests/pictures.py FOLDER.  With a second folder, those of the documentation are put there.
 """
 
 from __future__ import annotations
 
 import re
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -19,6 +20,7 @@ from served import Server, server, write_holdout, write_study
 SIZES = {"wide": {"width": 1280, "height": 800}, "narrow": {"width": 360, "height": 740}}
 MEANS = "SELECT region, AVG(income) AS mean FROM people GROUP BY region"
 COUNTS = "SELECT region, COUNT(*) AS n FROM people WHERE income > {} GROUP BY region"
+KEPT = {"page-ask": "study-ask-preview-wide-light", "page-answer": "study-answer-wide-light"}
 SETTINGS = "[server]\nrate_by_token = 1000000\nrate_by_address = 1000000\n"
 
 
@@ -81,4 +83,7 @@ def _taken(one: Visit, running: Server, folder: Path, suffix: str) -> None:
 if __name__ == "__main__":
     if MISSING:
         raise SystemExit(MISSING)
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "build/pictures"))
+    made = Path(sys.argv[1] if len(sys.argv) > 1 else "build/pictures")
+    main(made)
+    for name, picture in KEPT.items() if len(sys.argv) > 2 else ():
+        shutil.copyfile(made / f"{picture}.png", Path(sys.argv[2], f"{name}.png"))

@@ -47,9 +47,13 @@ def test_log_in_with_an_identity_provider_on_another_site(tmp_path: Path, browse
     issuer = Issuer()
     provider = Desk(issuer)
     try:
-        with listening(tmp_path, issuer, provider) as url, visit(browser, url) as one:
+        with (
+            listening(tmp_path, issuer, provider) as url,
+            visit(browser, url, silent=False) as one,  # the provider has no icon
+        ):
             one.open("/studies/people/budget")
             one.page.get_by_role("link", name="Log in with your identity provider").click()
+            one.page.get_by_role("link", name="I am ana").click()  # as people do, on the page of the provider
             expect(one.page.get_by_role("heading", level=1)).to_have_text("Budget of people")
             expect(one.page.locator("footer")).to_contain_text("oidc ana, analyst of people")
             kept = {cookie["name"]: cookie for cookie in one.context.cookies()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import html
 import http.server
 import json
 import re
@@ -39,9 +40,12 @@ class Desk:
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 told = {name: values[0] for name, values in parse_qs(urlsplit(self.path).query).items()}
-                self.send_response(303)
-                self.send_header("Location", outer.approved(told))
+                self.send_response(200 if "code_challenge" in told else 404)
+                self.send_header("Content-Type", "text/html")
                 self.end_headers()
+                if "code_challenge" in told:  # and not the icon of the page
+                    address = html.escape(outer.approved(told))
+                    self.wfile.write(f'<a href="{address}">I am ana</a>'.encode())
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"])).decode()
@@ -148,6 +152,7 @@ def test_nobody_comes_in_by_a_code_that_is_not_theirs(
     hers = provider.approved(sent(mallory))
     assert back(victim, hers) == 401  # a link that logs the victim in as somebody else
     own = provider.approved(sent(victim))
+    assert back(victim, re.sub("state=.*", "state=another", own)) == 401
     code = parse_qs(urlsplit(hers).query)["code"][0]
     state = parse_qs(urlsplit(own).query)["state"][0]
     swapped = f"{BACK}?{urlencode({'code': code, 'state': state})}"
