@@ -170,8 +170,8 @@ class Impatient(Planted):
 class Dear(Curator):
     """Charges more where the data are large."""
 
-    def _batch(self, questions: Any, price: Any, strategy: str | None = None) -> PricedBatch:
-        batch = super()._batch(questions, price, strategy)
+    def _batch(self, *asked: Any) -> PricedBatch:
+        batch = super()._batch(*asked)
         self._engine.prepare()
         large = self._engine.exact(batch.readings[:1])[0][0][1] > 100
         return replace(batch, amount=batch.amount + large)
