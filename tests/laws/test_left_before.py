@@ -8,17 +8,19 @@ import random
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+from test_retries_by_id import CHARGES
 
 import adyton
 from adyton.curator.releasing import Releasing
 from adyton.errors import BudgetRefused, RequestIdUsed
-from adyton.ledger import Order
+from adyton.ledger import MemoryLedger, Order
 from adyton.planning.price import price_of
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn
 from adyton.service.agents.sessions import Caps, Sessions, Turns
@@ -196,12 +198,12 @@ def test_many_at_once_under_one_id_get_one_answer(share: str, tmp_path: Path) ->
 
 
 def test_others_overtake_between_plan_and_charge(monkeypatch: Any) -> None:
-    """What was left when it was planned is not what was left when it was charged.
+    """What was left when it was planned is not what was left when it was charged, of all or of a name's part.
 
-    Mutant: the receipt alone says what was left.
+    Mutants: the receipt alone says what was left; what the name has spent is not followed back.
     """
     with people() as asker:
-        mine, other = named(asker, *NAMES[0]), named(asker, *NAMES[1])
+        mine, other = named(asker, *NAMES[2]), named(asker, *NAMES[1])
         for place, late in enumerate((mine, other, asker)):
             charge = type(late.ledger).charge
 
@@ -223,6 +225,41 @@ def test_others_overtake_between_plan_and_charge(monkeypatch: Any) -> None:
                 late.ask(text, share="0.11", request="late")
 
 
+@pytest.mark.parametrize("what", CHARGES)
+def test_whatever_was_overtaken_is_found_again(what: str, monkeypatch: Any) -> None:
+    with people() as asker:
+        charge = MemoryLedger.charge
+
+        def overtaken(ledger: Any, order: Order, first: Any = None) -> Any:
+            if order.request == "late":
+                monkeypatch.undo()
+                asker.ask(COUNT.format(3), share="0.01")
+            return charge(ledger, order, first)
+
+        monkeypatch.setattr(MemoryLedger, "charge", overtaken)
+        first = CHARGES[what](asker, "late")
+        asker.ask(COUNT.format(4), share="0.1")
+        assert asker.ledger.count() == 3
+        assert CHARGES[what](asker, "late").receipt == first.receipt
+        assert asker.ledger.count() == 3
+
+
+@pytest.mark.parametrize("kind", ["plain", "split"])
+def test_two_ids_that_raced_keep_an_answer_each(kind: str) -> None:
+    """Two receipts for the same at the same price.  Mutant: the newest answer is given, whatever the id."""
+    with people(**KINDS[kind]) as asker:
+        first = asker.ask(COUNT.format(1), epsilon=1, request="one")
+        receipt = asker.ledger.receipt(first.receipt.number)
+        assert receipt is not None
+        asker.ledger.charge(replace(receipt.order, request="two"))
+        second = asker.ask(COUNT.format(1), epsilon=1, request="two")
+        assert (first.receipt.number, second.receipt.number) == (1, 2)
+        for request, answer in (("one", first), ("two", second)) * 2:
+            again = asker.ask(COUNT.format(1), epsilon=1, request=request)
+            assert (again.receipt, values(again)) == (answer.receipt, values(answer))
+        assert asker.ledger.count() == 2
+
+
 def test_a_largest_price_that_was_lowered_since_refuses_no_retry() -> None:
     """Mutant: it is looked at before the id."""
     with people() as asker:
@@ -231,6 +268,8 @@ def test_a_largest_price_that_was_lowered_since_refuses_no_retry() -> None:
         assert lower.ask(COUNT.format(1), epsilon=1, request="mine").receipt == first.receipt
         with pytest.raises(BudgetRefused):
             lower.ask(COUNT.format(2), epsilon=1, request="other")
+        share = named(asker, "ana", None, None).ask(COUNT.format(3), share="0.1", request="share")
+        assert lower.ask(COUNT.format(3), share="0.1", request="share").receipt == share.receipt
 
 
 def test_a_batch_is_measured_as_it_was_charged() -> None:
