@@ -738,3 +738,14 @@ def test_audit_two_neighbouring_tables_move_what_is_compared_by_one(neighbours: 
     assert events == events_2
     # until an answer differs, the guesses are the same: they know nothing but the answers
     assert [n["guess"] for n in notes[1 : same + 1]] == [n["guess"] for n in notes_2[1 : same + 1]]
+
+
+def test_weights_of_a_share_are_opened_once_under_their_id() -> None:
+    """Mutant: they are planned by what is left now."""
+    curator, _, ledger = asker(study())
+    with curator:
+        first = opened(curator, request="mine")
+        curator.ask(COUNT.format(3), share="0.3")
+        again = opened(curator, request="mine")
+        assert again.statement().receipt == first.statement().receipt
+        assert ledger.count() == 2

@@ -62,8 +62,16 @@ def test_theorem_RESTORED_LEDGER_gives_no_budget_and_no_number_back(study: Path,
     assert found["behind"] is False
 
 
-def test_theorem_RESTORED_LEDGER_gives_no_second_answer(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The copy is from between a charge and its answer.  Mutants: ``unanswered`` offers it; ``remember`` keeps a second one."""
+@pytest.mark.parametrize(
+    "more", ["", '\n[validity]\nindependent = true\nconfidence = 0.95\nquestions = 5\nmethod = "split"\n']
+)
+def test_theorem_RESTORED_LEDGER_gives_no_second_answer(
+    study: Path, more: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The copy is from between a charge and its answer.  Mutants: ``unanswered`` offers it, of all units or of a part;
+    ``remember`` keeps a second one.
+    """
+    study.write_text(study.read_text() + more)
     copies: list[Path] = []
     released = Releasing.release
 

@@ -157,11 +157,12 @@ def suggest_bounds(
     table.column.
     """
     table, known = column_of(curator.study.tables, column)
-    left = curator.left_for(request)
+    named = price_of(**price)
+    left = curator.left_for(request, named)
 
     def planned(low: Fraction, high: Fraction) -> tuple[Question, PricedBatch]:
         question = _question(table, known, low, high, where)
-        return question, make_batch(curator.study, [Request(question)], price_of(**price), left)
+        return question, make_batch(curator.study, [Request(question)], named, left)
 
     rows = price.get("expected_rows") or curator.study.rows_expected(table)
     given = low_fraction is not None and high_fraction is not None

@@ -24,7 +24,7 @@ from adyton.curator.remarks import remarks
 from adyton.curator.shaping import shaped
 from adyton.curator.tables import Asking, Tables, table_of
 from adyton.engines.base import Engine
-from adyton.errors import InvalidRequest
+from adyton.errors import BudgetRefused, InvalidRequest
 from adyton.exact import Number
 from adyton.ledger import Ledger, Receipt, Verification
 from adyton.ledger.base import counted, counted_totals, place_of
@@ -33,7 +33,7 @@ from adyton.noise import Bits, SystemBits
 from adyton.planning.known import left_out_rows
 from adyton.planning.plan import PricedBatch, Shapes, make_batch, planned_anew
 from adyton.planning.planned_price import planned_batch
-from adyton.planning.price import PriceWords, agreed_price, names_a_price
+from adyton.planning.price import PriceWords, agreed_price, names_a_price, price_of
 from adyton.population.base import Position
 from adyton.query.request import AS_ASKED, Request, Requests
 from adyton.show import Sheet, Shown
@@ -251,7 +251,7 @@ class Curator(PaidOnce, Shown):
         from adyton.planning.selecting import AllValues
 
         way = Selecting(selection, self._purse, self._claims, self._asked)
-        plan, chosen = way.plans(price, self._left_before(request))
+        plan, chosen = way.plans(price, self._left_before(price_of(**price), self._asked.requested(request)))
         if isinstance(plan, AllValues):
             (answer,) = self._answer(plan.batch, request)
             return replace(answer, chosen=chosen, certificate=answer.certificate.citing("NOISY-ORDER"))
@@ -264,7 +264,7 @@ class Curator(PaidOnce, Shown):
         from adyton.planning.selecting import AllValues
 
         way = Selecting(selection, self._purse, self._claims, self._asked)
-        plan, chosen = way.plans(price, self._left_before())
+        plan, chosen = way.plans(price, self._left_before(price_of(**price)))
         if isinstance(plan, AllValues):
             (preview,) = previews(plan.batch, expect, self._purse, self._claims, self._asked)
             return replace(preview, chosen=chosen, certificate=preview.certificate.citing("NOISY-ORDER"))
@@ -288,8 +288,8 @@ class Curator(PaidOnce, Shown):
         if (before := self._stored_before(requests, price)) is not None:
             return before
         batch = self._planned(requests, price, strategy=strategy, request=request)
-        alone = batch.independent
-        return alone if alone is not None and strategy is None and self._was_paid(alone) else batch
+        alone = batch.independent if strategy is None else None
+        return alone if alone is not None and self._was_paid(alone, request) else batch
 
     def _offered(self, asked: Tables, made: list[Preview]) -> list[Preview]:
         """A question alone that follows from what was measured together is offered for nothing."""
@@ -314,21 +314,23 @@ class Curator(PaidOnce, Shown):
             batch = self._shapes.batch(asked, agreed_price(asked, price, study))
             if batch is not None:
                 return batch
-        totals, earlier = self._ledger.totals(), self._asked.requested(request)
+        totals = self._ledger.totals()
+        left, earlier = self._purse.left_after(totals.spent), self._asked.requested(request)
         each = self._population.each(totals.receipts + 1 if earlier is None else earlier.number)
         if each is not None and not named:
             expected_rows = agreed_price(asked, {**price, "share": 1}, study).expected_rows
             return planned_batch(study, asked, each, expected_rows, as_before=as_before)
-        agreed, left = agreed_price(asked, price, study), self._purse.left_after(totals.spent)
+        agreed = agreed_price(asked, price, study)
         planned = partial(make_batch, study, asked, agreed, as_before=as_before, strategy=strategy)
-        left_before = self._left_before(request) if agreed.by == "share" else None
-        if left_before is not None:  # what was left when it was charged, if it was for this very question
-            before = planned(left_before)
+        if (left_before := self._left_before(agreed, earlier)) is not None:
+            before = planned(left_before)  # as it was charged, if it was for this very question
             if earlier or self._asked.unanswered(before.text, before.detail, before.amount) is not None:
                 return before
         return planned(left)
 
-    def _was_paid(self, batch: PricedBatch) -> bool:
+    def _was_paid(self, batch: PricedBatch, request: str | None = None) -> bool:
+        if (earlier := self._asked.requested(request)) is not None:
+            return earlier.order.detail == batch.detail
         known = (batch.text, batch.detail, batch.amount)
         return self._asked.repeated(*known) is not None or self._asked.unanswered(*known) is not None
 
@@ -336,7 +338,7 @@ class Curator(PaidOnce, Shown):
         """What is asked as an older version planned it, if that version was paid for it."""
         if not planned_anew(self.study, asked):
             return None
-        with suppress(InvalidRequest):
+        with suppress(InvalidRequest, BudgetRefused):
             batch = self._planned(asked, price, as_before=True)
             if self._was_paid(batch):
                 return batch
@@ -366,8 +368,7 @@ class Curator(PaidOnce, Shown):
             rows_of_each = rows_of_many(batch.plans, stored, context)
         else:
             rows_of_each = self._newest.of(batch.plans, read, context).rows()
-        spent = self._purse.spent if repeated else receipt.spent
-        order = receipt.order
+        order, spent = receipt.order, self._purse.spent if repeated else receipt.spent
         more = None if repeated else self._purse.times_again(order, receipt)
         proof = Proof(receipt.number, receipt.digest, receipt.previous)
         answers = []

@@ -49,7 +49,8 @@ class PaidOnce(Walk):
         ``refresh`` draws the noise of the threshold anew after each, or keeps it; None is what needs less
         noise: anew in gdp and zcdp studies of several positives, otherwise kept.
         """
-        left, named = self.left_for(request), price_of(**price)
+        named = price_of(**price)
+        left = self.left_for(request, named)
         planned = partial(
             plan_stream, self.study, left=left, positives=positives, numeric=numeric, refresh=refresh, of=of
         )
@@ -95,7 +96,7 @@ class PaidOnce(Walk):
         from adyton.curator.coordinated.weighing import Weighing
         from adyton.streams.weights.weights import Weights
 
-        way = Weighing(self._purse, columns, words)
+        way = Weighing(self._purse, columns, words, partial(self.left_for, request))
         return Weights(*self._opened(way.worth_it(), way.price, way.planned, request))
 
     def preview_weights(self, columns: Sequence[str], **words: Unpack[WeightsWords]) -> WeightsPreview:
@@ -148,7 +149,8 @@ class PaidOnce(Walk):
         check_rows(rows)
         planned = partial(plan_synthesis, self.study, columns, bins=bins, ways=ways, method=method)
         named, purse = price_of(**price), self._purse
-        plan = plan_as_charged(named, planned, self.left_for(request), self._ledger, self._unanswered)
+        lefts = self.left_for(request, named), self._left_before(named)
+        plan = plan_as_charged(named, planned, *lefts, self._unanswered)
 
         def shown(receipt: Receipt, read: Callable[[], Sequence[Measured]], repeated: bool) -> Synthesis:
             return Synthesis(plan, read(), rows, **purse.paid(receipt, repeated=repeated))

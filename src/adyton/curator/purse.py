@@ -63,6 +63,8 @@ _WIDER, _NEAR, _ROUGH = 1.02, 0.001, 0.1
 _ROUNDS = 30
 _JUST_OVER = 1 + 1e-9
 _LEAST_DECIMAL = Fraction(1, 10**9)
+_OVERTAKEN = 64  # charges of others between a plan and its own
+_ROUNDED = 10**9  # by a part of so many a charge may be above the share that was named for it
 
 
 # What is left ----------------------------------------------------------------------------------------------
@@ -123,10 +125,34 @@ class Purse:
         """
         return max(0, least_left(self._ledger, self._ledger.left(spent) - self._kept, last))
 
-    def left_before(self, receipt: Receipt) -> int:
-        """What was left to whoever was charged this receipt, before it: a share was a share of that."""
-        left, amount = _left_before(self._ledger, receipt) - self._kept, receipt.order.amount
-        return max(0, least_left(self._ledger, left - amount, receipt) + amount)
+    def left_before(self, receipt: Receipt, price: Price) -> int:
+        """What was left to whoever was charged this receipt, before it: a share was a share of that.
+
+        If that share is too small for the charge, others were charged after it was planned, and before it.
+        """
+        lefts, amount = self._lefts_before(receipt), receipt.order.amount
+        first = next(lefts)
+        if price.by != "share" or self.study.parts > 1:
+            return first
+        least = amount - amount // _ROUNDED
+        return next((left for left in (first, *lefts) if price.amount * left >= least), first)
+
+    def _lefts_before(self, receipt: Receipt) -> Iterator[int]:
+        """Before it, then before each of those that were charged just before it."""
+        ledger, own = self._ledger, receipt
+        most = ledger.most_at_once if isinstance(ledger, InFront) else None
+        for number in range(receipt.number, max(0, receipt.number - _OVERTAKEN), -1):
+            last = receipt if number == receipt.number else ledger.receipt(number)
+            if last is None:
+                return
+            own = last if last.order.by == receipt.order.by else own
+            left = ledger.header.limit - last.spent + last.order.amount
+            if receipt.sub_limit is not None:
+                left = min(left, receipt.sub_limit - own.spent_by + own.order.amount)
+            if most is not None and receipt.order.amount <= most:  # or it was another one then
+                left = min(left, most)
+            amount = last.order.amount
+            yield max(0, least_left(ledger, left - self._kept - amount, last) + amount)
 
     @property
     def _kept(self) -> int:
@@ -219,16 +245,6 @@ class Purse:
         except BudgetRefused as refusal:
             fits = self.fitting(price, planned, plans=plans)
             raise refused(refusal, fits) from None
-
-
-def _left_before(ledger: Ledger, receipt: Receipt) -> int:
-    """The most that whoever was charged ``receipt`` through this ledger could have been charged instead."""
-    left = ledger.header.limit - receipt.spent
-    if receipt.sub_limit is not None:
-        left = min(left, receipt.sub_limit - receipt.spent_by)
-    most = ledger.most_at_once if isinstance(ledger, InFront) else None
-    left += receipt.order.amount
-    return left if most is None else min(left, most)
 
 
 # Which price would fit -------------------------------------------------------------------------------------

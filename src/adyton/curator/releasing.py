@@ -19,7 +19,7 @@ from adyton.engines.base import Engine
 from adyton.errors import EngineFailed, Forbidden, Interrupted, InvalidRequest, LedgerCorrupt, sealed
 from adyton.exact.cells import Cells, whole
 from adyton.ledger import Charged, Ledger, Order, Receipt
-from adyton.ledger.base import place_of
+from adyton.ledger.base import InFront, place_of
 from adyton.ledger.links import Cap
 from adyton.ledger.texts import RESTORED, Stored, many_from_text, many_to_text
 from adyton.noise import Bits
@@ -214,7 +214,7 @@ class AskedBefore:
 
     def __init__(self, ledger: Ledger, *, split: bool) -> None:
         self._ledger, self._split = ledger, split
-        self._looked_at = 0
+        self._looked_at, self._name = 0, ledger.name if isinstance(ledger, InFront) else None
         self._numbers: dict[tuple[str, str], list[int]] = {}
 
     def repeated(self, question: str, detail: str, amount: int) -> tuple[Receipt, str] | None:
@@ -231,18 +231,21 @@ class AskedBefore:
         """The newest receipt that has no answer yet."""
         if not self._split:
             return self._ledger.unanswered(question, detail, amount)
-        same = self._same(question, detail)
-        return next((receipt for receipt in same if self._ledger.recall(receipt.number) is None), None)
+        amounts = dict.fromkeys(receipt.order.amount for receipt in self._same(question, detail))
+        found = (self._ledger.unanswered(question, detail, amount) for amount in amounts)
+        return next((receipt for receipt in found if receipt is not None), None)
 
     def requested(self, request: str | None) -> Receipt | None:
         """What was charged under a request id: a retry is planned as that was, whatever was spent since."""
         return self._ledger.requested(request) if request is not None else None
 
     def newest_unanswered(self) -> Receipt | None:
-        """The newest receipt of all, if it has no answer yet."""
+        """The newest receipt of all, if it has no answer yet and is of whoever asks."""
         newest = self._ledger.count()
         receipt = self._ledger.receipt(newest) if newest else None
-        return None if receipt is None or self._ledger.recall(receipt.number) is not None else receipt
+        if receipt is None or receipt.order.by != self._name:
+            return None
+        return receipt if self._ledger.recall(receipt.number) is None else None
 
     def unrequested(self, order: Order) -> tuple[str, str, int] | None:
         """What is ordered; None under a request id that was used before, which the ledger has to judge."""
@@ -293,15 +296,15 @@ class Walk:
         """What was spent, and what was answered."""
         return self._ledger
 
-    def left_for(self, request: str | None = None) -> int:
+    def left_for(self, request: str | None, price: Price) -> int:
         """What a share is a share of: what is left, or was before the charge under this request id."""
-        earlier = self._asked.requested(request)
-        return self._purse.left_now if earlier is None else self._purse.left_before(earlier)
+        left, earlier = self._purse.left_now, self._asked.requested(request)
+        return left if earlier is None else self._purse.left_before(earlier, price)
 
-    def _left_before(self, request: str | None = None) -> int | None:
-        """Before the charge under this id, or before the newest charge, if that has no answer yet."""
-        receipt = self._asked.requested(request) or self._asked.newest_unanswered()
-        return None if receipt is None else self._purse.left_before(receipt)
+    def _left_before(self, price: Price, earlier: Receipt | None = None) -> int | None:
+        """Before an earlier charge, or before the newest one of this name, if that has no answer yet."""
+        receipt = (earlier or self._asked.newest_unanswered()) if price.by == "share" else None
+        return None if receipt is None else self._purse.left_before(receipt, price)
 
     def _walked(
         self,

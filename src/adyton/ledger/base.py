@@ -223,6 +223,7 @@ class InFront:
     """A ledger in front of another one."""
 
     _ledger: Ledger
+    name: str | None = None  # of whoever is charged through it; None in process
     most_at_once: int | None = None  # that one charge through it may be, if not all that is left
 
     @property

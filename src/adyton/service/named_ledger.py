@@ -37,12 +37,13 @@ class NamedLedger(ForwardingLedger):
     ) -> None:
         super().__init__(behind)
         self._who, self._reads, self._shows, self._turns = who, reads, shows, turns
+        self.name = who.name
         self.most_at_once = who.largest_price(behind.header.limit)
 
     def charge(self, order: Order, first: First | None = None) -> Charged:
         limit, who = self.header.limit, self._who
         most = who.largest_price(limit)
-        if most is not None and order.amount > most:
+        if most is not None and order.amount > most and not self._charged_before(order):
             raise _too_dear(who, order.amount, most, self.header.filter_name)
         session = self._turns.session() if self._turns is not None else None
         named = replace(order, by=who.name, sub_limit=self._sub_limit(session))
@@ -54,7 +55,7 @@ class NamedLedger(ForwardingLedger):
     def _taken(self, order: Order, first: First | None, session: Session) -> Charged:
         """One charge of those that a session may make."""
         assert self._turns is not None
-        if order.request is not None and self.requested(order.request) is not None:
+        if self._charged_before(order):
             return self._ledger.charge(order, first)  # it was taken when it was charged
         self._turns.take(session)
         try:
@@ -65,6 +66,9 @@ class NamedLedger(ForwardingLedger):
         if not charged.fresh:
             self._turns.give_back(session)
         return charged
+
+    def _charged_before(self, order: Order) -> bool:
+        return order.request is not None and self.requested(order.request) is not None
 
     def remember(self, number: int, answer: str, radius: int | None = None) -> str:
         self._shows()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from adyton.curator.purse import Planned
 from adyton.curator.releasing import Releasing
-from adyton.ledger import Ledger, Order, Receipt
+from adyton.ledger import Order, Receipt
 from adyton.ledger.links import Cap
 from adyton.mechanisms.marginals.fitting import Measured
 from adyton.mechanisms.marginals.tables import Array, Axes, tables_of
@@ -66,16 +66,14 @@ def plan_as_charged(
     price: Price,
     planned: Callable[[Price, int], SynthesisPlan],
     left: int,
-    ledger: Ledger,
+    left_before: int | None,
     unanswered: Callable[[Order], Receipt | None],
 ) -> SynthesisPlan:
-    """A share is of what is left now; or of what was left when the newest charge was made, if that was for
-    this very table and a crash came before the answer.
+    """A share is of what is left now; or of what was left before the newest charge, if that was for this very
+    table and a crash came before the answer.
     """
-    newest = ledger.totals().receipts if price.by == "share" else 0
-    receipt = ledger.receipt(newest) if newest and ledger.recall(newest) is None else None
-    if receipt is not None:
-        before = planned(price, left + receipt.order.amount)
+    if left_before is not None:
+        before = planned(price, left_before)
         if unanswered(before.order(None, None)) is not None:
             return before
     return planned(price, left)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from adyton.curator.certifying import PopulationClaims
@@ -32,7 +32,13 @@ class WeightsWords(PriceWords, total=False):
 class Weighing:
     """The plan of weights at the price that was named, and at any other."""
 
-    def __init__(self, purse: Purse, columns: Sequence[str], words: WeightsWords) -> None:
+    def __init__(
+        self,
+        purse: Purse,
+        columns: Sequence[str],
+        words: WeightsWords,
+        left_for: Callable[[Price], int] | None = None,
+    ) -> None:
         asked = dict(words)
         if "questions" not in asked:
             raise InvalidRequest("say how many questions there may be, as in questions=10_000")
@@ -40,8 +46,9 @@ class Weighing:
         self._purse = purse
         self.price: Price = price_of(**asked)  # type: ignore[arg-type]  # which refuses words it does not know
         wish = Wish(columns, **own)  # type: ignore[arg-type]  # and this what is not of its kind
-        self.planned: Planned = partial(plan_weights, purse.study, wish, left=purse.left_now)
-        self.plan: WeightsPlan = plan_weights(purse.study, wish, self.price, purse.left_now)
+        left = purse.left_now if left_for is None else left_for(self.price)
+        self.planned: Planned = partial(plan_weights, purse.study, wish, left=left)
+        self.plan: WeightsPlan = plan_weights(purse.study, wish, self.price, left)
 
     def worth_it(self) -> WeightsPlan:
         """The plan; InvalidRequest where it would not be worth its price."""
