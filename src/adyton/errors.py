@@ -170,7 +170,7 @@ class Unauthenticated(Unreachable):
     status = 401
 
     def __init__(self) -> None:
-        super().__init__("a valid token is needed: Authorization: Bearer TOKEN")
+        super().__init__("a valid token is needed, neither revoked nor expired: Authorization: Bearer TOKEN")
 
 
 class NotFound(Unreachable):

@@ -44,6 +44,7 @@ def test_a_plan_is_compared_drawn_and_copied(site: Site, browser: Browser) -> No
     [
         ("rows=many&tolerance=0.1", "Rows is a whole number, such as 100,000"),
         ("rows=1000", "two of"),
+        ("rows=&tolerance=&questions=&confidence=0.95", "two of"),
         ("rows=1000&tolerance=" + "9" * 50, "at most 40 characters"),
         (f"rows=1000&tolerance={SCRIPT}", "olerance"),
     ],

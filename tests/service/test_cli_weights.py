@@ -134,8 +134,8 @@ def test_whoever_does_not_know_the_number_of_rows_says_what_is_expected() -> Non
 
 
 def test_bins_are_numbers_of_them_or_where_they_begin() -> None:
-    """Mutants: a number with two signs is taken for a day; a single edge for a number of bins."""
-    read = bins_of("age=20, bmi = 18.5/25,low=-1e-5/3,born=1990-01-01/2000-12-31,one=7/")
+    """Mutants: a number with two signs is a day; a single edge is a number of bins; the last option wins."""
+    read = bins_of(["age=20, bmi = 18.5/25,low=-1e-5/3", "born=1990-01-01/2000-12-31,one=7/"])
     assert read == {
         "age": 20,
         "bmi": ["18.5", "25"],
@@ -158,6 +158,7 @@ BAD = [
     (["open", "p.toml", *COLUMNS, "--epsilon", "0"], "epsilon must be above 0"),
     (["open", "p.toml", *COLUMNS, "--epsilon", "1", "--tolerance", "2"], "tolerance is a share"),
     (["open", "p.toml", "--columns", "age", "--questions", "9", "--epsilon", "1"], "bins"),
+    (["open", "p.toml", *COLUMNS, "--epsilon", "1", "--bins", "age=20", "--bins", "age=9"], "twice"),
     (["open", "p.toml", "--columns", "name", "--questions", "9", "--epsilon", "1"], "name"),
     (["open", "p.toml", "--columns", "sex", "--questions", "many", "--epsilon", "1"], "--questions must be"),
     (["open", "p.toml", "--columns", "sex", "--questions", "9", "--epsilon", "1"], "would be better"),

@@ -377,6 +377,8 @@ def test_a_server_of_another_version_is_refused_with_both_versions(line: BrokenL
     for _ in range(2):
         refused(lambda: adyton.connect(line.url, owner_token(running)), errors.Unreachable, "version 1")
     assert adyton.connect(line.url, owner_token(running)).studies()
+    study = running.url + "/people"  # as the command line has it
+    refused(lambda: adyton.connect(study, owner_token(running)), errors.Unreachable, r"\.study\('people'\)")
 
 
 def test_what_is_no_answer_of_ours_is_said_to_be_none(line: BrokenLine, folder: Path) -> None:

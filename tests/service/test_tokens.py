@@ -119,7 +119,7 @@ def test_spans_of_time_are_written_one_way(tokens: Tokens, span: str) -> None:
 
 def test_an_agent_needs_an_end(tokens: Tokens) -> None:
     agent = Identity("bot", Role.AGENT, Fraction(1, 10), Fraction(1, 100), 10)
-    with pytest.raises(InvalidRequest, match="--expires"):
+    with pytest.raises(InvalidRequest, match="give expires"):
         tokens.make(agent)
     assert tokens.make(agent, "1d")[1].identity == agent
 
@@ -159,8 +159,11 @@ def test_the_command_line_makes_lists_and_revokes(tmp_path: Path) -> None:
     )
     assert made["limit_share"] == 0.25
     assert made["expires_at"] - made["made_at"] == 90 * 86400
-    listed = run(app, ["token", "list", study])
+    bot = ["--role", "agent", "--name", "bot", "--limit-share", "0.1", "--price-share", "0.01"]
+    run(app, ["token", "create", study, *bot, "--rate", "60", "--expires", "7d"])
+    listed = run(app, ["token", "list", study], env={"COLUMNS": "80"})
     assert "25 %" in listed.output
+    assert f"{made['id']} │ ana" in listed.output, "an id is copied, so it is not folded"
     assert made["token"] not in listed.output
     assert made["id"] in run(app, ["token", "revoke", study, "ana"]).output
     for wrong in (
@@ -171,5 +174,5 @@ def test_the_command_line_makes_lists_and_revokes(tmp_path: Path) -> None:
         assert run(app, ["token", *wrong]).exit_code == 2
     assert (tmp_path / "people.tokens").stat().st_mode & 0o077 == 0
     assert sqlite3.connect(tmp_path / "people.tokens").execute("SELECT COUNT(*) FROM tokens").fetchone() == (
-        1,
+        2,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from adyton.client.access import Access
 from adyton.client.address import path_of
@@ -114,13 +115,19 @@ def connect(
     return Connection(line)
 
 
+def _hint(url: str) -> str:
+    """On the command line an address ends with the name of the study; here it does not."""
+    path = urlsplit(url).path.strip("/")
+    return f"; the address ends before the name of a study: .study({path!r}) opens it" if path else ""
+
+
 def _check_api(line: Line) -> None:
     """A server that speaks another language is refused before anything is asked."""
     spoken = line.first_contact()
     if spoken is None:
         raise Unreachable(
             f"{line.host} answers, but does not say which version it speaks: it is no server of adyton, or "
-            f"an older one; this client speaks version {API}"
+            f"an older one; this client speaks version {API}{_hint(line.url)}"
         )
     if spoken != API:
         raise Unreachable(

@@ -40,8 +40,8 @@ class Identity:
             raise InvalidRequest("a rate is a whole number of requests a minute, at least 1")
         if self.role is Role.AGENT and None in (self.limit_share, self.price_share, self.rate):
             raise InvalidRequest(
-                "an agent has a part of the limit, a largest price and a rate: give --limit-share, "
-                "--price-share and --rate"
+                "an agent has a part of the limit, a largest price, a rate and an end: give limit-share, "
+                "price-share, rate and expires"
             )
 
     def sub_limit(self, limit: int) -> int | None:

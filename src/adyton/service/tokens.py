@@ -87,7 +87,7 @@ class Tokens:
         if identity.name.startswith(PROVIDED):
             raise InvalidRequest(f"names that begin with {PROVIDED!r} are for people of an identity provider")
         if identity.role is Role.AGENT and expires is None:
-            raise InvalidRequest("a token of an agent expires: give --expires, such as 30d")
+            raise InvalidRequest("a token of an agent expires: give expires, such as 30d")
         token, now = fresh_token(), int(self._clock())
         known = Known(fresh_id(), identity, now, _end(expires, now), None)
         self.keep(token, known)

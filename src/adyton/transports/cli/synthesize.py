@@ -25,7 +25,7 @@ Rows = Annotated[
     str | None, typer.Option(help="Rows to draw; as many as the private table has unless given.", metavar="N")
 ]
 Bins = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         help="How many bins a number or date has, or where each but the first begins, as "
         "age=18/65,income=20; 16 each.",
@@ -89,15 +89,17 @@ def synthesize(
     show(make, as_json, lambda made: made.sheet(verbose=verbose))
 
 
-def bins_of(text: str | None) -> dict[str, BinsOfColumns]:
-    """How many each column has, or where each but the first begins."""
+def bins_of(given: list[str] | None) -> dict[str, BinsOfColumns]:
+    """How many each column has, or where each but the first begins; with commas, or one option for each."""
     found: dict[str, BinsOfColumns] = {}
-    for piece in text.split(",") if text else ():
-        name, equals, given = (part.strip() for part in piece.partition("="))
+    for piece in ",".join(given).split(",") if given else ():
+        name, equals, places = (part.strip() for part in piece.partition("="))
         if not equals or not name:
             raise InvalidRequest(f"--bins is name=number or name=18/65,..., not {piece[:100]!r}")
-        edges = [edge.strip() for edge in given.split("/") if edge.strip()]
-        found[name] = [_edge(e) for e in edges] if "/" in given else whole(given, f"--bins of {name}")
+        if name in found:
+            raise InvalidRequest(f"--bins names {name[:100]!r} twice")
+        edges = [edge.strip() for edge in places.split("/") if edge.strip()]
+        found[name] = [_edge(e) for e in edges] if "/" in places else whole(places, f"--bins of {name}")
     return found
 
 

@@ -24,7 +24,7 @@ Columns = Annotated[
 ]
 Questions = Annotated[str, typer.Option(help="How many there may be.", metavar="N", show_default=False)]
 Bins = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         help="How many bins a number or date has, or where each but the first begins, as "
         "age=18/65,income=20.",

@@ -81,6 +81,13 @@ def revoke(
         typer.echo(f"Revoked: {', '.join(done['revoked'])}.")
 
 
+# An id is copied into ``revoke``, so the columns are few enough not to fold it on a narrow terminal.
+_LISTED = (
+    "Part: of the limit, that the name may spend. Price: the most for one question, of the limit. "
+    "Rate: requests a minute. Ends: in UTC."
+)
+
+
 class _Listed:
     def __init__(self, tokens: list[dict[str, Any]]) -> None:
         self._tokens = tokens
@@ -89,7 +96,7 @@ class _Listed:
         return {"tokens": self._tokens}
 
     def sheet(self) -> Sheet:
-        headers = ("id", "name", "role", "part of the limit", "largest price", "rate", "expires", "revoked")
+        headers = ("id", "name", "role", "part", "price", "rate", "ends")
         rows = tuple(
             (
                 one["id"],
@@ -97,13 +104,12 @@ class _Listed:
                 one["role"],
                 _share(one["limit_share"]),
                 _share(one["price_share"]),
-                "" if one["rate"] is None else f"{one['rate']} a minute",
-                _day(one["expires_at"]),
-                _day(one["revoked_at"]),
+                "" if one["rate"] is None else str(one["rate"]),
+                "revoked" if one["revoked_at"] is not None else _day(one["expires_at"]),
             )
             for one in self._tokens
         )
-        notes = () if rows else ("There are no tokens yet.",)
+        notes = (_LISTED,) if rows else ("There are no tokens yet.",)
         return Sheet("Tokens", headers, rows, notes, left_aligned=3)
 
 

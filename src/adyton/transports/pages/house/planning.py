@@ -28,7 +28,7 @@ async def plan_page(page: ThePage) -> Response:
     typed = _typed(page)
     found: AllMethods | None = None
     problem: Problem | None = None
-    if any(typed[name] for name in ("rows", "tolerance", "questions")):
+    if page.request.query_params:  # the form was sent, if only to be told what is missing
         try:
             found = await page.done(lambda: _found(**_given(typed)))
         except CuratorError as error:
