@@ -8,6 +8,7 @@ taken for a word of the grammar.
 from __future__ import annotations
 
 import datetime
+import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
@@ -35,8 +36,10 @@ from adyton.transports.pg.values import (
     BadValue,
 )
 
+logging.getLogger("sqlglot").addFilter(lambda _: False)  # it would log texts as they were typed
 Resolve = Callable[[str], int]  # the type of a column, by its name
-LONGEST = 100_000  # characters of a text whose tree is made
+LONGEST = 20_000  # characters of a text whose tree is made
+_MOST_LATERALS = 3  # each one makes the parser read all behind it once more, and more often inside another
 _MOST = 1000  # parameters
 _UNSAID = (0, UNKNOWN)
 _NUMBER = re.compile(r"-?(?:[0-9]{1,300}(?:\.[0-9]{0,300})?|\.[0-9]{1,300})(?:[eE][+-]?[0-9]{1,3})?")
@@ -44,6 +47,7 @@ _NUMBER = re.compile(r"-?(?:[0-9]{1,300}(?:\.[0-9]{0,300})?|\.[0-9]{1,300})(?:[e
 _AS_WORD = re.compile(
     r"\bas\s+(select|insert|update|delete|table|from|to)\b(?=\s*(?:,|\)|$|from\b))", re.IGNORECASE
 )
+_LATERAL = re.compile(r"\b(?:lateral|apply)\b", re.IGNORECASE)
 _CASTS = {
     exp.DType.INT: INT4,
     exp.DType.SMALLINT: INT2,
@@ -135,11 +139,15 @@ def _of_column(node: object, resolve: Resolve) -> int | None:
     return resolve(node.name) if isinstance(node, exp.Column) else None
 
 
-@lru_cache(maxsize=256)
 def tree_of(text: str) -> exp.Expr | None:
     """What a text says in the words of PostgreSQL; None if it cannot be read so.  It is never changed."""
-    if len(text) > LONGEST:
-        return None
+    if len(text) > LONGEST or len(_LATERAL.findall(text)) > _MOST_LATERALS:
+        return None  # and not kept
+    return _tree_of(text)
+
+
+@lru_cache(maxsize=64)
+def _tree_of(text: str) -> exp.Expr | None:
     for written in (text, _AS_WORD.sub(r'AS "\1"', text)):
         try:
             return sqlglot.parse_one(written, dialect="postgres")
