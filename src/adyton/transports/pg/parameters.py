@@ -8,7 +8,6 @@ taken for a word of the grammar.
 from __future__ import annotations
 
 import datetime
-import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
@@ -36,17 +35,17 @@ from adyton.transports.pg.values import (
     BadValue,
 )
 
-logging.getLogger("sqlglot").addFilter(lambda _: False)  # it would log texts as they were typed
 Resolve = Callable[[str], int]  # the type of a column, by its name
 LONGEST = 20_000  # characters of a text whose tree is made
 _MOST_LATERALS = 3  # each one makes the parser read all behind it once more, and more often inside another
-_MOST = 1000  # parameters
+_MOST, _MOST_NODES = 1000, 20_000  # parameters; parts of a tree, with those that are thrown away
 _UNSAID = (0, UNKNOWN)
 _NUMBER = re.compile(r"-?(?:[0-9]{1,300}(?:\.[0-9]{0,300})?|\.[0-9]{1,300})(?:[eE][+-]?[0-9]{1,3})?")
 # Words of the grammar that stand for names behind AS, which the parser does not read.
 _AS_WORD = re.compile(
     r"\bas\s+(select|insert|update|delete|table|from|to)\b(?=\s*(?:,|\)|$|from\b))", re.IGNORECASE
 )
+_PLAIN_SIGNS = (None, "duckdb", "postgres", "sqlite", "tsql")  # where a backslash in a text is one
 _LATERAL = re.compile(r"\b(?:lateral|apply)\b", re.IGNORECASE)
 _CASTS = {
     exp.DType.INT: INT4,
@@ -150,10 +149,19 @@ def tree_of(text: str) -> exp.Expr | None:
 def _tree_of(text: str) -> exp.Expr | None:
     for written in (text, _AS_WORD.sub(r'AS "\1"', text)):
         try:
-            return sqlglot.parse_one(written, dialect="postgres")
+            return sqlglot.parse_one(written, dialect="postgres", max_nodes=_MOST_NODES)
         except (SqlglotError, RecursionError, ValueError, TypeError, AttributeError, IndexError):
             continue
     return None
+
+
+def check_signs(text: str, values: Mapping[int, Any], dialect: str | None) -> None:
+    """A literal must end where it is meant to, in the words of whichever database it is read."""
+    if not values or dialect in _PLAIN_SIGNS:
+        return
+    texts = [text, *(value for value in values.values() if isinstance(value, str))]
+    if any("\\" in one for one in texts):
+        raise BadValue(f"beside parameters a backslash is refused: in {dialect} it hides the sign behind it")
 
 
 def filled(text: str, values: Mapping[int, Any]) -> str:
