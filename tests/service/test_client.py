@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import pickle
+import socket
 import subprocess
 import sys
 import traceback
@@ -480,6 +481,20 @@ def test_no_error_shows_the_token(running: Server, line: BrokenLine) -> None:
         assert all(secret not in str(frame.locals) for frame in ours)
         assert secret not in f"{error!r} {error.to_json()}"
         assert error.__cause__ is error.__context__ is None
+
+
+def test_no_proxy_reads_the_token(running: Server, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without TLS a proxy would be told all of it, also about this very machine.  Mutant: proxies of the environment."""
+    with socket.create_server(("127.0.0.1", 0)) as proxy:
+        proxy.settimeout(0.2)
+        for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+            monkeypatch.setenv(name, f"http://127.0.0.1:{proxy.getsockname()[1]}")
+        for name in ("no_proxy", "NO_PROXY"):
+            monkeypatch.delenv(name, raising=False)
+        token = running.owner["Authorization"].removeprefix("Bearer ")
+        assert adyton.connect(running.url, token=token, timeout=5, retries=0).studies()
+        with pytest.raises(TimeoutError):
+            proxy.accept()
 
 
 def test_tls_is_trusted_or_refused(folder: Path, tmp_path: Path) -> None:

@@ -178,7 +178,7 @@ def test_columns_are_called_as_postgres_calls_them(
         "SELECT * FROM generate_series(1, 1000000000)",
         "SELECT count(*) FROM generate_series(1, 9999) a, generate_series(1, 9999) b",
         "SELECT 1 FROM pg_class WHERE 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa' ~ '(a+)+b'",
-        "SELECT 1 FROM pg_class WHERE 'aaaa' ~ '.*.*.*.*.*x'",
+        "SELECT 1 FROM pg_class WHERE 'aaaa' ~ '(.*)*x'",
         "WITH RECURSIVE t AS (SELECT 1 AS x UNION ALL SELECT x + 1 FROM t) SELECT * FROM t",
         "SELECT " + "(" * 3000 + "1" + ")" * 3000 + " FROM pg_class",
         "SELECT 1 FROM pg_class WHERE " + " AND ".join(["1 = 1"] * 20_000),

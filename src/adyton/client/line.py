@@ -90,6 +90,7 @@ class Line:
             headers={**access.header, "Accept": "application/json", "User-Agent": "adyton-client"},
             timeout=manner.timeout,
             verify=_trusted(manner.ca) if self.url.startswith("https") else False,
+            trust_env=self.url.startswith("https"),  # a proxy in between would read the token
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=16, keepalive_expiry=4.0),
         )
 

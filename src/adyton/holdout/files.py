@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +20,19 @@ from adyton.errors import InvalidRequest, sealed
 from adyton.holdout.metrics import Array
 
 _OTHER_SEPARATORS = ";\t|"
+_MOST_LETTERS = 50_000_000  # of texts in an array
 
 
-def read_values(path: str | Path, column: str | None = None) -> Array:
-    """The values of one column; it need not be named if there is only one."""
+def read_values(path: str | Path, column: str | None = None, *, most: int | None = None) -> Array:
+    """The values of one column; it need not be named if there is only one.
+
+    ``most``: so many values at most, looked at before they are read: small files can say very much.
+    """
     path = Path(path)
     readers: dict[str, Callable[[Path, str | None], Array]] = {
-        ".npy": _npy,
+        ".npy": lambda path, column: _npy(path, column, most),
         ".csv": _csv,
-        ".parquet": _parquet,
+        ".parquet": lambda path, column: _parquet(path, column, most),
         ".jsonl": _jsonl,
     }
     kind = path.suffix.lower()
@@ -50,7 +54,7 @@ def _unreadable(path: Path, error: Exception) -> str:
     return f"{path.name} cannot be read as {path.suffix.lower()}"
 
 
-def _npy(path: Path, column: str | None) -> Array:
+def _npy(path: Path, column: str | None, most: int | None) -> Array:
     if column is not None:
         raise InvalidRequest(f"{path.name} has no columns, as no .npy file has")
     objects, made = False, None
@@ -64,7 +68,20 @@ def _npy(path: Path, column: str | None) -> Array:
         )
     if not isinstance(made, np.ndarray):  # several arrays, under a wrong name
         raise ValueError
+    _check_number(path, len(made) if made.ndim and made.itemsize else made.size, most)
     return made
+
+
+def _check_number(path: Path, number: int, most: int | None) -> None:
+    if most is not None and number > most:
+        raise InvalidRequest(f"{path.name} has {number:,} values, and there are {most:,} items")
+
+
+def texts_array(texts: Sequence[str]) -> Array:
+    """NumPy gives each text the room of the longest."""
+    if len(texts) * max(map(len, texts), default=0) > _MOST_LETTERS:
+        raise InvalidRequest("a text among the values is too long for as many as there are")
+    return np.array(texts)
 
 
 def _csv(path: Path, column: str | None) -> Array:
@@ -84,7 +101,7 @@ def _csv(path: Path, column: str | None) -> Array:
         return made
     if made.dtype.kind in "if":
         raise InvalidRequest(f"{path.name}: a value is missing in line {empty}")
-    return np.array(cells)  # an empty text is a text
+    return texts_array(cells)  # an empty text is a text
 
 
 def _check_names(path: Path, names: list[str]) -> None:
@@ -116,16 +133,30 @@ def _parsed(path: Path, number: int, line: str) -> object:
     raise InvalidRequest(f"{path.name}: line {number} is not JSON")
 
 
-def _parquet(path: Path, column: str | None) -> Array:
+def _parquet(path: Path, column: str | None, most: int | None) -> Array:
     with contextlib.closing(connect()) as source:
         described = source.execute(f"DESCRIBE SELECT * FROM {parquet_rows(path)}").fetchall()
         name = _column(path, [name for name, *_ in described], column)
+        if most is not None:
+            kinds = {name: kind for name, kind, *_ in described}
+            _check_size(path, source, f"{quoted(name)} AS value FROM {parquet_rows(path)}", kinds[name], most)
         asked = source.execute(f"SELECT {quoted(name)} AS value FROM {parquet_rows(path)}")
         found: Any = asked.fetchnumpy()["value"]
     if np.ma.is_masked(found):
         row = int(np.argmax(np.ma.getmaskarray(found))) + 1
         raise InvalidRequest(f"{path.name}: a value is missing in row {row:,}")
     return np.asarray(found)
+
+
+def _check_size(path: Path, source: Any, values: str, kind: str, most: int) -> None:
+    (number,) = source.execute(f"SELECT COUNT(*) FROM (SELECT {values})").fetchone()
+    _check_number(path, number, most)
+    if kind == "VARCHAR":
+        (letters,) = source.execute(f"SELECT SUM(STRLEN(value)) FROM (SELECT {values})").fetchone()
+        if letters is not None and letters > _MOST_LETTERS:
+            raise InvalidRequest(f"{path.name} has texts that are too long for values")
+    elif kind == "BLOB" or (any(mark in kind for mark in "[(") and not kind.startswith(("DECIMAL", "ENUM"))):
+        raise InvalidRequest(f"{path.name}: values are numbers, truths or texts")
 
 
 def _column(path: Path, names: list[str], wanted: str | None) -> str:
@@ -150,4 +181,4 @@ def _typed(cells: list[str]) -> Array:
             return np.array([kind(cell) for cell in cells])
         except (ValueError, OverflowError):
             continue
-    return np.array(cells)
+    return texts_array(cells)

@@ -12,6 +12,7 @@ import numpy as np
 
 from adyton.errors import InvalidRequest
 from adyton.holdout import Holdout, Leaderboard
+from adyton.holdout.files import texts_array
 from adyton.service.agents.sessions import Sessions
 from adyton.service.identity import Identity
 from adyton.service.named_ledger import NamedLedger
@@ -80,7 +81,9 @@ class ServedHoldout:
 def _array(predictions: Sequence[Any]) -> Any:
     """A list of numbers, booleans or strings, of one kind; or a list of such lists."""
     kinds = {type(one) for one in predictions}
-    if kinds <= {int, float} or kinds in ({bool}, {str}, {list}):
+    if kinds == {str}:
+        return texts_array(predictions)
+    if kinds <= {int, float} or kinds in ({bool}, {list}):
         try:
             return np.array(predictions)
         except (ValueError, OverflowError):

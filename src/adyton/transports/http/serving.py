@@ -224,6 +224,8 @@ def _log_lines() -> None:
         log = logging.getLogger(name)
         log.handlers, log.propagate = [handler], False
         log.setLevel(logging.INFO)
+    parser = logging.getLogger("sqlglot")  # it would quote what was typed
+    parser.handlers, parser.propagate = [logging.NullHandler()], False
 
 
 class _Line(logging.Formatter):

@@ -14,11 +14,9 @@ if TYPE_CHECKING:
     from adyton.transports.pg.work import Work
 
 _NAME = r"(?P<name>[A-Za-z_][\w.]*|\"[^\"]+\"(?:\.\"[^\"]+\")?)"
-_SET = re.compile(
-    rf"\s*SET\s+(?:(?:SESSION|LOCAL)\s+)?{_NAME}\s*(?:=|\s+TO\s)\s*(?P<value>.*?)\s*$", re.I | re.S
-)
+_SET = re.compile(rf"\s*SET\s+(?:(?:SESSION|LOCAL)\s+)?{_NAME}(?:\s*=|\s+TO\s)\s*(?P<value>.*)", re.I | re.S)
 _ZONE = re.compile(
-    r"\s*SET\s+(?:(?:SESSION|LOCAL)\s+)?(?P<what>TIME\s+ZONE|NAMES)\s+(?P<value>.*?)\s*$", re.I | re.S
+    r"\s*SET\s+(?:(?:SESSION|LOCAL)\s+)?(?P<what>TIME\s+ZONE|NAMES)\s+(?P<value>.*)", re.I | re.S
 )
 _NO_EFFECT = re.compile(
     r"\s*SET\s+(?:SESSION\s+CHARACTERISTICS|(?:LOCAL\s+|SESSION\s+)?TRANSACTION|CONSTRAINTS|(?:SESSION\s+|LOCAL\s+)?ROLE"
@@ -108,7 +106,8 @@ def _set(work: Work, text: str, *, dry: bool) -> Result:
         name = found["name"].replace('"', "")
     else:
         raise SqlError("42601", "write SET name = value", "For example SET adyton.within = 50.")
-    value = None if found["value"].upper() == "DEFAULT" else _plain(found["value"])
+    said = found["value"].strip()
+    value = None if said.upper() == "DEFAULT" else _plain(said)
     return Result("SET", changed=None if dry else _changed(work, name, value))
 
 

@@ -15,6 +15,7 @@ from adyton.transports.pg.statements import closed_marks
 from adyton.transports.pg.values import Field
 
 _LONGEST = 20_000  # characters: no question is as long
+_MOST = 200  # ends
 _NAME = r'(?:[A-Za-z_]\w*|"(?:[^"]|"")+")'
 _CALL = (
     rf"(?P<kind>NOISE|POPULATION)_(?P<end>LOW|HIGH)\s*\(\s*(?P<name>{_NAME})\s*\)"
@@ -46,13 +47,16 @@ def without_ends(text: str) -> tuple[str, list[End]]:
         for match in matches
         if not any(start < match.end() and match.start() < end for start, end in quoted)
     ]
+    if len(asked) > _MOST:
+        raise SqlError("54011", f"a question asks for at most {_MOST} ends of intervals")
+    covered = [(mark.start(), end) for mark, end in closed_marks(text) if mark.group() != ";"]
     plain, ends = text, []
     for match in sorted(asked, key=lambda one: one.start()):
         start, end = match.span()
         kind, side, name = match["kind"].lower(), match["end"].lower(), _folded(match["name"])
         column = f"{name}_{kind}_{side}"
         alias = _folded(match["alias"]) if match["alias"] else column
-        ends.append(End(name, column, alias, _items_before(text, start)))
+        ends.append(End(name, column, alias, _items_before(text, start, covered)))
         plain = plain[:start] + " " * (end - start) + plain[end:]
     return plain, ends
 
@@ -70,15 +74,15 @@ def with_ends(fields: Sequence[Field], ends: Sequence[End]) -> list[tuple[str, F
     return shown
 
 
-def _items_before(text: str, start: int) -> int:
+def _items_before(text: str, start: int, covered: Sequence[tuple[int, int]]) -> int:
     """Commas outside brackets, strings and names, from the last SELECT on."""
-    covered = [(mark.start(), end) for mark, end in closed_marks(text) if mark.group() != ";"]
     depth = number = 0
     place = text[:start].upper().rfind("SELECT") + len("SELECT")
+    closing = dict(covered)
+    place = max((end for begin, end in covered if begin <= place < end), default=place)
     while place < start:
-        inside = next((end for begin, end in covered if begin <= place < end), None)
-        if inside is not None:
-            place = inside
+        if place in closing:
+            place = closing[place]
             continue
         depth += {"(": 1, ")": -1}.get(text[place], 0)
         number += text[place] == "," and depth == 0

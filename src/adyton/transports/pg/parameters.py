@@ -36,14 +36,17 @@ from adyton.transports.pg.values import (
 )
 
 Resolve = Callable[[str], int]  # the type of a column, by its name
-LONGEST = 100_000  # characters of a text whose tree is made
-_MOST = 1000  # parameters
+LONGEST = 20_000  # characters of a text whose tree is made
+_MOST_LATERALS = 3  # each one makes the parser read all behind it once more, and more often inside another
+_MOST, _MOST_NODES = 1000, 20_000  # parameters; parts of a tree, with those that are thrown away
 _UNSAID = (0, UNKNOWN)
 _NUMBER = re.compile(r"-?(?:[0-9]{1,300}(?:\.[0-9]{0,300})?|\.[0-9]{1,300})(?:[eE][+-]?[0-9]{1,3})?")
 # Words of the grammar that stand for names behind AS, which the parser does not read.
 _AS_WORD = re.compile(
     r"\bas\s+(select|insert|update|delete|table|from|to)\b(?=\s*(?:,|\)|$|from\b))", re.IGNORECASE
 )
+_PLAIN_SIGNS = (None, "duckdb", "postgres", "sqlite", "tsql")  # where a backslash in a text is one
+_LATERAL = re.compile(r"\b(?:lateral|apply)\b", re.IGNORECASE)
 _CASTS = {
     exp.DType.INT: INT4,
     exp.DType.SMALLINT: INT2,
@@ -135,17 +138,30 @@ def _of_column(node: object, resolve: Resolve) -> int | None:
     return resolve(node.name) if isinstance(node, exp.Column) else None
 
 
-@lru_cache(maxsize=256)
 def tree_of(text: str) -> exp.Expr | None:
     """What a text says in the words of PostgreSQL; None if it cannot be read so.  It is never changed."""
-    if len(text) > LONGEST:
-        return None
+    if len(text) > LONGEST or len(_LATERAL.findall(text)) > _MOST_LATERALS:
+        return None  # and not kept
+    return _tree_of(text)
+
+
+@lru_cache(maxsize=64)
+def _tree_of(text: str) -> exp.Expr | None:
     for written in (text, _AS_WORD.sub(r'AS "\1"', text)):
         try:
-            return sqlglot.parse_one(written, dialect="postgres")
+            return sqlglot.parse_one(written, dialect="postgres", max_nodes=_MOST_NODES)
         except (SqlglotError, RecursionError, ValueError, TypeError, AttributeError, IndexError):
             continue
     return None
+
+
+def check_signs(text: str, values: Mapping[int, Any], dialect: str | None) -> None:
+    """A literal must end where it is meant to, in the words of whichever database it is read."""
+    if not values or dialect in _PLAIN_SIGNS:
+        return
+    texts = [text, *(value for value in values.values() if isinstance(value, str))]
+    if any("\\" in one for one in texts):
+        raise BadValue(f"beside parameters a backslash is refused: in {dialect} it hides the sign behind it")
 
 
 def filled(text: str, values: Mapping[int, Any]) -> str:

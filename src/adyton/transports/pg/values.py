@@ -144,6 +144,8 @@ def _numeric(value: Decimal) -> bytes:
     """Digits in base 10,000, with the weight of the first and the number of digits behind the point."""
     if not value.is_finite():
         return struct.pack("!hhHh", 0, 0, 0xC000, 0)
+    if abs(value.adjusted()) > 1000:
+        raise ValueError
     sign, _, exponent = value.as_tuple()
     behind = max(0, -int(exponent))
     before, _, after = f"{abs(value):f}".partition(".")

@@ -24,7 +24,7 @@ from adyton.transports.pg.columns import fields_of
 from adyton.transports.pg.commands import COMMANDS, refusal_of
 from adyton.transports.pg.ends import with_ends, without_ends
 from adyton.transports.pg.errors import SqlError
-from adyton.transports.pg.parameters import Resolve, columns_of, filled, tree_of, types_of
+from adyton.transports.pg.parameters import Resolve, check_signs, columns_of, filled, tree_of, types_of
 from adyton.transports.pg.results import Result, lines, listed, notice_of, preview_lines
 from adyton.transports.pg.settings import Session
 from adyton.transports.pg.statements import Statement
@@ -81,7 +81,7 @@ class Work:
             raise refused
         if self._asks_catalog(statement.text):
             return list((await self._from_catalog(statement.text, values)).fields or ())
-        text, ends = without_ends(filled(statement.text, values))
+        text, ends = without_ends(self._filled(statement.text, values))
         asked = await self._done(Action.LOOK, lambda found, _: self._read(found, text))
         return [field for _, field in with_ends(self._columns(asked), ends)]
 
@@ -108,12 +108,12 @@ class Work:
         if first in COMMANDS:
             return COMMANDS[first](self, statement.bare, dry=False)
         if first == "EXPLAIN":
-            return await self._explain(filled(statement.bare, values))
+            return await self._explain(self._filled(statement.bare, values))
         if (refused := refusal_of(first)) is not None:
             raise refused
         if self._asks_catalog(statement.text):
             return await self._from_catalog(statement.text, values)
-        return await self._ask(filled(statement.text, values))
+        return await self._ask(self._filled(statement.text, values))
 
     async def _ask(self, text: str) -> Result:
         text, ends = without_ends(text)
@@ -171,10 +171,18 @@ class Work:
     def _read(self, found: ServedStudy, text: str) -> Asked:
         return found.read(text, self.session.dialect)
 
+    def _filled(self, text: str, values: Values) -> str:
+        check_signs(text, values, self.session.dialect or self._served.study.dialect)
+        return filled(text, values)
+
     def _columns(self, asked: Asked) -> list[Field]:
+        return fields_of(asked, self._served.study, intervals=self.session.intervals)
+
+    @property
+    def _served(self) -> ServedStudy:
         (served,) = (one for one in self._desk.house.served if one.name == self._study)
         assert isinstance(served, ServedStudy)
-        return fields_of(asked, served.study, intervals=self.session.intervals)
+        return served
 
     # Catalogs.
 

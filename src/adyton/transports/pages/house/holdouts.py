@@ -35,10 +35,10 @@ async def scored(page: ThePage, holdout: str) -> Response:
     pair = page.typed("do") == "compare"
     field = "predictions"
     try:
-        first = await page.done(lambda: _values(page, "predictions", "column"))
+        first = await page.done(lambda: _values(page, found, "predictions"))
         if pair:
             field = "second"
-            second = await page.done(lambda: _values(page, "second", "column"))
+            second = await page.done(lambda: _values(page, found, "second"))
             field = ""
             told = await page.done(lambda: found.compare(who, first, second))
         else:
@@ -92,7 +92,7 @@ async def _shown(page: Page, holdout: str, error: CuratorError | None = None, fi
     )
 
 
-def _values(page: Page, field: str, column: str) -> list[Any]:
+def _values(page: Page, found: ServedHoldout, field: str) -> list[Any]:
     """Of a file that was sent.  What it is called decides only how it is read."""
     file = page.form.get(field)
     if not isinstance(file, UploadFile) or not file.filename:
@@ -104,5 +104,6 @@ def _values(page: Page, field: str, column: str) -> list[Any]:
         path = Path(folder) / f"predictions{kind}"
         file.file.seek(0)
         path.write_bytes(file.file.read())
-        found: list[Any] = read_values(path, page.typed(column) or None).tolist()
-        return found
+        read = read_values(path, page.typed("column") or None, most=found.facts()["items"])
+        values: list[Any] = read.tolist()
+        return values

@@ -115,7 +115,7 @@ def _aggregate(node: exp.Expr, scope: Scope) -> Callable[[list[Env]], Any]:
         envs = ordered(envs)
         found = [one for env in envs if (one := value(env)) is not None or isinstance(node, exp.ArrayAgg)]
         found = list({repr(one): one for one in found}.values()) if once else found
-        return _of_all(node, found, between({}) if between else ",")
+        return scope.held(_of_all(node, found, between({}) if between else ","))
 
     return aggregated
 

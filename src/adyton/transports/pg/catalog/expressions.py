@@ -60,7 +60,7 @@ def _arguments(node: exp.Func) -> list[exp.Expr]:
 
 def _call(name: str, arguments: list[exp.Expr], scope: Scope) -> Compiled:
     parts = [compiled(one, scope) for one in arguments]
-    return lambda env: scope.call(name, [part(env) for part in parts])
+    return lambda env: scope.held(scope.call(name, [part(env) for part in parts]))
 
 
 def _column(node: exp.Column, scope: Scope) -> Compiled:
@@ -73,7 +73,7 @@ def _column(node: exp.Column, scope: Scope) -> Compiled:
     if source is None and (found := scope.find(name, name)) is not None:  # a function in FROM, by its name
         return lambda env: env[name].get(name)
     if source is None and _in_sources(name, scope):
-        return lambda env: tuple(env[name].values())
+        return lambda env: scope.held(tuple(env[name].values()))
     shown = f"{source}.{name}" if source else name
     raise SqlError("42703", f'column "{shown[:100]}" does not exist')
 
@@ -82,16 +82,13 @@ def _in_sources(name: str, scope: Scope | None) -> bool:
     return scope is not None and (name in scope.sources or _in_sources(name, scope.above))
 
 
-def _literal(node: exp.Literal, _: Scope) -> Compiled:
+def _literal(node: exp.Literal, scope: Scope) -> Compiled:
     text = node.this
     if node.is_string:
         return lambda _: text
     number: Any = int(text) if text.isdecimal() and len(text) < 30 else Decimal(text[:100])
+    scope.held(number)
     return lambda _: number
-
-
-def _constant(value: Any) -> _Made:
-    return lambda node, scope: lambda env: value
 
 
 def _parameter(node: exp.Parameter, scope: Scope) -> Compiled:
@@ -121,6 +118,19 @@ def _compare(test: Callable[[Any, Any], bool]) -> _Made:
     return made
 
 
+def _pattern(test: Callable[[str, str], bool]) -> _Made:
+    """A text and a pattern, which take longer the longer they are."""
+
+    def made(node: exp.Binary, scope: Scope) -> Compiled:
+        def counted(a: Any, b: Any) -> bool:
+            scope.compares(a, b)
+            return test(str(a), str(b))
+
+        return _compare(counted)(node, scope)
+
+    return made
+
+
 def _listed_in(node: exp.Expr) -> tuple[exp.Expr, bool] | None:
     """What ANY, SOME or ALL stands before, and whether one of it is enough."""
     if isinstance(node, exp.Any | exp.All):
@@ -138,6 +148,7 @@ def _against_list(
         a, others = left(env), listed(env)
         if a is None or others is None:
             return None
+        scope.steps.take(len(others) // 10)
         found = (test(a, other) for other in others if other is not None)
         return any(found) if some else all(found)
 
@@ -184,6 +195,7 @@ def _in(node: exp.In, scope: Scope) -> Compiled:
         value, others = left(env), listed(env)
         if value is None:
             return None
+        scope.steps.take(len(others) // 10)
         if any(same(value, other) for other in others if other is not None):
             return True
         return None if None in others else False
@@ -221,8 +233,8 @@ def _joined(node: exp.DPipe, scope: Scope) -> Compiled:
         if a is None or b is None:
             return None
         if isinstance(a, list) or isinstance(b, list):
-            return (a if isinstance(a, list) else [a]) + (b if isinstance(b, list) else [b])
-        return cast_to(a, "text") + cast_to(b, "text")
+            return scope.held((a if isinstance(a, list) else [a]) + (b if isinstance(b, list) else [b]))
+        return scope.held(cast_to(a, "text") + cast_to(b, "text"))
 
     return joined
 
@@ -236,7 +248,8 @@ def _arithmetic(work: Callable[[Any, Any], Any]) -> _Made:
             if a is None or b is None:
                 return None
             try:
-                return work(*(one if isinstance(one, int | float) else Decimal(str(one)) for one in (a, b)))
+                given = (one if isinstance(one, int | float) else Decimal(str(one)) for one in (a, b))
+                return scope.held(work(*map(scope.held, given)))
             except (ArithmeticError, TypeError, ValueError):
                 raise SqlError("22023", "this cannot be computed") from None
 
@@ -248,20 +261,20 @@ def _arithmetic(work: Callable[[Any, Any], Any]) -> _Made:
 def _operator(node: exp.Operator, scope: Scope) -> Compiled:
     sign = str(node.args.get("operator", "")).rpartition(".")[2]
     tests = {
-        "~": matches,
-        "!~": lambda a, b: not matches(a, b),
-        "~*": lambda a, b: matches(a, b, small=True),
-        "=": same,
-        "<>": lambda a, b: not same(a, b),
-        "~~": is_like,
+        "~": _pattern(matches),
+        "!~": _pattern(lambda a, b: not matches(a, b)),
+        "~*": _pattern(lambda a, b: matches(a, b, small=True)),
+        "=": _compare(same),
+        "<>": _compare(lambda a, b: not same(a, b)),
+        "~~": _pattern(is_like),
     }
-    return _compare(tests[sign])(node, scope) if sign in tests else _fails(f"OPERATOR({sign})")
+    return tests[sign](node, scope) if sign in tests else _fails(f"OPERATOR({sign})")
 
 
 def _escape(node: exp.Escape, scope: Scope) -> Compiled:
     like, mark = node.this, node.expression.name
     small, negated = isinstance(like, exp.ILike), bool(like.args.get("negate"))
-    test = _compare(lambda a, b: is_like(str(a), str(b), mark, small=small) is not negated)
+    test = _pattern(lambda a, b: is_like(a, b, mark, small=small) is not negated)
     return test(like, scope)
 
 
@@ -292,7 +305,7 @@ def _array(node: exp.Array, scope: Scope) -> Compiled:
     if len(inside) == 1 and isinstance(inside[0], exp.Select | exp.Subquery):
         return _list(inside[0], scope)
     parts = [compiled(one, scope) for one in inside]
-    return lambda env: [part(env) for part in parts]
+    return lambda env: scope.held([part(env) for part in parts])
 
 
 def _cast(node: exp.Cast, scope: Scope) -> Compiled:
@@ -302,7 +315,7 @@ def _cast(node: exp.Cast, scope: Scope) -> Compiled:
     if name == "text" and isinstance(node.this, exp.Cast) and type_named(node.this.to).startswith("reg"):
         kind = type_named(node.this.to)
         return lambda env: scope.call(f"{kind}_text", [inner(env)])
-    return lambda env: cast_to(inner(env), name)
+    return lambda env: scope.held(cast_to(inner(env), name))
 
 
 def _subquery(node: exp.Expr, scope: Scope) -> Compiled:
@@ -337,7 +350,7 @@ _KINDS: dict[type[exp.Expr], _Made] = {
     exp.Literal: _literal,
     exp.ByteString: lambda node, _: lambda env: node.this,
     exp.Boolean: lambda node, _: lambda env: bool(node.this),
-    exp.Null: _constant(None),
+    exp.Null: lambda node, _: lambda env: None,
     exp.Parameter: _parameter,
     exp.Paren: _inner,
     exp.Alias: _inner,
@@ -348,10 +361,10 @@ _KINDS: dict[type[exp.Expr], _Made] = {
     exp.LTE: _compare(ordered(operator.le)),
     exp.GT: _compare(ordered(operator.gt)),
     exp.GTE: _compare(ordered(operator.ge)),
-    exp.Like: _compare(lambda a, b: is_like(str(a), str(b))),
-    exp.ILike: _compare(lambda a, b: is_like(str(a), str(b), small=True)),
-    exp.RegexpLike: _compare(lambda a, b: matches(str(a), str(b))),
-    exp.RegexpILike: _compare(lambda a, b: matches(str(a), str(b), small=True)),
+    exp.Like: _pattern(is_like),
+    exp.ILike: _pattern(lambda a, b: is_like(a, b, small=True)),
+    exp.RegexpLike: _pattern(matches),
+    exp.RegexpILike: _pattern(lambda a, b: matches(a, b, small=True)),
     exp.NullSafeEQ: lambda node, scope: _distinct(node, scope, same=True),
     exp.NullSafeNEQ: lambda node, scope: _distinct(node, scope, same=False),
     exp.And: lambda node, scope: both(compiled(node.this, scope), compiled(node.expression, scope)),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from adyton.errors import InvalidRequest
 from adyton.transports.pg.catalog.casting import SQL_NAMES, cast_to, oid_named
-from adyton.transports.pg.catalog.relations import unsupported
+from adyton.transports.pg.catalog.relations import LARGEST, unsupported
 from adyton.transports.pg.errors import SqlError
 from adyton.transports.pg.settings import VERSION, Session, UnknownSetting
 
@@ -189,6 +189,19 @@ def _substring(text: Any, start: Any = 1, length: Any = None) -> str | None:
     return str(text)[max(int(start) - 1, 0) : None if end is None else max(end, 0)]
 
 
+def _replace(text: Any, old: Any, new: Any = "") -> str | None:
+    if text is None:
+        return None
+    if str(text).count(str(old)) * len(str(new)) > LARGEST:
+        raise unsupported("so large a value")
+    return str(text).replace(str(old), str(new))
+
+
+def _split_part(text: Any, mark: Any, at: Any) -> str:
+    parts, place = str(text).split(str(mark)), int(at)
+    return parts[place - 1] if 0 < place <= len(parts) else ""
+
+
 def _format(pattern: Any, *values: Any) -> str:
     """%s, %I and %L."""
     given, said = iter(values), {"s": lambda one: "" if one is None else str(one), "I": _quote_ident}
@@ -233,11 +246,11 @@ _PLAIN: dict[str, _Function] = {
     "upper": _of_text(str.upper),
     "length": _of_text(len),
     "char_length": _of_text(len),
-    "replace": lambda text, old, new="": None if text is None else str(text).replace(str(old), str(new)),
+    "replace": _replace,
     "substring": _substring,
     "substr": _substring,
     "left": lambda text, number: None if text is None else str(text)[: int(number)],
-    "split_part": lambda text, mark, at: (str(text).split(str(mark)) + [""] * int(at))[int(at) - 1],
+    "split_part": _split_part,
     "json_build_object": _json,
     "pg_encoding_to_char": lambda _: "UTF8",
     "pg_char_to_encoding": lambda _: 6,

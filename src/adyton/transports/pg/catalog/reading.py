@@ -31,9 +31,13 @@ _FROM = re.compile(r"\bFROM\b", re.IGNORECASE)
 _SETTINGS = "pg_settings"
 
 
-@lru_cache(maxsize=512)
 def is_catalog(text: str, own: frozenset[str]) -> bool:
     """Whether a text asks about catalogs, or about nothing; ``own`` are the tables of the study."""
+    return len(text) <= LONGEST and _is_catalog(text, own)
+
+
+@lru_cache(maxsize=512)
+def _is_catalog(text: str, own: frozenset[str]) -> bool:
     if _FROM.search(text) and not _MENTIONED.search(text):
         return False
     tree = tree_of(text)
@@ -91,8 +95,6 @@ class Catalog:
         self, text: str, values: Mapping[int, Any], session: Session, found: ServedStudy, who: Identity
     ) -> tuple[list[Field], list[list[Any]]]:
         """Columns and rows."""
-        if len(text) > LONGEST:
-            raise SqlError("54000", f"a statement about catalogs has at most {LONGEST} characters")
         tree = tree_of(text)
         if tree is None:
             raise SqlError("42601", "this cannot be read as SQL")
@@ -101,7 +103,7 @@ class Catalog:
         functions = Functions(self._key.facts, session)
         relation = self._relations(session, found, who)
         try:
-            columns, rows = planned(tree, Scope(relation, functions.call, values, Steps()))
+            columns, rows = planned(tree, Scope(relation, functions.call, values, Steps(len(text))))
             made = rows({})
         except RecursionError:
             raise SqlError("54001", "this statement nests too deep") from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
 from adyton.transports.pg.errors import SqlError
@@ -12,6 +13,10 @@ Row = Mapping[str, Any]
 Env = dict[str, Row]  # rows by the names of their sources
 Compiled = Callable[[Env], Any]
 _MOST_STEPS = 300_000
+_LONG_TEXT = 1000  # characters of a statement: a longer one has more to do for each row
+LARGEST = 100_000  # letters of a value, with all that is in it
+_MOST_DIGITS = 300  # of a number
+_A_STEP = 50  # letters
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +32,14 @@ NOTHING = Relation({}, (), open=True)
 
 
 class Steps:
-    """Counts rows that are looked at: joins of joins must end."""
+    """Counts rows that are looked at, and letters that are written: joins of joins must end."""
 
-    def __init__(self) -> None:
-        self._taken = 0
+    def __init__(self, length: int = 0) -> None:
+        self._taken, self._most = 0, _MOST_STEPS * _LONG_TEXT // (_LONG_TEXT + length)
 
     def take(self, number: int = 1) -> None:
         self._taken += number
-        if self._taken > _MOST_STEPS:
+        if self._taken > self._most:
             raise SqlError("54000", "this statement about catalogs is too much work", "Ask for less at once.")
 
 
@@ -54,6 +59,18 @@ class Scope:
         """Of a SELECT within this one."""
         return Scope(self.relation, self.call, self.parameters, self.steps, {}, dict(self.named), self)
 
+    def held(self, value: Any) -> Any:
+        """A value that was made, if it is none that grows from one SELECT to the next around it."""
+        size = size_of(value)
+        if size > LARGEST:
+            raise unsupported("so large a value")
+        self.steps.take(size // _A_STEP)
+        return value
+
+    def compares(self, left: Any, right: Any) -> None:
+        """Counts what a pattern may have to look at."""
+        self.steps.take(len(str(left)) * len(str(right)) // _A_STEP)
+
     def find(self, column: str, source: str | None) -> tuple[str, int] | None:
         """The source of a column, and its type; None if there is none."""
         for alias, relation in self.sources.items():
@@ -65,6 +82,28 @@ class Scope:
         if opened is not None:
             return opened, 25
         return self.above.find(column, source) if self.above is not None else None
+
+
+def size_of(value: Any) -> int:
+    """In letters.  What is in a list was held before, so this ends."""
+    match value:
+        case str():
+            return len(value)
+        case list() | tuple():
+            return len(value) + sum(map(size_of, value))
+        case bool():
+            return 1
+        case int():
+            return _digits(value.bit_length() // 3)
+        case Decimal():
+            return (
+                _digits(max(abs(value.adjusted()), len(value.as_tuple().digits))) if value.is_finite() else 3
+            )
+    return 1
+
+
+def _digits(number: int) -> int:
+    return number if number <= _MOST_DIGITS else LARGEST + 1
 
 
 def unsupported(what: str) -> SqlError:

@@ -32,6 +32,7 @@ _PARTS = {
 }
 Made = Callable[[Env], list[dict[str, Any]]]
 _MOST_ROWS = 50_000
+_MOST_COLUMNS = 1664  # as in PostgreSQL
 
 
 def relation_of(tree: exp.Expr, scope: Scope) -> Relation:
@@ -117,6 +118,7 @@ def _select(tree: exp.Select, scope: Scope) -> tuple[dict[str, int], Made]:
             made = [(dict(zip(names, row, strict=True)), env) for row, env in aggregated(found, outer)]
         else:
             windows(found)
+            scope.steps.take(len(found) * len(names) // 10)
             made = [(dict(zip(names, [one(env) for one in values], strict=True)), env) for env in found]
         if once:
             kept = {repr(row): (row, env) for row, env in reversed(made)}
@@ -201,6 +203,8 @@ def _items(tree: exp.Select, scope: Scope) -> list[exp.Expr]:
         for alias, relation in scope.sources.items():
             if wanted in ("", alias):
                 found += [exp.column(name, table=alias, quoted=True) for name in relation.columns]
+        if len(found) > _MOST_COLUMNS:
+            raise SqlError("54011", f"a SELECT has at most {_MOST_COLUMNS} columns")
     if not found:
         raise unsupported("a SELECT of nothing")
     return found
@@ -208,13 +212,13 @@ def _items(tree: exp.Select, scope: Scope) -> list[exp.Expr]:
 
 def _names(items: Sequence[exp.Expr]) -> list[str]:
     """Different ones: two columns of one name stay two."""
-    names: list[str] = []
+    names: dict[str, None] = {}
     for item in items:
         name = name_of(item)
         while name in names:
             name += "\0"  # taken off again before anybody sees it
-        names.append(name)
-    return names
+        names[name] = None
+    return list(names)
 
 
 def _shape(

@@ -38,6 +38,7 @@ class Portal:
     fields: Sequence[Field] | None = None
     result: Result | None = None
     sent: int = 0
+    size: int = 0  # bytes of its parameters
 
     def taken(self, most: int | None) -> Sequence[Row]:
         """The next rows, None: all of them."""

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from adyton.transports.http.desk import Desk
 
 _operator_log = logging.getLogger("adyton.operator")
+_CROWD = 2  # times as many may be open as may be let in; others are not even listened to
 _PATIENCE = 10.0  # seconds to say who one is
 _GONE = (asyncio.IncompleteReadError, BrokenMessage, ConnectionError, TimeoutError, ssl.SSLError, OSError)
 _BUFFERED = 32_768  # bytes of a connection that may wait to be read
@@ -68,7 +69,8 @@ class Wire:
     async def _take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._open += 1
         try:
-            await self._talk(reader, writer)
+            if self._open <= _CROWD * self._desk.house.settings.connections:
+                await self._talk(reader, writer)
         except _GONE:
             pass
         except asyncio.CancelledError:

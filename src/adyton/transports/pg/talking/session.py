@@ -22,7 +22,8 @@ from adyton.transports.pg.work import Work
 
 _Done = TypeVar("_Done")
 Watch = Callable[[str, str, float], None]  # the kind of a statement, its code, and how long it took
-_MOST_KEPT = 1000  # prepared statements, and portals
+_MOST_KEPT, _MOST_PORTALS = 1000, 100
+_MOST_LETTERS = 2_000_000  # of prepared statements; and bytes of parameters of portals
 _MANY_BYTES = 65_536  # are sent before more is made
 _CANCELLED = "canceling statement due to user request"
 _STORED = "If the question was charged by then, its answer is kept: the same again is free."
@@ -193,6 +194,8 @@ class Connection:
             raise SqlError("42P05", f'prepared statement "{name}" already exists')
         if len(self._kept.prepared) >= _MOST_KEPT:
             raise SqlError("53000", f"at most {_MOST_KEPT} prepared statements are kept", "DEALLOCATE some.")
+        if len(text) + sum(len(one.statement.text) for one in self._kept.prepared.values()) > _MOST_LETTERS:
+            raise SqlError("53200", "the prepared statements are too long together", "DEALLOCATE some.")
         types = await self._work.types(found[0].text, declared)
         self._kept.prepared[name] = Prepared(found[0], tuple(declared), tuple(types))
         self._writer.write(messages.PARSED)
@@ -208,8 +211,11 @@ class Connection:
         if len(given) != len(prepared.types):
             number = len(prepared.types)
             raise SqlError("08P01", f"the statement has {number} parameters, and {len(given)} were given")
-        if len(self._kept.portals) >= _MOST_KEPT:
-            raise SqlError("53000", f"at most {_MOST_KEPT} portals are kept")
+        if len(self._kept.portals) >= _MOST_PORTALS:
+            raise SqlError("53000", f"at most {_MOST_PORTALS} portals are kept")
+        size = sum(len(one or b"") for one in given)
+        if size + sum(one.size for one in self._kept.portals.values()) > _MOST_LETTERS:
+            raise SqlError("53200", "the parameters of all portals are too long together")
         unsaid = [0] * (len(given) - len(prepared.declared))
         each = zip(
             given, prepared.types, _each(forms, len(given)), [*prepared.declared, *unsaid], strict=True
@@ -218,7 +224,7 @@ class Connection:
             number: _value(value, oid, form, said=declared not in (0, UNKNOWN))
             for number, (value, oid, form, declared) in enumerate(each, 1)
         }
-        self._kept.portals[portal] = Portal(prepared.statement, values, wanted)
+        self._kept.portals[portal] = Portal(prepared.statement, values, wanted, size=size)
         self._writer.write(messages.BOUND)
 
     async def _describe(self, content: Content, place: Place) -> None:
