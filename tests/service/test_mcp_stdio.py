@@ -121,6 +121,7 @@ def test_every_process_counts_its_own_calls(tmp_path: Path, monkeypatch: pytest.
     ("words", "expected"),
     [
         (["gone.toml"], "there is no file gone.toml"),
+        (["http://127.0.0.1:8000/people"], "this is the address of a server"),
         (["people.toml", "--limit-share", "2"], "limit-share is a share of the limit"),
         (["people.toml", "--price-share", "x"], "--price-share"),
         (["people.toml", "--rate", "0"], "a rate is a whole number"),

@@ -169,6 +169,8 @@ def _opened(path: Path, settings: Settings) -> Served:
     try:
         raw = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
+        if {"http:", "https:"} & set(path.parts):
+            raise InvalidRequest("this is the address of a server: name a file of this machine") from None
         raise InvalidRequest(f"there is no file {path.name}: name a study file or a holdout file") from None
     except OSError:
         raise InvalidRequest(f"{path.name} cannot be read") from None
