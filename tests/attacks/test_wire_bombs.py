@@ -113,7 +113,8 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
 @pytest.mark.parametrize("text", BOMBS.values(), ids=BOMBS.keys())
 def test_a_bomb_ends_with_a_word_and_others_live_on(house: House, text: str) -> None:
     """Mutants: each of the limits in catalog/, commands.py, ends.py and parameters.py taken away."""
-    assert house.said(text)[:2] in ("", "0A", "22", "42", "54")
+    about = "" if "people" in text or "SET" in text else " /* pg_catalog */"  # else it is read as a question
+    assert house.said(text + about)[:2] in ("", "0A", "22", "42", "54")
     assert house.said("SELECT 1") == ""
 
 
