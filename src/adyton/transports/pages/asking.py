@@ -121,11 +121,11 @@ async def download(page: ThePage, study: str, form: str) -> Response:
         raise NotFound
     *_, answer = await _again(page, study)
     if form == "svg":
-        figure = pictures.of_answer(answer)
+        figure = await page.done(lambda: pictures.of_answer(answer))
         if figure is None:
             raise NotFound
         return await page.done(lambda: pictures.drawn(page, figure))
-    text = answer.to_csv() if form == "csv" else json_text(answer.to_json())
+    text = await page.done(lambda: answer.to_csv() if form == "csv" else json_text(answer.to_json()))
     headers = {"Content-Disposition": f'attachment; filename="answer.{form}"'}
     return Response(text, media_type=_TYPES[form], headers=headers)
 
@@ -192,14 +192,20 @@ async def _try_out(page: Page, found: ServedStudy, who: Identity, typed: Typed, 
     page.desk.house.study(page.visitor, found.name, Action.TRY)
     try:
         words = typed.words()
-        made_up = await page.done(lambda: found.try_out([typed.sql], words)[0])
+        tried = await page.done(lambda: answers.answer_table(found.try_out([typed.sql], words)[0]))
     except CuratorError as error:
         return await _form(page, found, who, typed, chosen, error=error)
-    return await _form(page, found, who, typed, chosen, tried=answers.answer_table(made_up))
+    return await _form(page, found, who, typed, chosen, tried=tried)
 
 
 async def _answered(page: Page, found: ServedStudy, who: Identity, typed: Typed, answer: Answer) -> Response:
-    receipt = await page.done(lambda: found.receipt(answer.receipt.number))
+    receipt, table, picture = await page.done(
+        lambda: (
+            found.receipt(answer.receipt.number),
+            answers.answer_table(answer),
+            pictures.of_answer(answer),
+        )
+    )
     return page.show(
         "answer.html",
         "Ask",
@@ -207,8 +213,8 @@ async def _answered(page: Page, found: ServedStudy, who: Identity, typed: Typed,
         of=found.name,
         typed=typed,
         answer=answer,
-        table=answers.answer_table(answer),
-        picture=pictures.of_answer(answer),
+        table=table,
+        picture=picture,
         paid=answers.paid_for(answer, receipt, who.name, typed.request),
         copies=answers.copies(_origin(page), found.name, typed.sql, typed.words()),
     )
