@@ -65,14 +65,17 @@ ORDER BY "fk-table-schema" ASC, "fk-table-name" ASC""",
 select t.* from table_privileges t""",
 ]
 
-# In the manner of Superset's lists of databases and schemas: written for this test, not recorded.  The rest of what it
-# sends is SQLAlchemy's, and its real reflection is tested.
+# apache/superset, superset/db_engine_specs/postgres.py (databases, search path, which process to cancel); the others are
+# in the manner of its lists.  The rest of what it sends is SQLAlchemy's, and its real reflection is tested.
 SUPERSET = [
     "SELECT datname FROM pg_database WHERE datistemplate = false",
     "SELECT nspname FROM pg_namespace WHERE nspname NOT LIKE 'pg_%' ORDER BY nspname",
     "SELECT current_schema()",
     "show standard_conforming_strings",
     "select relname from pg_class c join pg_namespace n on n.oid=c.relnamespace where pg_catalog.pg_table_is_visible(c.oid) and relname='people'",
+    'set search_path = "public"',
+    "SELECT pg_backend_pid()",
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid='1234'",
 ]
 
 # dbeaver/dbeaver, plugins/org.jkiss.dbeaver.ext.postgresql, model/PostgreDataSource.java, PostgreDatabase.java, PostgreSchema.java.
