@@ -90,9 +90,7 @@ def open_stream(
     words: dict[str, Any] = {"of": of, "numeric": numeric, "refresh": refresh}
 
     def make(curator: Opened) -> Any:
-        if (epsilon is None) == (share is None):
-            raise InvalidRequest("give exactly one price: --epsilon or --share")
-        price: dict[str, Any] = {"epsilon": epsilon} if epsilon is not None else {"share": share}
+        price = one_price(epsilon, share)
         many = whole(positives, "--positives")
         if preview:
             return curator.preview_stream(positives=many, **words, **price)
@@ -116,8 +114,7 @@ def feed(
     """
 
     def make(curator: Opened) -> Any:
-        if (sql is None) == (file is None):
-            raise InvalidRequest("give either a question or --file, a file of questions")
+        check_asked(sql, file)
         stream = curator.stream(whole(number, "NUMBER"))
         if sql is not None:
             if above is None:
@@ -149,6 +146,18 @@ def _all_answers(curator: Opened, number: int) -> StreamAnswers:
 
     stream = curator.stream(number)
     return StreamAnswers(stream.answers(), stream.statement())
+
+
+def one_price(epsilon: Any, share: Any) -> dict[str, Any]:
+    """Of what is paid for at once, whatever is fed into it later."""
+    if (epsilon is None) == (share is None):
+        raise InvalidRequest("give exactly one price: --epsilon or --share")
+    return {"epsilon": epsilon} if epsilon is not None else {"share": share}
+
+
+def check_asked(sql: str | None, file: Path | None) -> None:
+    if (sql is None) == (file is None):
+        raise InvalidRequest("give either a question or --file, a file of questions")
 
 
 def shown(study: str | Path, make: Any, as_json: bool) -> None:

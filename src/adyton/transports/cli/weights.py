@@ -8,8 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from adyton.curator import Curator
-from adyton.errors import InvalidRequest
-from adyton.transports.cli.stream import Dialect, Number, OneOrAll, Preview, Request, shown
+from adyton.transports.cli.stream import (
+    Dialect,
+    Number,
+    OneOrAll,
+    Preview,
+    Request,
+    check_asked,
+    one_price,
+    shown,
+)
 from adyton.transports.cli.synthesize import bins_of
 from adyton.transports.terminal import Json, StudyFile, whole
 
@@ -77,9 +85,7 @@ def open_weights(
     """
 
     def make(curator: Curator) -> Any:
-        if (epsilon is None) == (share is None):
-            raise InvalidRequest("give exactly one price: --epsilon or --share")
-        words: dict[str, Any] = {"epsilon": epsilon} if epsilon is not None else {"share": share}
+        words = one_price(epsilon, share)
         words |= {"questions": whole(questions, "--questions"), "bins": bins_of(bins), "tolerance": tolerance}
         if expected_rows is not None:
             words["expected_rows"] = whole(expected_rows, "--expected-rows")
@@ -105,8 +111,7 @@ def feed(
     """
 
     def make(curator: Curator) -> Any:
-        if (sql is None) == (file is None):
-            raise InvalidRequest("give either a question or --file, a file of questions")
+        check_asked(sql, file)
         weights = curator.weights(whole(number, "NUMBER"))
         if sql is not None:
             return weights.feed(sql, dialect=dialect)
