@@ -112,7 +112,8 @@ def test_predictions_are_scored_compared_and_listed(site: Site, browser: Browser
     """Mutants: a second click is charged; the worse model is called better; the board shows nobody."""
     truth = np.random.default_rng(2).integers(0, 2, 2000)
     wrong = np.where(np.arange(2000) % 2, truth, 1 - truth)
-    token = site.token("ann", study="test")
+    entrant = f"ann {SCRIPT}"  # a name is text on the board, too
+    token = site.token(entrant, study="test")
     with visit(browser, site.url) as one:
         one.log_in(token, "/holdouts/test")
         _sent(one.page, tmp_path, "Predictions", list(truth))
@@ -134,7 +135,9 @@ def test_predictions_are_scored_compared_and_listed(site: Site, browser: Browser
         )
         assert now.json()["scores_left"] == left - 1
         one.page.goto(one.url + "/holdouts/test/board")
-        assert "ann" in one.page.locator("tbody").inner_text()
+        assert entrant in one.page.locator("tbody").inner_text()
+        one.page.goto(one.url + "/boards/test")
+        assert entrant in one.page.locator("tbody").inner_text()
 
 
 def test_what_is_wrong_with_predictions_is_said_beside_the_field(
