@@ -52,7 +52,8 @@ class Visit:
     def log_in(self, token: str, path: str = "/") -> None:
         self.open(path)
         self.page.get_by_label("Token").fill(token)
-        self.page.get_by_role("button", name="Log in").click()
+        with self.page.expect_navigation():  # a key pressed before the page is there would be lost
+            self.page.get_by_role("button", name="Log in").click()
 
 
 @contextlib.contextmanager

@@ -76,7 +76,7 @@ UNIONS += [
     "SELECT COUNT(*) AS n FROM people WHERE FALSE UNION ALL SELECT SUM(age) FROM people",
     "SELECT kind, COUNT(*) AS n FROM people WHERE FALSE GROUP BY 1 UNION ALL SELECT kind, SUM(age) FROM people GROUP BY 1",
     "WITH both_kinds AS (SELECT 'a' AS k, COUNT(*) AS n FROM people WHERE smoker UNION ALL "
-    "SELECT 'b', COUNT(*) FROM people WHERE NOT smoker) SELECT * FROM both_kinds ORDER BY n DESC LIMIT 1",
+    "SELECT 'b', COUNT(*) FROM people WHERE NOT smoker) SELECT * FROM both_kinds ORDER BY n DESC, k LIMIT 1",
     "SELECT kind, SUM(age) / 2 AS half, CASE WHEN COUNT(*) > 0 THEN 'some' ELSE 'none' END AS has FROM people GROUP BY 1 "
     "UNION ALL SELECT 'all', SUM(age) - 1, 'sum' FROM people",
 ]
