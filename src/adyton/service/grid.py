@@ -7,10 +7,18 @@ is done on the tick too.  Refusals, previews and repeats depend on public facts 
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
+from contextvars import ContextVar
 
 from adyton.errors import InvalidRequest
+
+GIVEN_UP: ContextVar[threading.Event | None] = ContextVar("set once nobody waits any more", default=None)
+
+
+class GivenUp(Exception):
+    """Whoever asked has cancelled it before anything was charged."""
 
 
 class Grid:
@@ -22,7 +30,7 @@ class Grid:
         self.width, self._clock = width, clock
 
     def start(self) -> Reading:
-        return Reading(self)
+        return Reading(self, GIVEN_UP.get())
 
     def now(self) -> float:
         return self._clock()
@@ -31,10 +39,15 @@ class Grid:
 class Reading:
     """One request: whether it read data, and since when that was paid for."""
 
-    def __init__(self, grid: Grid) -> None:
-        self._grid, self._since = grid, None
+    def __init__(self, grid: Grid, given_up: threading.Event | None = None) -> None:
+        self._grid, self._since, self._given_up = grid, None, given_up
 
     _since: float | None
+
+    def charges(self) -> None:
+        """Called before a charge is made: nobody pays for what was cancelled by then."""
+        if self._given_up is not None and self._given_up.is_set():
+            raise GivenUp
 
     def reads(self) -> None:
         """Called when a charge was made and when data are read: the first call starts the grid."""

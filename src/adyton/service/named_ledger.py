@@ -21,7 +21,7 @@ from adyton.service.identity import Identity
 class NamedLedger(ForwardingLedger):
     """The contract of ``Ledger`` for one name.  ``reads`` is called when something was charged that will be
     read, and ``shows`` before what was read can be seen by others.  ``turns`` is the session of the name, if
-    what it may do in one is capped.
+    what it may do in one is capped.  ``charges`` is called before anything is charged, and may raise.
 
     Whatever anybody was answered is repeated for everybody, because what is released is released; but a
     request id is known to the name alone that sent it.
@@ -34,13 +34,16 @@ class NamedLedger(ForwardingLedger):
         reads: Callable[[], None],
         shows: Callable[[], None],
         turns: Turns | None = None,
+        charges: Callable[[], None] = lambda: None,
     ) -> None:
         super().__init__(behind)
         self._who, self._reads, self._shows, self._turns = who, reads, shows, turns
+        self._charges = charges
         self.name = who.name
         self.most_at_once = who.largest_price(behind.header.limit)
 
     def charge(self, order: Order, first: First | None = None) -> Charged:
+        self._charges()
         limit, who = self.header.limit, self._who
         most = who.largest_price(limit)
         if most is not None and order.amount > most and not self._charged_before(order):

@@ -235,7 +235,7 @@ class ServedStudy:
             if curator is None:
                 curator = self._curator.through(
                     lambda ledger: NamedLedger(
-                        ledger, who, reads, shows, turns_of(self.sessions, ledger, who)
+                        ledger, who, reads, shows, turns_of(self.sessions, ledger, who), charges
                     ),
                     reads,
                 )
@@ -336,6 +336,13 @@ def turns_of(sessions: Sessions, ledger: Ledger, who: Identity) -> Turns | None:
     if who.session is None:
         return None
     return Turns(sessions, who.name, who.session, lambda: ledger.spent_by(who.name))
+
+
+def charges() -> None:
+    """The request that this thread works on is about to be charged."""
+    reading = READING.get()
+    if reading is not None:
+        reading.charges()
 
 
 def reads() -> None:

@@ -59,6 +59,11 @@ class SqlError(Exception):
         self.code, self.message, self.hint, self.detail = code, message, hint, detail
 
 
+def cancelled_error() -> SqlError:
+    stored = "If the question was charged by then, its answer is kept: the same again is free."
+    return SqlError("57014", "canceling statement due to user request", detail=stored)
+
+
 def fields_of_error(error: Exception, text: str = "", start: int = 0, *, severity: str = "ERROR") -> Fields:
     """As a client is told.  ``text``: the statement in which places are counted, ``start``: where it begins
     in what was sent.  What nobody expected is told to the operator by its kind alone.

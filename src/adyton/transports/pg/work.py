@@ -15,6 +15,7 @@ from adyton.certify import Answer, json_text
 from adyton.errors import InvalidRequest
 from adyton.query.request import Asked, Combined, Request
 from adyton.query.selecting import Selection
+from adyton.service.grid import GivenUp
 from adyton.service.house import Visitor
 from adyton.service.identity import Identity
 from adyton.service.roles import Action
@@ -23,7 +24,7 @@ from adyton.transports.pg.catalog.reading import Catalog, is_catalog
 from adyton.transports.pg.columns import fields_of
 from adyton.transports.pg.commands import COMMANDS, refusal_of
 from adyton.transports.pg.ends import with_ends, without_ends
-from adyton.transports.pg.errors import SqlError
+from adyton.transports.pg.errors import SqlError, cancelled_error
 from adyton.transports.pg.parameters import Resolve, check_signs, columns_of, filled, tree_of, types_of
 from adyton.transports.pg.results import Result, lines, listed, notice_of, preview_lines
 from adyton.transports.pg.settings import Session
@@ -161,7 +162,10 @@ class Work:
     async def _done(self, action: Action, work: Callable[[ServedStudy, Identity], _Done]) -> _Done:
         visitor = self.visitor()
         found, who = self._desk.house.study(visitor, self._study, action)
-        return await self._desk.done(visitor, lambda: work(found, who))
+        try:
+            return await self._desk.done(visitor, lambda: work(found, who))
+        except GivenUp:  # nobody waits for this; it is counted
+            raise cancelled_error() from None
 
     def visitor(self) -> Visitor:
         """Whoever this is, if the token is still valid, and nothing came too often."""

@@ -1,5 +1,7 @@
 """Cancel: who holds the key of a connection stops waiting for what it does, whichever process that is in.
 
+What is not charged by then never is; what is charged goes on, and its answer is kept.
+
 Processes share a port, so a request to cancel may come to another one: it is passed on through a socket in a
 folder that only this server can open.
 """
@@ -12,9 +14,17 @@ import os
 import secrets
 import socket
 import struct
+import threading
+from collections.abc import Awaitable
 from pathlib import Path
+from typing import Any, TypeVar
 
+from adyton.service.grid import GIVEN_UP
+from adyton.transports.pg.errors import cancelled_error
+
+_Done = TypeVar("_Done")
 _KEY = struct.Struct("!iI")
+_LEFT_ALONE: set[asyncio.Future[Any]] = set()  # work that nobody waits for any more
 
 
 class Cancels:
@@ -71,3 +81,30 @@ class _Passed(asyncio.DatagramProtocol):
 
     def datagram_received(self, data: bytes, addr: object) -> None:
         self._cancels.cancel_here(data)
+
+
+async def until_cancelled(cancelled: asyncio.Event, work: Awaitable[_Done]) -> _Done:
+    """What ``work`` returns.  Whoever cancels it no longer waits; it holds its place until it is done."""
+    cancelled.clear()
+    given_up = threading.Event()
+    before = GIVEN_UP.set(given_up)
+    task = asyncio.ensure_future(work)  # which knows of it, in whatever thread it works
+    GIVEN_UP.reset(before)
+    stop = asyncio.ensure_future(cancelled.wait())
+    try:
+        await asyncio.wait({task, stop}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        stop.cancel()
+        if not task.done():
+            given_up.set()
+            _LEFT_ALONE.add(task)
+            task.add_done_callback(_seen)
+    if task.done():
+        return task.result()
+    raise cancelled_error()
+
+
+def _seen(task: asyncio.Future[Any]) -> None:
+    _LEFT_ALONE.discard(task)
+    if not task.cancelled():
+        task.exception()

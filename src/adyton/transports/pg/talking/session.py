@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 from adyton.errors import Unauthenticated
 from adyton.transports.pg.errors import Fields, SqlError, code_of, fields_of_error
@@ -15,18 +15,16 @@ from adyton.transports.pg.parameters import filled, place_before, unquoted
 from adyton.transports.pg.results import Result, Row
 from adyton.transports.pg.statements import Statement, statements_in
 from adyton.transports.pg.talking import messages
+from adyton.transports.pg.talking.cancelling import until_cancelled
 from adyton.transports.pg.talking.cursors import WORDS, Cursors, Portal
 from adyton.transports.pg.talking.messages import BrokenMessage, Content
 from adyton.transports.pg.values import UNKNOWN, BadValue, Field, decoded, encoded
 from adyton.transports.pg.work import Work
 
-_Done = TypeVar("_Done")
 Watch = Callable[[str, str, float], None]  # the kind of a statement, its code, and how long it took
 _MOST_KEPT, _MOST_PORTALS = 1000, 100
 _MOST_LETTERS = 2_000_000  # of prepared statements; and bytes of parameters of portals
 _MANY_BYTES = 65_536  # are sent before more is made
-_CANCELLED = "canceling statement due to user request"
-_STORED = "If the question was charged by then, its answer is kept: the same again is free."
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +131,7 @@ class Connection:
                 if statement.is_empty:
                     self._writer.write(messages.EMPTY_QUERY)
                 else:
-                    result = await self._until_cancelled(self._run(statement, {}))
+                    result = await until_cancelled(self.cancelled, self._run(statement, {}))
                     await self._whole(result)
                     self._forget(statement)
             except ConnectionError:
@@ -240,12 +238,12 @@ class Connection:
                 if cursor
                 else self._work.fields_unbound(prepared.statement, prepared.types)
             )
-            fields = await self._until_cancelled(described)
+            fields = await until_cancelled(self.cancelled, described)
             self._described(fields, [])
             return
         portal = self._portal(name)
         place.of(portal.statement, portal.values)
-        fields = await self._until_cancelled(self._fields(portal.statement, portal.values))
+        fields = await until_cancelled(self.cancelled, self._fields(portal.statement, portal.values))
         portal.fields = fields
         self._described(fields, portal.formats)
 
@@ -265,7 +263,7 @@ class Connection:
             self._writer.write(messages.EMPTY_QUERY)
             return
         if portal.result is None:
-            portal.result = await self._until_cancelled(self._run(portal.statement, portal.values))
+            portal.result = await until_cancelled(self.cancelled, self._run(portal.statement, portal.values))
             self._forget(portal.statement)
         result = portal.result
         if result.fields is not None:
@@ -323,21 +321,6 @@ class Connection:
             raise SqlError("34000", f'portal "{name}" does not exist')
         return found
 
-    async def _until_cancelled(self, work: Awaitable[_Done]) -> _Done:
-        """What ``work`` returns.  Who cancels it no longer waits; it holds its place until it is done."""
-        self.cancelled.clear()
-        task, stop = asyncio.ensure_future(work), asyncio.ensure_future(self.cancelled.wait())
-        try:
-            await asyncio.wait({task, stop}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            stop.cancel()
-            if not task.done():
-                _LEFT_ALONE.add(task)
-                task.add_done_callback(_seen)
-        if task.done():
-            return task.result()
-        raise SqlError("57014", _CANCELLED, detail=_STORED)
-
 
 class Place:
     """Which statement is being worked on, for errors that say where."""
@@ -368,13 +351,6 @@ _EXTENDED = {
     b"H": Connection._flush,
     b"F": Connection._function,
 }
-_LEFT_ALONE: set[asyncio.Future[Any]] = set()  # work that nobody waits for any more
-
-
-def _seen(task: asyncio.Future[Any]) -> None:
-    _LEFT_ALONE.discard(task)
-    if not task.cancelled():
-        task.exception()
 
 
 def _each(formats: Sequence[int], number: int) -> list[int]:
