@@ -41,7 +41,11 @@ def notebook(number: str, word: str, address: str, texts: list[str]) -> None:
 
 
 def causes(error: BaseException | None) -> list[BaseException]:
-    return [] if error is None else [error, *causes(getattr(error, "orig", None) or error.__cause__ or error.__context__)]
+    return (
+        []
+        if error is None
+        else [error, *causes(getattr(error, "orig", None) or error.__cause__ or error.__context__)]
+    )
 
 
 def refused(number: str, error: BaseException) -> None:

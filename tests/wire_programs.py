@@ -162,7 +162,12 @@ class Psql:
     def _process(self, where: Where, *more: str, stdin: int, stdout: int) -> subprocess.Popen[str]:
         own = [str(self._program), "-X", "-At", "-v", "VERBOSITY=verbose", *more]
         own += ["-h", HOST, "-p", str(where.port), "-U", "somebody", "-d", where.study]
-        environment = {**os.environ, "PGPASSWORD": where.token, "PGOPTIONS": where.options, "LC_ALL": "C.UTF-8"}
+        environment = {
+            **os.environ,
+            "PGPASSWORD": where.token,
+            "PGOPTIONS": where.options,
+            "LC_ALL": "C.UTF-8",
+        }
         return subprocess.Popen(
             own, stdin=stdin, stdout=stdout, stderr=subprocess.PIPE, text=True, env=environment
         )

@@ -9,42 +9,31 @@ import base64
 import contextlib
 import hashlib
 import hmac
-import re
 import resource
 import ssl
 import statistics
 import struct
 import subprocess
-import sys
-import threading
 import time
-from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pandas as pd
 import psycopg
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-import adyton
-from adyton.service.identity import Identity
 from adyton.service.proofs.scram import BrokenExchange, Exchange, Verifier
-from adyton.service.roles import Role
 from adyton.service.settings import Settings
-from adyton.service.tokens import Tokens
 from adyton.transports.pg.catalog.reading import is_catalog
 from adyton.transports.pg.commands import COMMANDS
 from adyton.transports.pg.statements import statements_in
-from adyton.transports.pg.talking.cancelling import Cancels
 from adyton.transports.pg.talking.cursors import WORDS
 from adyton.transports.pg.talking.messages import BrokenMessage, Content, read_message, read_start
 from hostile_sql import CLAUSES, HEADS, NESTED, SELECTS, SHAPES, STATEMENTS
-from served import QUICK, bearer, free_port, server, write_holdout, write_study
+from served import QUICK, bearer, write_holdout, write_study
 from wire import HOST, Raw, Wired, fields, message, start, wired
 
 PATIENT = settings(deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
@@ -422,113 +411,6 @@ def test_rates_are_those_of_http(tmp_path: Path) -> None:
                 connection.execute("SELECT 1")
             assert refused.value.sqlstate == "53000"
             assert "Try again in" in str(refused.value)
-
-
-def test_a_hundred_clients_of_both_doors_spend_exactly_the_limit(tmp_path: Path) -> None:
-    """Two processes behind one port, one exact total.
-
-    Mutants: a charge that does not lock; a door with a ledger of its own.
-    """
-    study = write_study(tmp_path)
-    fast = "[server]\ntick = 0\nrate_by_token = 1000000\nrate_by_address = 1000000\nplaces = 64\nplaces_by_token = 64\n"
-    (tmp_path / "server.toml").write_text(fast)
-    with adyton.open(study) as curator:
-        one = curator.preview(COUNTED.format(0), epsilon=2).cost.units
-        fitting = curator.study.allowed // one
-    assert 5 < fitting < 60
-    tokens = Tokens(study)
-    names = [tokens.make(Identity(f"name {i}", Role.ANALYST))[0] for i in range(10)]
-    port = free_port()
-    options = ("--settings", str(tmp_path / "server.toml"), "--processes", "2", "--pg-port", str(port))
-    with server([study], *options) as running:
-        barrier = threading.Barrier(100, timeout=120)
-
-        def client(number: int) -> str:
-            token, text = names[number % 10], COUNTED.format(100 + number)
-            barrier.wait()
-            while True:
-                said = over_wire(token, text) if number % 2 else over_http(token, text)
-                if said != "busy":
-                    return said
-                time.sleep(0.1)
-
-        def over_http(token: str, text: str) -> str:
-            body = {"question": text, "epsilon": 2}
-            answer = httpx2.post(
-                f"{running.url}/v1/studies/people/ask", headers=bearer(token), json=body, timeout=120
-            )
-            return {200: "answered", 409: "refused", 503: "busy"}[answer.status_code]
-
-        def over_wire(token: str, text: str) -> str:
-            where = {
-                "host": HOST,
-                "port": port,
-                "user": "x",
-                "password": token,
-                "dbname": "people",
-                "connect_timeout": 100,
-            }
-            try:
-                with psycopg.connect(**where, options="-c adyton.epsilon=2", autocommit=True) as connection:
-                    assert len(connection.execute(text).fetchall()) == 1
-                    return "answered"
-            except psycopg.Error as error:
-                return {"53400": "refused", "53000": "busy"}[str(error.sqlstate)]
-
-        with ThreadPoolExecutor(100) as pool:
-            seen = Counter(pool.map(client, range(100)))
-        assert seen == {"answered": fitting, "refused": 100 - fitting}
-        where = {"host": HOST, "port": port, "user": "x", "password": names[0], "dbname": "people"}
-        processes = set()
-        for _ in range(60):
-            with psycopg.connect(**where) as connection:
-                processes.add(connection.info.backend_pid)
-            if len(processes) == 2:
-                break
-        assert len(processes) == 2
-    with adyton.open(study) as curator:
-        assert curator.verify().receipts == fitting
-    log = running.log.read_text(encoding="utf-8")
-    lines = [line for line in log.splitlines() if '"PG"' in line]
-    assert len(lines) >= 50
-    assert not re.search(r"income|COUNT|" + "|".join(names), "\n".join(lines))
-
-
-OTHER_PROCESS = """
-import asyncio, sys
-from adyton.transports.pg.talking.cancelling import Cancels
-
-async def wait():
-    cancels, cancelled = Cancels(sys.argv[1]), asyncio.Event()
-    await cancels.open()
-    print(cancels.fresh_key(cancelled).hex(), flush=True)
-    await asyncio.wait_for(cancelled.wait(), 60)
-    print("cancelled", flush=True)
-
-asyncio.run(wait())
-"""
-
-
-def test_a_cancel_that_comes_to_another_process_is_passed_on(tmp_path: Path) -> None:
-    """Mutant: it is not."""
-
-    async def cancel(key: bytes) -> None:
-        cancels = Cancels(str(tmp_path))
-        await cancels.open()
-        cancels.cancel(key[:4] + b"\0\0\0\0")  # a wrong secret, a process that is not there, no key at all
-        cancels.cancel(struct.pack("!iI", 2**31 - 1, 1))
-        cancels.cancel(b"")
-        cancels.cancel(key)
-        await asyncio.sleep(0)
-        cancels.close()
-
-    command = [sys.executable, "-c", OTHER_PROCESS, str(tmp_path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
-        assert other.stdout is not None
-        key = bytes.fromhex(other.stdout.readline().strip())
-        assert struct.unpack("!iI", key)[0] == other.pid
-        asyncio.run(cancel(key))
-        assert other.stdout.readline() == "cancelled\n"
 
 
 # Hostile SQL -----------------------------------------------------------------------------------------------

@@ -123,8 +123,7 @@ def test_refused_budgets_have_their_facts_and_wrong_questions_their_place(
 def test_cancel(house: OpenHouse, name: str, program: Program, where: Where, place: str) -> None:
     """What is not charged by then never is; what is charged is kept, and free.  The connection goes on.
 
-    Mutants: a cancel is not looked at before the charge; it is not passed to the connection that asks; the answer of
-    a cancelled question is thrown away.
+    Mutants: a cancel is not looked at before the charge; it is not passed to the connection that asks.
     """
     text = fresh()
     before, cost = house.spent(), house.cost(text, within=WITHIN)
