@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from adyton.errors import InvalidRequest
-from adyton.query.request import Asked, Free
+from adyton.query.request import Asked, Free, Request
 from adyton.query.sql import read
 from adyton.query.sql.read import TextReader, parse_asked
 from adyton.schema import Table
@@ -51,6 +51,18 @@ TRICKY = [  # two numbers that may be the same, or mean something by their value
     "SELECT AVG(age) FROM people WHERE CASE WHEN age > 3 THEN income > 4 ELSE age < 5 END",
     "SELECT COUNT(*) FROM people WHERE smoker = 1 OR age > 2",
 ]
+REFUSED_FOR_A_NUMBER = [  # a text, a number that is answered there, and one that is not
+    ("SELECT region, COUNT(*) FROM people GROUP BY {}", "1", "7"),
+    ("SELECT COUNT(*) AS n FROM people WHERE age > 3 LIMIT {}", "5", "2.5"),
+    ("SELECT region, COUNT(*) AS n FROM people GROUP BY region\nORDER BY {}", "2", "9"),
+    ("SELECT region, COUNT(*) FROM people GROUP BY region HAVING COUNT(*) > 4 OFFSET {}", "1", "0.5"),
+    ("SELECT QUANTILE(income, {}) FROM people", "0.5", "7"),
+    ("SELECT PERCENTILE_CONT({}) WITHIN GROUP (ORDER BY income) FROM people", "0.5", "3"),
+    ("SELECT CDF(income, 10, {}) FROM people", "20", "5"),
+    ("SELECT COUNT(*) FROM people\nWHERE FLOOR(age / {}) = 3", "10", "0"),
+    ("SELECT COUNT(*) FROM people WHERE age IN (1, {})", "2", "9" * 400),
+    ("SELECT COUNT(*) FROM people WHERE age > {}", "3", "9" * 400),
+]
 ANSWERED = [s for s in cases.STATEMENTS if s.dialect is None]
 
 
@@ -84,8 +96,22 @@ def test_other_numbers_in_statements_of_the_corpus(study: str, tmp_path: Path) -
 
 
 def test_other_numbers_in_statements_that_are_refused() -> None:
-    """Word for word the same refusal, with the place in this very text.  Mutant: the error of the copy is let out."""
+    """Word for word the same refusal.  Mutant: a text that was refused is kept as one that was read."""
     assert [text for sql in HOSTILE[:: often(2, 1)] for text in differing((PEOPLE,), sql)] == []
+
+
+@pytest.mark.parametrize(("text", "fine", "wrong"), REFUSED_FOR_A_NUMBER)
+def test_a_number_that_is_refused_where_another_one_was_answered(text: str, fine: str, wrong: str) -> None:
+    """Of such texts a tree is kept, and a copy of it is what is refused first.  What is said has the place in this very
+    text.  Mutant: the error of the copy is let out, which knows no place.
+    """
+    reader = TextReader(PEOPLE)
+    for number in (fine, fine):  # after two of them it is kept
+        assert isinstance(reader.asked(text.format(number)), Request)
+    refused = said(reader.asked, text.format(wrong))
+    assert isinstance(refused, str)
+    assert refused == said(lambda t: parse_asked(t, PEOPLE), text.format(wrong))
+    assert "(line 1, column 1: " not in refused
 
 
 def test_other_numbers_where_they_decide_more_than_a_comparison() -> None:
