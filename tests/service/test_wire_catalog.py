@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ import adyton
 from adyton.service.identity import Identity
 from adyton.service.roles import Role
 from adyton.service.studies import ServedStudy
+from adyton.transports.pg.catalog.layout import EMPTY as EMPTY_TABLES
 from adyton.transports.pg.catalog.matching import is_like, matches
 from adyton.transports.pg.catalog.reading import Catalog, is_catalog
 from adyton.transports.pg.errors import SqlError
@@ -22,7 +24,16 @@ from adyton.transports.pg.values import Field
 from postgres_server import NoServer, postgres_server
 from served import write_study
 from wire import Wired, wired
-from wire_statements import DBEAVER, EMPTY, METABASE, QUESTIONS, ROWS, SUPERSET, TABLEAU
+from wire_statements import (
+    ABOUT_CATALOGS,
+    DBEAVER,
+    EMPTY,
+    METABASE,
+    METABASE_RECORDED,
+    QUESTIONS,
+    ROWS,
+    TABLEAU,
+)
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +70,7 @@ def answer(served: ServedStudy, text: str, **values: Any) -> tuple[list[Field], 
 # What tools send -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("statement", [*METABASE, *SUPERSET, *DBEAVER])
+@pytest.mark.parametrize("statement", ABOUT_CATALOGS)
 def test_recorded_statements_about_catalogs_are_answered(
     connection: psycopg.Connection[Any], statement: str
 ) -> None:
@@ -69,22 +80,41 @@ def test_recorded_statements_about_catalogs_are_answered(
 
 
 def test_what_tools_learn_of_columns(connection: psycopg.Connection[Any]) -> None:
-    described = connection.execute(METABASE[0].encode()).fetchall()
+    described = connection.execute(METABASE_RECORDED[0].encode()).fetchall()
     assert [(row[0], row[1], row[2], row[3], row[4]) for row in described] == [
         ("income", "float8", 0, "public", "people"),
         ("region", "text", 1, "public", "people"),
     ]
     assert described[1][6] == "one of north, south, east, west"
     assert [row[7:] for row in described] == [(False, False)] * 2
-    privileges = {row[1:3] for row in connection.execute(METABASE[3].encode()).fetchall()}
+    privileges = {
+        row[1:3] for row in connection.execute(METABASE["current-user-table-privileges"].encode()).fetchall()
+    }
     assert privileges == {
         ("adyton", "columns"),
         ("adyton", "receipts"),
         ("adyton", "statement"),
         ("public", "people"),
     }
-    attributes = connection.execute(DBEAVER[7].encode()).fetchall()
+    attributes = connection.execute(DBEAVER["PostgreSchema, TableCache, columns"].encode()).fetchall()
     assert {row[0] for row in attributes} == {"people"}
+
+
+def test_what_tools_learn_of_tables(connection: psycopg.Connection[Any]) -> None:
+    """Mutants: rows of a table are counted; views are tables; a table is in no schema."""
+    views = [("adyton", name, "VIEW") for name in ("columns", "receipts", "statement")]
+    listed = connection.execute(METABASE["get-tables-sql"].encode()).fetchall()
+    assert [row[:3] for row in listed] == [("public", "people", "TABLE"), *views]
+    assert {row[4] for row in listed} == {None}
+    described = connection.execute(METABASE["describe-fields-sql"].encode()).fetchall()
+    assert {row[3:5] for row in described} == {row[:2] for row in listed}
+    cursor = connection.execute(DBEAVER["PostgreSchema, TableCache"].encode())
+    assert cursor.description is not None
+    names = [one.name for one in cursor.description]
+    (table,) = (dict(zip(names, row, strict=True)) for row in cursor.fetchall())
+    assert (table["relname"], table["relkind"], table["relnamespace"]) == ("people", "r", 2200)
+    for nothing in ("ConstraintCache", "IndexCache", "ProceduresCache"):
+        assert connection.execute(DBEAVER[f"PostgreSchema, {nothing}"].encode()).fetchall() == []
 
 
 def test_recorded_charts_are_answered_and_rows_are_not(connection: psycopg.Connection[Any]) -> None:
@@ -133,7 +163,12 @@ SAME = [  # the same rows
     "SELECT EXISTS (SELECT 1 FROM pg_class WHERE relname = 'people'), NOT EXISTS (SELECT 1 FROM pg_class WHERE relname = 'nothing')",
     "SELECT relname FROM pg_class WHERE oid = (SELECT max(attrelid) FROM pg_attribute WHERE attname = 'income') AND relname IS NOT NULL",
 ]
-COLUMNS_ONLY = [*METABASE, *(one for one in DBEAVER if one.upper().startswith("SELECT") and ".*" not in one)]
+COLUMNS_ONLY = [  # what names its columns itself
+    one
+    for one in ABOUT_CATALOGS
+    if re.match(r"\s*(SELECT|WITH)", one, re.IGNORECASE)
+    and not re.search(r"(\.|SELECT )\*", one, re.IGNORECASE)
+]
 
 
 @pytest.fixture(scope="module")
@@ -166,6 +201,18 @@ def test_columns_are_called_as_postgres_calls_them(
     assert ours.description is not None
     assert theirs.description is not None
     assert [one.name for one in ours.description] == [one.name for one in theirs.description]
+
+
+@pytest.mark.parametrize("name", EMPTY_TABLES)
+def test_all_columns_of_tables_without_rows(
+    connection: psycopg.Connection[Any], real: psycopg.Connection[Any], name: str
+) -> None:
+    schema = "pg_catalog" if name.startswith("pg_") else "information_schema"
+    text = f"SELECT * FROM {schema}.{name} WHERE 1 <> 1".encode()
+    ours, theirs = connection.execute(text).description, real.execute(text).description
+    assert ours is not None
+    assert theirs is not None
+    assert [one.name for one in ours] == [one.name for one in theirs]
 
 
 # What takes too long, or is not known ----------------------------------------------------------------------

@@ -180,3 +180,41 @@ TYPE_TYPES = {
     "typstorage": CHAR,
     "typalign": CHAR,
 }
+
+EMPTY: Mapping[str, Mapping[str, int]] = {  # tables without rows of which clients ask for all columns
+    "pg_enum": {"oid": OID, "enumtypid": OID, "enumsortorder": FLOAT4, "enumlabel": NAME},
+    "pg_default_acl": {
+        "oid": OID,
+        "defaclrole": OID,
+        "defaclnamespace": OID,
+        "defaclobjtype": CHAR,
+        "defaclacl": ARRAYS[TEXT],
+    },
+    "pg_policies": {
+        "schemaname": NAME,
+        "tablename": NAME,
+        "policyname": NAME,
+        "permissive": TEXT,
+        "roles": ARRAYS[TEXT],
+        "cmd": TEXT,
+        "qual": TEXT,
+        "with_check": TEXT,
+    },
+    "pg_auth_members": {"roleid": OID, "member": OID, "grantor": OID, "admin_option": BOOL},
+    "pg_db_role_setting": {"setdatabase": OID, "setrole": OID, "setconfig": ARRAYS[TEXT]},
+    "routine_privileges": dict.fromkeys(
+        (
+            "grantor",
+            "grantee",
+            "specific_catalog",
+            "specific_schema",
+            "specific_name",
+            "routine_catalog",
+            "routine_schema",
+            "routine_name",
+            "privilege_type",
+            "is_grantable",
+        ),
+        NAME,
+    ),
+}

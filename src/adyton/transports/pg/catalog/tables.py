@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -12,6 +13,7 @@ from adyton.transports.pg.catalog.layout import (
     ATTRIBUTE,
     CLASS,
     COLUMNS,
+    EMPTY,
     ROLE,
     TABLES,
     TYPE_TYPES,
@@ -112,6 +114,7 @@ _EMPTY = {  # that clients look into, and a study has nothing for
         "pg_amop",
         "pg_opfamily",
         "pg_group",
+        "pg_db_role_setting",
     ),
 }
 _EMPTY_STANDARD = {
@@ -131,6 +134,7 @@ _EMPTY_STANDARD = {
         "domains",
         "element_types",
         "column_privileges",
+        "routine_privileges",
     ),
     *("role_table_grants", "applicable_roles", "enabled_roles", "constraint_table_usage", "view_table_usage"),
 }
@@ -149,7 +153,7 @@ def relation_named(facts_of: Key, schema: str, name: str) -> Relation | None:
     if made is not None:
         return made(facts_of.facts)
     empty = _EMPTY_STANDARD if schema == "information_schema" else _EMPTY
-    return NOTHING if name in empty else None
+    return replace(NOTHING, columns=EMPTY.get(name, {})) if name in empty else None
 
 
 class Key:
