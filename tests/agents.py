@@ -83,11 +83,16 @@ async def agent_at(url: str, headers: dict[str, str]) -> AsyncIterator[Client]:
 
 
 @contextlib.asynccontextmanager
-async def agent_beside(errors: Path, *words: str, mode: str = "auto") -> AsyncIterator[Client]:
+async def agent_beside(
+    errors: Path,
+    *words: str,
+    mode: str = "auto",
+    program: Sequence[str] = ("-m", "adyton.transports.cli.app"),
+) -> AsyncIterator[Client]:
     """``adyton mcp`` with these words, as a process of its own; what it says to people goes to ``errors``."""
     started = StdioServerParameters(
         command=sys.executable,
-        args=["-m", "adyton.transports.cli.app", "mcp", *words],
+        args=[*program, "mcp", *words],
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
     )
     with errors.open("w", encoding="utf-8") as log:

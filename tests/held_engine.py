@@ -1,4 +1,4 @@
-"""``adyton serve`` whose questions wait while a file says so: before their charge, or behind it, when they read.  Started by
+"""``adyton`` whose questions wait while a file says so: before their charge, or behind it, when they read.  Started by
 tests as a process of its own, with the folder of those files in HELD_ENGINE: ``python held_engine.py serve ...``.
 Further processes of that server load this file too, under another name.
 """
@@ -32,7 +32,8 @@ def hold(place: str, folder: Path) -> None:
         if not closed.exists():
             return done(*words)
         try:
-            (folder / "held").touch()
+            with (folder / "held").open("a") as held:
+                held.write("1\n")
             wait_until(lambda: not closed.exists())
             return done(*words)
         finally:
