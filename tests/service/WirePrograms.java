@@ -53,7 +53,7 @@ public class WirePrograms {
     static String cancelled(Connection connection, String text, CountDownLatch now) throws SQLException {
         try (Statement asked = connection.createStatement()) {
             if (now == null) {
-                asked.setQueryTimeout(1);
+                asked.setQueryTimeout(2);
             } else {
                 new Thread(() -> {
                     try {
