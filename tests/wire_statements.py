@@ -238,11 +238,41 @@ ORDER BY p.proname""",
     "PostgreTableReal, TriggerCache": "SELECT x.oid,x.*,p.pronamespace as func_schema_id,d.description\nFROM pg_catalog.pg_trigger x\nLEFT OUTER JOIN pg_catalog.pg_proc p ON p.oid=x.tgfoid\nLEFT OUTER JOIN pg_catalog.pg_description d ON d.objoid=x.oid AND d.objsubid=0\nWHERE x.tgrelid = 16384 AND NOT x.tgisinternal",
     "PostgreTableReal, RuleCache": "SELECT r.oid,r.*, pg_get_ruledef(r.oid) AS definition\nFROM pg_rewrite r\nWHERE r.ev_class=16384 AND r.rulename <> '_RETURN'::name",
     "PostgreViewBase, definition": "SELECT pg_get_viewdef(16386, true)",
+    "PostgreSessionManager, sessions": "SELECT sa.* FROM pg_catalog.pg_stat_activity sa",
+    "PostgreTableForeign, server": "SELECT * FROM pg_catalog.pg_foreign_table WHERE ftrelid=16384",
     "PostgreRole, members": "SELECT * FROM pg_catalog.pg_auth_members WHERE roleid=10",
     "PostgreRole, settings": "select s.setconfig, pd.datname from pg_catalog.pg_db_role_setting s\nleft join pg_catalog.pg_database pd on s.setdatabase = pd.oid\nwhere s.setrole = 10",
     "PostgreRole, rights on tables": "SELECT * FROM information_schema.table_privileges WHERE table_catalog='people' AND grantee='ana'",
     "PostgreRole, rights on routines": "SELECT * FROM information_schema.routine_privileges WHERE specific_catalog='people' AND grantee='ana'",
 }
+# Not answered, but with a word: rights on schemas (PostgreRole), which it asks for where a role is looked at.
+DBEAVER_REFUSED = """SELECT * FROM (
+SELECT DISTINCT relnamespace,
+relacl,
+relname,
+relkind,
+(aclexplode(relacl)).grantee as granteeI
+FROM
+pg_class
+WHERE
+relacl IS NOT NULL
+AND relnamespace IN (
+SELECT oid
+FROM pg_namespace
+WHERE nspname NOT LIKE 'pg_%' AND nspname != 'information_schema')
+UNION ALL
+SELECT DISTINCT
+n.oid AS relnamespace,
+nspacl AS relacl,
+n.nspname AS relname,
+cast('C' as "char") AS relkind,
+(aclexplode(nspacl)).grantee as granteeI
+FROM
+pg_catalog.pg_namespace n
+WHERE
+n.nspacl IS NOT NULL
+) AS tr
+WHERE tr.granteeI=10 AND tr.relkind IN('S', 'm', 'C')"""
 # Through its driver: pgjdbc/pgjdbc, PgDatabaseMetaData.getSQLKeywords (its list of words is shortened here) and
 # PgConnection.getTransactionIsolation.
 DBEAVER_BY_DRIVER = [
@@ -254,17 +284,14 @@ DBEAVER_AFTER_LISTS = [
     "SELECT reset_val FROM pg_settings WHERE name = 'search_path'",
     "SELECT c.oid,c.*,d.description,(select array_agg(i.inhparent) from pg_catalog.pg_inherits i where i.inhrelid = c.oid) parents FROM pg_catalog.pg_class c LEFT OUTER JOIN pg_catalog.pg_description d ON d.objoid=c.oid AND d.objsubid=0 WHERE c.relnamespace=2200 AND c.relkind not in ('i','c')",
 ]
-ABOUT_CATALOGS = [
-    *METABASE.values(), *METABASE_RECORDED, *SUPERSET, *SUPERSET_AFTER_LISTS, *DBEAVER.values(), *DBEAVER_BY_DRIVER,
-    *DBEAVER_AFTER_LISTS,
-]  # fmt: skip
+
 
 # Tableau ---------------------------------------------------------------------------------------------------
 
 # It is closed, so nothing here is from its source.  That it declares cursors through psqlodbc and fetches from them was
 # recorded by others: crate/crate, issue 10212 (Tableau Desktop 2020.2, "declare ... cursor with hold for"), and
-# ildus/clickhouse_fdw, issue 42 ("BEGIN;declare ...;fetch 2048 in ..."); names of columns as in tableau/query-graphs,
-# examples.  The texts are written after those.
+# ildus/clickhouse_fdw, issue 42 ("BEGIN;declare ...;fetch 2048 in ...").  The first four are written after those.  The last
+# one, and the names of columns, are as its own logs have them, which mark statements with "tableau-query-origins".
 TABLEAU = [
     'BEGIN;declare "SQL_CUR0x7fdabf04ca00" cursor with hold for SELECT "people"."region" AS "region", SUM("people"."income") AS "sum_income_ok" FROM "public"."people" "people" GROUP BY 1;fetch 10000 in "SQL_CUR0x7fdabf04ca00"',
     'fetch 10000 in "SQL_CUR0x7fdabf04ca00"',
@@ -272,6 +299,55 @@ TABLEAU = [
     "COMMIT",
     'SELECT SUM(1) AS "cnt:TEMP(row count)(290714814)(0):qk" FROM "public"."people" "people" HAVING (COUNT(1) > 0)',
 ]
+
+# From the same logs: what it asks its own engine, Hyper, which has these catalogs too, about a table.
+TABLEAU_CATALOGS = [
+    "SELECT n.oid FROM pg_catalog.pg_namespace n WHERE n.nspname = 'public'",
+    """SELECT a.attname, a.atttypid, a.attnotnull, a.attnum, a.atttypmod, s.n_distinct,
+       CASE WHEN a.attcollation <> t.typcollation THEN c.collname ELSE NULL END AS attcollation,
+       d.description
+  FROM pg_catalog.pg_attribute a
+  JOIN pg_catalog.pg_class cl
+    ON a.attrelid = cl.oid
+  LEFT JOIN pg_catalog.pg_description d
+    ON cl.oid = d.objoid AND a.attnum = d.objsubid
+  LEFT JOIN pg_catalog.pg_collation c
+    ON c.oid = a.attcollation
+  LEFT JOIN pg_catalog.pg_type t
+    ON t.oid = a.atttypid
+  LEFT JOIN pg_catalog.pg_stats s
+    ON s.attname = a.attname AND s.tablename = 'people' AND s.schemaname = 'public'
+  WHERE a.attnum > 0
+   AND NOT a.attisdropped
+   AND cl.relname = 'people'
+   AND cl.relnamespace = 2200""",
+    """SELECT c.contype, c.conname, a.attname, a.attnotnull, tns.relname, unnest_conkey, conkey_string, tns.nspname as ref_ns
+  FROM pg_catalog.pg_class cl
+  JOIN ( SELECT c.contype, unnest(c.conkey) AS unnest_conkey,
+                c.conname, c.confrelid, array_to_string(c.conkey, ',', '*') as conkey_string,
+                c.conrelid
+          FROM pg_catalog.pg_constraint c) c
+   ON c.conrelid = cl.oid
+  JOIN pg_catalog.pg_attribute a
+   ON  c.unnest_conkey = a.attnum
+   AND a.attrelid      = cl.oid
+  LEFT JOIN (
+    SELECT t.oid, t.relname, ns.nspname
+    FROM pg_catalog.pg_class t
+    JOIN pg_catalog.pg_namespace ns
+      ON ns.oid = t.relnamespace
+    WHERE t.relkind IN('r','v','f')
+     AND ns.nspname not like 'pg_catalog') tns
+  ON c.confrelid = tns.oid
+ WHERE NOT a.attisdropped
+   AND cl.relname = 'people'
+   AND cl.relnamespace = 2200""",
+]
+
+ABOUT_CATALOGS = [
+    *METABASE.values(), *METABASE_RECORDED, *SUPERSET, *SUPERSET_AFTER_LISTS, *DBEAVER.values(), *DBEAVER_BY_DRIVER,
+    *DBEAVER_AFTER_LISTS, *TABLEAU_CATALOGS,
+]  # fmt: skip
 
 # Charts ----------------------------------------------------------------------------------------------------
 

@@ -27,6 +27,7 @@ from wire import Wired, wired
 from wire_statements import (
     ABOUT_CATALOGS,
     DBEAVER,
+    DBEAVER_REFUSED,
     EMPTY,
     METABASE,
     METABASE_RECORDED,
@@ -98,6 +99,13 @@ def test_what_tools_learn_of_columns(connection: psycopg.Connection[Any]) -> Non
     }
     attributes = connection.execute(DBEAVER["PostgreSchema, TableCache, columns"].encode()).fetchall()
     assert {row[0] for row in attributes} == {"people"}
+
+
+def test_a_recorded_statement_that_is_not_answered_is_refused_with_a_word(
+    connection: psycopg.Connection[Any],
+) -> None:
+    with pytest.raises(psycopg.errors.FeatureNotSupported, match="not known in statements about catalogs"):
+        connection.execute(DBEAVER_REFUSED.encode())
 
 
 def test_what_tools_learn_of_tables(connection: psycopg.Connection[Any]) -> None:

@@ -7,7 +7,19 @@ from typing import Any
 
 from adyton.transports.pg.catalog.facts import DATABASE as DATABASE_OID
 from adyton.transports.pg.catalog.facts import OWNER, SYSTEM
-from adyton.transports.pg.values import ARRAYS, BOOL, CHAR, FLOAT4, INT2, INT4, NAME, OID, TEXT
+from adyton.transports.pg.values import (
+    ARRAYS,
+    BOOL,
+    CHAR,
+    FLOAT4,
+    INT2,
+    INT4,
+    INT8,
+    NAME,
+    OID,
+    TEXT,
+    TIMESTAMP,
+)
 
 Pairs = Mapping[str, tuple[int, Any]]  # a column: its type, and its value in every row that says nothing else
 
@@ -201,6 +213,22 @@ EMPTY: Mapping[str, Mapping[str, int]] = {  # tables without rows of which clien
         "with_check": TEXT,
     },
     "pg_auth_members": {"roleid": OID, "member": OID, "grantor": OID, "admin_option": BOOL},
+    "pg_foreign_table": {"ftrelid": OID, "ftserver": OID, "ftoptions": ARRAYS[TEXT]},
+    "pg_stat_activity": {
+        "datid": OID,
+        "datname": NAME,
+        "pid": INT4,
+        "leader_pid": INT4,
+        "usesysid": OID,
+        "usename": NAME,
+        **dict.fromkeys(("application_name", "client_addr", "client_hostname"), TEXT),
+        "client_port": INT4,
+        **dict.fromkeys(("backend_start", "xact_start", "query_start", "state_change"), TIMESTAMP),
+        **dict.fromkeys(("wait_event_type", "wait_event", "state", "backend_xid", "backend_xmin"), TEXT),
+        "query_id": INT8,
+        "query": TEXT,
+        "backend_type": TEXT,
+    },
     "pg_db_role_setting": {"setdatabase": OID, "setrole": OID, "setconfig": ARRAYS[TEXT]},
     "routine_privileges": dict.fromkeys(
         (
