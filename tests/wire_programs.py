@@ -329,9 +329,9 @@ class Asyncpg:
             asking = asyncio.ensure_future(connection.fetch(text))
             assert await asyncio.to_thread(held.wait, PATIENCE)
             asking.cancel()
-            with pytest.raises(asyncio.CancelledError):
+            with pytest.raises(asyncio.CancelledError) as cancelled:
                 await asking
-            return "57014", [tuple(row) for row in await connection.fetch("SELECT 1")]
+            return cancelled.typename, [tuple(row) for row in await connection.fetch("SELECT 1")]
 
         done: tuple[str, Rows] = self._worked(where, work)
         return done
@@ -340,9 +340,9 @@ class Asyncpg:
         """The same by a time-out of this question."""
 
         async def work(connection: Any) -> tuple[str, Rows]:
-            with pytest.raises(TimeoutError):
+            with pytest.raises(TimeoutError) as late:
                 await connection.fetch(text, timeout=0.2)
-            return "57014", [tuple(row) for row in await connection.fetch("SELECT 1")]
+            return late.typename, [tuple(row) for row in await connection.fetch("SELECT 1")]
 
         done: tuple[str, Rows] = self._worked(where, work)
         return done

@@ -26,7 +26,8 @@ PROGRAMS: dict[str, Callable[[Path], Program]] = {
     "asyncpg": lambda _: Asyncpg(),
     "pgjdbc": Pgjdbc.started,
 }
-SEES = {"jupysql": "KeyboardInterrupt"}  # of what was cancelled; all others see the code
+# Of what was cancelled; all others see the code.
+SEES = {"jupysql": "KeyboardInterrupt", "asyncpg": "CancelledError"}
 # Of the answers to several statements in one text; all others show all of them.
 SHOWN = {"sqlalchemy": slice(1), "pandas": slice(1), "jupysql": slice(1, 2), "asyncpg": slice(0)}
 WITHIN = 60
@@ -137,13 +138,13 @@ def test_cancel(house: OpenHouse, name: str, program: Program, where: Where, pla
 
 
 @pytest.mark.parametrize("name", ["asyncpg", "pgjdbc"], indirect=True)
-def test_cancel_by_a_time_out_of_the_program(house: OpenHouse, program: Any, where: Where) -> None:
+def test_cancel_by_a_time_out_of_the_program(house: OpenHouse, name: str, program: Any, where: Where) -> None:
     """Whenever it comes: one question, one charge."""
     text = fresh()
     before, cost = house.spent(), house.cost(text, within=WITHIN)
     with gate("behind the charge"):
         seen, usable = program.too_slow(where, text)
-        assert (seen, number(usable)) == ("57014", 1)
+        assert (seen, number(usable)) == ("TimeoutError" if name == "asyncpg" else "57014", 1)
     house.until_idle()
     program.ask(where, text)
     assert house.spent() == before + cost
