@@ -201,8 +201,8 @@ def idle(most: int) -> Workers:
     """So many threads, which all wait."""
     some, held = Workers(most, 0.001), [Held() for _ in range(most)]
     futures = [some.submit(one) for one in held]
+    assert all(one.begun.wait(PATIENCE) for one in held)
     for one in held:
-        assert one.begun.wait(PATIENCE)
         one.go_on.set()
     results(futures)
     until(lambda: len(some._idle) == most)
