@@ -6,7 +6,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
@@ -343,8 +343,8 @@ def hold(monkeypatch: pytest.MonkeyPatch, entered: threading.Event, go_on: threa
     monkeypatch.setattr(grid, "time", Clock)
 
 
-def test_a_failure_holds_its_turn_until_the_tick(ticking: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Others wait for turns, and would see when it failed.  Mutant: the turn is given back before the wait."""
+def test_a_failure_keeps_its_thread_until_the_tick(ticking: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others wait for that thread, and would see when it failed.  Mutant: what failed waits elsewhere, or not."""
     ana, entered, go_on = ticking.made("ana"), threading.Event(), threading.Event()
     desk = ticking.client.app.state.desk  # type: ignore[attr-defined]
 
@@ -352,17 +352,18 @@ def test_a_failure_holds_its_turn_until_the_tick(ticking: Served, monkeypatch: p
         raise RuntimeError
 
     monkeypatch.setattr(DuckDBEngine, "exact", failing)
+    monkeypatch.setattr(desk._workers, "_moment", PATIENCE)  # nobody takes over before
     hold(monkeypatch, entered, go_on)
-    turns = desk._turns._value
-    with ThreadPoolExecutor(1) as pool:
+    with ThreadPoolExecutor(2) as pool:
         asking = pool.submit(ticking.ask, ana, COUNT, within=50)
         try:
             assert entered.wait(PATIENCE)
-            assert desk._turns._value == turns - 1
-            assert not asking.done()
+            other = pool.submit(ticking.client.get, "/v1/studies/people/statement", headers=ana)
+            assert not wait([asking, other], timeout=0.2).done
         finally:
             go_on.set()
         assert asking.result(PATIENCE).status_code == 502
+        assert other.result(PATIENCE).status_code == 200
 
 
 @pytest.mark.parametrize("kind", ["ask", "feed"])

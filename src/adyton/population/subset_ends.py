@@ -20,9 +20,9 @@ from adyton.validity.plans.study_plans import OF_THE_COUNT
 from adyton.validity.subset.tails import Before, Places, Way, ways_after
 from adyton.validity.subset.widths import (
     greatest_share,
-    least_share,
     ratio_ends,
     rough_variance_width,
+    share_ends,
     variance_width,
 )
 
@@ -59,7 +59,7 @@ def single_ends(part: NoisyReading, released: Array, certain: Certain) -> Ends:
         released.astype(float),
     )
     ways, (moved,) = certain.ways(1 / 2), roundings(part)
-    return coin.least(answers - moved, ways), coin.greatest(answers + moved, ways)
+    return coin.ends(answers - moved, answers + moved, ways)
 
 
 def roundings(part: NoisyReading) -> tuple[float, ...]:
@@ -77,8 +77,8 @@ def combined_ends(answers: Floats, scales: Floats, slack: Floats, rows: int, cer
     Theorem: COORDINATED-ANSWERS.
     """
     units, ways = certain.units, certain.ways(1 / 2)
-    least = least_share(_down((answers - slack) / rows), units, _up(scales / rows), ways)
-    greatest = greatest_share(_up((answers + slack) / rows), units, _up(scales / rows), ways)
+    lowered, raised = _down((answers - slack) / rows), _up((answers + slack) / rows)
+    least, greatest = share_ends(lowered, raised, units, _up(scales / rows), ways)
     return np.maximum(_down(least * units * rows), 0.0), _up(greatest * units * rows)
 
 
@@ -135,15 +135,19 @@ class Coin:
         shares: Floats = (answers - float(self.units * self.low)) / self._length
         return shares
 
-    def least(self, answers: Floats, ways: Sequence[Way]) -> Floats:
-        share = least_share(_down(self._shares(answers)), self.units, self.scale / self._length, ways)
-        least: Floats = _down(share * self.units * self._length + self.units * self.low)
-        return np.maximum(least, float(self.units * self.low))
+    def ends(self, lowered: Floats, raised: Floats, ways: Sequence[Way]) -> Ends:
+        shares = _down(self._shares(lowered)), _up(self._shares(raised))
+        least, greatest = share_ends(*shares, self.units, self.scale / self._length, ways)
+        low: Floats = _down(least * self.units * self._length + self.units * self.low)
+        return np.maximum(low, float(self.units * self.low)), self._most(greatest)
 
     def greatest(self, answers: Floats, ways: Sequence[Way]) -> Floats:
-        share = greatest_share(_up(self._shares(answers)), self.units, self.scale / self._length, ways)
-        greatest: Floats = _up(share * self.units * self._length + self.units * self.low)
-        return np.minimum(greatest, float(self.units * self.high))
+        shares = _up(self._shares(answers))
+        return self._most(greatest_share(shares, self.units, self.scale / self._length, ways))
+
+    def _most(self, share: Floats) -> Floats:
+        most: Floats = _up(share * self.units * self._length + self.units * self.low)
+        return np.minimum(most, float(self.units * self.high))
 
 
 def mean_ends(

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Callable, Coroutine
-from concurrent.futures import ThreadPoolExecutor
 from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Request
@@ -20,10 +18,12 @@ from adyton.service.gate import Places, Rate, network_of
 from adyton.service.grid import Reading
 from adyton.service.house import House, Visitor
 from adyton.service.studies import READING
+from adyton.transports.http.workers import Workers
 
 _Done = TypeVar("_Done")
 LONGEST_TOKEN = 4096
-_AT_ONCE, _MOMENT = 4, 0.02  # threads, seconds
+_MOMENT = 0.008  # seconds: longer than most questions take
+_IN_A_TICK = 16  # questions that may begin: each holds its thread until the tick
 _VISITOR = "adyton visitor"
 
 
@@ -35,8 +35,8 @@ class Desk:
         self.house = house
         self._places = Places(settings.places, settings.places_by_token)
         self._by_token, self._by_address = Rate(), Rate()
-        self._pool = ThreadPoolExecutor(settings.places, thread_name_prefix="question")
-        self._turns = threading.Semaphore(_AT_ONCE)
+        moment = min(_MOMENT, self.house.grid.width / _IN_A_TICK or _MOMENT)
+        self._workers = Workers(settings.places, moment)
 
     async def visitor(self, request: Request) -> Visitor:
         """Who sends this, if not too often."""
@@ -67,19 +67,7 @@ class Desk:
         reading = self.house.grid.start()
         with self._places.one(visitor.key):
             loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._pool, self._worked, reading, work)
-
-    def _worked(self, reading: Reading, work: Callable[[], _Done]) -> _Done:
-        """Threads that compute at once only take the interpreter from each other, so most questions are
-        answered a few at a time; but nobody waits longer than a moment for those that take long.
-        """
-        in_turn = self._turns.acquire(timeout=_MOMENT)
-        try:
-            return _within(reading, work)
-        finally:
-            reading.shows()  # also that it failed: whoever waits for the turn would see it
-            if in_turn:
-                self._turns.release()
+            return await loop.run_in_executor(self._workers, _worked, reading, work)
 
     def check_batch(self, questions: list[str]) -> list[str]:
         most = self.house.settings.questions_a_batch
@@ -88,15 +76,16 @@ class Desk:
         return questions
 
     def close(self) -> None:
-        self._pool.shutdown(wait=True)
+        self._workers.shutdown(wait=True)
 
 
-def _within(reading: Reading, work: Callable[[], _Done]) -> _Done:
+def _worked(reading: Reading, work: Callable[[], _Done]) -> _Done:
     token = READING.set(reading)
     try:
         return work()
     finally:
         READING.reset(token)
+        reading.shows()  # also that it failed: whoever waits for this thread would see it
 
 
 def _token_of(request: Request) -> str | None:

@@ -1,0 +1,141 @@
+"""Threads that answer: one does nearly all of it, others go on when a piece of work takes long."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from typing import Any, ParamSpec, TypeVar
+
+_Result = TypeVar("_Result")
+_Words = ParamSpec("_Words")
+_Piece = tuple[Future[Any], Callable[[], Any]]
+
+
+class Workers(Executor):
+    """At most ``most`` threads.  Those that compute at once only take the interpreter and the caches from
+    each other, so pieces begin one after the other, and the same thread goes on with the next.  But nobody
+    waits for a piece that takes longer than a ``moment``, in seconds: then another thread is on duty.
+
+    When that happens depends on when pieces began and ended, and on nothing else.
+    """
+
+    def __init__(self, most: int, moment: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._most, self._moment, self._clock = most, moment, clock
+        self._lock, self._closed = threading.Lock(), False
+        self._waiting: deque[_Piece] = deque()
+        self._threads: list[threading.Thread] = []
+        self._on_duty: _Worker | None = None
+        self._since = 0.0  # when the one on duty began its piece
+        self._deputy: _Worker | None = None  # looks after those who wait for the one on duty
+        self._idle: list[_Worker] = []  # the last one has the warmest caches
+
+    def submit(
+        self, work: Callable[_Words, _Result], /, *args: _Words.args, **words: _Words.kwargs
+    ) -> Future[_Result]:
+        future: Future[_Result] = Future()
+        with self._lock:
+            if self._closed:
+                raise RuntimeError("nothing is begun after the end")
+            self._waiting.append((future, lambda: work(*args, **words)))
+            self._call()
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        with self._lock:
+            self._closed = True
+            while cancel_futures and self._waiting:
+                self._waiting.popleft()[0].cancel()
+            self._ring_all()
+        for thread in self._threads if wait else ():
+            thread.join()
+
+    def _ring_all(self) -> None:
+        for worker in (*self._idle, *([self._deputy] if self._deputy else [])):
+            worker.ring()
+
+    def _call(self) -> None:
+        """Somebody for those who wait, if nobody is there already."""
+        if self._deputy is not None:
+            if self._on_duty is None:
+                self._deputy.ring()
+        elif self._idle:
+            self._deputy = self._idle.pop()
+            self._deputy.ring()
+        elif len(self._threads) < self._most:
+            self._deputy = _Worker()
+            thread = threading.Thread(target=self._work, args=(self._deputy,), name="question", daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def _work(self, me: _Worker) -> None:
+        while (piece := self._next(me)) is not None:
+            _do(*piece)
+            del piece  # what it held is let go before the next one comes
+
+    def _next(self, me: _Worker) -> _Piece | None:
+        """Waits for it; None when there will be none."""
+        while True:
+            with self._lock:
+                self._is_awake(me)
+                left = self._left_of_turn(me)
+                if left <= 0 and self._waiting:
+                    return self._begun(me)
+                if self._on_duty is me:
+                    self._on_duty = None
+                if self._closed and not self._waiting:
+                    self._ring_all()  # so that everybody goes
+                    return None
+                waits = bool(self._waiting) and self._deputy is None
+                if waits:
+                    self._deputy = me
+                else:
+                    self._idle.append(me)
+            me.wait(left if waits else -1)
+
+    def _is_awake(self, me: _Worker) -> None:
+        if self._deputy is me:
+            self._deputy = None
+        if me in self._idle:  # rung as a deputy, when it had gone already
+            self._idle.remove(me)
+
+    def _left_of_turn(self, me: _Worker) -> float:
+        """How long another one is still on duty."""
+        if self._on_duty is None or self._on_duty is me:
+            return 0.0
+        return self._since + self._moment - self._clock()
+
+    def _begun(self, me: _Worker) -> _Piece:
+        self._on_duty, self._since = me, self._clock()
+        piece = self._waiting.popleft()
+        if self._waiting:
+            self._call()
+        return piece
+
+
+class _Worker:
+    """Waits for a bell."""
+
+    def __init__(self) -> None:
+        self._bell = threading.Lock()
+        self._bell.acquire()
+
+    def ring(self) -> None:
+        if self._bell.locked():  # not yet rung
+            self._bell.release()
+
+    def wait(self, seconds: float) -> None:
+        self._bell.acquire(timeout=seconds)
+
+
+def _do(future: Future[Any], work: Callable[[], Any]) -> None:
+    if not future.set_running_or_notify_cancel():
+        return
+    try:
+        result = work()
+    except BaseException as error:
+        future.set_exception(error)
+    else:
+        future.set_result(result)

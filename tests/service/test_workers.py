@@ -1,0 +1,243 @@
+"""Threads that answer: one after the other, unless one takes long."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from adyton.transports.http.workers import Workers
+
+PATIENCE = 60.0
+LONG = 10**6
+
+
+class Clock:
+    """Moves when it is told to."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@contextmanager
+def workers(
+    most: int = 8, moment: float = 0.01, clock: Callable[[], float] = time.monotonic
+) -> Iterator[Workers]:
+    made = Workers(most, moment, clock)
+    try:
+        yield made
+    finally:
+        made.shutdown()
+
+
+class Held:
+    """Work that ends when it is let go."""
+
+    def __init__(self) -> None:
+        self.begun, self.go_on = threading.Event(), threading.Event()
+
+    def __call__(self) -> str:
+        self.begun.set()
+        assert self.go_on.wait(PATIENCE)
+        return threading.current_thread().name
+
+
+def results(futures: list[Future[Any]]) -> list[Any]:
+    return [future.result(PATIENCE) for future in futures]
+
+
+def test_one_thread_does_all_that_is_quick() -> None:
+    """Mutant: every piece of work gets a thread of its own."""
+    first = Held()
+    with workers(moment=LONG) as some:
+        some.submit(first)
+        futures = [some.submit(threading.get_ident) for _ in range(200)]
+        first.go_on.set()
+        assert len(set(results(futures))) == 1
+
+
+def test_pieces_begin_in_their_order() -> None:
+    """Mutant: the newest first."""
+    seen: list[int] = []
+    first = Held()
+    with workers(moment=LONG) as some:
+        some.submit(first)
+        futures = [some.submit(seen.append, number) for number in range(50)]
+        first.go_on.set()
+        results(futures)
+    assert seen == list(range(50))
+
+
+def test_another_thread_goes_on_after_a_moment() -> None:
+    """Mutant: nobody looks after those who wait."""
+    first, second = Held(), Held()
+    with workers() as some:
+        long = [some.submit(first), some.submit(second)]
+        assert second.begun.wait(PATIENCE)
+        assert some.submit(lambda: 7).result(PATIENCE) == 7
+        assert not wait(long, timeout=0).done
+        first.go_on.set()
+        second.go_on.set()
+        results(long)
+
+
+def test_nobody_goes_on_before_a_moment_is_over() -> None:
+    """When the next one begins shows nothing but when this one began.  Mutant: threads begin as they come."""
+    first, clock = Held(), Clock()
+    with workers(moment=0.01, clock=clock) as some:
+        long = some.submit(first)
+        assert first.begun.wait(PATIENCE)
+        next_one = some.submit(lambda: 7)
+        clock.now = 0.009
+        assert not wait([next_one], timeout=0.1).done
+        clock.now = 0.01
+        assert next_one.result(PATIENCE) == 7
+        first.go_on.set()
+        long.result(PATIENCE)
+
+
+def test_there_are_never_more_threads_than_said_and_nothing_is_lost() -> None:
+    """Mutant: as many threads as pieces."""
+    held = [Held() for _ in range(6)]
+    with workers(most=3, moment=0.001) as some:
+        futures = [some.submit(one) for one in held]
+        for one in held[:3]:
+            assert one.begun.wait(PATIENCE)
+        assert len(some._threads) == 3
+        assert not held[3].begun.wait(0.05)
+        for one in held:
+            one.go_on.set()
+        results(futures)
+        assert len(some._threads) == 3
+
+
+def test_what_fails_is_told_to_who_asked_and_the_thread_lives_on() -> None:
+    def failing() -> None:
+        raise KeyError("mine")
+
+    with workers(most=1) as some:
+        with pytest.raises(KeyError, match="mine"):
+            some.submit(failing).result(PATIENCE)
+        assert some.submit(lambda: 7).result(PATIENCE) == 7
+
+
+def test_what_is_cancelled_before_it_begins_never_begins() -> None:
+    first, seen = Held(), list[int]()
+    with workers(moment=LONG) as some:
+        long, unwanted = some.submit(first), some.submit(seen.append, 1)
+        assert unwanted.cancel()
+        first.go_on.set()
+        long.result(PATIENCE)
+        some.submit(lambda: None).result(PATIENCE)
+    assert not seen
+
+
+def test_the_end_waits_for_all_that_was_taken() -> None:
+    """Mutants: what waits is dropped at the end; something is taken after it."""
+    seen: list[int] = []
+    some = Workers(2, 0.001)
+    futures = [some.submit(lambda n=number: (time.sleep(0.001), seen.append(n))) for number in range(30)]
+    some.shutdown()
+    assert all(future.done() for future in futures)
+    assert sorted(seen) == list(range(30))
+    assert not any(thread.is_alive() for thread in some._threads)
+    with pytest.raises(RuntimeError):
+        some.submit(lambda: None)
+
+
+def test_the_end_may_drop_what_waits() -> None:
+    first = Held()
+    some = Workers(2, LONG)
+    long, unwanted = some.submit(first), some.submit(lambda: None)
+    assert first.begun.wait(PATIENCE)
+    some.shutdown(wait=False, cancel_futures=True)
+    assert unwanted.cancelled()
+    first.go_on.set()
+    long.result(PATIENCE)
+
+
+def test_every_piece_is_done_once_whatever_takes_long() -> None:
+    """Mutants: one who finds nothing to do is forgotten; a bell that rang is not heard."""
+    rng = random.Random(7)
+    pauses = [rng.choice([0.0, 0.0, 0.0, 0.0005, 0.003]) for _ in range(600)]
+    done = [0] * len(pauses)
+
+    def work(number: int) -> int:
+        if pauses[number]:
+            time.sleep(pauses[number])
+        done[number] += 1
+        return number
+
+    def submit(some: Workers, numbers: range, found: list[Future[int]]) -> None:
+        for number in numbers:
+            found.append(some.submit(work, number))
+            if number % 50 == 0:
+                found[-1].result(PATIENCE)  # everybody goes idle now and then
+
+    with workers(most=4, moment=0.001) as some:
+        found: list[list[Future[int]]] = [[], [], []]
+        askers = [
+            threading.Thread(target=submit, args=(some, range(start, 600, 3), found[start]))
+            for start in range(3)
+        ]
+        for asker in askers:
+            asker.start()
+        for asker in askers:
+            asker.join(PATIENCE)
+        assert sorted(number for some_of in found for number in results(some_of)) == list(range(600))
+    assert done == [1] * 600
+
+
+def idle(most: int) -> Workers:
+    """So many threads, which all wait."""
+    some, held = Workers(most, 0.001), [Held() for _ in range(most)]
+    futures = [some.submit(one) for one in held]
+    assert all(one.begun.wait(PATIENCE) for one in held)
+    for one in held:
+        one.go_on.set()
+    results(futures)
+    until(lambda: len(some._idle) == most)
+    return some
+
+
+def until(true: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.001)
+
+
+def test_at_the_end_also_those_go_who_had_nothing_to_do() -> None:
+    """Mutant: whoever ends last does not tell the others."""
+    some, first = idle(3), Held()
+    some._moment = LONG
+    futures = [some.submit(first), some.submit(lambda: "x")]
+    assert first.begun.wait(PATIENCE)
+    ending = threading.Thread(target=some.shutdown)
+    ending.start()
+    until(lambda: some._closed)
+    first.go_on.set()
+    ending.join(PATIENCE)
+    assert not ending.is_alive()
+    assert len(results(futures)) == 2
+
+
+def test_a_bell_that_rings_for_nothing_counts_nobody_twice() -> None:
+    """Mutant: whoever wakes stays among those who sleep."""
+    some = idle(3)
+    for worker in list(some._idle):
+        worker.ring()
+        until(worker._bell.locked)
+    assert some.submit(lambda: 7).result(PATIENCE) == 7
+    until(lambda: len(some._idle) >= 3)
+    assert len(some._idle) == 3
+    some.shutdown()
