@@ -5,7 +5,8 @@ that a noisy moment of the machine meets all.  Clients are bare sockets in one t
 measured, on a machine that both share.
 
 A curator makes the numbers of an answer when somebody looks at them, and a server always looks: so there is a
-side in process that asks, and one that also writes each answer as JSON.
+side in process that asks, and one that also writes each answer as JSON.  A server of two processes is there
+to show what the second core of a machine brings, which one interpreter cannot use.
 """
 
 from __future__ import annotations
@@ -133,6 +134,7 @@ def run() -> list[dict[str, object]]:
             "here": stack.enter_context(_curator(_study(folder / "here"))),
             "here, read": stack.enter_context(_curator(_study(folder / "read"), read=True)),
             "served": stack.enter_context(_served(_study(folder / "served"), tick=0)),
+            "by two": stack.enter_context(_served(_study(folder / "two"), tick=0, processes=2)),
             "on the grid": stack.enter_context(_served(_study(folder / "grid"), tick=TICK)),
         }
         rows = _rates(sides)
@@ -162,6 +164,7 @@ def _rates(sides: dict[str, Side]) -> list[dict[str, object]]:
     return [
         row(fresh, rate["served"], rate["here"], "1/s", alone),
         row(fresh, rate["served"], rate["here, read"], "1/s", read),
+        row(f"{fresh}, 2 processes", rate["by two"], rate["here"], "1/s", alone),
         row(f"{fresh}, by CPU time", cpu["served"], cpu["here"], "1/s", alone),
         row(f"{fresh}, by CPU time", cpu["served"], cpu["here, read"], "1/s", read),
         row(f"{fresh}, grid on", rate["on the grid"], CLIENTS / TICK, "1/s", "one a tick and client"),
@@ -209,8 +212,8 @@ def _curator(study: Path, *, read: bool = False) -> Iterator[Side]:
 
 
 @contextmanager
-def _served(study: Path, tick: float) -> Iterator[Side]:
-    with _running(study, tick) as (process, clients):
+def _served(study: Path, tick: float, processes: int = 1) -> Iterator[Side]:
+    with _running(study, tick, processes) as (process, clients):
 
         def connect() -> None:
             for client in clients:
@@ -220,14 +223,15 @@ def _served(study: Path, tick: float) -> Iterator[Side]:
 
 
 @contextmanager
-def _running(study: Path, tick: float) -> Iterator[tuple[int, list[Client]]]:
+def _running(study: Path, tick: float, processes: int = 1) -> Iterator[tuple[int, list[Client]]]:
     """The process id of a server, and a client for each name."""
     settings = study.with_name("server.toml")
     settings.write_text(f"[server]\ntick = {tick}\n{FREE_OF_LIMITS}", encoding="utf-8")
     tokens = Tokens(study)
     made = [tokens.make(Identity(f"name {client}", Role.ANALYST))[0] for client in range(CLIENTS)]
     tokens.close()
-    with _helpers().server([study], "--settings", str(settings)) as running:
+    options = ("--settings", str(settings), "--processes", str(processes))
+    with _helpers().server([study], *options) as running:
         clients = [Client(running.url, token) for token in made]
         try:
             yield running.process.pid, clients
@@ -237,8 +241,12 @@ def _running(study: Path, tick: float) -> Iterator[tuple[int, list[Client]]]:
 
 
 def _processor_time(process: int) -> float:
-    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    """Of a process and of those that it started."""
+    place = Path(f"/proc/{process}")
+    fields = (place / "stat").read_text().rpartition(")")[2].split()
+    started = (place / "task" / str(process) / "children").read_text().split()
+    own = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return own + sum(_processor_time(int(child)) for child in started)
 
 
 # Memory and imports ----------------------------------------------------------------------------------------

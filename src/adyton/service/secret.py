@@ -5,7 +5,6 @@ It comes from the environment, or from a file that only its owner can read, whic
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import os
 import secrets
@@ -37,7 +36,7 @@ def secret_beside(path: Path) -> bytes:
 
 def keyed_hash(secret: bytes, purpose: str, text: str) -> str:
     """HMAC-SHA256; what was made for one purpose is no use for another."""
-    return hmac.new(secret, f"adyton {purpose}\n{text}".encode(), hashlib.sha256).hexdigest()
+    return hmac.digest(secret, f"adyton {purpose}\n{text}".encode(), "sha256").hex()
 
 
 def _read(file: Path) -> bytes:
