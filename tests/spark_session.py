@@ -16,11 +16,7 @@ PATIENCE = 60.0
 # Many small jobs and a short life: the first compiler and the simplest collector are the quickest, and Spark's own
 # classes need no verification.
 SHORT_LIVED = (
-    os.environ.get("Q1JAVA", "")
-    + " "
-    + (
-        "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
-    )
+    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
 )
 # Nearly all classes are in these, and Java looks for each in one after the other of 280 files.
 LOOKED_IN_FIRST = ("spark-catalyst_*", "spark-sql_*", "spark-core_*", "scala-library-*")
@@ -85,9 +81,7 @@ def spark_session(
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
     }
     builder = SparkSession.builder.master(master)
-    for name, value in (
-        own | dict(settings) | dict(x.split("=", 1) for x in os.environ.get("Q1CONF", "").split())
-    ).items():
+    for name, value in (own | dict(settings)).items():
         builder = builder.config(name, value)
     session = builder.getOrCreate()
     gateway = session.sparkContext._gateway
