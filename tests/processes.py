@@ -27,6 +27,7 @@ APART.set_forkserver_preload(
         "adyton.transports.http.serving",
         "adyton.transports.mcp",
         "duckdb",
+        "hypothesis",
         "mcp",
         "pandas",
         "psycopg",
