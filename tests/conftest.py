@@ -9,6 +9,7 @@ from collections.abc import Generator
 # fits of synthetic tables take half of the processor's time without it.  Before anything imports numpy.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+import httpcore2
 import pytest
 import typer.testing
 from hypothesis import settings
@@ -27,6 +28,9 @@ settings.load_profile("adyton")
 # The runner of command lines makes all commands anew for each call, for longer than most of them take: they are made
 # once here, as they are in a process of their own.
 typer.testing._get_command = functools.cache(typer.testing._get_command)
+
+# Every client reads the certificates of all authorities, for longer than most requests take: once here.
+httpcore2.default_ssl_context = functools.cache(httpcore2.default_ssl_context)
 
 
 @pytest.hookimpl(wrapper=True)

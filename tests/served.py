@@ -26,6 +26,9 @@ from adyton.service.identity import Identity
 from adyton.service.roles import Role
 from adyton.service.settings import Settings
 from adyton.transports.http.app import make_app
+from processes import Command
+
+Process = Command | subprocess.Popen[str]
 
 ROWS = 1000
 STUDY = """
@@ -49,6 +52,7 @@ kind = "category"
 values = ["north", "south", "east", "west"]
 """
 COUNT = "SELECT COUNT(*) AS n FROM people WHERE income > 30000"
+AS_MODULE = ("-m", "adyton.transports.cli.app")
 QUICK = Settings(tick=0, rate_by_token=10**6, rate_by_address=10**6, places_by_token=64, places=64)
 
 
@@ -118,7 +122,7 @@ class Server:
 
     url: str
     owner: dict[str, str]
-    process: subprocess.Popen[str]
+    process: Process
     log: Path
 
 
@@ -128,24 +132,18 @@ def server(
     *options: str,
     patience: float = 120.0,
     stop: int = signal.SIGTERM,
-    program: Sequence[str] = ("-m", "adyton.transports.cli.app"),
+    program: Sequence[str] | None = None,
 ) -> Iterator[Server]:
-    """``adyton serve`` on a free port, stopped by its own process id."""
+    """``adyton serve`` on a free port, stopped by its own process id.
+
+    One that has several processes, or is another ``program``, is started as people start it.
+    """
     port, log = free_port(), files[0].with_suffix(".log")
-    command = [
-        sys.executable,
-        *program,
-        "serve",
-        *map(str, files),
-        "--port",
-        str(port),
-        *options,
-    ]
-    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    with log.open("w", encoding="utf-8") as written:
-        process = subprocess.Popen(
-            command, stdout=written, stderr=written, text=True, env=environment, start_new_session=True
-        )
+    words = ["serve", *map(str, files), "--port", str(port), *options]
+    if program is None and "--processes" not in words:
+        process: Process = Command(words, log)
+    else:
+        process = _started([sys.executable, *(program or AS_MODULE), *words], log)
     scheme = "https" if "--tls-cert" in options else "http"
     try:
         url = f"{scheme}://127.0.0.1:{port}"
@@ -162,7 +160,15 @@ def server(
                 process.wait(30)
 
 
-def await_ready(url: str, process: subprocess.Popen[str], log: Path, patience: float) -> None:
+def _started(command: Sequence[str], log: Path) -> subprocess.Popen[str]:
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    with log.open("w", encoding="utf-8") as written:
+        return subprocess.Popen(
+            command, stdout=written, stderr=written, text=True, env=environment, start_new_session=True
+        )
+
+
+def await_ready(url: str, process: Process, log: Path, patience: float) -> None:
     end = time.monotonic() + patience
     while time.monotonic() < end:
         if process.poll() is not None:
@@ -170,7 +176,7 @@ def await_ready(url: str, process: subprocess.Popen[str], log: Path, patience: f
         with contextlib.suppress(httpx2.HTTPError):
             if httpx2.get(f"{url}/readyz", verify=False, timeout=5).status_code == 200:
                 return
-        time.sleep(0.1)
+        time.sleep(0.02)
     raise AssertionError(f"the server did not answer: {log.read_text(encoding='utf-8')[-2000:]}")
 
 

@@ -35,6 +35,7 @@ from adyton.schema import IntegerColumn, Table
 from adyton.streams.plan import machine_of
 from adyton.study import Study
 from how_often import crossed, often
+from in_bulk import in_bulk
 
 SAMPLES = 30_000  # every mutant is found with so many; of the third, 70,000
 SOUND = often(10_000, 60_000)
@@ -85,14 +86,16 @@ def _drawn_in_bulk(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureReque
     """Noise of our own sampler, drawn in blocks: one at a time takes too long for so many streams."""
     if "seed" in request.fixturenames:
         return
-    bits, blocks = Seeded(14), dict[float, list[int]]()
+    draw = in_bulk(two_sided_geometric.draw, Seeded(14))
+    blocks = dict[int, tuple[Fraction, list[int]]]()  # by who they are: fractions are slow to compare
 
-    def draw_one(scale: Fraction, _: Any) -> int:
-        block = blocks.setdefault(float(scale), [])
+    def draw_one(scale: Fraction, bits: Any) -> int:
+        _, block = blocks.setdefault(id(scale), (scale, []))
         if not block:
-            block.extend(two_sided_geometric.draw(float(scale), 2**16, bits).tolist())
+            block.extend(draw(float(scale), 2**12, bits).tolist())
         return block.pop()
 
+    monkeypatch.setattr(two_sided_geometric, "draw", draw)
     for module in (above_threshold, sparse, numeric_sparse):
         if hasattr(module, "draw_one"):
             monkeypatch.setattr(module, "draw_one", draw_one)

@@ -1,7 +1,7 @@
 """Case A25: no two processes ever release the same noise, however they came to be.
 
 Each process opens a study of its own and asks for sixteen counts of nobody, so what it releases is noise and nothing
-else.  Processes are spawned, forked by one that has already asked, and started again.  Noise of scale a million: by
+else.  Processes are spawned, forked by one that has asked or has not, and started again.  Noise of scale a million: by
 chance three neighbouring values agree somewhere once in 10**13 runs.
 
 The first test fails on two mutants of ``SystemBits``, which the second test plants: a generator that is made once
@@ -17,6 +17,7 @@ import subprocess
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from fractions import Fraction
+from multiprocessing.context import BaseContext
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,9 @@ from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.schema import CategoryColumn, Table
 from adyton.study import Study
 from how_often import often
+from processes import APART
 
+SPAWN = multiprocessing.get_context("spawn")
 Vector = list[float]
 Filters = tuple[str, ...]
 FILTERS = ("gdp", "pure")
@@ -84,9 +87,10 @@ def in_a_process(filters: Filters, mutant: str, fork: bool) -> list[Vector]:
     return [one for name in filters for one in (forked(name) if fork else [vector(name)])]
 
 
-def spawned(filters: Filters, mutant: str, *, fork: bool, times: int) -> list[Vector]:
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(times, mp_context=context, max_tasks_per_child=1) as pool:
+def spawned(
+    filters: Filters, mutant: str, *, fork: bool, times: int, how: BaseContext = SPAWN
+) -> list[Vector]:
+    with ProcessPoolExecutor(times, mp_context=how, max_tasks_per_child=1) as pool:
         tasks = [pool.submit(in_a_process, filters, mutant, fork) for _ in range(times)]
         return [one for task in tasks for one in task.result(timeout=300)]
 
@@ -110,7 +114,7 @@ def repeats(vectors: list[Vector]) -> int:
 @needs_fork
 def test_A25_no_process_repeats_the_noise_of_another() -> None:
     """Each process releases noise of both kinds."""
-    vectors = spawned(FILTERS, "", fork=True, times=1)
+    vectors = spawned(FILTERS, "", fork=True, times=1, how=APART)
     vectors += spawned(FILTERS, "", fork=False, times=OTHERS)
     for _ in range(OTHERS):
         vectors += restarted(FILTERS)
@@ -124,4 +128,4 @@ def test_A25_no_process_repeats_the_noise_of_another() -> None:
 @pytest.mark.parametrize(("mutant", "fork", "times"), [("kept", True, 1), ("seeded", False, 2)])
 def test_A25_a_generator_that_is_kept_is_caught(mutant: str, fork: bool, times: int) -> None:
     """Mutants: state copied by a fork; the same seed in every process."""
-    assert repeats(spawned(("gdp",), mutant, fork=fork, times=times)) >= 14
+    assert repeats(spawned(("gdp",), mutant, fork=fork, times=times, how=APART)) >= 14

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import multiprocessing
 import os
 import shutil
 import sqlite3
@@ -26,9 +25,9 @@ from adyton.errors import Interrupted
 from adyton.ledger import Anchor, AnchoredLedger, LedgerOnDemand, Order
 from adyton.ledger.base import Mark
 from adyton.transports.cli.app import app
+from processes import APART
 from study_on_disk import question, tamper, write_study
 
-SPAWN = multiprocessing.get_context("spawn")
 CUT = [f"DELETE FROM {table} WHERE number > 2" for table in ("answers", "unanswered", "notes", "receipts")]
 
 
@@ -318,7 +317,7 @@ def ask_many(study: Path, first: int) -> None:
 
 def test_A20_two_processes_never_move_the_anchor_backwards(asked: Path) -> None:
     """Its number is read again and again while two processes charge; it must never fall."""
-    clients = [SPAWN.Process(target=ask_many, args=(asked, first)) for first in (10, 40)]
+    clients = [APART.Process(target=ask_many, args=(asked, first)) for first in (10, 40)]
     for client in clients:
         client.start()
     seen = []

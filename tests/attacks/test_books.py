@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import shutil
 from contextlib import closing
 from pathlib import Path
@@ -17,9 +16,8 @@ from adyton.ledger import Order
 from adyton.ledger.book import Book, BookedLedger
 from book_workers import fork_and_charge, kill_between, ledger_on_disk, order
 from books import book_of, study_of
+from processes import APART
 from study_on_disk import question, tamper, write_study
-
-SPAWN = multiprocessing.get_context("spawn")
 
 
 def charges(folder: Path) -> list[int]:
@@ -40,7 +38,7 @@ def folder(tmp_path: Path) -> Path:
 
 def killed(*where: tuple[Path, Order]) -> None:
     """Killed one after the other, each while it charges what is ordered there."""
-    process = SPAWN.Process(target=kill_between, args=tuple(zip(*where, strict=True)))
+    process = APART.Process(target=kill_between, args=tuple(zip(*where, strict=True)))
     process.start()
     process.join(120)
     assert process.exitcode == 0
@@ -416,7 +414,7 @@ def test_forks_while_threads_charge_do_not_stop_anybody(folder: Path) -> None:
     """A charge holds the study and then waits for the book; a fork that took them in the other order would
     wait for ever, and so would the charge.
     """
-    process = SPAWN.Process(target=fork_and_charge, args=(folder,))
+    process = APART.Process(target=fork_and_charge, args=(folder,))
     process.start()
     process.join(100)
     stuck = process.is_alive()

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -43,22 +43,9 @@ class Plan:
     filter_name: str = "gdp"
     persons: bool = False
 
-    def study(self, questions: int) -> Study:
-        planned = Validity(
-            1 - FAILURE,
-            questions=questions,
-            tolerance=self.tolerance,
-            noise=self.noise,  # type: ignore[arg-type]
-        )
-        unit = PrivacyUnit(self.neighbours, *(("pid", 2) if self.persons else ()))  # type: ignore[arg-type]
-        columns = (IntegerColumn("kind", 0, KINDS - 1), BooleanColumn("y"))
-        table = Table("t", columns, self.rows, "pid" if self.persons else None)
-        limit = Guarantee(Fraction(500), Fraction(1, 10**6))
-        return Study(table, unit, limit, self.filter_name, validity=planned)
-
     def accepts(self, questions: int) -> bool:
         try:
-            self.study(questions)
+            study_of(self, questions)
         except InvalidRequest:
             return False
         return True
@@ -70,7 +57,22 @@ class Plan:
         return frame.assign(pid=np.arange(self.rows)) if self.persons else frame
 
     def opened(self, seed: int) -> Curator:
-        return seeded(self.study(self.questions), self.frame(seed), seed)
+        return seeded(study_of(self, self.questions), self.frame(seed), seed)
+
+
+@cache  # planning takes longer than most attacks
+def study_of(plan: Plan, questions: int) -> Study:
+    planned = Validity(
+        1 - FAILURE,
+        questions=questions,
+        tolerance=plan.tolerance,
+        noise=plan.noise,  # type: ignore[arg-type]
+    )
+    unit = PrivacyUnit(plan.neighbours, *(("pid", 2) if plan.persons else ()))  # type: ignore[arg-type]
+    columns = (IntegerColumn("kind", 0, KINDS - 1), BooleanColumn("y"))
+    table = Table("t", columns, plan.rows, "pid" if plan.persons else None)
+    limit = Guarantee(Fraction(500), Fraction(1, 10**6))
+    return Study(table, unit, limit, plan.filter_name, validity=planned)
 
 
 # What an attacker asks, and what he does with an answer -------------------------------------------------------
@@ -284,7 +286,7 @@ def test_theorem_PLANNED_NOISE_the_certified_number_in_every_way_of_asking(way: 
 def test_theorem_PAY_AS_YOU_GO_the_attack_as_long_as_widths_are_within_the_tolerance() -> None:
     """Nothing is planned: the last question is asked when the next one would be wider."""
     plan, scale = CONSTANT, 0.0175
-    study = plan.study(plan.questions)
+    study = study_of(plan, plan.questions)
     free = Study(study.table, study.unit, study.limit, study.filter_name, validity=Validity(1 - FAILURE))
     rng = np.random.default_rng(9)
     with seeded(free, plan.frame(9), 9) as asker:

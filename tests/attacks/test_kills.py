@@ -9,7 +9,6 @@ Set ADYTON_KILLS to kill more often than 20 times; ``make long`` kills 200 times
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
 import random
 import signal
@@ -26,14 +25,14 @@ from adyton.ledger import SqliteLedger
 from adyton.ledger.stored.postgres_session import PostgresSession
 from how_often import LONG
 from postgres_server import NoServer, postgres_server
+from processes import APART
 from study_on_disk import question, write_study
 
 KILLS = int(os.environ.get("ADYTON_KILLS", "20"))
-SPAWN = multiprocessing.get_context("spawn")
 
 
 def in_another_process(attack: Callable[..., None], *arguments: Any) -> None:
-    process = SPAWN.Process(target=attack, args=arguments)
+    process = APART.Process(target=attack, args=arguments)
     process.start()
     process.join(600)
     assert process.exitcode == 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import multiprocessing
 import os
 import random
 import resource
@@ -26,9 +25,9 @@ from adyton.ledger import Cap, Header, LedgerOnDemand, MemoryLedger, Order, Sqli
 from adyton.ledger.base import next_receipt
 from adyton.ledger.stored import sqlite as sqlite_file
 from adyton.ledger.stored.tables import append, await_answer
+from processes import APART
 
 STUDY = "ab" * 32
-SPAWN = multiprocessing.get_context("spawn")  # the processes of an attack share nothing but the file
 
 
 def order(amount: int = 1, request: str | None = None) -> Order:
@@ -40,7 +39,7 @@ def enter(path: Path, limit: int) -> SqliteLedger:
 
 
 def in_another_process(attack: Callable[..., None], *arguments: Any) -> None:
-    process = SPAWN.Process(target=attack, args=arguments)
+    process = APART.Process(target=attack, args=arguments)
     process.start()
     process.join(60)
     assert process.exitcode == 0
@@ -97,9 +96,9 @@ def spend(path: Path, limit: int, amount: int, times: int, start: Any, accepted:
 
 def test_A20_two_processes_never_overspend(path: Path) -> None:
     limit, amount = 500, 7
-    start, accepted = SPAWN.Barrier(2), SPAWN.Value("i", 0)
+    start, accepted = APART.Barrier(2), APART.Value("i", 0)
     arguments = (path, limit, amount, 50, start, accepted)
-    clients = [SPAWN.Process(target=spend, args=arguments) for _ in range(2)]
+    clients = [APART.Process(target=spend, args=arguments) for _ in range(2)]
     for client in clients:
         client.start()
     for client in clients:
@@ -132,8 +131,8 @@ def test_A20_two_processes_never_pass_a_cap(path: Path) -> None:
     What comes after the cap would be paid for, and would have no population interval.
     """
     caps = [Cap(radius=7 * n) if n % 2 else Cap(questions=n) for n in range(1, 151)]
-    together, accepted = SPAWN.Barrier(2, timeout=20), SPAWN.Value("i", 0)
-    clients = [SPAWN.Process(target=spend_stability, args=(path, caps, together, accepted)) for _ in range(2)]
+    together, accepted = APART.Barrier(2, timeout=20), APART.Value("i", 0)
+    clients = [APART.Process(target=spend_stability, args=(path, caps, together, accepted)) for _ in range(2)]
     for client in clients:
         client.start()
     for client in clients:

@@ -56,6 +56,23 @@ def study(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     return write_study(tmp_path, more=more)
 
 
+@pytest.fixture(scope="module")
+def crowded(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[str, dict[str, Path]]]:
+    """One server of two processes, and a study for each test that needs such a one."""
+    folder, studies = tmp_path_factory.mktemp("crowded"), dict[str, Path]()
+    (folder / "server.toml").write_text(FAST)
+    for name in ("sqlite", "once"):
+        studies[name] = write_study(folder, name)
+    with contextlib.suppress(pytest.skip.Exception):  # then the test of it is skipped, and says why
+        ledger = f'\n[ledger]\naddress = "{request.getfixturevalue("database")}/served_{next(SCHEMAS)}"\n'
+        studies["postgres"] = write_study(folder, "postgres", more=ledger)
+    options = ("--settings", str(folder / "server.toml"), "--processes", "2")
+    with server(list(studies.values()), *options) as running:
+        yield running.url, studies
+
+
 def started(study: Path, *options: str) -> contextlib.AbstractContextManager[Server]:
     return server([study], "--settings", str(study.with_name("server.toml")), *options)
 
@@ -70,10 +87,10 @@ def question(number: int) -> str:
 
 
 def asked(
-    url: str, headers: dict[str, str], number: int, price: dict[str, Any], **words: Any
+    url: str, headers: dict[str, str], number: int, price: dict[str, Any], study: str = "people", **words: Any
 ) -> httpx2.Response:
     body = {"question": question(number), **price, **words}
-    return httpx2.post(f"{url}/v1/studies/people/ask", headers=headers, json=body, timeout=120)
+    return httpx2.post(f"{url}/v1/studies/{study}/ask", headers=headers, json=body, timeout=120)
 
 
 def units(text: str) -> int:
@@ -81,10 +98,15 @@ def units(text: str) -> int:
     return int(whole) * 10**18 + int(rest.ljust(18, "0"))
 
 
-@pytest.mark.parametrize("study", LEDGERS, indirect=True)
-def test_A20_a_hundred_clients_of_two_processes_spend_exactly_the_limit(study: Path) -> None:
+@pytest.mark.parametrize("name", LEDGERS)
+def test_A20_a_hundred_clients_of_two_processes_spend_exactly_the_limit(
+    crowded: tuple[str, dict[str, Path]], name: str, request: pytest.FixtureRequest
+) -> None:
     """Mutants: a charge that does not lock; a sub-limit that is looked at before the transaction."""
-    clients = 100 if LONG or study.read_text().count("postgresql://") == 0 else 30
+    if name == "postgres":
+        request.getfixturevalue("database")  # or say why there is none
+    url, study = crowded[0], crowded[1][name]
+    clients = 100 if LONG or name == "sqlite" else 30
     price = {"epsilon": 2}
     with adyton.open(study) as curator:
         one = curator.preview(question(0), epsilon=2).cost.units
@@ -94,27 +116,26 @@ def test_A20_a_hundred_clients_of_two_processes_spend_exactly_the_limit(study: P
     assert 5 < fitting < 60
     assert 0 < allowed_to_ana < fitting
     ana, others = token(study, "ana", "0.3"), [token(study, f"name {i}") for i in range(9)]
-    with started(study, "--processes", "2") as running:
-        barrier = threading.Barrier(clients, timeout=120)
+    barrier = threading.Barrier(clients, timeout=120)
 
-        def client(number: int) -> tuple[str, int]:
-            mine = number % 2 == 0
-            barrier.wait()
-            who = ana if mine else others[number % 9]
-            answer = asked(running.url, who, 100 + number, price)
-            while answer.status_code == 503:  # one process may get more of the crowd than it has places
-                assert answer.json()["error"]["kind"] == "busy"
-                time.sleep(0.1)
-                answer = asked(running.url, who, 100 + number, price)
-            return ("ana" if mine else "others"), answer.status_code
+    def client(number: int) -> tuple[str, int]:
+        mine = number % 2 == 0
+        barrier.wait()
+        who = ana if mine else others[number % 9]
+        answer = asked(url, who, 100 + number, price, name)
+        while answer.status_code == 503:  # one process may get more of the crowd than it has places
+            assert answer.json()["error"]["kind"] == "busy"
+            time.sleep(0.1)
+            answer = asked(url, who, 100 + number, price, name)
+        return ("ana" if mine else "others"), answer.status_code
 
-        with ThreadPoolExecutor(clients) as pool:
-            seen = Counter(pool.map(client, range(clients)))
-        for number in itertools.count(500):  # what was refused only because of the crowd
-            status = asked(running.url, others[0], number, price).status_code
-            if status != 200:
-                break
-            seen["others", 200] += 1
+    with ThreadPoolExecutor(clients) as pool:
+        seen = Counter(pool.map(client, range(clients)))
+    for number in itertools.count(500):  # what was refused only because of the crowd
+        status = asked(url, others[0], number, price, name).status_code
+        if status != 200:
+            break
+        seen["others", 200] += 1
     assert {status for _, status in seen} <= {200, 409}
     assert seen["ana", 200] + seen["others", 200] == fitting
     assert seen["ana", 200] <= allowed_to_ana
@@ -123,21 +144,17 @@ def test_A20_a_hundred_clients_of_two_processes_spend_exactly_the_limit(study: P
         assert sum(receipt.order.by == "ana" for receipt in curator.receipts()) == seen["ana", 200]
 
 
-def test_A21_one_request_id_is_one_receipt_and_one_value(study: Path) -> None:
+def test_A21_one_request_id_is_one_receipt_and_one_value(crowded: tuple[str, dict[str, Path]]) -> None:
     """64 retries from 32 clients, 320 in a long run, two processes.  Mutant: the id is not looked at in the transaction of the charge."""
-    ana = token(study, "ana")
-    with started(study, "--processes", "2") as running:
-        with ThreadPoolExecutor(32) as pool:
-            answers = list(
-                pool.map(
-                    lambda _: asked(running.url, ana, 30000, {"within": 40}, request="once"),
-                    range(320 if LONG else 64),
-                )
-            )
-        assert {answer.status_code for answer in answers} == {200}
-        assert len({str(answer.json()["answer"]) for answer in answers}) == 1
-        other = asked(running.url, ana, 30001, {"within": 40}, request="once")
-        assert (other.status_code, other.json()["error"]["kind"]) == (409, "request_id_used")
+    url, study = crowded[0], crowded[1]["once"]
+    ana, price = token(study, "ana"), {"within": 40}
+    with ThreadPoolExecutor(32) as pool:
+        tries = range(320 if LONG else 64)
+        answers = list(pool.map(lambda _: asked(url, ana, 30000, price, "once", request="once"), tries))
+    assert {answer.status_code for answer in answers} == {200}
+    assert len({str(answer.json()["answer"]) for answer in answers}) == 1
+    other = asked(url, ana, 30001, price, "once", request="once")
+    assert (other.status_code, other.json()["error"]["kind"]) == (409, "request_id_used")
     with adyton.open(study) as curator:
         assert curator.verify().receipts == 1
 

@@ -17,6 +17,7 @@ from sql_corpus.cases import STATEMENTS
 from sql_corpus.judge import Court, court
 from sql_corpus.studies import FILES, KINDS
 
+SHORT = 2000  # letters; any statement takes as long as a reading of so many
 owner, postgres, classic = engines.owner, engines.postgres, spark_engine.classic
 
 
@@ -33,19 +34,22 @@ def read(here: Court) -> list[tuple[Any, Any]]:
 
 
 def few_readings(here: Court) -> list[tuple[Any, Any]]:
-    """Readings, and DuckDB's integers, of statements each of which uses something that those before do not."""
-    known: set[str] = set()
-    chosen: list[tuple[Any, Any]] = []
+    """Readings, and DuckDB's integers, of few and short statements that use every construct of all of them."""
+    answered: list[tuple[list[tuple[Any, Any]], set[str]]] = []
     for statement in STATEMENTS:
         del here.read[:]
-        if statement.study != here.name or isinstance(
+        if statement.study == here.name and not isinstance(
             here.ask(statement.sql, statement.dialect), InvalidRequest
         ):
-            continue
-        used = {word for reading, _ in here.read for word in _constructs(reading)}
-        if LONG or not used <= known:
-            known |= used
-            chosen += here.read
+            used = {word for reading, _ in here.read for word in _constructs(reading)}
+            answered.append((list(here.read), used))
+    if LONG:
+        return [one for read, _ in answered for one in read]
+    missing, chosen = set().union(*(used for _, used in answered)), list[tuple[Any, Any]]()
+    while missing:  # whatever adds most for its length comes next
+        read, used = max(answered, key=lambda one: len(one[1] & missing) / (SHORT + len(repr(one[0]))))
+        missing -= used
+        chosen += read
     return chosen
 
 

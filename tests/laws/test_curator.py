@@ -25,6 +25,7 @@ from adyton.planning.price import price_of
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.schema import BooleanColumn, CategoryColumn, DateColumn, IntegerColumn, RealColumn, Table
 from adyton.study import Study
+from processes import APART
 
 COLUMNS = (
     IntegerColumn("age", 0, 120),
@@ -435,9 +436,8 @@ def _spend_all(folder: str, barrier: Any, queue: Any) -> None:
 def test_A20_two_processes_never_overspend_one_study(tmp_path: Path) -> None:
     """mu^2 = 1e-4 a question; two processes ask for 60 of them and together get what the limit allows."""
     people().to_parquet(tmp_path / "people.parquet")
-    context = multiprocessing.get_context("spawn")
-    barrier, queue = context.Barrier(2), context.Queue()
-    workers = [context.Process(target=_spend_all, args=(str(tmp_path), barrier, queue)) for _ in range(2)]
+    barrier, queue = APART.Barrier(2), APART.Queue()
+    workers = [APART.Process(target=_spend_all, args=(str(tmp_path), barrier, queue)) for _ in range(2)]
     for worker in workers:
         worker.start()
     accepted = sum(queue.get(timeout=120) for _ in workers)

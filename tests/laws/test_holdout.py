@@ -6,7 +6,6 @@ import copy
 import errno
 import hashlib
 import json
-import multiprocessing
 import pickle
 import stat
 from fractions import Fraction
@@ -34,6 +33,7 @@ from adyton.holdout import (
 from adyton.holdout.methods.baselines import RoundingPlan
 from adyton.holdout.metrics import METRICS, check_predictions, metric_named
 from adyton.ledger import SqliteLedger
+from processes import APART
 
 N = 20_000
 CANARY = 8_675_309
@@ -151,7 +151,7 @@ def _score_many(path: str, seed: int, times: int) -> list[int]:
 def test_two_processes_never_overspend(tmp_path: Path) -> None:
     path = str(tmp_path / "h.toml")
     Holdout.create(path, items=1000, metric="scores", scores=6).close()
-    with multiprocessing.get_context("spawn").Pool(2) as pool:
+    with APART.Pool(2) as pool:
         numbers = pool.starmap(_score_many, [(path, 1, 5), (path, 2, 5)])
     flat = sorted(n for found in numbers for n in found)
     assert flat == [0, 0, 0, 0, 1, 2, 3, 4, 5, 6]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import logging
-import multiprocessing
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -32,6 +31,7 @@ from adyton.streams.kinds import KINDS
 from adyton.streams.notes import StreamEntry, chained, fed_text, note_from
 from adyton.streams.plan import largest_epsilon, machine_of, replace_one_cost
 from adyton.study import Study, Validity
+from processes import APART
 
 ROWS = 300
 ALWAYS, NEVER = 0, ROWS  # thresholds that the count of 150 rows is as far above, or below, as one can be
@@ -613,9 +613,8 @@ def test_law_two_processes_share_one_stream(tmp_path: Path) -> None:
     known, path = study("pure", epsilon="400"), tmp_path / "people.ledger"
     ledger = sqlite(known, path)
     asker(known, ledger)[0].open_stream(positives=25, epsilon=399)
-    method = multiprocessing.get_context("spawn")
-    results = method.Queue()
-    workers = [method.Process(target=_feed_until_halted, args=(str(path), n, results)) for n in (5, 6)]
+    results = APART.Queue()
+    workers = [APART.Process(target=_feed_until_halted, args=(str(path), n, results)) for n in (5, 6)]
     for worker in workers:
         worker.start()
     found = [results.get(timeout=30) for _ in workers]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import multiprocessing
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import date
@@ -34,6 +33,7 @@ from adyton.streams.weights.terms import Terms, terms_of
 from adyton.streams.weights.weights import Weights
 from adyton.study import Study
 from how_often import crossed
+from processes import APART
 
 ROWS, QUESTIONS = 5000, 10_000
 LETTERS = tuple("abcdefghijklmnopqrstuvwxyz")
@@ -692,8 +692,7 @@ def test_law_two_processes_share_one_run(tmp_path: Path) -> None:
     ledger = SqliteLedger.open_or_create(path, header(known))
     curator, _, _ = asker(known, ledger)
     weights = quietly(curator, ledger, quiet(updates=4, threshold=20))
-    spawn = multiprocessing.get_context("spawn")
-    workers = [spawn.Process(target=feed_some, args=(str(path), seed, 8)) for seed in (5, 6)]
+    workers = [APART.Process(target=feed_some, args=(str(path), seed, 8)) for seed in (5, 6)]
     for worker in workers:
         worker.start()
     for worker in workers:

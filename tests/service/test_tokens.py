@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 import sqlite3
 import stat
 from fractions import Fraction
@@ -19,6 +18,7 @@ from adyton.service.identity import Identity
 from adyton.service.roles import Role
 from adyton.service.tokens import Tokens
 from adyton.transports.cli.app import app
+from processes import APART
 from served import write_study
 
 ANA = Identity("ana", Role.ANALYST, Fraction(1, 4))
@@ -85,9 +85,8 @@ def _found_elsewhere(path: Path, token: str, said: Any, go_on: Any) -> None:
 def test_a_revoked_token_is_revoked_in_all_processes(tokens: Tokens) -> None:
     """Mutant: what was found is kept in memory."""
     token, known = tokens.make(ANA)
-    context = multiprocessing.get_context("spawn")
-    said, go_on = context.Queue(), context.Event()
-    other = context.Process(
+    said, go_on = APART.Queue(), APART.Event()
+    other = APART.Process(
         target=_found_elsewhere, args=(tokens.path.with_suffix(".toml"), token, said, go_on)
     )
     other.start()

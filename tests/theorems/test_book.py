@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import multiprocessing
 from contextlib import closing
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -34,8 +33,8 @@ from adyton.study import Validity
 from adyton.validity.subset.tails import question_share
 from book_workers import charge_until_refused, ledger_on_disk
 from books import SMALL, book_of, study_of
+from processes import APART
 
-SPAWN = multiprocessing.get_context("spawn")
 DATA = pd.DataFrame({"f": [True, False] * 50})
 COUNT = "SELECT COUNT(*) FROM {} WHERE f"
 
@@ -99,9 +98,9 @@ def test_theorem_BOOK_two_studies_in_many_processes_never_overspend(tmp_path: Pa
     with adyton.Book(tmp_path / "book.ledger") as book:
         fits = 40
         amount = book.header.limit // fits
-    start = SPAWN.Barrier(4)  # or the first of them would be done before the last has begun
+    start = APART.Barrier(4)  # or the first of them would be done before the last has begun
     processes = [
-        SPAWN.Process(target=charge_until_refused, args=(tmp_path, name, amount, start))
+        APART.Process(target=charge_until_refused, args=(tmp_path, name, amount, start))
         for name in ("one", "two", "one", "two")
     ]
     for process in processes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import multiprocessing
 from fractions import Fraction
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from adyton.holdout.methods.gaussian_last import _by_coins, _log_level, last_end
 from adyton.holdout.methods.gaussian_plans import GaussianWish, plan_gaussian
 from adyton.ledger import SqliteLedger
 from how_often import often
+from processes import APART
 
 BETA = Fraction(1, 20)
 
@@ -285,7 +285,7 @@ def _close(path: str, value: int) -> str:
 
 def test_theorem_LAST_EXACT_SCORE_of_two_processes_one_closes(holdout: Holdout, tmp_path: Path) -> None:
     holdout.close()
-    with multiprocessing.get_context("spawn").Pool(2) as pool:
+    with APART.Pool(2) as pool:
         found = pool.starmap(_close, [(str(tmp_path / "h.toml"), value) for value in (0, 1)])
     assert sorted(found) == ["closed 1", "refused"]
 

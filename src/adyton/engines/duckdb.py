@@ -42,14 +42,14 @@ from adyton.privacy import PrivacyUnit
 from adyton.schema import Table
 from adyton.sensitivity import Reading
 
-_LOCKED = (
-    "SET autoinstall_known_extensions = false",
-    "SET autoload_known_extensions = false",
-    "SET allow_community_extensions = false",
-    "SET python_enable_replacements = false",
-    "SET enable_external_access = false",
-    "SET lock_configuration = true",
-)
+_LOCKED = """
+    SET autoinstall_known_extensions = false;
+    SET autoload_known_extensions = false;
+    SET allow_community_extensions = false;
+    SET python_enable_replacements = false;
+    SET enable_external_access = false;
+    SET lock_configuration = true
+"""
 
 _HALF = 2**62  # a machine integer holds what is left of a division by it
 
@@ -174,8 +174,7 @@ class DuckDBEngine:
                 connection.execute(f"DROP TABLE {one.origin.valued}")
         if by_position:
             execute(connection, parted_by_position(loading.unit, loading.salt), loading.source)
-        for statement in _LOCKED:
-            connection.execute(statement)
+        connection.execute(_LOCKED)
 
     def _open(self, sources: contextlib.ExitStack, connection: Any, place: int, careful: bool) -> Opened:
         """A member's source; the lines of a CSV file are read here already, part by part, and so is what is

@@ -344,6 +344,8 @@ def value_text(value: str | int | bool) -> str:
 
 def fraction_text(value: Fraction) -> str:
     """A decimal where one exists, else a quotient; exact in both cases."""
+    if value.denominator == 1:
+        return str(value.numerator)  # nearly all of them, and long lists are written often
     denominator = value.denominator
     for prime in (2, 5):
         while denominator % prime == 0:

@@ -39,15 +39,22 @@ PARQUET = (".parquet", ".pq")
 _PLAIN = ("integer", "float", "decimal", "boolean", "date", "timestamp", "instant")
 
 
+_SETTINGS = "; ".join(
+    (
+        "SET perfect_ht_threshold = 17",  # 65,536 bins are found by their place in an array
+        "SET pandas_analyze_sample = 0",  # no value may decide how others are read
+        "SET TimeZone = 'UTC'",  # the day of an instant must not depend on where we are
+    )
+)
+
+
 class Unreadable(InvalidRequest):
     """DuckDB could not read a source: perhaps because of one value."""
 
 
 def connect() -> Any:
     connection = duckdb_files.connect()
-    connection.execute("SET perfect_ht_threshold = 17")  # 65,536 bins are found by their place in an array
-    connection.execute("SET pandas_analyze_sample = 0")  # no value may decide how others are read
-    connection.execute("SET TimeZone = 'UTC'")  # the day of an instant must not depend on where we are
+    connection.execute(_SETTINGS)
     return connection
 
 
