@@ -9,6 +9,7 @@ import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -53,11 +54,17 @@ def header(known: Study) -> Header:
     return Header.fresh(known.fingerprint, known.filter_name, known.filter.allowed(known.limit))
 
 
+@cache
+def loaded(table: Table, unit: PrivacyUnit) -> DuckDBEngine:
+    """The same rows for all tests: they are loaded once."""
+    return DuckDBEngine(table, unit, people())
+
+
 class Watched:
     """The real engine, with a note of how much had been charged when it was read."""
 
     def __init__(self, known: Study, ledger: Ledger) -> None:
-        self._engine = DuckDBEngine(known.table, known.unit, people())
+        self._engine = loaded(known.table, known.unit)
         self._ledger = ledger
         self.charged_at_read: list[int] = []
 
@@ -69,7 +76,7 @@ class Watched:
         return self._engine.exact(readings)
 
     def close(self) -> None:
-        self._engine.close()
+        """Others read it too."""
 
 
 class Seeded:

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import date
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -74,11 +75,17 @@ def study(filter_name: str = "gdp", neighbours: str = "replace", epsilon: str = 
     return Study(TABLE, PrivacyUnit(neighbours), Guarantee(Fraction(epsilon), delta), filter_name)  # type: ignore[arg-type]
 
 
+@cache
+def loaded(table: Table, unit: PrivacyUnit) -> DuckDBEngine:
+    """The same rows for all tests: they are loaded once."""
+    return DuckDBEngine(table, unit, people())
+
+
 class Watched:
     """The real engine, with a note of how much had been charged when it was read."""
 
     def __init__(self, known: Study, ledger: Ledger) -> None:
-        self._engine = DuckDBEngine(known.table, known.unit, people())
+        self._engine = loaded(known.table, known.unit)
         self._ledger = ledger
         self.charged_at_read: list[int] = []
 
@@ -90,7 +97,7 @@ class Watched:
         return self._engine.exact(readings)
 
     def close(self) -> None:
-        self._engine.close()
+        """Others read it too."""
 
 
 def asker(known: Study, ledger: Ledger | None = None, seed: int = 1) -> tuple[Curator, Watched, Ledger]:
