@@ -9,7 +9,6 @@ import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,6 @@ import pytest
 import adyton
 from adyton.accounting.noisy_reading import stability_units
 from adyton.curator.curator import Curator
-from adyton.engines.duckdb import DuckDBEngine
 from adyton.exact import UNITS_PER_ONE, units_up
 from adyton.ledger import Header, Ledger, MemoryLedger, SqliteLedger
 from adyton.mechanisms import AboveThreshold, NumericSparse, Sparse, SparseState
@@ -32,6 +30,7 @@ from adyton.streams.kinds import KINDS
 from adyton.streams.notes import StreamEntry, chained, fed_text, note_from
 from adyton.streams.plan import largest_epsilon, machine_of, replace_one_cost
 from adyton.study import Study, Validity
+from kept_rows import kept_engine
 from processes import APART
 
 ROWS = 300
@@ -54,17 +53,11 @@ def header(known: Study) -> Header:
     return Header.fresh(known.fingerprint, known.filter_name, known.filter.allowed(known.limit))
 
 
-@cache
-def loaded(table: Table, unit: PrivacyUnit) -> DuckDBEngine:
-    """The same rows for all tests: they are loaded once."""
-    return DuckDBEngine(table, unit, people())
-
-
 class Watched:
     """The real engine, with a note of how much had been charged when it was read."""
 
     def __init__(self, known: Study, ledger: Ledger) -> None:
-        self._engine = loaded(known.table, known.unit)
+        self._engine = kept_engine(known.table, known.unit, people)
         self._ledger = ledger
         self.charged_at_read: list[int] = []
 
@@ -76,7 +69,7 @@ class Watched:
         return self._engine.exact(readings)
 
     def close(self) -> None:
-        """Others read it too."""
+        self._engine.close()
 
 
 class Seeded:

@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import date
 from fractions import Fraction
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,6 @@ import adyton
 from adyton.accounting.noisy_reading import stability_units
 from adyton.audit.watching import RecordingBits, ReplayedBits, watch
 from adyton.curator.curator import Curator
-from adyton.engines.duckdb import DuckDBEngine
 from adyton.exact import units_up
 from adyton.ledger import Ledger, MemoryLedger, Order, SqliteLedger
 from adyton.mechanisms import NumericSparse, Sparse
@@ -34,6 +32,7 @@ from adyton.streams.weights.terms import Terms, terms_of
 from adyton.streams.weights.weights import Weights
 from adyton.study import Study
 from how_often import crossed
+from kept_rows import kept_engine
 from processes import APART
 
 ROWS, QUESTIONS = 5000, 10_000
@@ -75,17 +74,11 @@ def study(filter_name: str = "gdp", neighbours: str = "replace", epsilon: str = 
     return Study(TABLE, PrivacyUnit(neighbours), Guarantee(Fraction(epsilon), delta), filter_name)  # type: ignore[arg-type]
 
 
-@cache
-def loaded(table: Table, unit: PrivacyUnit) -> DuckDBEngine:
-    """The same rows for all tests: they are loaded once."""
-    return DuckDBEngine(table, unit, people())
-
-
 class Watched:
     """The real engine, with a note of how much had been charged when it was read."""
 
     def __init__(self, known: Study, ledger: Ledger) -> None:
-        self._engine = loaded(known.table, known.unit)
+        self._engine = kept_engine(known.table, known.unit, people)
         self._ledger = ledger
         self.charged_at_read: list[int] = []
 
@@ -97,7 +90,7 @@ class Watched:
         return self._engine.exact(readings)
 
     def close(self) -> None:
-        """Others read it too."""
+        self._engine.close()
 
 
 def asker(known: Study, ledger: Ledger | None = None, seed: int = 1) -> tuple[Curator, Watched, Ledger]:
