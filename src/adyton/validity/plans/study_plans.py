@@ -124,8 +124,8 @@ class StudyPlan:
         return all(width <= within for width in self._widths())
 
     def _widths(self) -> Iterator[float]:
-        """At every place where a plan is judged: the last one first, which is mostly the widest, then together
-        all that pay in as many ways.
+        """At every place where a plan is judged: the last one first, which is mostly the widest, then all
+        that pay in as many ways together.
         """
         k = self.questions
         looks = np.rint(k * (np.arange(_LOOKS + 1) / _LOOKS) ** 2).astype(np.int64)
