@@ -122,6 +122,7 @@ def _closed() -> Iterator[None]:
     found_of_pairs.cache_clear()
 
 
+@cache
 def questions() -> list[Question]:
     inner = [
         f"SELECT pid, {number} AS v FROM t{where} GROUP BY pid" for number in NUMBERS for where in WHERES
@@ -184,10 +185,15 @@ def compared(reading: Reading, found: Sequence[Sequence[int]]) -> tuple[int, ...
     return tuple(times * int(sum(bins[: last + 1])) - minus * int(sum(bins)) for last in range(len(bins)))
 
 
+@cache
+def questions_about_pairs() -> list[Question]:
+    return [parse(text.format(one), TABLE) for text in ASKED_OF_PAIRS for one in PAIRS]
+
+
+@cache
 def asked_of_pairs(neighbours: Neighbours) -> list[Reading]:
     study = Study(TABLE, unit(neighbours), LIMIT)
-    asked = [parse(text.format(one), TABLE) for text in ASKED_OF_PAIRS for one in PAIRS]
-    return [reading for q in asked for reading in readings_of(q, study.unit_of(q.table))]
+    return [reading for q in questions_about_pairs() for reading in readings_of(q, study.unit_of(q.table))]
 
 
 @cache

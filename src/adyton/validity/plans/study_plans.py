@@ -137,8 +137,9 @@ class StudyPlan:
             ways = self._ways(first, last)
             alike.setdefault(len(ways), []).append((self.scale(last), ways))
         for some in alike.values():
-            scales, ways = zip(*some, strict=True)
-            yield from self._widths_of(scales, [_beside(own) for own in zip(*ways, strict=True)]).tolist()
+            scales = [scale for scale, _ in some]
+            together = [_beside(own) for own in zip(*(ways for _, ways in some), strict=True)]
+            yield from self._widths_of(scales, together).tolist()
 
 
 def _beside(ways: Sequence[Way]) -> Way:
