@@ -1,7 +1,8 @@
-"""Engines over rows that many tests ask about: the rows are loaded once, and nobody closes what others read."""
+"""Engines over rows that many tests ask about: the rows are loaded once, and closed with the process."""
 
 from __future__ import annotations
 
+import atexit
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -27,7 +28,9 @@ class KeptEngine:
 
 @cache
 def kept_engine(table: Table, unit: PrivacyUnit, rows: Callable[..., Any], *how: Any) -> KeptEngine:
-    return KeptEngine(DuckDBEngine(table, unit, rows(*how)))
+    engine = DuckDBEngine(table, unit, rows(*how))
+    atexit.register(engine.close)
+    return KeptEngine(engine)
 
 
 def open_kept(study: Study, rows: Callable[..., Any], *how: Any, **more: Any) -> Curator:
