@@ -25,6 +25,7 @@ from adyton.planning.price import price_of
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.schema import BooleanColumn, CategoryColumn, DateColumn, IntegerColumn, RealColumn, Table
 from adyton.study import Study
+from kept_rows import kept_engine
 from processes import APART
 
 COLUMNS = (
@@ -64,7 +65,9 @@ class Watched:
     """The real engine, with a note of when it was read and what had been charged by then."""
 
     def __init__(self, known: Study, ledger: Ledger, frame: pd.DataFrame | None = None) -> None:
-        self._engine = DuckDBEngine(known.table, known.unit, people() if frame is None else frame)
+        self._engine: Any = kept_engine(known.table, known.unit, people)
+        if frame is not None:
+            self._engine = DuckDBEngine(known.table, known.unit, frame)
         self._ledger = ledger
         self.charged_at_read: list[int] = []
         self.prepared = 0

@@ -22,6 +22,7 @@ from adyton.curator.curator import Curator
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.schema import CategoryColumn, IntegerColumn, Table
 from adyton.study import PrivateTable, Study, Validity
+from how_often import crossed
 from populations import Seeded, seeded
 
 ROWS, CONFIDENCE, RUNS = 40_000, Fraction(9, 10), 15
@@ -156,8 +157,9 @@ def test_theorem_MOMENT_BOX_population_intervals_hold_at_once_for_an_analyst_who
     assert narrow_failures > binom.isf(1e-7, RUNS, float(1 - CONFIDENCE))
 
 
-@pytest.mark.parametrize("neighbours", ["replace", "add-or-remove"])
-@pytest.mark.parametrize("filter_name", ["gdp", "pure"])
+@pytest.mark.parametrize(
+    ("neighbours", "filter_name"), crossed(["add-or-remove", "replace"], ["gdp", "pure"])
+)
 def test_theorem_CENTRED_HINGE_PLAN_or_PLANNED_NOISE_all_kinds_of_answers_hold_at_once(
     neighbours: str, filter_name: str
 ) -> None:

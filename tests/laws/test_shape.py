@@ -19,13 +19,14 @@ from adyton.query.released.nodes import Every, Opposite, Relation, ReleasedName,
 from adyton.query.request import AS_ASKED, Request, Shape, request_of
 from adyton.query.sql.read import parse
 from adyton.study import Study
+from how_often import often
 from strategies import PEOPLE, PERSONS
 
 GROUPED = (
     "SELECT region, smoker, FLOOR(age / 10) AS decade, COUNT(*) AS n, AVG(income) AS pay FROM people "
     "GROUP BY region, smoker, decade"
 )
-law = settings(deadline=None, max_examples=100)
+law = settings(deadline=None, max_examples=often(50, 100))
 
 
 def answers() -> st.SearchStrategy[list[tuple[dict[str, str | int | bool], dict[str, float]]]]:

@@ -19,7 +19,6 @@ import pytest
 import adyton
 from adyton.accounting.noisy_reading import stability_units
 from adyton.curator.curator import Curator
-from adyton.engines.duckdb import DuckDBEngine
 from adyton.exact import UNITS_PER_ONE, units_up
 from adyton.ledger import Header, Ledger, MemoryLedger, SqliteLedger
 from adyton.mechanisms import AboveThreshold, NumericSparse, Sparse, SparseState
@@ -31,6 +30,7 @@ from adyton.streams.kinds import KINDS
 from adyton.streams.notes import StreamEntry, chained, fed_text, note_from
 from adyton.streams.plan import largest_epsilon, machine_of, replace_one_cost
 from adyton.study import Study, Validity
+from kept_rows import kept_engine
 from processes import APART
 
 ROWS = 300
@@ -57,7 +57,7 @@ class Watched:
     """The real engine, with a note of how much had been charged when it was read."""
 
     def __init__(self, known: Study, ledger: Ledger) -> None:
-        self._engine = DuckDBEngine(known.table, known.unit, people())
+        self._engine = kept_engine(known.table, known.unit, people)
         self._ledger = ledger
         self.charged_at_read: list[int] = []
 

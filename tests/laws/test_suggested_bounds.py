@@ -15,10 +15,10 @@ from adyton import BudgetRefused, Curator, Guarantee, InvalidRequest, MemoryLedg
 from adyton import open as open_study
 from adyton.curator.bounds import round_outwards, suggest_bounds
 from adyton.curator.dummy import dummy_of
-from adyton.engines.duckdb import DuckDBEngine
 from adyton.noise.refine import Words
 from adyton.schema import BooleanColumn, CategoryColumn, Column, IntegerColumn, Lattice, RealColumn
 from adyton.study import PrivateTable
+from kept_rows import kept_engine
 
 ROWS = 4000
 INCOMES = np.random.default_rng(5).lognormal(10.3, 0.6, ROWS).round()
@@ -28,14 +28,17 @@ COLUMNS: tuple[Column, ...] = (
     BooleanColumn("smoker"),
     CategoryColumn("region", ("north", "south")),
 )
-FRAME = pd.DataFrame(
-    {
-        "income": INCOMES,
-        "odd name": np.arange(ROWS) % 50,
-        "smoker": np.arange(ROWS) % 2 == 0,
-        "region": "north",
-    }
-)
+
+
+def people() -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "income": INCOMES,
+            "odd name": np.arange(ROWS) % 50,
+            "smoker": np.arange(ROWS) % 2 == 0,
+            "region": "north",
+        }
+    )
 
 
 class SeededBits:
@@ -55,7 +58,8 @@ def study(rows: int | None = ROWS, filter_name: str = "gdp", epsilon: int = 50) 
 def curator(seed: int = 1, **facts: Any) -> Curator:
     known = study(**facts)
     ledger = MemoryLedger.of(known)
-    return Curator(known, DuckDBEngine(known.table, known.unit, FRAME), ledger, SeededBits(seed))
+    engine = kept_engine(known.table, known.unit, people)
+    return Curator(known, engine, ledger, SeededBits(seed))  # type: ignore[arg-type]
 
 
 # Rounding ---------------------------------------------------------------------------------------------------

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from adyton.certify import Answer, Interval, Known, Value
 from adyton.curator import Curator
-from adyton.engines.duckdb import DuckDBEngine
 from adyton.ledger import MemoryLedger
 from adyton.noise.refine import Words
 from adyton.planning.known import known_of, left_out_rows
@@ -23,6 +22,7 @@ from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.request import request_of
 from adyton.schema import CategoryColumn, IntegerColumn, RealColumn, Table
 from adyton.study import Study
+from kept_rows import kept_engine
 
 
 @pytest.fixture(autouse=True)
@@ -56,21 +56,25 @@ class SeededBits:
         return self._dice.integers(0, 2**64, count, dtype=np.uint64)
 
 
-def curator(seed: int = 1, filter_name: str = "gdp") -> Curator:
+def people() -> pd.DataFrame:
     rng = np.random.default_rng(2)
-    frame = pd.DataFrame(
+    return pd.DataFrame(
         {
             "income": rng.gamma(4, 9000, ROWS).round(2),
             "age": rng.integers(20, 90, ROWS),
             "region": np.where(np.arange(ROWS) < 2, "void", "full"),
         }
     )
+
+
+def curator(seed: int = 1, filter_name: str = "gdp") -> Curator:
     delta = Fraction(0) if filter_name == "pure" else Fraction(1, 10**9)
     study = Study(
         Table("people", COLUMNS, ROWS), PrivacyUnit("replace"), Guarantee(Fraction(100), delta), filter_name
     )
     ledger = MemoryLedger.of(study)
-    return Curator(study, DuckDBEngine(study.table, study.unit, frame), ledger, SeededBits(seed))
+    engine = kept_engine(study.table, study.unit, people)
+    return Curator(study, engine, ledger, SeededBits(seed))  # type: ignore[arg-type]
 
 
 def by_region(measure: str, more: str = "", **words: Any) -> Answer:

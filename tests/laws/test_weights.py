@@ -20,7 +20,6 @@ import adyton
 from adyton.accounting.noisy_reading import stability_units
 from adyton.audit.watching import RecordingBits, ReplayedBits, watch
 from adyton.curator.curator import Curator
-from adyton.engines.duckdb import DuckDBEngine
 from adyton.exact import units_up
 from adyton.ledger import Ledger, MemoryLedger, Order, SqliteLedger
 from adyton.mechanisms import NumericSparse, Sparse
@@ -33,6 +32,7 @@ from adyton.streams.weights.terms import Terms, terms_of
 from adyton.streams.weights.weights import Weights
 from adyton.study import Study
 from how_often import crossed
+from kept_rows import kept_engine
 from processes import APART
 
 ROWS, QUESTIONS = 5000, 10_000
@@ -78,7 +78,7 @@ class Watched:
     """The real engine, with a note of how much had been charged when it was read."""
 
     def __init__(self, known: Study, ledger: Ledger) -> None:
-        self._engine = DuckDBEngine(known.table, known.unit, people())
+        self._engine = kept_engine(known.table, known.unit, people)
         self._ledger = ledger
         self.charged_at_read: list[int] = []
 

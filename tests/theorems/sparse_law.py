@@ -87,8 +87,9 @@ def _chances(machine: Any, gap: int, grid: npt.NDArray[np.int64]) -> tuple[Float
             waiting[:] = [noise, 0]
             return bool(machine.step(SparseState(1, offset), gap, 0, None)[0])
 
-        sure = np.array([float(says(int(r), 0)) for r in grid])
+        says(int(grid[0]), 0)
         if not scales:  # a mutant without question noise
+            sure = np.array([float(says(int(r), 0)) for r in grid])
             return sure, 1 - sure
         least = np.array([_least_noise(says, int(r), int(r) - gap) for r in grid], float)
     return tail(scales[0], least), tail(scales[0], 1 - least)

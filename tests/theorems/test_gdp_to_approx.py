@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy.special import erfcx
 
 from adyton.accounting.gaussian import delta_up, epsilon_up, mu_down
+from how_often import often
 
 mus = st.floats(-9, math.log10(50)).map(lambda x: 10**x)
 epsilons = st.floats(-9, math.log10(700)).map(lambda x: 10**x)
@@ -36,7 +37,7 @@ def any_delta(random: Random) -> float:
 def test_theorem_GDP_TO_APPROX_assumed_accuracy_of_the_library_functions() -> None:
     random, u = Random(1), 2.0**-53
     with mp.workdps(40):
-        for _ in range(4000):
+        for _ in range(often(1500, 4000)):
             t = random.choice(
                 [random.uniform(-0.71, 2), random.uniform(0, 90), log_uniform(random, 1e-12, 1)]
             )
@@ -47,7 +48,7 @@ def test_theorem_GDP_TO_APPROX_assumed_accuracy_of_the_library_functions() -> No
 
 def test_theorem_GDP_TO_APPROX_delta_is_never_below_the_truth_and_close() -> None:
     random = Random(2)
-    for _ in range(2500):
+    for _ in range(often(1000, 2500)):
         mu = log_uniform(random, 1e-9, 50)
         epsilon = max(0.0, mu * random.uniform(-1, 38) + random.uniform(-1, 1) * mu * mu / 2)
         truth, reported = true_delta(mu, epsilon), delta_up(mu, epsilon)
@@ -57,7 +58,7 @@ def test_theorem_GDP_TO_APPROX_delta_is_never_below_the_truth_and_close() -> Non
 
 def test_theorem_GDP_TO_APPROX_epsilon_is_never_below_the_truth_and_close() -> None:
     random = Random(3)
-    for _ in range(2500):
+    for _ in range(often(1000, 2500)):
         mu, delta = log_uniform(random, 1e-9, 50), any_delta(random)
         epsilon = epsilon_up(mu, delta)
         assert true_delta(mu, epsilon) <= delta, (mu, delta)
@@ -67,7 +68,7 @@ def test_theorem_GDP_TO_APPROX_epsilon_is_never_below_the_truth_and_close() -> N
 
 def test_theorem_GDP_TO_APPROX_mu_is_never_above_the_truth_and_close() -> None:
     random = Random(4)
-    for _ in range(2500):
+    for _ in range(often(1000, 2500)):
         epsilon, delta = random.choice([0.0, 1, 1, 1]) * log_uniform(random, 1e-9, 700), any_delta(random)
         mu = mu_down(epsilon, delta)
         assert true_delta(mu, epsilon) <= delta, (epsilon, delta)

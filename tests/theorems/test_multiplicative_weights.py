@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from adyton.errors import InvalidRequest
 from adyton.mechanisms.workloads.linear_question import Box, Weights
 from adyton.mechanisms.workloads.multiplicative_weights import Guess, most_updates, mw_update
+from how_often import often
 
 masses = st.floats(0, 1) | st.sampled_from([0.0, 1.0, 1e-9])
 
@@ -27,7 +28,7 @@ def relative_entropy(p: np.ndarray, log_weights: np.ndarray) -> float:
 
 
 @given(data=st.data(), cells=st.integers(1, 6), denominator=st.integers(1, 5), step=st.floats(-6, 6))
-@settings(deadline=None, derandomize=True, max_examples=300)
+@settings(deadline=None, derandomize=True, max_examples=often(120, 300))
 def test_theorem_MW_POTENTIAL_falls_by_at_least_step_times_gap_less_an_eighth_of_its_square(
     data: st.DataObject, cells: int, denominator: int, step: float
 ) -> None:

@@ -40,10 +40,13 @@ def worst(neighbours: Neighbours, scale: Fraction, largest: int) -> tuple[float,
     """The largest log-ratio over all neighbouring tables of approvals, enclosed.  Winning depends on differences
     alone, so scores are counted from the lowest.
     """
+    pairs = {
+        tuple(tuple(score - min(own) for score in own) for own in map(approvals, pair))
+        for pair in neighbouring(APPROVALS, largest, neighbours)
+    }
     low = high = 0.0
-    for a, b in neighbouring(APPROVALS, largest, neighbours):
-        p, q = (enclosed(tuple(s - min(approvals(t)) for s in approvals(t)), scale) for t in (a, b))
-        for (p_low, p_high), (q_low, q_high) in zip(p, q, strict=True):
+    for a, b in pairs:
+        for (p_low, p_high), (q_low, q_high) in zip(enclosed(a, scale), enclosed(b, scale), strict=True):
             low, high = max(low, np.log(p_low / q_high)), max(high, np.log(p_high / q_low))
     return low, high
 

@@ -16,7 +16,7 @@ from functools import cache, cached_property
 import numpy as np
 import pytest
 from scipy.optimize import minimize
-from scipy.special import gammaln, logsumexp, ndtr
+from scipy.special import gammaln, ndtr
 
 from adyton.validity.subset.last_look import p_value_threshold
 from adyton.validity.subset.tails import Before, Way, ways_after
@@ -52,7 +52,7 @@ def room(rows, kept, values, law, scales, answers):
         counts, orders = samples_of(size, len(law))
         means = 0.5 + counts @ (values - 0.5) / served
         density = -np.sum((answers - means) ** 2 / (2 * scales**2), axis=1)
-        return float(logsumexp(orders + counts @ np.log(law) + density * power))
+        return float(np.logaddexp.reduce(orders + counts @ np.log(law) + density * power))
 
     price = price_of(rows, spent_by(*(rows * float(scale) for scale in scales)), kept)
     sizes = np.arange(rows + 1)
@@ -201,15 +201,13 @@ def paid_miss(small, chosen, scale, spent, level):
 def share_miss(small, chosen, scale, spent, level):
     """The same for the ends of shares that a study shows: below its lower end, or above the upper one."""
     ways = ways_after(Before(spent), small.rows, level / 2)
-    total = np.zeros(len(small.counts))
-    for side in (chosen, 1 - chosen):
-        low, high, share = -20 * scale, small.rows + 20 * scale, float(side @ small.law)
-        for _ in range(50):  # the least answer whose lower end is above the share
-            middle = (low + high) / 2
-            above = float(least_share(np.array([middle]), small.rows, scale, ways)[0]) > share
-            low, high = (low, middle) if above else (middle, high)
-        total += ndtr((small.counts @ side - low) / scale)
-    return total
+    sides = np.array([chosen, 1 - chosen])
+    low, high = np.full(2, -20 * scale), np.full(2, small.rows + 20 * scale)
+    for _ in range(50):  # the least answers whose lower ends are above the shares
+        middle = (low + high) / 2
+        above = least_share(middle, small.rows, scale, ways) > sides @ small.law
+        low, high = np.where(above, low, middle), np.where(above, middle, high)
+    return ndtr((small.counts @ sides.T - low) / scale).sum(1)
 
 
 @pytest.mark.parametrize(
@@ -224,8 +222,10 @@ def test_theorem_PAY_AS_YOU_GO_three_answers_whose_noise_and_levels_follow_the_a
     def missed(which, scale, spent, part):
         return miss(small, small.sets[which], scale, spent, level * part)
 
-    def last(weights, spent, part):
-        return max(float(weights @ missed(q, s, spent, part)) for q in range(6) for s in others)
+    @cache
+    def last(spent, part):
+        """Of each of his last questions, one below the other."""
+        return np.array([missed(q, s, spent, part) for q in range(6) for s in others])
 
     worst = 0.0
     for first in range(6):
@@ -236,7 +236,7 @@ def test_theorem_PAY_AS_YOU_GO_three_answers_whose_noise_and_levels_follow_the_a
                 own = float(weights @ missed(second, scale, spent_by(first_scale), part))
                 later = small.cells(small.sets[second], scale).T
                 rest = spent_by(first_scale, scale)
-                options.append(own + sum(last(weights * inner, rest, 0.7 - part) for inner in later))
+                options.append(own + float((last(rest, 0.7 - part) @ (weights * later).T).max(0).sum()))
             total += max(options)
         worst = max(worst, total)
     assert worst <= level

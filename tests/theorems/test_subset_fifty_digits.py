@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 
 import mpmath
 import numpy as np
@@ -42,6 +43,13 @@ def tail(y):
     return MP.erfc(y / MP.sqrt(2)) / 2
 
 
+@lru_cache(maxsize=1000)
+def at_location(y):
+    """phi(y) / P(N > y), and log P(N > y)."""
+    beyond = tail(y)
+    return MP.npdf(y) / beyond, MP.log(beyond)
+
+
 def exact_price(rows, spent, kept):
     """PAY-AS-YOU-GO and SUBSET-VARIANCE: n + 2 in place of n, and 1/(4 c**3 99) for whole sizes."""
     c = whole(kept)
@@ -72,23 +80,35 @@ def exact_ways(rows, before, level):
         yield MP.mpf(1), MP.mpf(0), MP.log(failure)
 
 
+PLACES = [MP.mpf(i) / 2 for i in range(-12, 17)] + [MP.mpf("1.15") ** i for i in range(15, 60)]
+GOLDEN = (MP.sqrt(5) - 1) / 2
+
+
 def lowest(found):
-    """The least value over all locations: a coarse look, then thirds, in fifty digits."""
-    places = [MP.mpf(i) / 2 for i in range(-12, 17)] + [MP.mpf("1.15") ** i for i in range(15, 60)]
-    best = min(range(1, len(places) - 1), key=lambda i: found(places[i]))
-    low, high = places[best - 1], places[best + 1]
-    for _ in range(45):
-        one, two = low + (high - low) / 3, high - (high - low) / 3
-        low, high = (low, two) if found(one) < found(two) else (one, high)
-    return found((low + high) / 2)
+    """The least value over all locations: a coarse look, then golden sections, in fifty digits."""
+    best = min(range(1, len(PLACES) - 1), key=lambda i: found(PLACES[i]))
+    low, high = PLACES[best - 1], PLACES[best + 1]
+    one, two = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+    at_one, at_two = found(one), found(two)
+    for _ in range(38):
+        if at_one < at_two:
+            high, two, at_two = two, one, at_one
+            one = high - GOLDEN * (high - low)
+            at_one = found(one)
+        else:
+            low, one, at_one = one, two, at_two
+            two = low + GOLDEN * (high - low)
+            at_two = found(two)
+    return min(at_one, at_two)
 
 
 def exact_width(scale, moment, ways):
     """SUBSET-ANSWERS: t = s y + (log P(N > y) + M + price - level) / tilt at its best location, of the best way."""
 
     def at(y, fresh, price, log_level):
-        tilt = MP.npdf(y) / tail(y) / scale
-        return scale * y + (MP.log(tail(y)) + moment(tilt, fresh) + price - log_level) / tilt
+        steepness, log_tail = at_location(y)
+        tilt = steepness / scale
+        return scale * y + (log_tail + moment(tilt, fresh) + price - log_level) / tilt
 
     return min(lowest(lambda y, way=way: at(y, *way)) for way in ways)
 
@@ -155,8 +175,9 @@ def exact_least_share(answer, rows, scale, ways):
     """SUBSET-SHARES: (exp(e / (fresh n)) - 1) / (exp(tilt / fresh) - 1) at its best location, of the best way."""
 
     def at(y, fresh, price, log_level):
-        tilt = MP.npdf(y) / tail(y) / scale
-        left = (log_level - MP.log(tail(y)) + tilt * (answer - scale * y) - price) / (fresh * rows)
+        steepness, log_tail = at_location(y)
+        tilt = steepness / scale
+        left = (log_level - log_tail + tilt * (answer - scale * y) - price) / (fresh * rows)
         return -MP.expm1(left) / MP.expm1(tilt / fresh)
 
     return max(MP.mpf(0), -min(lowest(lambda y, way=way: at(y, *way)) for way in ways))

@@ -22,6 +22,7 @@ from adyton.validity.plans.expected import ANYTHING, Expected, share_moments
 from adyton.validity.plans.misses import KEPT_FOR_COSTS, Choice, Costs, Deviations, best_choice, log_misses
 from adyton.validity.plans.noise_plan import NoisePlan
 from adyton.validity.plans.plans import questions_within, rows_needed, within
+from adyton.validity.plans.study_plans import _LOOKS, StudyPlan
 from how_often import crossed
 
 FAILURE = Fraction(1, 20)
@@ -416,3 +417,26 @@ def test_where_nothing_can_be_certified():
 def test_expectations_that_no_question_has_are_refused(bad):
     with pytest.raises(InvalidRequest):
         Expected.of(**bad)
+
+
+@pytest.mark.parametrize(
+    "expected",
+    [ANYTHING, Expected(share=Fraction(1, 20)), Expected(spread=Fraction(1, 5), group=Fraction(1, 3))],
+)
+@pytest.mark.parametrize(
+    ("units", "scales", "ends", "rising"),
+    [
+        (20_000, (0.01,), (300,), True),
+        (20_000, (0.01, 0.008), (170, 300), False),
+        (500, (0.02,), (7,), False),
+    ],
+)
+def test_theorem_PLANNED_NOISE_a_study_judges_all_places_together_as_each_alone(
+    units, scales, ends, rising, expected
+):
+    """To the last bit.  Mutant: all of them pay what one of them pays."""
+    plan = StudyPlan(units, ends[-1], Fraction(1, 20), expected, scales, ends, rising=rising)
+    looks = np.rint(plan.questions * (np.arange(_LOOKS + 1) / _LOOKS) ** 2).astype(int).tolist()
+    alone = [plan.width(first + 1, last) for first, last in pairwise(sorted({*looks, *ends}))]
+    assert sorted(plan._widths()) == sorted(alone)
+    assert plan.tolerance == max(alone)

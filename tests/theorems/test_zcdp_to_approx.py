@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from adyton.accounting.gaussian import delta_up
 from adyton.accounting.zcdp import epsilon_up, rho_down
+from how_often import often
 
 rhos = st.floats(-18, 3).map(lambda x: 10**x)
 epsilons = st.floats(-9, 2.69).map(lambda x: 10**x)
@@ -37,7 +38,7 @@ def best(rho: float, delta: float) -> mp.mpf:
 
 def test_theorem_ZCDP_TO_APPROX_is_never_below_the_best_order_and_close() -> None:
     random = Random(1)
-    for _ in range(2000):
+    for _ in range(often(800, 2000)):
         rho, delta = 10 ** random.uniform(-18, 3), 10 ** random.uniform(random.choice([-300, -15]), -0.1)
         with mp.workdps(40):
             truth = max(mp.mpf(0), best(rho, delta))
@@ -50,7 +51,7 @@ def test_theorem_ZCDP_TO_APPROX_is_never_below_the_best_order_and_close() -> Non
 
 def test_theorem_ZCDP_TO_APPROX_rho_fits_and_a_little_more_does_not() -> None:
     random = Random(2)
-    for _ in range(1000):
+    for _ in range(often(400, 1000)):
         epsilon, delta = (
             10 ** random.uniform(-9, 2.69),
             10 ** random.uniform(random.choice([-300, -15]), -0.1),

@@ -81,6 +81,8 @@ def next_down(value: float) -> float:
 
 def float_up(value: Fraction) -> float:
     """The least float that is not below ``value``."""
+    if type(value) is Fraction:
+        return ratio_up(value.numerator, value.denominator)  # the same, without a second fraction
     near = float(value)
     return near if Fraction(near) >= value else next_up(near)
 
@@ -93,6 +95,8 @@ def printed_up(value: Fraction) -> float:
 
 def float_down(value: Fraction) -> float:
     """The greatest float that is not above ``value``."""
+    if type(value) is Fraction:
+        return ratio_down(value.numerator, value.denominator)
     return 0.0 - float_up(-value)  # not minus zero
 
 

@@ -156,6 +156,8 @@ def _of_pandas(source: Any, dtypes: dict[Any, Any]) -> Readable:
         if str(dtype) == "object" or (categories is not None and str(categories.dtype) != "str"):
             untyped.add(str(name))
             frame[name] = _texts(source[name].astype(object))
+        elif str(dtype) == "str" and _is_valid_text(source[name]):
+            continue  # pandas would make the same column of its texts, one by one
         elif getattr(dtype, "type", None) is str or not _valid(categories):
             frame[name] = _texts(_objects(source[name]))
         elif hasattr(dtype, "pyarrow_dtype"):
@@ -199,6 +201,19 @@ def _objects(series: Any) -> Any:
 
     coded = pa.array(series.array).cast(pa.large_binary()).to_pylist()
     return [None if one is None else one.decode(errors="surrogateescape") for one in coded]
+
+
+def _is_valid_text(series: Any) -> bool:
+    """Whether Arrow holds the texts of a column, all of them valid Unicode."""
+    if getattr(series.dtype, "storage", None) != "pyarrow":
+        return False
+    import pyarrow as pa
+
+    try:
+        pa.array(series.array).validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
 
 
 def _valid(categories: Any) -> bool:

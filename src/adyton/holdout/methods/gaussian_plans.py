@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Literal, get_args
 
 from adyton.errors import InvalidRequest
@@ -54,6 +55,7 @@ def plan_gaussian(frame: HoldoutSize, wish: GaussianWish) -> GaussianPlan:
     return max(offers, key=lambda plan: (plan.scores, -plan.half_width()))
 
 
+@lru_cache(maxsize=32)
 def _planned(frame: HoldoutSize, wish: GaussianWish) -> GaussianPlan:
     if wish.scores is not None:
         return _for_scores(frame, wish, wish.scores)

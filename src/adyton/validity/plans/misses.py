@@ -146,8 +146,14 @@ def tilts_between(
     """The ends of ``blocks`` blocks, from the tilt at which something may have been spent to that at which
     nothing of the tolerance is left; none, if that comes first."""
     first = _first_tilt(spent)
-    last = _first_tilt(lambda tilt: expected.moments(tilt).slope - tolerance)
+    last = _last_tilt(tolerance, expected)
     return np.linspace(first, last, blocks + 1) if first < last else np.zeros(0)
+
+
+@lru_cache(maxsize=64)
+def _last_tilt(tolerance: float, expected: Expected) -> float:
+    """The same for every noise that a search tries."""
+    return _first_tilt(lambda tilt: expected.moments(tilt).slope - tolerance)
 
 
 def _first_tilt(sign: Callable[[Floats], Floats]) -> float:

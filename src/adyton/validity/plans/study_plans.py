@@ -8,7 +8,7 @@ noise, and if the truth is otherwise the interval is wider, never wrong.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -18,9 +18,10 @@ from typing import Literal
 import numpy as np
 
 from adyton.exact import float_down
+from adyton.exact.cells import Floats
 from adyton.exact.search import edge, minimise
 from adyton.validity.plans.expected import Expected
-from adyton.validity.subset.tails import Before, KnownLevels, ways_after
+from adyton.validity.subset.tails import Before, KnownLevels, Way, ways_after
 from adyton.validity.subset.widths import hoeffding_width, variance_width
 
 Noise = Literal["constant", "decreasing"]
@@ -94,18 +95,24 @@ class StudyPlan:
         ``question`` and after all questions before ``last``.
         """
         later = question if last is None else last
+        return float(self._widths_of([self.scale(later)], self._ways(question, later))[0])
+
+    def _ways(self, question: int, later: int) -> list[Way]:
         before = self.before(later)
         level = float_down(self.failure) * self.levels.share(question) / 2
         level *= 1 if self._of_a_mean == 1 else 1 - OF_THE_COUNT
         kept = None if later > self.questions else self._kept(later, before)
-        ways = ways_after(Before(before * Fraction(self._spent)), self.units, level, kept)
-        scale, variance = np.array([self.units * self.scale(later)]), variance_of(self.expected)
+        return ways_after(Before(before * Fraction(self._spent)), self.units, level, kept)
+
+    def _widths_of(self, scales: Sequence[float], ways: Sequence[Way]) -> Floats:
+        """Of answers with these scales, for each of which the ways say what they pay."""
+        scale, variance = np.array([self.units * one for one in scales]), variance_of(self.expected)
         if variance is None:
             width = hoeffding_width(self.units, np.array([1.0]), scale, ways)
         else:
             width = variance_width(np.array([self.units * variance]), np.array([1.0]), scale, ways)
         known = 1 if self._of_a_mean == 1 else _COUNTED
-        return float(width[0]) * known / (self.units * float(self.expected.group or 1))
+        return width * known / (self.units * float(self.expected.group or 1))
 
     @property
     def tolerance(self) -> float:
@@ -117,11 +124,27 @@ class StudyPlan:
         return all(width <= within for width in self._widths())
 
     def _widths(self) -> Iterator[float]:
-        """At every place where a plan is judged: the last ones first, which are mostly the widest."""
+        """At every place where a plan is judged: the last one first, which is mostly the widest, then all
+        that pay in as many ways together.
+        """
         k = self.questions
         looks = np.rint(k * (np.arange(_LOOKS + 1) / _LOOKS) ** 2).astype(np.int64)
         looks = np.unique(np.append(looks, self.ends))[::-1]
-        return (self.width(int(first) + 1, int(last)) for last, first in pairwise(looks))
+        places = [(int(first) + 1, int(last)) for last, first in pairwise(looks)]
+        yield self.width(*places[0])
+        alike: dict[int, list[tuple[float, list[Way]]]] = {}
+        for first, last in places[1:]:
+            ways = self._ways(first, last)
+            alike.setdefault(len(ways), []).append((self.scale(last), ways))
+        for some in alike.values():
+            scales = [scale for scale, _ in some]
+            together = [_beside(own) for own in zip(*(ways for _, ways in some), strict=True)]
+            yield from self._widths_of(scales, together).tolist()
+
+
+def _beside(ways: Sequence[Way]) -> Way:
+    """One way of each of many answers, as arrays."""
+    return Way(*(np.array([getattr(way, name) for way in ways]) for name in Way.__slots__))
 
 
 def variance_of(expected: Expected) -> float | None:
@@ -142,7 +165,7 @@ def best_part(before: float, own: float) -> float | None:
     return min(max(part, _LEAST_PART), 1 - 1e-6)
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=128)
 def planned_study(
     units: int, questions: int, failure: Fraction, tolerance: Fraction, expected: Expected, noise: Noise
 ) -> StudyPlan:
