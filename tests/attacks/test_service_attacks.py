@@ -353,6 +353,7 @@ def test_a_failure_keeps_its_thread_until_the_tick(ticking: Served, monkeypatch:
 
     monkeypatch.setattr(DuckDBEngine, "exact", failing)
     monkeypatch.setattr(desk._workers, "_moment", PATIENCE)  # nobody takes over before
+    monkeypatch.setattr(desk._workers, "_at_once", 1)
     hold(monkeypatch, entered, go_on)
     with ThreadPoolExecutor(2) as pool:
         asking = pool.submit(ticking.ask, ana, COUNT, within=50)

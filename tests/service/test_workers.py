@@ -30,9 +30,9 @@ class Clock:
 
 @contextmanager
 def workers(
-    most: int = 8, moment: float = 0.01, clock: Callable[[], float] = time.monotonic
+    most: int = 8, moment: float = 0.01, at_once: int = 1, clock: Callable[[], float] = time.monotonic
 ) -> Iterator[Workers]:
-    made = Workers(most, moment, clock)
+    made = Workers(most, moment, at_once, clock)
     try:
         yield made
     finally:
@@ -103,6 +103,26 @@ def test_nobody_goes_on_before_a_moment_is_over() -> None:
         assert next_one.result(PATIENCE) == 7
         first.go_on.set()
         long.result(PATIENCE)
+
+
+def test_so_many_work_at_once_and_no_more_before_a_moment_is_over() -> None:
+    """Mutants: one more; one fewer."""
+    held, clock = [Held() for _ in range(4)], Clock()
+    with workers(moment=0.01, at_once=2, clock=clock) as some:
+        futures = [some.submit(held[0])]
+        assert held[0].begun.wait(PATIENCE)
+        clock.now = 0.005
+        futures += [some.submit(one) for one in held[1:]]
+        assert held[1].begun.wait(PATIENCE)
+        assert not held[2].begun.wait(0.05)
+        clock.now = 0.01  # the moment of the first is over
+        assert held[2].begun.wait(PATIENCE)
+        assert not held[3].begun.wait(0.05)
+        held[1].go_on.set()
+        assert held[3].begun.wait(PATIENCE)
+        for one in held:
+            one.go_on.set()
+        results(futures)
 
 
 def test_there_are_never_more_threads_than_said_and_nothing_is_lost() -> None:
@@ -183,7 +203,7 @@ def test_every_piece_is_done_once_whatever_takes_long() -> None:
             if number % 50 == 0:
                 found[-1].result(PATIENCE)  # everybody goes idle now and then
 
-    with workers(most=4, moment=0.001) as some:
+    with workers(most=4, moment=0.001, at_once=2) as some:
         found: list[list[Future[int]]] = [[], [], []]
         askers = [
             threading.Thread(target=submit, args=(some, range(start, 600, 3), found[start]))
@@ -241,3 +261,15 @@ def test_a_bell_that_rings_for_nothing_counts_nobody_twice() -> None:
     until(lambda: len(some._idle) >= 3)
     assert len(some._idle) == 3
     some.shutdown()
+
+
+def test_whoever_looked_after_others_takes_what_comes_next() -> None:
+    """Mutant: nobody is told of a new piece while somebody waits for a turn that is over."""
+    first = Held()
+    with workers(moment=LONG) as some:
+        futures = [some.submit(first), some.submit(lambda: "x")]
+        until(lambda: len(some._threads) == 2)
+        first.go_on.set()
+        results(futures)
+        until(lambda: bool(some._idle))  # whoever did both
+        assert some.submit(lambda: 7).result(PATIENCE) == 7

@@ -22,7 +22,7 @@ from adyton.transports.http.workers import Workers
 
 _Done = TypeVar("_Done")
 LONGEST_TOKEN = 4096
-_MOMENT = 0.008  # seconds: longer than most questions take
+_AT_ONCE, _MOMENT = 2, 0.008  # threads; seconds: longer than most questions take
 _IN_A_TICK = 16  # questions that may begin: each holds its thread until the tick
 _VISITOR = "adyton visitor"
 
@@ -36,7 +36,7 @@ class Desk:
         self._places = Places(settings.places, settings.places_by_token)
         self._by_token, self._by_address = Rate(), Rate()
         moment = min(_MOMENT, self.house.grid.width / _IN_A_TICK or _MOMENT)
-        self._workers = Workers(settings.places, moment)
+        self._workers = Workers(settings.places, moment, _AT_ONCE)
 
     async def visitor(self, request: Request) -> Visitor:
         """Who sends this, if not too often."""

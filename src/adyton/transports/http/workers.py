@@ -15,21 +15,23 @@ _Piece = tuple[Future[Any], Callable[[], Any]]
 
 
 class Workers(Executor):
-    """At most ``most`` threads.  Those that compute at once only take the interpreter and the caches from
-    each other, so pieces begin one after the other, and the same thread goes on with the next.  But nobody
-    waits for a piece that takes longer than a ``moment``, in seconds: then another thread is on duty.
+    """At most ``most`` threads.  Those that compute at once take the interpreter and the caches from each
+    other, so ``at_once`` begin, and each goes on with the next piece when it is done: two, so that one
+    computes while the other waits for a disk.  But nobody waits for a piece that takes longer than a
+    ``moment``, in seconds: then another thread goes on.
 
     When that happens depends on when pieces began and ended, and on nothing else.
     """
 
-    def __init__(self, most: int, moment: float, clock: Callable[[], float] = time.monotonic) -> None:
-        self._most, self._moment, self._clock = most, moment, clock
+    def __init__(
+        self, most: int, moment: float, at_once: int = 1, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._most, self._moment, self._at_once, self._clock = most, moment, at_once, clock
         self._lock, self._closed = threading.Lock(), False
         self._waiting: deque[_Piece] = deque()
         self._threads: list[threading.Thread] = []
-        self._on_duty: _Worker | None = None
-        self._since = 0.0  # when the one on duty began its piece
-        self._deputy: _Worker | None = None  # looks after those who wait for the one on duty
+        self._on_duty: dict[_Worker, float] = {}  # with the times when their pieces are no longer quick
+        self._deputy: _Worker | None = None  # looks after those who wait for the ones on duty
         self._idle: list[_Worker] = []  # the last one has the warmest caches
 
     def submit(
@@ -59,7 +61,7 @@ class Workers(Executor):
     def _call(self) -> None:
         """Somebody for those who wait, if nobody is there already."""
         if self._deputy is not None:
-            if self._on_duty is None:
+            if self._left_of_turns() <= 0:
                 self._deputy.ring()
         elif self._idle:
             self._deputy = self._idle.pop()
@@ -80,11 +82,10 @@ class Workers(Executor):
         while True:
             with self._lock:
                 self._is_awake(me)
-                left = self._left_of_turn(me)
+                self._on_duty.pop(me, None)
+                left = self._left_of_turns()
                 if left <= 0 and self._waiting:
                     return self._begun(me)
-                if self._on_duty is me:
-                    self._on_duty = None
                 if self._closed and not self._waiting:
                     self._ring_all()  # so that everybody goes
                     return None
@@ -101,14 +102,14 @@ class Workers(Executor):
         if me in self._idle:  # rung as a deputy, when it had gone already
             self._idle.remove(me)
 
-    def _left_of_turn(self, me: _Worker) -> float:
-        """How long another one is still on duty."""
-        if self._on_duty is None or self._on_duty is me:
-            return 0.0
-        return self._since + self._moment - self._clock()
+    def _left_of_turns(self) -> float:
+        """How long it takes until fewer than ``at_once`` are at work that may be quick."""
+        now = self._clock()
+        quick = sorted(until for until in self._on_duty.values() if until > now)
+        return 0.0 if len(quick) < self._at_once else quick[-self._at_once] - now
 
     def _begun(self, me: _Worker) -> _Piece:
-        self._on_duty, self._since = me, self._clock()
+        self._on_duty[me] = self._clock() + self._moment
         piece = self._waiting.popleft()
         if self._waiting:
             self._call()
