@@ -44,8 +44,9 @@ def test_theorem_ROUNDED_ANSWERS_the_interval_of_an_integer_holds_that_of_all_it
     for released in (0, 7, 20, 40):
         ((low,), (high,)) = single_ends(part, np.array([released]), certain)
         for y in released + np.array([-0.5, -0.49, 0.0, 0.3, 0.5]):
-            assert low <= coin.least(np.array([y]), ways)[0]
-            assert high >= coin.greatest(np.array([y]), ways)[0]
+            ((least,), (greatest,)) = coin.ends(np.array([y]), np.array([y]), ways)
+            assert low <= least
+            assert high >= greatest
 
 
 def test_theorem_ROUNDED_ANSWERS_rounding_and_noise_commute() -> None:
