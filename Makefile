@@ -24,7 +24,7 @@ demo: $(VENV)/.installed-core
 # tests start, and tests of read-only files, run under other names: they must be let in.
 SHM := $(shell test -w /dev/shm && [ "$$(df -k --output=avail /dev/shm | tail -1)" -gt 4000000 ] && echo /dev/shm)
 run_tests = folder=$$(mktemp -d $(if $(SHM),-p $(SHM))); chmod 755 $$folder; \
-	TMPDIR=$$folder $(BIN)/python -m pytest -q -n 3 --dist worksteal $(1); \
+	TMPDIR=$$folder $(BIN)/python -m pytest -q -n 2 --dist worksteal $(1); \
 	status=$$?; rm -rf $$folder; exit $$status
 
 # Each process gets half of the tests, in their order, and steals from the end of the other's: the tests of Spark, which
