@@ -81,12 +81,12 @@ def test_other_values_keep_their_width_when_one_changes() -> None:
 @pytest.mark.parametrize(
     ("sql", "units"),
     [
-        (BOTH, "n is a count; avg_income is a mean of income"),
+        (BOTH, "n is a count, avg_income is a mean of income"),
         (
             "SELECT SUM(income), AVG(income) FROM people",
-            "sum_income is a sum of income; avg_income is a mean of",
+            "sum_income is a sum of income, avg_income is a mean of",
         ),
-        ("SELECT COUNT(*), PROPORTION(smoker) FROM people", "count is a count; proportion_smoker is a share"),
+        ("SELECT COUNT(*), PROPORTION(smoker) FROM people", "count is a count, proportion_smoker is a share"),
         ("SELECT AVG(income), AVG(income * income) AS square FROM people", ""),
     ],
 )
@@ -98,7 +98,7 @@ def test_one_number_for_values_of_different_units_is_refused_with_their_names(sq
     with pytest.raises(InvalidRequest) as refused:
         asker.ask(sql, within=100)
     assert units in refused.value.message
-    names = [name.split(" is ")[0] for name in units.split("; ")]
+    names = [name.split(" is ")[0] for name in units.split(", ")]
     assert f"within {names[0]}=W,{names[1]}=W" in refused.value.message
 
 
@@ -120,7 +120,7 @@ def test_a_batch_shares_names_and_one_number_only_within_a_unit() -> None:
     counts = ["SELECT COUNT(*) FROM people WHERE smoker", "SELECT COUNT(*) FROM people WHERE income > 5"]
     mean = "SELECT AVG(income) FROM people"
     assert len(asker.preview_many(counts, within=50)) == 2
-    with pytest.raises(InvalidRequest, match="count is a count; avg_income is a mean of income"):
+    with pytest.raises(InvalidRequest, match="count is a count, avg_income is a mean of income"):
         asker.preview_many([*counts, mean], within=50)
     first, second, third = asker.preview_many([*counts, mean], within="count=50,avg_income=5000")
     assert first.bounds["count"].half_width == second.bounds["count"].half_width == 50

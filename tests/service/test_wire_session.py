@@ -411,6 +411,17 @@ def test_an_engine_that_fails_is_told_by_its_reference(
     assert "8675309" not in str(failed.value)
 
 
+def test_what_is_wrong_with_one_width_is_the_message_and_what_to_do_the_hint(
+    house: Wired, token: str
+) -> None:
+    """Mutant: a list of what is wrong has the sign that ends it."""
+    with house.connect(token, within="333") as connection, pytest.raises(psycopg.Error) as refused:
+        connection.execute("SELECT COUNT(*) AS n, AVG(income) AS mean FROM people")
+    told = refused.value.diag
+    assert str(told.message_primary).endswith("(n is a count, mean is a mean of income)")
+    assert told.message_hint == "Give each its own, as within n=W,mean=W"
+
+
 def test_unexpected_faults_are_told_by_kind_alone(caplog: pytest.LogCaptureFixture) -> None:
     told = fields_of_error(RuntimeError("canary 8675309"))
     assert told["C"] == "XX000"

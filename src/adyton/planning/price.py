@@ -185,7 +185,7 @@ def _different(wide: Sequence[tuple[str, _Wide]]) -> str:
     names = list(dict.fromkeys(name for name, _ in wide))
     more = ",..." if len(names) > _MOST_NAMED else ""
     return (
-        f"one width does not suit values of different units ({'; '.join(reversed(examples.values()))}): "
+        f"one width does not suit values of different units ({', '.join(reversed(examples.values()))}); "
         f"give each its own, as within {','.join(f'{name}=W' for name in names[:_MOST_NAMED])}{more}"
     )
 
