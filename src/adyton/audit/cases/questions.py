@@ -75,7 +75,7 @@ def ask_both(name: str, neighbours: Neighbours, filter_name: str, target: AuditT
     asked: Any = list(case.asked) if len(case.asked) > 1 else case.asked[0]
     with tempfile.TemporaryDirectory() as folder:
         tables = tables_of(case, neighbours, Path(folder))
-        runs = run_both(study, tables, asked, target.bits, None, {"epsilon": target.epsilon})
+        runs = run_both(study, tables, asked, target.bits, target.tables.open, {"epsilon": target.epsilon})
     batch = _batch(study, case, target)
     if runs[0].public["receipts"][0][2] != batch.detail:
         raise AssertionError("the plan that is sampled is not the plan that was charged")

@@ -25,7 +25,7 @@ from adyton.audit.cases.questions_asked import QUESTIONS, study_of, tables_of
 from adyton.audit.cases.trial import AuditTarget, Listed, Trial
 from adyton.audit.replay import Replay, Trace, compare, run_both
 from adyton.certify import Promise
-from adyton.curator import Curator, open_study
+from adyton.curator import Curator
 from adyton.curator.releasing import Releasing
 from adyton.errors import Interrupted
 from adyton.ledger import LedgerOnDemand
@@ -90,7 +90,7 @@ def _trial(filter_name: str, neighbours: Neighbours, target: AuditTarget) -> Tri
     study, price = study_of(_CASE, neighbours, filter_name, target), {"epsilon": target.epsilon}
     with tempfile.TemporaryDirectory() as folder:
         tables = tables_of(_CASE, neighbours, Path(folder))
-        runs = run_both(study, tables, _ASKED, target.bits, partial(_opened, price), price)
+        runs = run_both(study, tables, _ASKED, target.bits, partial(_opened, target, price), price)
     amount = runs[0].public["receipts"][0][3]
     return Trial(
         f"{filter_name} receipt",
@@ -104,9 +104,9 @@ def _trial(filter_name: str, neighbours: Neighbours, target: AuditTarget) -> Tri
     )
 
 
-def _opened(price: Any, study: Study, data: Any) -> Curator:
+def _opened(target: AuditTarget, price: Any, study: Study, data: Path) -> Curator:
     """A curator whose ledger has a receipt for the question, and no answer."""
-    curator = open_study(study, data=data)
+    curator = target.tables.open(study, data)
     _cut_off(curator, price)
     return curator
 

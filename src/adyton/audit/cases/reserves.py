@@ -68,7 +68,9 @@ def _trial(name: str, keeping: _Keeping, filter_name: str, target: AuditTarget) 
     study = _study(case, keeping, filter_name, target)
     with tempfile.TemporaryDirectory() as folder:
         tables = tables_of(case, keeping.neighbours, Path(folder))
-        runs = run_both(study, tables, keeping.asked, target.bits, None, {"epsilon": target.epsilon})
+        runs = run_both(
+            study, tables, keeping.asked, target.bits, target.tables.open, {"epsilon": target.epsilon}
+        )
     spent = runs[0].public["receipts"][0][_SPENT]
     return Trial(
         f"{filter_name} study with a reserve",

@@ -40,7 +40,9 @@ def _trial(name: str, case: Case, filter_name: str, target: AuditTarget) -> Tria
     study = replace(study_of(case, "replace", filter_name, target), validity=declared)
     with tempfile.TemporaryDirectory() as folder:
         tables = tables_of(case, "replace", Path(folder))
-        runs = run_both(study, tables, case.asked[0], target.bits, None, {"epsilon": target.epsilon})
+        runs = run_both(
+            study, tables, case.asked[0], target.bits, target.tables.open, {"epsilon": target.epsilon}
+        )
     amount = runs[0].public["receipts"][0][_AMOUNT]
     return Trial(
         f"{filter_name} rounding study",

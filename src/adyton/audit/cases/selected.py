@@ -21,7 +21,6 @@ from adyton.audit.exact import Law
 from adyton.audit.replay import Movement, Replay
 from adyton.audit.watching import RecordingBits, ReplayedBits, watch
 from adyton.certify import Promise
-from adyton.curator import open_study
 from adyton.ledger import Receipt
 from adyton.mechanisms.selection.exponential import ExponentialMechanism
 from adyton.mechanisms.selection.permute_and_flip import PermuteAndFlip
@@ -86,7 +85,7 @@ def _trial(
 def _run(
     study: Study, data: Path, asked: BestOf, bits: RecordingBits | ReplayedBits, target: AuditTarget
 ) -> Run:
-    with open_study(study, data=data) as curator:
+    with target.tables.open(study, data) as curator:
         engine, events = watch(curator, bits)
         said = curator.ask(asked, epsilon=target.epsilon).records()
         scores = tuple(int(columns[0][0]) for columns in engine.exact_integers)

@@ -20,7 +20,7 @@ from adyton.audit.cases.split_studies import as_gdp, told_apart
 from adyton.audit.cases.trial import AuditTarget, Listed, Trial
 from adyton.audit.replay import Replay, Trace, compare, run_both
 from adyton.certify import Promise
-from adyton.curator import Curator, open_study
+from adyton.curator import Curator
 from adyton.exact import UNITS_PER_ONE
 from adyton.ledger.book import Book
 from adyton.privacy import Guarantee, Neighbours
@@ -59,7 +59,7 @@ def _trial(name: str, sharing: _Sharing, filter_name: str, target: AuditTarget) 
     with tempfile.TemporaryDirectory() as folder:
         tables = tables_of(case, sharing.neighbours, Path(folder))
         limit = Guarantee(target.epsilon, own.limit.delta)
-        opened = partial(_in_its_book, {table: _book(table, own, limit) for table in tables})
+        opened = partial(_in_its_book, target, {table: _book(table, own, limit) for table in tables})
         runs = [
             run_both(_named(own, table), tables, asked, target.bits, opened, {"share": share})
             for table, asked, share in zip(_TABLES, sharing.asked, _SHARES, strict=True)
@@ -100,9 +100,9 @@ def _beside(table: Path) -> Path:
     return table.with_suffix(".book")
 
 
-def _in_its_book(books: dict[Path, Path], study: Study, data: Path) -> Curator:
+def _in_its_book(target: AuditTarget, books: dict[Path, Path], study: Study, data: Path) -> Curator:
     """Each of the two neighbouring worlds has a book of its own."""
-    return open_study(replace(study, book=books[data]), data=data)
+    return target.tables.open(replace(study, book=books[data]), data)
 
 
 def _spent(path: Path) -> int:

@@ -20,7 +20,7 @@ from adyton.audit.cases.trial import AuditTarget, Listed, Trial
 from adyton.audit.noise_seen import distances, gaps
 from adyton.audit.replay import Replay, Trace, compare, run_both
 from adyton.certify import Promise
-from adyton.curator import Curator, open_study
+from adyton.curator import Curator
 from adyton.exact import UNITS_PER_ONE
 from adyton.privacy import Neighbours
 from adyton.study import Study, Validity
@@ -88,11 +88,12 @@ def _run(
     study: Study, tables: tuple[Any, Any], asked: Sequence[str], number: int, target: AuditTarget, price: Any
 ) -> tuple[Trace, Trace]:
     """A question on both tables, by curators that were asked those before it."""
-    return run_both(study, tables, asked[number], target.bits, partial(_after, asked[:number], price), price)
+    opened = partial(_after, target, asked[:number], price)
+    return run_both(study, tables, asked[number], target.bits, opened, price)
 
 
-def _after(asked: Sequence[str], price: Any, study: Study, data: Any) -> Curator:
-    curator = open_study(study, data=data)
+def _after(target: AuditTarget, asked: Sequence[str], price: Any, study: Study, data: Path) -> Curator:
+    curator = target.tables.open(study, data)
     for sql in asked:
         curator.ask(sql, **price)
     return curator

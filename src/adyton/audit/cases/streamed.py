@@ -20,7 +20,6 @@ from adyton.audit.cases.trial import AuditTarget, Listed, Trial
 from adyton.audit.replay import Movement, Replay
 from adyton.audit.watching import RecordingBits, ReplayedBits, Watched, watch
 from adyton.certify import Promise
-from adyton.curator import open_study
 from adyton.ledger import Receipt
 from adyton.noise import Bits
 from adyton.privacy import NEIGHBOURS, Neighbours
@@ -116,7 +115,7 @@ def _run(
     study: Study, data: Path, wish: Wish, bits: RecordingBits | ReplayedBits, target: AuditTarget
 ) -> Run:
     """Feeds every question until the stream halts."""
-    with open_study(study, data=data) as curator:
+    with target.tables.open(study, data) as curator:
         engine, events = watch(curator, bits)
         stream = curator.open_stream(
             positives=_POSITIVES,
@@ -132,7 +131,7 @@ def _run(
         happened = tuple(events)
         receipt = curator.receipts()[0]
     asked = _asked(study, wish.kind, receipt)
-    return Run(receipt, tuple(said), _read(study, data, engine, asked), asked, happened)
+    return Run(receipt, tuple(said), _read(study, data, engine, asked, target), asked, happened)
 
 
 def _asked(study: Study, kind: StreamKind, receipt: Receipt) -> tuple[Compared, ...]:
@@ -142,10 +141,12 @@ def _asked(study: Study, kind: StreamKind, receipt: Receipt) -> tuple[Compared, 
     )
 
 
-def _read(study: Study, data: Path, engine: Watched, asked: Sequence[Compared]) -> tuple[int, ...]:
+def _read(
+    study: Study, data: Path, engine: Watched, asked: Sequence[Compared], target: AuditTarget
+) -> tuple[int, ...]:
     """All integers of the stream, scaled as they are compared: those it read itself, and the others."""
     readings = [one.reading for one in asked]
-    with open_study(study, data=data) as curator:
+    with target.tables.open(study, data) as curator:
         curator._engine.prepare(readings)
         exact = [columns[0][0] for columns in curator._engine.exact(readings)]
     if [columns[0][0] for columns in engine.exact_integers] != exact[: len(engine.exact_integers)]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 from adyton.audit.exact import Law
+from adyton.audit.loaded import LoadedTables
 from adyton.audit.replay import Replay
 from adyton.certify import Promise
 from adyton.noise import Bits
@@ -15,11 +16,15 @@ from adyton.noise import Bits
 
 @dataclass(frozen=True, slots=True)
 class AuditTarget:
-    """What a mechanism shall be calibrated to; delta is for those that need one."""
+    """What a mechanism shall be calibrated to; delta is for those that need one.
+
+    What it is tried on is loaded once for all trials of a target.
+    """
 
     epsilon: Fraction
     delta: Fraction
     bits: Bits
+    tables: LoadedTables = field(default_factory=LoadedTables)
 
 
 @dataclass(frozen=True, slots=True)
