@@ -1,22 +1,38 @@
-"""Engines over rows that many tests ask about: the rows are loaded once, and closed with the process."""
+"""Rows that are asked about again and again are loaded once: opening an engine takes longer than most questions.
+
+What decides which rows are read is compared as a whole: the tables, their unit, the values, and the salt where there
+is something that it decides.  Cells that an engine keeps from one question to the next are forgotten in between.
+A test that breaks how rows are loaded has a dict of its own for ``_engines``.
+"""
 
 from __future__ import annotations
 
 import atexit
-from collections.abc import Callable
+import pickle
+from collections.abc import Hashable
 from functools import cache
+from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import adyton
 from adyton.curator.curator import Curator
+from adyton.curator.opening import sources_of
 from adyton.engines.duckdb import DuckDBEngine
+from adyton.engines.multi_table import Engines
+from adyton.engines.scans.reading import KeptCubes
+from adyton.ledger import Ledger
 from adyton.privacy import PrivacyUnit
 from adyton.schema import Table
-from adyton.study import Study
+from adyton.study import Study, read_study
+
+MOST = 16  # each has memory and threads of its own
+_engines: dict[Hashable, Any] = {}
+atexit.register(_engines.clear)
 
 
 class KeptEngine:
-    def __init__(self, engine: DuckDBEngine) -> None:
+    def __init__(self, engine: Any) -> None:
         self._engine = engine
 
     def __getattr__(self, name: str) -> Any:
@@ -26,19 +42,50 @@ class KeptEngine:
         """Others read it too."""
 
 
+def kept_engine(table: Table, unit: PrivacyUnit, data: Any, salt: str = "") -> KeptEngine:
+    """As ``DuckDBEngine(table, unit, data, salt)``."""
+    return _kept((table, unit, salt, _values(data)), DuckDBEngine(table, unit, data, salt))
+
+
+def open_kept(asked: Study | str | Path, data: Any = None, ledger: Ledger | None = None) -> Curator:
+    """As ``adyton.open(asked, data=data, ledger=ledger)``."""
+    study = asked if isinstance(asked, Study) else read_study(asked)
+    curator = adyton.open(study, data=data, ledger=ledger)
+    units = tuple(study.unit_of(table) for table in study.tables)
+    salted = any(unit.person is not None or unit.parts > 1 or unit.reserve is not None for unit in units)
+    values = tuple(map(_values, sources_of(study, data).values()))
+    known = (study.tables, units, study.fingerprint if salted else "", values)
+    curator._engine = curator._releasing._engine = _kept(known, curator._engine)  # type: ignore[assignment]
+    return curator
+
+
+def plain_database() -> Any:
+    """DuckDB, which knows nothing of this project; what is registered here is gone when it is closed."""
+    return _database().cursor()
+
+
 @cache
-def kept_engine(table: Table, unit: PrivacyUnit, rows: Callable[..., Any], *how: Any) -> KeptEngine:
-    engine = DuckDBEngine(table, unit, rows(*how))
-    atexit.register(engine.close)
+def _database() -> Any:
+    import duckdb  # what was imported before tests are collected is never given back, and DuckDB complains
+
+    return duckdb.connect()
+
+
+atexit.register(_database.cache_clear)
+
+
+def _kept(rows: Hashable, unloaded: Any) -> KeptEngine:
+    """The engine that loaded these rows before, or else the one that will.  Nobody closes one that is read."""
+    engine = _engines.pop(rows, unloaded)
+    _engines[rows] = engine  # the newest last
+    if len(_engines) > MOST:
+        del _engines[next(iter(_engines))]
+    for one in engine._opened.values() if isinstance(engine, Engines) else (engine,):
+        one._kept = KeptCubes()
     return KeptEngine(engine)
 
 
-def open_kept(study: Study, rows: Callable[..., Any], *how: Any, **more: Any) -> Curator:
-    """As ``adyton.open(study, data=rows(*how))``, where no salt of a ledger decides which rows are read."""
-    assert study.unit.person is None
-    assert study.unit.parts == 1
-    assert study.unit.reserve is None
-    curator = adyton.open(study, data=rows(*how), **more)
-    kept = kept_engine(study.table, study.unit, rows, *how)
-    curator._engine = curator._releasing._engine = kept  # type: ignore[assignment]
-    return curator
+def _values(source: Any) -> Hashable:
+    if isinstance(source, str | Path):
+        return Path(source), Path(source).read_bytes() if Path(source).is_file() else None
+    return sha256(pickle.dumps(source)).digest()

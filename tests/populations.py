@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-import adyton
 from adyton.curator.curator import Curator
 from adyton.population.base import PopulationContext, Position
 from adyton.population.hinge import HingePopulation
 from adyton.population.subset import SubsetPopulation
 from adyton.study import Study
+from kept_rows import open_kept
 
 
 def population_of(study: Study) -> HingePopulation | SubsetPopulation:
@@ -42,5 +42,5 @@ class Seeded:
 
 def seeded(study: Study, data: Any, seed: int) -> Curator:
     """A test that passes once passes always."""
-    plain = adyton.open(study, data=data)
+    plain = open_kept(study, data)
     return Curator(study, plain._engine, plain._ledger, Seeded(seed))

@@ -23,9 +23,7 @@ import pytest
 import adyton
 from adyton.audit import audit
 from adyton.audit.black_box import Verdict
-from adyton.curator import open_study
 from adyton.curator.curator import Curator
-from adyton.engines.duckdb import DuckDBEngine
 from adyton.ledger import Header, MemoryLedger, Receipt
 from adyton.mechanisms import NumericSparse, Sparse, SparseState
 from adyton.mechanisms.sparse import above_threshold, numeric_sparse, sparse
@@ -36,6 +34,7 @@ from adyton.streams.plan import machine_of
 from adyton.study import Study
 from how_often import crossed, often
 from in_bulk import in_bulk
+from kept_rows import kept_engine, open_kept
 
 SAMPLES = 30_000  # every mutant is found with so many; of the third, 70,000
 SOUND = often(10_000, 60_000)
@@ -59,7 +58,7 @@ def opened(positives: int, epsilon: str, numeric: bool = False) -> Receipt:
     """What the curator charged for a stream; it is the same on both tables."""
     receipts = []
     for frame in TABLES:
-        with open_study(STUDY, data=frame) as curator:
+        with open_kept(STUDY, frame) as curator:
             curator.open_stream(positives=positives, epsilon=epsilon, numeric=numeric)
             receipts.append(curator.receipts()[0])
     assert receipts[0].order == receipts[1].order
@@ -215,7 +214,7 @@ def test_A14_a_broken_sparse_vector_in_our_streams_is_found(
 def test_A14_a_stream_says_what_its_machine_says(seed: int, numeric: bool) -> None:
     """Mutant: ``Stream._compare`` with ``math.floor(threshold)`` for the next whole number."""
     ledger = MemoryLedger(Header.fresh(STUDY.fingerprint, "pure", STUDY.allowed))
-    engine = DuckDBEngine(TABLE, STUDY.unit, TABLES[0])
+    engine = kept_engine(TABLE, STUDY.unit, TABLES[0])
     with Curator(STUDY, engine, ledger, Seeded(seed)) as curator:
         stream = curator.open_stream(positives=3, epsilon=9, numeric=numeric)
         said: list[Any] = []

@@ -25,6 +25,7 @@ from adyton.errors import Interrupted
 from adyton.ledger import Anchor, AnchoredLedger, LedgerOnDemand, Order
 from adyton.ledger.base import Mark
 from adyton.transports.cli.app import app
+from kept_rows import open_kept
 from processes import APART
 from study_on_disk import question, tamper, write_study
 
@@ -39,7 +40,7 @@ def study(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def asked(study: Path) -> Path:
-    with adyton.open(study) as curator:
+    with open_kept(study) as curator:
         for number in range(1, 4):
             curator.ask(question(number), scale=1000)
     return study
@@ -55,13 +56,13 @@ def ledger_of(study: Path) -> Path:
 
 def refused(study: Path, *said: str) -> None:
     with pytest.raises(adyton.LedgerCorrupt, match="nothing was answered") as caught:
-        adyton.open(study)
+        open_kept(study)
     assert all(word in caught.value.message for word in said)
 
 
 def test_the_anchor_says_how_far_the_ledger_is(asked: Path) -> None:
     known = json.loads(anchor_of(asked).read_text())
-    with adyton.open(asked) as curator:
+    with open_kept(asked) as curator:
         last = curator.receipts()[-1]
         assert known["head"] == last.digest
         assert (known["receipts"], known["answers"], known["notes"]) == (3, 3, 0)
@@ -80,7 +81,7 @@ def test_the_anchor_knows_a_charge_before_anything_is_read_for_it(asked: Path, m
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Releasing, "release", stopped)
-    with adyton.open(asked) as curator, pytest.raises(Interrupted):
+    with open_kept(asked) as curator, pytest.raises(Interrupted):
         curator.ask(question(9), scale=1000)
 
 
@@ -91,7 +92,7 @@ def test_A24_a_tail_cut_off_cleanly_is_found(asked: Path) -> None:
 
 def test_A24_a_restored_copy_is_found(asked: Path) -> None:
     copy = shutil.copy(ledger_of(asked), asked.parent / "copy")
-    with adyton.open(asked) as curator:
+    with open_kept(asked) as curator:
         curator.ask(question(9), scale=1000)
     shutil.copy(copy, ledger_of(asked))
     refused(asked, "4 receipts", "has 3")
@@ -106,7 +107,7 @@ def test_A24_another_ledger_is_found(asked: Path, tmp_path: Path) -> None:
     kept = asked.rename(tmp_path / "kept.toml")
     ledger_of(asked).unlink()
     plain = write_study(tmp_path)
-    with adyton.open(plain) as curator:
+    with open_kept(plain) as curator:
         for number in range(1, 5):
             curator.ask(question(number), scale=1000)
     kept.rename(asked)
@@ -140,7 +141,7 @@ class LedgerOnDemandOf:
 
 
 def test_A24_the_forgotten_answers_of_a_stream_are_found(asked: Path) -> None:
-    with adyton.open(asked) as curator:
+    with open_kept(asked) as curator:
         stream = curator.open_stream(positives=2, epsilon=1)
         stream.feed(question(1), above=10)
         copy = shutil.copy(ledger_of(asked), asked.parent / "copy")
@@ -186,7 +187,7 @@ def test_A24_what_a_crash_kept_from_the_anchor_is_counted_before_it_is_shown(
             raise KeyboardInterrupt
         written(self, mark)
 
-    with adyton.open(asked) as curator:
+    with open_kept(asked) as curator:
         stream = curator.open_stream(positives=2, epsilon=1)
         copy_it()
         asks = {
@@ -198,7 +199,7 @@ def test_A24_what_a_crash_kept_from_the_anchor_is_counted_before_it_is_shown(
             patch.setattr(Anchor, "write", crash)
             with pytest.raises(KeyboardInterrupt):
                 asks[what]()
-    with adyton.open(asked) as curator:
+    with open_kept(asked) as curator:
         if what == "answers":
             assert curator.ask(question(9), scale=1000).repeated
         else:
@@ -232,18 +233,18 @@ def test_the_owner_can_write_an_anchor_that_was_lost(asked: Path) -> None:
     done = CliRunner().invoke(app, ["verify", str(asked), "--write-anchor"])
     assert done.exit_code == 0, done.output
     assert "there was none" in done.output
-    with adyton.open(asked) as curator:
+    with open_kept(asked) as curator:
         assert curator.ask(question(7), scale=1000).receipt.number == 4
 
 
 def test_a_ledger_that_was_cut_gives_nothing_back(asked: Path) -> None:
     """Mutant: ``write_anchor`` accepts a ledger that is behind."""
-    with adyton.open(asked) as curator:
+    with open_kept(asked) as curator:
         spent = curator.ledger.spent()
     tamper(ledger_of(asked), *CUT)
     assert CliRunner().invoke(app, ["verify", str(asked), "--write-anchor"]).exit_code == 2
     assert CliRunner().invoke(app, ["anchor", "accept", str(asked)]).exit_code == 0
-    with adyton.open(asked) as curator:
+    with open_kept(asked) as curator:
         assert curator.ledger.spent() == spent
         assert curator.ask(question(7), scale=1000).receipt.number == 5
 
@@ -262,7 +263,7 @@ def test_a_ledger_ahead_of_its_anchor_goes_on(asked: Path) -> None:
         ledger.charge(Order("SELECT 1", "[]", 1, 0))
         ledger.annotate(4, 0, "a note")
         ledger.remember(4, "[]")
-    with adyton.open(asked) as curator:
+    with open_kept(asked) as curator:
         assert curator.ask(question(8), scale=1000).receipt.number == 5
     assert json.loads(anchor_of(asked).read_text())["receipts"] == 5
 
@@ -276,15 +277,15 @@ def test_a_crash_in_the_first_charge_leaves_a_study_that_can_be_asked(study: Pat
         written(self, mark)
 
     monkeypatch.setattr(Anchor, "write", crash_after_the_charge)
-    with adyton.open(study) as curator, pytest.raises(KeyboardInterrupt):
+    with open_kept(study) as curator, pytest.raises(KeyboardInterrupt):
         curator.ask(question(1), scale=1000)
     monkeypatch.undo()
-    with adyton.open(study) as curator:
+    with open_kept(study) as curator:
         assert curator.ask(question(1), scale=1000).receipt.number == 1
 
 
 def test_looking_and_a_refused_first_charge_leave_neither_ledger_nor_anchor(study: Path) -> None:
-    with adyton.open(study) as curator:
+    with open_kept(study) as curator:
         curator.preview(question(1), scale=1000)
         curator.statement()
         with pytest.raises(adyton.BudgetRefused):
@@ -294,24 +295,24 @@ def test_looking_and_a_refused_first_charge_leave_neither_ledger_nor_anchor(stud
 
 
 def test_A23_an_anchor_that_cannot_be_written_stops_the_answer(asked: Path) -> None:
-    with adyton.open(asked) as curator:
+    with open_kept(asked) as curator:
         shutil.rmtree(anchor_of(asked).parent)
         with pytest.raises(adyton.LedgerCorrupt, match="anchor"):
             curator.ask(question(9), scale=1000)
 
 
 def test_an_anchor_taken_away_from_a_running_curator_stops_it(asked: Path) -> None:
-    with adyton.open(asked) as curator:
+    with open_kept(asked) as curator:
         anchor_of(asked).unlink()
         with pytest.raises(adyton.LedgerCorrupt, match="was removed"):
             curator.ask(question(9), scale=1000)
 
 
 def ask_many(study: Path, first: int) -> None:
-    with adyton.open(study) as curator:
+    with open_kept(study) as curator:
         for number in range(first, first + 15):
             curator.ask(question(number), scale=1000)
-            with adyton.open(study):  # would refuse if the anchor were ahead of the ledger
+            with open_kept(study):  # would refuse if the anchor were ahead of the ledger
                 pass
 
 
@@ -350,7 +351,7 @@ def test_A20_nobody_else_can_write_to_the_ledger_while_its_anchor_is_written(
         written(self, mark)
 
     monkeypatch.setattr(Anchor, "write", watched)
-    with adyton.open(asked) as curator:
+    with open_kept(asked) as curator:
         curator.ask(question(9), scale=1000)
     assert locked == [True, True]  # for the charge and for the answer
 

@@ -30,6 +30,7 @@ from adyton.study import Study, Validity
 from adyton.validity.subset import tails
 from adyton.validity.subset.tails import Before, OpenLevels
 from adyton.validity.subset.widths import least_share
+from kept_rows import open_kept
 from populations import Seeded, seeded
 
 ROWS, COINS, KINDS = 600, 15, 32
@@ -64,7 +65,7 @@ def opened(
     frame = sample(seed, 2 * ROWS if persons else ROWS)
     if persons:
         frame = frame.assign(pid=np.repeat(np.arange(ROWS), 2))
-    return adyton.open(Study(table, unit, limit, filter_name, validity=declared), data=frame)
+    return open_kept(Study(table, unit, limit, filter_name, validity=declared), data=frame)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from adyton.noise import SystemBits, rounded_gaussian, two_sided_geometric
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.schema import CategoryColumn, IntegerColumn, RealColumn, Table, TextColumn
 from adyton.study import PrivateTable, Study
+from kept_rows import open_kept
 
 LIMIT = Guarantee(Fraction(10), Fraction(1, 10**9))
 PLENTY = Guarantee(Fraction(450), Fraction(1, 10**9))  # for looking at what is nearly exact
@@ -44,7 +45,7 @@ def frame(rows: int = 200, **last: Any) -> pd.DataFrame:
 
 
 def curator(data: Any, **facts: Any) -> adyton.Curator:
-    return adyton.open(Study(**({"table": PEOPLE, "unit": PERSONS, "limit": LIMIT} | facts)), data=data)
+    return open_kept(Study(**({"table": PEOPLE, "unit": PERSONS, "limit": LIMIT} | facts)), data=data)
 
 
 # A4 -------------------------------------------------------------------------------------------------------------

@@ -14,7 +14,6 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
-import adyton
 from adyton.audit import replay
 from adyton.audit.cases.catalogue import target_of
 from adyton.audit.cases.questions import ask_both
@@ -22,7 +21,6 @@ from adyton.audit.cases.trial import Trial
 from adyton.audit.report import try_one
 from adyton.curator import Curator
 from adyton.errors import EngineFailed, InvalidRequest
-from adyton.noise import SystemBits
 from adyton.planning.coordinated import candidates, choosing
 from adyton.planning.coordinated.choosing import CoordinatedBatch
 from adyton.privacy import Guarantee, PrivacyUnit
@@ -36,6 +34,7 @@ COLUMNS = (IntegerColumn("age", 0, 99), CategoryColumn("region", ("a", "b", "c")
 RANGES = [f"SELECT COUNT(*) AS n FROM people WHERE age < {age}" for age in range(5, 100, 5)]
 SETS = "SELECT region, smoker, COUNT(*) AS n FROM people GROUP BY CUBE (region, smoker)"
 APART = [f"SELECT COUNT(*) AS n FROM people WHERE region = '{value}'" for value in "abc"]
+TARGET = target_of()  # its tables are loaded once
 KINDS = ("atoms", "tree", "optimised", "product", "marginals")
 
 
@@ -73,7 +72,7 @@ def planned(curator: Curator, questions: list[str], strategy: str | None = None,
 
 
 def test_one_question_and_parts_that_exclude_each_other_are_planned_as_ever() -> None:
-    with open_kept(study(neighbours="add-or-remove"), people) as curator:
+    with open_kept(study(neighbours="add-or-remove"), people()) as curator:
         for asked in ([RANGES[0]], APART, ["SELECT region, COUNT(*) AS n FROM people GROUP BY region"]):
             assert planned(curator, asked, epsilon=1).independent is None
         mixed = [RANGES[0], RANGES[1], "SELECT AVG(age) AS m FROM people"]
@@ -82,7 +81,7 @@ def test_one_question_and_parts_that_exclude_each_other_are_planned_as_ever() ->
 
 
 def test_independent_is_what_it_always_was_and_is_found_again() -> None:
-    with open_kept(study(), people) as curator:
+    with open_kept(study(), people()) as curator:
         together = planned(curator, RANGES, epsilon=1)
         assert isinstance(together, CoordinatedBatch)
         alone = planned(curator, RANGES, "independent", epsilon=1)
@@ -103,7 +102,7 @@ def test_independent_is_what_it_always_was_and_is_found_again() -> None:
     list(itertools.product(["gdp", "zcdp", "pure"], ["replace", "add-or-remove"])),
 )
 def test_batches_are_answered_together_where_that_is_better(filter_name: str, neighbours: Any) -> None:
-    with open_kept(study(filter_name, neighbours), people) as curator:
+    with open_kept(study(filter_name, neighbours), people()) as curator:
         batch = planned(curator, RANGES, epsilon=1)
         assert isinstance(batch, CoordinatedBatch)
         assert batch.gain > 2
@@ -126,7 +125,7 @@ def test_batches_are_answered_together_where_that_is_better(filter_name: str, ne
 
 @pytest.mark.parametrize("strategy", [None, *KINDS])
 def test_a_total_is_the_sum_of_its_parts(strategy: str | None) -> None:
-    with open_kept(study(), people) as curator:
+    with open_kept(study(), people()) as curator:
         answer = curator.ask(SETS, epsilon=1, strategy=strategy)
         found = {tuple(row.keys.values()): row.values["n"].value for row in answer.rows}
         assert len(found) == 12
@@ -146,7 +145,7 @@ def test_a_total_is_the_sum_of_its_parts(strategy: str | None) -> None:
 
 @pytest.mark.parametrize(("filter_name", "strategy"), list(itertools.product(["gdp", "pure"], KINDS)))
 def test_named_widths_are_kept_for_less(filter_name: str, strategy: str) -> None:
-    with open_kept(study(filter_name, "add-or-remove"), people) as curator:
+    with open_kept(study(filter_name, "add-or-remove"), people()) as curator:
         previews = curator.preview_many(RANGES, within=60, strategy=strategy)
         assert all(p.bounds["n"].half_width <= 60 for p in previews)  # type: ignore[operator]
         assert max(p.bounds["n"].half_width for p in previews) > 55  # type: ignore[operator, type-var]
@@ -159,7 +158,7 @@ def test_named_widths_are_kept_for_less(filter_name: str, strategy: str) -> None
 
 def test_shares_of_a_public_number_of_rows_are_counts_too() -> None:
     asked = [f"SELECT PROPORTION(age < {age}) AS p FROM people" for age in range(5, 100, 5)]
-    with open_kept(study(), people) as curator:
+    with open_kept(study(), people()) as curator:
         assert isinstance(planned(curator, asked, epsilon=1), CoordinatedBatch)
         values = [a.value for a in curator.ask_many(asked, epsilon=1)]
         assert all(
@@ -170,7 +169,7 @@ def test_shares_of_a_public_number_of_rows_are_counts_too() -> None:
 
 def test_population_intervals_are_about_the_same_counts() -> None:
     declared = Validity(confidence=Fraction(95, 100))
-    with open_kept(study(validity=declared), people) as curator:
+    with open_kept(study(validity=declared), people()) as curator:
         bounds = [p.population["n"] for p in curator.preview_many(RANGES, epsilon=1)]
         answers = curator.ask_many(RANGES, epsilon=1)
         for answer, age, bound in zip(answers, range(5, 100, 5), bounds, strict=True):
@@ -179,7 +178,7 @@ def test_population_intervals_are_about_the_same_counts() -> None:
             assert interval.low <= expected <= interval.high  # type: ignore[union-attr]
             assert interval.high - interval.low <= 2.2 * bound.half_width  # type: ignore[union-attr, operator]
         assert "COORDINATED-ANSWERS" in answers[0].certificate.theorems
-    with adyton.open(
+    with open_kept(
         study("pure", validity=Validity(confidence=Fraction(95, 100), stability=Fraction(1, 10))),
         data=people(),
     ) as curator:
@@ -205,14 +204,14 @@ def test_population_intervals_are_about_the_same_counts() -> None:
     ],
 )
 def test_what_cannot_be_coordinated_is_said_and_free(asked: list[str], strategy: str, message: str) -> None:
-    with open_kept(study(), people) as curator:
+    with open_kept(study(), people()) as curator:
         with pytest.raises(InvalidRequest, match=message):
             curator.ask_many(asked, epsilon=1, strategy=strategy)
         assert curator.statement().spent.units == 0
 
 
 def test_an_engine_that_fails_after_the_charge_is_read_again_under_its_receipt() -> None:
-    with open_kept(study(), people) as curator:
+    with open_kept(study(), people()) as curator:
         exact = curator._engine.exact
 
         def broken(_: Any) -> Any:
@@ -236,7 +235,7 @@ def test_what_a_strategy_does_not_determine_is_not_derived(monkeypatch: pytest.M
     monkeypatch.setattr(candidates, "_matrices", lambda _, workload, __: [candidates.the_questions(workload)])
     _forget()
     asked = [f"SELECT COUNT(*) AS n FROM people WHERE {where}" for where in ("age < 30", "smoker")]
-    with open_kept(study(neighbours="add-or-remove"), people) as curator:
+    with open_kept(study(neighbours="add-or-remove"), people()) as curator:
         curator.ask_many(asked, epsilon=1, strategy="optimised")
         assert curator.derive(asked[0]).cost.units == 0
         with pytest.raises(InvalidRequest, match="does not follow"):
@@ -247,7 +246,7 @@ def test_what_a_strategy_does_not_determine_is_not_derived(monkeypatch: pytest.M
 def test_another_machine_may_find_another_optimum_and_the_answer_is_still_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    with open_kept(study(neighbours="add-or-remove"), people) as curator:
+    with open_kept(study(neighbours="add-or-remove"), people()) as curator:
         first = curator.ask_many(RANGES, epsilon=1, strategy="optimised")
         optimal = candidates.optimal_strategy
 
@@ -281,17 +280,18 @@ def test_replays_of_neighbouring_tables_are_consistent(
     other = pa.concat_tables([whole.slice(0, SIZE - 1), one_row.cast(whole.schema)])
     if neighbours == "add-or-remove":
         other = whole.slice(0, SIZE - 1)
-    told = replay(study(filter_name, neighbours), (whole, other), RANGES, strategy=strategy, epsilon=1)
+    known, pair = study(filter_name, neighbours), (whole, other)
+    told = replay(known, pair, RANGES, opened_by=open_kept, strategy=strategy, epsilon=1)
     assert told.verdict == "consistent", told.faults
     assert any(movement.name.startswith("all by") for movement in told.movements)
 
 
 def test_persons_with_several_rows_pay_for_all_of_them() -> None:
-    with adyton.open(study(rows=3, neighbours="add-or-remove"), data=people()) as curator:
+    with open_kept(study(rows=3, neighbours="add-or-remove"), data=people()) as curator:
         three = planned(curator, RANGES, "atoms", epsilon=1)
         assert three.noise.mechanism.rows_each == 3
         curator.ask_many(RANGES, epsilon=1)
-    with open_kept(study(neighbours="add-or-remove"), people) as curator:
+    with open_kept(study(neighbours="add-or-remove"), people()) as curator:
         one = planned(curator, RANGES, "atoms", epsilon=1)
     assert three.noise.mechanism.deviation == pytest.approx(3 * one.noise.mechanism.deviation, rel=1e-6)
 
@@ -309,7 +309,7 @@ class Unreadable:
 @pytest.mark.parametrize("filter_name", ["gdp", "pure"])
 @pytest.mark.parametrize("strategy", KINDS)
 def test_theorem_DERIVED_ANSWERS_nothing_is_read_and_nothing_charged(filter_name: str, strategy: str) -> None:
-    with open_kept(study(filter_name), people) as curator:
+    with open_kept(study(filter_name), people()) as curator:
         answers = curator.ask_many(RANGES, epsilon=1, strategy=strategy)
         before, engine = curator.receipts(), curator._engine
         for part in (curator, curator._releasing):
@@ -343,7 +343,7 @@ def test_theorem_DERIVED_ANSWERS_nothing_is_read_and_nothing_charged(filter_name
 
 
 def test_groups_are_derived_and_other_studies_know_nothing() -> None:
-    with open_kept(study(), people) as curator:
+    with open_kept(study(), people()) as curator:
         curator.ask(SETS, epsilon=1, strategy="marginals")
         derived = curator.derive(
             "SELECT smoker, COUNT(*) AS n FROM people GROUP BY smoker HAVING COUNT(*) > 0"
@@ -351,14 +351,14 @@ def test_groups_are_derived_and_other_studies_know_nothing() -> None:
         assert [row.keys["smoker"] for row in derived.rows] == [False, True]
         assert abs(sum(row.values["n"].value for row in derived.rows) - SIZE) < 100
     with (
-        open_kept(study(), people) as curator,
+        open_kept(study(), people()) as curator,
         pytest.raises(InvalidRequest, match="does not follow"),
     ):
         curator.derive("SELECT smoker, COUNT(*) AS n FROM people GROUP BY smoker")
 
 
 def test_a_preview_says_which_strategy_and_what_it_gains() -> None:
-    with open_kept(study(), people) as curator:
+    with open_kept(study(), people()) as curator:
         preview = curator.preview_many(RANGES, epsilon=1)[0]
         assert "one strategy for all: " in str(preview.strategy)
         assert "times less variance than each for itself" in " ".join(str(preview).split())
@@ -377,7 +377,7 @@ def test_a_preview_says_which_strategy_and_what_it_gains() -> None:
 def test_audits_of_what_is_measured_together_refute_nothing(
     name: str, filter_name: str, neighbours: Any
 ) -> None:
-    asked = ask_both(name, neighbours, filter_name, target_of(bits=SystemBits()))
+    asked = ask_both(name, neighbours, filter_name, TARGET)
     trial = Trial(
         name,
         name,

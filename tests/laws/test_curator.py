@@ -65,7 +65,7 @@ class Watched:
     """The real engine, with a note of when it was read and what had been charged by then."""
 
     def __init__(self, known: Study, ledger: Ledger, frame: pd.DataFrame | None = None) -> None:
-        self._engine: Any = kept_engine(known.table, known.unit, people)
+        self._engine: Any = kept_engine(known.table, known.unit, people())
         if frame is not None:
             self._engine = DuckDBEngine(known.table, known.unit, frame)
         self._ledger = ledger

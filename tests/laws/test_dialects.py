@@ -8,13 +8,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pandas as pd
 import pytest
 from test_unions import PEOPLE, rows
 from typer.testing import CliRunner
 
-import adyton
 from adyton.errors import InvalidRequest
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.request import Request, asked_of
@@ -22,6 +20,7 @@ from adyton.query.sql.several.dialects import DIALECTS, translated
 from adyton.schema import DateColumn, Table
 from adyton.study import Study, read_study
 from adyton.transports.cli.app import app
+from kept_rows import open_kept, plain_database
 
 # In its words, and in plain DuckDB as a reader of that database's manual would write it.
 SAID = {
@@ -97,13 +96,13 @@ def test_law_a_translated_question_means_what_it_means_there(
     monkeypatch.setattr("adyton.mechanisms.gaussian.with_noise", lambda exact, *_: list(exact))
     people = rows(7)
     study = Study(PEOPLE, PrivacyUnit("replace"), Guarantee(Fraction(400), Fraction(1, 10**6)))
-    with adyton.open(study, data=people) as asker:
+    with open_kept(study, data=people) as asker:
         answer = asker.ask(sql, epsilon=100, dialect=dialect)
         assert asker.preview(sql, epsilon=100, dialect=dialect).repeated
         assert asker.ask_many([sql], epsilon=100, dialect=dialect)[0].repeated
     names = [*answer.rows.keys.columns, *answer.rows.values]
     found = {tuple(_plain(record[name]) for name in names) for record in answer.records()}
-    with duckdb.connect() as plain:
+    with plain_database() as plain:
         plain.register("people", people)
         wanted = {tuple(map(_plain, row)) for row in plain.execute(SAID[dialect][sql]).fetchall()}
     assert {row for row in found if any(row[-1:]) and "west" not in row} == wanted
@@ -185,7 +184,7 @@ def test_what_cannot_be_translated_is_refused(dialect: str, sql: str) -> None:
 @pytest.mark.parametrize("dialect", [["mysql"], 7, "Sybase"])
 def test_what_is_no_dialect_is_refused_free_of_charge(dialect: Any) -> None:
     study = Study(PEOPLE, PrivacyUnit("replace"), Guarantee(Fraction(1), Fraction(1, 10**6)))
-    with adyton.open(study, data=rows(0)) as asker:
+    with open_kept(study, data=rows(0)) as asker:
         for ask in (asker.ask, asker.preview):
             with pytest.raises(InvalidRequest, match="there is no dialect"):
                 ask("SELECT COUNT(*) FROM people", epsilon="0.1", dialect=dialect)

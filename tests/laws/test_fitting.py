@@ -21,6 +21,7 @@ from adyton.query.request import request_of
 from adyton.schema import BooleanColumn, CategoryColumn, RealColumn, Table, TextColumn
 from adyton.study import Study, Validity
 from how_often import crossed
+from kept_rows import open_kept
 
 ROWS = 500
 COLUMNS = (
@@ -49,7 +50,7 @@ def curator(filter_name: str = "gdp", epsilon: str = "1", **more: Any) -> Curato
     delta = Fraction(0) if filter_name == "pure" else Fraction(1, 10**6)
     limit = Guarantee(Fraction(epsilon), delta)
     known = Study(Table("people", COLUMNS, ROWS), PrivacyUnit("replace"), limit, filter_name, **more)
-    return adyton.open(known, data=people(), ledger=ledger_of(known))
+    return open_kept(known, data=people(), ledger=ledger_of(known))
 
 
 def ledger_of(known: Study) -> MemoryLedger:

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import adyton
 from adyton.curator import Curator
 from adyton.errors import InvalidRequest
 from adyton.ledger import Header, MemoryLedger, Order
@@ -21,6 +20,7 @@ from adyton.query.sql.read import parse
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table, TextColumn
 from adyton.sensitivity import readings_of
 from adyton.study import PrivateTable, Study
+from kept_rows import open_kept
 
 REGION = CategoryColumn("region", ("a", "b", "c", "d"))
 HOUR = IntegerColumn("hour", 0, 23)
@@ -51,7 +51,7 @@ def opened(neighbours: Any = "replace", filter_name: str = "gdp", keys_delta: st
         filter_name,
         keys_delta=Fraction(keys_delta),
     )
-    return adyton.open(study, data=flights())
+    return open_kept(study, data=flights())
 
 
 def keys(answer: Any) -> list[Any]:
@@ -103,7 +103,7 @@ def test_values_belong_to_the_groups_that_are_left() -> None:
         "SELECT region, COUNT(*) AS n, SUM(delay) AS s, AVG(delay) AS m, MEDIAN(delay) AS q, STDDEV(delay) AS r "
         "FROM flights WHERE region IN ('b', 'd') GROUP BY region"
     )
-    with adyton.open(
+    with open_kept(
         Study(
             Table("flights", COLUMNS, NUMBER),
             PrivacyUnit("replace"),
@@ -163,9 +163,7 @@ def test_quantiles_of_fewer_groups_have_finer_bins() -> None:
     assert bins[0] < 1_000 < bins[1] <= 10_000 < bins[2]
     study = Study(table, PrivacyUnit("replace"), Guarantee(Fraction(500), Fraction(1, 10**6)))
     data = pd.DataFrame({"wide": [2**29] * 10, "hour": [5] * 10})
-    with adyton.open(
-        study, data=data
-    ) as curator:  # one group is searched to the last digit, as without groups
+    with open_kept(study, data=data) as curator:  # one group is searched to the last digit, as without groups
         (row,) = curator.ask(
             "SELECT hour, MEDIAN(wide) FROM t WHERE hour = 5 GROUP BY hour", epsilon="499"
         ).rows
@@ -254,7 +252,7 @@ key = "region"
 """
     )
     joined = "flights JOIN places USING (region)"
-    with adyton.open(tmp_path / "flights.toml") as curator:
+    with open_kept(tmp_path / "flights.toml") as curator:
 
         def shown(sql: str) -> list[Any]:
             return keys(curator.ask(sql, epsilon="1"))
@@ -369,7 +367,7 @@ def test_answers_that_were_stored_before_groups_were_left_out_still_repeat(case:
     ledger = MemoryLedger(Header.fresh(OLD_STUDY.fingerprint, "pure", OLD_STUDY.allowed))
     charged = ledger.charge(Order(text, detail, amount, radius))
     ledger.remember(charged.receipt.number, many_to_text([Stored([released])]))
-    curator = adyton.open(
+    curator = open_kept(
         OLD_STUDY, data={"people": _nobody("region", "age"), "wards": _nobody("ward")}, ledger=ledger
     )
     with curator:
@@ -403,7 +401,7 @@ def test_answers_without_groups_that_cannot_match_repeat_as_themselves(measure: 
 def test_the_same_question_is_planned_anew_where_nothing_was_stored() -> None:
     """Fewer cells, one group of a person where only one can be: less is paid than by the version before."""
     ledger = MemoryLedger(Header.fresh(OLD_STUDY.fingerprint, "pure", OLD_STUDY.allowed))
-    curator = adyton.open(
+    curator = open_kept(
         OLD_STUDY, data={"people": _nobody("region", "age"), "wards": _nobody("ward")}, ledger=ledger
     )
     with curator:

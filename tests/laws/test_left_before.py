@@ -30,6 +30,7 @@ from adyton.service.roles import Role
 from adyton.study import Validity
 from books import book_of
 from how_often import often
+from kept_rows import open_kept
 from study_on_disk import question, write_study
 
 ROWS = 240
@@ -66,7 +67,7 @@ def nothing() -> None:
 def people(name: str = "people", **more: Any) -> adyton.Curator:
     limit = adyton.Guarantee(more.pop("epsilon", 5), more.pop("delta", Fraction(1, 10**9)))
     study = adyton.Study(adyton.Table(name, COLUMNS, rows=ROWS), adyton.PrivacyUnit("replace"), limit, **more)
-    return adyton.open(study, data=PEOPLE)
+    return open_kept(study, data=PEOPLE)
 
 
 def named(curator: adyton.Curator, name: str, limit: Any, price: Any, turns: Turns | None = None) -> Any:
@@ -175,7 +176,7 @@ def test_many_at_once_under_one_id_get_one_answer(share: str, tmp_path: Path) ->
     """
     path = write_study(tmp_path)
     barrier = threading.Barrier(8)
-    with adyton.open(path) as one, adyton.open(path) as two:
+    with open_kept(path) as one, open_kept(path) as two:
         one.ask(question(1), share="0.01")
 
         def asks(number: int) -> Any:

@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import adyton
 from adyton import questions
 from adyton.audit import replay
 from adyton.curator.dummy import dummy_of
@@ -29,6 +28,7 @@ from adyton.query.text import condition_text, question_text
 from adyton.schema import Attribute, CategoryColumn, Dimension, IntegerColumn, Link, Table
 from adyton.sensitivity import readings_of
 from adyton.study import Study
+from kept_rows import open_kept
 from strategies import AGE, BORN, INCOME, PEOPLE, PERSONS, REGION, YEAR
 
 ROWS = 400
@@ -166,7 +166,7 @@ def _study(neighbours: Neighbours = "replace", epsilon: int = 100, filter_name: 
 
 def exactly(sql: str, study: Study, data: Any) -> list[int]:
     """The integers behind the answer, one for each value: what gets noise afterwards."""
-    with adyton.open(study, data=data) as curator:
+    with open_kept(study, data=data) as curator:
         curator._engine.prepare()
         found = curator._engine.exact(readings_of(parse(sql, study.table), study.unit))
     return [reading[0][0] for reading in found]
@@ -192,7 +192,7 @@ def test_what_an_analyst_is_told_is_what_is_clipped_and_undeclared() -> None:
     }
     found = exactly(f"SELECT {', '.join(wanted)} FROM people", _study(), people)
     assert found == [int(truth.sum()) for truth in wanted.values()]
-    with adyton.open(_study(), data=people) as curator:
+    with open_kept(_study(), data=people) as curator:
         answer = curator.ask("SELECT PROPORTION(CLIPPED(age)) FROM people", epsilon=50)
     assert answer.value == pytest.approx(far.mean(), abs=0.05)  # noise of about half a row in 400
 
@@ -221,7 +221,9 @@ def test_theorem_REPLAY_finds_no_fault_where_a_value_came_from_outside(
         "SELECT COUNT_IF(CLIPPED(age)), COUNT_IF(NOT CLIPPED(age)) FROM people",
         "SELECT UNDECLARED(region) AS odd, SUM(age) FROM people GROUP BY odd",
     ):
-        found = replay(_study(neighbours, 100, filter_name), (here, there), sql, epsilon="1")
+        found = replay(
+            _study(neighbours, 100, filter_name), (here, there), sql, opened_by=open_kept, epsilon="1"
+        )
         assert found.faults == ()
         assert found.movements
 
@@ -230,7 +232,7 @@ def test_both_sides_of_it_share_a_price() -> None:
     """No row is clipped and not clipped, so the two counts cost as much as the dearer of them."""
     asked = [f"SELECT COUNT(*) FROM people WHERE {one}CLIPPED(age)" for one in ("", "NOT ")]
     other = [asked[0], "SELECT COUNT(*) FROM people WHERE CLIPPED(income)"]
-    with adyton.open(_study("add-or-remove"), data=_people()) as curator:
+    with open_kept(_study("add-or-remove"), data=_people()) as curator:
         one, apart, together = (
             curator.preview_many(some, scale=10)[0].cost for some in (asked[:1], other, asked)
         )

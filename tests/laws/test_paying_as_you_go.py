@@ -33,6 +33,7 @@ from adyton.study.validity import claims_failure
 from adyton.validity.subset.tails import KnownLevels, OpenLevels, Way
 from adyton.validity.subset.widths import greatest_share, least_share
 from how_often import often
+from kept_rows import open_kept
 from populations import seeded
 
 ROWS, COINS = 2000, 12
@@ -803,7 +804,7 @@ def test_theorem_SUBSET_VARIANCE_a_question_of_another_table_settles_for_nothing
     )
     people = pd.DataFrame({"pid": range(1000), "f": [i % 2 == 0 for i in range(1000)]})
     others = pd.DataFrame({"pid": [*range(0, 1000, 2), *range(5000, 5600)], "ill": [True] * 1100})
-    with adyton.open(study, data={"t": people, "visits": others}) as asker:
+    with open_kept(study, data={"t": people, "visits": others}) as asker:
         for sql in (
             "SELECT COUNT(*) FROM t",
             "SELECT COUNT(*) FROM visits WHERE ill",

@@ -20,6 +20,7 @@ from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table, TextColumn
 from adyton.study import Study, Validity, read_study
 from how_often import often
+from kept_rows import open_kept
 from populations import seeded
 
 ROWS = 3000
@@ -260,7 +261,7 @@ def test_where_the_size_is_private_a_noisy_count_stands_in() -> None:
 
 def test_without_a_declaration_nothing_is_said_about_a_population() -> None:
     study = Study(Table("t", COLUMNS, ROWS), PrivacyUnit("replace"), LIMIT)
-    with adyton.open(study, data=sample(1)) as asker:
+    with open_kept(study, data=sample(1)) as asker:
         answer = asker.ask("SELECT COUNT(*) FROM t", scale=100)
     assert isinstance(only(answer).population_interval, Absent)
     assert "[validity]" in str(answer)
@@ -387,7 +388,7 @@ def test_theorem_LAST_LOOK_ROUTES_thresholds_shrink_with_what_was_asked(
     assert thresholds == sorted(thresholds, reverse=True)
     assert thresholds[-1] < thresholds[0]
     study = Study(Table("t", COLUMNS, ROWS), PrivacyUnit("replace"), LIMIT)
-    with adyton.open(study, data=sample(1)) as asker, pytest.raises(adyton.InvalidRequest, match="validity"):
+    with open_kept(study, data=sample(1)) as asker, pytest.raises(adyton.InvalidRequest, match="validity"):
         asker.p_value_threshold("0.05")
 
 
@@ -421,7 +422,7 @@ def test_no_threshold_for_p_values_where_keys_may_be_found(filter_name: str) -> 
         validity=Validity(Fraction(95, 100), stability=Fraction(1, 20) if filter_name == "pure" else None),
         keys_delta=keys,
     )
-    with adyton.open(made, data=sample(0).assign(town="Ur")) as asker:
+    with open_kept(made, data=sample(0).assign(town="Ur")) as asker:
         if filter_name == "pure":
             with pytest.raises(InvalidRequest, match="keys_delta"):
                 asker.p_value_threshold("0.05")
@@ -435,7 +436,7 @@ def test_no_threshold_for_p_values_where_keys_may_be_found(filter_name: str) -> 
 def test_a_confidence_near_1_is_never_shown_as_certain() -> None:
     declared = Validity(Fraction(999_999_999, 10**9))
     study = Study(Table("t", COLUMNS, ROWS), PrivacyUnit("replace"), LIMIT, validity=declared)
-    with adyton.open(study, data=sample(1)) as asker:
+    with open_kept(study, data=sample(1)) as asker:
         answer = asker.ask("SELECT COUNT(*) FROM t WHERE f0", scale=100)
     assert "99.9999999 %" in str(answer)
     assert any("probability 0.999999999" in said for said in answer.certificate.assumptions)

@@ -16,13 +16,13 @@ import pandas as pd
 import pytest
 from scipy.stats import binom
 
-import adyton
 from adyton.certify import Absent, Interval
 from adyton.curator.curator import Curator
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.schema import CategoryColumn, IntegerColumn, Table
 from adyton.study import PrivateTable, Study, Validity
 from how_often import crossed
+from kept_rows import open_kept
 from populations import Seeded, seeded
 
 ROWS, CONFIDENCE, RUNS = 40_000, Fraction(9, 10), 15
@@ -234,7 +234,7 @@ def test_another_table_says_why_there_is_none() -> None:
         "t": sample(1).assign(pid=range(ROWS)),
         "visits": pd.DataFrame({"pid": range(100), "days": [3] * 100}),
     }
-    with adyton.open(study, data=data) as curator:
+    with open_kept(study, data=data) as curator:
         curator.ask("SELECT COUNT(DISTINCT pid) FROM t", epsilon=1)  # the number of units
         for sql in (
             "SELECT AVG(days) AS v FROM visits",
@@ -261,7 +261,7 @@ def kept_of(bits: np.ndarray, each: int) -> float:
         PrivacyUnit("replace", "who"),
         Guarantee(Fraction(10), Fraction(1, 10**6)),
     )
-    with adyton.open(study, data=people) as curator:
+    with open_kept(study, data=people) as curator:
         return curator.ask("SELECT AVG(x) AS m FROM t", epsilon=5).value
 
 

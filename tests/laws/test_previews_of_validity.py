@@ -12,7 +12,6 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-import adyton
 from adyton.certify import Bound, Interval, Later
 from adyton.curator.curator import Curator
 from adyton.errors import InvalidRequest
@@ -20,6 +19,7 @@ from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table, TextColumn
 from adyton.study import Study, Validity
 from adyton.transports.cli.app import app
+from kept_rows import open_kept
 from study_on_disk import write_study
 
 ROWS = 10_000
@@ -58,7 +58,7 @@ def opened(filter_name: str = "gdp", neighbours: str = "replace", validity: bool
         validity=Validity(Fraction(19, 20), stability=stability) if validity else None,
         keys_delta=Fraction(0) if filter_name == "pure" else Fraction(1, 10**9),
     )
-    plain = adyton.open(study, data=frame)
+    plain = open_kept(study, data=frame)
     return Curator(study, plain._engine, plain._ledger, Seeded())
 
 

@@ -164,7 +164,7 @@ def study(
 @pytest.fixture(params=["gdp", "zcdp", "pure", "gdp without validity"])
 def curator(request: pytest.FixtureRequest) -> Iterator[Curator]:
     filter_name, *without = request.param.split()
-    with open_kept(study(filter_name, valid=not without), people, 1) as opened:
+    with open_kept(study(filter_name, valid=not without), people(1)) as opened:
         yield opened
 
 
@@ -186,7 +186,7 @@ def test_every_statement_is_answered_in_every_kind_of_study(sql: str, curator: C
 
 
 def test_the_same_aggregates_under_another_expression_are_free() -> None:
-    with open_kept(study(), people, 1) as curator:
+    with open_kept(study(), people(1)) as curator:
         first = curator.ask("SELECT region, COUNT(*) FROM people GROUP BY region", epsilon=1)
         for sql in (
             "SELECT region, COUNT(*) / 365 AS per_day FROM people GROUP BY region",
@@ -204,7 +204,7 @@ def test_the_same_aggregates_under_another_expression_are_free() -> None:
 
 def test_hidden_values_are_asked_for_and_said() -> None:
     sql = "SELECT region, AVG(age) FROM people GROUP BY region HAVING COUNT(*) > 10 ORDER BY SUM(income)"
-    with open_kept(study(), people, 1) as curator:
+    with open_kept(study(), people(1)) as curator:
         preview, answer = curator.preview(sql, epsilon=1), curator.ask(sql, epsilon=1)
         asked = "SELECT region, AVG(age) AS avg_age, COUNT(*) AS count, SUM(income) AS sum_income FROM people GROUP BY region"
         assert preview.question == answer.question == asked
@@ -236,7 +236,7 @@ def test_a_share_is_asked_for_as_a_share_and_a_mean_as_a_mean() -> None:
 
 
 def test_a_single_computed_value_is_the_value_of_its_answer() -> None:
-    with open_kept(study(), people, 1) as curator:
+    with open_kept(study(), people(1)) as curator:
         answer = curator.ask("SELECT SUM(age) / SUM(income) AS r FROM people", share=0.2)
         assert answer.value == answer["r"].value  # type: ignore[union-attr]
         assert answer.noise_interval.low < answer.value < answer.noise_interval.high
@@ -277,7 +277,7 @@ def test_what_noise_drowned_is_unknown_and_not_null() -> None:
 @pytest.mark.parametrize("filter_name", ["gdp", "pure"])
 def test_a_higher_level_has_a_wider_interval(measure: str, filter_name: str) -> None:
     """Every kind of value can say its noise at the level that an expression needs."""
-    with open_kept(study(filter_name), people, 1) as curator:
+    with open_kept(study(filter_name), people(1)) as curator:
         batch = curator._batch([f"SELECT {measure} FROM people"], {"epsilon": 1})
         curator._releasing.prepare(batch.readings)
         context, wider = curator._claims.of_next(batch), 0
@@ -292,7 +292,7 @@ def test_a_higher_level_has_a_wider_interval(measure: str, filter_name: str) -> 
 
 
 def test_batches_histograms_and_distributions_compute_too() -> None:
-    with open_kept(study(), people, 1) as curator:
+    with open_kept(study(), people(1)) as curator:
         one, two = curator.ask_many(
             [
                 "SELECT COUNT(*) / 2 AS h FROM people",

@@ -32,6 +32,7 @@ from adyton.setup.reserve import look_at_reserve, open_reserve
 from adyton.study import PrivateTable, Study, Validity, named_facts, read_study
 from adyton.testing.engines.reference import in_reserve
 from adyton.transports.cli.app import app
+from kept_rows import open_kept
 
 SHARE = Fraction(1, 4)
 KEPT = Reserve(SHARE)
@@ -65,7 +66,7 @@ def study_of(unit: PrivacyUnit, filter_name: str = "gdp", **more: Any) -> Study:
 
 
 def opened(unit: PrivacyUnit, filter_name: str = "gdp", **more: Any) -> Curator:
-    return adyton.open(study_of(unit, filter_name, **more), data=marked())
+    return open_kept(study_of(unit, filter_name, **more), data=marked())
 
 
 def read_rows() -> int:
@@ -143,7 +144,7 @@ def test_joined_tables_lack_the_same_persons() -> None:
     frame = marked()
     other = pd.DataFrame({"patient": np.repeat(frame.who, 2), "cost": 1})
     study = replace(study_of(UNITS[2]), further=(PrivateTable(visits, 2),))
-    with adyton.open(study, data={"t": frame, "visits": other}) as curator:
+    with open_kept(study, data={"t": frame, "visits": other}) as curator:
         asked = "SELECT side, COUNT(*) AS n FROM t JOIN visits ON t.who = visits.patient GROUP BY side"
         kept, read = curator.ask(asked, scale="0.3").rows.values["n"].value
         assert (abs(kept) < 10, abs(read - 2 * read_rows()) < 10) == (True, True)
@@ -175,7 +176,7 @@ def test_the_rows_of_the_reserve_are_written_for_the_owner(
     frame, file = marked(), tmp_path / f"kept.{suffix}"
     frame.loc[frame.index[frame.side == "kept"][0], "age"] = 5000  # clipped, as for questions
     frame.loc[frame.index[frame.side == "kept"][1], "city"] = None
-    with adyton.open(study_of(unit), data=frame) as curator:
+    with open_kept(study_of(unit), data=frame) as curator:
         told = open_reserve(curator, ["one", "two"], alpha="0.05", to=file, data=frame)
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
         written = pd.read_parquet(file) if suffix == "parquet" else pd.read_csv(file)
@@ -362,7 +363,7 @@ def test_a_reserve_that_expects_one_unit_is_kept(tmp_path: Path) -> None:
 def test_an_amended_study_has_the_same_reserve_and_cannot_open_it_again(tmp_path: Path) -> None:
     """Mutant: a salt that is the fingerprint, by which units that were read would be in the new reserve."""
     old, new = written(tmp_path), written(tmp_path, "new", high=999)
-    with adyton.open(old) as curator:
+    with open_kept(old) as curator:
         curator.ask("SELECT COUNT(*) FROM t", scale=5)
     more = written(tmp_path, "more", rows=SIZE + 1)
     with pytest.raises(adyton.InvalidRequest, match="rows cannot be amended in a study that keeps rows"):
@@ -371,7 +372,7 @@ def test_an_amended_study_has_the_same_reserve_and_cannot_open_it_again(tmp_path
     with pytest.raises(adyton.InvalidRequest, match=r"validity\.reserve cannot be amended"):
         amend(read_study(old), read_study(less))
     amend(read_study(old), read_study(new))
-    with adyton.open(new) as curator:
+    with open_kept(new) as curator:
         assert (
             curator.ask("SELECT COUNT(*) AS n FROM t WHERE age > 500", scale=1).rows.values["n"].value[0] < 10
         )
@@ -396,7 +397,7 @@ def test_planned_studies_plan_for_the_others(tmp_path: Path) -> None:
         validity = Validity(Fraction(19, 20), questions=10, tolerance="0.2", reserve=SHARE)
         planned = Study(table, UNITS[0], Guarantee(100, delta), filter_name, validity=validity)
         size = np.random.default_rng(1).random(100_000) < 0.5
-        with adyton.open(planned, data=pd.DataFrame({"small": size})) as curator:
+        with open_kept(planned, data=pd.DataFrame({"small": size})) as curator:
             (value,) = curator.ask("SELECT COUNT(*) FROM t WHERE small").rows[0].values.values()
             assert isinstance(value.population_interval, adyton.Interval)
             assert value.population_interval.high - value.population_interval.low < 0.4 * 75_500

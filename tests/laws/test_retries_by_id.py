@@ -13,6 +13,7 @@ import adyton
 from adyton.errors import RequestIdUsed
 from adyton.schema import CategoryColumn, IntegerColumn
 from adyton.study import Validity
+from kept_rows import open_kept
 
 ROWS = 2000
 RNG = np.random.default_rng(1)
@@ -26,7 +27,7 @@ def curator(**more: Any) -> adyton.Curator:
     limit = adyton.Guarantee(more.pop("epsilon", 5), more.pop("delta", Fraction(1, 10**8)))
     table = adyton.Table("people", COLUMNS, rows=ROWS)
     study = adyton.Study(table, adyton.PrivacyUnit("replace"), limit, **more)
-    return adyton.open(study, data=PEOPLE)
+    return open_kept(study, data=PEOPLE)
 
 
 TEXTS = [

@@ -102,7 +102,7 @@ def names(answer: adyton.Answer) -> list[Any]:
 def test_law_with_a_huge_epsilon_the_best_are_chosen(
     filter_name: str, neighbours: str, with_value: bool
 ) -> None:
-    with open_kept(study(filter_name, neighbours, "500"), people) as curator:
+    with open_kept(study(filter_name, neighbours, "500"), people()) as curator:
         asked = adyton.best_of(AGES, 3, with_value=with_value)
         answer = curator.ask(asked, share="0.3")
         assert names(answer) == ["under 50", "under 40", "under 30"]
@@ -137,7 +137,7 @@ def test_law_the_choice_is_that_of_the_mechanism_that_was_paid_for(filter_name: 
 
 def test_law_groups_are_named_as_they_are() -> None:
     known = study("gdp", "add-or-remove", "100")
-    with open_kept(known, people) as curator:
+    with open_kept(known, people()) as curator:
         asked = adyton.best_of(adyton.count(by=("smoker", "region"), where="age < 90"), 2)
         answer = curator.ask(asked, share="0.5")
         assert answer.chosen is not None
@@ -147,7 +147,7 @@ def test_law_groups_are_named_as_they_are() -> None:
 
 def test_law_groups_that_cannot_match_are_no_candidates() -> None:
     """Places are those of the groups that are left; mutant: labels of all groups."""
-    with open_kept(study("pure", "add-or-remove", "20"), people) as curator:
+    with open_kept(study("pure", "add-or-remove", "20"), people()) as curator:
         asked = adyton.best_of(adyton.count(by="region", where="region IN ('east', 'mid', 'west')"))
         answer = curator.ask(asked, share="0.1")
         assert answer.chosen is not None
@@ -159,7 +159,7 @@ def test_law_groups_that_cannot_match_are_no_candidates() -> None:
 
 def test_law_a_share_of_a_public_number_of_rows_can_be_compared() -> None:
     shares = [adyton.proportion(f"age < {k}") for k in (10, 20, 30)]
-    with open_kept(study("gdp", "replace", "100"), people) as curator:
+    with open_kept(study("gdp", "replace", "100"), people()) as curator:
         answer = curator.ask(adyton.best_of(shares, with_value=True), share="0.9")
         assert answer[next(iter(answer.rows.values))][0].value == pytest.approx(0.3, abs=0.05)
         assert answer.chosen is not None
@@ -179,7 +179,7 @@ def test_law_the_price_is_charged_once_before_any_reading_and_a_repeat_is_free(
     filter_name: str, neighbours: str, asked: Any
 ) -> None:
     known = study(filter_name, neighbours)
-    with open_kept(known, people) as curator:
+    with open_kept(known, people()) as curator:
         ledger, engine = curator._ledger, curator._engine
         seen: list[int] = []
         plain = engine.exact
@@ -203,7 +203,7 @@ def test_law_the_price_is_charged_once_before_any_reading_and_a_repeat_is_free(
 
 
 def test_law_the_same_candidates_in_another_order_and_under_other_names_are_the_same() -> None:
-    with open_kept(study(), people) as curator:
+    with open_kept(study(), people()) as curator:
         first = curator.ask(adyton.best_of(AGES), share="0.1")
         backwards = dict(reversed([(f"below{name}", one) for name, one in AGES.items()]))
         again = curator.ask(adyton.best_of(backwards), epsilon="0.1")
@@ -216,7 +216,7 @@ def test_law_the_same_candidates_in_another_order_and_under_other_names_are_the_
 
 @pytest.mark.parametrize("filter_name", FILTERS)
 def test_law_a_share_of_what_is_left_always_fits_and_more_is_refused_free_of_charge(filter_name: str) -> None:
-    with open_kept(study(filter_name), people) as curator:
+    with open_kept(study(filter_name), people()) as curator:
         curator.ask(adyton.best_of(AGES, 2), share="0.5")
         with pytest.raises(BudgetRefused, match="would fit now"):
             curator.ask(adyton.best_of(AGES, 3), epsilon="0.9")
@@ -231,7 +231,7 @@ def test_law_a_share_of_what_is_left_always_fits_and_more_is_refused_free_of_cha
 @pytest.mark.parametrize("asked", [adyton.best_of(AGES, with_value=True), adyton.best_of(BY_REGION, 2)])
 def test_law_within_is_the_distance_that_is_paid_for(filter_name: str, neighbours: str, asked: Any) -> None:
     known = study(filter_name, neighbours, "20")
-    with open_kept(known, people) as curator:
+    with open_kept(known, people()) as curator:
         wide, narrow = (curator.preview(asked, within=w) for w in (60, 30))
         for preview, width in ((wide, 60), (narrow, 30)):
             assert preview.chosen is not None
@@ -258,7 +258,7 @@ def test_law_the_way_that_comes_nearer_is_taken(filter_name: str, neighbours: st
         assert released is not None
         taken = better(selected, released)
         assert taken.within == min(selected.within, released.within)
-        with open_kept(known, people) as curator:
+        with open_kept(known, people()) as curator:
             chosen = curator.ask(asked, share=share).chosen
             assert chosen is not None
             assert chosen.selected == (taken is selected)
@@ -269,7 +269,7 @@ def test_law_the_way_that_comes_nearer_is_taken(filter_name: str, neighbours: st
 def test_law_all_values_are_those_of_the_plain_question_and_paid_for_once() -> None:
     known = study("gdp", "replace", "5")
     selection = adyton.best_of(BY_REGION, 2)
-    with open_kept(known, people) as curator:
+    with open_kept(known, people()) as curator:
         best = curator.ask(selection, epsilon="0.5")
         assert best.chosen is not None
         assert not best.chosen.selected
@@ -294,7 +294,7 @@ TEXTS = [
 @pytest.mark.parametrize("filter_name", FILTERS)
 def test_law_texts_that_list_no_value_select(filter_name: str, text: str, best: list[str], key: str) -> None:
     known = study(filter_name, "add-or-remove", "400")
-    with open_kept(known, people) as curator:
+    with open_kept(known, people()) as curator:
         preview, answer = curator.preview(text, share="0.5"), curator.ask(text, share="0.5")
         assert answer.chosen is not None
         assert preview.chosen == answer.chosen
@@ -310,7 +310,7 @@ def test_law_a_mode_gives_its_count_away_only_for_a_much_nearer_value() -> None:
     many = Study(table, unit, Guarantee(Fraction(1), Fraction(1, 10**6)))
     rows = pd.DataFrame({"who": np.arange(400) % 100, "day": np.arange(400) % 31})
     for known, data, selected in ((many, rows, True), (study("gdp", "add-or-remove"), people(), False)):
-        with adyton.open(known, data=data) as curator:
+        with open_kept(known, data=data) as curator:
             text = "SELECT MODE(day) FROM visits" if selected else "SELECT MODE(region) FROM people"
             asked = adyton.best_of(adyton.count_persons(by="day")) if selected else text
             chosen = curator.preview(asked, share="0.5").chosen
@@ -336,7 +336,7 @@ def test_law_texts_whose_widths_or_values_are_asked_for_are_answered_as_before()
             {"share": 0.1},
         ),
     )
-    with open_kept(study("pure", "add-or-remove", "10"), people) as curator:
+    with open_kept(study("pure", "add-or-remove", "10"), people()) as curator:
         for text, price in plain:
             answer = curator.ask(text, **price)
             assert answer.chosen is None
@@ -344,7 +344,7 @@ def test_law_texts_whose_widths_or_values_are_asked_for_are_answered_as_before()
         both = curator.ask_many([plain[0][0], plain[1][0]], share="0.1")
         assert [answer.chosen for answer in both] == [None, None]
     parted = study("gdp", "replace", "10", validity=Validity(Fraction(19, 20), questions=5, method="split"))
-    with adyton.open(parted, data=people()) as curator:
+    with open_kept(parted, data=people()) as curator:
         assert curator.ask(plain[0][0], share="0.5").chosen is None
         with pytest.raises(InvalidRequest, match="split"):
             curator.ask(adyton.best_of(AGES), share="0.5")
@@ -352,7 +352,7 @@ def test_law_texts_whose_widths_or_values_are_asked_for_are_answered_as_before()
 
 def test_law_what_was_paid_for_before_is_not_paid_for_again_in_another_way() -> None:
     known = study("gdp", "add-or-remove", "5")
-    with open_kept(known, people) as curator:
+    with open_kept(known, people()) as curator:
         curator.ask(BY_REGION, epsilon="0.5")
         best = curator.ask(adyton.best_of(BY_REGION), epsilon="0.5")
         assert (best.repeated, best.receipt.number) == (True, 1)
@@ -402,7 +402,7 @@ def test_law_a_preview_reads_nothing_and_charges_nothing() -> None:
 
 
 def test_law_an_engine_that_fails_is_read_again_under_the_same_receipt() -> None:
-    with open_kept(study(), people) as curator:
+    with open_kept(study(), people()) as curator:
         plain = curator._engine.exact
 
         def failing(readings: Any) -> Any:
@@ -442,13 +442,13 @@ def test_law_a_crash_at_any_step_loses_nothing_that_was_paid_for(
             raise Dies
 
         setattr(ledger, verb, dying)
-        curator = open_kept(known, people, ledger=ledger)
+        curator = open_kept(known, people(), ledger=ledger)
         with pytest.raises(Dies):
             curator.ask(asked, epsilon="0.2")
     with closing(sqlite(known, path)) as ledger:
         charged = ledger.count()
         assert charged == (verb == "remember" or after)
-        curator = open_kept(known, people, ledger=ledger)
+        curator = open_kept(known, people(), ledger=ledger)
         answer = curator.ask(asked, epsilon="0.2")
         assert (ledger.count(), answer.receipt.number) == (1, 1)
         again = curator.ask(asked, epsilon="0.2")
@@ -460,7 +460,7 @@ def test_law_a_crash_at_any_step_loses_nothing_that_was_paid_for(
 
 
 def test_law_a_request_id_is_charged_once() -> None:
-    with open_kept(study(), people) as curator:
+    with open_kept(study(), people()) as curator:
         first = curator.ask(adyton.best_of(AGES), share="0.1", request="one")
         again = curator.ask(adyton.best_of(AGES), epsilon="0.1", request="two")
         assert curator.ask(adyton.best_of(AGES), epsilon="0.1", request="two").repeated
@@ -498,7 +498,7 @@ def test_law_later_population_intervals_pay_for_a_choice(filter_name: str) -> No
             return interval.high - interval.low if isinstance(interval, adyton.Interval) else np.inf
 
     assert width() < width(adyton.best_of(AGES))
-    with open_kept(known, people) as curator:
+    with open_kept(known, people()) as curator:
         preview = curator.preview(adyton.best_of(AGES), epsilon="0.3")
         valued = curator.ask(adyton.best_of(AGES, with_value=True), epsilon="0.3")
         assert "ask for it" in str(valued["count"][0].population_interval)
@@ -509,7 +509,7 @@ def test_law_later_population_intervals_pay_for_a_choice(filter_name: str) -> No
 
 
 def test_law_a_selection_prints_exports_and_is_json() -> None:
-    with open_kept(study("gdp", "add-or-remove"), people) as curator:
+    with open_kept(study("gdp", "add-or-remove"), people()) as curator:
         answer = curator.ask(adyton.best_of(AGES, 2), share="0.5")
         said = json.loads(json.dumps(answer.to_json(), allow_nan=False))
         assert said["chosen"]["candidates"] == 5
@@ -570,7 +570,7 @@ def test_law_prices_and_batches_that_make_no_sense_are_refused() -> None:
 
 def test_law_a_study_that_refuses_beyond_its_plan_refuses_a_choice_free_of_charge() -> None:
     known = study("pure", "replace", "10", validity=Validity(Fraction(19, 20), stability=Fraction(1, 20)))
-    with open_kept(known, people) as curator:
+    with open_kept(known, people()) as curator:
         with pytest.raises(ValidityRefused):
             curator.ask(adyton.best_of(AGES), share="1")
         assert not curator.receipts()
@@ -589,7 +589,7 @@ def test_law_all_values_of_groups_are_priced_as_the_question_they_are() -> None:
 def test_law_a_replay_on_a_neighbour_differs_in_nothing_but_the_choice(filter_name: str, asked: Any) -> None:
     known, other = study(filter_name, "replace"), people()
     other.loc[0, ["age", "region"]] = [99, "mid"]
-    found = replay(known, (people(), other), asked, bits=Seeded(3), share="0.5")
+    found = replay(known, (people(), other), asked, opened_by=open_kept, bits=Seeded(3), share="0.5")
     assert not found.faults
     assert any(m.l1 > 0 for m in found.movements)
     other.loc[1:3, "age"] = 99  # no neighbour

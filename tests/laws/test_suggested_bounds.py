@@ -58,7 +58,7 @@ def study(rows: int | None = ROWS, filter_name: str = "gdp", epsilon: int = 50) 
 def curator(seed: int = 1, **facts: Any) -> Curator:
     known = study(**facts)
     ledger = MemoryLedger.of(known)
-    engine = kept_engine(known.table, known.unit, people)
+    engine = kept_engine(known.table, known.unit, people())
     return Curator(known, engine, ledger, SeededBits(seed))  # type: ignore[arg-type]
 
 

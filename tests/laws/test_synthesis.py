@@ -31,12 +31,13 @@ from adyton.mechanisms.marginals.tables import marginals_up_to, size_of, spread,
 from adyton.planning.price import price_of
 from adyton.schema import BooleanColumn, CategoryColumn, DateColumn, IntegerColumn, RealColumn, TextColumn
 from adyton.study import Validity
-from adyton.synthesis.graph import GraphGuess
 from adyton.synthesis.guessing import classes_drawn, first_guess, last_guess
 from adyton.synthesis.plan import plan_synthesis
 from adyton.synthesis.sampling import cells_of_rows, generator
 from adyton.synthesis.texts import from_text, to_text
+from graph_fitted import fit_both_ways
 from how_often import crossed
+from kept_rows import open_kept
 from populations import Seeded
 from study_on_disk import write_study
 
@@ -78,7 +79,7 @@ TABLE = adyton.Table(
 def curator(neighbours: Any = "replace", filter_name: Any = "gdp", **more: Any) -> adyton.Curator:
     limit = adyton.Guarantee(10, 0 if filter_name == "pure" else 1e-6)
     study = adyton.Study(TABLE, adyton.PrivacyUnit(neighbours), limit, filter_name=filter_name, **more)
-    return adyton.open(study, data=people())
+    return open_kept(study, data=people())
 
 
 # Marginals and their fit -----------------------------------------------------------------------------------
@@ -221,7 +222,7 @@ def test_persons_with_several_rows_pay_for_all_of_them() -> None:
     frame["person"] = np.arange(ROWS) // 2
     unit = adyton.PrivacyUnit("add-or-remove", person="person", rows=2)
     study = adyton.Study(replace(TABLE, person="person"), unit, adyton.Guarantee(10, 1e-6))
-    with adyton.open(study, data=frame) as own, curator("add-or-remove") as plain:
+    with open_kept(study, data=frame) as own, curator("add-or-remove") as plain:
         persons = own.synthesize(["region", "smoker"], epsilon=5)
         rows = plain.synthesize(["region", "smoker"], epsilon=5)
         assert persons.measured[0].scale == pytest.approx(2 * rows.measured[0].scale)
@@ -314,19 +315,19 @@ def test_a_crash_between_any_two_steps_loses_nothing_that_was_paid_for(
         "release": (SynthesisRelease, "text", stopped),
         "remember": (SqliteLedger, "remember", stopped),
     }
-    with adyton.open(study) as own:
+    with open_kept(study) as own:
         with monkeypatch.context() as patch:
             patch.setattr(*place[step])
             with pytest.raises(Interrupted) as told:
                 own.synthesize(**asked)
         assert told.value.receipt == 1
-    with adyton.open(study) as own:
+    with open_kept(study) as own:
         spent = own.statement().spent
         made = own.synthesize(**asked)
         assert made.receipt.number == 1
         assert own.statement().spent == spent
         table = made.to_pandas()
-    with adyton.open(study) as own:
+    with open_kept(study) as own:
         again = own.synthesize(**asked)
         if "epsilon" in price:  # a share of what is left is another price now
             assert again.repeated
@@ -435,7 +436,7 @@ def test_replayed_on_a_neighbour_nothing_but_noisy_numbers_differs(neighbours: A
     seen = []
     for frame in (here, there):
         bits = recording if not seen else ReplayedBits(recording.handed_out, Seeded(3))
-        with adyton.open(study, data=frame) as curator:
+        with open_kept(study, data=frame) as curator:
             engine, events = watch(curator, bits)
             made = curator.synthesize(["region", "smoker"], share=0.5)
             (receipt,) = curator.receipts()
@@ -462,26 +463,6 @@ def test_a_graphical_model_takes_the_place_of_all_cells() -> None:
     own.start()
     own.join()
     assert own.exitcode == 0
-
-
-def fit_both_ways() -> None:
-    random, shape, rows = np.random.default_rng(8), (3, 4, 2), 5000
-    x = random.multinomial(rows, random.dirichlet(np.ones(24))).reshape(shape)
-    exact = tables_of(x, [(0,), (1,), (2,), (0, 1), (1, 2)])
-    measured = [
-        Measured(axes, table.ravel() + random.integers(-20, 21, table.size), 12.0, True)
-        for axes, table in exact.items()
-    ]
-    cells = CellGuess.even(shape, rows).carefully().fitted(measured)
-    graph = GraphGuess.even(shape, rows).carefully().fitted(measured)
-    wanted = marginals_up_to(shape, 3, 100)
-    for axes, table in graph.tables(wanted).items():
-        assert np.abs(table - cells.tables([axes])[axes]).sum() / 2 / rows < 0.02
-    assert (0, 1, 2) not in graph.bearable(wanted, 1e-9)
-    drawn = classes_drawn(graph, 2000, generator("ab" * 32))
-    assert np.abs(np.bincount(drawn[0], minlength=3) / 2000 - exact[(0,)] / rows).max() < 0.03
-    again = classes_drawn(graph, 2000, generator("ab" * 32))
-    assert all(np.array_equal(one, other) for one, other in zip(drawn, again, strict=True))
 
 
 def test_later_population_intervals_pay_for_what_was_selected_and_measured() -> None:

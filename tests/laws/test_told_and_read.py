@@ -27,6 +27,7 @@ from adyton.streams.answer import StreamAnswer, StreamPreview, StreamStatement
 from adyton.study import Validity
 from books import book_of
 from how_often import often
+from kept_rows import open_kept
 from sql_corpus.cases import STATEMENTS, Statement
 from sql_corpus.judge import Court, court
 
@@ -113,7 +114,7 @@ def curator(**more: Any) -> adyton.Curator:
     study = adyton.Study(
         adyton.Table("people", COLUMNS, rows=500), adyton.PrivacyUnit("replace"), limit, **more
     )
-    return adyton.open(study, data=PEOPLE)
+    return open_kept(study, data=PEOPLE)
 
 
 KINDS: dict[str, tuple[dict[str, Any], Any, dict[str, Any]]] = {

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from fractions import Fraction
 
-import duckdb
 import pandas as pd
 import pytest
 from sqlglot import exp
@@ -17,6 +16,7 @@ from adyton.query.sql.rewrite import rewritten
 from adyton.query.sql.words import question_tree
 from adyton.schema import BooleanColumn, IntegerColumn, Table
 from adyton.study import Study
+from kept_rows import plain_database
 from populations import seeded
 
 TABLE = Table("t", (IntegerColumn("x", 0, 9), BooleanColumn("b")), rows=500)
@@ -38,8 +38,8 @@ def test_rewritten_and_original_mean_the_same(text: str, seed: int) -> None:
     _, tree = question_tree(text, known_words(TABLE))
     written: exp.Expr = rewritten(Source(text, TABLE, "t"), tree, (TABLE,))
     dice = random.Random(seed)
-    with duckdb.connect() as plain:
-        plain.execute("CREATE TABLE t (x INT, b BOOLEAN)")
+    with plain_database() as plain:
+        plain.execute("CREATE TEMP TABLE t (x INT, b BOOLEAN)")
         rows = [(dice.choice([1, 3, 6]), dice.choice([True, True, False, None])) for _ in range(seed)]
         plain.executemany("INSERT INTO t VALUES (?, ?)", [*rows, (9, None)])
         found, truth = (sorted(plain.execute(sql).fetchall()) for sql in (written.sql("duckdb"), TEXTS[text]))

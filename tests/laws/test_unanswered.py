@@ -20,6 +20,7 @@ from adyton.errors import Interrupted
 from adyton.holdout import Gaussian, Method, Split
 from adyton.ledger import SqliteLedger
 from how_often import often
+from kept_rows import open_kept
 from study_on_disk import question, write_study
 
 KEYS = """
@@ -55,13 +56,13 @@ def values(answer: adyton.Answer) -> list[Any]:
 
 
 def test_the_same_question_again_is_paid_for_and_gets_one_answer(study: Path, monkeypatch: Any) -> None:
-    with adyton.open(study) as curator:
+    with open_kept(study) as curator:
         stop = interrupted(monkeypatch, lambda: curator.ask(question(1), scale=1000))
         assert stop.receipt == curator.paid_for == 1
         assert stop.message == "interrupted after receipt 1 was paid; ask the same again: it is paid for"
         assert curator.preview(question(1), scale=1000).repeated
         spent = curator.statement().to_json()
-    with adyton.open(study) as curator:  # also after a restart
+    with open_kept(study) as curator:  # also after a restart
         answer = curator.ask(question(1), scale=1000)
         assert answer.receipt.number == 1
         assert values(curator.ask(question(1), scale=1000)) == values(answer)
@@ -81,7 +82,7 @@ def test_an_interrupt_between_the_commit_and_its_receipt_is_told_as_paid(
         charge(self, order)
         raise KeyboardInterrupt
 
-    with adyton.open(study) as curator:
+    with open_kept(study) as curator:
         monkeypatch.setattr(SqliteLedger, "charge", stopped)
         with pytest.raises(Interrupted, match="after receipt 1 was paid"):
             curator.ask(question(1), scale=1000, request=request_id)
@@ -92,7 +93,7 @@ def test_an_interrupt_between_the_commit_and_its_receipt_is_told_as_paid(
 @pytest.mark.parametrize("price", [{"share": "0.1"}, {"epsilon": "0.1"}, {"within": 2000}])
 def test_every_kind_of_price_finds_its_receipt(study: Path, monkeypatch: Any, price: dict[str, Any]) -> None:
     """A share of what is left is the same price again: what was left before the charge that was not answered."""
-    with adyton.open(study) as curator:
+    with open_kept(study) as curator:
         curator.ask(question(9), share="0.5")
         interrupted(monkeypatch, lambda: curator.ask(question(1), **price))
         assert curator.preview(question(1), **price).repeated
@@ -101,7 +102,7 @@ def test_every_kind_of_price_finds_its_receipt(study: Path, monkeypatch: Any, pr
 
 
 def test_a_share_after_another_charge_is_a_new_price(study: Path, monkeypatch: Any) -> None:
-    with adyton.open(study) as curator:
+    with open_kept(study) as curator:
         interrupted(monkeypatch, lambda: curator.ask(question(1), share="0.1"))
         curator.ask(question(2), share="0.1")
         assert curator.ask(question(1), share="0.1").receipt.number == 3
@@ -109,7 +110,7 @@ def test_a_share_after_another_charge_is_a_new_price(study: Path, monkeypatch: A
 
 def test_a_batch_is_answered_as_one(study: Path, monkeypatch: Any) -> None:
     batch = [question(1), question(2)]
-    with adyton.open(study) as curator:
+    with open_kept(study) as curator:
         stop = interrupted(monkeypatch, lambda: curator.ask_many(batch, scale=1000))
         assert stop.receipt == 1
         answers = curator.ask_many(batch, scale=1000)
@@ -121,7 +122,7 @@ def test_a_batch_is_answered_as_one(study: Path, monkeypatch: Any) -> None:
 def test_a_request_id_and_its_question_find_the_same_receipt(
     study: Path, monkeypatch: Any, later: str | None
 ) -> None:
-    with adyton.open(study) as curator:
+    with open_kept(study) as curator:
         stop = interrupted(monkeypatch, lambda: curator.ask(question(1), scale=1000, request="r"))
         assert stop.receipt == 1
         answer = curator.ask(question(1), scale=1000, request=later)
@@ -137,7 +138,7 @@ def test_keys_are_found_with_the_share_of_the_receipt_that_paid(tmp_path: Path, 
     names = ["age,name", *(f"{20 + row % 60},{'ab'[row % 2]}" for row in range(50))]
     (tmp_path / "people.csv").write_text("\n".join(names) + "\n")
     asked = "SELECT name, COUNT(*) FROM people GROUP BY name"
-    with adyton.open(study) as curator:
+    with open_kept(study) as curator:
         fresh = curator.ask(asked + " HAVING COUNT(*) > -1000", epsilon=3)
         interrupted(monkeypatch, lambda: curator.ask(asked, epsilon=2))
         curator.ask(question(3), scale=1000)
@@ -157,7 +158,7 @@ def test_a_stream_that_was_paid_for_is_opened_by_its_receipt(study: Path, monkey
     def stopped(self: SqliteLedger, *arguments: Any) -> Any:
         raise KeyboardInterrupt
 
-    with adyton.open(study) as curator:
+    with open_kept(study) as curator:
         with monkeypatch.context() as patch:
             patch.setattr(SqliteLedger, "annotate", stopped)
             with pytest.raises(KeyboardInterrupt):
@@ -178,10 +179,10 @@ def test_two_who_ask_the_same_at_once_see_one_answer(study: Path, monkeypatch: A
         return read[-1]
 
     def ask(_: int) -> adyton.Answer:
-        with adyton.open(study) as curator:
+        with open_kept(study) as curator:
             return curator.ask(question(1), scale=1000)
 
-    with adyton.open(study) as curator:
+    with open_kept(study) as curator:
         interrupted(monkeypatch, lambda: curator.ask(question(1), scale=1000))
         monkeypatch.setattr(Releasing, "release", together)
         with ThreadPoolExecutor(2) as pool:
@@ -253,11 +254,11 @@ def test_an_interrupt_at_any_moment_says_truly_whether_something_was_paid(study:
     call, paid, free, every = 1, 0, 0, often(53, 17)
     while True:
         asked = f"SELECT COUNT(*) FROM people WHERE age > {call}"
-        with adyton.open(study) as curator:
+        with open_kept(study) as curator:
             before = len(curator.receipts())
             stop, came = interrupt_at_call(call, partial(curator.ask, asked, scale=1000))
             said = stop.receipt if isinstance(stop, Interrupted) else curator.paid_for
-        with adyton.open(study) as curator:
+        with open_kept(study) as curator:
             charged = len(curator.receipts()) - before
             assert (said is not None) == bool(charged), f"call {call}"
             assert not charged or said == before + 1

@@ -73,7 +73,7 @@ def curator(seed: int = 1, filter_name: str = "gdp") -> Curator:
         Table("people", COLUMNS, ROWS), PrivacyUnit("replace"), Guarantee(Fraction(100), delta), filter_name
     )
     ledger = MemoryLedger.of(study)
-    engine = kept_engine(study.table, study.unit, people)
+    engine = kept_engine(study.table, study.unit, people())
     return Curator(study, engine, ledger, SeededBits(seed))  # type: ignore[arg-type]
 
 

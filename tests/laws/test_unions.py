@@ -8,13 +8,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import numpy as np
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-import adyton
 from adyton.certify import Interval
 from adyton.curator.curator import Curator
 from adyton.errors import InvalidRequest
@@ -25,6 +23,7 @@ from adyton.study import Study, Validity
 from adyton.transports.cli.app import app
 from adyton.transports.questions_file import split_questions
 from how_often import often
+from kept_rows import open_kept, plain_database
 from populations import seeded
 
 REGIONS = ("north", "south", "east", "west")
@@ -58,7 +57,7 @@ def rows(seed: int, number: int = 120) -> pd.DataFrame:
 
 def curator(data: pd.DataFrame, epsilon: int = 400, **more: Any) -> Curator:
     limit = Guarantee(Fraction(epsilon), Fraction(1, 10**6))
-    return adyton.open(Study(PEOPLE, PrivacyUnit("replace"), limit, **more), data=data)
+    return open_kept(Study(PEOPLE, PrivacyUnit("replace"), limit, **more), data=data)
 
 
 UNIONS = [
@@ -100,7 +99,7 @@ SETS = [
 
 def brute(sql: str, people: pd.DataFrame) -> list[tuple[Any, ...]]:
     """What a database that knows nothing of this project answers."""
-    with duckdb.connect() as plain:
+    with plain_database() as plain:
         plain.register("people", people)
         return [tuple(map(_plain, row)) for row in plain.execute(sql).fetchall()]
 

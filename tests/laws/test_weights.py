@@ -78,7 +78,7 @@ class Watched:
     """The real engine, with a note of how much had been charged when it was read."""
 
     def __init__(self, known: Study, ledger: Ledger) -> None:
-        self._engine = kept_engine(known.table, known.unit, people)
+        self._engine = kept_engine(known.table, known.unit, people())
         self._ledger = ledger
         self.charged_at_read: list[int] = []
 

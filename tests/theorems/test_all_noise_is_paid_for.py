@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 from noise_oracle import Seeded
 
-import adyton
 from adyton.curator.curator import Curator
 from adyton.exact import UNITS_PER_ONE
 from adyton.ledger import Receipt
@@ -18,6 +17,7 @@ from adyton.ledger.texts import Stored, many_from_text
 from adyton.privacy import Guarantee, Neighbours, PrivacyUnit
 from adyton.schema import CategoryColumn, IntegerColumn, Table, TextColumn
 from adyton.study import Study
+from kept_rows import open_kept
 
 ROWS = 400
 TABLE = Table(
@@ -47,7 +47,7 @@ def asked(sql: str, neighbours: Neighbours, seed: int = 0, epsilon: int = 4) -> 
         Guarantee(Fraction(20), Fraction(1, 1000)),
         keys_delta=Fraction(1, 2000),
     )
-    with adyton.open(study, data=DATA) as opened:
+    with open_kept(study, data=DATA) as opened:
         curator = Curator(study, opened._engine, opened._ledger, Seeded(seed))
         curator.ask(sql, epsilon=epsilon)
         (receipt,) = curator.receipts()

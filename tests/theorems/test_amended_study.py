@@ -20,6 +20,7 @@ from adyton.ledger import SqliteLedger
 from adyton.setup import amending
 from adyton.setup.amending import amend, check_amended
 from adyton.transports.cli.app import app
+from kept_rows import open_kept
 from study_on_disk import question, tamper, write_study
 
 VALID = "\n[validity]\nindependent = true\n{more}\n"
@@ -38,7 +39,7 @@ def read(*files: Path) -> list[adyton.Study]:
 
 
 def spend(study: Path, questions: int, first: int = 0, scale: int = 100) -> list[adyton.Answer]:
-    with adyton.open(study) as curator:
+    with open_kept(study) as curator:
         return [curator.ask(question(first + n), scale=scale) for n in range(questions)]
 
 
@@ -46,10 +47,10 @@ def test_theorem_AMENDED_STUDY_one_limit_for_all_answers(tmp_path: Path) -> None
     """Mutants: ``_beginning`` that carries no amount, or half of it; a new limit in the header."""
     old, new = studies(tmp_path, epsilon="100")
     spend(old, 3, scale=1)
-    with adyton.open(old) as curator:
+    with open_kept(old) as curator:
         last, limit = curator.receipts()[-1], curator._ledger.header.limit
     amended = amend(*read(old, new))
-    with adyton.open(new) as curator:
+    with open_kept(new) as curator:
         (first,) = curator.receipts()
         assert first == amended.first
         assert curator.statement().more is None, "it is no question that could be asked again"
@@ -75,7 +76,7 @@ def test_theorem_AMENDED_STUDY_numbers_go_on_so_no_share_is_used_twice(tmp_path:
     assert numbers == [1, 2, 3, 4, 5, 6]
     again = write_study(tmp_path, name="again", high=90)
     assert amend(*read(new, again)).first.number == 7  # a second amendment carries the first
-    with adyton.open(again) as curator:
+    with open_kept(again) as curator:
         assert curator.statement().questions == 7
 
 
@@ -105,7 +106,7 @@ def test_theorem_AMENDED_STUDY_what_was_settled_is_charged_in_full_again(tmp_pat
         write_study(tmp_path, name=name, more=VALID.format(more=""), high=high, rows=200)
         for name, high in (("people", 120), ("corrected", 119))
     )
-    with adyton.open(old) as curator:
+    with open_kept(old) as curator:
         for n in range(3):
             curator.ask(f"SELECT COUNT(*) FROM people WHERE age > {110 + n}", scale=3)
         settled, full = curator._ledger.totals().radius, sum(r.order.radius for r in curator.receipts())
@@ -131,7 +132,7 @@ def test_theorem_AMENDED_STUDY_a_cap_on_questions_counts_all(tmp_path: Path) -> 
     spend(old, 3, scale=100)
     amend(*read(old, new))
     spend(new, 1, scale=100)
-    with adyton.open(new) as curator, pytest.raises(adyton.BudgetRefused) as refused:
+    with open_kept(new) as curator, pytest.raises(adyton.BudgetRefused) as refused:
         curator.ask(question(9), scale=100)
     assert refused.value.facts["counted_in"] == "questions"
 
@@ -234,7 +235,7 @@ def test_a_source_that_grew_and_a_bound_go_on(tmp_path: Path, change: dict[str, 
 def test_the_old_study_is_closed_for_good(tmp_path: Path) -> None:
     """Mutant: ``refuse_if_closed`` left out of charge, remember or annotate."""
     old, new = studies(tmp_path)
-    with adyton.open(old) as running:
+    with open_kept(old) as running:
         told = running.ask(question(1), scale=100)
         stream = running.open_stream(positives=3, epsilon=1)
         stream.feed(question(1), above=10)
@@ -282,7 +283,7 @@ def test_a_crash_in_between_leaves_no_two_ledgers_and_the_command_goes_on(
     made = new.with_suffix(".ledger").exists()
     assert made == (moment == "noting")
     if moment != "closing":
-        with adyton.open(old) as curator, pytest.raises(adyton.Forbidden):
+        with open_kept(old) as curator, pytest.raises(adyton.Forbidden):
             curator.ask(question(7), scale=100)
     first = amend(*read(old, new)).first
     assert amend(*read(old, new)).first == first  # once more is the same
@@ -338,8 +339,8 @@ def test_an_old_copy_from_before_the_amendment_is_behind_its_anchor(tmp_path: Pa
     amend(*read(old, new))
     shutil.copy(copy, old.with_suffix(".ledger"))
     with pytest.raises(adyton.LedgerCorrupt, match="closed"):
-        adyton.open(old)
-    with adyton.open(new) as curator:
+        open_kept(old)
+    with open_kept(new) as curator:
         curator.ask(question(1), scale=100)
 
 

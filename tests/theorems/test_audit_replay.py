@@ -17,7 +17,7 @@ from adyton.audit import replay
 from adyton.audit.cases.catalogue import target_of
 from adyton.audit.cases.questions import QUESTIONS, ask_both
 from adyton.audit.watching import RecordingBits, ReplayedBits
-from adyton.curator import Curator, open_study
+from adyton.curator import Curator
 from adyton.curator.releasing import Releasing
 from adyton.errors import InvalidRequest
 from adyton.planning.plan import PricedBatch, QuestionPlan
@@ -25,6 +25,7 @@ from adyton.privacy import NEIGHBOURS, Guarantee, Neighbours, PrivacyUnit
 from adyton.schema import CategoryColumn, IntegerColumn, Table
 from adyton.study import Study
 from how_often import LONG
+from kept_rows import open_kept
 
 TABLE = Table("people", (IntegerColumn("age", 0, 100), CategoryColumn("region", ("north", "south"))), rows=4)
 QUESTION = "SELECT region, SUM(age) FROM people GROUP BY region"
@@ -50,6 +51,8 @@ def people(*ages: float) -> pd.DataFrame:
 PAIR = people(30, 40, 50, 100), people(30, 40, 50, 0)
 
 
+TARGET = target_of()  # its tables are loaded once for all questions
+
 # How far integers move does not depend on the noise: every question meets all neighbours and both kinds of noise, and
 # each with each in a long run.  The noise of zcdp is that of gdp at another price, so it is for a long run as well.
 CASES = [
@@ -67,7 +70,7 @@ def test_theorem_REPLAY_finds_no_fault_in_the_curator(
     name: str, neighbours: Neighbours, filter_name: str
 ) -> None:
     """All questions of the catalogue, hostile values included; most pairs move as far as is allowed."""
-    found = ask_both(name, neighbours, filter_name, target_of(bits=Seeded(1))).replayed
+    found = ask_both(name, neighbours, filter_name, replace(TARGET, bits=Seeded(1))).replayed
     assert found.faults == ()
     assert found.movements
     # From end to end a square does not move, and from the end to the middle a value and its square move nearly
@@ -110,7 +113,7 @@ class ForgetsToClip:
 
 def test_an_engine_that_clips_wrongly_is_found() -> None:
     def opened(known: Study, data: pd.DataFrame) -> Curator:
-        made = open_study(known, data=data)
+        made = open_kept(known, data)
         made._engine = ForgetsToClip(data["age"].tolist())  # type: ignore[assignment]
         return made
 
@@ -200,7 +203,7 @@ class Silent(Planted):
 )
 def test_a_planted_fault_is_found(kind: type[Curator], said: str) -> None:
     def opened(known: Study, data: Any) -> Curator:
-        made = open_study(known, data=data)
+        made = open_kept(known, data)
         return kind(known, made._engine, made._ledger)
 
     found = replay(study(), PAIR, QUESTION, opened_by=opened, bits=Seeded(4), epsilon="1")
@@ -217,7 +220,7 @@ def test_two_runs_that_fail_alike_are_not_called_consistent() -> None:
     """Mutant: no refusal; nothing differs then, and the verdict would be consistent."""
 
     def opened(known: Study, data: Any) -> Curator:
-        made = open_study(known, data=data)
+        made = open_kept(known, data)
         made._engine = Broken(data["age"].tolist())  # type: ignore[assignment]
         return made
 
@@ -249,7 +252,7 @@ WIDE_PAIR = wide(30, 400_000, 500_000, 1_000_000), wide(30, 400_000, 500_000, 0)
 @pytest.mark.parametrize("question", [*SEARCHES, SEARCHES])
 def test_theorem_REPLAY_follows_a_search_to_its_end(question: Any) -> None:
     """Two levels, on tables between which the searches part ways; alone and in a batch."""
-    found = replay(wide_study(), WIDE_PAIR, question, bits=Seeded(8), epsilon="1")
+    found = replay(wide_study(), WIDE_PAIR, question, opened_by=open_kept, bits=Seeded(8), epsilon="1")
     assert found.faults == ()
     assert found.movements
 
@@ -266,7 +269,7 @@ def test_a_planted_fault_in_a_search_is_found(question: Any) -> None:
         kind = Shifts
 
     def opened(known: Study, data: Any) -> Curator:
-        made = open_study(known, data=data)
+        made = open_kept(known, data)
         return Shifting(known, made._engine, made._ledger)
 
     found = replay(wide_study(), WIDE_PAIR, question, opened_by=opened, bits=Seeded(8), epsilon="1")

@@ -33,6 +33,7 @@ from adyton.study import Validity
 from adyton.validity.subset.tails import question_share
 from book_workers import charge_until_refused, ledger_on_disk
 from books import SMALL, book_of, study_of
+from kept_rows import open_kept
 from processes import APART
 
 DATA = pd.DataFrame({"f": [True, False] * 50})
@@ -52,7 +53,7 @@ def test_theorem_BOOK_losses_of_one_person_add_up_over_data_sets(tmp_path: Path)
     losses = []
     for name in ("one", "two"):
         study = study_of(name, book, epsilon="0.8", delta=Fraction(0), filter_name="pure")
-        with adyton.open(study, data=DATA) as curator:
+        with open_kept(study, data=DATA) as curator:
             curator.ask(COUNT.format(name), epsilon="0.45")
             ((_, noise, scale),) = json.loads(curator.receipts()[0].order.detail)
             assert noise == "two-sided geometric"
@@ -79,13 +80,13 @@ def test_theorem_BOOK_the_limit_of_the_book_is_that_of_one_study_with_all_questi
     delta = Fraction(0) if filter_name == "pure" else Fraction(1, 10**9)
     book = book_of(tmp_path / "b.ledger", delta=delta, filter_name=filter_name)
     alone = study_of("one", None, delta=delta, filter_name=filter_name)
-    with adyton.open(alone, data=DATA) as curator:
+    with open_kept(alone, data=DATA) as curator:
         for question in (COUNT.format("one"), "SELECT COUNT(*) FROM one"):
             curator.ask(question, scale=40)
         spent = curator.receipts()[-1].spent
     for name, question in (("one", COUNT.format("one")), ("two", "SELECT COUNT(*) FROM two")):
         study = study_of(name, book, delta=delta, filter_name=filter_name)
-        with adyton.open(study, data=DATA) as curator:
+        with open_kept(study, data=DATA) as curator:
             curator.ask(question, scale=40)
     with adyton.Book(book) as shared:
         assert shared.totals().spent == spent
@@ -132,7 +133,7 @@ def test_theorem_BOOK_shares_of_delta_for_keys_go_by_the_numbers_of_the_book(tmp
     thresholds = {}
     for name in ("one", "two"):
         study = study_of(name, book, columns=(TextColumn("t"),), epsilon=20, keys_delta=half)
-        with adyton.open(study, data=data) as curator:
+        with open_kept(study, data=data) as curator:
             question = f"SELECT t, COUNT(*) FROM {name} GROUP BY t"
             foreseen = curator.preview(question, epsilon=5).keys_sought
             answer = curator.ask(question, epsilon=5)
@@ -174,10 +175,10 @@ def attacked(folder: Path, rows: str) -> Attacked:
         study_of(name, book, columns=(KIND,), rows=ROWS, epsilon=300, validity=Validity(1 - FAILURE))
         for name in ("kinds", "last")
     )
-    with adyton.open(kinds, data=frame) as asker:
+    with open_kept(kinds, data=frame) as asker:
         counted = asker.ask("SELECT kind, COUNT(*) AS n FROM kinds GROUP BY kind", scale=KIND_SCALE).rows
     often = tuple(str(row.keys["kind"]) for row in counted if row.values["n"].value > ROWS / KINDS)
-    with adyton.open(last, data=frame) as asker:
+    with open_kept(last, data=frame) as asker:
         (row,) = asker.ask(adyton.count(where=OneOf(KIND, often)), scale=LAST_SCALE).rows
     (value,) = row.values.values()
     assert isinstance(value.population_interval, Interval)
@@ -235,16 +236,16 @@ def test_theorem_BOOK_positions_are_those_of_one_study_with_all_questions(tmp_pa
         ("one", "SELECT COUNT(*) FROM one WHERE v > 97"),
         ("two", "SELECT COUNT(*) FROM two WHERE v < 3"),
     ):
-        with adyton.open(study_of(name, book, **said), data=data) as curator:
+        with open_kept(study_of(name, book, **said), data=data) as curator:
             curator.ask(question, scale=60)
             (receipt,), settled = curator.receipts(), curator._ledger.settled(1)
         assert settled < receipt.order.radius / 1.2
         number = alone.charge(replace(receipt.order, question="another")).receipt.number
         alone.remember(number, "[]", settled if kind == "same" else None)
     last = "SELECT COUNT(*) FROM three WHERE v < 50"
-    with adyton.open(study_of("three", None, **said), data=data, ledger=alone) as curator:
+    with open_kept(study_of("three", None, **said), data=data, ledger=alone) as curator:
         (expected,) = curator.preview(last, scale=60).population.values()
-    with adyton.open(study_of("three", book, **said), data=data) as curator:
+    with open_kept(study_of("three", book, **said), data=data) as curator:
         (width,) = curator.preview(last, scale=60).population.values()
         assert curator.statement().questions == 0
     with adyton.Book(book) as shared:
@@ -256,7 +257,7 @@ def test_theorem_BOOK_a_published_test_of_one_study_ends_what_others_could_say(t
     book = book_of(tmp_path / "b.ledger", confidence=Fraction(95, 100))
     declared = Validity(Fraction(95, 100))
     one, two = (study_of(name, book, validity=declared) for name in ("one", "two"))
-    with adyton.open(one, data=DATA) as first, adyton.open(two, data=DATA) as second:
+    with open_kept(one, data=DATA) as first, open_kept(two, data=DATA) as second:
         second.ask(COUNT.format("two"), scale=20)
         before = second.p_value_threshold(0.05)
         first.ask(COUNT.format("one"), scale=20)
@@ -280,7 +281,7 @@ def test_theorem_BOOK_a_pure_cap_is_reached_by_all_studies_together(tmp_path: Pa
         **facts,
     )
     one, two = (study_of(name, book, validity=declared, epsilon=9, **facts) for name in ("one", "two"))
-    with adyton.open(one, data=DATA) as first, adyton.open(two, data=DATA) as second:
+    with open_kept(one, data=DATA) as first, open_kept(two, data=DATA) as second:
         first.ask(COUNT.format("one"), scale=19)
         spent = first.statement().stability
         assert second.statement().stability == spent
@@ -291,7 +292,7 @@ def test_theorem_BOOK_a_pure_cap_is_reached_by_all_studies_together(tmp_path: Pa
         assert 3 * spent > first.statement().stability_cap >= 2 * spent
     other = Validity(Fraction(95, 100), stability=Fraction(1, 10))
     with pytest.raises(InvalidRequest, match=r"validity\.stability is 0\.1 here and 0\.05 in the book"):
-        adyton.open(study_of("three", book, validity=other, epsilon=9, **facts), data=DATA)
+        open_kept(study_of("three", book, validity=other, epsilon=9, **facts), data=DATA)
 
 
 @pytest.mark.parametrize(
@@ -325,23 +326,23 @@ def test_what_has_no_sum_is_refused_with_the_reason(
 ) -> None:
     book = book_of(tmp_path / "b.ledger", **facts)
     with pytest.raises(InvalidRequest, match=r"cannot share the book b\.ledger") as refused:
-        adyton.open(study_of("t", book, **said), data=DATA)
+        open_kept(study_of("t", book, **said), data=DATA)
     assert reason in refused.value.message
 
 
 def test_studies_of_the_same_rows_have_as_many_of_them(tmp_path: Path) -> None:
     book = book_of(tmp_path / "b.ledger")
-    with adyton.open(study_of("one", book), data=DATA) as curator:
+    with open_kept(study_of("one", book), data=DATA) as curator:
         curator.ask(COUNT.format("one"), scale=20)
     with pytest.raises(InvalidRequest, match=r"table\.rows is 99 here and was 100"):
-        adyton.open(study_of("two", book, rows=99), data=DATA[:99])
+        open_kept(study_of("two", book, rows=99), data=DATA[:99])
 
 
 def test_studies_that_were_open_before_the_first_charge_have_as_many_rows_too(tmp_path: Path) -> None:
     """Mutant: rows are compared when a study is opened, and not when it is charged."""
     book = book_of(tmp_path / "b.ledger", rows="same")
     fewer = study_of("two", book, rows=99)
-    with adyton.open(study_of("one", book), data=DATA) as one, adyton.open(fewer, data=DATA[:99]) as two:
+    with open_kept(study_of("one", book), data=DATA) as one, open_kept(fewer, data=DATA[:99]) as two:
         one.ask(COUNT.format("one"), scale=20)
         with pytest.raises(InvalidRequest, match=r"table\.rows is 99 here and was 100"):
             two.ask(COUNT.format("two"), scale=20)
@@ -356,7 +357,7 @@ def test_who_becomes_second_while_it_is_charged_has_as_many_rows_too(
     book = book_of(tmp_path / "b.ledger", rows="same")
     fewer = study_of("two", book, rows=99)
     charge = BookFile.charge
-    with adyton.open(study_of("one", book), data=DATA) as one, adyton.open(fewer, data=DATA[:99]) as two:
+    with open_kept(study_of("one", book), data=DATA) as one, open_kept(fewer, data=DATA[:99]) as two:
 
         def overtaken(self: BookFile, *known: Any) -> Any:
             monkeypatch.setattr(BookFile, "charge", charge)
@@ -382,9 +383,9 @@ def test_a_plan_and_a_split_go_with_unrelated_rows(tmp_path: Path) -> None:
     book = book_of(tmp_path / "b.ledger", epsilon=9, rows="unrelated")
     declared = Validity(Fraction(95, 100), questions=2, method="split")
     one = study_of("one", book)
-    with adyton.open(one, data=DATA) as curator:
+    with open_kept(one, data=DATA) as curator:
         curator.ask(COUNT.format("one"), scale=20)
-    with adyton.open(study_of("two", book, validity=declared), data=DATA) as curator:
+    with open_kept(study_of("two", book, validity=declared), data=DATA) as curator:
         for question in (COUNT.format("two"), "SELECT COUNT(*) FROM two"):
             answer = curator.ask(question, scale=20)
         assert isinstance(answer.population_interval, Interval)
@@ -400,10 +401,10 @@ def test_persons_of_studies_without_public_sizes(tmp_path: Path) -> None:
     people = pd.DataFrame({"p": range(400), "f": [True, False] * 200})
     declared = Validity(Fraction(95, 100))
     said = {"unit": unit, "rows": None, "validity": declared}
-    with adyton.open(study_of("one", book, **said), data=people) as curator:
+    with open_kept(study_of("one", book, **said), data=people) as curator:
         curator.ask("SELECT COUNT(*) FROM one", scale=20)
         own = curator.ask(COUNT.format("one"), scale=20)
-    with adyton.open(study_of("two", book, **said), data=people) as curator:
+    with open_kept(study_of("two", book, **said), data=people) as curator:
         without = curator.ask(COUNT.format("two"), scale=20)
         curator.ask("SELECT COUNT(*) FROM two", scale=20)
         assert curator._claims.stand_in.counted is not None

@@ -28,6 +28,7 @@ from adyton.schema import Attribute, BooleanColumn, CategoryColumn, Dimension, I
 from adyton.sensitivity import readings_of
 from adyton.study import PrivateTable, Study
 from how_often import often
+from kept_rows import open_kept
 
 WARD = CategoryColumn("ward", ("a", "b"))
 PEOPLE = Table("people", (WARD, IntegerColumn("x", 0, 3)), person="pid")
@@ -204,6 +205,6 @@ def test_theorem_REPLAY_of_groups_of_a_table_with_one_row_of_a_person(person: in
             }
             for own, theirs in ((people, visits), (without(people, person), without(visits, person)))
         )
-        found = replay(study(1, 3), pair, sql, epsilon="0.1")  # type: ignore[arg-type]
+        found = replay(study(1, 3), pair, sql, opened_by=open_kept, epsilon="0.1")  # type: ignore[arg-type]
         assert found.faults == ()
         assert all(movement.l1_allowed == 1 for movement in found.movements)

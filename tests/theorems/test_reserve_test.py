@@ -28,6 +28,7 @@ from adyton.study.validity import FOR_COUNTS, FOR_NOISE, claims_failure
 from adyton.testing.engines.reference import in_reserve
 from adyton.validity.part_sizes import most_by_lot
 from how_often import crossed, often
+from kept_rows import open_kept
 from populations import seeded
 
 ROWS, COINS, ALPHA, SHARE = 300, 28, Fraction(1, 10), Fraction(2, 5)
@@ -91,6 +92,7 @@ def test_theorem_RESERVE_TEST_nulls_that_the_answers_chose_are_rejected_as_often
 def test_the_same_test_sees_a_reserve_that_questions_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """Mutant: ``kept_by`` is true of everybody while questions are asked."""
     sound = sources.kept_by
+    monkeypatch.setattr("kept_rows._engines", {})  # the mutant is in how rows are loaded
 
     def leaky(reserve: Any, *others: Any) -> str:
         return sound(reserve, *others) if reserve.opened else "true"
@@ -181,7 +183,7 @@ def test_theorem_RESERVE_TEST_neighbours_inside_outside_and_across(unit: Privacy
                 changed.loc[place] = [other, 100 if frame.age[place] < 50 else 0, not frame.smoker[place]]
             else:
                 changed = frame.drop(index=place)
-            found = replay(asked, (frame, changed), sql, epsilon=1)
+            found = replay(asked, (frame, changed), sql, opened_by=open_kept, epsilon=1)
             assert not found.refuted, found.faults
             stays = within and (unit.neighbours != "replace" or in_reserve(other, kept))
             moved = any(m.l1 for m in found.movements)

@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 from scipy.special import gammaln
 from scipy.stats import binom
 
-import adyton
 from adyton.accounting.noisy_reading import NoisyReading
 from adyton.audit import replay
 from adyton.errors import InvalidRequest
@@ -36,6 +35,7 @@ from adyton.query.request import request_of
 from adyton.schema import BooleanColumn, IntegerColumn, Table
 from adyton.study import Study, Validity
 from adyton.validity.published.transcripts import bits_of, corrected_after, nats_of, threshold_after
+from kept_rows import open_kept
 
 AGE, SMOKER = IntegerColumn("age", 0, 100), BooleanColumn("smoker")
 COUNT = "SELECT COUNT(*) AS n FROM people WHERE age > 50"
@@ -124,7 +124,7 @@ def test_theorem_ROUNDING_STUDY_the_noise_interval_has_the_grid_in_it(confidence
 def test_theorem_ROUNDING_STUDY_a_width_that_is_named_has_room_for_the_grid() -> None:
     known = study(5000)
     for sql, within in ((COUNT, 80), (MEAN, 4), ("SELECT SUM(age) AS s FROM people", 6000)):
-        with adyton.open(known, data=people(5000)) as curator:
+        with open_kept(known, data=people(5000)) as curator:
             ((_, bound),) = curator.preview(sql, within=within).bounds.items()
             assert bound.half_width is not None
             assert within * 0.97 < bound.half_width <= within
@@ -171,7 +171,7 @@ def test_theorem_ROUNDING_STUDY_a_receipt_counts_all_that_is_possible(sql: str, 
     Mutants: the radius of the noise in the place of bits; the greatest of a family; a cell or a coordinate less.
     """
     known = study(5000)
-    with adyton.open(known, data=people(5000)) as curator:
+    with open_kept(known, data=people(5000)) as curator:
         answers = curator.ask_many(sql.split("; "), epsilon=1)
         (receipt,) = curator.receipts()
         if expected is None:
@@ -194,14 +194,14 @@ def test_theorem_ROUNDING_STUDY_a_receipt_counts_all_that_is_possible(sql: str, 
 
 def test_theorem_ROUNDING_STUDY_bits_are_durable_and_replayed(tmp_path: Path) -> None:
     known, frame = replace(study(2000), ledger=tmp_path / "r.ledger"), people(2000)
-    with adyton.open(known, data=frame) as curator:
+    with open_kept(known, data=frame) as curator:
         first = curator.ask(COUNT, epsilon=1)
         before = curator.preview(MEAN, epsilon=1)
         curator.ask(MEAN, epsilon=1)
         again = curator.ask(COUNT, epsilon=1)
     assert again.repeated
     assert (again.to_json()["answer"]) == first.to_json()["answer"]
-    with adyton.open(known, data=frame) as curator:
+    with open_kept(known, data=frame) as curator:
         bits = [receipt.order.radius for receipt in curator.receipts()]
         assert curator.statement().bits == sum(bits) == [r.spent_radius for r in curator.receipts()][-1]
         assert curator.verify().receipts == 2
@@ -448,7 +448,7 @@ def test_theorem_ROUNDING_STUDY_replays_on_neighbours_and_a_planted_fault_is_fou
     ],
 )
 def test_what_is_not_rounded_is_refused_free_of_charge(sql: str, reason: str) -> None:
-    with adyton.open(study(500), data=people(500)) as curator:
+    with open_kept(study(500), data=people(500)) as curator:
         with pytest.raises(InvalidRequest, match=f"{reason} is not put on a grid"):
             curator.ask(sql, epsilon=1)
         with pytest.raises(InvalidRequest, match="stream is not put on a grid"):

@@ -15,7 +15,6 @@ import pandas as pd
 import pytest
 from scipy.stats import binom
 
-import adyton
 from adyton.audit.replay import replay
 from adyton.curator.curator import Curator
 from adyton.engines.duckdb import DuckDBEngine
@@ -35,6 +34,7 @@ from adyton.study import Study, Validity
 from adyton.validity.part_sizes import most_in_part, most_units
 from adyton.validity.subset.tails import Before
 from how_often import LONG, often
+from kept_rows import open_kept
 
 AGE, SMOKER = IntegerColumn("age", 0, 100), BooleanColumn("smoker")
 LIMIT = Guarantee(Fraction(1), Fraction(1, 10**9))
@@ -81,7 +81,7 @@ class Watched:
 
 
 def watched(asked: Study, frame: pd.DataFrame) -> tuple[Curator, Watched]:
-    curator = adyton.open(asked, data=frame)
+    curator = open_kept(asked, data=frame)
     watch = Watched(curator._engine)
     curator._engine = curator._releasing._engine = watch
     return curator, watch
@@ -199,7 +199,7 @@ def test_theorem_SPLIT_STUDY_an_exchanged_person_is_seen_by_two_counts() -> None
 
 
 def test_theorem_SPLIT_STUDY_the_greatest_price_is_spent() -> None:
-    with adyton.open(study(UNITS[0], 500, 5), data=people(500)) as curator:
+    with open_kept(study(UNITS[0], 500, 5), data=people(500)) as curator:
         amounts = []
         for epsilon, sql in zip((0.2, 0.5, 0.1, 0.5, 1), ASKED, strict=False):
             before = curator.statement().spent.units
@@ -262,7 +262,7 @@ def overfitted(seed: int, unit: PrivacyUnit) -> list[bool]:
     )
     validity = Validity(1 - Fraction(1, 10**6), questions=COINS + 2, method="split")
     limit = Guarantee(Fraction(500), Fraction(1, 10**9))
-    with adyton.open(Study(table, unit, limit, validity=validity), data=frame) as curator:
+    with open_kept(Study(table, unit, limit, validity=validity), data=frame) as curator:
         curator.ask("SELECT COUNT(*) FROM t", share=1)
         held, leaning = [], []
         for i in range(COINS):
@@ -302,7 +302,7 @@ def test_what_a_split_study_refuses() -> None:
     ):
         with pytest.raises(InvalidRequest, match=said):
             study(unit, 500, **{"questions": 5, **more})
-    with adyton.open(study(UNITS[0], 500, 5), data=people(500)) as curator:
+    with open_kept(study(UNITS[0], 500, 5), data=people(500)) as curator:
         with pytest.raises(InvalidRequest, match="does not go with a split"):
             curator.open_stream(positives=1, epsilon=0.1)
         with pytest.raises(InvalidRequest, match="do not go with a split"):
@@ -327,7 +327,7 @@ def test_theorem_SPLIT_STUDY_replayed_on_neighbours(unit: PrivacyUnit) -> None:
             "SELECT COUNT(*) FROM people WHERE age > 98",
             "SELECT smoker, SUM(age) FROM people GROUP BY smoker",
         ):
-            found = replay(asked, (frame, other), sql, epsilon=1)
+            found = replay(asked, (frame, other), sql, opened_by=open_kept, epsilon=1)
             assert not found.refuted, found
             moved += any(movement.l1 for movement in found.movements)
     assert 0 < moved < 12
@@ -360,7 +360,7 @@ def test_theorem_SPLIT_STUDY_levels_add_up_to_the_failure(unit: PrivacyUnit) -> 
 def test_theorem_SUBSET_SUMS_of_one_part_say_nothing_about_another() -> None:
     """Parts differ in size.  Means are over rows, and may use what was learned in another part."""
     frame, asked = people(3000), study(UNITS[0], 3000, 4)
-    with adyton.open(asked, data=frame) as curator:
+    with open_kept(asked, data=frame) as curator:
         curator.ask("SELECT STDDEV(age) FROM people", epsilon=Fraction(1, 2))
         for measure, known in (("SUM", 0), ("AVG", 1)):
             question = request_of(f"SELECT {measure}(age) FROM people", asked.table).question

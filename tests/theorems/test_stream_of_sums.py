@@ -21,7 +21,6 @@ from sparse_law import FLOAT, answers, chance, table_of
 import adyton
 from adyton.accounting.noisy_reading import stability_units
 from adyton.curator.curator import Curator
-from adyton.engines.duckdb import DuckDBEngine
 from adyton.exact import units_up
 from adyton.ledger import Header, MemoryLedger
 from adyton.mechanisms import NumericSparse, Sparse
@@ -36,6 +35,7 @@ from adyton.streams.plan import machine_of, replace_one_cost, sparse_of
 from adyton.study import Study
 from adyton.testing.engines.meaning import Row
 from adyton.testing.engines.reference import exact_of
+from kept_rows import kept_engine
 
 TABLE = Table(
     "t",
@@ -304,7 +304,7 @@ def test_theorem_STREAM_OF_SUMS_the_price_is_attained(kind: Any, neighbours: str
 
 def asker(known: Study, frame: pd.DataFrame) -> Curator:
     ledger = MemoryLedger(Header.fresh(known.fingerprint, known.filter_name, known.allowed))
-    return Curator(known, DuckDBEngine(known.table, known.unit, frame), ledger, SystemBits())
+    return Curator(known, kept_engine(known.table, known.unit, frame), ledger, SystemBits())
 
 
 @pytest.mark.parametrize("kind", KINDS)
