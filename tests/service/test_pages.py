@@ -15,6 +15,7 @@ import pytest
 
 from adyton.engines.duckdb import DuckDBEngine
 from adyton.service.roles import Role, may
+from adyton.service.studies import ServedStudy
 from adyton.transports.pages.answers import MOST
 from adyton.transports.pages.navigation import ENTRIES
 from adyton.transports.pages.writing import Chosen, written
@@ -538,3 +539,25 @@ def test_the_chain_for_the_script_is_the_object_of_the_api(house: Served, ana: B
     ana.asked(COUNT, within="50")
     api = house.client.get("/v1/studies/people/receipts", headers=house.made("ana")).json()
     assert ana.get("/studies/people/receipts.json").json() == api
+
+
+def test_a_page_that_fails_is_a_page(
+    house: Served, ana: Browsing, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Mutants: a browser gets the body for programs; where the page of the failure fails too, nobody gets anything."""
+
+    def failing(*_: object, **__: object) -> Any:
+        raise ZeroDivisionError("canary 77123")
+
+    browser = {"Accept": "text/html,*/*"}
+    monkeypatch.setattr(ServedStudy, "facts", failing)
+    page = ana.get("/studies/people", headers=browser)
+    assert page.status_code == 500
+    assert page.headers["content-type"].startswith("text/html")
+    (reference,) = re.findall(r"Something went wrong \(reference ([0-9a-f]{12})\)", page.text)
+    assert reference in caplog.text
+    assert "Log out" in page.text  # and where else to go
+    assert "77123" not in page.text + caplog.text
+    assert ana.get("/studies/people").headers["content-type"] == "application/json"
+    monkeypatch.setattr(house.client.app.state, "error_page", failing)
+    assert ana.get("/studies/people", headers=browser).json()["error"]["kind"] == "failed"

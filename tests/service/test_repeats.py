@@ -177,6 +177,19 @@ def test_what_is_kept_is_bounded(house: Served, monkeypatch: pytest.MonkeyPatch)
     kept.close()
 
 
+def test_only_what_is_asked_again_is_stamped(house: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mutants: every question is stamped, which is one more look into a file; what was asked is kept for ever."""
+    assert house.ask(house.made("ana"), within=50).status_code == 200
+    kept: Repeats[str] = Repeats(house.house.served[0]._curator.ledger)
+    monkeypatch.setattr(repeats, "_MOST_ASKED", 2)
+    keys = [(ANA, b"", b"%d" % number) for number in range(3)]
+    assert [kept.begin(key) for key in keys] == [None, None, None]
+    assert kept.stamp() is not None
+    assert kept.begin(keys[2]) == kept.stamp()
+    assert kept.begin(keys[0]) is None
+    kept.close()
+
+
 def test_what_was_made_while_others_were_charged_is_never_found(
     house: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -56,7 +56,8 @@ class Reading:
 
     def shows(self) -> None:
         """Waits for the tick, in the thread that works; called before anybody can see what was read."""
-        time.sleep(self.wait())
+        if (wait := self.wait()) > 0:  # to sleep for no time would still be to let others go first
+            time.sleep(wait)
         self._since = None  # what follows depends on what is seen, until data are read again
 
     def wait(self) -> float:

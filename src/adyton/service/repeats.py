@@ -18,6 +18,7 @@ from adyton.service.identity import Identity
 
 _MOST_BYTES = 16_000_000  # of all that is kept
 _LARGEST = 100_000  # of one
+_MOST_ASKED = 10_000  # questions of which it is known that they were asked
 Key = tuple[Identity, bytes, bytes]  # who asks, in which form, and the request as it came
 _Told = TypeVar("_Told")
 
@@ -35,6 +36,7 @@ class Repeats(Generic[_Told]):
     def __init__(self, ledger: Ledger) -> None:
         self._ledger, self._changes = ledger, None
         self._kept: OrderedDict[Key, _Kept[_Told]] = OrderedDict()
+        self._asked: OrderedDict[int, None] = OrderedDict()
         self._bytes, self._lock = 0, threading.Lock()
 
     _changes: Changes | None
@@ -50,8 +52,17 @@ class Repeats(Generic[_Told]):
         self._drop(key)
         return None
 
+    def begin(self, key: Key) -> Stamp | None:
+        """The stamp before an answer is made; None the first time, because most questions are asked once."""
+        with self._lock:
+            before = hash(key) in self._asked
+            self._asked[hash(key)] = None
+            if len(self._asked) > _MOST_ASKED:
+                self._asked.popitem(last=False)
+        return self.stamp() if before else None
+
     def stamp(self) -> Stamp | None:
-        """Taken before an answer is made; None where nobody can say whether anything was written."""
+        """None where nobody can say whether anything was written."""
         if self._changes is None:
             self._changes = changes_of(self._ledger)
         try:

@@ -35,8 +35,11 @@ def secret_beside(path: Path) -> bytes:
 
 
 def keyed_hash(secret: bytes, purpose: str, text: str) -> str:
-    """HMAC-SHA256; what was made for one purpose is no use for another."""
-    return hmac.digest(secret, f"adyton {purpose}\n{text}".encode(), "sha256").hex()
+    """HMAC-SHA256; what was made for one purpose is no use for another.
+
+    Not by ``hmac.digest``, which lets other threads go first and then waits for them.
+    """
+    return hmac.new(secret, f"adyton {purpose}\n{text}".encode(), "sha256").hexdigest()
 
 
 def _read(file: Path) -> bytes:

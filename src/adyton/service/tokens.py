@@ -119,13 +119,14 @@ class Tokens:
         """Who holds this token, None if nobody does any more or never did."""
         if not self.path.exists():
             return None
-        known = self.find_hashed(self._hash(token))  # also of what cannot be one: all take the same time
+        known = self._looked_up(self._hash(token))  # also of what cannot be one: all take the same time
         return known if _TOKEN.fullmatch(token) is not None else None
 
     def find_hashed(self, looked_for: str) -> Known | None:
         """Who holds the token with this hash, as ``find``."""
-        if not self.path.exists():
-            return None
+        return self._looked_up(looked_for) if self.path.exists() else None
+
+    def _looked_up(self, looked_for: str) -> Known | None:
         with self._session() as connection:
             row = connection.execute(
                 f"SELECT hash, {_COLUMNS} FROM tokens WHERE hash = ?", (looked_for,)

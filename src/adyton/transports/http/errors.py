@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import secrets
+from contextlib import suppress
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -105,7 +106,15 @@ class Guard:
         reference = secrets.token_hex(6)
         _operator_log.error("a request failed with %s (reference %s)", kind, reference)
         if not started and scope["type"] == "http":
-            await response_of(Unexpected(reference))(scope, receive, send)
+            await _told(scope, Unexpected(reference))(scope, receive, send)
+
+
+def _told(scope: Scope, error: CuratorError) -> Response:
+    """A page to a browser, unless the page fails as well; the usual body to programs."""
+    page = None
+    with suppress(Exception):
+        page = scope["app"].state.error_page(Request(scope), error)
+    return page or response_of(error)
 
 
 def place_and_fix(

@@ -73,7 +73,7 @@ def key_of(who: Identity, request: Request, content: bytes) -> Key:
 
 def answer(found: ServedStudy, who: Identity, body: Question, key: Key) -> Response:
     """Charge, read, answer; and a repeat is kept as it leaves."""
-    before = found.repeats.stamp()
+    before = found.repeats.begin(key)
     made = found.ask(who, [body.question], body.words(*_BESIDE))[0]
     response = answered(key[1].decode(), made)
     if made.repeated:
