@@ -14,10 +14,12 @@ import pytest
 
 PATIENCE = 60.0
 # Many small jobs and a short life: the first compiler and the simplest collector are the quickest, and Spark's own
-# classes need no verification.
+# classes need no verification.  Most of what statements leave behind dies young, if there is room for the young.
 SHORT_LIVED = (
     "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+    " -XX:MetaspaceSize=300m -XX:ReservedCodeCacheSize=200m -XX:-UseCodeCacheFlushing -XX:-UsePerfData"
 )
+ROOM = "-Xms2g -Xmn1200m"
 # Nearly all classes are in these, and Java looks for each in one after the other of 280 files.
 LOOKED_IN_FIRST = ("spark-catalyst_*", "spark-sql_*", "spark-core_*", "scala-library-*")
 
@@ -41,7 +43,9 @@ QUICK = (
     INTERPRETED
     | {
         "spark.sql.shuffle.partitions": "1",
-        "spark.sql.ui.explainMode": "simple",  # which nobody reads
+        "spark.sql.ui.explainMode": "simple",  # which nobody reads, nor keeps
+        "spark.sql.ui.retainedExecutions": "1",
+        "spark.sql.maxPlanStringLength": "100",
         "spark.sql.adaptive.enabled": "false",  # plans of one partition need no second thought; the cluster has them
         # The parser remembers every way through deep statements, and many random ones fill a small memory.
         "spark.sql.parser.manageParserCaches": "true",
@@ -75,8 +79,8 @@ def spark_session(
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.memory": "1g",
-        "spark.driver.extraJavaOptions": f"{SHORT_LIVED} -Djava.io.tmpdir={folder}",
+        "spark.driver.memory": "2g",
+        "spark.driver.extraJavaOptions": f"{SHORT_LIVED} {ROOM} -Djava.io.tmpdir={folder}",
         "spark.local.dir": str(folder),
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
     }

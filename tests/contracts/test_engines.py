@@ -33,6 +33,7 @@ from adyton.testing.engines.cases import AGE, PEOPLE, ROWS, SOME
 from adyton.testing.engines.contract import EngineContract
 from adyton.testing.engines.reference import Source, expected, value_of
 from error_tracker import CANARY, tracked
+from how_often import crossed
 from postgres_server import NoServer, postgres_server
 from strategies import answered_questions
 
@@ -58,7 +59,24 @@ def _rescaled(value: Any) -> Any:
     )
 
 
-class TestDuckDB(SurveyContract, EngineContract):
+KEPT, KINDS = [1, 3, 100], ["integer", "text", "float"]
+PERSONS = [(1, "integer"), (4, "integer"), (4, "float"), (100, "text")]
+
+
+class PersonsOfEachKind(EngineContract):
+    """How many rows of a person are kept, and how persons are written, is asked with each other where rows are
+    chosen; what is made of these rows usually once for each."""
+
+    @pytest.mark.parametrize(("rows", "kind"), crossed(KEPT, KINDS))
+    def test_a_row_for_each_person(self, opened: Any, rows: int, kind: Any) -> None:
+        super().test_a_row_for_each_person(opened, rows, kind)
+
+    @pytest.mark.parametrize(("of", "most"), crossed(PERSONS, [None, 2, 1]))
+    def test_one_number_of_each_person(self, opened: Any, of: tuple[int, Any], most: int | None) -> None:
+        super().test_one_number_of_each_person(opened, *of, most)
+
+
+class TestDuckDB(SurveyContract, PersonsOfEachKind):
     @pytest.fixture
     def make_engine(self) -> Any:
         return lambda table, unit, source, salt, **limits: DuckDBEngine(
@@ -151,7 +169,7 @@ def _address(postgres: str, table: str) -> str:
     return postgres.replace("owner@", "curator@") + f"/{table}"
 
 
-class TestPostgres(SurveyContract, EngineContract):
+class TestPostgres(SurveyContract, PersonsOfEachKind):
     rows_have_positions = False
 
     @pytest.fixture

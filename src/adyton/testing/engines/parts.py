@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -48,6 +48,7 @@ def asked(table: Table, unit: PrivacyUnit) -> list[Reading]:
 
 class PartsContract:
     rows_have_positions = True
+    parts_asked: ClassVar[tuple[int, ...]] = (1, 2, 3, 4, 5, 6, 7)  # fewer where planning takes long
 
     @pytest.mark.parametrize(("kind", "rows"), [("integer", 1), ("text", 1), ("integer", 3), ("text", 3)])
     def test_every_engine_splits_persons_alike(self, opened: Open, kind: SourceType, rows: int) -> None:
@@ -55,7 +56,7 @@ class PartsContract:
         table, source = Table("t", (AGE, REGION), person="who"), people(kind)
         unit = PrivacyUnit("add-or-remove", "who", rows, parts=7)
         engine, readings = opened(table, source, unit, "salt 'n' pepper"), asked(table, unit)
-        for part in range(1, 8):
+        for part in self.parts_asked:
             own = [replace(reading, part=part) for reading in readings]
             assert engine.exact(own) == expected(table, unit, source, "salt 'n' pepper", own), part
 
