@@ -20,7 +20,12 @@ MISSING = (
 )
 ROLES = ("owner", "analyst", "auditor", "agent")
 # Chromium refuses its sandbox to root, who runs the tests in containers.
-_ARGUMENTS = ["--disable-gpu", "--disable-dev-shm-usage", *(["--no-sandbox"] if os.geteuid() == 0 else [])]
+_ARGUMENTS = [
+    "--disable-gpu",
+    "--in-process-gpu",  # what draws in software needs no process of its own
+    "--disable-dev-shm-usage",
+    *(["--no-sandbox"] if os.geteuid() == 0 else []),
+]
 _TELL_VIOLATIONS = """
 addEventListener("securitypolicyviolation", e => console.error("policy violated: " + e.violatedDirective + " " + e.blockedURI));
 """
