@@ -7,6 +7,7 @@ scanning); ``run`` without its KeyboardInterrupt; an entry that loads the comman
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sqlite3
 import subprocess
@@ -116,6 +117,7 @@ def receipts(study: Path) -> int:
 
 
 NOTHING = ["adyton: interrupted; nothing was charged"]
+WAITS = "holdout.toml"  # whoever opens it waits until somebody writes: else the command may end before the signal
 
 
 @pytest.mark.parametrize("module", ["adyton.errors", "typer", "adyton.curator.curator"])
@@ -159,11 +161,12 @@ def test_while_a_batch_is_read_that_is_paid_for(study: Path, folder: Path, as_js
         (["audit", "--all", "--samples", "100000000"], "adyton.audit.cases.catalogue"),
         (["lab", "holdout-science"], "adyton.figures.report"),
         (["plan", "--rows", "100000", "--questions", "5000"], "adyton.validity.planner"),
-        (["holdout", "score", "nothing.toml", "nothing.csv"], "adyton.holdout.holdout"),
+        (["holdout", "score", WAITS, "nothing.csv"], "adyton.holdout.holdout"),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else None,
 )
-def test_other_commands(arguments: list[str], module: str) -> None:
-    command = Command(*arguments)
+def test_other_commands(arguments: list[str], module: str, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / WAITS)
+    command = Command(*(tmp_path / word if word == WAITS else word for word in arguments))
     command.wait_for_import(module)
     assert command.interrupt() == (NOTHING, "")
