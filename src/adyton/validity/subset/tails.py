@@ -229,10 +229,10 @@ def least_width(
     """
     least = np.ones_like(scale) if steady is None else steady
 
-    def negative(some: Places, paid: Paid, factors: Floats) -> Floats:
+    def negative(some: Places, paid: Paid) -> Tried:
         noise, moved = scale[some][:, None, None], spread[some][:, None, None]
-        wished = paid.tilt(noise, moved) * factors
-        return -_width(wished, noise, least[some][:, None, None], moment(some), paid)
+        guess, own, steadily = paid.tilt(noise, moved), moment(some), least[some][:, None, None]
+        return lambda factors: -_width(guess * factors, noise, steadily, own, paid)
 
     return -greatest(negative, spread / scale**2, ways)
 
@@ -257,27 +257,29 @@ class Paid:
 
 
 def _below(values: Sequence[float | Floats], some: Places) -> Floats:
-    if not any(np.ndim(value) for value in values):
+    if not any(isinstance(value, np.ndarray) for value in values):
         return np.array(values, np.float64)[:, None]
     own = [np.asarray(value)[some] if np.ndim(value) else np.full(len(some), value) for value in values]
     return np.stack(own, axis=1)[..., None]
 
 
-Tried = Callable[[Places, Paid, Floats], Floats]
-"""For some answers, all ways and some factors of a guessed tilt: what each of them gives."""
+Tried = Callable[[Floats], Floats]
+"""For some answers and all ways: what each of some factors of a guessed tilt gives."""
 
 
-def greatest(value: Tried, order: Floats, ways: Sequence[Way]) -> Floats:
+def greatest(value: Callable[[Places, Paid], Tried], order: Floats, ways: Sequence[Way]) -> Floats:
     """The greatest value of all ways and of a few tilts, for each of many answers.
 
     Of many answers a few are looked at closely: ways that win for none of them are left out for all, and all
     try the tilts, as factors of what was guessed, that are best for those next to them in ``order``.
     """
     if len(order) <= MOST_CLOSELY:
-        every: Floats = _closely(value, np.arange(len(order)), ways)[0].max(-1)
-        return every
+        every = np.arange(len(order))
+        found: Floats = _closely(value(every, Paid.of(ways, every)))[0].max(-1)
+        return found
     some = _spread_out(order)
-    values, factors = _closely(value, some, ways)
+    values, tried, fine = _closely(value(some, Paid.of(ways, some)))
+    factors = _picked(tried, fine.argmax(-1))
     winners = np.unique(values.argmax(-1))
     logs, ways = np.log2(factors[:, winners]), [ways[i] for i in winners]
     found = np.empty(len(order))
@@ -285,7 +287,7 @@ def greatest(value: Tried, order: Floats, ways: Sequence[Way]) -> Floats:
         block = np.arange(start, min(start + _BLOCK, len(order)))
         best = [np.interp(order[block], order[some], own) for own in logs.T]
         tried = np.exp2(np.stack(best, axis=1))[..., None] * _THIRD
-        found[block] = value(block, Paid.of(ways, block), tried).max((-1, -2))
+        found[block] = value(block, Paid.of(ways, block))(tried).max((-1, -2))
     return found
 
 
@@ -296,26 +298,30 @@ def _spread_out(order: Floats) -> Places:
     return np.concatenate([[order.argmin()], even, [order.argmax()]])
 
 
-def _closely(value: Tried, some: Places, ways: Sequence[Way]) -> tuple[Floats, Floats]:
-    """The greatest value of each way, and its factor: on a coarse grid, then near a parabola's vertex."""
-    paid = Paid.of(ways, some)
-    coarse = value(some, paid, _FIRST)
-    best = _FIRST[coarse.argmax(-1)] * np.exp2(_STEP * _vertex(coarse))
-    tried = best[..., None] * _SECOND
-    fine = value(some, paid, tried)
-    factor = _picked(tried, fine.argmax(-1))
-    return np.maximum(coarse.max(-1), fine.max(-1)), factor
+def _closely(value: Tried) -> tuple[Floats, Floats, Floats]:
+    """The greatest value of each way, on a coarse grid and then near a parabola's vertex; and the factors
+    that were tried there, with what they give.
+    """
+    coarse = value(_FIRST)
+    highest, beyond = _vertex(coarse)
+    tried = (_FIRST[highest] * np.exp2(_STEP * beyond))[..., None] * _SECOND
+    fine = value(tried)
+    return np.maximum(coarse.max(-1), fine.max(-1)), tried, fine
 
 
-def _vertex(values: Floats) -> Floats:
-    """How far from the greatest of some values in a row a parabola through it and its neighbours ends."""
+def _vertex(values: Floats) -> tuple[Places, Floats]:
+    """Where the greatest of some values in a row is, and how far from there a parabola through it and its
+    neighbours ends.
+    """
     highest = values.argmax(-1)
-    place = np.clip(highest, 1, values.shape[-1] - 2)
-    before, at, after = (_picked(values, place + i) for i in (-1, 0, 1))
+    rows = values.reshape(-1, values.shape[-1])
+    each, top = np.arange(len(rows)), highest.ravel()
+    place = np.minimum(np.maximum(top, 1), rows.shape[-1] - 2)
+    before, at, after = rows[each, place - 1], rows[each, place], rows[each, place + 1]
     with np.errstate(invalid="ignore", divide="ignore"):
         offset = (before - after) / (before - 2 * at + after) / 2
-    inside = np.isfinite(offset) & (np.abs(offset) < 1) & (place == highest)
-    return np.where(inside, offset, 0.0)
+    inside = (np.abs(offset) < 1) & (place == top)  # what is not finite is not inside
+    return highest, np.where(inside, offset, 0.0).reshape(highest.shape)
 
 
 def _picked(values: Floats, place: Places) -> Floats:

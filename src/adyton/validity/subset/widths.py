@@ -38,6 +38,7 @@ from adyton.validity.subset.tails import (
     MOST_CLOSELY,
     Paid,
     Places,
+    Tried,
     Way,
     greatest,
     least_width,
@@ -105,12 +106,13 @@ def least_share(answers: Floats, units: int, scale: float | Floats, ways: Sequen
     """
     asked = np.asarray(answers, dtype=np.float64)
     noises = np.broadcast_to(np.asarray(scale, np.float64), asked.shape)
-    likely = np.clip(asked, 0.0, units)  # about as many have the property
+    likely = np.minimum(np.maximum(asked, 0.0), units)  # about as many have the property
     spread = np.maximum(likely * (1 - likely / units), 1.0)
 
-    def ends(some: Places, paid: Paid, factors: Floats) -> Floats:
+    def ends(some: Places, paid: Paid) -> Tried:
         own, noise, moved = (part[some][:, None, None] for part in (asked, noises, spread))
-        return _rejected(paid.tilt(noise, moved) * factors, own, units, noise, paid)
+        guess = paid.tilt(noise, moved)
+        return lambda factors: _rejected(guess * factors, own, units, noise, paid)
 
     found: Floats = np.clip(greatest(ends, likely, ways), 0.0, 1.0)
     return found
@@ -132,9 +134,9 @@ def share_ends(
     if 2 * len(lowered) > MOST_CLOSELY:
         return least_share(lowered, units, scale, ways), greatest_share(raised, units, scale, ways)
     noises = np.broadcast_to(np.asarray(scale, np.float64), lowered.shape)
-    both = least_share(np.concatenate([lowered, units - raised]), units, np.tile(noises, 2), ways)
-    least, lacking = np.split(both, 2)
-    return least, np.minimum(1 - lacking + FEW, 1.0)
+    twice = np.concatenate([noises, noises])
+    both = least_share(np.concatenate([lowered, units - raised]), units, twice, ways)
+    return both[: len(lowered)], np.minimum(1 - both[len(lowered) :] + FEW, 1.0)
 
 
 def _rejected(tilts: Floats, answers: Floats, units: int, noise: Floats, paid: Paid) -> Floats:
