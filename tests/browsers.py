@@ -22,7 +22,6 @@ ROLES = ("owner", "analyst", "auditor", "agent")
 # Chromium refuses its sandbox to root, who runs the tests in containers.
 _ARGUMENTS = [
     "--disable-gpu",
-    "--in-process-gpu",  # what draws in software needs no process of its own
     "--disable-dev-shm-usage",
     *(["--no-sandbox"] if os.geteuid() == 0 else []),
 ]
