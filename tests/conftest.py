@@ -21,7 +21,7 @@ pytest.register_assert_rewrite("adyton.testing")
 
 # A machine may be busy: how long an example takes says nothing about whether a law holds.  The examples of a law are
 # the same in every run, so that a change is judged by the change; `make search` looks for new ones.
-settings.register_profile("adyton", deadline=None, derandomize=True, max_examples=often(40, 200))
+settings.register_profile("adyton", deadline=None, derandomize=True, max_examples=often(30, 200))
 settings.register_profile("search", deadline=None, print_blob=True)
 settings.load_profile("adyton")
 

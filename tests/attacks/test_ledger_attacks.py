@@ -25,6 +25,7 @@ from adyton.ledger import Cap, Header, LedgerOnDemand, MemoryLedger, Order, Sqli
 from adyton.ledger.base import next_receipt
 from adyton.ledger.stored import sqlite as sqlite_file
 from adyton.ledger.stored.tables import append, await_answer
+from how_often import often
 from processes import APART
 
 STUDY = "ab" * 32
@@ -187,7 +188,7 @@ def test_A21_one_request_sent_320_times_is_one_debit(ledger: SqliteLedger) -> No
 # A22: killed at any moment
 
 
-KILLS = 200
+KILLS = often(60, 200)
 
 
 def charge_and_tell(path: Path, told: int) -> None:

@@ -68,8 +68,9 @@ ALLOWED = {
 
 
 def complaints(tree: ast.AST) -> Iterator[tuple[str, int]]:
-    named = _names_of_small_decimals(tree)
-    for node in ast.walk(tree):
+    nodes = list(ast.walk(tree))
+    named = _names_of_small_decimals(nodes)
+    for node in nodes:
         if _adds_or_scales(node, named):
             yield "decimal", node.lineno
         if _steps_to_the_next_float(node):
@@ -114,10 +115,10 @@ def _is_a_margin(node: ast.Assign | ast.AnnAssign) -> bool:
     )
 
 
-def _names_of_small_decimals(tree: ast.AST) -> set[str]:
+def _names_of_small_decimals(nodes: list[ast.AST]) -> set[str]:
     return {
         target.id
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.Assign) and _is_a_small_decimal(node.value)
         for target in node.targets
         if isinstance(target, ast.Name)

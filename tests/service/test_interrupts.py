@@ -117,7 +117,8 @@ def receipts(study: Path) -> int:
 
 
 NOTHING = ["adyton: interrupted; nothing was charged"]
-WAITS = "holdout.toml"  # whoever opens it waits until somebody writes: else the command may end before the signal
+# Whoever opens it waits until somebody writes: else the command may end before the signal comes.
+WAITS = "holdout.toml"
 
 
 @pytest.mark.parametrize("module", ["adyton.errors", "typer", "adyton.curator.curator"])

@@ -10,6 +10,7 @@ import pytest
 
 from adyton.errors import InvalidRequest
 from adyton.query.request import asked_of
+from how_often import often
 from sql_corpus.cases import STATEMENTS, Statement
 from sql_corpus.judge import SHARE, Court, canonical, court, wrong
 
@@ -59,8 +60,10 @@ def outside_quotes(sql: str, change: Callable[[str], str]) -> str:
 
 @pytest.mark.parametrize("change", [str.lower, str.upper])
 def test_law_capitals_say_nothing(courts: dict[str, Court], change: Callable[[str], str]) -> None:
-    """Nor do they in how an answer is shown.  Mutant: PRECEDING or RANGE in capitals only."""
-    for statement in STATEMENTS:
+    """Nor do they in how an answer is shown; words that are written in capitals are usually tried in small letters, and
+    the few others in capitals.  Mutant: PRECEDING or RANGE in capitals only.
+    """
+    for statement in STATEMENTS[:: 1 if change is str.lower else often(4, 1)]:
         tables = courts[statement.study].study.tables
         if statement.outcome != "answered" or not statement.is_expected:
             continue
