@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from adyton.transports.http.patience import _InOnePiece
+from adyton.transports.http.one_piece import InOnePiece
 
 
 class Sent(asyncio.Protocol):
@@ -33,7 +33,7 @@ async def sent(*turns: tuple[bytes, ...], close: bool = False) -> tuple[list[byt
     loop, (here, there) = asyncio.get_running_loop(), socket.socketpair()
     with there:
         _, connection = await loop.connect_accepted_socket(Sent, here)
-        transport: Any = _InOnePiece(connection.transport, loop)
+        transport: Any = InOnePiece(connection.transport, loop)
         assert not transport.is_closing()  # all else is the transport's own
         for pieces in turns:
             for piece in pieces:

@@ -1,6 +1,4 @@
-"""How requests come in and answers go out: whoever sends byte by byte does not stay for ever, and an answer
-leaves in one piece.
-"""
+"""How long a request may take to come in: whoever sends it byte by byte does not stay for ever."""
 
 from __future__ import annotations
 
@@ -9,6 +7,8 @@ from typing import Any, cast
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from adyton.transports.http.one_piece import InOnePiece
 
 _OWING = (h11.IDLE, h11.SEND_BODY)  # the head, or the rest of the body
 
@@ -25,7 +25,7 @@ class PatientProtocol(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self.transport = cast(asyncio.Transport, _InOnePiece(transport, self.loop))
+        self.transport = cast(asyncio.Transport, InOnePiece(transport, self.loop))
         self._look()
 
     def data_received(self, data: bytes) -> None:
@@ -46,31 +46,3 @@ class PatientProtocol(H11Protocol):
         if self._end is not None:
             self._end.cancel()
             self._end = None
-
-
-class _InOnePiece:
-    """A transport that sends the head of an answer together with its body: each piece would be a call of the
-    system, and for whoever waits a message that says nothing yet.
-    """
-
-    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
-        self._transport, self._loop, self._held = transport, loop, b""
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._transport, name)
-
-    def write(self, piece: bytes) -> None:
-        if self._held:
-            self._send(piece)
-        elif piece:
-            self._held = piece
-            self._loop.call_soon(self._send)  # if nothing follows
-
-    def close(self) -> None:
-        self._send()
-        self._transport.close()
-
-    def _send(self, more: bytes = b"") -> None:
-        held, self._held = self._held, b""
-        if held:
-            self._transport.write(held + more)
