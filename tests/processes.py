@@ -34,7 +34,7 @@ APART.set_forkserver_preload(
         "pytest",
         "sqlglot.optimizer",
         "uvicorn",
-        "uvicorn.protocols.http.h11_impl",
+        "uvicorn.protocols.http.httptools_impl",
     ]
 )
 

@@ -127,9 +127,8 @@ def serve(files: Sequence[Path], settings_file: Path | None, door: Door, say: Ca
         "access_log": False,
         "log_level": "warning",
         "timeout_graceful_shutdown": int(settings.grace),
-        # Others that may be installed have no limit for headers, and wait for them without end.
         "http": partial(PatientProtocol, seconds=settings.request_seconds),
-        "h11_max_incomplete_event_size": 65_536,
+        "ws": "none",
     }
     if door.processes == 1:
         with _metrics_of_one(door) as metrics:

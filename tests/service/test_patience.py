@@ -1,0 +1,180 @@
+"""What comes in before it is a request: heads without end, lines without end, headers behind the body."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import pytest
+import uvicorn
+
+from adyton.transports.http.patience import PatientProtocol
+
+SECONDS = 0.5
+GET = b"GET /a HTTP/1.1\r\nHost: x\r\n"
+LAST = b"GET /last HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+CHUNKED = b"POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+async def echo(scope: Any, receive: Any, send: Any) -> None:
+    """Tells what it was asked."""
+    body, more = b"", True
+    while more:
+        message = await receive()
+        body, more = body + message.get("body", b""), message.get("more_body", False)
+    if scope["path"] == "/slow":
+        await asyncio.sleep(3 * SECONDS)
+    names = [name.decode() for name, _ in scope["headers"]]
+    told = json.dumps({"path": scope["path"], "headers": names, "body": body.decode()}).encode()
+    headers = [(b"content-length", str(len(told)).encode())]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": told})
+
+
+@pytest.fixture(scope="module")
+def port() -> Iterator[int]:
+    protocol = partial(PatientProtocol, seconds=SECONDS)
+    config = uvicorn.Config(
+        echo,
+        port=0,
+        http=protocol,
+        ws="none",
+        lifespan="off",
+        log_level="critical",  # type: ignore[arg-type]
+    )
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    yield server.servers[0].sockets[0].getsockname()[1]
+    server.should_exit = True
+    thread.join()
+
+
+def told(port: int, *pieces: bytes) -> bytes:
+    """All that is said until the server closes the connection."""
+    said = b""
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as client:
+        try:
+            for piece in pieces:
+                client.sendall(piece)
+                time.sleep(0.02)
+            while part := client.recv(65536):
+                said += part
+        except ConnectionError:
+            pass  # it was closed before all was sent
+    return said
+
+
+def bodies(said: bytes) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in said.split(b"\r\n\r\n")[1:] for line in line.split(b"HTTP/1.1")[:1]]
+
+
+def test_requests_of_one_connection_are_answered_in_their_order(port: int) -> None:
+    first, second = GET + b"\r\n", b"POST /b HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc"
+    for pieces in (
+        (first, second, LAST),
+        (first + second + LAST,),
+        (first[:9], first[9:] + second[:-2], b"bc" + LAST),
+    ):
+        found = bodies(told(port, *pieces))
+        assert [one["path"] for one in found] == ["/a", "/b", "/last"]
+        assert [one["body"] for one in found] == ["", "abc", ""]
+
+
+def test_a_head_is_not_longer_than_so_much(port: int) -> None:
+    """In one header without an end, and in many of them.  Mutants: it is not counted; it is counted and not refused;
+    it is counted on from one request to the next; what is sent first after a request is not counted.
+    """
+    endless = told(port, GET + b"X: ", *[b"x" * 10_000] * 7)
+    assert endless.startswith(b"HTTP/1.1 400 ")
+    assert b"too long" in endless
+    many = told(port, GET, *[b"X: y\r\n" * 2_000] * 6)
+    assert many.startswith(b"HTTP/1.1 400 ")
+    second = told(port, GET + b"\r\n", GET + b"X: " + b"x" * 9_000, *[b"x" * 10_000] * 6)
+    assert b"HTTP/1.1 400 " in second
+    long = GET + b"X: " + b"x" * 40_000 + b"\r\n\r\n"
+    assert [one["path"] for one in bodies(told(port, long, long, LAST))] == ["/a", "/a", "/last"]
+
+
+def test_a_body_may_be_longer_than_a_head(port: int) -> None:
+    """Mutant: the body is counted too."""
+    head = b"POST /b HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 200000\r\n\r\n"
+    assert len(bodies(told(port, head, *[b"y" * 50_000] * 4))[0]["body"]) == 200_000
+
+
+def test_what_follows_a_body_is_no_header(port: int) -> None:
+    """Whoever stands in front may vouch for the headers.  Mutant: they are taken for such."""
+    behind = b"3\r\nabc\r\n0\r\nX-Forwarded-For: 1.2.3.4\r\nAuthorization: Bearer me\r\n\r\n"
+    for pieces in ((CHUNKED + behind + LAST,), (CHUNKED, behind, LAST)):
+        found = bodies(told(port, *pieces))
+        assert [one["path"] for one in found] == ["/a", "/last"]
+        assert found[0]["headers"] == ["host", "transfer-encoding"]
+        assert found[0]["body"] == "abc"
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        GET + b"Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        GET + b"Content-Length: 3\r\nContent-Length: 4\r\n\r\nabcd",
+        GET + b"Content-Length: +3\r\n\r\nabc",
+        GET + b"Content-Length : 3\r\n\r\nabc",
+        GET + b"Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n",
+        GET + b"A: b\r\n folded\r\n\r\n",
+        GET + b"A\x00: b\r\n\r\n",
+        GET + b"A: b\x00\r\n\r\n",
+        GET + b"A: b\rC: d\r\n\r\n",
+        CHUNKED + b"0x3\r\nabc\r\n0\r\n\r\n",
+        CHUNKED + b"3\r\nabcd\r\n0\r\n\r\n",
+        b"GET /a\r\n\r\n",
+        b"GET /a HTTP/1.1\r\n\r\n",
+        GET + b"Host: y\r\n\r\n",
+        b"GET /a HTTP/9.9\r\n\r\n",
+        b"CONNECT a:80 HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        b"\x16\x03\x01\x02\x00",  # TLS
+    ],
+)
+def test_what_two_could_read_in_two_ways_is_no_request(port: int, sent: bytes) -> None:
+    said = told(port, sent)
+    assert said.startswith(b"HTTP/1.1 400 ")
+    assert said.count(b"HTTP/1.1 ") == 1
+    assert b"connection: close" in said
+
+
+def test_empty_lines_keep_no_connection(port: int) -> None:
+    """Mutant: only what begins a request starts the time that it has."""
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as client:
+        client.sendall(GET + b"\r\n")
+        assert client.recv(65536).startswith(b"HTTP/1.1 200 ")
+        end, closed = time.monotonic() + 3, False  # uvicorn waits for five seconds, from the last line on
+        while not closed and time.monotonic() < end:
+            try:
+                client.sendall(b"\r\n")
+                time.sleep(0.05)
+            except ConnectionError:
+                closed = True
+        assert closed
+
+
+def test_who_waits_for_an_answer_is_not_sent_away_for_an_empty_line(port: int) -> None:
+    """Mutant: everything that comes starts the time that a request has."""
+    slow = b"GET /slow HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+    assert [one["path"] for one in bodies(told(port, slow, b"\r\n"))] == ["/slow"]
+
+
+def test_who_would_speak_something_else_is_answered_and_let_go(port: int) -> None:
+    """Mutant: the connection stays, and what comes next is refused."""
+    for other in (b"websocket", b"h2c"):
+        asked = GET + b"Connection: Upgrade\r\nUpgrade: " + other + b"\r\n\r\n"
+        said = told(port, asked)
+        assert [one["path"] for one in bodies(said)] == ["/a"]
+        assert b"connection: close" in said
