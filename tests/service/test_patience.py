@@ -8,6 +8,8 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
@@ -16,61 +18,97 @@ import uvicorn
 
 from adyton.transports.http.patience import PatientProtocol
 
-SECONDS = 0.5
+SECONDS, PATIENCE = 0.3, 30.0
 GET = b"GET /a HTTP/1.1\r\nHost: x\r\n"
 LAST = b"GET /last HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+SLOW = b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n"
+GO = b"GET /go HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 CHUNKED = b"POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+NONSENSE = b"nonsense\r\n\r\n"
 
 
-async def echo(scope: Any, receive: Any, send: Any) -> None:
-    """Tells what it was asked."""
-    body, more = b"", True
-    while more:
-        message = await receive()
-        body, more = body + message.get("body", b""), message.get("more_body", False)
-    if scope["path"] == "/slow":
-        await asyncio.sleep(3 * SECONDS)
-    names = [name.decode() for name, _ in scope["headers"]]
-    told = json.dumps({"path": scope["path"], "headers": names, "body": body.decode()}).encode()
-    headers = [(b"content-length", str(len(told)).encode())]
-    await send({"type": "http.response.start", "status": 200, "headers": headers})
-    await send({"type": "http.response.body", "body": told})
+class Echo:
+    """Tells what it was asked; what is slow waits for somebody who says go."""
+
+    def __init__(self) -> None:
+        self.waiting: list[asyncio.Event] = []
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        body, more = b"", True
+        while more:
+            message = await receive()
+            body, more = body + message.get("body", b""), message.get("more_body", False)
+        if scope["path"] == "/slow":
+            self.waiting.append(asyncio.Event())
+            await self.waiting[-1].wait()
+        while scope["path"] == "/go" and self.waiting:
+            self.waiting.pop().set()
+        names = [name.decode() for name, _ in scope["headers"]]
+        told = json.dumps({"path": scope["path"], "headers": names, "body": body.decode()}).encode()
+        headers = [(b"content-length", str(len(told)).encode())]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": told})
 
 
-@pytest.fixture(scope="module")
-def port() -> Iterator[int]:
-    protocol = partial(PatientProtocol, seconds=SECONDS)
-    config = uvicorn.Config(
-        echo,
-        port=0,
-        http=protocol,
-        ws="none",
-        lifespan="off",
-        log_level="critical",  # type: ignore[arg-type]
+@contextmanager
+def listening(seconds: float) -> Iterator[int]:
+    """The port of a server that waits so long for a request, and never ends a connection for another reason."""
+    protocol: Any = partial(PatientProtocol, seconds=seconds)
+    idle = 2 * int(PATIENCE)
+    server = uvicorn.Server(
+        uvicorn.Config(
+            Echo(),
+            port=0,
+            http=protocol,
+            ws="none",
+            lifespan="off",
+            log_level="critical",
+            timeout_keep_alive=idle,
+            timeout_graceful_shutdown=1,
+        )
     )
-    server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()
     while not server.started:
         time.sleep(0.01)
-    yield server.servers[0].sockets[0].getsockname()[1]
-    server.should_exit = True
-    thread.join()
+    try:
+        yield server.servers[0].sockets[0].getsockname()[1]
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+@pytest.fixture(scope="module")
+def port() -> Iterator[int]:
+    with listening(PATIENCE) as port:
+        yield port
+
+
+@pytest.fixture(scope="module")
+def hasty() -> Iterator[int]:
+    with listening(SECONDS) as port:
+        yield port
 
 
 def told(port: int, *pieces: bytes) -> bytes:
     """All that is said until the server closes the connection."""
     said = b""
-    with socket.create_connection(("127.0.0.1", port), timeout=30) as client:
-        try:
-            for piece in pieces:
-                client.sendall(piece)
-                time.sleep(0.02)
-            while part := client.recv(65536):
-                said += part
-        except ConnectionError:
-            pass  # it was closed before all was sent
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as client, suppress(ConnectionError):
+        for piece in pieces:  # it may be closed before all was sent
+            client.sendall(piece)
+            time.sleep(0.02)
+        while part := client.recv(65536):
+            said += part
     return said
+
+
+def told_slowly(port: int, *pieces: bytes) -> bytes:
+    """The same, and what is slow is answered after longer than a hasty server waits for a request."""
+    with ThreadPoolExecutor(1) as pool:
+        saying = pool.submit(told, port, *pieces)
+        while wait([saying], timeout=2 * SECONDS).not_done:
+            told(port, GO)
+        return saying.result()
 
 
 def bodies(said: bytes) -> list[dict[str, Any]]:
@@ -95,8 +133,8 @@ def test_a_head_is_not_longer_than_so_much(port: int) -> None:
     """
     endless = told(port, GET + b"X: ", *[b"x" * 10_000] * 7)
     assert endless.startswith(b"HTTP/1.1 400 ")
-    assert b"too long" in endless
-    many = told(port, GET, *[b"X: y\r\n" * 2_000] * 6)
+    assert b"has at most 65536 bytes" in endless
+    many = told(port, GET, *[b"X: y\r\n" * 2_000] * 6)  # each has 12,000 bytes
     assert many.startswith(b"HTTP/1.1 400 ")
     second = told(port, GET + b"\r\n", GET + b"X: " + b"x" * 9_000, *[b"x" * 10_000] * 6)
     assert b"HTTP/1.1 400 " in second
@@ -145,17 +183,39 @@ def test_what_follows_a_body_is_no_header(port: int) -> None:
 )
 def test_what_two_could_read_in_two_ways_is_no_request(port: int, sent: bytes) -> None:
     said = told(port, sent)
-    assert said.startswith(b"HTTP/1.1 400 ")
-    assert said.count(b"HTTP/1.1 ") == 1
-    assert b"connection: close" in said
+    head, _, body = said.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 400 ")
+    assert b"Connection: close" in head
+    assert f"Content-Length: {len(body)}".encode() in head
+    error = json.loads(body)["error"]
+    assert (error["kind"], "HTTP/1.1" in error["message"]) == ("invalid_request", True)
 
 
-def test_empty_lines_keep_no_connection(port: int) -> None:
+@pytest.mark.parametrize(
+    "pieces",
+    [(SLOW, NONSENSE), (SLOW + NONSENSE,), (SLOW, GET + b"X: " + b"x" * 70_000), (SLOW + SLOW, NONSENSE)],
+)
+def test_a_refusal_is_not_taken_for_the_answer_to_what_came_before(hasty: int, pieces: tuple[bytes]) -> None:
+    """Somebody would believe that nothing was charged.  Mutants: it is sent at once; the connection stays, or is cut."""
+    said = told_slowly(hasty, *pieces)
+    assert {one["path"] for one in bodies(said)} == {"/slow"}
+    assert said.count(b"connection: close") == 1
+
+
+@pytest.mark.parametrize("half", [GET, GET + b"Content-Length: 500\r\n\r\n{"])
+def test_half_a_request_behind_one_that_is_answered_has_its_time_after_the_answer(
+    hasty: int, half: bytes
+) -> None:
+    """Mutants: the answer is cut off; nobody ends the other one."""
+    assert [one["path"] for one in bodies(told_slowly(hasty, SLOW + half))] == ["/slow"]
+
+
+def test_empty_lines_keep_no_connection(hasty: int) -> None:
     """Mutant: only what begins a request starts the time that it has."""
-    with socket.create_connection(("127.0.0.1", port), timeout=30) as client:
+    with socket.create_connection(("127.0.0.1", hasty), timeout=PATIENCE) as client:
         client.sendall(GET + b"\r\n")
         assert client.recv(65536).startswith(b"HTTP/1.1 200 ")
-        end, closed = time.monotonic() + 3, False  # uvicorn waits for five seconds, from the last line on
+        end, closed = time.monotonic() + PATIENCE, False
         while not closed and time.monotonic() < end:
             try:
                 client.sendall(b"\r\n")
@@ -165,10 +225,10 @@ def test_empty_lines_keep_no_connection(port: int) -> None:
         assert closed
 
 
-def test_who_waits_for_an_answer_is_not_sent_away_for_an_empty_line(port: int) -> None:
+def test_who_waits_for_an_answer_is_not_sent_away_for_an_empty_line(hasty: int) -> None:
     """Mutant: everything that comes starts the time that a request has."""
-    slow = b"GET /slow HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
-    assert [one["path"] for one in bodies(told(port, slow, b"\r\n"))] == ["/slow"]
+    slow = SLOW[:-2] + b"Connection: close\r\n\r\n"
+    assert [one["path"] for one in bodies(told_slowly(hasty, slow, b"\r\n"))] == ["/slow"]
 
 
 def test_who_would_speak_something_else_is_answered_and_let_go(port: int) -> None:

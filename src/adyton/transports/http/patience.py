@@ -7,11 +7,14 @@ from typing import Any, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from adyton.certify import json_text
+from adyton.errors import InvalidRequest
 from adyton.transports.http.one_piece import InOnePiece
 
 _LONGEST_HEAD = 65_536  # bytes
 _VERSIONS = ("1.0", "1.1")
-_TOO_LONG = "The head of the request is too long."
+_TOO_LONG = f"the head of a request has at most {_LONGEST_HEAD} bytes; nothing was charged"
+_NO_REQUEST = "this is no request of HTTP/1.1; nothing was charged"
 
 
 class PatientProtocol(HttpToolsProtocol):
@@ -37,14 +40,14 @@ class PatientProtocol(HttpToolsProtocol):
             self._head += len(data)
         super().data_received(data)
         if self._head > _LONGEST_HEAD and not self.transport.is_closing():
-            self.send_400_response(_TOO_LONG)
+            self._refuse(_TOO_LONG)
         self._look()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop()
         super().connection_lost(exc)
 
-    # Called by the parser.
+    # Called by the parser, and when an answer has left.
 
     def on_message_begin(self) -> None:
         self._owes = self._in_head = True
@@ -65,14 +68,40 @@ class PatientProtocol(HttpToolsProtocol):
         self._owes, self._in_head = False, True
         super().on_message_complete()
 
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._look()
+
+    # What is no request.
+
+    def send_400_response(self, msg: str) -> None:
+        """Called where the parser gives up; what it says is not for those who sent it."""
+        self._refuse(_NO_REQUEST)
+
+    def _refuse(self, why: str) -> None:
+        if self._answers:
+            self.cycle.keep_alive = False  # this would be taken for the answer to that one
+            return
+        body = json_text(InvalidRequest(why).to_json()).encode()
+        said = {"Content-Type": "application/json", "Content-Length": len(body), "Connection": "close"}
+        head = ["HTTP/1.1 400 Bad Request", *(f"{name}: {value}" for name, value in said.items())]
+        self.transport.write("\r\n".join([*head, "", ""]).encode() + body)
+        self.transport.close()
+
     def _unsupported_upgrade_warning(self) -> None:
         """Who would rather speak something else is answered as ever and then let go."""
         self.cycle.keep_alive = False
 
     # The deadline.
 
+    @property
+    def _answers(self) -> bool:
+        """Whether a request is there, whole, that has no answer yet."""
+        newest = self.cycle
+        return bool(self.pipeline) or not (newest is None or newest.more_body or newest.response_complete)
+
     def _look(self) -> None:
-        if not self._owes or self.transport.is_closing():
+        if not self._owes or self._answers or self.transport.is_closing():
             self._stop()
         elif self._end is None:
             self._end = self.loop.call_later(self._seconds, self.transport.close)
