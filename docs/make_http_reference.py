@@ -31,6 +31,7 @@ The body is the error object of [json.md](json.md#errors), and nothing else: no 
 
 | status | kind | when |
 |---|---|---|
+| 400 | `invalid_request` | no request of HTTP/1.1, or one whose head has more than 65,536 bytes; the connection is closed |
 | 401 | `unauthenticated` | no valid token: missing, malformed, revoked and expired look the same |
 | 403 | `forbidden` | this role may not do that |
 | 404 | `not_found` | there is no such thing, or it is not for this token: the same bytes |
