@@ -3,6 +3,7 @@
 import functools
 import gc
 import os
+import signal
 from collections.abc import Generator
 
 # Two processes run tests on two cores.  A second thread of linear algebra would only wait, and waits by computing:
@@ -31,6 +32,11 @@ typer.testing._get_command = functools.cache(typer.testing._get_command)
 
 # Every client reads the certificates of all authorities, for longer than most requests take: once here.
 httpcore2.default_ssl_context = functools.cache(httpcore2.default_ssl_context)
+
+
+# A shell that starts tests in the background lets them ignore Ctrl-C, which some send to themselves and to others.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(wrapper=True)
