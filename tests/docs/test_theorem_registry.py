@@ -99,14 +99,14 @@ def test_what_a_certificate_names_is_in_the_first_list_of_the_index() -> None:
 
 
 @cache
-def tests_of_theorems() -> list[str]:
+def theorems_tested() -> list[str]:
     return [name for text in sources("tests") for name in re.findall(r"def (test_theorem_\w*)", text)]
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_every_page_has_a_test_that_would_refute_it(name: str) -> None:
     wanted = re.compile(rf"test_theorem_{name.replace('-', '_')}(?![A-Z0-9])")
-    assert any(map(wanted.match, tests_of_theorems()))
+    assert any(map(wanted.match, theorems_tested()))
 
 
 def test_every_test_of_a_theorem_has_its_page() -> None:
