@@ -8,6 +8,7 @@ The fingerprint is taken from the syntax tree: comments, docstrings and layout d
 """
 
 import ast
+import functools
 import hashlib
 import re
 import sys
@@ -24,17 +25,24 @@ def fingerprint(places: str) -> str:
     return digest.hexdigest()[:12]
 
 
+@functools.cache
+def _tree(path: str) -> ast.AST:
+    """Of a file, without docstrings."""
+    tree = ast.parse((ROOT / path).read_text())
+    for inner in ast.walk(tree):
+        if isinstance(inner, ast.FunctionDef | ast.ClassDef | ast.Module) and ast.get_docstring(inner):
+            inner.body = inner.body[1:] or [ast.Pass()]
+    return tree
+
+
 def _syntax(place: str) -> str:
     path, _, name = place.partition("::")
-    node: ast.AST = ast.parse((ROOT / path).read_text())
+    node = _tree(path)
     for part in name.split(".") if name else ():
         found = [n for n in ast.iter_child_nodes(node) if getattr(n, "name", None) == part]
         if not found:
             raise SystemExit(f"{place} does not exist")
         node = found[0]
-    for inner in ast.walk(node):
-        if isinstance(inner, ast.FunctionDef | ast.ClassDef | ast.Module) and ast.get_docstring(inner):
-            inner.body = inner.body[1:] or [ast.Pass()]
     return ast.dump(node)
 
 

@@ -13,15 +13,18 @@ from typing import Any
 import pytest
 
 PATIENCE = 60.0
-# Many small jobs and a short life: the first compiler and the simplest collector are the quickest, and Spark's own
-# classes need no verification.  Most of what statements leave behind dies young, if there is room for the young.
+# Many small jobs and a short life: the first compiler, early, and the simplest collector are the quickest, and Spark's
+# own classes need no verification.  Most of what statements leave behind dies young, if there is room for the young.
 SHORT_LIVED = (
-    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+    "-XX:TieredStopAtLevel=1 -XX:CompileThresholdScaling=0.2"
+    " -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
     " -XX:MetaspaceSize=300m -XX:ReservedCodeCacheSize=200m -XX:-UseCodeCacheFlushing -XX:-UsePerfData"
 )
 ROOM = "-Xms2g -Xmn1200m"
 # Nearly all classes are in these, and Java looks for each in one after the other of 280 files.
 LOOKED_IN_FIRST = ("spark-catalyst_*", "spark-sql_*", "spark-core_*", "scala-library-*")
+# Every statement names these to Java, which looks for each in all packages that it could be of, in all of the files.
+LOOKED_FOR_AGAIN = ("PythonUtils", "PythonSQLUtils")
 
 # Said by pyspark 4.3 of pandas 3, which Connect imports.
 MARKS = [pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")]
@@ -88,7 +91,9 @@ def spark_session(
     for name, value in (own | dict(settings)).items():
         builder = builder.config(name, value)
     session = builder.getOrCreate()
-    gateway = session.sparkContext._gateway
+    gateway, java = session.sparkContext._gateway, session.sparkContext._jvm
+    for name in LOOKED_FOR_AGAIN:
+        setattr(java, name, getattr(java, name))
     try:
         session.sparkContext.setLogLevel("OFF")
         yield session

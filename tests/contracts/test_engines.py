@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import itertools
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from decimal import Context, Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -19,6 +19,7 @@ from survey_contract import SurveyContract
 import adyton
 from adyton.engines.duckdb import DuckDBEngine
 from adyton.engines.postgres import Address, PostgresEngine
+from adyton.engines.scans.reading import KeptCubes
 from adyton.engines.stopping import TimeLimit
 from adyton.errors import EngineFailed, InvalidRequest
 from adyton.privacy import Guarantee, PrivacyUnit
@@ -63,7 +64,42 @@ KEPT, KINDS = [1, 3, 100], ["integer", "text", "float"]
 PERSONS = [(1, "integer"), (4, "integer"), (4, "float"), (100, "text")]
 
 
-class PersonsOfEachKind(EngineContract):
+class LoadedOnce(EngineContract):
+    """Tests that ask about the same rows load them once: it takes longer than most questions.
+
+    A test that changes an engine has one of its own, by ``make_engine``.
+    """
+
+    most_loaded = 6  # more than one test opens
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def loaded(cls) -> Iterator[dict[Hashable, Any]]:
+        """Engines by what they hold, the newest last."""
+        engines: dict[Hashable, Any] = {}
+        yield engines
+        for engine in engines.values():
+            engine.close()
+
+    @pytest.fixture
+    def opened(self, make_engine: Any, loaded: dict[Hashable, Any]) -> Any:
+        def open_(table: Table, source: Source, unit: PrivacyUnit = ROWS, salt: str = "salt") -> Any:
+            held = (table, unit, salt, repr(source))
+            engine = loaded.pop(held, None)
+            if engine is None:
+                engine = make_engine(table, unit, source, salt)
+                engine.prepare()
+            loaded[held] = engine
+            if len(loaded) > self.most_loaded:
+                loaded.pop(next(iter(loaded))).close()
+            if isinstance(engine, DuckDBEngine):
+                engine._kept = KeptCubes()  # what was asked before
+            return engine
+
+        return open_
+
+
+class PersonsOfEachKind(LoadedOnce):
     """How many rows of a person are kept, and how persons are written, is asked with each other where rows are
     chosen; what is made of these rows usually once for each."""
 
@@ -92,13 +128,15 @@ class TestDuckDB(SurveyContract, PersonsOfEachKind):
         engine.close()
         assert shown == [("95.3 MiB", 1)]
 
-    def test_an_endless_question_is_interrupted_and_the_next_one_is_not(self, opened: Any) -> None:
-        engine = opened(PEOPLE, SOME)
+    def test_an_endless_question_is_interrupted_and_the_next_one_is_not(self, make_engine: Any) -> None:
+        engine = make_engine(PEOPLE, ROWS, SOME, "salt")
+        engine.prepare()
         engine._time = TimeLimit(0.2)
         with pytest.raises(TimeoutError):
             engine._run("SELECT sum(a.i * b.i % 7) FROM range(10000000) a(i), range(10000000) b(i)")
         engine._time = TimeLimit(600)
         assert engine.exact(readings_of(Question(PEOPLE, (("n", Count()),)), ROWS)) == [[[7]]]
+        engine.close()
 
     def test_a_question_that_takes_too_long_is_opaque_and_the_charge_stands(self) -> None:
         study = Study(PEOPLE, ROWS, Guarantee(Fraction(50), Fraction(1, 10**9)))
@@ -361,15 +399,17 @@ class TestPostgres(SurveyContract, PersonsOfEachKind):
         assert CANARY not in tracked(caught.value)
         assert caught.value.__context__ is None
 
-    def test_an_endless_question_is_cancelled_and_the_next_one_is_not(self, opened: Any) -> None:
+    def test_an_endless_question_is_cancelled_and_the_next_one_is_not(self, make_engine: Any) -> None:
         """By the server: its own limit is the one that ends this."""
-        engine = opened(PEOPLE, SOME)
+        engine = make_engine(PEOPLE, ROWS, SOME, "salt")
+        engine.prepare()
         engine._connection.execute("SET statement_timeout = '200ms'")
         engine._time = TimeLimit(0.2)
         with pytest.raises(TimeoutError):
             engine._run("SELECT count(*) FROM generate_series(1, 1000000000000000) i")
         engine._time = TimeLimit(600)
         assert engine.exact(readings_of(Question(PEOPLE, (("n", Count()),)), ROWS)) == [[[7]]]
+        engine.close()
 
     def test_limits_are_set(self, given_table: Callable[[str], str]) -> None:
         engine = PostgresEngine(

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from functools import cache
 from typing import Any
 
 import pytest
@@ -70,8 +71,11 @@ def test_every_command_and_call_is_there(row: str) -> None:
             assert resolved(place) is not None, place
 
 
+commands = cache(lambda: get_command(app))  # made anew, they take longer than all tests of this file
+
+
 def is_command(words: list[str]) -> bool:
-    found: Any = get_command(app)
+    found: Any = commands()
     for word in words:
         found = getattr(found, "commands", {}).get(word)
         if found is None:

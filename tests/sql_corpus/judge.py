@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -138,6 +139,7 @@ def court(name: str, seed: int, folder: Path, **kind_of_rows: int) -> Iterator[C
 # What is right -----------------------------------------------------------------------------------------------
 
 
+@cache
 def judged_text(statement: Statement) -> str:
     """The statement in DuckDB's words, with its documented meaning."""
     if statement.judge is not None:

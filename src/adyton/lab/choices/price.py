@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from adyton.figures.report import Chart, Finding, Line, Report, Topic
@@ -24,6 +24,7 @@ _BIDS = (300, 400)  # Alice, Bob
 PRICES: tuple[Cents, ...] = (300, 301, 400, 401)
 _CROWD = (300,) * 60 + (400,) * 50
 _BY_HAND = 291.9624  # the mean of 330, 150.5, 200 and 0, weighted by exp(0.1 profit / 8.02)
+_FAR: Cents = 150  # fifteen scales of the noise
 _EPSILON, _LESS, _TRIES = Fraction(1), Fraction(1, 10), 3000
 
 
@@ -92,9 +93,10 @@ def _chart(chosen: ExponentialMechanism[Cents]) -> Chart:
     """What is earned where, and what each way of telling a price earns."""
     prices = tuple(range(250, 451))
     x = tuple(p / 100 for p in prices)
-    exact = tuple(profit(_CROWD, p, 110) / 100 for p in prices)
+    profits = {p: profit(_CROWD, p, 110) for p in range(prices[0] - _FAR, prices[-1] + _FAR + 1)}
+    exact = tuple(profits[p] / 100 for p in prices)
     earned = _earned(chosen, _scores(_CROWD))[0] / 100
-    noisy = tuple(_with_noise(p) for p in prices)
+    noisy = tuple(_with_noise(p, profits) for p in prices)
     return Chart(
         "price",
         "profit, 60 offers of 3 and 50 of 4",
@@ -108,11 +110,11 @@ def _chart(chosen: ExponentialMechanism[Cents]) -> Chart:
     )
 
 
-def _with_noise(price: Cents) -> float:
+def _with_noise(price: Cents, profits: Mapping[Cents, Cents]) -> float:
     """The mean over Laplace noise of scale ten cents, in whole cents."""
     q = math.exp(-0.1)
-    weights = {z: math.tanh(0.05) * q ** abs(z) for z in range(-150, 151)}
-    return math.fsum(weight * profit(_CROWD, price + z, 110) for z, weight in weights.items()) / 100
+    weights = {z: math.tanh(0.05) * q ** abs(z) for z in range(-_FAR, _FAR + 1)}
+    return math.fsum(weight * profits[price + z] for z, weight in weights.items()) / 100
 
 
 _NOTES = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import cache
 from itertools import combinations_with_replacement
 
 from adyton.figures.report import Chart, Finding, Line, Report, Topic
@@ -47,11 +48,11 @@ def sensitivities() -> Report:
 
 def largest_change(statistic: Statistic, values: range | Rows, relation: Neighbours) -> Fraction:
     """Over all tables of three rows (order does not matter) and all their neighbours."""
-    worst = Fraction(0)
+    worst, of = Fraction(0), cache(statistic)
     for table in combinations_with_replacement(values, _SIZE):
-        here = statistic(table)
+        here = of(table)
         for other in _neighbours(table, values, relation):
-            there = statistic(other)
+            there = of(other)
             worst = max(worst, sum((abs(a - b) for a, b in zip(here, there, strict=True)), Fraction(0)))
     return worst
 

@@ -219,5 +219,5 @@ ODD_NAMES = (
     'na"me; DROP TABLE units --', "Straße", "a.b", "back`tick", "100%", "select", "who", "place", "c0",
 )
 # fmt: on
-LIST_OF_WHOLES = CategoryColumn("x", (7, -7, 0, 9007199254740993))
+LIST_OF_WHOLES = (7, -7, 0, 9007199254740993)
 FULL_YEARS = (1, 2, 4, 99, 100, 101, 400, 1582, 1600, 1700, 1900, 1969, 1970, 2000, 2004, 2100, 9996, 9999)

@@ -28,7 +28,7 @@ from adyton.schema import (
 )
 from adyton.sensitivity import readings_of
 from adyton.testing.engines.cases import AGE, NASTY_MOMENTS, ROWS
-from adyton.testing.engines.loading import LoadingContract
+from adyton.testing.engines.loading import Held, LoadingContract
 from adyton.testing.engines.reference import Source, SourceColumn, SourceType, expected, expected_found
 from adyton.testing.engines.setup import MakeEngine, Open
 
@@ -137,12 +137,11 @@ class FittingContract(LoadingContract):
         utc = datetime.UTC if kind == "instant" else None
         stored: list[Any] = [*(moment.replace(tzinfo=utc) for moment in moments()), None]
         values = NASTY_MOMENTS if kind == "text" else stored
-        if zone is not None:
-            self.check_rows(opened, DateColumn("x", LOW, HIGH, zone), kind, values)
         parts: tuple[Clock, ...] = ("hour", "minute")
-        for part in parts:
-            column = IntegerColumn("part", *CLOCK[part], ClockPart("x", part, zone))
-            self.check_rows(opened, column, kind, values)
+        columns: list[Column] = [IntegerColumn(p, *CLOCK[p], ClockPart("x", p, zone)) for p in parts]
+        if zone is not None:
+            columns.append(DateColumn("x", LOW, HIGH, zone))
+        self.check_rows(opened, *(Held(column, kind, values) for column in columns))
 
     def test_a_zone_that_nobody_knows_is_refused(self, make_engine: MakeEngine) -> None:
         column = DateColumn("x", LOW, HIGH, "America/Atlantis")

@@ -145,13 +145,16 @@ class PersonsContract:
         )
         engine = opened(table, source, unit)
         far = 2**53 * 2**11
-        for low, high in ((-far, far), (-far, 0), (-(10**45), 10**45), (5, 6), (10**45, 10**46)):
-            (reading,) = readings_of(Question(table, (("n", CountPersons()),)), unit)
-            asked = replace(reading, coordinates=(Coordinate(ValueOf(x)),), persons=Persons(low, high, 1))
-            sums = (min(rows, 3000) * 2**53, -min(rows, 2000) * 2**53)
-            wanted = sum(min(max(own, low), high) for own in sums)
-            assert engine.exact([asked]) == [[[wanted]]]
-            assert expected(table, unit, source, "salt", [asked]) == [[[wanted]]]
+        bounds = ((-far, far), (-far, 0), (-(10**45), 10**45), (5, 6), (10**45, 10**46))
+        (reading,) = readings_of(Question(table, (("n", CountPersons()),)), unit)
+        asked = [
+            replace(reading, coordinates=(Coordinate(ValueOf(x)),), persons=Persons(*ends, 1))
+            for ends in bounds
+        ]
+        sums = (min(rows, 3000) * 2**53, -min(rows, 2000) * 2**53)
+        wanted = [[[sum(min(max(own, low), high) for own in sums)]] for low, high in bounds]
+        assert engine.exact(asked) == wanted
+        assert expected(table, unit, source, "salt", asked) == wanted
 
     @pytest.mark.parametrize("rows", [1, 3, 100])
     @pytest.mark.parametrize("kind", ["integer", "text", "float"])
