@@ -44,8 +44,8 @@ from adyton.testing.engines.cases import NASTY_TEXTS
 from adyton.testing.engines.values import value_of
 from how_often import LONG, crossed
 
-HUGE = "z" * 150_000_000  # of which not one fits into the memory that is allowed
-MEMORY = "100MB"
+HUGE = "z" * 60_000_000  # of which not one fits into the memory that is allowed
+MEMORY = "40MB"
 DAYS = DateColumn("x", datetime.date(1990, 1, 1), datetime.date(2030, 1, 1))
 HOUR = IntegerColumn("x", *CLOCK["hour"], ClockPart("x", "hour", "America/New_York"))
 TEXT, NUMBER = TextColumn("x"), IntegerColumn("x", 0, 100)
