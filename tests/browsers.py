@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import httpx2
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, WebError, sync_playwright
 
 from served import Server
 
@@ -28,6 +28,9 @@ _ARGUMENTS = [
 _TELL_VIOLATIONS = """
 addEventListener("securitypolicyviolation", e => console.error("policy violated: " + e.violatedDirective + " " + e.blockedURI));
 """
+_WIDE = {"width": 1280, "height": 720}  # as a new window is
+_STILL = "/assets/adyton.css"  # of the same site, and runs nothing
+_left: list[BrowserContext] = []  # windows of visits that are over
 
 
 @contextlib.contextmanager
@@ -37,6 +40,7 @@ def chromium() -> Iterator[Browser]:
         try:
             yield browser
         finally:
+            _left.clear()
             browser.close()
 
 
@@ -61,26 +65,52 @@ class Visit:
 
 
 @contextlib.contextmanager
-def visit(browser: Browser, url: str, *, silent: bool = True, **words: Any) -> Iterator[Visit]:
+def visit(
+    browser: Browser, url: str, *, silent: bool = True, own: bool = False, **words: Any
+) -> Iterator[Visit]:
     """``words`` as new_context takes them: viewport, color_scheme, java_script_enabled.  At the end nothing may
-    have been said, unless ``silent`` is False."""
-    context = browser.new_context(**words)
-    context.set_default_timeout(60_000)
-    context.add_init_script(_TELL_VIOLATIONS)
-    page = context.new_page()
+    have been said, unless ``silent`` is False.
+
+    A window that an earlier visit left is used again, without its cookies: a new one takes a process of its own,
+    for several times as long as its pages.  ``own``: a new one in any case, for whoever changes the window itself.
+    """
+    own = own or bool(words.keys() - {"viewport"})
+    context = _left.pop() if _left and not own else _new_window(browser, words)
+    page = context.pages[0]
+    if not own:
+        page.set_viewport_size(words.get("viewport", _WIDE))
     made = Visit(url, context, page)
 
-    def listen(to: Page) -> None:
-        to.on("console", lambda message: made.said.append(f"{to.url}: {message.text}"))
-        to.on("pageerror", lambda error: made.said.append(f"{to.url}: {error}"))
+    def say(message: ConsoleMessage) -> None:
+        made.said.append(f"{message.page.url if message.page else url}: {message.text}")
 
-    listen(page)
-    context.on("page", listen)
+    def fail(error: WebError) -> None:
+        made.said.append(f"{error.page.url if error.page else url}: {error.error}")
+
+    context.on("console", say)
+    context.on("weberror", fail)
+    left = False
     try:
         yield made
         assert not silent or not made.said, made.said
+        left = not own and context.pages == [page]
     finally:
-        context.close()
+        if left:
+            page.goto(url + _STILL)  # whatever the last page still does ends here, not in the next visit
+            context.remove_listener("console", say)
+            context.remove_listener("weberror", fail)
+            context.clear_cookies()
+            _left.append(context)
+        else:
+            context.close()
+
+
+def _new_window(browser: Browser, words: dict[str, Any]) -> BrowserContext:
+    context = browser.new_context(**words)
+    context.set_default_timeout(60_000)
+    context.add_init_script(_TELL_VIOLATIONS)
+    context.new_page()
+    return context
 
 
 @dataclass

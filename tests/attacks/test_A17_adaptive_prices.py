@@ -20,7 +20,6 @@ import pytest
 from adyton.accounting import FILTERS, filters
 from adyton.accounting import noisy_reading as noisy
 from adyton.curator.curator import Curator
-from adyton.engines.duckdb import DuckDBEngine
 from adyton.errors import BudgetRefused, InvalidRequest
 from adyton.exact import UNITS_PER_ONE
 from adyton.ledger import MemoryLedger, Receipt
@@ -31,6 +30,7 @@ from adyton.query.request import request_of
 from adyton.schema import BooleanColumn, IntegerColumn, Table
 from adyton.study import Study
 from how_often import often
+from kept_rows import kept_engine
 
 SEQUENCES = often(600, 10_000)  # a charge of one unit too little is seen within fifty
 TABLE = Table("people", (IntegerColumn("age", 0, 100), BooleanColumn("smoker")), 50)
@@ -133,7 +133,7 @@ def test_A17_the_same_through_ask(filter_name: str) -> None:
     for _ in range(10):
         known = study(filter_name, Fraction(rng.choice(("0.5", "2"))))
         ledger, moves = ledger_of(known), []
-        with Curator(known, DuckDBEngine(TABLE, known.unit, frame), ledger) as curator:
+        with Curator(known, kept_engine(TABLE, known.unit, frame), ledger) as curator:
             for price in itertools.islice(prices(rng), 12):
                 text = rng.choice(list(QUESTIONS))
                 try:

@@ -69,7 +69,8 @@ def released(known: Study, rows: tuple[float, ...], n: int) -> list[float]:
         found: list[float] = []
         for k in range(ASKED):  # another name is another question, with noise of its own
             answer = curator.ask(f"SELECT cell, SUM(x) AS s{k} FROM people GROUP BY cell", epsilon=EPSILON)
-            found += [row.values[f"s{k}"].value for row in answer.rows]
+            found += answer[f"s{k}"].value.tolist()  # as in the rows, which are made one by one
+            assert [row.values[f"s{k}"].value for row in answer[:9]] == found[k * GROUPS : k * GROUPS + 9]
     assert len(found) >= n
     return found[:n]
 

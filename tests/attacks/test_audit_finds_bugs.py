@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from adyton.audit import audit, audit_gdp
+from adyton.audit.views import _above, _distinct, _place
 from adyton.mechanisms.gaussian import GaussianNoise
 from adyton.mechanisms.grid import Grid, NoiseOnAGrid
 from adyton.mechanisms.randomized_response import RandomizedResponse
@@ -235,3 +236,19 @@ def test_a_survey_whose_every_question_gets_the_whole_epsilon_is_found(whole: bo
         return np.stack([coin.release([x] * n, bits) for coin in coins], axis=1)
 
     assert audit(answers, (0, 1), 1.0, samples=SAMPLES).refuted == whole
+
+
+# The cells of the auditor -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("apart", [1, 7, 10**15])
+def test_integers_that_lie_close_together_get_the_cells_that_a_search_finds(apart: int) -> None:
+    """Those that are far apart are sorted and searched for.  Mutant: a table that begins one place later."""
+    codes, others = (rng(seed).integers(-low, low, 300) * apart for seed, low in ((1, 40), (2, 60)))
+    seen, places = _distinct(codes)
+    assert seen.tolist() == sorted(set(codes.tolist()))
+    assert seen[places].tolist() == codes.tolist()
+    known = {code: place for place, code in enumerate(seen.tolist())}
+    assert _place(others, seen).tolist() == [known.get(code, len(seen)) for code in others.tolist()]
+    edges = np.sort(np.concatenate([rng(3).normal(0, 30 * apart, 9), codes[:5]]))
+    assert _above(edges, others).tolist() == [int(np.sum(edges <= code)) for code in others.tolist()]

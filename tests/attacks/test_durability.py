@@ -12,6 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,11 +25,12 @@ pytestmark = pytest.mark.skipif(
     reason="the disk is watched through LD_PRELOAD, which needs Linux and gcc",
 )
 
-# Runs beside the watched disk.  Each line of WATCHED is a flush, or what happened in between.
+# Runs beside the watched disk.  Each line of WATCHED is a flush, or what happened in between.  Every test has a process
+# of its own, forked by one that has loaded what they need and has done nothing else.
 ASKER = """
 import os, sys, json
 from pathlib import Path
-import adyton
+import adyton, adyton.curator.opening, adyton.query.sql.read, duckdb, scipy.special
 from adyton.engines.duckdb import DuckDBEngine
 
 def say(text):
@@ -55,22 +57,36 @@ def ask(curator, number):
     except adyton.CuratorError as error:
         say("refused " + error.message)
 
-with adyton.open(sys.argv[1]) as curator:
+for line in sys.stdin:
+    study, places, steps = json.loads(line)
+    if os.fork() == 0:
+        os.environ.update(places)
+        with adyton.open(study) as curator:
+            exec(steps)
+        os._exit(0)
+    print(os.waitstatus_to_exitcode(os.wait()[1]), flush=True)
 """
+Asker = subprocess.Popen[str]
 
 
 @pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("faulty") / "disk.so"
-    subprocess.run(["gcc", "-shared", "-fPIC", "-o", made, HERE / "faulty_disk.c", "-ldl"], check=True)
-    return made
+def asker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asker]:
+    library = tmp_path_factory.mktemp("faulty") / "disk.so"
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, HERE / "faulty_disk.c", "-ldl"], check=True)
+    with subprocess.Popen(
+        [sys.executable, "-c", ASKER], env=os.environ | {"LD_PRELOAD": str(library)},
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    ) as made:  # fmt: skip
+        yield made
 
 
-def watched(library: Path, folder: Path, steps: str) -> list[str]:
+def watched(asker: Asker, folder: Path, steps: str) -> list[str]:
     study = write_study(folder)
-    places = {"WATCHED": str(folder / "watched"), "FAULT": str(folder / "fault"), "LD_PRELOAD": str(library)}
-    body = "".join(f"    {line}\n" for line in steps.strip().splitlines())
-    subprocess.run([sys.executable, "-c", ASKER + body, study], env=os.environ | places, check=True)
+    places = {"WATCHED": str(folder / "watched"), "FAULT": str(folder / "fault")}
+    assert asker.stdin is not None
+    assert asker.stdout is not None
+    print(json.dumps([str(study), places, steps]), file=asker.stdin, flush=True)
+    assert asker.stdout.readline() == "0\n"
     return (folder / "watched").read_text().splitlines()
 
 
@@ -85,9 +101,9 @@ LOG = "flushed people.ledger-wal"
 
 
 def test_A23_the_debit_is_on_the_disk_before_reading_and_the_answer_before_it_is_shown(
-    library: Path, tmp_path: Path
+    asker: Asker, tmp_path: Path
 ) -> None:
-    lines = watched(library, tmp_path, "ask(curator, 1)\nask(curator, 2)\nask(curator, 3)")
+    lines = watched(asker, tmp_path, "ask(curator, 1)\nask(curator, 2)\nask(curator, 3)")
     asks = [place for place, line in enumerate(lines) if line == "ask"]
     assert len(asks) == 3
     for begin, end in zip(asks, [*asks[1:], len(lines)], strict=True):
@@ -96,7 +112,7 @@ def test_A23_the_debit_is_on_the_disk_before_reading_and_the_answer_before_it_is
         assert LOG in between(one, "read", "answered")
 
 
-def test_A23_a_debit_that_cannot_be_flushed_is_no_debit(library: Path, tmp_path: Path) -> None:
+def test_A23_a_debit_that_cannot_be_flushed_is_no_debit(asker: Asker, tmp_path: Path) -> None:
     steps = """
 ask(curator, 1)
 fault("flush")
@@ -106,7 +122,7 @@ fault("")
 ask(curator, 3)
 say(f"receipts {curator.verify().receipts}")
 """
-    lines = watched(library, tmp_path, steps)
+    lines = watched(asker, tmp_path, steps)
     failing = lines[[place for place, line in enumerate(lines) if line == "ask"][1] :]
     refused = [line for line in lines if line.startswith("refused")]
     assert len(refused) == 2
@@ -119,7 +135,7 @@ say(f"receipts {curator.verify().receipts}")
 
 
 def test_A23_an_answer_that_cannot_be_flushed_is_not_shown_and_stays_paid(
-    library: Path, tmp_path: Path
+    asker: Asker, tmp_path: Path
 ) -> None:
     steps = """
 ask(curator, 1)
@@ -131,7 +147,7 @@ ask(curator, 2)
 ask(curator, 2)
 say(f"receipts {curator.verify().receipts}")
 """
-    lines = watched(library, tmp_path, steps)
+    lines = watched(asker, tmp_path, steps)
     (refused,) = (line for line in lines if line.startswith("refused"))
     assert refused.endswith("receipt 2 is paid for: ask the same again")
     answers = [json.loads(line.removeprefix("answered ")) for line in lines if line.startswith("answered")]
@@ -141,7 +157,7 @@ say(f"receipts {curator.verify().receipts}")
 
 
 def test_A23_a_full_disk_gives_no_answer_says_so_and_leaves_no_log_behind(
-    library: Path, tmp_path: Path
+    asker: Asker, tmp_path: Path
 ) -> None:
     steps = """
 ask(curator, 1)
@@ -153,7 +169,7 @@ fault_at_read, _ = "", fault("")
 ask(curator, 3)
 say(f"receipts {curator.verify().receipts}")
 """
-    lines = watched(library, tmp_path, steps)
+    lines = watched(asker, tmp_path, steps)
     refused = [line for line in lines if line.startswith("refused")]
     assert len(refused) == 2
     assert all("the disk is full" in line for line in refused)
@@ -164,11 +180,11 @@ say(f"receipts {curator.verify().receipts}")
 
 @pytest.mark.parametrize("fault", ["full", "full-wal", "full-late"])
 def test_A23_a_first_charge_on_a_full_disk_leaves_nothing_behind(
-    library: Path, tmp_path: Path, fault: str
+    asker: Asker, tmp_path: Path, fault: str
 ) -> None:
     """Mutants: ``make_file`` that leaves its draft, or the files that SQLite put beside it; a draft that is not settled
     before it is linked, of which the log would be lost.
     """
-    lines = watched(library, tmp_path, f'fault("{fault}")\nask(curator, 1)')
+    lines = watched(asker, tmp_path, f'fault("{fault}")\nask(curator, 1)')
     assert any("the disk is full" in line for line in lines)
     assert not [file for file in tmp_path.iterdir() if "ledger" in file.name]

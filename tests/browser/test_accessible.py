@@ -8,7 +8,7 @@ from importlib.resources import files
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Dialog, Page, expect
 
 from adyton.service.roles import Role, may
 from adyton.transports.pages.navigation import ENTRIES
@@ -102,9 +102,15 @@ def test_every_page_of_every_role_is_silent_and_in_order_and_fits_a_phone(
 
 def test_names_that_others_wrote_run_nothing(site: Site, browser: Browser) -> None:
     """Written by the form into SQL, asked, shown in the table and the figure, sealed in the chain, verified."""
+    dialogs: list[str] = []
+
+    def shown(dialog: Dialog) -> None:
+        dialogs.append(dialog.message)
+        dialog.dismiss()
+
     with visit(browser, site.url) as one:
-        page, dialogs = one.page, []
-        page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+        page = one.page
+        page.on("dialog", shown)
         one.log_in(site.token(f"{NAME} {NAME[::-1]}", "owner", PATH), f"/studies/{PATH}/ask")
         page.get_by_label("For each").select_option(HOSTILE)
         page.get_by_label("Or a price: epsilon").fill("1")
@@ -117,6 +123,7 @@ def test_names_that_others_wrote_run_nothing(site: Site, browser: Browser) -> No
         one.open(f"/studies/{PATH}/budget")
         assert page.locator("script:not([src]), img[src='x']").count() == 0
         assert not dialogs
+        page.remove_listener("dialog", shown)
 
 
 def test_what_has_the_focus_can_be_seen_and_comes_in_order(site: Site, browser: Browser) -> None:

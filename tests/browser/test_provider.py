@@ -49,7 +49,7 @@ def test_log_in_with_an_identity_provider_on_another_site(tmp_path: Path, browse
     try:
         with (
             listening(tmp_path, issuer, provider) as url,
-            visit(browser, url, silent=False) as one,  # the provider has no icon
+            visit(browser, url, silent=False, own=True) as one,  # the provider has no icon
         ):
             one.open("/studies/people/budget")
             one.page.get_by_role("link", name="Log in with your identity provider").click()

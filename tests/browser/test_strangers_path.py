@@ -20,7 +20,7 @@ def count(site: Site) -> int:
 
 def tab_to(page: Page, name: str, role: str) -> None:
     """Presses Tab until the control of this name has the focus."""
-    wanted = page.get_by_role(role, name=name, exact=True).first  # type: ignore[arg-type]
+    wanted = page.get_by_role(role, name=name, exact=True).first.element_handle()  # type: ignore[arg-type]
     for _ in range(80):
         page.keyboard.press("Tab")
         if wanted.evaluate("one => one === document.activeElement"):
@@ -42,9 +42,11 @@ def test_by_keyboard_alone_from_the_log_in_to_a_verified_receipt(
         page.keyboard.press("Enter")
         expect(page.get_by_role("heading", level=1)).to_have_text("Your studies")
         tab_to(page, "people", "link")
-        page.keyboard.press("Enter")
+        with page.expect_navigation():
+            page.keyboard.press("Enter")
         tab_to(page, "Ask", "link")
-        page.keyboard.press("Enter")
+        with page.expect_navigation():
+            page.keyboard.press("Enter")
         tab_to(page, "For each", "combobox")
         page.keyboard.type("region")
         expect(page.get_by_label("Question, in SQL")).to_have_value(
@@ -64,7 +66,8 @@ def test_by_keyboard_alone_from_the_log_in_to_a_verified_receipt(
         digest = re.search(r"[0-9a-f]{64}", page.get_by_text("Receipt ").last.inner_text())
         assert digest is not None
         tab_to(page, "Receipts", "link")
-        page.keyboard.press("Enter")
+        with page.expect_navigation():
+            page.keyboard.press("Enter")
         tab_to(page, "A digest that you kept", "textbox")
         page.keyboard.insert_text(digest[0])
         page.keyboard.press("Enter")

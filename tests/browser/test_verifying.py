@@ -225,7 +225,7 @@ def test_a_chain_written_anew_is_found_by_a_digest_that_was_kept(owner: Visit, c
 
 
 def test_where_the_browser_computes_no_digests_the_page_says_so(site: Site, browser: Browser) -> None:
-    with visit(browser, site.url) as one:
+    with visit(browser, site.url, own=True) as one:
         one.context.add_init_script(
             "Object.defineProperty(Crypto.prototype, 'subtle', {get: () => undefined})"
         )

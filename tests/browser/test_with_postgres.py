@@ -20,7 +20,7 @@ def test_from_the_log_in_to_a_verified_receipt(tmp_path: Path, browser: Browser)
             study = write_study(tmp_path, more=LEDGER.format(address + "/people"))
             with (
                 server([study], "--processes", "2") as running,
-                visit(browser, running.url) as one,
+                visit(browser, running.url, own=True) as one,
             ):
                 page = one.page
                 one.log_in(running.owner["Authorization"].removeprefix("Bearer "), "/studies/people/ask")

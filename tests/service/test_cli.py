@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -20,8 +22,10 @@ from adyton.transports.cli.app import app
 CANARY = 86753.09
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Files, and what ``init`` writes about them: made once, and copied for each test."""
+    folder = tmp_path_factory.mktemp("made")
     rng = np.random.default_rng(2)
     n = 2000
     frame = pd.DataFrame(
@@ -32,21 +36,29 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             "smoker": rng.random(n) < 0.3,
         }
     )
-    frame.to_parquet(tmp_path / "people.parquet")
-    frame.to_csv(tmp_path / "people.csv", index=False)
+    frame.to_parquet(folder / "people.parquet")
+    frame.to_csv(folder / "people.csv", index=False)
+    with contextlib.chdir(folder):
+        result = run(
+            "init", "people.parquet", "--person", "person_id", "--rows-per-person", "1", "--epsilon", "1", "--delta", "1e-9",
+            "-o", "people.toml",
+        )  # fmt: skip
+    assert result.exit_code == 0
+    return folder
+
+
+@pytest.fixture
+def folder(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("people.parquet", "people.csv"):
+        shutil.copy(made / name, tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
 @pytest.fixture
-def study(folder: Path) -> Path:
+def study(made: Path, folder: Path) -> Path:
     """As in the README: init, then the owner fills in the bounds."""
-    result = run(
-        "init", "people.parquet", "--person", "person_id", "--rows-per-person", "1", "--epsilon", "1", "--delta", "1e-9",
-        "-o", "people.toml",
-    )  # fmt: skip
-    assert result.exit_code == 0
-    text = Path("people.toml").read_text()
+    text = (made / "people.toml").read_text()
     text = text.replace('low = "FILL IN"', "low = 0").replace('high = "FILL IN"', "high = 200000")
     Path("people.toml").write_text(text.replace('values = "FILL IN"', 'values = ["north", "south"]'))
     return folder / "people.toml"

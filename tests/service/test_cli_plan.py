@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from adyton.holdout.methods.thresholdout import plan_thresholdout
 from adyton.transports.cli.app import app
 
 
+@cache  # several tests read the same plan
 def run(*words: str) -> Result:
     return CliRunner().invoke(app, ["plan", *words])
 

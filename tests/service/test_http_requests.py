@@ -33,6 +33,14 @@ def house(tmp_path: Path) -> Iterator[Served]:
         yield made
 
 
+@pytest.fixture(scope="module")
+def calm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """One for tests that charge nothing."""
+    folder = tmp_path_factory.mktemp("calm")
+    with served([write_study(folder), write_holdout(folder)], LIMITED) as made:
+        yield made
+
+
 def spent(house: Served, headers: dict[str, str]) -> str:
     return house.client.get("/v1/studies/people/statement", headers=headers).json()["spent"]["amount"]
 
@@ -164,11 +172,11 @@ def told_back(told: dict[str, Any]) -> tuple[Header, list[OpenLink], list[Receip
 @pytest.mark.parametrize(
     "price", [{"epsilon": e} for e in (0, -1, "NaN", "inf", 1e308, "1e-30", True, [1], {"x": 1})]
 )
-def test_A16_odd_prices_are_refused_and_free(house: Served, price: dict[str, Any]) -> None:
-    headers = house.made("ana")
-    answer = house.ask(headers, COUNT, **price)
+def test_A16_odd_prices_are_refused_and_free(calm: Served, price: dict[str, Any]) -> None:
+    headers = calm.made("ana")
+    answer = calm.ask(headers, COUNT, **price)
     assert 400 <= answer.status_code < 500
-    assert spent(house, headers) == "0"
+    assert spent(calm, headers) == "0"
 
 
 BAD: list[tuple[Any, int, str]] = [
@@ -187,26 +195,26 @@ BAD: list[tuple[Any, int, str]] = [
 
 
 @pytest.mark.parametrize(("body", "status", "said"), BAD)
-def test_bad_input_gets_a_place_and_a_fix(house: Served, body: Any, status: int, said: str) -> None:
-    headers = house.made("ana")
-    answer = house.client.post("/v1/studies/people/ask", headers=headers, json=body)
+def test_bad_input_gets_a_place_and_a_fix(calm: Served, body: Any, status: int, said: str) -> None:
+    headers = calm.made("ana")
+    answer = calm.client.post("/v1/studies/people/ask", headers=headers, json=body)
     assert answer.status_code == status, answer.text
     assert said in answer.json()["error"]["message"]
-    assert spent(house, headers) == "0"
+    assert spent(calm, headers) == "0"
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe", b'{"question": NaN}', b"[" * 5000])
-def test_what_is_no_json_is_refused(house: Served, content: bytes) -> None:
-    headers = {**house.made("ana"), "Content-Type": "application/json"}
-    answer = house.client.post("/v1/studies/people/ask", headers=headers, content=content)
+def test_what_is_no_json_is_refused(calm: Served, content: bytes) -> None:
+    headers = {**calm.made("ana"), "Content-Type": "application/json"}
+    answer = calm.client.post("/v1/studies/people/ask", headers=headers, content=content)
     assert answer.status_code == 422
     assert answer.json()["error"]["kind"] == "invalid_request"
 
 
-def test_a_batch_is_bounded(house: Served) -> None:
-    headers = house.made("ana")
+def test_a_batch_is_bounded(calm: Served) -> None:
+    headers = calm.made("ana")
     body = {"questions": [COUNT] * 4, "within": 50}
-    answer = house.client.post("/v1/studies/people/ask_many", headers=headers, json=body)
+    answer = calm.client.post("/v1/studies/people/ask_many", headers=headers, json=body)
     assert (answer.status_code, "at most 3" in answer.text) == (422, True)
 
 
@@ -359,14 +367,14 @@ def test_a_stream_belongs_to_whoever_opened_it(house: Served) -> None:
     assert foreign.content == missing.content
 
 
-def test_made_up_rows_are_free_and_marked(house: Served) -> None:
-    headers = house.made("ana")
-    answer = house.client.post(
+def test_made_up_rows_are_free_and_marked(calm: Served) -> None:
+    headers = calm.made("ana")
+    answer = calm.client.post(
         "/v1/studies/people/dummy/ask", headers=headers, json={"question": COUNT, "epsilon": 9.9}
     ).json()
     assert answer["dummy"] is True
-    assert spent(house, headers) == "0"
-    again = house.client.post(
+    assert spent(calm, headers) == "0"
+    again = calm.client.post(
         "/v1/studies/people/dummy/ask", headers=headers, json={"question": COUNT, "epsilon": 9.9}
     )
     assert again.status_code == 200  # its budget is thrown away each time
@@ -403,11 +411,11 @@ def test_tokens_over_http(house: Served) -> None:
     assert house.ask(ana, COUNT, within=50).status_code == 401
 
 
-def test_no_header_names_a_version(house: Served) -> None:
+def test_no_header_names_a_version(calm: Served) -> None:
     for answer in (
-        house.client.get("/healthz"),
-        house.client.get("/nothing"),
-        house.client.get("/v1/studies"),
+        calm.client.get("/healthz"),
+        calm.client.get("/nothing"),
+        calm.client.get("/v1/studies"),
     ):
         assert "server" not in answer.headers
         assert not any(

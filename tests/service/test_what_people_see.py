@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ from adyton.ledger.texts import many_from_text
 from adyton.noise.refine import Words
 from adyton.show import notebook, sheet
 from adyton.transports.cli.app import app
+from kept_rows import open_kept
 
 ROWS = 4000
 REGIONS = ("north", "south", "east", "nowhere")
@@ -84,20 +86,26 @@ class Seen:
 Views = dict[tuple[tuple[str, ...], str], Seen]
 
 
+@cache
+def people() -> pd.DataFrame:
+    rng = np.random.default_rng(5)
+    return pd.DataFrame(
+        {
+            "who": np.arange(ROWS) // 2,
+            "income": rng.gamma(4, 9000, ROWS).round(2),
+            "age": rng.integers(18, 90, ROWS),
+            "region": rng.choice(REGIONS[:3], ROWS, p=[0.6, 0.39, 0.01]),
+        }
+    )
+
+
 def ask(folder: Path, unit: str, valid: bool, asked: str) -> Answer:
     """Asked with seeded noise; the ledger beside the study file keeps it."""
-    rng = np.random.default_rng(5)
-    frame = {
-        "who": np.arange(ROWS) // 2,
-        "income": rng.gamma(4, 9000, ROWS).round(2),
-        "age": rng.integers(18, 90, ROWS),
-        "region": rng.choice(REGIONS[:3], ROWS, p=[0.6, 0.39, 0.01]),
-    }
-    pd.DataFrame(frame).to_parquet(folder / "people.parquet")
+    people().to_parquet(folder / "people.parquet")
     study = folder / "people.toml"
     head = f'[table]\nname = "people"\nsource = "people.parquet"\n{UNITS[unit]}\nepsilon = 2\ndelta = 1e-9\n'
     study.write_text(head + (VALIDITY if valid else "") + COLUMNS, encoding="utf-8")
-    with open_study(study) as opened:
+    with open_kept(study, people()) as opened:
         seeded = Curator(opened.study, opened._engine, opened._ledger, SeededBits(3))
         answer = seeded.ask(ASKED[asked], epsilon=EPSILON)
         stored = opened._ledger.recall(answer.receipt.number)

@@ -21,6 +21,7 @@ Take = Callable[[Outputs], Column]
 
 _FINE, _COARSE = 256, 32
 _MOST_VALUES = 20_000
+_CLOSE = 4096  # integers that are no farther apart have a table of their own
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +70,21 @@ def thresholds_of(take: Take, first: Outputs, second: Outputs) -> Iterator[View]
 def by_ratio(name: str, key: Callable[[Outputs], Codes], first: Outputs, second: Outputs) -> View:
     """Cells are the values of ``key`` that occurred, and one for all others; ordered by likelihood ratio."""
     a, b = key(first), key(second)
-    seen, places = np.unique(np.concatenate([a, b]), return_inverse=True)
-    seen, places = _most_frequent(seen, places)
+    seen, places = _most_frequent(*_distinct(np.concatenate([a, b])))
     size = len(seen) + 1
     p = np.bincount(places[: len(a)], minlength=size)
     q = np.bincount(places[len(a) :], minlength=size)
     ratio = np.log(p + 0.5) - np.log(q + 0.5)
     return View(name, size, lambda o: _place(key(o), seen), np.argsort(ratio, kind="stable"))
+
+
+def _distinct(codes: Codes) -> tuple[Codes, Codes]:
+    """Those that occur, in order, and the place of each; if they lie close together, without sorting."""
+    if not len(codes) or int(codes.max()) - int(codes.min()) >= _CLOSE:
+        return np.unique(codes, return_inverse=True)
+    low = codes.min()
+    occurs = np.bincount(codes - low) > 0
+    return np.flatnonzero(occurs) + low, (np.cumsum(occurs) - 1)[codes - low]
 
 
 def _most_frequent(seen: Codes, places: Codes) -> tuple[Codes, Codes]:
@@ -91,8 +100,12 @@ def _most_frequent(seen: Codes, places: Codes) -> tuple[Codes, Codes]:
 
 def _place(keys: Codes, seen: Array) -> Codes:
     """The position of each key among those that were seen, or one past the end."""
-    found = np.searchsorted(seen, keys)
-    inside = np.minimum(found, len(seen) - 1)
+    if int(seen[-1]) - int(seen[0]) < _CLOSE:  # a table of all between them is quicker than a search
+        positions = np.zeros(int(seen[-1] - seen[0]) + 1, dtype=np.int64)
+        positions[seen - seen[0]] = np.arange(len(seen))
+        inside = positions[np.clip(keys, seen[0], seen[-1]) - seen[0]]
+    else:
+        inside = np.minimum(np.searchsorted(seen, keys), len(seen) - 1)
     return np.where(seen[inside] == keys, inside, len(seen)).astype(np.int64)
 
 
@@ -116,8 +129,18 @@ def _finite(column: Column) -> Array:
 
 def _bin(column: Column, edges: Array) -> Codes:
     """0 below the first edge, len(edges) from the last on; labels count as below."""
-    codes = np.searchsorted(edges, column.numbers, side="right")
+    codes = _above(edges, column.numbers)
     return codes if column.labels is None else np.where(column.labels > 0, 0, codes)
+
+
+def _above(edges: Array, numbers: Array) -> Codes:
+    """How many of the edges each number reaches."""
+    if len(numbers) and numbers.dtype == np.int64 and int(numbers.max()) - int(numbers.min()) < _CLOSE:
+        low = numbers.min()
+        between = np.arange(low, int(numbers.max()) + 1)  # searched for once each, not once a number
+        reached: Codes = np.searchsorted(edges, between, side="right")[numbers - low]
+        return reached
+    return np.searchsorted(edges, numbers, side="right")
 
 
 def _binned(take: Take, edges: Array) -> Callable[[Outputs], Codes]:
@@ -125,7 +148,7 @@ def _binned(take: Take, edges: Array) -> Callable[[Outputs], Codes]:
 
     def codes(outputs: Outputs) -> Codes:
         column = take(outputs)
-        bins = np.searchsorted(edges, column.numbers, side="right")
+        bins = _above(edges, column.numbers)
         return bins if column.labels is None else np.where(column.labels > 0, -column.labels, bins)
 
     return codes

@@ -36,7 +36,7 @@ def install(app: FastAPI, house: House, *, secure: bool) -> None:
     app.state.sessions, app.state.secure = Sessions(house), secure
     app.state.error_page = error_page
     for part in _PARTS:
-        app.include_router(part)
+        app.router.routes.extend(part.routes)  # as they are: to include them makes each anew
 
 
 def error_page(request: Request, error: CuratorError) -> Response | None:
