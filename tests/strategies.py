@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
+from functools import cache
 from operator import eq, ge, gt, le, lt, ne
 from typing import TypeVar
 
@@ -80,7 +81,7 @@ _COMPARISONS: dict[str, Callable[[int, int], bool]] = {
 }
 
 
-# Strategies ----------------------------------------------------------------------------------------------
+# Strategies, each made once: how they are drawn from is looked up when they are used first ----------------------
 
 
 def _where_possible(
@@ -97,6 +98,7 @@ def _where_possible(
     return st.tuples(*parts).map(attempt).filter(lambda node: node is not None)  # type: ignore[return-value]
 
 
+@cache
 def constants() -> st.SearchStrategy[Constant]:
     whole = st.integers(-1000, 1000).map(Fraction)
     decimal = st.builds(lambda n, d: Fraction(n, 10**d), st.integers(-10_000, 10_000), st.integers(0, 4))
@@ -104,6 +106,7 @@ def constants() -> st.SearchStrategy[Constant]:
     return st.one_of(whole, decimal, quotient).map(Constant)
 
 
+@cache
 def numbers() -> st.SearchStrategy[NumberExpression]:
     leaves = st.one_of(st.sampled_from([ValueOf(AGE), ValueOf(INCOME)]), constants())
     return st.recursive(leaves, _larger_numbers, max_leaves=5)
@@ -118,6 +121,7 @@ def _larger_numbers(inner: st.SearchStrategy[NumberExpression]) -> st.SearchStra
     )
 
 
+@cache
 def simple_conditions() -> st.SearchStrategy[Condition]:
     """Conditions on a single column."""
     signs = st.sampled_from(list(_COMPARISONS))
@@ -136,6 +140,7 @@ def simple_conditions() -> st.SearchStrategy[Condition]:
     )
 
 
+@cache
 def conditions() -> st.SearchStrategy[Condition]:
     signs = st.sampled_from(list(_COMPARISONS))
     leaves = st.one_of(simple_conditions(), _where_possible(Compare, numbers(), signs, numbers()))
@@ -147,6 +152,7 @@ def _larger_conditions(inner: st.SearchStrategy[Condition]) -> st.SearchStrategy
     return st.one_of(inner.map(Not), several.map(And), several.map(Or))
 
 
+@cache
 def measures() -> st.SearchStrategy[Measure]:
     where = st.one_of(st.just(EVERY_ROW), conditions())
     return st.one_of(
@@ -157,6 +163,7 @@ def measures() -> st.SearchStrategy[Measure]:
     )
 
 
+@cache
 def questions() -> st.SearchStrategy[Question]:
     names = st.one_of(
         st.sampled_from(["n", "total", "select", "Mean Income", 'a"b']), st.text("abcXYZ_", min_size=1)
@@ -166,6 +173,7 @@ def questions() -> st.SearchStrategy[Question]:
     return _where_possible(Question, st.just(PEOPLE), named, st.one_of(st.just(EVERY_ROW), conditions()), by)
 
 
+@cache
 def answered_questions() -> st.SearchStrategy[Question]:
     """Those with a group that can match."""
 
@@ -179,6 +187,7 @@ def answered_questions() -> st.SearchStrategy[Question]:
     return questions().filter(can_match)
 
 
+@cache
 def rows() -> st.SearchStrategy[dict[str, Value]]:
     def between(low: int, high: int) -> st.SearchStrategy[int]:
         return st.one_of(st.integers(low, high), st.sampled_from([low, high]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import cache
 from typing import Any, get_args
 
 from hypothesis import reject
@@ -40,6 +41,7 @@ def _attempt(build: Callable[[], Any]) -> Any:
         reject()
 
 
+@cache
 def fractions() -> st.SearchStrategy[Fraction]:
     return st.one_of(
         st.integers(-1000, 1000).map(Fraction),
@@ -52,6 +54,7 @@ WIDTHS = st.one_of(
     st.integers(1, 1000).map(Fraction),
     st.builds(Fraction, st.integers(1, 999), st.sampled_from([7, 10, 100])),
 )
+FRACTION_OR_LIST = st.one_of(fractions(), st.tuples(*[st.one_of(st.none(), fractions())] * 4))
 LEAVES = [ValueOf(AGE), ValueOf(INCOME), *(DatePart(part, DayOf(BORN)) for part in get_args(Part))]
 
 
@@ -62,7 +65,7 @@ def all_numbers(draw: Draw, depth: int = 2) -> NumberExpression:
     if kind <= 1:
         return draw(st.sampled_from(LEAVES))
     if kind == 2:
-        listed = draw(st.one_of(fractions(), st.tuples(*[st.one_of(st.none(), fractions())] * 4)))
+        listed = draw(FRACTION_OR_LIST)
         return _attempt(lambda: _lookup(listed) if isinstance(listed, tuple) else Constant(listed))
     if kind in (3, 4):
         two = draw(inner), draw(inner)

@@ -161,16 +161,12 @@ def test_theorem_COORDINATED_ANSWERS_intervals_hold_the_counts(pure: bool, strat
     noise = Noise(measuring, kind.for_cost(measuring.strategy, "add-or-remove", Fraction(1, 2)))
     nothing = {kept: np.zeros([one.shape[a] for a in kept], np.int64).ravel() for kept in measuring.tables}
     steps = getattr(noise.mechanism, "steps", 1)
-    norms = [measuring.norms(linear) for linear in one.linears]
-    misses = np.zeros(one.values)
+    widths = np.concatenate([noise.widths(measuring.norms(linear)) for linear in one.linears])
+    histogram, bits, misses = measuring.histogram(nothing), SystemBits(), np.zeros(one.values)
     for _ in range(4000):
-        numbers = noise.mechanism.release(measuring.histogram(nothing), SystemBits()) / steps
-        numbers = measuring.estimate(numbers)
-        off = [
-            np.abs(measuring.values(li, numbers)) > noise.widths(own)
-            for li, own in zip(one.linears, norms, strict=True)
-        ]
-        misses += np.concatenate(off)
+        numbers = measuring.estimate(noise.mechanism.release(histogram, bits) / steps)
+        off = np.concatenate([measuring.values(linear, numbers) for linear in one.linears])
+        misses += np.abs(off) > widths
     assert misses.max() <= 290
     if not pure:
         assert misses.min() >= 110  # and they are not wider than they must be
@@ -220,14 +216,19 @@ def test_theorem_DERIVED_ANSWERS_the_worst_of_all_combinations_is_within(pure: b
     )
     back = np.linalg.pinv(matrix)
     some = rng.choice([0.0, 1.0], (500, one.cells)) @ back
-    nothing, misses = np.zeros(measuring.strategy.rows), 0
-    for _ in range(2000):
-        zero = {kept: np.zeros([one.shape[a] for a in kept], np.int64).ravel() for kept in measuring.tables}
-        noise = mechanism.release(measuring.histogram(zero), SystemBits()) / steps - nothing
-        worst = (back.T @ (back @ noise))[None]  # the direction of the range that is nearest to the noise
-        tried = np.concatenate([some, worst / max(np.abs(worst).max(), 1.0)])  # all noise may be 0
+    zero = {kept: np.zeros([one.shape[a] for a in kept], np.int64).ravel() for kept in measuring.tables}
+    histogram, bits, misses = measuring.histogram(zero), SystemBits(), 0
+
+    def widths(tried: np.ndarray) -> np.ndarray:
         norms = np.sqrt((tried**2).sum(axis=1)), np.abs(tried).sum(axis=1)
-        misses += bool((np.abs(tried @ noise) > mechanism.simultaneous(*norms, measuring.rank, 0.95)).any())
+        return mechanism.simultaneous(*norms, measuring.rank, 0.95)
+
+    of_some = widths(some)
+    for _ in range(2000):
+        noise = mechanism.release(histogram, bits) / steps
+        worst = (back.T @ (back @ noise))[None]  # the direction of the range that is nearest to the noise
+        worst = worst / max(np.abs(worst).max(), 1.0)  # all noise may be 0
+        misses += bool((np.abs(some @ noise) > of_some).any() or np.abs(worst @ noise) > widths(worst))
     assert misses <= 160
 
 
