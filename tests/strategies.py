@@ -56,6 +56,7 @@ from adyton.schema import (
     common_grain,
     day_number,
 )
+from fractions_drawn import fractions
 
 AGE = IntegerColumn("age", 0, 120)
 INCOME = RealColumn("income", Fraction(0), Fraction(200_000), Fraction(1, 100))
@@ -102,7 +103,7 @@ def _where_possible(
 def constants() -> st.SearchStrategy[Constant]:
     whole = st.integers(-1000, 1000).map(Fraction)
     decimal = st.builds(lambda n, d: Fraction(n, 10**d), st.integers(-10_000, 10_000), st.integers(0, 4))
-    quotient = st.fractions(-5, 5, max_denominator=9)
+    quotient = fractions(-5, 5, 9)
     return st.one_of(whole, decimal, quotient).map(Constant)
 
 

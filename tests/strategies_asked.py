@@ -10,6 +10,7 @@ from typing import Any, get_args
 from hypothesis import reject
 from hypothesis import strategies as st
 
+import fractions_drawn
 from adyton.errors import InvalidRequest
 from adyton.query.expressions import Case, Clip, Floor, Negative, NumberExpression, Plus, Square, Times
 from adyton.query.leaves import EVERY_ROW, Constant, DatePart, DayOf, Lookup, Part, ValueOf
@@ -46,10 +47,11 @@ def fractions() -> st.SearchStrategy[Fraction]:
     return st.one_of(
         st.integers(-1000, 1000).map(Fraction),
         st.builds(Fraction, st.integers(-10_000, 10_000), st.just(100)),
-        st.fractions(-5, 5, max_denominator=9),
+        fractions_drawn.fractions(-5, 5, 9),
     )
 
 
+HUNDREDTHS = fractions_drawn.fractions(Fraction(1, 100), Fraction(99, 100), 100)
 WIDTHS = st.one_of(
     st.integers(1, 1000).map(Fraction),
     st.builds(Fraction, st.integers(1, 999), st.sampled_from([7, 10, 100])),
@@ -106,7 +108,7 @@ def all_measures(draw: Draw) -> Measure:
     low, high = sorted(draw(st.tuples(st.integers(-99, 99), st.integers(-99, 99))))
     grain = number.lattice.grain
     fraction, root = (
-        draw(st.fractions(Fraction(1, 100), Fraction(99, 100), max_denominator=100)),
+        draw(HUNDREDTHS),
         draw(st.booleans()),
     )
     points = tuple(sorted(draw(st.sets(fractions(), min_size=1, max_size=4))))

@@ -89,9 +89,8 @@ def _every(tree: ast.AST) -> list[ast.AST]:
     for node in found:
         for field in node._fields:
             value = getattr(node, field, None)
-            for part in value if type(value) is list else (value,):
-                if isinstance(part, ast.AST):
-                    found.append(part)
+            parts = value if type(value) is list else (value,)
+            found += [part for part in parts if isinstance(part, ast.AST)]
     return found
 
 

@@ -124,7 +124,10 @@ def _closed() -> Iterator[None]:
 
 @cache
 def questions() -> list[Question]:
-    inner = [f"SELECT pid, {number} AS v FROM t{where} GROUP BY pid" for number, where in crossed([*NUMBERS], WHERES)]
+    inner = [
+        f"SELECT pid, {number} AS v FROM t{where} GROUP BY pid"
+        for number, where in crossed([*NUMBERS], WHERES)
+    ]
     inner += [
         f"SELECT pid, {number} AS v FROM t GROUP BY pid HAVING COUNT(*) > 1" for number in list(NUMBERS)[:3]
     ]

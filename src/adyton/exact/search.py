@@ -74,7 +74,7 @@ def edges(
 def edges_in_few_calls(
     holds: Callable[[Floats], Truths], good: Floats, bad: Floats, rounds: int, ahead: int
 ) -> Floats:
-    """``edges`` after ``rounds * ahead`` halvings, for short arrays, where a call costs more than what it does.
+    """``edges`` after ``rounds * ahead`` halvings, for short arrays: a call takes longer than what it does.
 
     A call asks about all places that the next ``ahead`` halvings may come to, as rows of one array.
     """
