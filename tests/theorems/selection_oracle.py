@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from functools import cache
 
 import mpmath
 import numpy as np
@@ -20,6 +21,11 @@ ROUNDING = 1e-9  # what the comparison of two laws may lose
 
 
 def exponential(scores: Sequence[int], rate: Fraction) -> Law:
+    return list(_exponential(tuple(scores), rate))
+
+
+@cache
+def _exponential(scores: tuple[int, ...], rate: Fraction) -> Law:
     with mpmath.workprec(PRECISION):
         weights = [mpmath.exp(mpmath.mpf(s * rate.numerator) / rate.denominator) for s in scores]
         return [w / mpmath.fsum(weights) for w in weights]
@@ -27,6 +33,11 @@ def exponential(scores: Sequence[int], rate: Fraction) -> Law:
 
 def permute_and_flip(scores: Sequence[int], rate: Fraction) -> Law:
     """Every order, every place in it: all before were refused and this one was taken."""
+    return list(_permute_and_flip(tuple(scores), rate))
+
+
+@cache
+def _permute_and_flip(scores: tuple[int, ...], rate: Fraction) -> Law:
     with mpmath.workprec(PRECISION):
         p = [mpmath.exp(-mpmath.mpf((max(scores) - s) * rate.numerator) / rate.denominator) for s in scores]
         law = [mpmath.mpf(0)] * len(p)

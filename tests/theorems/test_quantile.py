@@ -6,6 +6,7 @@ import itertools
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pytest
@@ -34,6 +35,7 @@ FRACTIONS = [Fraction(0), Fraction(1, 4), HALF, Fraction(2, 3), Fraction(9, 10),
 VALUES = st.lists(st.integers(-12, 12), max_size=12)
 
 
+@cache
 def distance(rows: tuple[int, ...], v: int, fraction: Fraction, offset: int = 0) -> int:
     """From the definition, row by row, in units of 1 / denominator."""
     target = fraction * len(rows) + offset

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -61,7 +62,7 @@ class Law:
     chances: tuple[float, ...]
     scales: tuple[int, int, int]  # of the noise of the sum, of the squares and of the count
 
-    @property
+    @cached_property
     def part(self) -> NoisyReading:
         table = Table("t", COLUMNS, self.units)
         asking = request_of("SELECT VARIANCE(x) AS v FROM t WHERE inside", table)
