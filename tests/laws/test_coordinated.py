@@ -27,7 +27,6 @@ from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table
 from adyton.study import Study, Validity
 from adyton.transports.cli.app import app
-from how_often import often
 from kept_rows import open_kept
 
 SIZE = 3000
@@ -392,7 +391,7 @@ def test_audits_of_what_is_measured_together_refute_nothing(
     )
     assert asked.replayed.verdict == "consistent", asked.replayed.faults
     assert any(movement.name.startswith("all by") for movement in asked.replayed.movements)
-    assert not try_one(trial, often(3000, 6000), 0.999999).refuted
+    assert not try_one(trial, 6000, 0.999999).refuted
 
 
 def test_the_command_line_names_a_strategy_and_derives(

@@ -79,7 +79,7 @@ def test_theorem_EXPONENTIAL_MECHANISM_has_the_law_of_the_book(
     "scores", [[3, 1, 0, 3], [0, 0, 0], [5], [10**30, 10**30 - 2, -(10**30)], [0, -(2**63), -1]]
 )
 def test_theorem_EXPONENTIAL_MECHANISM_releases_by_its_law(scores: list[int]) -> None:
-    """Also the fewer releases see a rate that is a quarter off; one that is a fiftieth off is seen below."""
+    """Also the fewer releases see a rate of one and a half times; one that is a fiftieth off is seen below."""
     chosen, bits = mechanism(scores, Fraction(3, 2), GENERAL), Seeded(21)
     runs = often(1500, 4000)
     taken = Counter(chosen.release(scores, bits) for _ in range(runs))

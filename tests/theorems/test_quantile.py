@@ -153,7 +153,7 @@ def test_theorem_PRIVATE_QUANTILE_has_the_law_of_the_exponential_mechanism(
 
 @pytest.mark.parametrize("rows", [[], [2], [0, 0, 3], [1, 1, 1, 1], [-7, 9, 2, 2]])
 def test_theorem_PRIVATE_QUANTILE_releases_by_its_law(rows: list[int]) -> None:
-    """Also the fewer releases see a rate that is a quarter off; another rate altogether is seen below."""
+    """Also the fewer releases see a rate of one and a half times; a smaller difference is seen below."""
     quantile, bits = of(HALF, "replace", Fraction(2)), Seeded(51)
     taken = Counter(quantile.release(rows, bits) for _ in range(often(1200, 3000)))
     assert fit([taken[v] for v in LATTICE], quantile.law(rows)) > ALARM
