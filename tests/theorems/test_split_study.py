@@ -35,6 +35,7 @@ from adyton.validity.part_sizes import most_in_part, most_units
 from adyton.validity.subset.tails import Before
 from how_often import LONG, often
 from kept_rows import open_kept
+from populations import seeded
 
 AGE, SMOKER = IntegerColumn("age", 0, 100), BooleanColumn("smoker")
 LIMIT = Guarantee(Fraction(1), Fraction(1, 10**9))
@@ -247,7 +248,7 @@ def test_theorem_SPLIT_STUDY_sizes_of_parts(parts: int, failure: Fraction) -> No
         assert binom.cdf(inside, more, 1 / parts) <= failure
 
 
-COINS, EACH = often(100, 200), 200
+COINS, EACH = 200, 200
 
 
 def overfitted(seed: int, unit: PrivacyUnit) -> list[bool]:
@@ -263,7 +264,7 @@ def overfitted(seed: int, unit: PrivacyUnit) -> list[bool]:
     )
     validity = Validity(1 - Fraction(1, 10**6), questions=COINS + 2, method="split")
     limit = Guarantee(Fraction(500), Fraction(1, 10**9))
-    with open_kept(Study(table, unit, limit, validity=validity), data=frame) as curator:
+    with seeded(Study(table, unit, limit, validity=validity), frame, seed) as curator:
         curator.ask("SELECT COUNT(*) FROM t", share=1)
         held, leaning = [], []
         for i in range(COINS):
