@@ -25,7 +25,7 @@ from adyton.schema import CategoryColumn, IntegerColumn, RealColumn, Table, Text
 from adyton.study import Study
 from how_often import crossed, often
 
-RUNS = often(60, 150)
+RUNS = often(100, 150)
 DELTA = Fraction(1, 10**6)
 MOST_MISSED = binom.isf(1e-9, RUNS, 0.05)
 COLUMNS = (
