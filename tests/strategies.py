@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
+from functools import cache
 from operator import eq, ge, gt, le, lt, ne
 from typing import TypeVar
 
@@ -55,6 +56,7 @@ from adyton.schema import (
     common_grain,
     day_number,
 )
+from fractions_drawn import fractions
 
 AGE = IntegerColumn("age", 0, 120)
 INCOME = RealColumn("income", Fraction(0), Fraction(200_000), Fraction(1, 100))
@@ -80,7 +82,7 @@ _COMPARISONS: dict[str, Callable[[int, int], bool]] = {
 }
 
 
-# Strategies ----------------------------------------------------------------------------------------------
+# Strategies, each made once: how they are drawn from is looked up when they are used first ----------------------
 
 
 def _where_possible(
@@ -97,13 +99,15 @@ def _where_possible(
     return st.tuples(*parts).map(attempt).filter(lambda node: node is not None)  # type: ignore[return-value]
 
 
+@cache
 def constants() -> st.SearchStrategy[Constant]:
     whole = st.integers(-1000, 1000).map(Fraction)
     decimal = st.builds(lambda n, d: Fraction(n, 10**d), st.integers(-10_000, 10_000), st.integers(0, 4))
-    quotient = st.fractions(-5, 5, max_denominator=9)
+    quotient = fractions(-5, 5, 9)
     return st.one_of(whole, decimal, quotient).map(Constant)
 
 
+@cache
 def numbers() -> st.SearchStrategy[NumberExpression]:
     leaves = st.one_of(st.sampled_from([ValueOf(AGE), ValueOf(INCOME)]), constants())
     return st.recursive(leaves, _larger_numbers, max_leaves=5)
@@ -118,6 +122,7 @@ def _larger_numbers(inner: st.SearchStrategy[NumberExpression]) -> st.SearchStra
     )
 
 
+@cache
 def simple_conditions() -> st.SearchStrategy[Condition]:
     """Conditions on a single column."""
     signs = st.sampled_from(list(_COMPARISONS))
@@ -136,6 +141,7 @@ def simple_conditions() -> st.SearchStrategy[Condition]:
     )
 
 
+@cache
 def conditions() -> st.SearchStrategy[Condition]:
     signs = st.sampled_from(list(_COMPARISONS))
     leaves = st.one_of(simple_conditions(), _where_possible(Compare, numbers(), signs, numbers()))
@@ -147,6 +153,7 @@ def _larger_conditions(inner: st.SearchStrategy[Condition]) -> st.SearchStrategy
     return st.one_of(inner.map(Not), several.map(And), several.map(Or))
 
 
+@cache
 def measures() -> st.SearchStrategy[Measure]:
     where = st.one_of(st.just(EVERY_ROW), conditions())
     return st.one_of(
@@ -157,6 +164,7 @@ def measures() -> st.SearchStrategy[Measure]:
     )
 
 
+@cache
 def questions() -> st.SearchStrategy[Question]:
     names = st.one_of(
         st.sampled_from(["n", "total", "select", "Mean Income", 'a"b']), st.text("abcXYZ_", min_size=1)
@@ -166,6 +174,7 @@ def questions() -> st.SearchStrategy[Question]:
     return _where_possible(Question, st.just(PEOPLE), named, st.one_of(st.just(EVERY_ROW), conditions()), by)
 
 
+@cache
 def answered_questions() -> st.SearchStrategy[Question]:
     """Those with a group that can match."""
 
@@ -179,6 +188,7 @@ def answered_questions() -> st.SearchStrategy[Question]:
     return questions().filter(can_match)
 
 
+@cache
 def rows() -> st.SearchStrategy[dict[str, Value]]:
     def between(low: int, high: int) -> st.SearchStrategy[int]:
         return st.one_of(st.integers(low, high), st.sampled_from([low, high]))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import cache
 from typing import Any, get_args
 
 from hypothesis import reject
 from hypothesis import strategies as st
 
+import fractions_drawn
 from adyton.errors import InvalidRequest
 from adyton.query.expressions import Case, Clip, Floor, Negative, NumberExpression, Plus, Square, Times
 from adyton.query.leaves import EVERY_ROW, Constant, DatePart, DayOf, Lookup, Part, ValueOf
@@ -40,18 +42,21 @@ def _attempt(build: Callable[[], Any]) -> Any:
         reject()
 
 
+@cache
 def fractions() -> st.SearchStrategy[Fraction]:
     return st.one_of(
         st.integers(-1000, 1000).map(Fraction),
         st.builds(Fraction, st.integers(-10_000, 10_000), st.just(100)),
-        st.fractions(-5, 5, max_denominator=9),
+        fractions_drawn.fractions(-5, 5, 9),
     )
 
 
+HUNDREDTHS = fractions_drawn.fractions(Fraction(1, 100), Fraction(99, 100), 100)
 WIDTHS = st.one_of(
     st.integers(1, 1000).map(Fraction),
     st.builds(Fraction, st.integers(1, 999), st.sampled_from([7, 10, 100])),
 )
+FRACTION_OR_LIST = st.one_of(fractions(), st.tuples(*[st.one_of(st.none(), fractions())] * 4))
 LEAVES = [ValueOf(AGE), ValueOf(INCOME), *(DatePart(part, DayOf(BORN)) for part in get_args(Part))]
 
 
@@ -62,7 +67,7 @@ def all_numbers(draw: Draw, depth: int = 2) -> NumberExpression:
     if kind <= 1:
         return draw(st.sampled_from(LEAVES))
     if kind == 2:
-        listed = draw(st.one_of(fractions(), st.tuples(*[st.one_of(st.none(), fractions())] * 4)))
+        listed = draw(FRACTION_OR_LIST)
         return _attempt(lambda: _lookup(listed) if isinstance(listed, tuple) else Constant(listed))
     if kind in (3, 4):
         two = draw(inner), draw(inner)
@@ -103,7 +108,7 @@ def all_measures(draw: Draw) -> Measure:
     low, high = sorted(draw(st.tuples(st.integers(-99, 99), st.integers(-99, 99))))
     grain = number.lattice.grain
     fraction, root = (
-        draw(st.fractions(Fraction(1, 100), Fraction(99, 100), max_denominator=100)),
+        draw(HUNDREDTHS),
         draw(st.booleans()),
     )
     points = tuple(sorted(draw(st.sets(fractions(), min_size=1, max_size=4))))

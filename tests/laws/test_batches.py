@@ -29,6 +29,7 @@ from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, RealColu
 from adyton.sensitivity import readings_of
 from adyton.study import Study, Validity
 from how_often import often
+from kept_rows import open_kept
 from populations import standing_of
 from strategies import conditions
 
@@ -55,7 +56,7 @@ def frame(seed: int = 0) -> pd.DataFrame:
 def curator(neighbours: str = "replace", epsilon: int = 50, **more: Any) -> Curator:
     limit = Guarantee(Fraction(epsilon), Fraction(1, 10**9))
     study = Study(PEOPLE, PrivacyUnit(neighbours), limit, **more)  # type: ignore[arg-type]
-    return adyton.open(study, data=frame())
+    return open_kept(study, data=frame())
 
 
 FILTERED = [f"SELECT AVG(income) FROM people WHERE age > {age}" for age in range(20)]

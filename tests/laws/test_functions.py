@@ -462,10 +462,10 @@ DAYS = {
 PARTS = ("DOW", "ISODOW", "DOY", "WEEK", "ISOYEAR", "YEAR", "QUARTER", "MONTH", "DAY")
 
 
-@pytest.mark.parametrize("first", [1698, 1899, 1968, 1998, 2098, 9990] if LONG else [1899, 1969, 1999, 2003])
+@pytest.mark.parametrize("first", [1698, 1899, 1968, 1998, 2098, 9990] if LONG else [1900, 1969, 2000, 2003])
 def test_every_day_of_some_years_has_the_parts_that_plain_duckdb_gives(first: int) -> None:
     """Around the ends of centuries with a leap day and without, and around 1970."""
-    column = DateColumn("d", datetime.date(first, 1, 1), datetime.date(first + often(1, 4), 12, 31))
+    column = DateColumn("d", datetime.date(first, 1, 1), datetime.date(first + often(0, 4), 12, 31))
     table = Table("t", (column,))
     days = range(column.lattice.low, column.lattice.high + 1)
     connection = duckdb.connect()

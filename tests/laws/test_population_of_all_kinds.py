@@ -21,11 +21,11 @@ from adyton.curator.curator import Curator
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.schema import CategoryColumn, IntegerColumn, Table
 from adyton.study import PrivateTable, Study, Validity
-from how_often import crossed
+from how_often import crossed, often
 from kept_rows import open_kept
 from populations import Seeded, seeded
 
-ROWS, CONFIDENCE, RUNS = 40_000, Fraction(9, 10), 15
+ROWS, CONFIDENCE, RUNS = 40_000, Fraction(9, 10), often(10, 15)
 REGIONS = ("north", "south", "east", "west")
 COLUMNS = (IntegerColumn("age", 0, 63), CategoryColumn("region", REGIONS), IntegerColumn("kind", 0, 3))
 # Ages 0..63 uniform, four regions, four kinds, all independent: every value below follows by hand.

@@ -30,6 +30,7 @@ from adyton.query.request import request_of
 from adyton.query.text import condition_text, group_value_text, measure_text, question_text
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, RealColumn, Table, TextColumn
 from adyton.study import Study, Validity
+from how_often import LONG
 from kept_rows import open_kept
 from populations import seeded
 
@@ -161,15 +162,27 @@ def study(
     )  # type: ignore[arg-type]
 
 
-@pytest.fixture(params=["gdp", "zcdp", "pure", "gdp without validity"])
+KINDS = ["gdp", "zcdp", "pure", "gdp without validity"]
+
+
+@pytest.fixture(params=KINDS)
 def curator(request: pytest.FixtureRequest) -> Iterator[Curator]:
     filter_name, *without = request.param.split()
     with open_kept(study(filter_name, valid=not without), people(1)) as opened:
         yield opened
 
 
-@pytest.mark.parametrize("sql", STATEMENTS)
+@pytest.mark.parametrize(
+    ("sql", "curator"),
+    [
+        (sql, kind)
+        for place, sql in enumerate(STATEMENTS)
+        for kind in (KINDS if LONG else KINDS[place % 2 :: 2])
+    ],
+    indirect=["curator"],
+)
 def test_every_statement_is_answered_in_every_kind_of_study(sql: str, curator: Curator) -> None:
+    """Usually in two of the four, in turn."""
     preview = curator.preview(sql, share=0.01)
     answer = curator.ask(sql, share=0.01)
     json.dumps([answer.to_json(), preview.to_json()], allow_nan=False)
@@ -236,7 +249,8 @@ def test_a_share_is_asked_for_as_a_share_and_a_mean_as_a_mean() -> None:
 
 
 def test_a_single_computed_value_is_the_value_of_its_answer() -> None:
-    with open_kept(study(), people(1)) as curator:
+    """With fixed noise: one time in twenty it is so loud that the divisor seems to be known."""
+    with seeded(study(), people(1), 1) as curator:
         answer = curator.ask("SELECT SUM(age) / SUM(income) AS r FROM people", share=0.2)
         assert answer.value == answer["r"].value  # type: ignore[union-attr]
         assert answer.noise_interval.low < answer.value < answer.noise_interval.high

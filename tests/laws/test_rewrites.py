@@ -68,7 +68,7 @@ TABLES = (SALES, VISITS)
 
 @pytest.fixture(scope="module")
 def databases() -> Iterator[list[Any]]:
-    found = [_database(seed) for seed in range(8)]
+    found = [_database(seed) for seed in range(often(4, 8))]
     yield found
     for one in found:
         one.close()

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from adyton.exact.search import (
     edge,
     edges,
+    edges_in_few_calls,
     geometric,
     largest_near,
     largest_real_within,
@@ -168,6 +169,22 @@ def test_law_edges_of_arrays_are_those_of_their_elements(places: list[float]) ->
     found = edges(lambda x: x <= wanted, np.zeros(len(places)), np.full(len(places), 2.0), 40)
     alone = [edge(lambda x, at=at: x <= at, 0.0, 2.0, halvings=40) for at in places]  # type: ignore[misc]
     assert found.tolist() == alone
+
+
+@given(
+    st.lists(st.floats(0, 1), min_size=1, max_size=20),
+    st.sampled_from([(0.0, 2.0), (2.0, -1.0)]),
+    st.integers(1, 9),
+    st.integers(1, 5),
+)
+def test_law_edges_in_few_calls_are_the_same_to_the_last_digit(
+    places: list[float], ends: tuple[float, float], rounds: int, ahead: int
+) -> None:
+    """Also where it holds here and there: the same places are looked at, and others beside them."""
+    wanted, (good, bad) = np.array(places), (np.full(len(places), end) for end in ends)
+    for holds in (lambda x: x <= wanted, lambda x: x >= wanted, lambda x: np.sin(97 * x) < wanted):
+        found = edges_in_few_calls(holds, good, bad, rounds, ahead)
+        assert found.tolist() == edges(holds, good, bad, rounds * ahead).tolist()
 
 
 @given(st.integers(-1000, 1000), st.integers(1, 1000), st.integers(1, 1000))

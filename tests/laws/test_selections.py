@@ -368,7 +368,7 @@ def test_law_the_distance_holds_as_often_as_it_says(filter_name: str) -> None:
     """Four choices a seed, half of them wrong; at 95 % more fail with probability 1e-8 (binomial), were the bound
     sharp.  Mutant: a thirty-second of the distance is missed by far more.
     """
-    seeds = often(15, 30)
+    seeds = often(10, 30)
     known, missed, narrow_missed = study(filter_name, "replace", "1"), 0, 0
     scores = dict(zip(REGIONS, (110, 80, 60, 40, 10), strict=True))
     for seed in range(seeds):

@@ -36,13 +36,14 @@ from adyton.synthesis.plan import plan_synthesis
 from adyton.synthesis.sampling import cells_of_rows, generator
 from adyton.synthesis.texts import from_text, to_text
 from graph_fitted import fit_both_ways
-from how_often import crossed
+from how_often import crossed, often
 from kept_rows import open_kept
 from populations import Seeded
 from study_on_disk import write_study
 
 REGIONS = ("north", "south", "east", "west")
 ROWS = 4000
+RUNS = often(60, 150)  # of a canary; with hardly any noise it would be in all of them
 
 
 def people(rows: int = ROWS) -> pd.DataFrame:
@@ -382,7 +383,7 @@ def test_a_canary_is_in_the_table_no_oftener_than_the_price_allows() -> None:
     canary[1, 0] = 1  # a = "y", not b
     bits = Seeded(4)
 
-    def found(histogram: Any, times: int, runs: int = 150) -> int:
+    def found(histogram: Any, times: int, runs: int = RUNS) -> int:
         def quieter(units: int) -> Step:
             return plan.step(units * times)._replace(selecting=0, measuring=units)
 
@@ -393,7 +394,7 @@ def test_a_canary_is_in_the_table_no_oftener_than_the_price_allows() -> None:
             seen += bool(((classes[0] == 1) & (classes[1] == 0)).any())
         return seen
 
-    def allowed(more: int, less: int, runs: int = 150) -> bool:
+    def allowed(more: int, less: int, runs: int = RUNS) -> bool:
         surely = beta.ppf(1e-7, more, runs - more + 1) if more else 0.0
         at_most = beta.ppf(1 - 1e-7, less + 1, runs - less) if less < runs else 1.0
         return bool(surely <= np.exp(0.5) * at_most)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pytest
@@ -27,6 +28,7 @@ GRID = list(itertools.product((1_500, 2_200, 4_000, 10_000, 20_000), (300, 2_500
 KINDS = [(0.01, 8), (0.05, 5), (0.05, 1), (0.5, 3), (5.0, 3)]  # how concentrated, and how many kinds of units
 
 
+@cache
 def planned(units: int, questions: int, filter_name: str = "gdp", epsilon: int = 1) -> WeightsPlan:
     values = tuple("123456789")
     table = Table("people", tuple(CategoryColumn(name, values) for name in NAMES), units)
@@ -46,10 +48,10 @@ class World:
             columns.append((random.random(units)[:, None] > habits).sum(axis=1).clip(0, SIZE - 1))
         histogram = np.bincount(np.ravel_multi_index(columns, shape), minlength=math.prod(shape))
         self.random, self.questions = random, questions
-        self.chosen = np.ones((questions, ATTRIBUTES, SIZE))
-        for own in self.chosen:
-            for attribute in random.choice(ATTRIBUTES, random.integers(1, 4), replace=False):
-                own[attribute] = random.permutation(np.arange(SIZE) < SIZE // 2)
+        halves = np.tile(np.arange(SIZE) < SIZE // 2, (questions, ATTRIBUTES, 1))
+        places = random.permuted(np.tile(np.arange(ATTRIBUTES), (questions, 1)), axis=1)
+        asked = places < random.integers(1, 4, questions)[:, None]
+        self.chosen = np.where(asked[:, :, None], random.permuted(halves, axis=2), 1.0)
         self.truth = self.answers(histogram.reshape(shape) / units)
 
     def answers(self, weights: np.ndarray, first: int = 0, last: int | None = None) -> np.ndarray:

@@ -11,6 +11,7 @@ from scipy.special import chdtrc
 
 from adyton.noise import refine
 from adyton.noise.refine import Law, Words
+from how_often import LONG
 
 PRECISION = 600  # bits; far more than a sampler is ever asked for here
 
@@ -51,7 +52,8 @@ def digits(tail: mpmath.mpf, words: int) -> list[int]:
 def boundary_words(tail: mpmath.mpf) -> tuple[Words, npt.NDArray[np.bool_]]:
     """Words around the one that straddles ``tail``, and whether their p lies below it.  All are positive."""
     middle = digits(tail, 1)[0]
-    steps = sorted({s * (2**i + j) for i in range(40) for j in (0, 1, 3, 11) for s in (-1, 1)})
+    beside = (0, 1, 3, 11) if LONG else (0, 3)
+    steps = sorted({s * (2**i + j) for i in range(40) for j in beside for s in (-1, 1)})
     prefixes = [middle + s for s in steps if 0 < middle + s < 2**63]
     return np.array(prefixes, dtype=np.uint64) << np.uint64(1), np.array(prefixes, dtype=np.uint64) < middle
 

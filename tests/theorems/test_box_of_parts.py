@@ -36,6 +36,7 @@ from adyton.query.released.nodes import (
     When,
     Window,
 )
+from fractions_drawn import fractions
 from how_often import often
 
 LEVEL = 0.95
@@ -222,15 +223,16 @@ def test_theorem_BOX_OF_PARTS_shares_of_a_total_have_joint_noise() -> None:
     """The row and the total have the same noise in common; a box does not know that, and is far wider."""
     rng, found, ratios = np.random.default_rng(9), [], []
     share = apply("/", apply("*", Fraction(100), N), Window("SUM", (N,), ("part",)))
-    for _ in range(60):
+    for run in range(60):
         n = rng.integers(300, 900, (PARTS, SIZE)).astype(float)
         keys: dict[str, Told] = {"part": (tuple(range(PARTS)), np.repeat(np.arange(PARTS), SIZE))}
         truth = (100 * n / n.sum(1, keepdims=True)).ravel()
         values = certified({"n": n.ravel()}, 60.0, rng, keys=keys).values(share)
         found.append(((values.noise.low <= truth) & (truth <= values.noise.high))[::SIZE])
-        box = certified({"n": n.ravel()}, 60.0, rng, keys=keys, gaussian=False).values(share)
-        widths = [one.noise.high - one.noise.low for one in (box, values)]
-        ratios.append(np.median(widths[0]) / np.median(widths[1]))
+        if run % often(6, 1) == 0:  # widths hardly differ from one run to the next
+            box = certified({"n": n.ravel()}, 60.0, rng, keys=keys, gaussian=False).values(share)
+            widths = [one.noise.high - one.noise.low for one in (box, values)]
+            ratios.append(np.median(widths[0]) / np.median(widths[1]))
     assert at_least(60 * PARTS) <= np.mean(found) <= LEVEL + 0.02
     assert np.median(ratios) > 3
 
@@ -283,8 +285,8 @@ def test_theorem_BOX_OF_PARTS_ranks_and_totals_of_rows_that_values_chose() -> No
 
 # Arithmetic.
 
-ENDS = st.fractions(-1000, 1000, max_denominator=64)
-UNIT = st.fractions(0, 1, max_denominator=16)
+ENDS = fractions(-1000, 1000, 64)
+UNIT = fractions(0, 1, 16)
 
 
 @settings(max_examples=often(150, 300), deadline=None)

@@ -11,6 +11,7 @@ import random
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -70,6 +71,7 @@ from adyton.testing.engines.reference import _contribution
 from cells_shown import cell_values
 from how_often import LONG, crossed, often
 from kept_rows import open_kept
+from looked_at import told_of_each
 
 AGE = IntegerColumn("age", -2, 3)
 PART = RealColumn("part", Fraction(0), Fraction(1), Fraction(1, 4))
@@ -90,12 +92,10 @@ EVERY = [dict(zip(VALUES, row, strict=True)) for row in itertools.product(*VALUE
 def counted_cells(question: Question) -> set[int]:
     """The cells in which some row of all that there can be counts, by a plain loop."""
     sizes = [group_size(group) for group in question.by]
-    found = set()
+    found = set[int]()
     for reading in readings_of(replace(question, every_cell=True), PrivacyUnit("replace")):
-        for row in EVERY:
-            key, _ = _contribution(reading, row)
-            if key is not None:
-                found.add(int(np.ravel_multi_index(key, sizes)))
+        keys = {key for key, _ in told_of_each(partial(_contribution, reading), EVERY) if key is not None}
+        found |= {int(np.ravel_multi_index(key, sizes)) for key in keys}
     return found
 
 
@@ -403,6 +403,6 @@ def test_the_reference_and_the_conditions_agree_on_three_truths() -> None:
     for _ in range(often(80, 200)):
         condition = a_condition(rng, 3)
         true, false = rows.condition(condition)
-        meant = [meaning(condition, row) for row in EVERY]
+        meant = told_of_each(partial(meaning, condition), EVERY)
         assert true.tolist() == [truth is True for truth in meant]
         assert false.tolist() == [truth is False for truth in meant]

@@ -13,7 +13,7 @@ from adyton.mechanisms import GaussianNoise
 from adyton.mechanisms.workloads.measured import GaussianMeasured, GeometricMeasured
 from adyton.mechanisms.workloads.product import Product
 from adyton.mechanisms.workloads.strategy import Strategy, identity
-from adyton.noise import SystemBits
+from adyton.noise import SystemBits, rounded_gaussian, two_sided_geometric
 from adyton.planning.coordinated.candidates import measurings
 from adyton.planning.coordinated.inferred import Measurement, Noise
 from adyton.planning.coordinated.linear import Problem, problem_of
@@ -27,6 +27,7 @@ from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table
 from adyton.sensitivity import readings_of
 from adyton.validity.subset.tails import Before
 from how_often import crossed
+from in_bulk import in_bulk
 
 TABLE = Table(
     "people",
@@ -150,10 +151,19 @@ def test_theorem_COORDINATED_ANSWERS_no_strategy_is_much_better(texts: list[str]
     assert best <= 1.02 * found
 
 
+def _bits_in_bulk(monkeypatch: pytest.MonkeyPatch) -> SystemBits:
+    bits = SystemBits()
+    for sampler in (rounded_gaussian, two_sided_geometric):
+        monkeypatch.setattr(sampler, "draw", in_bulk(sampler.draw, bits))
+    return bits
+
+
 @pytest.mark.parametrize(
     ("pure", "strategy"), crossed([False, True], ["atoms", "tree", "optimised", "product", "marginals"])
 )
-def test_theorem_COORDINATED_ANSWERS_intervals_hold_the_counts(pure: bool, strategy: Any) -> None:
+def test_theorem_COORDINATED_ANSWERS_intervals_hold_the_counts(
+    pure: bool, strategy: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """4,000 releases of each value at 95 %: more than 290 misses would have a chance below 1e-8."""
     one, norm = problem(SETS), 1 if pure else 2
     (measuring,) = measurings(one, "add-or-remove", norm, strategy)
@@ -161,16 +171,12 @@ def test_theorem_COORDINATED_ANSWERS_intervals_hold_the_counts(pure: bool, strat
     noise = Noise(measuring, kind.for_cost(measuring.strategy, "add-or-remove", Fraction(1, 2)))
     nothing = {kept: np.zeros([one.shape[a] for a in kept], np.int64).ravel() for kept in measuring.tables}
     steps = getattr(noise.mechanism, "steps", 1)
-    norms = [measuring.norms(linear) for linear in one.linears]
-    misses = np.zeros(one.values)
+    widths = np.concatenate([noise.widths(measuring.norms(linear)) for linear in one.linears])
+    histogram, bits, misses = measuring.histogram(nothing), _bits_in_bulk(monkeypatch), np.zeros(one.values)
     for _ in range(4000):
-        numbers = noise.mechanism.release(measuring.histogram(nothing), SystemBits()) / steps
-        numbers = measuring.estimate(numbers)
-        off = [
-            np.abs(measuring.values(li, numbers)) > noise.widths(own)
-            for li, own in zip(one.linears, norms, strict=True)
-        ]
-        misses += np.concatenate(off)
+        numbers = measuring.estimate(noise.mechanism.release(histogram, bits) / steps)
+        off = np.concatenate([measuring.values(linear, numbers) for linear in one.linears])
+        misses += np.abs(off) > widths
     assert misses.max() <= 290
     if not pure:
         assert misses.min() >= 110  # and they are not wider than they must be
@@ -205,7 +211,9 @@ def test_the_total_is_free_only_where_a_unit_is_replaced() -> None:
 
 @pytest.mark.parametrize("pure", [False, True])
 @pytest.mark.parametrize("strategy", ["atoms", "tree", "marginals"])
-def test_theorem_DERIVED_ANSWERS_the_worst_of_all_combinations_is_within(pure: bool, strategy: Any) -> None:
+def test_theorem_DERIVED_ANSWERS_the_worst_of_all_combinations_is_within(
+    pure: bool, strategy: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The adversary sees the noise and takes the combination that is farthest out, of thousands and of the
     best direction: 2,000 releases at 95 %; more than 160 misses would have a chance below 1e-8.
     """
@@ -220,14 +228,19 @@ def test_theorem_DERIVED_ANSWERS_the_worst_of_all_combinations_is_within(pure: b
     )
     back = np.linalg.pinv(matrix)
     some = rng.choice([0.0, 1.0], (500, one.cells)) @ back
-    nothing, misses = np.zeros(measuring.strategy.rows), 0
-    for _ in range(2000):
-        zero = {kept: np.zeros([one.shape[a] for a in kept], np.int64).ravel() for kept in measuring.tables}
-        noise = mechanism.release(measuring.histogram(zero), SystemBits()) / steps - nothing
-        worst = (back.T @ (back @ noise))[None]  # the direction of the range that is nearest to the noise
-        tried = np.concatenate([some, worst / max(np.abs(worst).max(), 1.0)])  # all noise may be 0
+    zero = {kept: np.zeros([one.shape[a] for a in kept], np.int64).ravel() for kept in measuring.tables}
+    histogram, bits, misses = measuring.histogram(zero), _bits_in_bulk(monkeypatch), 0
+
+    def widths(tried: np.ndarray) -> np.ndarray:
         norms = np.sqrt((tried**2).sum(axis=1)), np.abs(tried).sum(axis=1)
-        misses += bool((np.abs(tried @ noise) > mechanism.simultaneous(*norms, measuring.rank, 0.95)).any())
+        return mechanism.simultaneous(*norms, measuring.rank, 0.95)
+
+    of_some = widths(some)
+    for _ in range(2000):
+        noise = mechanism.release(histogram, bits) / steps
+        worst = (back.T @ (back @ noise))[None]  # the direction of the range that is nearest to the noise
+        worst = worst / max(np.abs(worst).max(), 1.0)  # all noise may be 0
+        misses += bool((np.abs(some @ noise) > of_some).any() or np.abs(worst @ noise) > widths(worst))
     assert misses <= 160
 
 

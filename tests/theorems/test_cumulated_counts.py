@@ -133,37 +133,38 @@ def test_theorem_CUMULATED_COUNTS_interval_covers_at_its_level(noise: Mechanism,
     """False alarm 1e-9 for each of eight values (binomial, of runs at 95 %); a part of the error fails."""
     part, runs = distribution(noise), often(100, 200)
     limit = binom.isf(1e-9, runs, 1 - LEVEL)
-    missed, narrow_missed = np.zeros(8), np.zeros(8)
+    missed, cells = np.zeros(8), []
     error = part._noise_error(LEVEL)
     narrow: Error = lambda f, a, b: error(f, a, b) / divisor  # noqa: E731
     standing, exact = context(), truths()
     for seed in range(runs):
         released = part.release([EXACT], lambda reading: [], Seeded(seed))
         found = part.values(released, standing, [])
-        cells = np.array(released[0], dtype=float).reshape(2, BINS)
+        cells.append(np.array(released[0], dtype=float).reshape(2, BINS))
         for i, (value, truth) in enumerate(zip(found, exact, strict=True)):
             interval = value.noise_interval
             missed[i] += not interval.low <= truth <= interval.high
             assert interval.low <= value.value <= interval.high
-            row, j = cells[i // (BINS - 1)], i % (BINS - 1) + 1
-            low, high = ends(row[:j].sum(), row[j:].sum(), (j, BINS - j), narrow)
-            narrow_missed[i] += not low <= truth <= high
+    upto, on_left = np.cumsum(cells, axis=2), np.broadcast_to(np.arange(1.0, BINS), (runs, 2, BINS - 1))
+    left, right = upto[..., :-1], upto[..., -1:] - upto[..., :-1]
+    low, high = _ends(*(side.ravel() for side in (left, right, on_left, BINS - on_left)), narrow)
+    outside = (np.tile(exact, runs) < low) | (np.tile(exact, runs) > high)
     assert missed.max() <= limit
-    assert narrow_missed[:4].max() > limit
+    assert outside.reshape(runs, 8).sum(axis=0)[:4].max() > limit
 
 
 def test_theorem_CUMULATED_COUNTS_little_noise_is_covered_with_its_rounding() -> None:
     """Three of 803 rows below the first point.  A fifth of all noises is rounded to 1 or more, which no
     interval holds that forgets it.  False alarm 1e-9 (binomial, 400 runs)."""
     part, exact_columns = distribution(GaussianNoise((Fraction(2, 5),))), [[[3, 100, 400, 200, 100] * 2]]
-    moved = missed = 0
-    for seed in range(400):
-        released = part.release(exact_columns, lambda reading: [], Seeded(seed))
-        below, *others = released[0][:BINS]
-        low, high = ends(below, sum(others), (1, BINS - 1), part._noise_error(LEVEL))
-        moved += below != 3
-        missed += not low <= 3 / 803 <= high
-    assert missed <= binom.isf(1e-9, 400, 1 - LEVEL) < moved
+    released = [
+        part.release(exact_columns, lambda reading: [], Seeded(seed))[0][:BINS] for seed in range(400)
+    ]
+    counts = np.array(released, float)
+    below, others = counts[:, 0], counts[:, 1:].sum(axis=1)
+    low, high = _ends(below, others, np.ones(400), np.full(400, BINS - 1.0), part._noise_error(LEVEL))
+    missed = np.count_nonzero((low > 3 / 803) | (high < 3 / 803))
+    assert missed <= binom.isf(1e-9, 400, 1 - LEVEL) < np.count_nonzero(below != 3)
 
 
 def test_theorem_CUMULATED_COUNTS_rises_with_the_points_where_counts_do() -> None:

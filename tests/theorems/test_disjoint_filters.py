@@ -99,14 +99,15 @@ PLAIN: list[Condition] = [
 
 def test_theorem_DISJOINT_FILTERS_every_pair_of_plain_conditions() -> None:
     """All of them, negated too, alone and with a second one: nothing rests on which examples were drawn."""
-    plain = [*PLAIN, *(Not(one) for one in PLAIN)]
-    pairs = [And((one, other)) for one, other in itertools.combinations(plain[:: often(8, 5)], 2)]
-    known = []
-    for one in (*plain, *pairs):
+    plainly: list[tuple[Condition, Facts, int]] = []
+    for one in (*PLAIN, *(Not(one) for one in PLAIN)):
         kept = sum(1 << i for i, row in enumerate(EVERY_KIND_OF_ROW) if holds(one, row) is True)
-        known.append((one, facts_of(one), kept))
-    plainly, excluded = known[: len(plain)], 0
-    for (one, first, kept), (other, second, also) in itertools.product(plainly, known):
+        plainly.append((one, facts_of(one), kept))
+    pairs, excluded = list[tuple[Condition, Facts, int]](), 0
+    for (one, _, kept), (other, _, also) in itertools.combinations(plainly[:: often(8, 5)], 2):
+        both = And((one, other))  # true where both are
+        pairs.append((both, facts_of(both), kept & also))
+    for (one, first, kept), (other, second, also) in itertools.product(plainly, [*plainly, *pairs]):
         if exclude_each_other(first, second):
             excluded += 1
             assert not kept & also, (one, other)

@@ -30,6 +30,7 @@ from adyton.mechanisms.selection.scores import ScoreSensitivity, gaps_below_best
 from adyton.mechanisms.selection.utility import classical_chance, exp_up, exponential_chance
 from adyton.noise.exponential_weights import choose
 from adyton.privacy import NEIGHBOURS, BoundedRangeCost, Neighbours
+from how_often import often
 
 ALARM = 1e-8  # of each test of fit, were its bits fresh; they are fixed, so it never wavers
 ONE = Fraction(1)
@@ -78,10 +79,12 @@ def test_theorem_EXPONENTIAL_MECHANISM_has_the_law_of_the_book(
     "scores", [[3, 1, 0, 3], [0, 0, 0], [5], [10**30, 10**30 - 2, -(10**30)], [0, -(2**63), -1]]
 )
 def test_theorem_EXPONENTIAL_MECHANISM_releases_by_its_law(scores: list[int]) -> None:
+    """Also the fewer releases see a rate of one and a half times; one that is a fiftieth off is seen below."""
     chosen, bits = mechanism(scores, Fraction(3, 2), GENERAL), Seeded(21)
-    taken = Counter(chosen.release(scores, bits) for _ in range(4000))
+    runs = often(1500, 4000)
+    taken = Counter(chosen.release(scores, bits) for _ in range(runs))
     law = [float(p) for p in exponential(scores, Fraction(3, 4))]
-    assert fit([taken[i] for i in range(len(scores))], law) > ALARM if len(scores) > 1 else taken == {0: 4000}
+    assert fit([taken[i] for i in range(len(scores))], law) > ALARM if len(scores) > 1 else taken == {0: runs}
 
 
 @pytest.mark.parametrize(("sensitivity", "rate"), [(GENERAL, Fraction(1, 200)), (MONOTONE, Fraction(1, 100))])

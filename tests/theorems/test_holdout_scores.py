@@ -198,11 +198,12 @@ def test_theorem_HOLDOUT_SCORES_covers_what_the_first_score_chose(share: float, 
     chance = stats.binom.pmf(counts, items, share)
     levels = table(plan).sides(2)
     missed_low = missed_high = 0.0
+    every = np.arange(noise[0], 2 * items + noise[-1] + 1)  # all that can be released
+    ends = np.array([list(map(float, both)) for both in plan.ends(every.tolist(), [2] * len(every))])
     for count, weight in zip(counts, chance, strict=True):
         high = float(law[2 * count + noise > 2 * items * share].sum())
         for one, hits, truth in ((high, count, share), (1 - high, items - count, 1 - share)):
-            ends = plan.ends((2 * hits + noise).tolist(), [2] * len(noise))
-            lows, highs = (np.array([float(end[i]) for end in ends]) for i in (0, 1))
+            lows, highs = ends[2 * hits : 2 * hits + len(noise)].T
             missed_low += weight * one * float(law[lows > truth].sum())
             missed_high += weight * one * float(law[highs < truth].sum())
     assert missed_low <= math.exp(levels[0].log_level)

@@ -86,7 +86,7 @@ def test_theorem_JOINED_ROWS_a_person_moves_at_most_the_product(r: int, s: int) 
     (reading,) = readings_of(Question(BOTH, (("n", Count()),), by=(WARD,)), study(r, s).unit_of(BOTH))
     bound = reading.sensitivity.l1_diameter(ONE)
     assert bound == r * s
-    for people, visits in databases(often(3, 6)):
+    for people, visits in databases(often(2, 6)):
         whole = kept(people, visits, r, s)
         for person in range(4):
             rest = kept(without(people, person), without(visits, person), r, s)

@@ -171,12 +171,13 @@ def test_theorem_KEY_SELECTION_covers_every_pair_of_neighbours(
     """All pairs, in both directions: (epsilon, f), whoever has keys of their own.  Too low a threshold fails."""
     (touched, units), neighbours = asked
     failure, planted, number_scale = Fraction(1, 500), Planted(), touched / 0.5
-    laws = {}
-    for probability in (failure, _PLANTED * failure):
+
+    @cache
+    def law_with(unit: Unit, probability: Fraction) -> dict[Shown, float]:
         made = finding(touched, probability / made_share(), planted, Silent())
         assert made.selection(1).probability == probability
-        for unit in (*units, frozenset[str]()):
-            laws[probability, unit] = law([*others, unit], made, planted)
+        return law([*others, unit], made, planted)
+
     moved = touched * (2 if neighbours == "replace" else 1)
     epsilon = moved / SCALE + 0.5
     pairs = (
@@ -186,7 +187,7 @@ def test_theorem_KEY_SELECTION_covers_every_pair_of_neighbours(
     def excess(probability: Fraction) -> float:
         worst = 0.0
         for one, two in itertools.chain.from_iterable(((a, b), (b, a)) for a, b in pairs_of):
-            d = divergence(laws[probability, one], laws[probability, two], epsilon, number_scale)
+            d = divergence(law_with(one, probability), law_with(two, probability), epsilon, number_scale)
             worst = max(worst, d - float(failure))
         return worst
 

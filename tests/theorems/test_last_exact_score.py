@@ -179,7 +179,7 @@ def test_theorem_LAST_EXACT_SCORE_holds_after_an_attack() -> None:
     True accuracy is 1/2 whatever the vote.  Promised for all intervals at once: 95 %.  False alarm below 1e-9.
     At the level of a question that nothing led to, the last interval would mostly miss.
     """
-    rng, n, runs = np.random.default_rng(4), 1000, often(150, 2000)
+    rng, n, runs = np.random.default_rng(4), 1000, often(60, 2000)
     plan = planned(n, scores=60)
     missed = missed_without_price = 0
     for _ in range(runs):

@@ -32,6 +32,7 @@ from adyton.mechanisms.workloads.strategy_choice import (
 from adyton.mechanisms.workloads.workload import Cells, Marginals, Prefixes, Questions, Ranges, Workload
 from adyton.noise import rounded_gaussian, two_sided_geometric
 from adyton.privacy import NEIGHBOURS, Neighbours
+from in_bulk import in_bulk
 
 SMALL = [np.array([[1, 0], [0, 1]]), np.array([[1, 1], [1, -1]]), np.array([[2, -1], [1, 3]])]
 WORKLOADS: list[Workload] = [
@@ -175,7 +176,9 @@ def test_theorem_MATRIX_MECHANISM_ERROR_at_a_price_is_trace_times_sensitivity_ov
 
 @pytest.mark.parametrize("strategy", [identity(16), tree(16, 2), wavelet(16)], ids=lambda s: s.name)
 @pytest.mark.parametrize("kind", [GaussianMatrix, GeometricMatrix])
-def test_theorem_MATRIX_MECHANISM_ERROR_is_what_releases_show(kind, strategy: Strategy) -> None:
+def test_theorem_MATRIX_MECHANISM_ERROR_is_what_releases_show(
+    kind, strategy: Strategy, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """4,000 releases, a coarse grid (sigma = 0.8) so that rounding shows.
 
     Bias: each of 136 ranges within 6.5 standard errors.  Mean squared error: within 6.5 standard errors of the
@@ -185,6 +188,8 @@ def test_theorem_MATRIX_MECHANISM_ERROR_is_what_releases_show(kind, strategy: St
     mechanism, workload, runs = kind(strategy, Fraction(4, 5)), Ranges(16), 4000
     histogram = np.arange(16) * 3
     exact, bits = workload.numerators(histogram), Seeded(11)
+    for sampler in (rounded_gaussian, two_sided_geometric):
+        monkeypatch.setattr(sampler, "draw", in_bulk(sampler.draw, bits))
     errors = np.array(
         [mechanism.answers(workload, mechanism.release(histogram, bits)) - exact for _ in range(runs)]
     )
@@ -198,9 +203,11 @@ def test_theorem_MATRIX_MECHANISM_ERROR_is_what_releases_show(kind, strategy: St
 
 
 @pytest.mark.parametrize("kind", [GaussianMatrix, GeometricMatrix])
-def test_theorem_MATRIX_MECHANISM_ERROR_half_widths_cover(kind) -> None:
+def test_theorem_MATRIX_MECHANISM_ERROR_half_widths_cover(kind, monkeypatch: pytest.MonkeyPatch) -> None:
     """3,000 releases; fewer covered than the 1e-9 quantile of the binomial law would be an alarm."""
     strategy, workload, runs, bits = tree(8, 2), Prefixes(8), 3000, Seeded(12)
+    for sampler in (rounded_gaussian, two_sided_geometric):
+        monkeypatch.setattr(sampler, "draw", in_bulk(sampler.draw, bits))
     mechanism = kind.for_cost(strategy, "replace", Fraction(1, 2))
     widths = mechanism.error(workload, 0.9)
     none = np.zeros(8, dtype=np.int64)

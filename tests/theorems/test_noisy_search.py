@@ -41,7 +41,7 @@ from adyton.testing.engines.meaning import condition, number
 from how_often import often
 from populations import standing_of
 
-RUNS = often(100, 200)
+RUNS = often(60, 200)
 MOST_MISSED = binom.isf(1e-9, RUNS, 1 - LEVEL)  # of intervals at this level
 
 

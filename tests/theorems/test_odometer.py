@@ -163,11 +163,11 @@ def test_theorem_ZCDP_ODOMETER_adaptive_prices_and_stopping() -> None:
     inequality a sum of 500 + 284 has probability below 1e-6.
     """
     random, odometer = Random(17), ZcdpOdometer.up_to(Fraction(1, 2), Fraction(1, 20), 1)
-    wins, reading = 0.0, cache(odometer.epsilon)
+    wins, reading, charged = 0.0, cache(odometer.epsilon), cache(lambda price: units_up(PureCost(price).zcdp))
     for _ in range(10_000):
         spent, loss, price = 0, 0.0, Fraction(1, 5)
         for _ in range(12):
-            spent += units_up(PureCost(price).zcdp)
+            spent += charged(price)
             honest = random.random() < 1 / (1 + math.exp(-price))
             loss += float(price) if honest else -float(price)
             if loss > reading(spent):

@@ -18,6 +18,7 @@ from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.schema import IntegerColumn, Table
 from adyton.study import Study
 from how_often import often
+from kept_rows import open_kept
 
 ROWS = pd.DataFrame({"age": range(30)})
 STUDY = Study(
@@ -52,7 +53,7 @@ class Attempts(Releasing):
         if end == "lost with the process":
             raise Lost
         if end == "overtaken":  # another process keeps its answer first
-            other = adyton.open(STUDY, data=ROWS, ledger=self._curator._ledger)
+            other = open_kept(STUDY, data=ROWS, ledger=self._curator._ledger)
             self.elsewhere.append(other.ask(ASKED, scale=100))
         return drawn
 
@@ -62,7 +63,7 @@ class Attempts(Releasing):
 def test_theorem_ONE_ANSWER_whatever_happens_one_receipt_shows_one_answer(ends: list[str]) -> None:
     """Mutants: ``remember`` that lets the last answer win; ``_released`` that returns what it drew itself."""
     ledger = MemoryLedger.of(STUDY)
-    curator = adyton.open(STUDY, data=ROWS, ledger=ledger)
+    curator = open_kept(STUDY, data=ROWS, ledger=ledger)
     attempts = Attempts(curator, [*ends, "shown"])
     curator._releasing = attempts
     shown = []
@@ -82,7 +83,7 @@ def test_theorem_ONE_ANSWER_whatever_happens_one_receipt_shows_one_answer(ends: 
 def test_theorem_ONE_ANSWER_a_shown_answer_was_kept_before() -> None:
     """Mutant: ``_answer`` that certifies before it remembers."""
     ledger = MemoryLedger.of(STUDY)
-    curator = adyton.open(STUDY, data=ROWS, ledger=ledger)
+    curator = open_kept(STUDY, data=ROWS, ledger=ledger)
 
     def full(_number: int, _answer: str, _radius: int | None = None) -> str:
         raise adyton.LedgerCorrupt("the disk is full")

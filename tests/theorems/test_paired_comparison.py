@@ -47,6 +47,9 @@ def test_theorem_PAIRED_COMPARISON_covers_who_is_better(better: float, scale: fl
     levels = [math.exp(side.log_level) for side in table(plan).sides(2)]
     missed = [0.0, 0.0]
     for many in range(1, items + 1):
+        every = np.arange(noise[0] - 2 * many, noise[-1] + 2 * many + 1)  # all that can be released
+        found = plan.difference_ends(every.tolist(), [2] * len(every), many)
+        ends = np.array([list(map(float, both)) for both in found])
         for wins in range(many + 1):
             chance = stats.binom.pmf(many, items, differ) * stats.binom.pmf(wins, many, better)
             if chance < 1e-6:
@@ -56,8 +59,8 @@ def test_theorem_PAIRED_COMPARISON_covers_who_is_better(better: float, scale: fl
                 (up, 2 * wins - many, 2 * better - 1),
                 (1 - up, many - 2 * wins, 1 - 2 * better),
             ):
-                ends = plan.difference_ends((2 * ahead + noise).tolist(), [2] * len(noise), many)
-                lows, highs = (np.array([float(end[i]) for end in ends]) for i in (0, 1))
+                first = 2 * (ahead + many)
+                lows, highs = ends[first : first + len(noise)].T
                 missed[0] += chance * weight * float(law[lows > truth * many / items].sum())
                 missed[1] += chance * weight * float(law[highs < truth * many / items].sum())
     assert missed[0] <= levels[0]

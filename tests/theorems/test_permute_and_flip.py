@@ -31,6 +31,7 @@ from adyton.mechanisms.selection.utility import exponential_chance, flip_chance
 from adyton.noise.coins import below
 from adyton.noise.exponential_weights import flip
 from adyton.privacy import NEIGHBOURS, Neighbours, PureCost
+from how_often import often
 
 ALARM = 1e-8  # of each test of fit, were its bits fresh; they are fixed, so it never wavers
 ONE = Fraction(1)
@@ -58,10 +59,12 @@ def test_theorem_PERMUTE_AND_FLIP_has_the_law_of_going_through_every_order(
     "scores", [[3, 1, 0, 3], [0, 0, 0], [5], [10**30, 10**30 - 2, -(10**30)], [0, -(2**63), -1]]
 )
 def test_theorem_PERMUTE_AND_FLIP_releases_by_its_law(scores: list[int]) -> None:
+    """Also the fewer releases see a rate of one and a half times; one that is a fiftieth off is seen below."""
     chosen, bits = mechanism(scores, Fraction(3, 2)), Seeded(31)
-    taken = Counter(chosen.release(scores, bits) for _ in range(4000))
+    runs = often(1500, 4000)
+    taken = Counter(chosen.release(scores, bits) for _ in range(runs))
     law = [float(p) for p in permute_and_flip(scores, Fraction(3, 4))]
-    assert fit([taken[i] for i in range(len(scores))], law) > ALARM if len(scores) > 1 else taken == {0: 4000}
+    assert fit([taken[i] for i in range(len(scores))], law) > ALARM if len(scores) > 1 else taken == {0: runs}
 
 
 @pytest.mark.parametrize(("monotone", "rate"), [(False, Fraction(1, 200)), (True, Fraction(1, 100))])

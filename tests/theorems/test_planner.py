@@ -259,8 +259,9 @@ def test_the_recommendation_is_right_for_every_number_of_questions(
 
 
 def test_few_questions_about_shares_are_best_split() -> None:
+    asked = range(1, 12) if LONG else (1, 2, 3, 4, 5, 11)
     for rows in (10**3, 10**5, 10**7):
-        best = [plan(rows=rows, questions=k).recommended_for_shares for k in range(1, 12)]
+        best = [plan(rows=rows, questions=k).recommended_for_shares for k in asked]
         assert best[:2] == ["split, exact"] * 2
         assert set(best[4:]) == {"subset, decreasing"}
         assert best.index("subset, decreasing") + best.count("subset, decreasing") == len(best)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import mpmath
@@ -18,6 +19,7 @@ GAUSSIAN: Make = rounded_gaussian._RoundedGaussian
 GEOMETRIC: Make = two_sided_geometric._TwoSidedGeometric
 
 
+@cache
 def tail(make: Make, scale: float, m: int) -> mpmath.mpf:
     """P(Z >= m), by the definition of the law."""
     with mpmath.workprec(PRECISION):

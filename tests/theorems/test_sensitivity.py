@@ -395,13 +395,15 @@ def test_theorem_L2_SENSITIVITY_of_whole_questions_on_all_neighbouring_tables(
     (reading,) = readings_of(question, unit)
     scales = (ONE,) * len(reading.coordinates)
     base = [{"age": 2, "smoker": True, "region": "a"}]
+    without = _vector(question, unit, base)
+    with_each = [_vector(question, unit, [*base, row]) for row in ROWS]
     if neighbours == "replace":
-        pairs = [([*base, r1], [*base, r2]) for r1 in ROWS for r2 in ROWS]
+        pairs = [(one, other) for one in with_each for other in with_each]
     else:
-        pairs = [(base, [*base, r]) for r in ROWS]
+        pairs = [(without, one) for one in with_each]
     if measure == Count() and not by and neighbours == "replace":
-        pairs.append((base, [*base, ROWS[0]]))  # priced as if a row could be missing: never too little
-    moves = [np.subtract(_vector(question, unit, x), _vector(question, unit, y)) for x, y in pairs]
+        pairs.append((without, with_each[0]))  # priced as if a row could be missing: never too little
+    moves = [np.subtract(x, y) for x, y in pairs]
     assert reading.sensitivity.l1_diameter(scales) == max(int(np.abs(m).sum()) for m in moves)
     assert reading.sensitivity.l2_diameter_squared(scales) == max(int((m**2).sum()) for m in moves)
 

@@ -35,6 +35,7 @@ from adyton.validity.part_sizes import most_in_part, most_units
 from adyton.validity.subset.tails import Before
 from how_often import LONG, often
 from kept_rows import open_kept
+from populations import seeded
 
 AGE, SMOKER = IntegerColumn("age", 0, 100), BooleanColumn("smoker")
 LIMIT = Guarantee(Fraction(1), Fraction(1, 10**9))
@@ -121,7 +122,8 @@ def test_theorem_SPLIT_STUDY_a_row_is_in_its_part_whenever_the_source_is_read(
     sources |= {"numbers": frame, "objects": frame.astype(object)}
     if kind == "csv":
         frame.to_csv(sources["csv"], index=False)
-    frame.to_parquet(sources["parquet"])
+    if kind == "parquet":
+        frame.to_parquet(sources["parquet"])
     table, split = Table("people", (place, SMOKER), size), replace(UNITS[0], parts=parts)
     of_part = parts_of_positions(size, parts)
     engine = DuckDBEngine(table, split, sources[kind], "salt", threads=4)
@@ -262,7 +264,7 @@ def overfitted(seed: int, unit: PrivacyUnit) -> list[bool]:
     )
     validity = Validity(1 - Fraction(1, 10**6), questions=COINS + 2, method="split")
     limit = Guarantee(Fraction(500), Fraction(1, 10**9))
-    with open_kept(Study(table, unit, limit, validity=validity), data=frame) as curator:
+    with seeded(Study(table, unit, limit, validity=validity), frame, seed) as curator:
         curator.ask("SELECT COUNT(*) FROM t", share=1)
         held, leaning = [], []
         for i in range(COINS):

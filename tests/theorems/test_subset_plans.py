@@ -277,14 +277,15 @@ def missed_question_by_question(rows, plan, expected):
     room = plan.tolerance * float(expected.group or 1)
     costs = Costs(rows, expected, math.log(KEPT_FOR_COSTS * float(FAILURE) / plan.questions))
     total, spent = (KEPT_FOR_COSTS * float(FAILURE) if expected.variance else 0.0), 0.0
+    asked = []
     for question in range(1, plan.questions + 1):
         sigma = plan.scale_of(question) * math.sqrt(1 if expected.group is None else 2)
-        choice, _ = best_choice(rows, room, np.array([sigma]), np.array([spent]), expected)
-        fresh = float(choice.fresh[0]) if spent else 1 - 1e-15
-        total += math.exp(
-            exact_log_misses(rows, room, sigma, spent, float(choice.location[0]), fresh, expected)
-        )
+        asked.append((sigma, spent))
         spent += float(costs.at(np.array([spent]))[0]) / (2 * rows * sigma**2)
+    (location, fresh), _ = best_choice(rows, room, *np.array(asked).T, expected)
+    for (sigma, before), y, part in zip(asked, location.tolist(), fresh.tolist(), strict=True):
+        part = part if before else 1 - 1e-15
+        total += math.exp(exact_log_misses(rows, room, sigma, before, y, part, expected))
     return total
 
 

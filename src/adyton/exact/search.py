@@ -71,6 +71,28 @@ def edges(
     return good
 
 
+def edges_in_few_calls(
+    holds: Callable[[Floats], Truths], good: Floats, bad: Floats, rounds: int, ahead: int
+) -> Floats:
+    """``edges`` after ``rounds * ahead`` halvings, for short arrays: a call takes longer than what it does.
+
+    A call asks about all places that the next ``ahead`` halvings may come to, as rows of one array.
+    """
+    each = np.arange(len(good))
+    for _ in range(rounds):
+        goods, bads, places = good[None], bad[None], list[Floats]()
+        for _ in range(ahead):
+            between = halfway(goods, bads)
+            places.append(between)
+            goods, bads = np.concatenate((between, goods)), np.concatenate((bads, between))
+        yes = holds(np.concatenate(places))
+        row, first = np.zeros(len(good), dtype=np.intp), 0
+        for many in map(len, places):  # where it does not hold is as many rows farther on
+            row, first = row + many * ~yes[first + row, each], first + many
+        good, bad = goods[row, each], bads[row, each]
+    return good
+
+
 def whole_edge(holds: Callable[[int], bool], good: int, bad: int) -> int:
     """``edge`` for whole numbers: the neighbour of what is returned was looked at, or is ``bad``."""
     while abs(bad - good) > 1:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 
 from adyton.accounting.noisy_reading import stability_units
 from adyton.errors import InvalidRequest
@@ -167,6 +167,7 @@ def _total(study: Study, priced: int) -> Mechanism | None:
     return kind.for_cost(_ONE, cost_of_units(study.filter_name, math.ceil(priced * _FOR_TOTAL)))
 
 
+@lru_cache(maxsize=64)  # a preview, the opening and an opening again ask for the same
 def _machine(
     study: Study, priced: int, units: int, cells: int, questions: int, tolerance: float | None
 ) -> NumericSparse:

@@ -19,11 +19,11 @@ from typing import NamedTuple
 import numpy as np
 
 from adyton.exact.cells import Floats
-from adyton.exact.search import Truths, edges
+from adyton.exact.search import Truths, edges_in_few_calls
 from adyton.exact.special import special
 from adyton.validity.subset.tails import hazard
 
-_STEPS = 32
+_ROUNDS, _AHEAD = 8, 4  # 32 halvings
 _LEAST_KEPT, _MOST_KEPT = 0.9, 1 - 2.0**-20
 _LARGEST, _LONGEST = math.log(500.0), math.log(2.0**20)  # more would not fit into the moments of an interval
 _FARTHEST = 60.0
@@ -99,7 +99,7 @@ class _Bound(NamedTuple):
 
     def searched(self, enough: Callable[[Floats], Truths]) -> Floats:
         low, high = np.full_like(self.spent, -18.0), np.full_like(self.spent, _LARGEST + _LONGEST)
-        return edges(enough, high, low, _STEPS)
+        return edges_in_few_calls(enough, high, low, _ROUNDS, _AHEAD)
 
     @property
     def units(self) -> float:
@@ -139,9 +139,9 @@ def _moments(share: float | None, tilt: Floats) -> tuple[Floats, Floats]:
     if share is None:
         return tilt**2 / 8, tilt / 4
     small = np.log1p(share * np.expm1(np.minimum(tilt, 30.0)))
-    large = tilt + np.log(share + (1 - share) * np.exp(-tilt))
-    moment = np.where(tilt < 30.0, small, large) - tilt * share
-    return moment, share / (share + (1 - share) * np.exp(-tilt)) - share
+    shrunk = share + (1 - share) * np.exp(-tilt)
+    moment = np.where(tilt < 30.0, small, tilt + np.log(shrunk)) - tilt * share
+    return moment, share / shrunk - share
 
 
 def _location_of(hazards: Floats) -> Floats:
