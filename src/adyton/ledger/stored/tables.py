@@ -160,10 +160,10 @@ def last_of_name(connection: Connection, by: str | None, up_to: int) -> Receipt 
     return find(connection, newest, by or _NOBODY, up_to)
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=128)
 def _to_receipt(row: tuple[Any, ...]) -> Receipt:
-    """A row as the receipt it was, if its digest says so.  The newest one is read again and again: what was
-    checked and has not changed by a letter is not checked anew.
+    """A row as the receipt it was, if its digest says so.  The newest one is read again and again, and so is
+    the newest of each name: what was checked and has not changed by a letter is not checked anew.
     """
     number, question, detail, amount, radius, request, name, pure, unproved, *rest = row
     spent, spent_radius, spent_pure, so_far, spent_by, sub_limit, settled, *texts, digest = rest

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Request
@@ -66,8 +66,7 @@ class Desk:
         """What ``work`` returns.  If it read data, that leaves on the grid; so does its failure."""
         reading = self.house.grid.start()
         with self._places.one(visitor.key):
-            loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._workers, _worked, reading, work)
+            return await self._workers.done(partial(_worked, reading, work))
 
     def check_batch(self, questions: list[str]) -> list[str]:
         most = self.house.settings.questions_a_batch
@@ -76,7 +75,7 @@ class Desk:
         return questions
 
     def close(self) -> None:
-        self._workers.shutdown(wait=True)
+        self._workers.close()
 
 
 def _worked(reading: Reading, work: Callable[[], _Done]) -> _Done:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Executor, Future
-from typing import Any, ParamSpec, TypeVar
+from contextlib import suppress
+from functools import partial
+from typing import TypeVar
 
 _Result = TypeVar("_Result")
-_Words = ParamSpec("_Words")
-_Piece = tuple[Future[Any], Callable[[], Any]]
+_Piece = Callable[[], None]
 
 
-class Workers(Executor):
+class Workers:
     """At most ``most`` threads.  Those that compute at once take the interpreter and the caches from each
     other, so ``at_once`` begin, and each goes on with the next piece when it is done: two, so that one
     computes while the other waits for a disk.  But nobody waits for a piece that takes longer than a
@@ -34,24 +35,27 @@ class Workers(Executor):
         self._deputy: _Worker | None = None  # looks after those who wait for the ones on duty
         self._idle: list[_Worker] = []  # the last one has the warmest caches
 
-    def submit(
-        self, work: Callable[_Words, _Result], /, *args: _Words.args, **words: _Words.kwargs
-    ) -> Future[_Result]:
-        future: Future[_Result] = Future()
+    async def done(self, work: Callable[[], _Result]) -> _Result:
+        """What ``work`` returns.  It is not begun if nobody waits for it any more."""
+        loop = asyncio.get_running_loop()
+        told: asyncio.Future[_Result] = loop.create_future()
+        self.begin(partial(_do, work, told, loop))
+        return await told
+
+    def begin(self, piece: _Piece) -> None:
+        """Soon, in one of the threads.  It raises nothing."""
         with self._lock:
             if self._closed:
                 raise RuntimeError("nothing is begun after the end")
-            self._waiting.append((future, lambda: work(*args, **words)))
+            self._waiting.append(piece)
             self._call()
-        return future
 
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+    def close(self) -> None:
+        """Waits for all that was begun."""
         with self._lock:
             self._closed = True
-            while cancel_futures and self._waiting:
-                self._waiting.popleft()[0].cancel()
             self._ring_all()
-        for thread in self._threads if wait else ():
+        for thread in self._threads:
             thread.join()
 
     def _ring_all(self) -> None:
@@ -74,7 +78,7 @@ class Workers(Executor):
 
     def _work(self, me: _Worker) -> None:
         while (piece := self._next(me)) is not None:
-            _do(*piece)
+            piece()
             del piece  # what it held is let go before the next one comes
 
     def _next(self, me: _Worker) -> _Piece | None:
@@ -131,12 +135,17 @@ class _Worker:
         self._bell.acquire(timeout=seconds)
 
 
-def _do(future: Future[Any], work: Callable[[], Any]) -> None:
-    if not future.set_running_or_notify_cancel():
+def _do(work: Callable[[], _Result], told: asyncio.Future[_Result], loop: asyncio.AbstractEventLoop) -> None:
+    if told.cancelled():
         return
     try:
-        result = work()
+        tell = partial(told.set_result, work())
     except BaseException as error:
-        future.set_exception(error)
-    else:
-        future.set_result(result)
+        tell = partial(told.set_exception, error)
+    with suppress(RuntimeError):  # the loop has ended, and with it whoever waited
+        loop.call_soon_threadsafe(_tell, told, tell)
+
+
+def _tell(told: asyncio.Future[_Result], tell: Callable[[], None]) -> None:
+    if not told.cancelled():
+        tell()
