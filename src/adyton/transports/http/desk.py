@@ -22,7 +22,7 @@ from adyton.transports.http.workers import Workers
 
 _Done = TypeVar("_Done")
 LONGEST_TOKEN = 4096
-_AT_ONCE, _MOMENT = 2, 0.008  # threads; seconds: longer than most questions take
+_AT_ONCE, _MOMENT = 2, 0.03  # threads; seconds: longer than most questions take, also where it is busy
 _IN_A_TICK = 16  # questions that may begin: each holds its thread until the tick
 _VISITOR = "adyton visitor"
 

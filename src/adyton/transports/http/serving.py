@@ -216,7 +216,12 @@ def _metrics_of_many(door: Door) -> Iterator[None]:
 
 
 def _log_lines() -> None:
-    """Requests as lines of JSON, and what the operator has to look into, on standard error."""
+    """Requests as lines of JSON, and what the operator has to look into, on standard error.
+
+    Neither says which line of which thread wrote it, so nobody has to find out.
+    """
+    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
+    logging._srcfile = None  # as the documentation of logging has it
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Line())
     for name in ("adyton.requests", "adyton.operator"):
@@ -233,8 +238,7 @@ class _Line(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         said = record.getMessage()
         rest = said if record.name == "adyton.requests" else json.dumps({"message": said})
-        begin = json.dumps({"time": self.formatTime(record), "log": record.name})
-        return f"{begin[:-1]}, {rest[1:]}"
+        return f'{{"time": "{self.formatTime(record)}", "log": "{record.name}", {rest[1:]}'
 
 
 def _allow_files(connections: int) -> None:
