@@ -6,6 +6,7 @@ import sqlite3
 import sys
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -21,7 +22,7 @@ from adyton.errors import LedgerCorrupt
 from adyton.ledger import Header, MemoryLedger, Order, SqliteLedger
 from adyton.ledger.base import next_receipt
 from adyton.ledger.stored import sqlite as sqlite_file
-from adyton.ledger.stored.tables import add_answer, append, key_of
+from adyton.ledger.stored.tables import _to_receipt, add_answer, append, key_of
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.schema import IntegerColumn, Table
 from adyton.study import Study, Validity
@@ -285,3 +286,17 @@ def test_what_others_charge_is_checked_before_it_counts(tmp_path: Path) -> None:
             raw.executescript("DROP TRIGGER receipts_delete; DELETE FROM receipts WHERE number = 2;")
         with pytest.raises(LedgerCorrupt):
             ledger.totals()
+
+
+def test_a_charge_checks_one_receipt_whether_one_name_asks_or_fifty(tmp_path: Path) -> None:
+    """The newest of all; the newest of a name was checked when it was that.  Mutant: only the newest eight stay known."""
+    checked = []
+    for names in (1, 50):
+        path = tmp_path / f"{names}.ledger"
+        with closing(SqliteLedger.create(path, header_of(STUDIES["rows"]))) as ledger:
+            for number in range(1, 101):
+                if number == 51:
+                    before = _to_receipt.cache_info().misses
+                ledger.charge(replace(earlier(number), by=f"name {number % names}"))
+            checked.append(_to_receipt.cache_info().misses - before)
+    assert checked == [50, 50]
