@@ -107,9 +107,9 @@ class _InFront(FastAPI):
     """What is around everything, and the short way, come before the framework and what others add to it."""
 
     def build_middleware_stack(self) -> ASGIApp:
-        desk: Desk = self.state.desk
-        inside = SizeLimit(Quick(super().build_middleware_stack(), desk), desk.house.settings)
-        return Headers(errors.Guard(Watching(inside, self.state.metrics)))
+        desk, metrics = self.state.desk, self.state.metrics
+        inside = SizeLimit(super().build_middleware_stack(), desk.house.settings)
+        return Quick(Headers(errors.Guard(Watching(inside, metrics))), desk, metrics)
 
 
 async def _alive() -> Response:

@@ -12,6 +12,7 @@ from fastapi.routing import APIRoute
 from fastapi.security.base import SecurityBase
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
+from starlette.types import Scope
 
 from adyton.errors import InvalidRequest
 from adyton.service.gate import Places, Rate, network_of
@@ -38,14 +39,14 @@ class Desk:
         moment = min(_MOMENT, self.house.grid.width / _IN_A_TICK or _MOMENT)
         self._workers = Workers(settings.places, moment, _AT_ONCE)
 
-    async def visitor(self, request: Request) -> Visitor:
+    async def visitor(self, scope: Scope, authorization: bytes) -> Visitor:
         """Who sends this, if not too often."""
-        self.knock(request)
-        return self.let_in(await self.holder(_token_of(request)))
+        self.knock(scope)
+        return self.let_in(await self.holder(_token_of(authorization.decode("latin-1"))))
 
-    def knock(self, request: Request) -> None:
+    def knock(self, scope: Scope) -> None:
         """Before anything is looked at: too often from one address?"""
-        self.knock_from(request.client.host if request.client else "nobody")
+        self.knock_from(client[0] if (client := scope.get("client")) else "nobody")
 
     def knock_from(self, address: str) -> None:
         """The same, by whatever door."""
@@ -87,8 +88,8 @@ def _worked(reading: Reading, work: Callable[[], _Done]) -> _Done:
         reading.shows()  # also that it failed: whoever waits for this thread would see it
 
 
-def _token_of(request: Request) -> str | None:
-    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+def _token_of(authorization: str) -> str | None:
+    scheme, _, token = authorization.partition(" ")
     return token.strip() if scheme.lower() == "bearer" and len(token) <= LONGEST_TOKEN else None
 
 
@@ -102,13 +103,18 @@ def _desk(request: Request) -> Desk:
     return desk
 
 
-async def sender_of(desk: Desk, request: Request) -> Visitor:
-    """Who sends this request, looked at and counted once."""
-    known = request.scope.setdefault("state", {})
+async def sender_of(desk: Desk, scope: Scope, authorization: bytes) -> Visitor:
+    """Who sends a request, looked at and counted once."""
+    known = scope.setdefault("state", {})
     if _VISITOR not in known:
-        known[_VISITOR] = await desk.visitor(request)
+        known[_VISITOR] = await desk.visitor(scope, authorization)
     visitor: Visitor = known[_VISITOR]
     return visitor
+
+
+async def _sender(request: Request) -> Visitor:
+    authorization = request.headers.get("authorization", "").encode("latin-1")
+    return await sender_of(_desk(request), request.scope, authorization)
 
 
 class TokenFirst(APIRoute):
@@ -118,7 +124,7 @@ class TokenFirst(APIRoute):
         answer = super().get_route_handler()
 
         async def handle(request: Request) -> Response:
-            await sender_of(_desk(request), request)
+            await _sender(request)
             return await answer(request)
 
         return handle
@@ -132,7 +138,7 @@ class _Door(SecurityBase):
         self.scheme_name = "HTTPBearer"
 
     async def __call__(self, request: Request) -> Visitor:
-        return await sender_of(_desk(request), request)
+        return await _sender(request)
 
 
 TheDesk = Annotated[Desk, Depends(desk_of)]

@@ -96,17 +96,20 @@ class Guard:
             started = started or message["type"] == "http.response.start"
             await send(message)
 
-        kind = ""
+        fault = None
         try:
             await self._app(scope, receive, watched)
         except Exception as error:
-            kind = type(error).__name__
-        if not kind:
-            return
-        reference = secrets.token_hex(6)
-        _operator_log.error("a request failed with %s (reference %s)", kind, reference)
-        if not started and scope["type"] == "http":
-            await _told(scope, Unexpected(reference))(scope, receive, send)
+            fault = unexpected(error)
+        if fault is not None and not started and scope["type"] == "http":
+            await _told(scope, fault)(scope, receive, send)
+
+
+def unexpected(error: Exception) -> Unexpected:
+    """What is told of it; the operator is told its kind alone."""
+    reference = secrets.token_hex(6)
+    _operator_log.error("a request failed with %s (reference %s)", type(error).__name__, reference)
+    return Unexpected(reference)
 
 
 def _told(scope: Scope, error: CuratorError) -> Response:

@@ -1,17 +1,16 @@
 """Questions go by a short way, in front of the framework, which takes longer than a repeat does.
 
-Whatever is unusual about one goes on to the framework, which says what is wrong with it.
+Whatever is unusual about one goes on to the framework, which says what is wrong with it.  What is answered
+here meets the same conditions in the same order: how large it is, who sends it, and only then its body.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from types import SimpleNamespace
+import time
 
-from fastapi import Request
 from pydantic import ValidationError
-from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -19,56 +18,86 @@ from adyton.errors import CuratorError, InvalidRequest
 from adyton.service.roles import Action
 from adyton.transports.http.bodies import Question
 from adyton.transports.http.desk import Desk, sender_of
-from adyton.transports.http.errors import response_of
-from adyton.transports.http.studies import answer, key_of
+from adyton.transports.http.errors import response_of, unexpected
+from adyton.transports.http.studies import answer
+from adyton.transports.http.watching import Metrics, is_traced
+from adyton.transports.pages.headers import completed
 
 _ASK = re.compile("/v1/studies/([^/]+)/ask")
-_ROUTE = SimpleNamespace(path="/v1/studies/{study}/ask")  # as the framework would say it
+_ROUTE = "/v1/studies/{study}/ask"  # as the framework would say it
+_CUT = "the body ended early; nothing was charged"
 
 
 class Quick:
-    """The token first, then the body; and who asks the same again waits for no thread."""
+    """Around the framework and all that is around that; and who asks the same again waits for no thread."""
 
-    def __init__(self, app: ASGIApp, desk: Desk) -> None:
-        self._app, self._desk = app, desk
+    def __init__(self, app: ASGIApp, desk: Desk, metrics: Metrics) -> None:
+        self._app, self._desk, self._metrics = app, desk, metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         found = _ASK.fullmatch(scope["path"]) if scope["type"] == "http" else None
-        if found is None or scope["method"] != "POST" or not _is_json(request := Request(scope, receive)):
+        if found is None or not self._is_usual(scope, headers := dict(scope["headers"])):
             await self._app(scope, receive, send)
             return
-        scope["route"] = _ROUTE
+        began = time.perf_counter()
         try:
-            response = await self._answer(request, found[1])
+            response: Response | bytes = await self._answer(scope, headers, receive, found[1])
         except CuratorError as error:
             response = response_of(error)
-        except ClientDisconnect:
-            response = response_of(InvalidRequest("the body ended early; nothing was charged"))
-        if response is not None:
-            await response(scope, receive, send)
+        except Exception as error:
+            response = response_of(unexpected(error))
+        if isinstance(response, bytes):  # a body that is no question
+            await self._app(scope, _once_more(response, receive), send)
             return
-        del scope["route"]
-        await self._app(scope, _once_more(await request.body(), receive), send)
+        try:
+            start = {"type": "http.response.start", "status": response.status_code}
+            await send({**start, "headers": completed(response.raw_headers)})
+            await send({"type": "http.response.body", "body": response.body})
+        finally:
+            self._metrics.tell("POST", _ROUTE, response.status_code, time.perf_counter() - began)
 
-    async def _answer(self, request: Request, name: str) -> Response | None:
-        """None if the body is not a question."""
+    def _is_usual(self, scope: Scope, headers: dict[bytes, bytes]) -> bool:
+        """One of each header, JSON, of a length that is told and allowed; and nobody collects spans."""
+        length = headers.get(b"content-length", b"")
+        return (
+            scope["method"] == "POST"
+            and len(headers) == len(scope["headers"])
+            and headers.get(b"content-type") == b"application/json"
+            and b"transfer-encoding" not in headers
+            and length.isdigit()
+            and len(length) < 20
+            and int(length) <= self._desk.house.settings.request_bytes
+            and not is_traced()
+        )
+
+    async def _answer(
+        self, scope: Scope, headers: dict[bytes, bytes], receive: Receive, name: str
+    ) -> Response | bytes:
+        """The token first, then the body."""
         desk = self._desk
-        sender = await sender_of(desk, request)
-        content = await request.body()
+        sender = await sender_of(desk, scope, headers.get(b"authorization", b""))
+        content = await _body(receive)
         study, who = desk.house.study(sender, name, Action.ASK)
-        key = key_of(who, request, content)
+        key = who, headers.get(b"accept", b""), content
         known: Response | None = study.repeats.find(key)
         if known is not None:
             return known
         try:
             question = Question.model_validate(json.loads(content))
         except (ValueError, RecursionError, ValidationError):
-            return None
+            return content
         return await desk.done(sender, lambda: answer(study, who, question, key))
 
 
-def _is_json(request: Request) -> bool:
-    return request.headers.get("content-type") == "application/json"
+async def _body(receive: Receive) -> bytes:
+    parts, more = list[bytes](), True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise InvalidRequest(_CUT)
+        parts.append(message.get("body", b""))
+        more = message.get("more_body", False)
+    return b"".join(parts)
 
 
 def _once_more(content: bytes, receive: Receive) -> Receive:

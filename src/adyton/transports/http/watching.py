@@ -83,7 +83,12 @@ def _route(scope: Scope) -> str:
     return str(getattr(scope.get("route"), "path", _OTHER))
 
 
+def is_traced() -> bool:
+    """Whether somebody collects spans."""
+    return trace is not None and not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider)
+
+
 def _span(method: str) -> AbstractContextManager[Any]:
-    if trace is None or isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
-        return nullcontext()  # nobody collects any
+    if not is_traced():
+        return nullcontext()
     return trace.get_tracer("adyton").start_as_current_span(method, record_exception=False)

@@ -15,7 +15,6 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from pydantic import ConfigDict
 from starlette.middleware.authentication import AuthenticationMiddleware
-from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
@@ -78,7 +77,7 @@ class DoorForAgents:
             await Response(status_code=405, headers={"Allow": "POST"})(scope, receive, send)
             return
         try:
-            self._desk.knock(Request(scope))
+            self._desk.knock(scope)
             await self._app(scope, receive, send)
             return
         except CuratorError as error:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 POLICY = (
@@ -20,6 +22,12 @@ HEADERS = {
 _RAW = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
 
 
+def completed(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """With all that was not said otherwise."""
+    said = dict(headers)
+    return [*headers, *(one for one in _RAW if one[0] not in said)]
+
+
 class Headers:
     """Around everything, also around what catches faults of ours."""
 
@@ -29,8 +37,7 @@ class Headers:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                said = {name for name, _ in message["headers"]}
-                message["headers"] = [*message["headers"], *(one for one in _RAW if one[0] not in said)]
+                message["headers"] = completed(message["headers"])
             await send(message)
 
         await self._app(scope, receive, with_headers)

@@ -57,7 +57,7 @@ class Page:
 
     def enter(self) -> None:
         """The visitor behind the cookie, if not too often; Unauthenticated without one."""
-        self.desk.knock(self.request)
+        self.desk.knock(self.request.scope)
         session = self.sessions.read(self.request.cookies.get(self.cookie))
         self._visitor = self.desk.let_in(self.sessions.visitor(session))
         self.session = session
@@ -176,7 +176,7 @@ class PageRoute(APIRoute):
             request.state.page = page
             try:
                 if open_to_all:
-                    page.desk.knock(request)
+                    page.desk.knock(request.scope)
                 else:
                     page.enter()
                 if request.method == "POST":
