@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import uvicorn
@@ -30,10 +30,13 @@ NONSENSE = b"nonsense\r\n\r\n"
 class Echo:
     """Tells what it was asked; what is slow waits for somebody who says go."""
 
+    asked: ClassVar[list[str]] = []
+
     def __init__(self) -> None:
         self.waiting: list[asyncio.Event] = []
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        self.asked.append(scope["path"])
         body, more = b"", True
         while more:
             message = await receive()
@@ -136,6 +139,9 @@ def test_a_head_is_not_longer_than_so_much(port: int) -> None:
     assert b"has at most 65536 bytes" in endless
     many = told(port, GET, *[b"X: y\r\n" * 2_000] * 6)  # each has 12,000 bytes
     assert many.startswith(b"HTTP/1.1 400 ")
+    at_once = told(port, GET.replace(b"/a", b"/long") + b"X: " + b"x" * 70_000 + b"\r\n\r\n")
+    assert b"has at most 65536 bytes" in at_once
+    assert "/long" not in Echo.asked
     second = told(port, GET + b"\r\n", GET + b"X: " + b"x" * 9_000, *[b"x" * 10_000] * 6)
     assert b"HTTP/1.1 400 " in second
     long = GET + b"X: " + b"x" * 40_000 + b"\r\n\r\n"
@@ -232,9 +238,17 @@ def test_who_waits_for_an_answer_is_not_sent_away_for_an_empty_line(hasty: int) 
 
 
 def test_who_would_speak_something_else_is_answered_and_let_go(port: int) -> None:
-    """Mutant: the connection stays, and what comes next is refused."""
+    """Mutants: the connection stays, and what comes next is refused; a body is taken for something else."""
     for other in (b"websocket", b"h2c"):
-        asked = GET + b"Connection: Upgrade\r\nUpgrade: " + other + b"\r\n\r\n"
-        said = told(port, asked)
-        assert [one["path"] for one in bodies(said)] == ["/a"]
-        assert b"connection: close" in said
+        head = GET.replace(b"GET", b"POST") + b"Connection: Upgrade\r\nUpgrade: " + other + b"\r\n"
+        counted = head + b"Content-Length: 5\r\n\r\n"
+        parts = head + b"Transfer-Encoding: chunked\r\n\r\n"
+        for pieces, body in (
+            ((head + b"\r\n",), ""),
+            ((counted + b"abcde",), "abcde"),
+            ((counted, b"abc", b"de"), "abcde"),
+            ((parts + b"3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n",), "abcde"),
+        ):
+            said = told(port, *pieces)
+            assert [(one["path"], one["body"]) for one in bodies(said)] == [("/a", body)]
+            assert b"connection: close" in said

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, cast
 
+import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from adyton.certify import json_text
@@ -38,8 +39,14 @@ class PatientProtocol(HttpToolsProtocol):
             self._owes = True  # also if these are empty lines, of which there may be any number
         if self._in_head:
             self._head += len(data)
-        super().data_received(data)
-        if self._head > _LONGEST_HEAD and not self.transport.is_closing():
+        self._unset_keepalive_if_required()
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserError:
+            self._refuse(_NO_REQUEST)
+        except httptools.HttpParserUpgrade as stopped:
+            self._go_on_as_before(data[stopped.args[0] :])
+        if self._head > _LONGEST_HEAD:
             self._refuse(_TOO_LONG)
         self._look()
 
@@ -59,6 +66,9 @@ class PatientProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self._in_head, self._head = False, 0
+        if sum(len(name) + len(value) for name, value in self.headers) + len(self.url) > _LONGEST_HEAD:
+            self._refuse(_TOO_LONG)
+            raise ValueError("a head that is too long")
         version, hosts = self.parser.get_http_version(), sum(name == b"host" for name, _ in self.headers)
         if version not in _VERSIONS or hosts > 1 or (hosts < 1 and version == "1.1"):
             raise ValueError("no request of HTTP/1")
@@ -74,11 +84,9 @@ class PatientProtocol(HttpToolsProtocol):
 
     # What is no request.
 
-    def send_400_response(self, msg: str) -> None:
-        """Called where the parser gives up; what it says is not for those who sent it."""
-        self._refuse(_NO_REQUEST)
-
     def _refuse(self, why: str) -> None:
+        if self.transport.is_closing():
+            return
         if self._answers:
             self.cycle.keep_alive = False  # this would be taken for the answer to that one
             return
@@ -88,9 +96,18 @@ class PatientProtocol(HttpToolsProtocol):
         self.transport.write("\r\n".join([*head, "", ""]).encode() + body)
         self.transport.close()
 
-    def _unsupported_upgrade_warning(self) -> None:
-        """Who would rather speak something else is answered as ever and then let go."""
+    def _go_on_as_before(self, rest: bytes) -> None:
+        """Who would rather speak something else is answered as ever and then let go.  The parser takes a body
+        for that something else, so another one reads it.
+        """
         self.cycle.keep_alive = False
+        lengths = [one for one in self.headers if one[0] in (b"content-length", b"transfer-encoding")]
+        if lengths:
+            self.cycle.more_body = self._owes = True
+            self.parser = httptools.HttpRequestParser(_Body(self))
+            head = b"".join(b"%b: %b\r\n" % one for one in lengths)
+            self.parser.feed_data(b"POST / HTTP/1.1\r\n" + head + b"\r\n")
+            self.data_received(rest)
 
     # The deadline.
 
@@ -110,3 +127,10 @@ class PatientProtocol(HttpToolsProtocol):
         if self._end is not None:
             self._end.cancel()
             self._end = None
+
+
+class _Body:
+    """What a parser tells of a body, and of nothing else."""
+
+    def __init__(self, to: PatientProtocol) -> None:
+        self.on_body, self.on_message_complete = to.on_body, to.on_message_complete
