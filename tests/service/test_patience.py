@@ -141,6 +141,7 @@ def test_a_head_is_not_longer_than_so_much(port: int) -> None:
     assert many.startswith(b"HTTP/1.1 400 ")
     at_once = told(port, GET.replace(b"/a", b"/long") + b"X: " + b"x" * 70_000 + b"\r\n\r\n")
     assert b"has at most 65536 bytes" in at_once
+    assert at_once.count(b"HTTP/1.1 ") == 1
     assert "/long" not in Echo.asked
     second = told(port, GET + b"\r\n", GET + b"X: " + b"x" * 9_000, *[b"x" * 10_000] * 6)
     assert b"HTTP/1.1 400 " in second
