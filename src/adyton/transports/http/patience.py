@@ -85,8 +85,6 @@ class PatientProtocol(HttpToolsProtocol):
     # What is no request.
 
     def _refuse(self, why: str) -> None:
-        if self.transport.is_closing():
-            return
         if self._answers:
             self.cycle.keep_alive = False  # this would be taken for the answer to that one
             return
