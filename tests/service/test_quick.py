@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -64,19 +65,33 @@ def test_every_answer_has_what_browsers_are_told(house: Served) -> None:
             assert answer.headers.get_list(name) == [value]
 
 
+@pytest.mark.parametrize(
+    ("method", "path"), [("ask", ASK), ("preview", "/v1/studies/people/preview")], ids=["short", "long"]
+)
 def test_a_fault_of_ours_is_told_by_a_reference_alone(
-    house: Served, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    house: Served, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, method: str, path: str
 ) -> None:
-    """Mutant: nobody catches it."""
+    """Mutants: nobody catches it; it is logged while it is handled, where whoever watches the log can look at it."""
+    handled = list[object]()
 
     def failing(*_: object) -> Any:
         raise RuntimeError("CANARY")
 
-    monkeypatch.setattr(ServedStudy, "ask", failing)
-    with caplog.at_level(logging.INFO):
-        answer = house.ask(house.made("eve"), within=50)
+    def watched(record: logging.LogRecord) -> bool:
+        handled.append(sys.exc_info()[1])
+        return True
+
+    monkeypatch.setattr(ServedStudy, method, failing)
+    operators = logging.getLogger("adyton.operator")
+    operators.addFilter(watched)
+    try:
+        with caplog.at_level(logging.INFO):
+            answer = house.client.post(path, headers=house.made("eve"), json=json.loads(BODY))
+    finally:
+        operators.removeFilter(watched)
     error = answer.json()["error"]
     assert (answer.status_code, error["kind"]) == (500, "failed")
+    assert handled == [None]
     assert error["reference"] in caplog.text
     assert "RuntimeError" in caplog.text
     assert "CANARY" not in answer.text + caplog.text
@@ -89,6 +104,15 @@ def test_of_two_tokens_the_first_one_counts_as_everywhere(house: Served) -> None
         both = [("Authorization", first), ("Authorization", second), ("Content-Type", "application/json")]
         assert house.client.post(ASK, headers=both, content=BODY).status_code == status
         assert house.client.get(STATEMENT, headers=both[:2]).status_code == status
+
+
+def test_headers_of_any_bytes_are_headers(house: Served) -> None:
+    """Mutant: they are taken for UTF-8, and a fault is told."""
+    known, whole = house.made("ana")["Authorization"].encode(), {"type": "http.request", "body": BODY}
+    usual = [(b"content-type", b"application/json"), (b"content-length", str(len(BODY)).encode())]
+    for token, accept, status in ((known, b"\xff\xfe", 200), (b"Bearer \xff", b"*/*", 401)):
+        headers = [*usual, (b"authorization", token), (b"accept", accept)]
+        assert [sent(house, whole, headers=headers)[0] for _ in range(3)] == [status] * 3
 
 
 def test_what_is_not_said_to_be_json_is_not_taken_for_it(house: Served) -> None:

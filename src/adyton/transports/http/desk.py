@@ -39,10 +39,10 @@ class Desk:
         moment = min(_MOMENT, self.house.grid.width / _IN_A_TICK or _MOMENT)
         self._workers = Workers(settings.places, moment, _AT_ONCE)
 
-    async def visitor(self, scope: Scope, authorization: bytes) -> Visitor:
+    async def visitor(self, scope: Scope, authorization: str) -> Visitor:
         """Who sends this, if not too often."""
         self.knock(scope)
-        return self.let_in(await self.holder(_token_of(authorization.decode("latin-1"))))
+        return self.let_in(await self.holder(_token_of(authorization)))
 
     def knock(self, scope: Scope) -> None:
         """Before anything is looked at: too often from one address?"""
@@ -103,7 +103,7 @@ def _desk(request: Request) -> Desk:
     return desk
 
 
-async def sender_of(desk: Desk, scope: Scope, authorization: bytes) -> Visitor:
+async def sender_of(desk: Desk, scope: Scope, authorization: str) -> Visitor:
     """Who sends a request, looked at and counted once."""
     known = scope.setdefault("state", {})
     if _VISITOR not in known:
@@ -113,8 +113,7 @@ async def sender_of(desk: Desk, scope: Scope, authorization: bytes) -> Visitor:
 
 
 async def _sender(request: Request) -> Visitor:
-    authorization = request.headers.get("authorization", "").encode("latin-1")
-    return await sender_of(_desk(request), request.scope, authorization)
+    return await sender_of(_desk(request), request.scope, request.headers.get("authorization", ""))
 
 
 class TokenFirst(APIRoute):

@@ -96,19 +96,24 @@ class Guard:
             started = started or message["type"] == "http.response.start"
             await send(message)
 
-        fault = None
+        kind = ""
         try:
             await self._app(scope, receive, watched)
         except Exception as error:
-            fault = unexpected(error)
-        if fault is not None and not started and scope["type"] == "http":
+            kind = type(error).__name__
+        if not kind:
+            return
+        fault = unexpected(kind)
+        if not started and scope["type"] == "http":
             await _told(scope, fault)(scope, receive, send)
 
 
-def unexpected(error: Exception) -> Unexpected:
-    """What is told of it; the operator is told its kind alone."""
+def unexpected(kind: str) -> Unexpected:
+    """What is told of a fault; the operator is told its kind alone, and after it was caught: whoever watches
+    the log could look at what is being handled.
+    """
     reference = secrets.token_hex(6)
-    _operator_log.error("a request failed with %s (reference %s)", type(error).__name__, reference)
+    _operator_log.error("a request failed with %s (reference %s)", kind, reference)
     return Unexpected(reference)
 
 

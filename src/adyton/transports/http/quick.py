@@ -19,7 +19,7 @@ from adyton.service.roles import Action
 from adyton.transports.http.bodies import Question
 from adyton.transports.http.desk import Desk, sender_of
 from adyton.transports.http.errors import response_of, unexpected
-from adyton.transports.http.studies import answer
+from adyton.transports.http.studies import answer, key_of
 from adyton.transports.http.watching import Metrics, is_traced
 from adyton.transports.pages.headers import completed
 
@@ -39,13 +39,15 @@ class Quick:
         if found is None or not self._is_usual(scope, headers := dict(scope["headers"])):
             await self._app(scope, receive, send)
             return
-        began = time.perf_counter()
+        began, fault = time.perf_counter(), ""
         try:
             response: Response | bytes = await self._answer(scope, headers, receive, found[1])
         except CuratorError as error:
             response = response_of(error)
         except Exception as error:
-            response = response_of(unexpected(error))
+            fault = type(error).__name__
+        if fault:
+            response = response_of(unexpected(fault))
         if isinstance(response, bytes):  # a body that is no question
             await self._app(scope, _once_more(response, receive), send)
             return
@@ -75,10 +77,10 @@ class Quick:
     ) -> Response | bytes:
         """The token first, then the body."""
         desk = self._desk
-        sender = await sender_of(desk, scope, headers.get(b"authorization", b""))
+        sender = await sender_of(desk, scope, headers.get(b"authorization", b"").decode("latin-1"))
         content = await _body(receive)
         study, who = desk.house.study(sender, name, Action.ASK)
-        key = who, headers.get(b"accept", b""), content
+        key = key_of(who, headers.get(b"accept", b""), content)
         known: Response | None = study.repeats.find(key)
         if known is not None:
             return known

@@ -62,20 +62,20 @@ async def preview_many(desk: TheDesk, sender: Sender, study: str, body: PreviewQ
 @routes.post("/{study}/ask", summary="Charge, read, answer")
 async def ask(desk: TheDesk, sender: Sender, study: str, body: Question, request: Request) -> Response:
     found, who = desk.house.study(sender, study, Action.ASK)
-    key = key_of(who, request, await request.body())
+    key = key_of(who, request.headers.get("accept", "").encode("latin-1"), await request.body())
     return await desk.done(sender, lambda: answer(found, who, body, key))
 
 
-def key_of(who: Identity, request: Request, content: bytes) -> Key:
+def key_of(who: Identity, accept: bytes, content: bytes) -> Key:
     """All that the answer to a question depends on, beside what is in the ledger."""
-    return who, request.headers.get("accept", "").encode(), content
+    return who, accept, content
 
 
 def answer(found: ServedStudy, who: Identity, body: Question, key: Key) -> Response:
     """Charge, read, answer; and a repeat is kept as it leaves."""
     before = found.repeats.begin(key)
     made = found.ask(who, [body.question], body.words(*_BESIDE))[0]
-    response = answered(key[1].decode(), made)
+    response = answered(key[1].decode("latin-1"), made)
     if made.repeated:
         found.repeats.keep(key, response, len(response.body), before)
     return response

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -22,7 +22,7 @@ HEADERS = {
 _RAW = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
 
 
-def completed(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+def completed(headers: Collection[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
     """With all that was not said otherwise."""
     said = dict(headers)
     return [*headers, *(one for one in _RAW if one[0] not in said)]
