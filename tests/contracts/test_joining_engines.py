@@ -12,7 +12,7 @@ import test_spark_engine as spark_engine
 
 import adyton
 from adyton.engines.duckdb import DuckDBEngine
-from adyton.engines.loading.joining import Joined, Loading, Member
+from adyton.engines.loaded import Joined, Loading, Member
 from adyton.engines.postgres import PostgresEngine
 from adyton.engines.spark import SparkEngine
 from adyton.errors import InvalidRequest
@@ -100,14 +100,14 @@ class TestSparkJoins(JoinContract):
 
 
 def test_what_cannot_be_bounded_is_not_loaded() -> None:
-    both, places = joined((PEOPLE, VISITS)), dict[str, str]()
+    both = joined((PEOPLE, VISITS))
     people, visits = Member(PEOPLE, bounded(2), None), Member(VISITS, bounded(2, "patient"), None)
     with pytest.raises(InvalidRequest, match="needs a source for each of its tables"):
-        Loading(both, bounded(4), None, places, "")
+        Loading(both, bounded(4), None, "")
     with pytest.raises(InvalidRequest, match="needs a source for each of its tables"):
-        Loading(both, bounded(4), Joined((visits, people)), places, "")
+        Loading(both, bounded(4), Joined((visits, people)), "")
     with pytest.raises(InvalidRequest, match="persons are added or removed"):
-        Loading(both, PrivacyUnit("replace", "pid", 4), Joined((people, visits)), places, "")
+        Loading(both, PrivacyUnit("replace", "pid", 4), Joined((people, visits)), "")
 
 
 def test_two_tables_of_a_database_are_a_study(owner: Any, postgres: str) -> None:

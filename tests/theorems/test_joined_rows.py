@@ -16,7 +16,7 @@ import pytest
 
 from adyton.audit import replay
 from adyton.engines.duckdb import DuckDBEngine
-from adyton.engines.loading.joining import Joined, Member
+from adyton.engines.loaded import Joined, Member
 from adyton.errors import InvalidRequest
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.expressions import Plus

@@ -9,7 +9,7 @@ from typing import Any, Unpack
 from adyton.curator.curator import Curator
 from adyton.engines.base import Engine
 from adyton.engines.choosing import Limits, engine_for
-from adyton.engines.loading.joining import Member
+from adyton.engines.loaded import Member
 from adyton.engines.multi_table import Engines
 from adyton.errors import InvalidRequest, LedgerCorrupt
 from adyton.ledger import Anchor, AnchoredLedger, Ledger, LedgerOnDemand, Mark, MemoryLedger, Receipt

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypedDict
 
 from adyton.engines.base import Engine
 from adyton.engines.duckdb import DuckDBEngine
-from adyton.engines.loading.joining import Joined, Loading, Member
+from adyton.engines.loaded import Joined, Loading, Member
 from adyton.engines.postgres import SCHEMES, PostgresEngine
 from adyton.engines.spark import SparkEngine, is_spark_frame
 from adyton.errors import InvalidRequest

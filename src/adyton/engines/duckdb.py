@@ -7,7 +7,6 @@ no files, no network, no extensions, no settings.  What is asked later can only 
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,10 +15,10 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 
 from adyton.duckdb_files import text_literal
-from adyton.engines.base import Exact, FoundKey
-from adyton.engines.loading.clipped import check_size
+from adyton.engines.base import Exact
+from adyton.engines.loaded import LoadedEngine, Loading, Member
+from adyton.engines.loading.clipped import Origin
 from adyton.engines.loading.csv_lines import SEPARATORS
-from adyton.engines.loading.joining import Loading, Member, Opened
 from adyton.engines.loading.sources import (
     PARQUET,
     DuckDBDialect,
@@ -33,9 +32,8 @@ from adyton.engines.loading.sources import (
     opened_with_care,
     parted_by_position,
 )
-from adyton.engines.scans.reading import KeptCubes, exact_from, found_from
-from adyton.engines.scans.scan import Units
-from adyton.engines.stopping import SECONDS, SECONDS_TO_LOAD, TimeLimit, interruptible
+from adyton.engines.scans.reading import KeptCubes, exact_from
+from adyton.engines.stopping import SECONDS, SECONDS_TO_LOAD, interruptible
 from adyton.errors import sealed
 from adyton.exact.cells import Array, weighted
 from adyton.privacy import PrivacyUnit
@@ -63,7 +61,7 @@ class DuckDBLimits(TypedDict, total=False):
     temp_directory: str
 
 
-class DuckDBEngine:
+class DuckDBEngine(LoadedEngine):
     """Answers from a Parquet or CSV file, or from a pandas, polars or Arrow table.
 
     ``timeout`` is in seconds for one scan.  ``limits`` are DuckDB's own: ``memory_limit`` (four fifths of
@@ -82,14 +80,9 @@ class DuckDBEngine:
         loads: Callable[..., Loading] = Loading,
         **limits: Unpack[DuckDBLimits],
     ) -> None:
-        places = {column.name: f"c{i}" for i, column in enumerate(table.columns)}
-        self._loading = loads(table, unit, source, places, salt)
-        self._time, self._limits = TimeLimit(timeout), limits
-        self._units = Units(
-            "units", places, DuckDBDialect(), unit.rows, salt, parts=unit.parts, marks=self._loading.marks
-        )
+        super().__init__(loads(table, unit, source, salt), "units", DuckDBDialect(), timeout)
+        self._limits = limits
         self._connection: Any = None
-        self._lock = threading.Lock()
         self._kept = KeptCubes()  # the table is loaded once
 
     def prepare(self, readings: Sequence[Reading] = ()) -> None:
@@ -122,9 +115,6 @@ class DuckDBEngine:
 
     def exact(self, readings: Sequence[Reading]) -> Exact:
         return exact_from(self._units, self._run, readings, self._run_columns, self._kept)
-
-    def found(self, readings: Sequence[Reading]) -> tuple[list[FoundKey], Exact]:
-        return found_from(self._units, self._run, readings)
 
     def close(self) -> None:
         self._time.close()
@@ -163,25 +153,22 @@ class DuckDBEngine:
                 sources.enter_context(one_thread(connection))
             known = [self._open(sources, connection, place, careful) for place in range(len(loading.members))]
             self._units = replace(self._units, told=loading.told(known))
-            if known[0].origin.valued != "units":
+            if known[0].valued != "units":
                 execute(connection, f"CREATE TABLE units AS {loading.sql(known)}", loading.source)
-            counted = loading.counted("units", known)
-            if counted is not None:
-                ((found,),) = execute(connection, counted, loading.source)
-                check_size(found, loading.table, loading.unit)
+            self._check_size(known, lambda sql: execute(connection, sql, loading.source))
         for one in known:
-            if one.origin.valued not in (None, "units"):
-                connection.execute(f"DROP TABLE {one.origin.valued}")
+            if one.valued not in (None, "units"):
+                connection.execute(f"DROP TABLE {one.valued}")
         if by_position:
             execute(connection, parted_by_position(loading.unit, loading.salt), loading.source)
         connection.execute(_LOCKED)
 
-    def _open(self, sources: contextlib.ExitStack, connection: Any, place: int, careful: bool) -> Opened:
+    def _open(self, sources: contextlib.ExitStack, connection: Any, place: int, careful: bool) -> Origin:
         """A member's source; the lines of a CSV file are read here already, part by part, and so is what is
         read twice: a source may be one that is gone after the first time.
         """
         member, given = self._loading.members[place], f"given{place}"
-        known: Opened = sources.enter_context(opened(connection, member.source, given))
+        known: Origin = sources.enter_context(opened(connection, member.source, given))
         if careful and _is_parquet(member):
             wanted = self._loading.wanted(place, known)
             other = sources.enter_context(opened_with_care(connection, member.source, wanted, given))
@@ -195,7 +182,7 @@ class DuckDBEngine:
             load_lines(connection, member.source, given, target, valued)
         else:
             execute(connection, f"CREATE TABLE {target} AS {valued}", member.source)
-        return replace(known, origin=replace(known.origin, valued=target))
+        return replace(known, valued=target)
 
 
 def _is_parquet(member: Member) -> bool:

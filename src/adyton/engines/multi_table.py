@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from adyton.engines.base import Engine, Exact, FoundKey
 from adyton.engines.choosing import Limits, engine_for
-from adyton.engines.loading.joining import Joined, Member
+from adyton.engines.loaded import Joined, Member
 from adyton.errors import InvalidRequest
 from adyton.privacy import PrivacyUnit
 from adyton.schema import Table

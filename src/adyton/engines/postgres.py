@@ -9,20 +9,17 @@ from __future__ import annotations
 import importlib.util
 import json
 import math
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from adyton.duckdb_files import quoted, text_literal
-from adyton.engines.base import Exact, FoundKey
-from adyton.engines.loading.clipped import Origin, check_size
-from adyton.engines.loading.joining import Joined, Loading, Opened
-from adyton.engines.scans.reading import exact_from, found_from
-from adyton.engines.scans.scan import Units
-from adyton.engines.spelling.dialect import FAR_SECONDS, SourceType
-from adyton.engines.stopping import SECONDS, SECONDS_TO_LOAD, TimeLimit
+from adyton.engines.loaded import Joined, LoadedEngine, Loading
+from adyton.engines.loading.clipped import Origin
+from adyton.engines.spelling.kinds import FAR_SECONDS, SourceType
+from adyton.engines.spelling.rows import Dialect
+from adyton.engines.stopping import SECONDS, SECONDS_TO_LOAD
 from adyton.errors import InvalidRequest, sealed
 from adyton.privacy import PrivacyUnit
 from adyton.schema import Table, TextColumn
@@ -113,7 +110,7 @@ class Address:
         return cls(server, unquote(schema) or "public", unquote(relation) or table)
 
 
-class PostgresEngine:
+class PostgresEngine(LoadedEngine):
     """Answers from one table or view of a Postgres database.
 
     ``timeout`` is in seconds for one scan, ``work_mem`` what one sort or one table of groups may take before
@@ -131,23 +128,12 @@ class PostgresEngine:
         work_mem: str = "64MB",
         loads: Callable[..., Loading] = Loading,
     ) -> None:
-        self._time, self._work_mem = TimeLimit(timeout), work_mem
-        places = {column.name: f"c{i}" for i, column in enumerate(table.columns)}
-        self._loading = loads(table, unit, address, places, salt)
+        super().__init__(loads(table, unit, address, salt), "pg_temp.units", PostgresDialect(), timeout)
+        self._work_mem = work_mem
         self._addresses = [Address.parse(one.source, one.table.name) for one in self._loading.members]
         if len({address.server for address in self._addresses}) > 1:
             raise InvalidRequest("tables in Postgres are joined where they lie: put both in one database")
-        self._units = Units(
-            "pg_temp.units",
-            places,
-            PostgresDialect(),
-            unit.rows,
-            salt,
-            parts=unit.parts,
-            marks=self._loading.marks,
-        )
         self._connection: Any = None
-        self._lock = threading.Lock()
 
     def prepare(self, readings: Sequence[Reading] = ()) -> None:
         """Also after the server went away: the next question finds a fresh session."""
@@ -169,12 +155,6 @@ class PostgresEngine:
         """The server's own words may quote a value."""
         tables = " or ".join(repr(f"{one.schema}.{one.table}") for one in self._addresses)
         return f"the table {tables} cannot be read: Postgres says {type(error).__name__}"
-
-    def exact(self, readings: Sequence[Reading]) -> Exact:
-        return exact_from(self._units, self._run, readings)
-
-    def found(self, readings: Sequence[Reading]) -> tuple[list[FoundKey], Exact]:
-        return found_from(self._units, self._run, readings)
 
     def close(self) -> None:
         with self._lock:
@@ -203,13 +183,10 @@ class PostgresEngine:
         loading = self._loading
         if any(isinstance(column, TextColumn) for column in loading.table.columns):
             _check_encoding(connection)
-        opened = [Opened(_origin(connection, address), PostgresDialect()) for address in self._addresses]
-        self._units = replace(self._units, told=loading.told(opened))
-        connection.execute(f"CREATE TEMPORARY TABLE units AS {loading.sql(opened)}")
-        counted = loading.counted("pg_temp.units", opened)
-        if counted is not None:
-            ((found,),) = connection.execute(counted).fetchall()
-            check_size(found, loading.table, loading.unit)
+        origins = [_origin(connection, address) for address in self._addresses]
+        self._units = replace(self._units, told=loading.told(origins))
+        connection.execute(f"CREATE TEMPORARY TABLE units AS {loading.sql(origins)}")
+        self._check_size(origins, lambda sql: connection.execute(sql).fetchall())
 
 
 def _check_encoding(connection: Any) -> None:
@@ -228,6 +205,7 @@ def _origin(connection: Any, address: Address) -> Origin:
         f"{quoted(schema)}.{quoted(table)}",
         {name: shown for name, shown, *_ in columns},
         {name: "text" if enum else KINDS.get(kind, "other") for name, _, kind, enum in columns},
+        PostgresDialect(),
     )
 
 
@@ -249,18 +227,10 @@ def _connect(address: Address) -> Any:
 # How Postgres spells what all engines must mean ------------------------------------------------------------
 
 
-class PostgresDialect:
+class PostgresDialect(Dialect):
     text_type = "TEXT"
-    in_order = False
+    division = "/"
     fence = " OFFSET 0"
-
-    def name(self, name: str) -> str:
-        return quoted(name)
-
-    def text_of(self, name: str, longest: int) -> str:
-        """The length of a long value is known without reading it."""
-        text = f"CAST({quoted(name)} AS TEXT)"
-        return f"CASE WHEN octet_length({text}) <= {longest} THEN {text} END"
 
     def text(self, value: str) -> str:
         return text_literal(value.replace("\0", "\ufffd"))  # no text in Postgres holds a zero
@@ -306,24 +276,9 @@ class PostgresDialect:
     def key(self, text: str) -> str:
         return f'({text} COLLATE "C")'
 
-    def exact_sum(self, value: str, largest: int) -> str:
-        return f"sum({value})"  # of bigints it is a numeric
-
-    def code(self, number: str, size: int) -> str:
-        return number
-
-    def quotient(self, dividend: str, divisor: int) -> str:
-        return f"({dividend} / CAST({divisor} AS BIGINT))"
-
-    def ratio(self, dividend: str, divisor: str) -> str:
-        return f"({dividend} / {divisor})"
-
     def lookup(self, index: str, numbers: Sequence[int | None]) -> str:
         listed = ",".join("NULL" if number is None else str(number) for number in numbers)
         return f"(CAST('{{{listed}}}' AS BIGINT[]))[{index} + 1]"
-
-    def date(self, day: str) -> str:
-        return f"(DATE '1970-01-01' + CAST({day} AS INTEGER))"
 
 
 def _decimal(source: str) -> str:

@@ -8,18 +8,15 @@ from __future__ import annotations
 import contextlib
 import re
 import secrets
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from adyton.engines.base import Exact, FoundKey
-from adyton.engines.loading.clipped import Origin, check_size
-from adyton.engines.loading.joining import Loading, Opened
-from adyton.engines.scans.reading import exact_from, found_from
-from adyton.engines.scans.scan import Units
-from adyton.engines.spelling.dialect import SourceType
-from adyton.engines.stopping import SECONDS, SECONDS_TO_LOAD, TimeLimit
+from adyton.engines.loaded import LoadedEngine, Loading
+from adyton.engines.loading.clipped import Origin
+from adyton.engines.spelling.kinds import SourceType
+from adyton.engines.spelling.rows import Dialect
+from adyton.engines.stopping import SECONDS, SECONDS_TO_LOAD
 from adyton.errors import sealed
 from adyton.privacy import PrivacyUnit
 from adyton.schema import Table
@@ -43,7 +40,7 @@ def is_spark_frame(source: object) -> bool:
     return all(hasattr(source, word) for word in ("sparkSession", "createOrReplaceTempView", "toDF"))
 
 
-class SparkEngine:
+class SparkEngine(LoadedEngine):
     """Answers from a Spark frame.  Views of its session, with random names, are ours until ``close``.
 
     ``timeout`` is in seconds for one scan.
@@ -59,28 +56,16 @@ class SparkEngine:
         timeout: float = SECONDS,
         loads: Callable[..., Loading] = Loading,
     ) -> None:
-        self._time = TimeLimit(timeout)
-        places = {column.name: f"c{i}" for i, column in enumerate(table.columns)}
-        self._loading = loads(table, unit, frame, places, salt)
-        self._frames = [member.source for member in self._loading.members]
         own = secrets.token_hex(8)
-        self._given, self._kept = f"adyton_given_{own}", f"adyton_units_{own}"
-        self._units = Units(
-            self._kept, places, SparkDialect({}), unit.rows, salt, parts=unit.parts, marks=self._loading.marks
-        )
+        super().__init__(loads(table, unit, frame, salt), f"adyton_units_{own}", SparkDialect({}), timeout)
+        self._frames = [member.source for member in self._loading.members]
+        self._views = [f"adyton_given_{own}_{i}" for i in range(len(self._frames))]  # all of one session
         self._cached: Any = None
-        self._lock = threading.Lock()
 
     def prepare(self, readings: Sequence[Reading] = ()) -> None:
         with self._lock:
             if self._cached is None:
                 self._cached = self._load()
-
-    def exact(self, readings: Sequence[Reading]) -> Exact:
-        return exact_from(self._units, self._run, readings)
-
-    def found(self, readings: Sequence[Reading]) -> tuple[list[FoundKey], Exact]:
-        return found_from(self._units, self._run, readings)
 
     def close(self) -> None:
         self._time.close()
@@ -119,21 +104,18 @@ class SparkEngine:
             raise
 
     def _read(self) -> Any:
-        opened = [_opened(frame, view) for frame, view in zip(self._frames, self._views, strict=True)]
+        origins = [_origin(frame, view) for frame, view in zip(self._frames, self._views, strict=True)]
         with self._within(SECONDS_TO_LOAD):
-            return self._make_units(opened)
+            return self._make_units(origins)
 
-    def _make_units(self, opened: Sequence[Opened]) -> Any:
+    def _make_units(self, origins: Sequence[Origin]) -> Any:
         loading = self._loading
-        self._units = replace(self._units, told=loading.told(opened))
-        cached = self._sql(loading.sql(opened)).persist()
+        self._units = replace(self._units, told=loading.told(origins))
+        cached = self._sql(loading.sql(origins)).persist()
         try:
             cached.count()  # fills the cache
-            cached.createOrReplaceTempView(self._kept)
-            counted = loading.counted(self._kept, opened)
-            if counted is not None:
-                ((found,),) = self._sql(counted).collect()
-                check_size(found, loading.table, loading.unit)
+            cached.createOrReplaceTempView(self._units.table)
+            self._check_size(origins, lambda sql: self._sql(sql).collect())
         except BaseException:
             cached.unpersist()
             raise
@@ -142,14 +124,9 @@ class SparkEngine:
     def _sql(self, text: str) -> Any:
         return self._frames[0].sparkSession.sql(text)
 
-    @property
-    def _views(self) -> list[str]:
-        """The frames under their names; all of them are of one session."""
-        return [f"{self._given}_{i}" for i in range(len(self._frames))]
-
     def _drop(self) -> None:
         """Not earlier: a Connect frame is a text that is read anew each time, with the names in it."""
-        for view in (self._kept, *self._views):
+        for view in (self._units.table, *self._views):
             self._frames[0].sparkSession.catalog.dropTempView(view)
 
 
@@ -158,12 +135,12 @@ def _unreadable(error: Exception) -> str:
     return f"the given frame cannot be read: Spark says {type(error).__name__}"
 
 
-def _opened(frame: Any, view: str) -> Opened:
+def _origin(frame: Any, view: str) -> Origin:
     types = dict(frame.dtypes)
     names = {name: f"s{i}" for i, (name, _) in enumerate(frame.dtypes)}
     frame.toDF(*(f"s{i}" for i in range(len(frame.dtypes)))).createOrReplaceTempView(view)
     kinds = {name: kind_of(kind) for name, kind in types.items()}
-    return Opened(Origin(view, types, kinds), SparkDialect(names))
+    return Origin(view, types, kinds, SparkDialect(names))
 
 
 # How Spark spells what all engines must mean ---------------------------------------------------------------
@@ -173,12 +150,11 @@ def kind_of(type_name: str) -> SourceType:
     return next((kind for pattern, kind in _KINDS if re.match(pattern, type_name)), "other")
 
 
-class SparkDialect:
+class SparkDialect(Dialect):
     """The columns of the frame are called s0, s1, ... before anything is emitted: no name needs quoting."""
 
     text_type = "STRING"
-    in_order = False
-    fence = ""
+    division = "DIV"
 
     def __init__(self, names: Mapping[str, str]) -> None:
         self._names = names
@@ -186,16 +162,9 @@ class SparkDialect:
     def name(self, name: str) -> str:
         return self._names[name]
 
-    def text_of(self, name: str, longest: int) -> str:
-        text = f"CAST({self.name(name)} AS STRING)"
-        return f"CASE WHEN octet_length({text}) <= {longest} THEN {text} END"
-
     def text(self, value: str) -> str:
         """As bytes: whether a backslash escapes depends on a setting of the session."""
         return f"CAST(X'{value.encode().hex()}' AS STRING)"
-
-    def double(self, value: float) -> str:
-        return f"CAST('{value!r}' AS DOUBLE)"
 
     def matches(self, text: str, pattern: str) -> str:
         # Java's $ also matches before a line end that comes last.
@@ -204,12 +173,6 @@ class SparkDialect:
 
     def number(self, source: str, kind: SourceType) -> str:
         return f"TRY_CAST({source} AS DOUBLE)"
-
-    def not_a_number(self, double: str) -> str:
-        return f"isnan({double})"
-
-    def whole(self, value: str) -> str:
-        return f"TRY_CAST({value} AS BIGINT)"
 
     def day(self, source: str, kind: SourceType) -> str:
         if kind != "instant":
@@ -230,9 +193,6 @@ class SparkDialect:
         listed = ", ".join(map(self.text, values))
         return f"CAST(nullif(array_position(array({listed}), {text}), 0) - 1 AS INT)"
 
-    def byte_order(self, text: str) -> str:
-        return text
-
     def key(self, text: str) -> str:
         """Spark keeps any bytes in a text, and shows all that are not valid alike."""
         return f"CASE WHEN is_valid_utf8({text}) THEN {text} END"
@@ -240,15 +200,6 @@ class SparkDialect:
     def exact_sum(self, value: str, largest: int) -> str:
         """Spark's sum of bigints is a bigint; 38 decimal digits hold the sum of 2**64 values below 2**61."""
         return f"sum({value})" if largest <= _SMALL else f"sum(CAST({value} AS DECIMAL(38, 0)))"
-
-    def code(self, number: str, size: int) -> str:
-        return number
-
-    def quotient(self, dividend: str, divisor: int) -> str:
-        return f"({dividend} DIV CAST({divisor} AS BIGINT))"
-
-    def ratio(self, dividend: str, divisor: str) -> str:
-        return f"({dividend} DIV {divisor})"
 
     def lookup(self, index: str, numbers: Sequence[int | None]) -> str:
         listed = ", ".join("NULL" if number is None else str(number) for number in numbers)

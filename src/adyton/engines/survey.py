@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, cast
 
+from adyton.engines.loaded import Loading
 from adyton.engines.loading.clipped import (
     Origin,
     beyond,
@@ -24,8 +25,8 @@ from adyton.engines.loading.clipped import (
     raw_text,
 )
 from adyton.engines.loading.given import Given, given, misfit
-from adyton.engines.loading.joining import Loading, Opened
-from adyton.engines.spelling.dialect import Dialect, SourceType
+from adyton.engines.spelling.kinds import SourceType
+from adyton.engines.spelling.rows import Dialect
 from adyton.errors import InvalidRequest
 from adyton.schema import (
     LONGEST_TEXT,
@@ -54,18 +55,17 @@ class Survey(Loading):
     problems: dict[str, str] = field(default_factory=dict)
     person_types: list[tuple[SourceType, str]] = field(default_factory=list)
 
-    def sql(self, opened: Sequence[Opened]) -> str:
-        (only,) = opened
-        return f"SELECT * FROM {only.origin.valued}" if only.origin.valued else self.valued(0, only)
+    def sql(self, origins: Sequence[Origin]) -> str:
+        (only,) = origins
+        return f"SELECT * FROM {only.valued}" if only.valued else self.valued(0, only)
 
     @property
     def by_rows(self) -> bool:
         return True
 
-    def valued(self, place: int, opened: Opened) -> str:
-        origin, dialect = opened.origin, opened.dialect
-        taken: list[Given] = []
-        carried, listed, texts = {"who": self._person(origin, dialect)}, [], []
+    def valued(self, place: int, origin: Origin) -> str:
+        dialect, taken = origin.dialect, list[Given]()
+        carried, listed, texts = {"who": self._person(origin)}, [], []
         for i, column in enumerate(self.table.columns):
             found = self._found(column, origin)
             if found is None:
@@ -81,20 +81,20 @@ class Survey(Loading):
             odd = f"s{i} > {MISSING}" if kept else "FALSE"
             texts.append(f"CASE WHEN {odd} THEN x{i} END AS t{i}")
         codes = [f"s{i}" for i in range(len(self.table.columns))]
-        given_all = given_rows(origin, taken, dialect, carried)
+        given_all = given_rows(origin, taken, carried)
         rows = f"(SELECT {', '.join([*listed, 'who'])} FROM {given_all}) AS coded"
         return f"SELECT {', '.join([*codes, *texts, 'who'])} FROM {rows}"
 
-    def wanted(self, place: int, opened: Opened) -> list[str]:
-        names = {self._found(column, opened.origin) for column in self.table.columns} - {None}
+    def wanted(self, place: int, origin: Origin) -> list[str]:
+        names = {self._found(column, origin) for column in self.table.columns} - {None}
         if self.unit.person is not None:
-            names |= set(matched(opened.origin, Table(self.table.name, ()), self.unit).values())
+            names |= set(matched(origin, Table(self.table.name, ()), self.unit).values())
         return sorted(name for name in names if name is not None)
 
-    def told(self, opened: Sequence[Opened]) -> bool:
+    def told(self, origins: Sequence[Origin]) -> bool:
         return False
 
-    def counted(self, units: str, opened: Sequence[Opened]) -> str | None:
+    def counted(self, units: str, origins: Sequence[Origin]) -> str | None:
         """A wrong number of units is something to report, not to stop at."""
         return None
 
@@ -111,14 +111,14 @@ class Survey(Loading):
             self.problems[column.name] = f"the data's type is {origin.types[found]}, {problem}"
         return found if problem is None else None
 
-    def _person(self, origin: Origin, dialect: Dialect) -> str:
+    def _person(self, origin: Origin) -> str:
         """NULL where a row is nobody's, and where rows are the units."""
         if self.unit.person is None:
             return "1"
         names = matched(origin, Table(self.table.name, ()), self.unit)
         found = names[self.unit.person]
         self.person_types.append((origin.kinds[found], origin.types[found]))
-        person, there = person_sql(self.unit.person, origin, names, dialect)
+        person, there = person_sql(self.unit.person, origin, names)
         return f"CASE WHEN {there} THEN {person} END"
 
 
@@ -155,21 +155,11 @@ class Persons:
     most: int
 
 
-class Surveying(Protocol):
-    """An engine that has loaded a Survey."""
-
-    _loading: Survey
-
-    def prepare(self) -> None: ...
-    def close(self) -> None: ...
-    def _run(self, sql: str) -> Sequence[Sequence[Any]]: ...
-
-
 class Surveyor:
-    """Asks a surveying engine.  ``table`` is what it calls the codes."""
+    """Asks an engine that loads a Survey."""
 
     def __init__(self, engine: Any) -> None:
-        self._engine: Surveying = engine
+        self._engine, self._survey = engine, cast(Survey, engine._loading)
         self._table: str = engine._units.table
         engine.prepare()
 
@@ -178,11 +168,11 @@ class Surveyor:
 
     @property
     def problems(self) -> dict[str, str]:
-        return self._engine._loading.problems
+        return self._survey.problems
 
     @property
     def person_type(self) -> tuple[SourceType, str] | None:
-        found = self._engine._loading.person_types
+        found = self._survey.person_types
         return found[0] if found else None
 
     def rows(self) -> int:
@@ -191,7 +181,7 @@ class Surveyor:
     def codes(self) -> list[list[int]]:
         """For each column, how many values have each code."""
         every, size = [], range(HIGH + 1)
-        places = range(len(self._engine._loading.table.columns))
+        places = range(len(self._survey.table.columns))
         for some in (places[start : start + _AT_ONCE] for start in range(0, len(places), _AT_ONCE)):
             wanted = [f"sum(CASE WHEN s{i} = {code} THEN 1 ELSE 0 END)" for i in some for code in size]
             numbers = self._numbers(", ".join(wanted))
@@ -199,7 +189,7 @@ class Surveyor:
         return every
 
     def persons(self) -> Persons:
-        most = self._engine._loading.unit.rows
+        most = self._survey.unit.rows
         own = f"(SELECT who, count(*) AS n FROM {self._table} WHERE who IS NOT NULL GROUP BY who) AS own"
         over, cut = (f"sum(CASE WHEN n > {most} THEN {one} ELSE 0 END)" for one in ("1", f"n - {most}"))
         persons, above, rows_cut, largest = self._numbers(f"count(*), {over}, {cut}, max(n)", own)

@@ -18,7 +18,7 @@ from adyton.certify.checked import ColumnCheck, Finding, KeysCheck, Seen, StudyC
 from adyton.curator.opening import sources_of
 from adyton.engines.base import Engine
 from adyton.engines.choosing import Limits, engine_for, kind_of, path_or_table
-from adyton.engines.loading.joining import comparable
+from adyton.engines.loaded import comparable
 from adyton.engines.loading.sources import unreadable_lines
 from adyton.engines.survey import HIGH, LOW, MISSING, UNDECLARED, UNUSABLE, Survey, Surveyor
 from adyton.errors import CuratorError, InvalidRequest

@@ -12,7 +12,7 @@ from typing import Any
 
 from adyton.duckdb_files import quoted, text_literal
 from adyton.engines.loading.sources import connect, describe, execute, in_full, kind_of
-from adyton.engines.spelling.dialect import DAY, FALSE_WORDS, NUMBER, TRUE_WORDS, WHOLE, SourceType
+from adyton.engines.spelling.kinds import DAY, FALSE_WORDS, NUMBER, TRUE_WORDS, WHOLE, SourceType
 
 MOST_VALUES = 100
 # A code such as 007 is a text: as a number it would lose its zeros.

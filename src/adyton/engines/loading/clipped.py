@@ -14,8 +14,8 @@ from typing import assert_never
 
 from adyton.engines.loading.given import Given, given, misfit
 from adyton.engines.loading.parting import check_parts, kept_by, part_of
-from adyton.engines.spelling.dialect import DAY, FALSE_WORDS, NUMBER, TRUE_WORDS, WHOLE, Dialect, SourceType
-from adyton.engines.spelling.rows import Mark, packed
+from adyton.engines.spelling.kinds import DAY, FALSE_WORDS, NUMBER, TRUE_WORDS, WHOLE, SourceType
+from adyton.engines.spelling.rows import Dialect, Mark, places_of
 from adyton.errors import InvalidRequest
 from adyton.privacy import PrivacyUnit
 from adyton.query.leaves import Bounded
@@ -38,7 +38,7 @@ _MOST_NAMED = 40  # columns that a message lists
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """A source: what to write after FROM, and the name and kind of each of its columns.
+    """A source as its engine sees it: what to write after FROM, and the name and kind of each of its columns.
 
     Where it knows no types, as CSV does, the columns are ``untyped`` texts.  ``valued`` is the name of a
     table that already holds what ``valued_rows`` selects.  ``headed``: its names are the first line of it.
@@ -47,6 +47,7 @@ class Origin:
     sql: str
     types: Mapping[str, str]
     kinds: Mapping[str, SourceType]
+    dialect: Dialect
     untyped: frozenset[str] = frozenset()
     valued: str | None = None
     headed: bool = False
@@ -90,10 +91,8 @@ def bounded_table(
     origin: Origin,
     table: Table,
     unit: PrivacyUnit,
-    places: Mapping[str, str],
     marks: Mapping[str, Mark],
     salt: str,
-    dialect: Dialect,
     *,
     keep_who: bool = False,
 ) -> str:
@@ -107,20 +106,16 @@ def bounded_table(
     person.  It also stays on demand (``keep_who``), for a join.  Of persons who are kept in a reserve nothing
     is selected; rows by themselves are told apart by their position, once they are loaded.
     """
-    told_who = person_is_hashable(origin, table, unit)
+    dialect, told_who = origin.dialect, person_is_hashable(origin, table, unit)
     if unit.parts > 1 or unit.reserve is not None:
         check_parts(unit, dialect.in_order, told_who)
-    valued = (
-        f"SELECT * FROM {origin.valued}"
-        if origin.valued
-        else valued_rows(origin, table, unit, places, marks, dialect)
-    )
+    valued = f"SELECT * FROM {origin.valued}" if origin.valued else valued_rows(origin, table, unit, marks)
     if unit.person is None:
         return valued
     keep_who = keep_who or unit.rows > 1 or (unit.reserve is not None and unit.reserve.opened)
     words = list(dict.fromkeys(mark.word for mark in marks.values()))
-    kept = ", ".join([*places.values(), *words, *(["who"] if keep_who else [])]) or "nothing"
-    digest = _digest(table, places, salt, dialect, told_who)
+    kept = ", ".join([*places_of(table).values(), *words, *(["who"] if keep_who else [])]) or "nothing"
+    digest = _digest(table, salt, dialect, told_who)
     hashed = f"SELECT *, {digest} AS told FROM ({valued}) AS valued"
     hashed += f" WHERE {kept_by(unit.reserve, 'who', dialect)}" if unit.reserve is not None else ""
     told = dialect.byte_order("told")
@@ -137,19 +132,12 @@ def bounded_table(
     return f"SELECT {kept} FROM ({ranked}) AS ranked WHERE place <= {unit.rows}"
 
 
-def valued_rows(
-    origin: Origin,
-    table: Table,
-    unit: PrivacyUnit,
-    places: Mapping[str, str],
-    marks: Mapping[str, Mark],
-    dialect: Dialect,
-) -> str:
+def valued_rows(origin: Origin, table: Table, unit: PrivacyUnit, marks: Mapping[str, Mark]) -> str:
     """A SELECT of the clipped integers of each row, and of ``who`` it is; rows without a person are left out.
 
     Each row is read by itself, so it may be done for one part of the source after the other.
     """
-    names = matched(origin, table, unit)
+    names, places, dialect = matched(origin, table, unit), places_of(table), origin.dialect
     taken, values, outside = [], [], {}
     for i, column in enumerate(table.columns):
         found = names[column.name]
@@ -158,20 +146,25 @@ def valued_rows(
         values.append(f"{loaded_value(column, f'g{i}', one.kind, dialect)} AS {places[column.name]}")
         if isinstance(column, Bounded):
             outside[column.name] = is_outside(column, f"g{i}", one.kind, dialect)
-    values += [f"{sql} AS {word}" for word, sql in packed(marks, outside, dialect).items()]
+    values += [f"{sql} AS {word}" for word, sql in _packed(marks, outside, dialect).items()]
     if unit.person is None:
-        return f"SELECT {', '.join(values) or '1 AS nothing'} FROM {given_rows(origin, taken, dialect)}"
-    person, there = person_sql(unit.person, origin, names, dialect)
-    rows = given_rows(origin, taken, dialect, {"who": person}, f" WHERE {there}")
+        return f"SELECT {', '.join(values) or '1 AS nothing'} FROM {given_rows(origin, taken)}"
+    person, there = person_sql(unit.person, origin, names)
+    rows = given_rows(origin, taken, {"who": person}, f" WHERE {there}")
     return f"SELECT {', '.join(values) or '1 AS nothing'}, who FROM {rows}"
 
 
+def _packed(marks: Mapping[str, Mark], outside: Mapping[str, str], dialect: Dialect) -> dict[str, str]:
+    """The integers, by their names, from a condition for each bit; one that is not true leaves it 0."""
+    words: dict[str, list[str]] = {}
+    for name, mark in marks.items():
+        bit = f"CASE WHEN {outside[name]} THEN {1 << mark.bit} ELSE 0 END"
+        words.setdefault(mark.word, []).append(bit)
+    return {word: dialect.code(f"({' + '.join(bits)})", 1 << len(bits)) for word, bits in words.items()}
+
+
 def given_rows(
-    origin: Origin,
-    taken: Sequence[Given],
-    dialect: Dialect,
-    carried: Mapping[str, str] | None = None,
-    where: str = "",
+    origin: Origin, taken: Sequence[Given], carried: Mapping[str, str] | None = None, where: str = ""
 ) -> str:
     """What to write after FROM: g0, g1, ... of what is taken, and what is ``carried`` along.
 
@@ -181,7 +174,7 @@ def given_rows(
     for step in range(steps):
         listed = [f"{one.at(step, f'g{i}')} AS g{i}" for i, one in enumerate(taken)]
         listed += [name if step else f"{sql} AS {name}" for name, sql in (carried or {}).items()]
-        fence = dialect.fence if steps > 1 else ""
+        fence = origin.dialect.fence if steps > 1 else ""
         rows = f"(SELECT {', '.join(listed) or '1 AS nothing'} FROM {rows}{fence}) AS given"
     return rows
 
@@ -191,11 +184,9 @@ def units_found(units: str, unit: PrivacyUnit) -> str:
     return f"SELECT count({'*' if unit.rows == 1 else 'DISTINCT who'}) FROM {units}"
 
 
-def persons_found(
-    origin: Origin, table: Table, unit: PrivacyUnit, places: Mapping[str, str], dialect: Dialect
-) -> str:
+def persons_found(origin: Origin, table: Table, unit: PrivacyUnit) -> str:
     """A SELECT of the number of persons in the source, also of those that the bounded table leaves out."""
-    valued = origin.valued or f"({valued_rows(origin, table, unit, places, {}, dialect)}) AS valued"
+    valued = origin.valued or f"({valued_rows(origin, table, unit, {})}) AS valued"
     return f"SELECT count(DISTINCT who) FROM {valued}"
 
 
@@ -208,13 +199,14 @@ def check_size(found: int, table: Table, unit: PrivacyUnit) -> None:
         )
 
 
-def person_sql(person: str, origin: Origin, names: Mapping[str, str], dialect: Dialect) -> tuple[str, str]:
+def person_sql(person: str, origin: Origin, names: Mapping[str, str]) -> tuple[str, str]:
     """The person, and whether there is one.  NaN is nobody, and -0.0 is 0.0.
 
     Texts are compared byte by byte, whatever the source's collation says: who is one person must not depend
     on the engine, or on which of two tables is asked.  A text that is too long is nobody.
     """
-    source, kind = dialect.name(names[person]), origin.kinds[names[person]]
+    dialect, kind = origin.dialect, origin.kinds[names[person]]
+    source = dialect.name(names[person])
     if kind == "text":
         text = dialect.text_of(names[person], LONGEST_TEXT)
         return dialect.byte_order(text), f"{text} IS NOT NULL"
@@ -233,8 +225,8 @@ def person_is_hashable(origin: Origin, table: Table, unit: PrivacyUnit) -> bool:
     return origin.kinds[matched(origin, table, unit)[unit.person]] in ("integer", "text")
 
 
-def _digest(table: Table, places: Mapping[str, str], salt: str, dialect: Dialect, told_person: bool) -> str:
-    parts = [dialect.text(salt)]
+def _digest(table: Table, salt: str, dialect: Dialect, told_person: bool) -> str:
+    parts, places = [dialect.text(salt)], places_of(table)
     if told_person:
         parts += [dialect.text(","), f"md5(CAST(who AS {dialect.text_type}))"]
     for column in table.columns:

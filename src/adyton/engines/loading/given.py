@@ -18,7 +18,8 @@ from functools import lru_cache, partial
 from itertools import pairwise
 from zoneinfo import ZoneInfo
 
-from adyton.engines.spelling.dialect import MOMENT, Dialect, SourceType
+from adyton.engines.spelling.kinds import MOMENT, SourceType
+from adyton.engines.spelling.rows import Dialect, integer
 from adyton.errors import InvalidRequest
 from adyton.exact.search import whole_edge
 from adyton.schema import (
@@ -31,6 +32,7 @@ from adyton.schema import (
     IntegerColumn,
     RealColumn,
     TextColumn,
+    day_number,
 )
 
 _NUMBERS: tuple[SourceType, ...] = ("integer", "float", "decimal")
@@ -157,12 +159,8 @@ def _moment(kind: SourceType, dialect: Dialect, zone: str | None) -> tuple[Step,
     if kind == "text":
         seconds = partial(_written, dialect, zoned=zone is not None)
     else:
-        seconds = partial(_stored, dialect, kind)
+        seconds = partial(dialect.seconds, kind=kind)
     return (seconds,) if zone is None else (seconds, partial(_local, zone))
-
-
-def _stored(dialect: Dialect, kind: SourceType, source: str) -> str:
-    return dialect.seconds(source, kind)
 
 
 def _local(zone: str, seconds: str) -> str:
@@ -171,20 +169,16 @@ def _local(zone: str, seconds: str) -> str:
 
 def _day(dialect: Dialect, seconds: str) -> str:
     """The date; one that is further away than any bound can be is moved to the year 1 or 9999."""
-    near = f"least(greatest({seconds}, {_big(_FIRST_SECOND)}), {_big(_LAST_SECOND)})"
-    up = f"({near} + {_big(_WHOLE_DAYS * DAY_SECONDS)})"
-    days = f"({dialect.quotient(up, DAY_SECONDS)} - {_big(_WHOLE_DAYS)})"
+    near = f"least(greatest({seconds}, {integer(_FIRST_SECOND)}), {integer(_LAST_SECOND)})"
+    up = f"({near} + {integer(_WHOLE_DAYS * DAY_SECONDS)})"
+    days = f"({dialect.quotient(up, DAY_SECONDS)} - {integer(_WHOLE_DAYS)})"
     return f"(CASE WHEN {seconds} IS NOT NULL THEN {dialect.date(days)} END)"
 
 
 def _clock(dialect: Dialect, part: Clock, seconds: str) -> str:
     each, number = _CLOCK[part]
-    units = dialect.quotient(f"({seconds} + {_big(_WHOLE_DAYS * DAY_SECONDS)})", each)
+    units = dialect.quotient(f"({seconds} + {integer(_WHOLE_DAYS * DAY_SECONDS)})", each)
     return f"(CASE WHEN {seconds} BETWEEN {_FIRST_SECOND} AND {_LAST_SECOND} THEN {units} % {number} END)"
-
-
-def _big(number: int) -> str:
-    return f"CAST({number} AS BIGINT)"
 
 
 # Timestamps that are written --------------------------------------------------------------------------------
@@ -244,7 +238,7 @@ def changes(zone: str) -> tuple[Change, ...]:
 
 def _changes(zone: ZoneInfo) -> Iterator[Change]:
     """Looks at every day: no zone ever changed its offset twice in a day."""
-    first, last = (_seconds(day) for day in (FIRST_DAY, LAST_DAY))
+    first, last = (day_number(day) * DAY_SECONDS for day in (FIRST_DAY, LAST_DAY))
     offset = _offset_at(zone, first)
     yield first, offset
     for second in range(first, last, DAY_SECONDS):
@@ -275,10 +269,6 @@ def _chosen(seconds: str, known: Sequence[tuple[int, object]]) -> str:
     later = pairwise(known)
     whens = " ".join(f"WHEN {seconds} < {begins} THEN {told}" for (_, told), (begins, _) in later)
     return f"(CASE {whens} ELSE {known[-1][1]} END)"
-
-
-def _seconds(day: datetime.date) -> int:
-    return (day - datetime.date(1970, 1, 1)).days * DAY_SECONDS
 
 
 def _offset_at(zone: ZoneInfo, second: int) -> int:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Set
 from fractions import Fraction
-from typing import Protocol
 
+from adyton.engines.spelling.rows import Dialect
 from adyton.errors import InvalidRequest
 from adyton.privacy import PrivacyUnit, Reserve
 
@@ -21,29 +21,20 @@ _PAST_ALL = "g"  # follows all hexadecimal digits
 _RESERVE_SALT = "adyton,reserve,"
 
 
-class Hashing(Protocol):
-    """What is needed of an engine's spelling."""
-
-    text_type: str
-
-    def text(self, value: str) -> str: ...
-    def byte_order(self, text: str) -> str: ...
-
-
-def part_of(unit: str, salt: str, spelling: Hashing) -> str:
+def part_of(unit: str, salt: str, dialect: Dialect) -> str:
     """The hash that says in which part a unit is.  Theorem: SPLIT-STUDY."""
-    told = f"md5(CAST({unit} AS {spelling.text_type}))"  # of fixed length
-    return f"substr(md5(concat({spelling.text(f'{salt},part,')}, {told})), 1, {_DIGITS})"
+    told = f"md5(CAST({unit} AS {dialect.text_type}))"  # of fixed length
+    return f"substr(md5(concat({dialect.text(f'{salt},part,')}, {told})), 1, {_DIGITS})"
 
 
-def in_part(named: Set[int | None], parts: int, spelling: Hashing) -> str:
+def in_part(named: Set[int | None], parts: int, dialect: Dialect) -> str:
     """A condition on the column ``part``; nothing is read unless it is one part that is meant."""
     part = next(iter(named)) if len(named) == 1 else None
     if part is None or parts == 1 or not 1 <= part <= parts:
         raise InvalidRequest("where units are split, one part of them is read for each question")
     first, last = edge(part - 1, parts), edge(part, parts)
-    hashed = spelling.byte_order("part")
-    return f"{hashed} >= {spelling.text(first)} AND {hashed} < {spelling.text(last)}"
+    hashed = dialect.byte_order("part")
+    return f"{hashed} >= {dialect.text(first)} AND {hashed} < {dialect.text(last)}"
 
 
 def edge(part: int, parts: int) -> str:
@@ -51,15 +42,15 @@ def edge(part: int, parts: int) -> str:
     return _PAST_ALL if part == parts else f"{-(-part * 16**_DIGITS // parts):0{_DIGITS}x}"
 
 
-def kept_by(reserve: Reserve, unit: str, spelling: Hashing) -> str:
+def kept_by(reserve: Reserve, unit: str, dialect: Dialect) -> str:
     """Whether a unit is one of those that are read: of the others, or of the reserve where it is opened.
 
     Claim:    which units are in the reserve depends on who they are, or on their position, and on the share.
     Source:   derived here.  Theorem: RESERVE-TEST.
     """
-    told = f"md5(CAST({unit} AS {spelling.text_type}))"
-    hashed = spelling.byte_order(f"substr(md5(concat({spelling.text(_RESERVE_SALT)}, {told})), 1, {_DIGITS})")
-    return f"{hashed} {'<' if reserve.opened else '>='} {spelling.text(reserve_edge(reserve.share))}"
+    told = f"md5(CAST({unit} AS {dialect.text_type}))"
+    hashed = dialect.byte_order(f"substr(md5(concat({dialect.text(_RESERVE_SALT)}, {told})), 1, {_DIGITS})")
+    return f"{hashed} {'<' if reserve.opened else '>='} {dialect.text(reserve_edge(reserve.share))}"
 
 
 def reserve_edge(share: Fraction) -> str:

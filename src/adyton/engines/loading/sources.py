@@ -14,12 +14,13 @@ from typing import Any
 
 from adyton import duckdb_files
 from adyton.duckdb_files import quoted, text_literal
+from adyton.engines.loaded import Joined
 from adyton.engines.loading.clipped import Origin
 from adyton.engines.loading.csv_lines import SEPARATORS, count_unreadable, csv_header, csv_rows, load_csv
 from adyton.engines.loading.frames import Readable, parquet_columns, readable
-from adyton.engines.loading.joining import Joined, Opened
 from adyton.engines.loading.parting import kept_by, part_of
-from adyton.engines.spelling.dialect import FAR_SECONDS, SourceType
+from adyton.engines.spelling.kinds import FAR_SECONDS, SourceType
+from adyton.engines.spelling.rows import Dialect
 from adyton.engines.stopping import interruptible
 from adyton.errors import InvalidRequest
 from adyton.privacy import PrivacyUnit
@@ -59,17 +60,15 @@ def connect() -> Any:
 
 
 @contextlib.contextmanager
-def opened(connection: Any, source: Path | Any, given: str = "given") -> Iterator[Opened]:
+def opened(connection: Any, source: Path | Any, given: str = "given") -> Iterator[Origin]:
     """A source, whose rows may be read once; the lines of a CSV file come in parts, as a table ``given``."""
     if isinstance(source, Path):
         _check_file(source)
         if source.suffix.lower() in SEPARATORS:
             types = dict.fromkeys(csv_header(source), "VARCHAR")  # guessed types would depend on the values
-            untyped = frozenset(types)
-            origin = Origin(
-                csv_rows(source, given), types, dict.fromkeys(types, "text"), untyped, headed=True
-            )
-            yield Opened(origin, DuckDBDialect())
+            kinds: dict[str, SourceType] = dict.fromkeys(types, "text")
+            lines, untyped = csv_rows(source, given), frozenset(types)
+            yield Origin(lines, types, kinds, DuckDBDialect(), untyped, headed=True)
             return
         yield _described(connection, duckdb_files.parquet_rows(source), Readable(source))
         return
@@ -79,13 +78,13 @@ def opened(connection: Any, source: Path | Any, given: str = "given") -> Iterato
 
 
 @contextlib.contextmanager
-def opened_with_care(connection: Any, path: Path, names: list[str], given: str) -> Iterator[Opened | None]:
+def opened_with_care(connection: Any, path: Path, names: list[str], given: str) -> Iterator[Origin | None]:
     """Some columns of a Parquet file that DuckDB cannot read by itself; None where there is no other way.
 
     Whether there is one depends on types, and on what is installed, alone.
     """
     with opened(connection, path) as known:
-        kinds, types = known.origin.kinds, known.origin.types
+        kinds, types = known.kinds, known.types
     texts = [name for name in names if types[name] == "VARCHAR"]
     made = None
     if all(name in texts or kinds[name] in _PLAIN for name in names):
@@ -96,7 +95,7 @@ def opened_with_care(connection: Any, path: Path, names: list[str], given: str) 
         return
     connection.register(given, made.table)
     other = _described(connection, given, made)
-    yield other if all(other.origin.kinds[name] == kinds[name] for name in names) else None
+    yield other if all(other.kinds[name] == kinds[name] for name in names) else None
     connection.unregister(given)
 
 
@@ -133,7 +132,7 @@ def named(source: Path | Joined | Any) -> str:
 def describe(source: Path | Any) -> dict[str, str]:
     """Column names and types of a source; no value is read (every CSV column is text)."""
     with contextlib.closing(connect()) as connection, opened(connection, source) as known:
-        return dict(known.origin.types)
+        return dict(known.types)
 
 
 def count_units(source: Path | Any, person: str | None) -> int:
@@ -157,17 +156,17 @@ def in_full(connection: Any, source: Path | Any, wanted: str = "*") -> Iterator[
     """What to write after FROM to read ``wanted`` of a source, as often as need be."""
     with opened(connection, source) as known:
         if not isinstance(source, Path) or source.suffix.lower() not in SEPARATORS:
-            yield known.origin.sql
+            yield known.sql
             return
-        load_lines(connection, source, "given", "rows_in_full", f"SELECT {wanted} FROM {known.origin.sql}")
+        load_lines(connection, source, "given", "rows_in_full", f"SELECT {wanted} FROM {known.sql}")
         yield "rows_in_full"
 
 
-def _described(connection: Any, origin: str, made: Readable) -> Opened:
+def _described(connection: Any, origin: str, made: Readable) -> Origin:
     found = execute(connection, f"DESCRIBE SELECT * FROM {origin}", made.table)
     types = {name: "VARCHAR" if name in made.coded else kind for name, kind, *_ in found}
     kinds = {name: kind_of(kind) for name, kind in types.items()}
-    return Opened(Origin(origin, types, kinds, made.untyped), DuckDBDialect(made.coded))
+    return Origin(origin, types, kinds, DuckDBDialect(made.coded), made.untyped)
 
 
 def _registered(connection: Any, source: Any, given: str) -> Readable:
@@ -234,20 +233,17 @@ def kind_of(type_name: str) -> SourceType:
     return next((kind for pattern, kind in _KINDS if re.match(pattern, type_name)), "text")
 
 
-class DuckDBDialect:
+class DuckDBDialect(Dialect):
     """``coded`` are columns whose texts came as bytes: DuckDB would refuse all of a source where one is no
     valid Unicode.
     """
 
     text_type = "VARCHAR"
+    division = "//"
     in_order = True
-    fence = ""
 
     def __init__(self, coded: frozenset[str] = frozenset()) -> None:
         self._coded = coded
-
-    def name(self, name: str) -> str:
-        return quoted(name)
 
     def text_of(self, name: str, longest: int) -> str:
         if name in self._coded:
@@ -258,21 +254,12 @@ class DuckDBDialect:
     def text(self, value: str) -> str:
         return text_literal(value)
 
-    def double(self, value: float) -> str:
-        return f"CAST('{value!r}' AS DOUBLE)"  # from text: a decimal literal would be rounded twice
-
     def matches(self, text: str, pattern: str) -> str:
         return f"regexp_matches({text}, {text_literal(pattern)})"
 
     def number(self, source: str, kind: SourceType) -> str:
         # Not every version rounds a wide decimal only once; its text is.
         return f"TRY_CAST({f'CAST({source} AS VARCHAR)' if kind == 'decimal' else source} AS DOUBLE)"
-
-    def not_a_number(self, double: str) -> str:
-        return f"isnan({double})"
-
-    def whole(self, value: str) -> str:
-        return f"TRY_CAST({value} AS BIGINT)"
 
     def day(self, source: str, kind: SourceType) -> str:
         return f"TRY_CAST({source} AS DATE)"
@@ -294,14 +281,8 @@ class DuckDBDialect:
         listed = ", ".join(map(text_literal, values))
         return f"enum_code(TRY_CAST({text} AS ENUM ({listed})))"
 
-    def byte_order(self, text: str) -> str:
-        return text
-
     def key(self, text: str) -> str:
         return text
-
-    def exact_sum(self, value: str, largest: int) -> str:
-        return f"sum({value})"  # of bigints it has 128 bits
 
     def code(self, number: str, size: int) -> str:
         """Groups of a small type are found by their place in an array, not by a hash."""
@@ -311,15 +292,9 @@ class DuckDBDialect:
     def quotient(self, dividend: str, divisor: int) -> str:
         if divisor & (divisor - 1) == 0:  # a shift is several times faster
             return f"({dividend} >> {divisor.bit_length() - 1})"
-        return f"({dividend} // CAST({divisor} AS BIGINT))"
-
-    def ratio(self, dividend: str, divisor: str) -> str:
-        return f"({dividend} // {divisor})"
+        return super().quotient(dividend, divisor)
 
     def lookup(self, index: str, numbers: Sequence[int | None]) -> str:
         listed = ", ".join("NULL" if number is None else str(number) for number in numbers)
         # Written as one text: a long list of expressions takes longer to plan than to look up.
         return f"list_extract(CAST('[{listed}]' AS BIGINT[]), CAST({index} AS BIGINT) + 1)"
-
-    def date(self, day: str) -> str:
-        return f"(DATE '1970-01-01' + CAST({day} AS INTEGER))"

@@ -79,7 +79,7 @@ class _Inner:
             return Recipe(1, count), count
         low, high = value.lattice.low, value.lattice.high
         own = self._where(self._row.number(value), reading.where)
-        name = self._name(self._units.spelling.exact_sum(own, max(abs(low), abs(high))))
+        name = self._name(self._units.dialect.exact_sum(own, max(abs(low), abs(high))))
         rows = self._units.rows
         reach, bounds = (
             (min(low, rows * low), max(high, rows * high)),
@@ -96,7 +96,7 @@ class _Inner:
         number = clipped(name, reach, bounds)
         if fits_bigint(*kept):
             number = f"CAST({number} AS BIGINT)"
-        return Recipe(1, outer.place(self._units.spelling.exact_sum(number, max(map(abs, kept))))), count
+        return Recipe(1, outer.place(self._units.dialect.exact_sum(number, max(map(abs, kept))))), count
 
     def sql(self, names: Sequence[str]) -> str:
         by = self._readings[0].by
@@ -123,14 +123,14 @@ class _Inner:
 
 def _chosen(source: str, by: Sequence[Group], names: Sequence[str], units: Units, groups: int) -> str:
     """The cells with the least hashes, of those in which the person counts; no two of a person's agree."""
-    spelling = units.spelling
-    parts = [spelling.text(units.salt)]
+    dialect = units.dialect
+    parts = [dialect.text(units.salt)]
     if units.told:
-        parts += [spelling.text(","), f"md5(CAST(who AS {spelling.text_type}))"]
+        parts += [dialect.text(","), f"md5(CAST(who AS {dialect.text_type}))"]
     for group, name in zip(by, names, strict=True):
-        code = f"CAST({name} AS {spelling.text_type})"
-        parts += [spelling.text(","), f"md5({code})" if isinstance(group, TextColumn) else code]
-    order = spelling.byte_order(f"md5(concat({', '.join(parts)}))")
+        code = f"CAST({name} AS {dialect.text_type})"
+        parts += [dialect.text(","), f"md5({code})" if isinstance(group, TextColumn) else code]
+    order = dialect.byte_order(f"md5(concat({', '.join(parts)}))")
     ranked = (
         f"SELECT *, row_number() OVER (PARTITION BY who ORDER BY {order}) AS place FROM ({source}) AS own"
     )

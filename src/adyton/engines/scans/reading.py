@@ -341,7 +341,7 @@ def _recipes(reading: Reading, units: Units, wanted: Aggregates) -> list[Recipe]
             recipes.append(Recipe(c.times, count))
         else:
             largest = max(abs(c.value.lattice.low), abs(c.value.lattice.high))
-            total = wanted.place(units.spelling.exact_sum(units.row_sql.number(c.value), largest))
+            total = wanted.place(units.dialect.exact_sum(units.row_sql.number(c.value), largest))
             recipes.append(Recipe(c.times, total, count if c.minus else None, c.minus))
     return recipes
 

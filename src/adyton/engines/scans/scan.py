@@ -14,7 +14,7 @@ from math import prod
 from typing import Any, NamedTuple, Protocol
 
 from adyton.engines.loading.parting import in_part
-from adyton.engines.spelling.rows import Mark, Places, RowSql, Spelling, clipped, integer
+from adyton.engines.spelling.rows import Dialect, Mark, Places, RowSql, clipped, integer
 from adyton.exact.cells import Array, weighted, whole
 from adyton.query.expressions import Condition, NumberExpression
 from adyton.query.leaves import EVERY_ROW
@@ -49,7 +49,7 @@ class Units:
 
     table: str
     places: Places
-    spelling: Spelling
+    dialect: Dialect
     rows: int = 1
     salt: str = ""
     told: bool = False
@@ -58,14 +58,14 @@ class Units:
 
     @property
     def row_sql(self) -> RowSql:
-        return RowSql(self.places, self.spelling, self.marks)
+        return RowSql(self.places, self.dialect, self.marks)
 
     def read_for(self, readings: Sequence[Reading]) -> Units:
         """The part of the units that all these readings are of: never all of them where they are split."""
         named = {reading.part for reading in readings}
         if self.parts == 1 and named <= {None}:
             return self
-        inside = in_part(named, self.parts, self.spelling)
+        inside = in_part(named, self.parts, self.dialect)
         return replace(self, table=f"(SELECT * FROM {self.table} WHERE {inside}) AS units")
 
 
@@ -154,7 +154,7 @@ def _key(group: Group, units: Units) -> str:
     if not isinstance(group, Bucket):
         return units.places[group.name]
     number, low = units.row_sql.number(group.value), group.value.lattice.low
-    return units.spelling.code(number if not low else f"({number} - {integer(low)})", group_size(group))
+    return units.dialect.code(number if not low else f"({number} - {integer(low)})", group_size(group))
 
 
 # What can be folded ----------------------------------------------------------------------------------------
@@ -264,7 +264,7 @@ class _Emitter:
         return Recipe(1, self._sum(number, max(map(abs, reach)), reading.where))
 
     def _sum(self, value: str, largest: int, where: Condition) -> int:
-        return self.wanted.place(self._units.spelling.exact_sum(self._where(value, where), largest))
+        return self.wanted.place(self._units.dialect.exact_sum(self._where(value, where), largest))
 
     def _count(self, value: str, where: Condition) -> int:
         """Of rows where the value is present, or of all."""
@@ -288,14 +288,14 @@ class _Folded(_Emitter):
         return f"(SELECT {', '.join(listed)} FROM {self._units.table} GROUP BY {', '.join(folded)}) AS folded"
 
     def _sum(self, value: str, largest: int, where: Condition) -> int:
-        return self._outer(self._units.spelling.exact_sum(value, largest), where)
+        return self._outer(self._units.dialect.exact_sum(value, largest), where)
 
     def _count(self, value: str, where: Condition) -> int:
         return self._outer(f"count({value or '*'})", where)
 
     def _outer(self, aggregate: str, where: Condition) -> int:
         inner = self._where(f"f{self._inner.place(aggregate)}", where)
-        return self.wanted.place(self._units.spelling.exact_sum(inner, LARGEST_VALUE))
+        return self.wanted.place(self._units.dialect.exact_sum(inner, LARGEST_VALUE))
 
 
 def always_the_same(reach: tuple[int, int], bounds: tuple[int, int]) -> int | None:

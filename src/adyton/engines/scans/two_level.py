@@ -38,7 +38,7 @@ def _of_rows(units: Units, number: PersonNumber) -> str:
         case "distinct":
             return f"count(DISTINCT {value})"
         case "sum":
-            return units.spelling.exact_sum(value, _largest(number))
+            return units.dialect.exact_sum(value, _largest(number))
     return f"{_AGGREGATES[number.kind]}({value})"
 
 

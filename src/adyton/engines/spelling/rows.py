@@ -1,7 +1,7 @@
 """SQL for numbers and conditions on one row: one emitter for all engines, fed with nodes, never with a text.
 
 It reads columns called ``c0, c1, ...``, integers, booleans and texts, so a bigint can hold everything that
-it computes (``schema.LARGEST_VALUE``).  A ``Spelling`` says the few things that engines spell apart;
+it computes (``schema.LARGEST_VALUE``).  A ``Dialect`` says the few things that engines spell apart;
 everything else is SQL that all of them understand alike.  Nothing here can fail on any row.
 
 Beside them it reads which values came from outside of what is declared: a bit for each column, packed into
@@ -16,6 +16,8 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple, Protocol, assert_never
 
+from adyton.duckdb_files import quoted
+from adyton.engines.spelling.kinds import SourceType
 from adyton.query.expressions import (
     And,
     Case,
@@ -36,7 +38,6 @@ from adyton.query.expressions import (
 )
 from adyton.query.leaves import (
     Always,
-    Bounded,
     Constant,
     DatePart,
     Day,
@@ -50,7 +51,6 @@ from adyton.query.leaves import (
     OneOf,
     ValueOf,
 )
-from adyton.query.names import entries
 from adyton.schema import CategoryColumn, Column, Table, common_grain, times_finer
 
 Places = Mapping[str, str]  # column name -> c0, c1, ...
@@ -58,44 +58,101 @@ Places = Mapping[str, str]  # column name -> c0, c1, ...
 # 719,166 days are 102,738 weeks: a day from the year 1 on, and this, is never below zero.
 _WEEKS = 719_166
 _FROM_MONDAY = 3  # 1970-01-01 was a Thursday
-_BITS = 30  # of one integer: DuckDB keeps up to 8 of them in a byte, all other engines in four
 
 
-class Spelling(Protocol):
-    """How one engine spells what is computed on the loaded integers."""
+class Dialect(Protocol):
+    """How one engine spells what all of them must mean: what is read from a source, and what is computed on
+    the loaded integers.  Where most engines spell it alike, that is written here.
+    """
 
     text_type: str
+    division: str  # the sign that gives the whole part of a quotient
+    in_order: bool = False  # whether a source keeps its rows in one order
+    fence: str = ""  # after a SELECT: keeps what it computes from being written anew where its name is used
+
+    def name(self, name: str) -> str:
+        """The name of a source column, quoted."""
+        return quoted(name)
+
+    def text_of(self, name: str, longest: int) -> str:
+        """The text of a source column; NULL where it has more bytes in UTF-8, or is no text at all."""
+        text = f"CAST({self.name(name)} AS {self.text_type})"  # Postgres reads no long value for its length
+        return f"CASE WHEN octet_length({text}) <= {longest} THEN {text} END"
 
     def text(self, value: str) -> str:
         """A literal."""
 
+    def double(self, value: float) -> str:
+        """A literal of exactly this value."""
+        return f"CAST('{value!r}' AS DOUBLE)"  # from text: a decimal literal would be rounded twice
+
+    def matches(self, text: str, pattern: str) -> str:
+        """Whether the pattern matches; a text of any length and content has an answer."""
+
+    def number(self, source: str, kind: SourceType) -> str:
+        """A double; a decimal rounded to the nearest, a text that matches NUMBER read as C's strtod does."""
+
+    def not_a_number(self, double: str) -> str:
+        """Whether it is NaN."""
+        return f"isnan({double})"
+
+    def whole(self, value: str) -> str:
+        """A bigint, from a whole double below 2**63, an integer, or a text of up to 18 digits."""
+        return f"TRY_CAST({value} AS BIGINT)"
+
+    def day(self, source: str, kind: SourceType) -> str:
+        """A date, of an instant in UTC, from a kind that has days or a text YYYY-MM-DD; NULL if none."""
+
+    def days(self, date: str) -> str:
+        """The bigint number of days from 1970-01-01."""
+
+    def seconds(self, source: str, kind: SourceType) -> str:
+        """The bigint of whole seconds from 1970-01-01, of a timestamp or an instant in UTC, rounded down."""
+
+    def date(self, day: str) -> str:
+        """The date that lies a bigint of days after 1970-01-01."""
+        return f"(DATE '1970-01-01' + CAST({day} AS INTEGER))"
+
+    def position(self, text: str, values: tuple[str, ...]) -> str:
+        """The index of a text in a list, or NULL."""
+
     def byte_order(self, text: str) -> str:
         """An ASCII text, to be put in the order of its bytes."""
+        return text
+
+    def key(self, text: str) -> str:
+        """A text that equals another only if their bytes do; NULL where they are no valid Unicode."""
 
     def exact_sum(self, value: str, largest: int) -> str:
         """The sum of a bigint expression that is never beyond ``largest``, without overflow."""
+        return f"sum({value})"  # of bigints it is wider than they are
 
     def code(self, number: str, size: int) -> str:
         """A bigint that is not negative and below ``size``, in the type that is best to group by."""
+        return number
 
     def quotient(self, dividend: str, divisor: int) -> str:
         """The whole part of a bigint that is not negative, divided by a number above 0."""
+        return self.ratio(dividend, integer(divisor))
 
     def ratio(self, dividend: str, divisor: str) -> str:
         """The whole part of one bigint divided by another, both not negative; NULL where that is NULL."""
+        return f"({dividend} {self.division} {divisor})"
 
     def lookup(self, index: str, numbers: Sequence[int | None]) -> str:
         """The bigint at a place, from 0, of a list; NULL where the place or the number is missing."""
 
-    def date(self, day: str) -> str:
-        """The date that lies a bigint of days after 1970-01-01."""
+
+def places_of(table: Table) -> dict[str, str]:
+    """What the loaded columns of a table are called."""
+    return {column.name: f"c{i}" for i, column in enumerate(table.columns)}
 
 
 class RowSql:
     """Emits the nodes of one table."""
 
-    def __init__(self, places: Places, spelling: Spelling, marks: Mapping[str, Mark] | None = None) -> None:
-        self._places, self._spelling, self._marks = places, spelling, marks or {}
+    def __init__(self, places: Places, dialect: Dialect, marks: Mapping[str, Mark] | None = None) -> None:
+        self._places, self._dialect, self._marks = places, dialect, marks or {}
 
     def number(self, node: Comparable) -> str:
         """The node's integer on its own lattice; NULL where it is missing."""
@@ -120,7 +177,7 @@ class RowSql:
                 return self._floor(node)
             case Curved(_, inner):
                 place = f"({self.number(inner)} - {integer(inner.lattice.low)})"
-                return self._spelling.lookup(place, node.numbers)
+                return self._dialect.lookup(place, node.numbers)
             case Quotient():
                 return self._quotient(node)
             case Indicator(condition):
@@ -128,7 +185,7 @@ class RowSql:
             case Case():
                 return self._case(node)
             case Lookup(column, numbers):
-                return self._spelling.lookup(self._places[column.name], numbers)
+                return self._dialect.lookup(self._places[column.name], numbers)
             case DayFrom(inner):
                 return self._on(inner, node.lattice.grain)
             case DatePart():
@@ -230,9 +287,9 @@ class RowSql:
             return dividend
         least = min(node.lattice.low, 0)
         if not least:
-            return self._spelling.quotient(dividend, ratio.denominator)
+            return self._dialect.quotient(dividend, ratio.denominator)
         moved = f"({dividend} + {integer(-least * ratio.denominator)})"
-        return f"({self._spelling.quotient(moved, ratio.denominator)} + {integer(least)})"
+        return f"({self._dialect.quotient(moved, ratio.denominator)} + {integer(least)})"
 
     def _quotient(self, node: Quotient) -> str:
         """Of the sizes, because engines round apart below zero; by the node's checks all fits in a bigint."""
@@ -240,7 +297,7 @@ class RowSql:
         top, half = node.factors
         divisor = _times(f"abs({under})", half)
         size = f"({_times(f'abs({over})', top)} + {divisor})"
-        whole = self._spelling.ratio(size, f"nullif({_times(divisor, 2)}, {integer(0)})")
+        whole = self._dialect.ratio(size, f"nullif({_times(divisor, 2)}, {integer(0)})")
         zero = integer(0)
         signed = f"(CASE WHEN ({over} < {zero}) = ({under} < {zero}) THEN {whole} ELSE - {whole} END)"
         reach = 2**62  # more than it can be, so that both bounds are held
@@ -259,7 +316,7 @@ class RowSql:
         day = self.number(node.day)
         if node.part == "weekday":
             return f"(({day} + {integer(_WEEKS + _FROM_MONDAY)}) % {integer(7)} + {integer(1)})"
-        return f"CAST(EXTRACT({node.part.upper()} FROM {self._spelling.date(day)}) AS BIGINT)"
+        return f"CAST(EXTRACT({node.part.upper()} FROM {self._dialect.date(day)}) AS BIGINT)"
 
     def _on(self, node: Comparable, grain: Fraction) -> str:
         """The node's integer, counted in a finer grain."""
@@ -315,13 +372,6 @@ def _times(text: str, factor: int) -> str:
 # Bits of what came from outside ----------------------------------------------------------------------------
 
 
-class Coding(Protocol):
-    """How one engine spells a small integer."""
-
-    def code(self, number: str, size: int) -> str:
-        """A number that is not negative and below ``size``, in a small type."""
-
-
 class Mark(NamedTuple):
     """A bit of an integer beside the loaded values."""
 
@@ -331,33 +381,3 @@ class Mark(NamedTuple):
     @property
     def is_set(self) -> str:
         return f"(({self.word} & {1 << self.bit}) <> 0)"
-
-
-def marks_of(table: Table) -> dict[str, Mark]:
-    """The bit of each column that has bounds or a list, by its name in the table, joined or not."""
-    if table.join is None:
-        return member_marks(table.columns, 0)
-    shown = iter(entries(table.join))
-    found: dict[str, Mark] = {}
-    for member, one in enumerate(table.join.tables):
-        own = member_marks(one.columns, member)
-        for column in one.columns:
-            name = next(shown).shown.name
-            if column.name in own:
-                found[name] = own[column.name]
-    return found
-
-
-def member_marks(columns: Sequence[Column], member: int) -> dict[str, Mark]:
-    """The bits of a private table that is the first, second, ... of those that are joined."""
-    bounded = [column.name for column in columns if isinstance(column, Bounded)]
-    return {name: Mark(f"k{member}_{i // _BITS}", i % _BITS) for i, name in enumerate(bounded)}
-
-
-def packed(marks: Mapping[str, Mark], outside: Mapping[str, str], dialect: Coding) -> dict[str, str]:
-    """The integers, by their names, from a condition for each bit; one that is not true leaves it 0."""
-    words: dict[str, list[str]] = {}
-    for name, mark in marks.items():
-        bit = f"CASE WHEN {outside[name]} THEN {1 << mark.bit} ELSE 0 END"
-        words.setdefault(mark.word, []).append(bit)
-    return {word: dialect.code(f"({' + '.join(bits)})", 1 << len(bits)) for word, bits in words.items()}

@@ -1,0 +1,222 @@
+"""What an engine loads: one private table, or several, joined on the person after each was bounded; and what
+the engines share that speak SQL: a source is loaded once, and questions read what was loaded.
+
+Claim:    a person who has at most r rows in one table and s in the other has at most r * s rows in the joined
+          table, and no row of it holds anything of a second person.
+Assumes:  each table is bounded before it is joined; persons are equal only if their values are.
+Theorem: JOINED-ROWS.
+"""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from adyton.engines.base import Exact, FoundKey
+from adyton.engines.loading.clipped import (
+    Origin,
+    bounded_table,
+    check_size,
+    matched,
+    person_is_hashable,
+    persons_found,
+    units_found,
+    valued_rows,
+)
+from adyton.engines.scans.reading import exact_from, found_from
+from adyton.engines.scans.scan import Run, Units
+from adyton.engines.spelling.rows import Dialect, Mark, places_of
+from adyton.engines.stopping import TimeLimit
+from adyton.errors import InvalidRequest
+from adyton.privacy import PrivacyUnit
+from adyton.query.leaves import Bounded
+from adyton.query.names import entries
+from adyton.schema import Column, Table
+from adyton.sensitivity import Reading
+
+_BITS = 30  # of one integer: DuckDB keeps up to 8 of them in a byte, all other engines in four
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A private table: where it lies, and how many rows of a person it keeps."""
+
+    table: Table
+    unit: PrivacyUnit
+    source: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """The source of a joined table: those of its members, in their order."""
+
+    members: tuple[Member, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Loading:
+    """The table of clipped integers that a source becomes."""
+
+    table: Table
+    unit: PrivacyUnit
+    source: Any
+    salt: str
+
+    def __post_init__(self) -> None:
+        tables = self.table.join.tables if self.table.join is not None else (self.table,)
+        if tuple(member.table for member in self.members) != tables:
+            raise InvalidRequest("a joined table needs a source for each of its tables, in their order")
+        if len(tables) > 1 and (self.unit.person is None or self.unit.neighbours == "replace"):
+            raise InvalidRequest("tables are joined on the person, where persons are added or removed")
+
+    @property
+    def members(self) -> tuple[Member, ...]:
+        if isinstance(self.source, Joined):
+            return self.source.members
+        return (Member(self.table, self.unit, self.source),)
+
+    @property
+    def marks(self) -> dict[str, Mark]:
+        """Where the loaded table says which values came from outside of what is declared."""
+        return marks_of(self.table)
+
+    def sql(self, origins: Sequence[Origin]) -> str:
+        """A SELECT of all that is kept."""
+        if len(origins) == 1:
+            return self._bounded(0, origins[0])
+        _check_persons(self.members, origins)
+        return self._joined(origins)
+
+    def valued(self, place: int, origin: Origin) -> str:
+        """A SELECT of the values of a member, row by row."""
+        member = self.members[place]
+        marks = member_marks(member.table.columns, place)
+        return valued_rows(origin, member.table, member.unit, marks)
+
+    @property
+    def by_rows(self) -> bool:
+        """Whether nothing but the values of each row is kept."""
+        return self.unit.person is None
+
+    @property
+    def counts_persons(self) -> bool:
+        """Whether the loaded table lacks persons whose number is public: they are counted in the source."""
+        public = self.unit.neighbours == "replace" and not self.by_rows
+        return public and self.unit.reserve is not None
+
+    def wanted(self, place: int, origin: Origin) -> list[str]:
+        """The columns of a member's source that are read."""
+        member = self.members[place]
+        return sorted(set(matched(origin, member.table, member.unit).values()))
+
+    def told(self, origins: Sequence[Origin]) -> bool:
+        """Whether all engines write the same text for a person."""
+        return person_is_hashable(origins[0], self.members[0].table, self.members[0].unit)
+
+    def counted(self, units: str, origins: Sequence[Origin]) -> str | None:
+        """A SELECT of the number of units in the source, where it is public: those of the loaded table,
+        unless persons are kept in a reserve.
+        """
+        if self.unit.neighbours != "replace":
+            return None
+        if not self.counts_persons:
+            return units_found(units, self.unit)
+        (only,) = origins
+        return persons_found(only, self.table, self.unit)
+
+    def _bounded(self, place: int, origin: Origin, *, keep_who: bool = False) -> str:
+        member = self.members[place]
+        marks = member_marks(member.table.columns, place)
+        return bounded_table(origin, member.table, member.unit, marks, self.salt, keep_who=keep_who)
+
+    def _joined(self, origins: Sequence[Origin]) -> str:
+        """The columns are those of the members in turn: c0, c1, ... again, of all of them."""
+        places, listed, parts = iter(places_of(self.table).values()), [], []
+        for i, (member, origin) in enumerate(zip(self.members, origins, strict=True)):
+            listed += [f"m{i}.{own} AS {next(places)}" for own in places_of(member.table).values()]
+            marks = member_marks(member.table.columns, i)
+            listed += dict.fromkeys(f"m{i}.{mark.word}" for mark in marks.values())
+            bounded = self._bounded(i, origin, keep_who=True)
+            parts.append(f"({bounded}) AS m{i}" + (f" ON m{i}.who = m0.who" if i else ""))
+        listed += ["m0.who AS who"] if self.unit.rows > 1 else []
+        return f"SELECT {', '.join(listed) or '1 AS nothing'} FROM {' JOIN '.join(parts)}"
+
+
+def marks_of(table: Table) -> dict[str, Mark]:
+    """The bit of each column that has bounds or a list, by its name in the table, joined or not."""
+    if table.join is None:
+        return member_marks(table.columns, 0)
+    shown = iter(entries(table.join))
+    found: dict[str, Mark] = {}
+    for member, one in enumerate(table.join.tables):
+        own = member_marks(one.columns, member)
+        for column in one.columns:
+            name = next(shown).shown.name
+            if column.name in own:
+                found[name] = own[column.name]
+    return found
+
+
+def member_marks(columns: Sequence[Column], member: int) -> dict[str, Mark]:
+    """The bits of a private table that is the first, second, ... of those that are joined."""
+    bounded = [column.name for column in columns if isinstance(column, Bounded)]
+    return {name: Mark(f"k{member}_{i // _BITS}", i % _BITS) for i, name in enumerate(bounded)}
+
+
+def _check_persons(members: Sequence[Member], origins: Sequence[Origin]) -> None:
+    """Values of two types are never compared: a conversion could make one person of two."""
+    types = [_person_type(member, origin) for member, origin in zip(members, origins, strict=True)]
+    for member, (kind, name) in zip(members, types, strict=True):
+        if not comparable(types[0], (kind, name)):
+            raise InvalidRequest(
+                f"the person {member.unit.person!r} of table {member.table.name!r} has type {name}, that of "
+                f"table {members[0].table.name!r} has type {types[0][1]}: give both the same type"
+            )
+
+
+def comparable(first: tuple[str, str], second: tuple[str, str]) -> bool:
+    """Whether persons of two kinds and types are joined where they are equal."""
+    (kind, name), (other_kind, other_name) = first, second
+    return kind == other_kind and (name == other_name or _are_one(kind, name, other_name))
+
+
+def _person_type(member: Member, origin: Origin) -> tuple[str, str]:
+    assert member.unit.person is not None
+    found = matched(origin, member.table, member.unit)[member.unit.person]
+    return origin.kinds[found], origin.types[found]
+
+
+def _are_one(kind: str, *types: str) -> bool:
+    """Texts are compared letter by letter, and integers up to 64 bits are compared exactly."""
+    return kind == "text" or (kind == "integer" and not any("HUGE" in name.upper() for name in types))
+
+
+# Engines that speak SQL ----------------------------------------------------------------------------------
+
+
+class LoadedEngine(ABC):
+    """``units`` is what it calls the table of clipped integers, ``timeout`` is in seconds for one scan."""
+
+    def __init__(self, loading: Loading, units: str, dialect: Dialect, timeout: float) -> None:
+        places, unit, marks = places_of(loading.table), loading.unit, loading.marks
+        self._loading, self._time, self._lock = loading, TimeLimit(timeout), threading.Lock()
+        self._units = Units(units, places, dialect, unit.rows, loading.salt, parts=unit.parts, marks=marks)
+
+    def exact(self, readings: Sequence[Reading]) -> Exact:
+        return exact_from(self._units, self._run, readings)
+
+    def found(self, readings: Sequence[Reading]) -> tuple[list[FoundKey], Exact]:
+        return found_from(self._units, self._run, readings)
+
+    @abstractmethod
+    def _run(self, sql: str) -> Sequence[Sequence[Any]]: ...
+
+    def _check_size(self, origins: Sequence[Origin], run: Run) -> None:
+        """Of what was loaded, where the number of units is public."""
+        counted = self._loading.counted(self._units.table, origins)
+        if counted is not None:
+            ((found,),) = run(counted)
+            check_size(found, self._loading.table, self._loading.unit)
