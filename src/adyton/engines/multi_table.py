@@ -40,16 +40,13 @@ class Engines:
 
     def prepare(self, readings: Sequence[Reading] = ()) -> None:
         """Checks the public facts of all tables that are read, before anything is charged."""
-        for table in {_key(table): table for table in map(self._table_of, readings)}.values() or [
-            self._table
-        ]:
+        for table in self._tables_of(readings).values() or [self._table]:
             self.of(table).prepare()
 
     def exact(self, readings: Sequence[Reading]) -> Exact:
         """Each table is scanned once."""
-        tables = {_key(table): table for table in map(self._table_of, readings)}
         found: dict[int, Sequence[Sequence[int]]] = {}
-        for key, table in tables.items():
+        for key, table in self._tables_of(readings).items():
             places = [i for i, reading in enumerate(readings) if _key(self._table_of(reading)) == key]
             own = self.of(table).exact([readings[i] for i in places])
             found.update(zip(places, own, strict=True))
@@ -63,6 +60,9 @@ class Engines:
             for engine in self._opened.values():
                 engine.close()
             self._opened.clear()
+
+    def _tables_of(self, readings: Sequence[Reading]) -> dict[tuple[str, ...], Table]:
+        return {_key(table): table for table in map(self._table_of, readings)}
 
     def _table_of(self, reading: Reading) -> Table:
         """Where noise was made for fewer rows of a person than the table keeps, nothing is read."""

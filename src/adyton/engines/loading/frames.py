@@ -169,7 +169,6 @@ def _of_pandas(source: Any, dtypes: dict[Any, Any]) -> Readable:
 
 def _texts(values: Any) -> Any:
     """What each value says of itself; nothing where it is missing, or cannot say."""
-    import numpy as np
     import pandas as pd
 
     missing = (None, pd.NaT, pd.NA)

@@ -80,14 +80,8 @@ class _Inner:
         low, high = value.lattice.low, value.lattice.high
         own = self._where(self._row.number(value), reading.where)
         name = self._name(self._units.dialect.exact_sum(own, max(abs(low), abs(high))))
-        rows = self._units.rows
-        reach, bounds = (
-            (min(low, rows * low), max(high, rows * high)),
-            (
-                reading.persons.low,
-                reading.persons.high,
-            ),
-        )
+        rows, bounds = self._units.rows, (reading.persons.low, reading.persons.high)
+        reach = (min(low, rows * low), max(high, rows * high))
         always = always_the_same(reach, bounds)
         count = outer.place(f"count({name})") if counted or always is not None else -1
         if always is not None:

@@ -12,7 +12,7 @@ take any engine longer to plan than to run.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from threading import Lock
 from typing import Any, NamedTuple
@@ -24,7 +24,7 @@ from adyton.engines.base import Exact, FoundKey
 from adyton.engines.scans.persons import needs_choice, persons_scan
 from adyton.engines.scans.scan import (
     LEAST_READINGS,
-    Aggregates,
+    Emitter,
     Recipe,
     Run,
     RunColumns,
@@ -41,6 +41,7 @@ from adyton.exact.cells import Cells
 from adyton.query.conditions.possible import Rows, Truths, is_understood
 from adyton.query.conditions.possible_cells import Places
 from adyton.query.expressions import Condition
+from adyton.query.leaves import EVERY_ROW
 from adyton.query.names import columns_in
 from adyton.query.nodes import Group, group_size
 from adyton.query.persons import TableOfPersons
@@ -73,9 +74,8 @@ def exact_from(
     units = units.read_for(readings)
     exact: dict[int, Sequence[Sequence[int]]] = {}
     for own, places in _by_table(units, readings):
-        of_rows = (
-            kept if own is units else None
-        )  # statements about persons do not say what columns are called
+        # Statements about persons do not say what columns are called.
+        of_rows = kept if own is units else None
         asked = [readings[i] for i in places]
         exact.update(zip(places, _exact(own, run, asked, run_columns, of_rows), strict=True))
     return [exact[place] for place in range(len(readings))]
@@ -307,10 +307,10 @@ class _Wanted(NamedTuple):
 
     @classmethod
     def of(cls, readings: Sequence[Reading], columns: Sequence[Column], units: Units) -> _Wanted:
-        places, wanted = [units.places[column.name] for column in columns], Aggregates()
-        recipes = [_recipes(reading, units, wanted) for reading in readings]
+        places, emitter = [units.places[column.name] for column in columns], Emitter(units, EVERY_ROW)
+        recipes = [emitter.recipes(replace(reading, where=EVERY_ROW)) for reading in readings]
         codes = [f"CAST({place} AS {_type(c)})" for place, c in zip(places, columns, strict=True)]
-        listed = [*codes, *wanted]
+        listed = [*codes, *emitter.wanted]
         sql = f"SELECT {', '.join(listed)} FROM {units.table} GROUP BY {', '.join(places)}"
         return cls(sql, len(listed), recipes)
 
@@ -327,23 +327,8 @@ def _added_in(cube: _Cube, readings: Sequence[Reading], recipes: Sequence[Sequen
 
 
 def _type(column: Column) -> str:
-    return (
-        "INTEGER" if isinstance(column, BooleanColumn) else "BIGINT"
-    )  # Postgres knows no other for booleans
-
-
-def _recipes(reading: Reading, units: Units, wanted: Aggregates) -> list[Recipe]:
-    valued = [c.value for c in reading.coordinates if c.value is not None]
-    count = wanted.place(f"count({units.row_sql.number(valued[0]) if valued else '*'})")
-    recipes = []
-    for c in reading.coordinates:
-        if c.value is None:
-            recipes.append(Recipe(c.times, count))
-        else:
-            largest = max(abs(c.value.lattice.low), abs(c.value.lattice.high))
-            total = wanted.place(units.dialect.exact_sum(units.row_sql.number(c.value), largest))
-            recipes.append(Recipe(c.times, total, count if c.minus else None, c.minus))
-    return recipes
+    """Postgres knows no other for booleans."""
+    return "INTEGER" if isinstance(column, BooleanColumn) else "BIGINT"
 
 
 @dataclass(frozen=True, slots=True)

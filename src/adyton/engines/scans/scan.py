@@ -213,7 +213,7 @@ def rows_scan(readings: Sequence[Reading], units: Units, *, counted: bool = Fals
     """Also of persons, where a person has a single row.  ``counted`` asks for ``Scan.counts``."""
     by, shared = readings[0].by, shared_filter(readings)
     folded = [units.places[column.name] for column in fold_columns(readings)]
-    emitter = _Folded(units, shared) if folded else _Emitter(units, shared)
+    emitter = _Folded(units, shared) if folded else Emitter(units, shared)
     recipes = [emitter.recipes(reading) for reading in readings]
     counts = [emitter.count(reading) for reading in readings] if counted else []
     keys = keys_of(by, units)
@@ -228,7 +228,9 @@ def shared_filter(readings: Sequence[Reading]) -> Condition:
     return readings[0].where if len({reading.where for reading in readings}) == 1 else EVERY_ROW
 
 
-class _Emitter:
+class Emitter:
+    """Aggregates of the rows that count, and what comes of them; ``shared`` holds for all that is read."""
+
     def __init__(self, units: Units, shared: Condition) -> None:
         self._units, self._row, self._shared = units, units.row_sql, shared
         self.wanted = Aggregates()
@@ -276,7 +278,7 @@ class _Emitter:
         return only_where(value, self._row.condition(where)) if filtered else value
 
 
-class _Folded(_Emitter):
+class _Folded(Emitter):
     """Adds up what was added up before, for all rows that no filter tells apart."""
 
     def __init__(self, units: Units, shared: Condition) -> None:

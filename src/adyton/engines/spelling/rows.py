@@ -51,6 +51,7 @@ from adyton.query.leaves import (
     OneOf,
     ValueOf,
 )
+from adyton.query.missing import NEVER, missing
 from adyton.schema import CategoryColumn, Column, Table, common_grain, times_finer
 
 Places = Mapping[str, str]  # column name -> c0, c1, ...
@@ -209,6 +210,8 @@ class RowSql:
                 return self._outside(self._places[column.name], self._marks[column.name], column)
             case Always(truth):
                 return "TRUE" if truth else "FALSE"
+            case Not(IsMissing(column)):
+                return f"({self._places[column.name]} IS NOT NULL)"
             case Not(inner):
                 return f"(NOT {self.condition(inner)})"
             case And(parts):
@@ -245,37 +248,9 @@ class RowSql:
         """Conditions that all hold where the node has a value.  They do not repeat the node: its text would
         double with every clip inside a clip.
         """
-        match node:
-            case ValueOf(column) | DayOf(column) | DayCount(DayOf(column)):
-                return (f"{self._places[column.name]} IS NOT NULL",)
-            case DatePart(_, day):
-                return self._present(day)
-            case Constant() | Day() | Indicator():
-                return ()
-            case Plus(left, right) | Times(left, right):
-                return tuple(dict.fromkeys(self._present(left) + self._present(right)))
-            case (
-                Negative(inner)
-                | Square(inner)
-                | Clip(inner)
-                | Floor(inner)
-                | DayFrom(inner)
-                | Curved(_, inner)
-            ):
-                return self._present(inner)
-            case Quotient(over, under):
-                present = self._present(over) + self._present(under)
-                return (*dict.fromkeys(present), f"{self.number(under)} <> {integer(0)}")
-            case Lookup():
-                return (f"{self.number(node)} IS NOT NULL",)
-            case Case(branches, otherwise):
-                whens = " ".join(
-                    f"WHEN {self.condition(when)} THEN {_all(self._present(then))}" for when, then in branches
-                )
-                last = "FALSE" if otherwise is None else _all(self._present(otherwise))
-                return (f"(CASE {whens} ELSE {last} END)",)
-            case _:
-                assert_never(node)
+        absent = missing(node)
+        parts = absent.parts if isinstance(absent, Or) else (absent,)
+        return tuple(self.condition(Not(part)) for part in parts if part != NEVER)
 
     def _floor(self, node: Floor) -> str:
         """The dividend is moved up by a whole number of steps until it is not negative: below zero, engines
