@@ -244,6 +244,7 @@ Comparable = NumberExpression | Days
 
 Operator = Literal["<", "<=", "=", "<>", ">=", ">"]
 _OPERATORS = get_args(Operator)
+MIRRORED: dict[Operator, Operator] = {"<": ">", "<=": ">=", "=": "=", "<>": "<>", ">=": "<=", ">": "<"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,6 +311,20 @@ def aligned(left: NumberExpression, right: NumberExpression) -> tuple[Lattice, L
     a, b = number(left).lattice, number(right).lattice
     grain = common_grain(a.grain, b.grain)
     return a.scaled(times_finer(a.grain, grain)), b.scaled(times_finer(b.grain, grain))
+
+
+def constant_of(node: Comparable) -> Fraction | None:
+    """The number or day that was written, with any number of signs before it; None of all other nodes."""
+    match node:
+        case Constant(value):
+            return value
+        case Negative(inner):
+            found = constant_of(inner)
+            return None if found is None else -found
+        case Day(day):
+            return Fraction(day)
+        case _:
+            return None
 
 
 def all_of(*parts: Condition) -> Condition:

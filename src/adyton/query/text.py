@@ -13,6 +13,7 @@ from functools import reduce
 from typing import assert_never
 
 from adyton.query.expressions import (
+    MIRRORED,
     And,
     Case,
     Clip,
@@ -31,6 +32,7 @@ from adyton.query.expressions import (
     Quotient,
     Square,
     Times,
+    constant_of,
 )
 from adyton.query.leaves import (
     Always,
@@ -90,7 +92,6 @@ MOMENT_NAMES: dict[Which, str] = {
 _LONGEST_DECIMAL = 18  # digits after the point; beyond, a quotient is shorter
 _EVERY_ROW = "TRUE"
 _PERSON_NUMBERS = {"sum": "SUM", "least": "MIN", "greatest": "MAX"}
-_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "<>": "<>"}
 
 
 def moments_of(y: NumberExpression, x: NumberExpression, which: Which, where: Condition) -> Moments:
@@ -148,8 +149,7 @@ def _person_number_text(number: PersonNumber) -> str:
             text = f"COUNT(DISTINCT {name_text(name)})"
         case value:
             text = f"{_PERSON_NUMBERS[number.kind]}({number_text(value)})"
-    selected = condition_text(number.where)
-    return text if selected == _EVERY_ROW else f"{text} FILTER (WHERE {selected})"
+    return _filtered(text, number.where)
 
 
 def _column_text(table: str, column: str | None) -> str:
@@ -202,6 +202,10 @@ def measure_text(measure: Measure, person: str = "person") -> str:
             text = f"CDF({', '.join([number_text(value), *map(fraction_text, points)])})"
         case _:
             assert_never(measure)
+    return _filtered(text, where)
+
+
+def _filtered(text: str, where: Condition) -> str:
     selected = condition_text(where)
     return text if selected == _EVERY_ROW else f"{text} FILTER (WHERE {selected})"
 
@@ -219,7 +223,7 @@ def number_text(number: Comparable) -> str:
         case Times():
             return f"({' * '.join(sorted(number_text(factor) for factor in _operands(number, Times)))})"
         case Negative(inner):
-            constant = _constant(number)
+            constant = constant_of(number)
             return f"(- {number_text(inner)})" if constant is None else fraction_text(constant)
         case Indicator(condition):
             return f"CASE WHEN {condition_text(condition)} THEN 1 ELSE 0 END"
@@ -291,12 +295,12 @@ def condition_text(condition: Condition) -> str:
 def _comparison(left: Comparable, operator: Operator, right: Comparable) -> str:
     """Constants stand on the right; else the sign points to the left, or the order is alphabetical."""
     a, b = number_text(left), number_text(right)
-    constant = [isinstance(side, Day) or _constant(side) is not None for side in (left, right)]
+    constant = [constant_of(side) is not None for side in (left, right)]
     if constant[0] == constant[1]:
         mirrored = operator in (">", ">=") or (operator in ("=", "<>") and b < a)
     else:
         mirrored = constant[0]
-    return f"({b} {_MIRRORED[operator]} {a})" if mirrored else f"({a} {operator} {b})"
+    return f"({b} {MIRRORED[operator]} {a})" if mirrored else f"({a} {operator} {b})"
 
 
 def _parts(condition: Condition) -> tuple[str, list[str]]:
@@ -314,14 +318,6 @@ def _parts(condition: Condition) -> tuple[str, list[str]]:
 
 def _assembled(word: str, texts: list[str]) -> str:
     return texts[0] if len(texts) == 1 else f"({word.join(texts)})"
-
-
-def _constant(number: Comparable) -> Fraction | None:
-    """The value of a constant with any number of signs before it."""
-    if isinstance(number, Negative):
-        inner = _constant(number.inner)
-        return None if inner is None else -inner
-    return number.value if isinstance(number, Constant) else None
 
 
 def _operands(number: NumberExpression, kind: type[Plus] | type[Times]) -> list[NumberExpression]:
@@ -346,15 +342,10 @@ def fraction_text(value: Fraction) -> str:
     """A decimal where one exists, else a quotient; exact in both cases."""
     if value.denominator == 1:
         return str(value.numerator)  # nearly all of them, and long lists are written often
-    denominator = value.denominator
-    for prime in (2, 5):
-        while denominator % prime == 0:
-            denominator //= prime
-    digits = 0
-    while denominator == 1 and digits <= _LONGEST_DECIMAL and (value * 10**digits).denominator > 1:
-        digits += 1
-    if denominator > 1 or digits > _LONGEST_DECIMAL:
+    if 10**_LONGEST_DECIMAL % value.denominator:
         return f"({value.numerator} / {value.denominator})"
-    whole = str(abs(int(value * 10**digits))).rjust(digits + 1, "0")
-    sign = "-" if value < 0 else ""
-    return sign + (f"{whole[:-digits]}.{whole[-digits:]}" if digits else whole)
+    digits = 1
+    while 10**digits % value.denominator:
+        digits += 1
+    steps = str(abs(int(value * 10**digits))).rjust(digits + 1, "0")
+    return f"{'-' if value < 0 else ''}{steps[:-digits]}.{steps[-digits:]}"

@@ -29,12 +29,11 @@ from adyton.query.conditions.axis import Axis, axis_of
 from adyton.query.conditions.possible import Integers, Rows, Truths
 from adyton.query.conditions.possible_cells import _codes, kept_cells
 from adyton.query.conditions.subjects import Piece, Subject, seen_group, taken_apart
-from adyton.query.expressions import And, Compare, Condition, NumberExpression, Or, all_of
+from adyton.query.expressions import And, Compare, Condition, NumberExpression, Or
 from adyton.query.leaves import EVERY_ROW, Constant, DayCount, DayOf, IsMissing, ValueOf
-from adyton.query.measures import Cdf, Count, Measure, Proportion
-from adyton.query.missing import present
+from adyton.query.measures import Count
 from adyton.query.names import columns_in
-from adyton.query.nodes import MOST_CELLS, Group, Question, without_dimensions
+from adyton.query.nodes import MOST_CELLS, Group, Question
 from adyton.schema import BooleanColumn, CategoryColumn, Column, DateColumn, Table, TextColumn, day_number
 
 Bins = int | Sequence[Number | date]  # how many of about one width, or where each but the first begins
@@ -148,22 +147,6 @@ class Axes:
                 raise InvalidRequest(f"the cells do not tell apart what is asked of {subject.name!r}{near}")
 
 
-def axes_of(questions: Sequence[Question]) -> Axes:
-    """The cells of counts, shares and distributions of the rows of one table."""
-    conditions: list[Condition] = []
-    groups: list[Group] = []
-    tables = []
-    for question in questions:
-        for name, measure in question.measures:
-            own, asked = without_dimensions(name, measure, question)
-            conditions += [asked.where, *counted(own)]
-            groups += asked.by
-            tables.append(asked.table)
-    if any(table != tables[0] for table in tables):
-        raise InvalidRequest("common cells are those of one table")
-    return axes_by(tables[0], conditions, groups)
-
-
 def axes_by(table: Table, conditions: Iterable[Condition], groups: Iterable[Group] = ()) -> Axes:
     """The cells of which all of these conditions and groups are unions."""
     found: dict[Subject, dict[Piece, None]] = {}
@@ -175,19 +158,6 @@ def axes_by(table: Table, conditions: Iterable[Condition], groups: Iterable[Grou
         found.setdefault(subject, {})[Piece(shown)] = None
     made = (axis_of(subject, list(pieces), place) for place, (subject, pieces) in enumerate(found.items()))
     return Axes(table, tuple(made))
-
-
-def counted(measure: Measure) -> tuple[Condition, ...]:
-    """The conditions whose numbers of rows a measure is made of.  InvalidRequest if there are none."""
-    match measure:
-        case Count(where):
-            return (where,)
-        case Proportion(condition, where):
-            return where, all_of(where, condition)
-        case Cdf(value, points, where):
-            there = all_of(where, present(value))
-            return there, *(all_of(where, Compare(value, "<=", Constant(point))) for point in points)
-    raise InvalidRequest("public cells are those of counts, shares and distributions of rows")
 
 
 # Cells of columns ------------------------------------------------------------------------------------------

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil, floor
 
-from adyton.query.expressions import And, Comparable, Compare, Condition, Negative, Not
-from adyton.query.leaves import Constant, Day, DayOf, IsMissing, IsOutside, IsTrue, OneOf, ValueOf
+from adyton.query.expressions import MIRRORED, And, Comparable, Compare, Condition, Not, Operator, constant_of
+from adyton.query.leaves import DayOf, IsMissing, IsOutside, IsTrue, OneOf, ValueOf
 
 Span = tuple[int, int]  # of steps, both ends included; the value is present
 Allowed = frozenset[object] | Span
@@ -103,20 +103,28 @@ def _fact(condition: Condition) -> tuple[object, Allowed] | None:
             return condition, frozenset([True])
         case Not(IsOutside() as inner):
             return inner, frozenset([False])
-        case Compare(left, operator, right):
-            return _range(left, operator, right)
+        case Compare():
+            return _range(condition)
         case _:
             return None
 
 
-def _range(left: Comparable, operator: str, right: Comparable) -> tuple[object, Allowed] | None:
+def beside_constant(compared: Compare) -> tuple[Comparable, Operator, Fraction] | None:
+    """A number or a day that is no constant, how it is compared, and with which constant on its right."""
+    left, right = constant_of(compared.left), constant_of(compared.right)
+    if left is None and right is not None:
+        return compared.left, compared.operator, right
+    if left is not None and right is None:
+        return compared.right, MIRRORED[compared.operator], left
+    return None
+
+
+def _range(compared: Compare) -> tuple[object, Allowed] | None:
     """The steps of the number that stand on one side of a constant, on the other."""
-    constant, number = _constant(right), left
-    if constant is None:
-        constant, number = _constant(left), right
-        operator = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(operator, operator)
-    if constant is None or _constant(number) is not None or operator == "<>":
+    found = beside_constant(compared)
+    if found is None or found[1] == "<>":
         return None
+    number, operator, constant = found
     lattice, steps = number.lattice, constant / number.lattice.grain
     low, high = lattice.low, lattice.high
     if operator in ("<", "<="):
@@ -136,16 +144,3 @@ def _both(first: Allowed, second: Allowed) -> Allowed:
         return both or first
     low, high = max(first[0], second[0]), min(first[1], second[1])
     return (low, high) if low <= high and _MISSING not in (first, second) else first
-
-
-def _constant(number: Comparable) -> Fraction | None:
-    match number:
-        case Constant(value):
-            return value
-        case Negative(inner):
-            found = _constant(inner)
-            return None if found is None else -found
-        case Day(day):
-            return Fraction(day)
-        case _:
-            return None

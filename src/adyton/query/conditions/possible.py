@@ -65,16 +65,6 @@ _FROM_MONDAY = 3  # 1970-01-01 was a Thursday
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
-    """Where a number lies if it is there, both ends included; whether it can be there, and can be missing."""
-
-    low: Integers
-    high: Integers
-    present: Truths
-    missing: Truths
-
-
-@dataclass(frozen=True, slots=True)
 class Rows:
     """Rows, or cells of alike rows, of which the ``columns`` are known by name."""
 
@@ -117,20 +107,20 @@ class Rows:
         return self._exact(node) if self._knows(node) else None
 
     def _compared(self, left: Comparable, operator: str, right: Comparable) -> Truth:
-        a, b = self._span(left), self._span(right)
+        (low, high, there), (other_low, other_high, also) = self._span(left), self._span(right)
         grain = common_grain(left.lattice.grain, right.lattice.grain)
         one, other = (times_finer(side.lattice.grain, grain) for side in (left, right))
-        ends = (a.low * one, a.high * one, b.low * other, b.high * other)
-        both = a.present & b.present
+        ends = (low * one, high * one, other_low * other, other_high * other)
+        both = there & also
         return both & _CAN_BE[operator](*ends), both & _CAN_BE[_OPPOSITE[operator]](*ends)
 
-    def _span(self, node: Comparable) -> Span:
+    def _span(self, node: Comparable) -> tuple[Integers, Integers, Truths]:
+        """Where a number lies if it is there, both ends included, and whether it can be there."""
         known = self.number(node)
         if known is not None:
             integers, there = known
-            return Span(integers, integers, there, ~there)
-        low, high = (self._full(end) for end in (node.lattice.low, node.lattice.high))
-        return Span(low, high, self._all(True), self._all(True))
+            return integers, integers, there
+        return self._full(node.lattice.low), self._full(node.lattice.high), self._all(True)
 
     def _exact(self, node: Comparable) -> Known:
         match node:

@@ -15,7 +15,7 @@ import numpy as np
 
 from adyton.errors import InvalidRequest
 from adyton.exact.search import Truths, whole_edges
-from adyton.query.conditions.disjoint import _constant
+from adyton.query.conditions.disjoint import beside_constant
 from adyton.query.conditions.possible import Integers, Rows, is_understood
 from adyton.query.conditions.possible_cells import _codes, _rises
 from adyton.query.expressions import And, Comparable, Compare, Condition, Days, Not, NumberExpression, Or
@@ -76,13 +76,11 @@ def _breaks(node: Condition | Group) -> list[int] | None:
         case And(parts) | Or(parts):
             found = [_breaks(part) for part in parts]
             return None if None in found else [step for some in found for step in some or ()]
-        case Compare(left, operator, right):
-            constant, number = _constant(right), left
-            if constant is None:
-                constant, number = _constant(left), right
-                operator = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(operator, operator)  # type: ignore[assignment]
-            if constant is None or not _rises(number):
+        case Compare():
+            compared = beside_constant(node)
+            if compared is None or not _rises(compared[0]):
                 return None
+            number, operator, constant = compared
             steps = constant / number.lattice.grain
             at = [ceil(steps)] * (operator not in ("<=", ">"))
             at += [floor(steps) + 1] * (operator not in ("<", ">="))
@@ -182,11 +180,11 @@ def _leaf(leaf: Condition) -> tuple[Condition, Subject | None]:
     if len(columns) == 1 and is_understood(leaf) and _can_be_followed(Piece(leaf), next(iter(columns))):
         return leaf, Subject(next(iter(columns)))
     if isinstance(leaf, Compare) and is_understood(leaf):
-        for number, other in ((leaf.left, leaf.right), (leaf.right, leaf.left)):
-            if _constant(other) is not None and _fits(number):
-                column, subject = _number(number)
-                sides = (column, leaf.right) if number is leaf.left else (leaf.left, column)
-                return Compare(sides[0], leaf.operator, sides[1]), subject
+        compared = beside_constant(leaf)
+        if compared is not None and _fits(compared[0]):
+            column, subject = _number(compared[0])
+            sides = (column, leaf.right) if compared[0] is leaf.left else (leaf.left, column)
+            return Compare(sides[0], leaf.operator, sides[1]), subject
     truth = BooleanColumn(_STANDS_FOR + condition_text(leaf))
     return IsTrue(truth), Subject(truth, leaf)
 
