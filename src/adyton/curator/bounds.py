@@ -28,7 +28,7 @@ from adyton.planning.price import EXPECTED_ROWS, PriceWords, price_of, rows_key
 from adyton.query.expressions import Condition
 from adyton.query.leaves import EVERY_ROW, ValueOf
 from adyton.query.measures import Quantile
-from adyton.query.nodes import Question
+from adyton.query.nodes import Question, plain_number
 from adyton.query.request import Request
 from adyton.query.text import fraction_text, name_text, question_text
 from adyton.schema import IntegerColumn, Lattice, RealColumn, Table
@@ -77,10 +77,10 @@ class SuggestedBounds(Shown):
     def to_json(self) -> dict[str, Any]:
         return {
             "column": self.column.name,
-            "low": _plain(self.low),
-            "high": _plain(self.high),
+            "low": plain_number(self.low),
+            "high": plain_number(self.high),
             "write": self.clamp,
-            "declared": {"low": _plain(self.declared[0]), "high": _plain(self.declared[1])},
+            "declared": {"low": plain_number(self.declared[0]), "high": plain_number(self.declared[1])},
             "clipped": {
                 "below": float(self.low_fraction),
                 "above": float(1 - self.high_fraction),
@@ -267,7 +267,3 @@ def _more_rows(batch: PricedBatch) -> int:
 
 def _written(bound: Fraction) -> str:
     return f"{int(bound):,}" if bound.denominator == 1 else fraction_text(bound)
-
-
-def _plain(bound: Fraction) -> int | float:
-    return int(bound) if bound.denominator == 1 else float(bound)

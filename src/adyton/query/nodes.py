@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
+from math import prod
 from typing import Any, TypeVar
 
 import numpy as np
@@ -93,7 +94,7 @@ def group_values(group: Group) -> tuple[str | int | bool | float, ...]:
             grain, low, high = value.lattice.grain, value.lattice.low, value.lattice.high
             if grain.denominator == 1:
                 return tuple(range(low * grain.numerator, (high + 1) * grain.numerator, grain.numerator))
-            return tuple(_plain(step * grain) for step in range(low, high + 1))
+            return tuple(plain_number(step * grain) for step in range(low, high + 1))
         case Bucket(_, value, labels):
             assert labels is not None
             return labels[value.lattice.low : value.lattice.high + 1]
@@ -107,7 +108,7 @@ def group_size(group: Group) -> int:
     return len(group_values(group))
 
 
-def _plain(value: Fraction) -> int | float:
+def plain_number(value: Fraction) -> int | float:
     return int(value) if value.denominator == 1 else float(value)
 
 
@@ -176,10 +177,7 @@ class Question:
     @property
     def cells(self) -> int:
         """All combinations of declared values, whether a row can have them or not."""
-        product = 1
-        for group in self.by:
-            product *= group_size(group)
-        return product
+        return prod(map(group_size, self.by))
 
 
 @lru_cache(maxsize=256)

@@ -19,7 +19,7 @@ from fractions import Fraction
 from adyton.errors import InvalidRequest
 from adyton.exact import Number as Written
 from adyton.exact import rational
-from adyton.query.draft import By, Draft, MeasureName
+from adyton.query.draft import By, Draft
 from adyton.query.expressions import Condition, NumberExpression
 
 __all__ = [
@@ -41,6 +41,7 @@ __all__ = [
     "variance",
 ]
 
+Value = str | NumberExpression
 Where = str | Condition | None
 Groups = str | Sequence[str] | Mapping[str, str]
 
@@ -66,7 +67,7 @@ def count_persons(
 
 
 def sum_of(
-    value: str | NumberExpression,
+    value: Value,
     where: Where = None,
     by: Groups = (),
     name: str | None = None,
@@ -90,9 +91,7 @@ def sum_of(
     return Draft("sum of persons", value, where, _by(by), name, _numbers(per_person, "per_person"), groups)
 
 
-def mean(
-    value: str | NumberExpression, where: Where = None, by: Groups = (), name: str | None = None
-) -> Draft:
+def mean(value: Value, where: Where = None, by: Groups = (), name: str | None = None) -> Draft:
     """The average of ``value`` over the rows where it is present.
 
     >>> curator.preview(adyton.mean("age", by="region"), share="0.5").affordable
@@ -112,38 +111,22 @@ def proportion(
     return Draft("proportion", condition, where, _by(by), name)
 
 
-def variance(
-    value: str | NumberExpression, where: Where = None, by: Groups = (), name: str | None = None
-) -> Draft:
+def variance(value: Value, where: Where = None, by: Groups = (), name: str | None = None) -> Draft:
     """The mean squared distance of ``value`` from its mean."""
     return Draft("variance", value, where, _by(by), name)
 
 
-def stddev(
-    value: str | NumberExpression, where: Where = None, by: Groups = (), name: str | None = None
-) -> Draft:
+def stddev(value: Value, where: Where = None, by: Groups = (), name: str | None = None) -> Draft:
     """The standard deviation of ``value``: the root of its variance."""
     return Draft("stddev", value, where, _by(by), name)
 
 
-def covariance(
-    y: str | NumberExpression,
-    x: str | NumberExpression,
-    where: Where = None,
-    by: Groups = (),
-    name: str | None = None,
-) -> Draft:
+def covariance(y: Value, x: Value, where: Where = None, by: Groups = (), name: str | None = None) -> Draft:
     """The mean product of the distances of ``y`` and ``x`` from their means, where both are present."""
     return Draft("covariance", y, where, _by(by), name, beside=x)
 
 
-def correlation(
-    y: str | NumberExpression,
-    x: str | NumberExpression,
-    where: Where = None,
-    by: Groups = (),
-    name: str | None = None,
-) -> Draft:
+def correlation(y: Value, x: Value, where: Where = None, by: Groups = (), name: str | None = None) -> Draft:
     """How closely ``y`` and ``x`` follow a straight line, from -1 to 1: their covariance over the deviations.
 
     >>> curator.preview(adyton.questions.correlation("age", "smoker"), share="0.5").affordable
@@ -152,19 +135,13 @@ def correlation(
     return Draft("correlation", y, where, _by(by), name, beside=x)
 
 
-def slope(
-    y: str | NumberExpression,
-    x: str | NumberExpression,
-    where: Where = None,
-    by: Groups = (),
-    name: str | None = None,
-) -> Draft:
+def slope(y: Value, x: Value, where: Where = None, by: Groups = (), name: str | None = None) -> Draft:
     """By how much ``y`` rises where ``x`` rises by 1, on the straight line of least squares."""
     return Draft("slope", y, where, _by(by), name, beside=x)
 
 
 def quantile(
-    value: str | NumberExpression,
+    value: Value,
     fraction: Written,
     where: Where = None,
     by: Groups = (),
@@ -178,33 +155,27 @@ def quantile(
     return Draft("quantile", value, where, _by(by), name, _numbers([fraction], "fraction"))
 
 
-def median(
-    value: str | NumberExpression, where: Where = None, by: Groups = (), name: str | None = None
-) -> Draft:
+def median(value: Value, where: Where = None, by: Groups = (), name: str | None = None) -> Draft:
     """The least number that at least half of the values do not exceed.
 
     >>> curator.preview(adyton.median("age", where="smoker"), share="0.5").affordable
     True
     """
-    return _place("median", value, where, by, name)
+    return Draft("median", value, where, _by(by), name)
 
 
-def minimum(
-    value: str | NumberExpression, where: Where = None, by: Groups = (), name: str | None = None
-) -> Draft:
+def minimum(value: Value, where: Where = None, by: Groups = (), name: str | None = None) -> Draft:
     """About the least value: as far in from the end as the noise makes necessary."""
-    return _place("least", value, where, by, name)
+    return Draft("least", value, where, _by(by), name)
 
 
-def maximum(
-    value: str | NumberExpression, where: Where = None, by: Groups = (), name: str | None = None
-) -> Draft:
+def maximum(value: Value, where: Where = None, by: Groups = (), name: str | None = None) -> Draft:
     """About the greatest value: as far in from the end as the noise makes necessary."""
-    return _place("greatest", value, where, by, name)
+    return Draft("greatest", value, where, _by(by), name)
 
 
 def cdf(
-    value: str | NumberExpression,
+    value: Value,
     points: Sequence[Written],
     where: Where = None,
     by: Groups = (),
@@ -232,12 +203,6 @@ def histogram(
     if width is None:
         return Draft("count", None, where, (*_by(by), column), name)
     return Draft("count", None, where, _by(by), name, binned=(column, rational(width, "width")))
-
-
-def _place(
-    kind: MeasureName, value: str | NumberExpression, where: Where, by: Groups, name: str | None
-) -> Draft:
-    return Draft(kind, value, where, _by(by), name)
 
 
 def _by(by: Groups) -> tuple[By, ...]:

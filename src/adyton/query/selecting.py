@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TypeGuard
 
 from adyton.errors import InvalidRequest
 from adyton.query.conditions.possible_cells import number_of_cells
@@ -22,7 +21,7 @@ from adyton.query.text import question_text
 from adyton.schema import Table
 
 MOST_CANDIDATES = 100_000
-_NAMED = "candidate"  # the column of the answer that has the names of questions
+NAMED = "candidate"  # the column of the answer that has the names of questions
 _LISTED = 3  # questions that a title has in full
 Additive = Count | CountPersons | Sum | SumOfPersons | Proportion
 Asking = str | Draft | Question
@@ -85,11 +84,6 @@ class Selection:
         first, *_, last = self._texts
         which = "LARGEST" if self.largest else "LEAST"
         return f"{which} {self.most} OF {len(self.questions):,} QUESTIONS, FROM {first} TO {last}"
-
-    @property
-    def key(self) -> str:
-        """The name of the column that says which question was selected."""
-        return _NAMED
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,9 +161,9 @@ def selection_in(request: Request) -> Selection | None:
     most, largest = _first_rows(shape, name)
     shown = {shown for key, shown in shape.names} | keys
     listed = shape.limit is not None and not set(request.listed) <= shown
-    if most is None or listed or shape.having is not None or shape.offset or not is_additive(measure):
+    if most is None or listed or shape.having is not None or shape.offset:
         return None
-    if isinstance(measure, Proportion):  # of a group, whose number of rows is private
+    if not isinstance(measure, Additive) or isinstance(measure, Proportion):  # its rows are private
         return None
     if not 1 <= most < number_of_cells(question) <= MOST_CANDIDATES:
         return None
@@ -207,15 +201,11 @@ def _check(question: Question) -> None:
             "its values"
         )
     name, measure = question.measures[0]
-    if not is_additive(measure):
+    if not isinstance(measure, Additive):
         raise InvalidRequest(
             "a selection compares counts, sums or shares of all rows, which one unit moves by little; "
             f"{name!r} is none of them, in {_short(question)}"
         )
-
-
-def is_additive(measure: Measure) -> TypeGuard[Additive]:
-    return isinstance(measure, Additive)
 
 
 def _check_comparable(measures: Sequence[tuple[str, Measure]]) -> None:

@@ -39,7 +39,7 @@ from adyton.planning.price import Price, PriceWords, price_of
 from adyton.planning.selecting import AllValues, SelectionPlan, better, plan_all_values, plan_selection
 from adyton.query.conditions.possible_cells import cell_codes
 from adyton.query.nodes import group_values
-from adyton.query.selecting import Selection
+from adyton.query.selecting import NAMED, Selection
 from adyton.sensitivity import Reading
 
 _ASK_AGAIN = Absent("it was chosen and answered under one receipt: ask for it as a question of its own")
@@ -219,7 +219,7 @@ def _keys(selection: Selection, places: Sequence[int]) -> Keys:
     """The groups that were chosen, or the names of the questions."""
     columns: Mapping[str, list[KeyLabel]]
     if selection.whole is None:
-        columns = {selection.key: [selection.names[place] for place in places]}
+        columns = {NAMED: [selection.names[place] for place in places]}
     else:
         question = selection.questions[0]
         codes, _ = cell_codes(question)

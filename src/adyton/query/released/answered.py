@@ -18,6 +18,7 @@ import numpy.typing as npt
 from adyton.errors import InvalidRequest
 from adyton.exact import float_down, float_up
 from adyton.exact.cells import Floats
+from adyton.query.expressions import MIRRORED
 from adyton.query.released.nodes import (
     SIGNS,
     Apply,
@@ -45,7 +46,6 @@ Places = npt.NDArray[np.int64]
 Truths = npt.NDArray[np.bool_]
 # A column of an answer: its values, or for a key the labels there are and the number of each row's label.
 Told = Floats | tuple[Sequence[KeyLabel], npt.NDArray[Any]]
-_TURNED: dict[Sign, Sign] = {"<": ">", "<=": ">=", "=": "=", "<>": "<>", ">=": "<=", ">": "<"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +71,10 @@ class Answered:
         """As keys and values are told: not a number where it is missing."""
         if isinstance(node, ReleasedName):
             return self.columns[node.name]
-        if not isinstance(node, Fraction | str | bool) and node in self.said:
-            return self.said[node]
         if isinstance(node, Fraction | str | bool):
             return (_label(node),), np.zeros(self.rows, np.int32)
+        if node in self.said:
+            return self.said[node]
         if is_label(node):
             return _numbered(self.labels(node))
         found = self.numbers(node)
@@ -242,9 +242,9 @@ def _divided(top: Floats, bottom: Floats) -> Floats:
     return np.where(bottom == 0, np.nan, top / bottom)
 
 
-def _no_pole(function: Callable[[Floats], Floats]) -> Callable[[Floats], Floats]:
-    def of(values: Floats) -> Floats:
-        found = function(values)
+def _no_pole(function: Callable[..., Floats]) -> Callable[..., Floats]:
+    def of(*values: Floats) -> Floats:
+        found = function(*values)
         return np.where(np.isfinite(found), found, np.nan)
 
     return of
@@ -268,9 +268,7 @@ FUNCTIONS: dict[str, Callable[..., Floats]] = {
     "LOG10": _no_pole(np.log10),
     "LOG2": _no_pole(np.log2),
     "EXP": _no_pole(np.exp),
-    "POWER": lambda values, exponents: np.where(
-        np.isfinite(found := np.power(values, exponents)), found, np.nan
-    ),
+    "POWER": _no_pole(np.power),
     "GREATEST": lambda *values: np.maximum.reduce(values),
     "LEAST": lambda *values: np.minimum.reduce(values),
     "NULLIF": lambda values, _: values,
@@ -294,7 +292,7 @@ _Told = Told | Fraction | str | bool
 def _related(left: _Told, sign: Sign, right: _Told, rows: int) -> Truths:
     """Exactly as Python compares each two of them: a float with a fraction without rounding."""
     if isinstance(right, tuple | np.ndarray) and not isinstance(left, tuple | np.ndarray):
-        return _related(right, _TURNED[sign], left, rows)
+        return _related(right, MIRRORED[sign], left, rows)
     compare = SIGNS[sign]
     match left, right:
         case np.ndarray(), np.ndarray():
