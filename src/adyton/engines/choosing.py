@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal
 
 from adyton.engines.base import Engine
-from adyton.engines.duckdb import DuckDBEngine
+from adyton.engines.duckdb import DuckDBEngine, DuckDBLimits
 from adyton.engines.loaded import Joined, Loading, Member
 from adyton.engines.postgres import SCHEMES, PostgresEngine
 from adyton.engines.spark import SparkEngine, is_spark_frame
@@ -17,13 +17,10 @@ from adyton.privacy import PrivacyUnit
 from adyton.schema import Table
 
 
-class Limits(TypedDict, total=False):
+class Limits(DuckDBLimits, total=False):
     """What an engine may take: ``timeout`` in seconds for one scan; memory as the engine itself writes it."""
 
     timeout: float
-    memory_limit: str  # DuckDB
-    threads: int  # DuckDB
-    temp_directory: str  # DuckDB: where it may write what does not fit into memory
     work_mem: str  # Postgres
 
 

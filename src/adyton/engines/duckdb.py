@@ -58,7 +58,7 @@ _MEMORY_ONLY = ""
 class DuckDBLimits(TypedDict, total=False):
     memory_limit: str
     threads: int
-    temp_directory: str
+    temp_directory: str  # where it may write what does not fit into memory
 
 
 class DuckDBEngine(LoadedEngine):

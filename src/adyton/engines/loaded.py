@@ -16,16 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adyton.engines.base import Exact, FoundKey
-from adyton.engines.loading.clipped import (
-    Origin,
-    bounded_table,
-    check_size,
-    matched,
-    person_is_hashable,
-    persons_found,
-    units_found,
-    valued_rows,
-)
+from adyton.engines.loading.clipped import Origin, bounded_table, matched, person_is_hashable, valued_rows
 from adyton.engines.scans.reading import exact_from, found_from
 from adyton.engines.scans.scan import Run, Units
 from adyton.engines.spelling.rows import Dialect, Mark, places_of
@@ -117,15 +108,16 @@ class Loading:
         return person_is_hashable(origins[0], self.members[0].table, self.members[0].unit)
 
     def counted(self, units: str, origins: Sequence[Origin]) -> str | None:
-        """A SELECT of the number of units in the source, where it is public: those of the loaded table,
-        unless persons are kept in a reserve.
+        """A SELECT of the number of units in the source, where it is public: those of the loaded table, in
+        which each keeps at least one row, unless persons are kept in a reserve.
         """
         if self.unit.neighbours != "replace":
             return None
         if not self.counts_persons:
-            return units_found(units, self.unit)
+            return f"SELECT count({'*' if self.unit.rows == 1 else 'DISTINCT who'}) FROM {units}"
         (only,) = origins
-        return persons_found(only, self.table, self.unit)
+        valued = only.valued or f"({valued_rows(only, self.table, self.unit, {})}) AS valued"
+        return f"SELECT count(DISTINCT who) FROM {valued}"
 
     def _bounded(self, place: int, origin: Origin, *, keep_who: bool = False) -> str:
         member = self.members[place]
@@ -215,8 +207,13 @@ class LoadedEngine(ABC):
     def _run(self, sql: str) -> Sequence[Sequence[Any]]: ...
 
     def _check_size(self, origins: Sequence[Origin], run: Run) -> None:
-        """Of what was loaded, where the number of units is public."""
-        counted = self._loading.counted(self._units.table, origins)
-        if counted is not None:
-            ((found,),) = run(counted)
-            check_size(found, self._loading.table, self._loading.unit)
+        """Only under ``replace``, where the number of units is public and the same for all neighbours."""
+        counted, declared = self._loading.counted(self._units.table, origins), self._loading.table.rows
+        if counted is None:
+            return
+        ((found,),) = run(counted)
+        if found != declared:
+            raise InvalidRequest(
+                f"the study says table.rows = {declared}, but the data holds {found} "
+                f"{'persons' if self._loading.unit.person else 'rows'}: correct the study file"
+            )

@@ -171,12 +171,9 @@ class SparkDialect(Dialect):
         whole = pattern.removesuffix("$") + r"\z" if pattern.endswith("$") else pattern
         return f"({text} RLIKE {self.text(whole)})"
 
-    def number(self, source: str, kind: SourceType) -> str:
-        return f"TRY_CAST({source} AS DOUBLE)"
-
     def day(self, source: str, kind: SourceType) -> str:
         if kind != "instant":
-            return f"TRY_CAST({source} AS DATE)"
+            return super().day(source, kind)
         seconds = f"unix_seconds({source})"  # the day in UTC, whatever the time zone of the session
         return f"date_from_unix_date(CAST(({seconds} - pmod({seconds}, 86400)) DIV 86400 AS INT))"
 

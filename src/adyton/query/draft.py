@@ -28,7 +28,7 @@ from adyton.query.measures import (
 )
 from adyton.query.names import check_persons, default_name, distinct_names
 from adyton.query.nodes import Question
-from adyton.query.text import moments_of
+from adyton.query.text import MOMENT_NAMES, moments_of
 from adyton.schema import Table
 
 # The SQL parser is imported where text is read: it costs more than all other imports of a draft.
@@ -51,7 +51,6 @@ MeasureName = Literal[
     "greatest",
     "cdf",
 ]
-_STEMS = {"covariance": "covar_pop", "correlation": "corr", "slope": "regr_slope"}
 # A column or an expression; with a name of its own, or without.
 By = str | tuple[str, str]
 
@@ -107,7 +106,7 @@ class Draft:
                 return self._of_value(table)
             case "covariance" | "correlation" | "slope":
                 (y, with_y), (x, with_x) = _value(self.value, table), _value(self.beside, table)
-                default = _STEMS[self.measure] + default_name("", y) + default_name("", x)
+                default = MOMENT_NAMES[self.measure].lower() + default_name("", y) + default_name("", x)
                 return default, moments_of(y, x, self.measure, all_of(with_y, with_x))
             case "quantile" | "median" | "least" | "greatest" | "cdf":
                 return self._of_place(table)

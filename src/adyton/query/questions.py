@@ -141,11 +141,7 @@ def slope(y: Value, x: Value, where: Where = None, by: Groups = (), name: str | 
 
 
 def quantile(
-    value: Value,
-    fraction: Written,
-    where: Where = None,
-    by: Groups = (),
-    name: str | None = None,
+    value: Value, fraction: Written, where: Where = None, by: Groups = (), name: str | None = None
 ) -> Draft:
     """The least number that at least this ``fraction`` of the values do not exceed.
 
@@ -175,11 +171,7 @@ def maximum(value: Value, where: Where = None, by: Groups = (), name: str | None
 
 
 def cdf(
-    value: Value,
-    points: Sequence[Written],
-    where: Where = None,
-    by: Groups = (),
-    name: str | None = None,
+    value: Value, points: Sequence[Written], where: Where = None, by: Groups = (), name: str | None = None
 ) -> Draft:
     """For each of ``points``, the fraction of values that do not exceed it."""
     if isinstance(points, str) or not isinstance(points, Sequence):

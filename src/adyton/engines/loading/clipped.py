@@ -179,26 +179,6 @@ def given_rows(
     return rows
 
 
-def units_found(units: str, unit: PrivacyUnit) -> str:
-    """A SELECT of the number of rows, or of persons, in the bounded table: each keeps at least one row."""
-    return f"SELECT count({'*' if unit.rows == 1 else 'DISTINCT who'}) FROM {units}"
-
-
-def persons_found(origin: Origin, table: Table, unit: PrivacyUnit) -> str:
-    """A SELECT of the number of persons in the source, also of those that the bounded table leaves out."""
-    valued = origin.valued or f"({valued_rows(origin, table, unit, {})}) AS valued"
-    return f"SELECT count(DISTINCT who) FROM {valued}"
-
-
-def check_size(found: int, table: Table, unit: PrivacyUnit) -> None:
-    """Only under ``replace``, where the number of units is public and the same for all neighbours."""
-    if found != table.rows:
-        raise InvalidRequest(
-            f"the study says table.rows = {table.rows}, but the data holds {found} "
-            f"{'persons' if unit.person else 'rows'}: correct the study file"
-        )
-
-
 def person_sql(person: str, origin: Origin, names: Mapping[str, str]) -> tuple[str, str]:
     """The person, and whether there is one.  NaN is nobody, and -0.0 is 0.0.
 
@@ -210,12 +190,8 @@ def person_sql(person: str, origin: Origin, names: Mapping[str, str]) -> tuple[s
     if kind == "text":
         text = dialect.text_of(names[person], LONGEST_TEXT)
         return dialect.byte_order(text), f"{text} IS NOT NULL"
-    if kind != "float":
-        return source, f"{source} IS NOT NULL"
-    return (
-        f"({source} + {dialect.double(0.0)})",
-        f"{source} IS NOT NULL AND NOT {dialect.not_a_number(source)}",
-    )
+    value = f"({source} + {dialect.double(0.0)})" if kind == "float" else source
+    return value, present(source, kind, dialect)
 
 
 def person_is_hashable(origin: Origin, table: Table, unit: PrivacyUnit) -> bool:
@@ -282,11 +258,8 @@ def beyond(
 ) -> tuple[str, str]:
     """Whether a value, before it is clipped and rounded, lies below the bounds, and whether above."""
     if isinstance(column, DateColumn):
-        day, low, high = (
-            _raw_day(column, source, kind, dialect),
-            f"DATE '{column.low}'",
-            f"DATE '{column.high}'",
-        )
+        day = _raw_day(column, source, kind, dialect)
+        low, high = f"DATE '{column.low}'", f"DATE '{column.high}'"
         if kind != "text":
             return f"{day} < {low}", f"{day} > {high}"
         text = _text(source, dialect)  # infinite days were given the bounds themselves

@@ -97,11 +97,8 @@ def _column(values: Any, wanted: Any) -> Any:
     from pyarrow import types
 
     if values.type != wanted:
-        return (
-            values.cast(values.type.value_type).cast(wanted)
-            if _is_coded(values.type)
-            else values.cast(wanted)
-        )
+        plain = values.cast(values.type.value_type) if types.is_dictionary(values.type) else values
+        return plain.cast(wanted)
     if types.is_timestamp(wanted) or types.is_duration(wanted):
         far = _FARTHEST * _IN_A_SECOND[wanted.unit] // 10**6
         return _between(values, -far, far) if far < 2**63 else values
@@ -122,16 +119,10 @@ def _between(values: Any, low: int, high: int) -> Any:
     return pc.if_else(inside, tame, None)
 
 
-def _is_coded(kind: Any) -> bool:
-    from pyarrow import types
-
-    return bool(types.is_dictionary(kind))
-
-
 def _is_text(kind: Any) -> bool:
     from pyarrow import types
 
-    inner = kind.value_type if _is_coded(kind) else kind
+    inner = kind.value_type if types.is_dictionary(kind) else kind
     return bool(types.is_string(inner) or types.is_large_string(inner) or types.is_string_view(inner))
 
 

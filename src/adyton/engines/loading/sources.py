@@ -259,18 +259,13 @@ class DuckDBDialect(Dialect):
 
     def number(self, source: str, kind: SourceType) -> str:
         # Not every version rounds a wide decimal only once; its text is.
-        return f"TRY_CAST({f'CAST({source} AS VARCHAR)' if kind == 'decimal' else source} AS DOUBLE)"
-
-    def day(self, source: str, kind: SourceType) -> str:
-        return f"TRY_CAST({source} AS DATE)"
+        return super().number(f"CAST({source} AS VARCHAR)" if kind == "decimal" else source, kind)
 
     def seconds(self, source: str, kind: SourceType) -> str:
         moment = f"TRY_CAST({source} AS {'TIMESTAMPTZ' if kind == 'instant' else 'TIMESTAMP'})"
         micro = f"epoch_us(CASE WHEN isfinite({moment}) THEN {moment} END)"
-        up, down = (
-            f"{moment} > TIMESTAMP '1970-01-01'",
-            f"({micro} - (({micro} % 1000000 + 1000000) % 1000000))",
-        )
+        up = f"{moment} > TIMESTAMP '1970-01-01'"
+        down = f"({micro} - (({micro} % 1000000 + 1000000) % 1000000))"
         infinite = f"CASE WHEN {up} THEN {FAR_SECONDS} ELSE -{FAR_SECONDS} END"
         return f"(CASE WHEN {moment} IS NOT NULL THEN coalesce({down} // 1000000, {infinite}) END)"
 

@@ -92,6 +92,7 @@ class Dialect(Protocol):
 
     def number(self, source: str, kind: SourceType) -> str:
         """A double; a decimal rounded to the nearest, a text that matches NUMBER read as C's strtod does."""
+        return f"TRY_CAST({source} AS DOUBLE)"
 
     def not_a_number(self, double: str) -> str:
         """Whether it is NaN."""
@@ -103,6 +104,7 @@ class Dialect(Protocol):
 
     def day(self, source: str, kind: SourceType) -> str:
         """A date, of an instant in UTC, from a kind that has days or a text YYYY-MM-DD; NULL if none."""
+        return f"TRY_CAST({source} AS DATE)"
 
     def days(self, date: str) -> str:
         """The bigint number of days from 1970-01-01."""

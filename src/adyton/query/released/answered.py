@@ -114,12 +114,9 @@ class Answered:
         match having:
             case Relation(left, sign, right):
                 return self._related(left, sign, right, wanted)
-            case Every(parts):
-                every = np.logical_and if wanted else np.logical_or
-                return np.asarray(every.reduce([self.holds(part, wanted) for part in parts]))
-            case Some(parts):
-                some = np.logical_or if wanted else np.logical_and
-                return np.asarray(some.reduce([self.holds(part, wanted) for part in parts]))
+            case Every(parts) | Some(parts):
+                together = np.logical_and if isinstance(having, Every) == wanted else np.logical_or
+                return np.asarray(together.reduce([self.holds(part, wanted) for part in parts]))
             case Opposite(inner):
                 return self.holds(inner, not wanted)
             case IsNull(inner):
