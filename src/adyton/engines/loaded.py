@@ -24,8 +24,7 @@ from adyton.engines.stopping import TimeLimit
 from adyton.errors import InvalidRequest
 from adyton.privacy import PrivacyUnit
 from adyton.query.leaves import Bounded
-from adyton.query.names import entries
-from adyton.schema import Column, Table
+from adyton.schema import Table
 from adyton.sensitivity import Reading
 
 _BITS = 30  # of one integer: DuckDB keeps up to 8 of them in a byte, all other engines in four
@@ -71,8 +70,18 @@ class Loading:
 
     @property
     def marks(self) -> dict[str, Mark]:
-        """Where the loaded table says which values came from outside of what is declared."""
-        return marks_of(self.table)
+        """Where the loaded table says which values came from outside of what is declared, by its columns."""
+        shown, found = iter(self.table.columns), dict[str, Mark]()
+        for place, member in enumerate(self.members):
+            named = {column.name: next(shown).name for column in member.table.columns}
+            found |= {named[name]: mark for name, mark in self._marks(place).items()}
+        return found
+
+    def _marks(self, place: int) -> dict[str, Mark]:
+        """The same of a member: the bit of each column that has bounds or a list."""
+        columns = self.members[place].table.columns
+        bounded = [column.name for column in columns if isinstance(column, Bounded)]
+        return {name: Mark(f"k{place}_{i // _BITS}", i % _BITS) for i, name in enumerate(bounded)}
 
     def sql(self, origins: Sequence[Origin]) -> str:
         """A SELECT of all that is kept."""
@@ -84,8 +93,7 @@ class Loading:
     def valued(self, place: int, origin: Origin) -> str:
         """A SELECT of the values of a member, row by row."""
         member = self.members[place]
-        marks = member_marks(member.table.columns, place)
-        return valued_rows(origin, member.table, member.unit, marks)
+        return valued_rows(origin, member.table, member.unit, self._marks(place))
 
     @property
     def by_rows(self) -> bool:
@@ -120,8 +128,7 @@ class Loading:
         return f"SELECT count(DISTINCT who) FROM {valued}"
 
     def _bounded(self, place: int, origin: Origin, *, keep_who: bool = False) -> str:
-        member = self.members[place]
-        marks = member_marks(member.table.columns, place)
+        member, marks = self.members[place], self._marks(place)
         return bounded_table(origin, member.table, member.unit, marks, self.salt, keep_who=keep_who)
 
     def _joined(self, origins: Sequence[Origin]) -> str:
@@ -129,33 +136,11 @@ class Loading:
         places, listed, parts = iter(places_of(self.table).values()), [], []
         for i, (member, origin) in enumerate(zip(self.members, origins, strict=True)):
             listed += [f"m{i}.{own} AS {next(places)}" for own in places_of(member.table).values()]
-            marks = member_marks(member.table.columns, i)
-            listed += dict.fromkeys(f"m{i}.{mark.word}" for mark in marks.values())
+            listed += dict.fromkeys(f"m{i}.{mark.word}" for mark in self._marks(i).values())
             bounded = self._bounded(i, origin, keep_who=True)
             parts.append(f"({bounded}) AS m{i}" + (f" ON m{i}.who = m0.who" if i else ""))
         listed += ["m0.who AS who"] if self.unit.rows > 1 else []
         return f"SELECT {', '.join(listed) or '1 AS nothing'} FROM {' JOIN '.join(parts)}"
-
-
-def marks_of(table: Table) -> dict[str, Mark]:
-    """The bit of each column that has bounds or a list, by its name in the table, joined or not."""
-    if table.join is None:
-        return member_marks(table.columns, 0)
-    shown = iter(entries(table.join))
-    found: dict[str, Mark] = {}
-    for member, one in enumerate(table.join.tables):
-        own = member_marks(one.columns, member)
-        for column in one.columns:
-            name = next(shown).shown.name
-            if column.name in own:
-                found[name] = own[column.name]
-    return found
-
-
-def member_marks(columns: Sequence[Column], member: int) -> dict[str, Mark]:
-    """The bits of a private table that is the first, second, ... of those that are joined."""
-    bounded = [column.name for column in columns if isinstance(column, Bounded)]
-    return {name: Mark(f"k{member}_{i // _BITS}", i % _BITS) for i, name in enumerate(bounded)}
 
 
 def _check_persons(members: Sequence[Member], origins: Sequence[Origin]) -> None:

@@ -11,6 +11,7 @@ from math import prod
 
 from adyton.engines.scans.scan import (
     Aggregates,
+    Emitter,
     Recipe,
     Scan,
     Units,
@@ -21,7 +22,6 @@ from adyton.engines.scans.scan import (
     shared_filter,
 )
 from adyton.engines.spelling.rows import clipped, fits_bigint
-from adyton.query.expressions import Condition
 from adyton.query.leaves import EVERY_ROW
 from adyton.query.nodes import Group, group_size
 from adyton.schema import TextColumn
@@ -59,13 +59,12 @@ def persons_scan(readings: Sequence[Reading], units: Units, *, counted: bool = F
     )
 
 
-class _Inner:
+class _Inner(Emitter):
     """One row for each person and cell, with a number for each reading; NULL or 0 where there is none."""
 
     def __init__(self, readings: Sequence[Reading], units: Units, *, present_only: bool) -> None:
-        self._readings, self._units, self._present_only = readings, units, present_only
-        self._row, self._shared = units.row_sql, shared_filter(readings)
-        self._numbers = Aggregates()
+        super().__init__(units, shared_filter(readings))
+        self._readings, self._present_only = readings, present_only
 
     def number(self, reading: Reading, outer: Aggregates, counted: bool) -> tuple[Recipe, int]:
         """How the persons' numbers are added up, and how they are counted."""
@@ -73,13 +72,11 @@ class _Inner:
         (coordinate,) = reading.coordinates
         value = coordinate.value
         if value is None:
-            present = self._where("1", reading.where)
-            name = self._name(f"count({'*' if present == '1' else present})")
+            name = f"n{self._count('', reading.where)}"
             count = outer.place(f"count({only_where('1', f'{name} > 0')})")
             return Recipe(1, count), count
         low, high = value.lattice.low, value.lattice.high
-        own = self._where(self._row.number(value), reading.where)
-        name = self._name(self._units.dialect.exact_sum(own, max(abs(low), abs(high))))
+        name = f"n{self._sum(self._row.number(value), max(abs(low), abs(high)), reading.where)}"
         rows, bounds = self._units.rows, (reading.persons.low, reading.persons.high)
         reach = (min(low, rows * low), max(high, rows * high))
         always = always_the_same(reach, bounds)
@@ -96,7 +93,7 @@ class _Inner:
         by = self._readings[0].by
         keys = keys_of(by, self._units)
         listed = [f"{key} AS {name}" for key, name in zip(selected(by, keys), names, strict=True)]
-        listed += [f"{aggregate} AS n{i}" for i, aggregate in enumerate(self._numbers)]
+        listed += [f"{aggregate} AS n{i}" for i, aggregate in enumerate(self.wanted)]
         where = [f"{key} IS NOT NULL" for key in keys]
         if self._shared != EVERY_ROW:
             where.append(self._row.condition(self._shared))
@@ -106,13 +103,6 @@ class _Inner:
         filtered = f" WHERE {' AND '.join(where)}" if where else ""
         grouped = ", ".join(["who", *keys])
         return f"SELECT {', '.join(['who', *listed])} FROM {self._units.table}{filtered} GROUP BY {grouped}"
-
-    def _where(self, value: str, where: Condition) -> str:
-        filtered = where not in (self._shared, EVERY_ROW)
-        return only_where(value, self._row.condition(where)) if filtered else value
-
-    def _name(self, aggregate: str) -> str:
-        return f"n{self._numbers.place(aggregate)}"
 
 
 def _chosen(source: str, by: Sequence[Group], names: Sequence[str], units: Units, groups: int) -> str:

@@ -317,7 +317,8 @@ def clipped(
         inside = f"least({inside}, {integer(bounds[1])})"
     if inside == text or present == ():
         return inside
-    return f"(CASE WHEN {_all((f'{text} IS NOT NULL',) if present is None else present)} THEN {inside} END)"
+    held = (f"{text} IS NOT NULL",) if present is None else present
+    return f"(CASE WHEN {' AND '.join(held)} THEN {inside} END)"
 
 
 def integer(value: int) -> str:
@@ -336,10 +337,6 @@ def _edge(operator: str, value: int, times: int) -> int | None:
     if operator in (">", "<="):
         return value // times
     return -(-value // times) if operator in (">=", "<") else None
-
-
-def _all(conditions: tuple[str, ...]) -> str:
-    return f"({' AND '.join(conditions)})" if conditions else "TRUE"
 
 
 def _times(text: str, factor: int) -> str:
