@@ -171,8 +171,7 @@ class DuckDBEngine(LoadedEngine):
         known: Origin = sources.enter_context(opened(connection, member.source, given))
         if careful and _is_parquet(member):
             wanted = self._loading.wanted(place, known)
-            other = sources.enter_context(opened_with_care(connection, member.source, wanted, given))
-            known = known if other is None or not wanted else other
+            known = sources.enter_context(opened_with_care(connection, member.source, known, wanted, given))
         lines = isinstance(member.source, Path) and member.source.suffix.lower() in SEPARATORS
         if not lines and not self._loading.counts_persons:
             return known

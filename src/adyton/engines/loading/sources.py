@@ -78,24 +78,24 @@ def opened(connection: Any, source: Path | Any, given: str = "given") -> Iterato
 
 
 @contextlib.contextmanager
-def opened_with_care(connection: Any, path: Path, names: list[str], given: str) -> Iterator[Origin | None]:
-    """Some columns of a Parquet file that DuckDB cannot read by itself; None where there is no other way.
+def opened_with_care(
+    connection: Any, path: Path, known: Origin, names: list[str], given: str
+) -> Iterator[Origin]:
+    """Some columns of a Parquet file that DuckDB cannot read by itself; ``known`` if there is no other way.
 
     Whether there is one depends on types, and on what is installed, alone.
     """
-    with opened(connection, path) as known:
-        kinds, types = known.kinds, known.types
-    texts = [name for name in names if types[name] == "VARCHAR"]
+    kinds, texts = known.kinds, [name for name in names if known.types[name] == "VARCHAR"]
     made = None
-    if all(name in texts or kinds[name] in _PLAIN for name in names):
+    if names and all(name in texts or kinds[name] in _PLAIN for name in names):
         with contextlib.suppress(Exception):  # its words may quote a value too
             made = parquet_columns(path, names)
     if made is None or made.coded != set(texts):
-        yield None
+        yield known
         return
     connection.register(given, made.table)
     other = _described(connection, given, made)
-    yield other if all(other.kinds[name] == kinds[name] for name in names) else None
+    yield other if all(other.kinds[name] == kinds[name] for name in names) else known
     connection.unregister(given)
 
 
