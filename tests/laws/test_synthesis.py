@@ -19,7 +19,7 @@ from hypothesis import strategies as some
 from scipy.stats import beta, binom
 
 import adyton
-from adyton.audit.watching import RecordingBits, ReplayedBits, watch
+from adyton.audit.watching import RecordedBits, watch
 from adyton.certify import Interval
 from adyton.curator.coordinated.synthesizing import SynthesisRelease
 from adyton.curator.releasing import Releasing
@@ -433,10 +433,10 @@ def test_replayed_on_a_neighbour_nothing_but_noisy_numbers_differs(neighbours: A
     there = here.copy()
     there.loc[199, ["region", "smoker"]] = ["north", not here.smoker[199]]
     there = there if neighbours == "replace" else here[:-1]
-    recording = RecordingBits(Seeded(3))
+    recording = RecordedBits(Seeded(3))
     seen = []
     for frame in (here, there):
-        bits = recording if not seen else ReplayedBits(recording.handed_out, Seeded(3))
+        bits = recording if not seen else RecordedBits(Seeded(3), recording.handed_out)
         with open_kept(study, data=frame) as curator:
             engine, events = watch(curator, bits)
             made = curator.synthesize(["region", "smoker"], share=0.5)

@@ -18,7 +18,7 @@ from test_streams import Interrupted, Overtaken, Seeded, header
 
 import adyton
 from adyton.accounting.noisy_reading import stability_units
-from adyton.audit.watching import RecordingBits, ReplayedBits, watch
+from adyton.audit.watching import RecordedBits, watch
 from adyton.curator.curator import Curator
 from adyton.exact import units_up
 from adyton.ledger import Ledger, MemoryLedger, Order, SqliteLedger
@@ -719,7 +719,7 @@ def test_audit_two_neighbouring_tables_move_what_is_compared_by_one(neighbours: 
     other = one.assign(age=[99, *one["age"][1:]]) if neighbours == "replace" else one.iloc[1:]
     runs: list[Any] = []
     for frame in (one, other):
-        bits = ReplayedBits(runs[0][0].handed_out, Seeded(3)) if runs else RecordingBits(Seeded(3))
+        bits = RecordedBits(Seeded(3), runs[0][0].handed_out if runs else ())
         with adyton.open(known, data=frame) as curator:
             engine, events = watch(curator, bits)
             weights = opened(curator, share=1)

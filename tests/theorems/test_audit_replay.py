@@ -16,7 +16,7 @@ import adyton
 from adyton.audit import replay
 from adyton.audit.cases.catalogue import target_of
 from adyton.audit.cases.questions import QUESTIONS, ask_both
-from adyton.audit.watching import RecordingBits, ReplayedBits
+from adyton.audit.watching import RecordedBits
 from adyton.curator import Curator
 from adyton.curator.releasing import Releasing
 from adyton.errors import InvalidRequest
@@ -282,9 +282,9 @@ def test_replay_does_not_spend_from_a_ledger_file(tmp_path: Any) -> None:
 
 
 def test_replayed_bits_are_the_recorded_ones() -> None:
-    first = RecordingBits(Seeded(5))
+    first = RecordedBits(Seeded(5))
     words = [first.words(n) for n in (3, 1, 2)]
-    second = ReplayedBits(first.handed_out, Seeded(6))
+    second = RecordedBits(Seeded(6), first.handed_out)
     assert all(np.array_equal(second.words(len(w)), w) for w in words)
     assert len(second.words(4)) == 4  # beyond the record: fresh ones
 
