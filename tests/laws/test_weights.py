@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from test_streams import Interrupted, Overtaken, Seeded, header
+from test_streams import Interrupted, Overtaken, header
 
 import adyton
 from adyton.accounting.noisy_reading import stability_units
@@ -34,6 +34,7 @@ from adyton.study import Study
 from how_often import crossed
 from kept_rows import kept_engine
 from processes import APART
+from seeded import Seeded
 
 ROWS, QUESTIONS = 5000, 10_000
 LETTERS = tuple("abcdefghijklmnopqrstuvwxyz")
