@@ -5,14 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
 from adyton.curator.curator import Curator
 from adyton.population.base import PopulationContext, Position
 from adyton.population.hinge import HingePopulation
 from adyton.population.subset import SubsetPopulation
 from adyton.study import Study
 from kept_rows import open_kept
+from seeded import SeededByHash
 
 
 def population_of(study: Study) -> HingePopulation | SubsetPopulation:
@@ -32,15 +31,7 @@ def standing_of(
     return PopulationContext(population_of(study), Position(question, before, own, values), units)
 
 
-class Seeded:
-    def __init__(self, seed: int) -> None:
-        self._generator = np.random.Philox(seed)
-
-    def words(self, count: int) -> Any:
-        return self._generator.random_raw(count)
-
-
 def seeded(study: Study, data: Any, seed: int) -> Curator:
     """A test that passes once passes always."""
     plain = open_kept(study, data)
-    return Curator(study, plain._engine, plain._ledger, Seeded(seed))
+    return Curator(study, plain._engine, plain._ledger, SeededByHash(seed))

@@ -16,7 +16,6 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -35,6 +34,7 @@ from adyton.study import Study
 from how_often import crossed, often
 from in_bulk import in_bulk
 from kept_rows import kept_engine, open_kept
+from seeded import Seeded
 
 SAMPLES = 30_000  # every mutant is found with so many; of the third, 70,000
 SOUND = often(10_000, 60_000)
@@ -44,14 +44,6 @@ STUDY = Study(TABLE, PrivacyUnit("replace"), Guarantee(Fraction(10), Fraction(0)
 TABLES = pd.DataFrame({"k": [0, 2, 2, 2]}), pd.DataFrame({"k": [1, 2, 2, 2]})
 LOSES, GAINS, STAYS = 0, 1, 3
 AGAINST = (GAINS,) * 6 + (LOSES,) * 6  # six counts rise, then six fall
-
-
-class Seeded:
-    def __init__(self, seed: int) -> None:
-        self._generator = np.random.Philox(key=seed)
-
-    def words(self, count: int) -> Any:
-        return self._generator.random_raw(count)
 
 
 def opened(positives: int, epsilon: str, numeric: bool = False) -> Receipt:

@@ -21,18 +21,11 @@ from adyton.mechanisms.selection.scores import ScoreSensitivity
 from adyton.noise import two_sided_geometric
 from adyton.privacy import PureCost
 from in_bulk import in_bulk
+from seeded import Seeded
 
 FLOAT = 1e-9  # more than the laws, and sums of ten thousand floats, err by
 GENERAL = ScoreSensitivity(Fraction(1))
 MONOTONE = ScoreSensitivity(Fraction(1), monotone=True)
-
-
-class Seeded:
-    def __init__(self, seed: int) -> None:
-        self._generator = np.random.Philox(key=seed)
-
-    def words(self, count: int) -> Any:
-        return self._generator.random_raw(count)
 
 
 def moved(candidates: int, monotone: bool) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:

@@ -12,7 +12,6 @@ import itertools
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -27,6 +26,7 @@ from adyton.schema import CategoryColumn, RealColumn, Table
 from adyton.sensitivity import readings_of
 from adyton.study import Study
 from how_often import crossed, often
+from seeded import Seeded
 
 GROUPS, ASKED = often(8_000, 20_000), 3
 EPSILON, DELTA = Fraction(1), Fraction(1, 10**9)
@@ -38,14 +38,6 @@ PAIRS: dict[str, tuple[tuple[float, ...], tuple[float, ...], str, str]] = {
     "1e-9 and 1": ((1e-9,), (1e-9, 1 - 1e-9), "1", "0.000000001"),
     "0.1 + 0.2 and 0.6": ((0.1, 0.2), (0.1, 0.2, 0.3), "1", "0.1"),
 }
-
-
-class Seeded:
-    def __init__(self, seed: int) -> None:
-        self._generator = np.random.Philox(key=seed)
-
-    def words(self, count: int) -> Any:
-        return self._generator.random_raw(count)
 
 
 def study(filter_name: str, largest: str, grain: str, groups: int = GROUPS) -> Study:

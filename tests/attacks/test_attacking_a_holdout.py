@@ -16,7 +16,7 @@ import pytest
 
 from adyton.certify import Interval
 from adyton.holdout import Gaussian, Holdout
-from populations import Seeded
+from seeded import SeededByHash
 
 ITEMS = 700
 Claim = tuple[Interval, float, float]  # the interval, the value, the truth
@@ -96,7 +96,7 @@ def test_theorem_HOLDOUT_SCORES_no_attack_at_the_certified_number(name: str, tmp
     attack, share, wish = ATTACKS[name]
     made = {"tolerance": "0.25", "confidence": "0.9999999", "method": Gaussian(**wish)}
     with Holdout.create(
-        tmp_path / "h.toml", labels=np.ones(ITEMS, dtype=int), bits=Seeded(3), **made
+        tmp_path / "h.toml", labels=np.ones(ITEMS, dtype=int), bits=SeededByHash(3), **made
     ) as holdout:
         left = holdout.statement().scores_left
         assert left is not None

@@ -15,7 +15,7 @@ from adyton.audit.cases.catalogue import entry_named, target_of
 from adyton.audit.report import Tried, try_one
 from adyton.ledger.book import book as of_book
 from adyton.ledger.book.book import Book
-from populations import Seeded
+from seeded import SeededByHash
 
 SAMPLES = 20_000
 TARGET = target_of()  # its tables are loaded once: no bug here is in how they are loaded
@@ -24,13 +24,13 @@ ALL = {"a row of each", "a person in both", "a person who leaves both"}
 
 
 def tried(filter_name: str) -> dict[str, Tried]:
-    trials = entry_named(f"{filter_name}-books").trials(replace(TARGET, bits=Seeded(1)))
+    trials = entry_named(f"{filter_name}-books").trials(replace(TARGET, bits=SeededByHash(1)))
     return {trial.pair_name: try_one(trial, SAMPLES, 0.999) for trial in trials}
 
 
 def refuted(filter_name: str) -> set[str]:
     """By replay alone."""
-    trials = entry_named(f"{filter_name}-books").trials(replace(TARGET, bits=Seeded(1)))
+    trials = entry_named(f"{filter_name}-books").trials(replace(TARGET, bits=SeededByHash(1)))
     return {trial.pair_name for trial in trials if trial.replayed and TOGETHER in trial.replayed.faults}
 
 

@@ -19,6 +19,7 @@ from adyton.mechanisms.gaussian import GaussianNoise
 from adyton.mechanisms.grid import Grid, NoiseOnAGrid
 from adyton.mechanisms.randomized_response import RandomizedResponse
 from adyton.privacy import Guarantee
+from seeded import Seeded
 
 Rng = np.random.Generator
 SAMPLES = 60_000
@@ -26,14 +27,6 @@ SAMPLES = 60_000
 
 def rng(seed: int = 1) -> Rng:
     return np.random.Generator(np.random.Philox(seed))
-
-
-class Words:
-    def __init__(self, seed: int) -> None:
-        self._generator = np.random.Philox(key=seed)
-
-    def words(self, count: int) -> np.ndarray:
-        return self._generator.random_raw(count)
 
 
 def two_sided(dice: Rng, scale: float, shape: Any) -> np.ndarray:
@@ -204,7 +197,7 @@ def test_less_noise_because_a_grid_follows_is_found(trusted: bool) -> None:
     """Noise on a grid of two steps keeps what its noise promises; a grid is no noise: with seven tenths of it the same
     claim is refuted, although every answer is rounded."""
     sigma = Fraction(4) if not trusted else Fraction(28, 10)
-    words, mechanism = Words(8), NoiseOnAGrid(GaussianNoise((sigma,)), (Grid.over(0, 100, 2),))
+    words, mechanism = Seeded(8), NoiseOnAGrid(GaussianNoise((sigma,)), (Grid.over(0, 100, 2),))
 
     def release(value: int, n: int) -> np.ndarray:
         return np.array(mechanism.release([[value] * n], words)[0])
@@ -230,7 +223,7 @@ def test_a_survey_whose_every_question_gets_the_whole_epsilon_is_found(whole: bo
     limits = [Guarantee(1, 0)] * 3 if whole else [Guarantee(Fraction(1, 3), 0)] * 3
     coins = [RandomizedResponse.for_guarantee(limit) for limit in limits]
 
-    bits = Words(3)
+    bits = Seeded(3)
 
     def answers(x: int, n: int) -> np.ndarray:
         return np.stack([coin.release([x] * n, bits) for coin in coins], axis=1)

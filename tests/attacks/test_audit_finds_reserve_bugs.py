@@ -13,13 +13,13 @@ from adyton.audit.cases.catalogue import entry_named, target_of
 from adyton.audit.cases.reserves import READ
 from adyton.audit.report import try_one
 from adyton.engines.loading import clipped, sources
-from populations import Seeded
+from seeded import SeededByHash
 
 INSIDE = {"a row in the reserve", "a person in the reserve", "a person who leaves the reserve"}
 
 
 def trials(filter_name: str) -> Any:
-    return entry_named(f"{filter_name}-reserve").trials(target_of(bits=Seeded(1)))
+    return entry_named(f"{filter_name}-reserve").trials(target_of(bits=SeededByHash(1)))
 
 
 @pytest.mark.parametrize("filter_name", ["gdp", "zcdp", "pure"])

@@ -17,7 +17,7 @@ from adyton.engines.loading import parting
 from adyton.engines.scans import scan
 from adyton.planning import part, plan
 from how_often import often
-from populations import Seeded
+from seeded import SeededByHash
 
 FILTERS = ["gdp", "zcdp"][: often(1, 2)]  # the noise of zcdp is that of gdp at another price
 SAMPLES = 20_000
@@ -26,13 +26,13 @@ TOGETHER = "all answers together tell the two tables apart by more than was char
 
 
 def tried(filter_name: str, only: str = "") -> dict[str, Tried]:
-    trials = entry_named(f"{filter_name}-split").trials(replace(TARGET, bits=Seeded(1)))
+    trials = entry_named(f"{filter_name}-split").trials(replace(TARGET, bits=SeededByHash(1)))
     return {trial.pair_name: try_one(trial, SAMPLES, 0.999) for trial in trials if only in trial.pair_name}
 
 
 def refuted(filter_name: str, most: int | None = None) -> set[str]:
     """By replay alone, of all studies or of the first ones."""
-    trials = islice(entry_named(f"{filter_name}-split").trials(replace(TARGET, bits=Seeded(1))), most)
+    trials = islice(entry_named(f"{filter_name}-split").trials(replace(TARGET, bits=SeededByHash(1))), most)
     return {trial.pair_name for trial in trials if trial.replayed and TOGETHER in trial.replayed.faults}
 
 

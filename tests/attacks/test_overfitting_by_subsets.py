@@ -31,7 +31,8 @@ from adyton.validity.subset import tails
 from adyton.validity.subset.tails import Before, OpenLevels
 from adyton.validity.subset.widths import least_share
 from kept_rows import open_kept
-from populations import Seeded, seeded
+from populations import seeded
+from seeded import SeededByHash
 
 ROWS, COINS, KINDS = 600, 15, 32
 FAILURE = Fraction(1, 10**8)
@@ -269,7 +270,9 @@ def test_theorem_PAY_AS_YOU_GO_holds_in_every_way_of_asking(way: str) -> None:
 def test_theorem_SUBSET_WITH_PURE_PARTS_holds_with_streams_in_between() -> None:
     """Every coin is also fed into a stream: what it says about the leanings is paid for by later answers."""
     plain = opened(5)
-    with Curator(plain.study, plain._engine, plain._ledger, Seeded(5)) as asker:  # else it might not lean
+    with Curator(
+        plain.study, plain._engine, plain._ledger, SeededByHash(5)
+    ) as asker:  # else it might not lean
         leaning, claims = {}, []
         for i in range(COINS):
             stream = asker.open_stream(positives=1, epsilon=2)

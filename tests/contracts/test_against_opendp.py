@@ -13,7 +13,6 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
 import pytest
 from scipy.special import chdtrc
 
@@ -22,6 +21,7 @@ from adyton.mechanisms import GaussianNoise, GeometricNoise
 from adyton.mechanisms.randomized_response import RandomizedResponse
 from adyton.noise import rounded_gaussian, two_sided_geometric
 from adyton.sensitivity import Sensitivity
+from seeded import Seeded
 
 dp = pytest.importorskip("opendp.prelude")
 dp.enable_features("contrib", "honest-but-curious")
@@ -30,14 +30,6 @@ ALARM = 1e-10
 SAMPLES = 40_000
 ONE = (Fraction(1),)
 SCALES = [0.7, 3.0, 41.5]
-
-
-class Seeded:
-    def __init__(self, seed: int) -> None:
-        self._generator = np.random.Philox(key=seed)
-
-    def words(self, count: int) -> np.ndarray:
-        return self._generator.random_raw(count)
 
 
 def vector_of_integers() -> Any:

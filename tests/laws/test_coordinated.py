@@ -17,7 +17,6 @@ from typer.testing import CliRunner
 from adyton.audit import replay
 from adyton.audit.cases.catalogue import target_of
 from adyton.audit.cases.questions import ask_both
-from adyton.audit.cases.trial import Trial
 from adyton.audit.report import try_one
 from adyton.curator import Curator
 from adyton.errors import EngineFailed, InvalidRequest
@@ -378,20 +377,10 @@ def test_audits_of_what_is_measured_together_refute_nothing(
     name: str, filter_name: str, neighbours: Any
 ) -> None:
     asked = ask_both(name, neighbours, filter_name, TARGET)
-    trial = Trial(
-        name,
-        name,
-        neighbours,
-        asked.release,
-        asked.pair,
-        asked.claim,
-        mu=asked.mu,
-        replayed=asked.replayed,
-        slow=asked.slow,
-    )
+    assert asked.replayed is not None
     assert asked.replayed.verdict == "consistent", asked.replayed.faults
     assert any(movement.name.startswith("all by") for movement in asked.replayed.movements)
-    assert not try_one(trial, 6000, 0.999999).refuted
+    assert not try_one(asked, 6000, 0.999999).refuted
 
 
 def test_the_command_line_names_a_strategy_and_derives(

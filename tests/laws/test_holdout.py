@@ -34,17 +34,10 @@ from adyton.holdout.methods.baselines import RoundingPlan
 from adyton.holdout.metrics import METRICS, check_predictions, metric_named
 from adyton.ledger import SqliteLedger
 from processes import APART
+from seeded import Seeded
 
 N = 20_000
 CANARY = 8_675_309
-
-
-class Seeded:
-    def __init__(self, seed: int) -> None:
-        self._generator = np.random.Philox(key=seed)
-
-    def words(self, count: int) -> np.ndarray:
-        return self._generator.random_raw(count)
 
 
 @pytest.fixture

@@ -12,17 +12,10 @@ import pytest
 
 from adyton.errors import BudgetRefused
 from adyton.holdout import Holdout
+from seeded import Seeded
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "tune_with_optuna.py"
 N = 20_000
-
-
-class Seeded:
-    def __init__(self, seed: int) -> None:
-        self._generator = np.random.Philox(key=seed)
-
-    def words(self, count: int) -> np.ndarray:
-        return self._generator.random_raw(count)
 
 
 @pytest.fixture(autouse=True)

@@ -25,6 +25,7 @@ from adyton.holdout import (
     SparseValidate,
     Split,
 )
+from seeded import Seeded
 
 LABELS = np.arange(20_000) % 2
 
@@ -123,14 +124,6 @@ def test_the_planner_takes_the_nearest_of_so_many_scores(tmp_path: Path, scores:
 
 
 # Ranks -----------------------------------------------------------------------------------------------------
-
-
-class Seeded:
-    def __init__(self, seed: int) -> None:
-        self._generator = np.random.Philox(key=seed)
-
-    def words(self, count: int) -> np.ndarray:
-        return self._generator.random_raw(count)
 
 
 @pytest.mark.parametrize("metric", ["scores", "absolute_error"])

@@ -49,17 +49,10 @@ from adyton.transports.cli.app import app
 from adyton.validity import methods
 from how_often import LONG
 from in_bulk import in_bulk
+from seeded import Seeded
 
 NAMES = [topic.name for topic in EXPERIMENTS]
 Planted = tuple[Any, str, Any]  # what is replaced where, as monkeypatch takes it
-
-
-class Seeded:
-    def __init__(self, seed: int) -> None:
-        self._generator = np.random.Philox(key=seed)
-
-    def words(self, count: int) -> np.ndarray:
-        return self._generator.random_raw(count)
 
 
 @cache

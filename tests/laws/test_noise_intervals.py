@@ -19,11 +19,11 @@ from scipy.stats import binom
 import adyton
 from adyton.certify import Interval
 from adyton.curator.curator import Curator
-from adyton.noise.refine import Words
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.schema import CategoryColumn, IntegerColumn, RealColumn, Table, TextColumn
 from adyton.study import Study
 from how_often import crossed, often
+from seeded import Seeded
 
 RUNS = often(100, 150)
 DELTA = Fraction(1, 10**6)
@@ -35,14 +35,6 @@ COLUMNS = (
     TextColumn("city"),
     IntegerColumn("old", 0, 150),
 )
-
-
-class Seeded:
-    def __init__(self, seed: int) -> None:
-        self._generator = np.random.Philox(key=seed)
-
-    def words(self, count: int) -> Words:
-        return self._generator.random_raw(count)
 
 
 def frame() -> pd.DataFrame:

@@ -23,7 +23,8 @@ from adyton.schema import CategoryColumn, IntegerColumn, Table
 from adyton.study import PrivateTable, Study, Validity
 from how_often import crossed, often
 from kept_rows import open_kept
-from populations import Seeded, seeded
+from populations import seeded
+from seeded import SeededByHash
 
 ROWS, CONFIDENCE, RUNS = 40_000, Fraction(9, 10), often(10, 15)
 REGIONS = ("north", "south", "east", "west")
@@ -115,7 +116,7 @@ def holds(interval: Interval | Absent, truth: float) -> bool:
 def test_no_interval_is_all_that_the_bounds_allow() -> None:
     """Otherwise coverage would say nothing.  With fixed noise: now and then a quantile's end is all there is."""
     with asker(1) as opened:
-        curator = Curator(opened.study, opened._engine, opened._ledger, Seeded(1))
+        curator = Curator(opened.study, opened._engine, opened._ledger, SeededByHash(1))
         for what, interval, _, _ in analyst(curator, 0.04):
             assert isinstance(interval, Interval)
             assert interval.low > 0, what

@@ -20,6 +20,7 @@ from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table, T
 from adyton.study import Study, Validity
 from adyton.transports.cli.app import app
 from kept_rows import open_kept
+from seeded import SeededByHash
 from study_on_disk import write_study
 
 ROWS = 10_000
@@ -59,17 +60,7 @@ def opened(filter_name: str = "gdp", neighbours: str = "replace", validity: bool
         keys_delta=Fraction(0) if filter_name == "pure" else Fraction(1, 10**9),
     )
     plain = open_kept(study, data=frame)
-    return Curator(study, plain._engine, plain._ledger, Seeded())
-
-
-class Seeded:
-    """Noise that is the same in every run."""
-
-    def __init__(self) -> None:
-        self._generator = np.random.Philox(1)
-
-    def words(self, count: int) -> Any:
-        return self._generator.random_raw(count)
+    return Curator(study, plain._engine, plain._ledger, SeededByHash(1))
 
 
 def width(asker: Curator, sql: str, **words: Any) -> float:

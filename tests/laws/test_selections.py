@@ -29,7 +29,8 @@ from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table, T
 from adyton.study import Study, Validity
 from how_often import often
 from kept_rows import open_kept
-from populations import Seeded, seeded
+from populations import seeded
+from seeded import SeededByHash
 
 ROWS = 300
 REGIONS = ("north", "east", "south", "west", "mid")
@@ -129,7 +130,7 @@ def test_law_the_choice_is_that_of_the_mechanism_that_was_paid_for(filter_name: 
                 answer = curator.ask(asked, share="0.1")
             plan = plan_selection(known, asked.on(known.table), price_of(share="0.1"), known.allowed)
             signed = [score if largest else -score for score in scores]
-            places = plan.machine.release(signed, Seeded(seed))
+            places = plan.machine.release(signed, SeededByHash(seed))
             assert names(answer) == [list(AGES)[place] for place in places]
             chosen.add(tuple(names(answer)))
     assert len(chosen) > 3
@@ -589,11 +590,11 @@ def test_law_all_values_of_groups_are_priced_as_the_question_they_are() -> None:
 def test_law_a_replay_on_a_neighbour_differs_in_nothing_but_the_choice(filter_name: str, asked: Any) -> None:
     known, other = study(filter_name, "replace"), people()
     other.loc[0, ["age", "region"]] = [99, "mid"]
-    found = replay(known, (people(), other), asked, opened_by=open_kept, bits=Seeded(3), share="0.5")
+    found = replay(known, (people(), other), asked, opened_by=open_kept, bits=SeededByHash(3), share="0.5")
     assert not found.faults
     assert any(m.l1 > 0 for m in found.movements)
     other.loc[1:3, "age"] = 99  # no neighbour
-    assert replay(known, (people(), other), adyton.best_of(AGES), bits=Seeded(3), share="0.5").refuted
+    assert replay(known, (people(), other), adyton.best_of(AGES), bits=SeededByHash(3), share="0.5").refuted
 
 
 # What the auditor says -------------------------------------------------------------------------------------
@@ -611,7 +612,7 @@ def test_law_the_auditor_finds_a_selection_that_pays_too_little(
     if broken == "no span for those that fall":
         rising = ScoreSensitivity(Fraction(1), monotone=True)
         monkeypatch.setattr("adyton.planning.selecting._of_scores", lambda readings: rising)
-    trials = entry_named("pure-selections").trials(target_of(bits=Seeded(7)))
+    trials = entry_named("pure-selections").trials(target_of(bits=SeededByHash(7)))
     trial = next(one for one in trials if one.laws is not None and one.neighbours == "replace")
     assert trial.laws is not None
     assert trial.replayed is not None

@@ -34,6 +34,7 @@ from adyton.schema import IntegerColumn, Table
 from adyton.streams.stream import Stream
 from adyton.study import Study
 from how_often import often
+from seeded import Seeded
 
 ROWS = 300
 EACH = 100  # epsilon of a stream; counts are at least 30 from their thresholds
@@ -55,14 +56,6 @@ def study(neighbours: str) -> Study:
     table = Table("people", (IntegerColumn("age", 0, 120),), ROWS)
     limit = Guarantee(Fraction(MOST_STREAMS * EACH), Fraction(0))
     return Study(table, PrivacyUnit(neighbours), limit, "pure")  # type: ignore[arg-type]
-
-
-class Seeded:
-    def __init__(self, seed: int) -> None:
-        self._generator = np.random.Philox(key=seed)
-
-    def words(self, count: int) -> Any:
-        return self._generator.random_raw(count)
 
 
 class Counting:

@@ -32,6 +32,7 @@ from adyton.streams.plan import largest_epsilon, machine_of, replace_one_cost
 from adyton.study import Study, Validity
 from kept_rows import kept_engine
 from processes import APART
+from seeded import Seeded
 
 ROWS = 300
 ALWAYS, NEVER = 0, ROWS  # thresholds that the count of 150 rows is as far above, or below, as one can be
@@ -70,14 +71,6 @@ class Watched:
 
     def close(self) -> None:
         self._engine.close()
-
-
-class Seeded:
-    def __init__(self, seed: int) -> None:
-        self._generator = np.random.Philox(key=seed)
-
-    def words(self, count: int) -> Any:
-        return self._generator.random_raw(count)
 
 
 def asker(known: Study, ledger: Ledger | None = None, seed: int = 1) -> tuple[Curator, Watched, Ledger]:

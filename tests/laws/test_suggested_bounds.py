@@ -15,10 +15,10 @@ from adyton import BudgetRefused, Curator, Guarantee, InvalidRequest, MemoryLedg
 from adyton import open as open_study
 from adyton.curator.bounds import round_outwards, suggest_bounds
 from adyton.curator.dummy import dummy_of
-from adyton.noise.refine import Words
 from adyton.schema import BooleanColumn, CategoryColumn, Column, IntegerColumn, Lattice, RealColumn
 from adyton.study import PrivateTable
 from kept_rows import kept_engine
+from seeded import SeededDefault
 
 ROWS = 4000
 INCOMES = np.random.default_rng(5).lognormal(10.3, 0.6, ROWS).round()
@@ -41,14 +41,6 @@ def people() -> pd.DataFrame:
     )
 
 
-class SeededBits:
-    def __init__(self, seed: int) -> None:
-        self._dice = np.random.default_rng(seed)
-
-    def words(self, count: int) -> Words:
-        return self._dice.integers(0, 2**64, count, dtype=np.uint64)
-
-
 def study(rows: int | None = ROWS, filter_name: str = "gdp", epsilon: int = 50) -> Study:
     unit = PrivacyUnit("replace" if rows is not None else "add-or-remove")
     delta = Fraction(0) if filter_name == "pure" else Fraction(1, 10**9)
@@ -59,7 +51,7 @@ def curator(seed: int = 1, **facts: Any) -> Curator:
     known = study(**facts)
     ledger = MemoryLedger.of(known)
     engine = kept_engine(known.table, known.unit, people())
-    return Curator(known, engine, ledger, SeededBits(seed))  # type: ignore[arg-type]
+    return Curator(known, engine, ledger, SeededDefault(seed))  # type: ignore[arg-type]
 
 
 # Rounding ---------------------------------------------------------------------------------------------------

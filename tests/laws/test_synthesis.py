@@ -19,7 +19,7 @@ from hypothesis import strategies as some
 from scipy.stats import beta, binom
 
 import adyton
-from adyton.audit.watching import RecordingBits, ReplayedBits, watch
+from adyton.audit.watching import RecordedBits, watch
 from adyton.certify import Interval
 from adyton.curator.coordinated.synthesizing import SynthesisRelease
 from adyton.curator.releasing import Releasing
@@ -38,7 +38,7 @@ from adyton.synthesis.texts import from_text, to_text
 from graph_fitted import fit_both_ways
 from how_often import crossed, often
 from kept_rows import open_kept
-from populations import Seeded
+from seeded import SeededByHash
 from study_on_disk import write_study
 
 REGIONS = ("north", "south", "east", "west")
@@ -381,7 +381,7 @@ def test_a_canary_is_in_the_table_no_oftener_than_the_price_allows() -> None:
     without = np.array([[0, 30, 0], [0, 0, 0], [0, 0, 0]])
     canary = without.copy()
     canary[1, 0] = 1  # a = "y", not b
-    bits = Seeded(4)
+    bits = SeededByHash(4)
 
     def found(histogram: Any, times: int, runs: int = RUNS) -> int:
         def quieter(units: int) -> Step:
@@ -433,10 +433,10 @@ def test_replayed_on_a_neighbour_nothing_but_noisy_numbers_differs(neighbours: A
     there = here.copy()
     there.loc[199, ["region", "smoker"]] = ["north", not here.smoker[199]]
     there = there if neighbours == "replace" else here[:-1]
-    recording = RecordingBits(Seeded(3))
+    recording = RecordedBits(SeededByHash(3))
     seen = []
     for frame in (here, there):
-        bits = recording if not seen else ReplayedBits(recording.handed_out, Seeded(3))
+        bits = recording if not seen else RecordedBits(SeededByHash(3), recording.handed_out)
         with open_kept(study, data=frame) as curator:
             engine, events = watch(curator, bits)
             made = curator.synthesize(["region", "smoker"], share=0.5)

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from adyton.certify import Answer, Interval, Known, Value
 from adyton.curator import Curator
 from adyton.ledger import MemoryLedger
-from adyton.noise.refine import Words
 from adyton.planning.known import known_of, left_out_rows
 from adyton.population.base import NOT_DECLARED
 from adyton.privacy import Guarantee, PrivacyUnit
@@ -23,6 +22,7 @@ from adyton.query.request import request_of
 from adyton.schema import CategoryColumn, IntegerColumn, RealColumn, Table
 from adyton.study import Study
 from kept_rows import kept_engine
+from seeded import SeededDefault
 
 
 @pytest.fixture(autouse=True)
@@ -48,14 +48,6 @@ MEASURES = (
 )
 
 
-class SeededBits:
-    def __init__(self, seed: int) -> None:
-        self._dice = np.random.default_rng(seed)
-
-    def words(self, count: int) -> Words:
-        return self._dice.integers(0, 2**64, count, dtype=np.uint64)
-
-
 def people() -> pd.DataFrame:
     rng = np.random.default_rng(2)
     return pd.DataFrame(
@@ -74,7 +66,7 @@ def curator(seed: int = 1, filter_name: str = "gdp") -> Curator:
     )
     ledger = MemoryLedger.of(study)
     engine = kept_engine(study.table, study.unit, people())
-    return Curator(study, engine, ledger, SeededBits(seed))  # type: ignore[arg-type]
+    return Curator(study, engine, ledger, SeededDefault(seed))  # type: ignore[arg-type]
 
 
 def by_region(measure: str, more: str = "", **words: Any) -> Answer:
@@ -89,7 +81,7 @@ def regions(answer: Answer) -> list[str]:
 @pytest.mark.parametrize("filter_name", ["gdp", "pure"])
 @pytest.mark.parametrize("measure", MEASURES)
 def test_a_group_without_rows_is_a_dash_everywhere(measure: str, filter_name: str) -> None:
-    """Seeded: that noise makes an empty group look full has probability below 1 in 20 for each."""
+    """SeededDefault: that noise makes an empty group look full has probability below 1 in 20 for each."""
     answer = by_region(measure, filter_name=filter_name)
     told = dict(zip(regions(answer), answer.to_json()["answer"], strict=True))
     assert "uninformative" not in told["full"]["values"]["v"]

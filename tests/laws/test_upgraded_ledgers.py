@@ -31,7 +31,7 @@ from adyton.ledger.texts import carried_texts
 from adyton.setup.upgrading import paid_by, upgrade
 from adyton.study import read_study
 from adyton.transports.cli.app import app
-from populations import Seeded
+from seeded import SeededByHash
 from study_on_disk import tamper
 
 OLD = Path(__file__).parent / "old_ledgers"
@@ -412,7 +412,7 @@ def test_theorem_WEIGHTED_SCORES_a_holdout_without_squares_keeps_its_numbers(tmp
         600: (0.5439867001488096, 0.40865767748003756, 0.6764746299601274),
         1100: (0.9668009149460566, 0.85301018434044, 1.0),
     }
-    with Holdout.open(tmp_path / "weighted.toml", bits=Seeded(3)) as holdout:
+    with Holdout.open(tmp_path / "weighted.toml", bits=SeededByHash(3)) as holdout:
         assert holdout.verify().receipts == 2
         guesses = {right: np.where(items < right, items % 2, 1 - items % 2) for right in said}
         for right, numbers in said.items():

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from test_streams import Interrupted, Overtaken, Seeded, header
+from test_streams import Interrupted, Overtaken, header
 
 import adyton
 from adyton.accounting.noisy_reading import stability_units
-from adyton.audit.watching import RecordingBits, ReplayedBits, watch
+from adyton.audit.watching import RecordedBits, watch
 from adyton.curator.curator import Curator
 from adyton.exact import units_up
 from adyton.ledger import Ledger, MemoryLedger, Order, SqliteLedger
@@ -34,6 +34,7 @@ from adyton.study import Study
 from how_often import crossed
 from kept_rows import kept_engine
 from processes import APART
+from seeded import Seeded
 
 ROWS, QUESTIONS = 5000, 10_000
 LETTERS = tuple("abcdefghijklmnopqrstuvwxyz")
@@ -719,7 +720,7 @@ def test_audit_two_neighbouring_tables_move_what_is_compared_by_one(neighbours: 
     other = one.assign(age=[99, *one["age"][1:]]) if neighbours == "replace" else one.iloc[1:]
     runs: list[Any] = []
     for frame in (one, other):
-        bits = ReplayedBits(runs[0][0].handed_out, Seeded(3)) if runs else RecordingBits(Seeded(3))
+        bits = RecordedBits(Seeded(3), runs[0][0].handed_out if runs else ())
         with adyton.open(known, data=frame) as curator:
             engine, events = watch(curator, bits)
             weights = opened(curator, share=1)

@@ -29,10 +29,10 @@ from adyton import open as open_study
 from adyton.certify import Rows, Value
 from adyton.certify.answer_table import Measured
 from adyton.ledger.texts import many_from_text
-from adyton.noise.refine import Words
 from adyton.show import notebook, sheet
 from adyton.transports.cli.app import app
 from kept_rows import open_kept
+from seeded import SeededDefault
 
 ROWS = 4000
 REGIONS = ("north", "south", "east", "nowhere")
@@ -64,14 +64,6 @@ ASKED = {
     "SUM(income) AS total FROM people GROUP BY region",
 }
 EPSILON = "0.1"
-
-
-class SeededBits:
-    def __init__(self, seed: int) -> None:
-        self._dice = np.random.default_rng(seed)
-
-    def words(self, count: int) -> Words:
-        return self._dice.integers(0, 2**64, count, dtype=np.uint64)
 
 
 @dataclass(frozen=True)
@@ -106,7 +98,7 @@ def ask(folder: Path, unit: str, valid: bool, asked: str) -> Answer:
     head = f'[table]\nname = "people"\nsource = "people.parquet"\n{UNITS[unit]}\nepsilon = 2\ndelta = 1e-9\n'
     study.write_text(head + (VALIDITY if valid else "") + COLUMNS, encoding="utf-8")
     with open_kept(study, people()) as opened:
-        seeded = Curator(opened.study, opened._engine, opened._ledger, SeededBits(3))
+        seeded = Curator(opened.study, opened._engine, opened._ledger, SeededDefault(3))
         answer = seeded.ask(ASKED[asked], epsilon=EPSILON)
         stored = opened._ledger.recall(answer.receipt.number)
     assert stored is not None

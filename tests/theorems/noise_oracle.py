@@ -16,16 +16,6 @@ from how_often import LONG
 PRECISION = 600  # bits; far more than a sampler is ever asked for here
 
 
-class Seeded:
-    """Philox words: a statistical test that passes once passes always."""
-
-    def __init__(self, seed: int) -> None:
-        self._generator = np.random.Philox(key=seed)
-
-    def words(self, count: int) -> Words:
-        return self._generator.random_raw(count)
-
-
 class Script:
     """Exactly these words, in this order; ``left`` says how many were not asked for."""
 

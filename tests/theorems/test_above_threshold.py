@@ -7,12 +7,12 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from noise_oracle import Seeded
 from sparse_law import FLOAT, hardest, scripted, worst_loss
 
 from adyton.errors import InvalidRequest
 from adyton.mechanisms import AboveThreshold
 from adyton.mechanisms.sparse.above_threshold import SparseState, draw_one, is_above
+from seeded import Seeded
 
 
 class Stepwise:

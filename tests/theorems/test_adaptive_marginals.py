@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from noise_oracle import Seeded
 
 from adyton.accounting.filters import filter_named
 from adyton.errors import InvalidRequest
@@ -26,6 +25,7 @@ from adyton.noise import two_sided_geometric as sampler
 from adyton.privacy import BoundedRangeCost, PureCost
 from adyton.sensitivity import Sensitivity
 from adyton.synthesis.plan import step_for
+from seeded import Seeded
 
 SHAPE = (2, 2)
 CANDIDATES = ((0,), (1,))

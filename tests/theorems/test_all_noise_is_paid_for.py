@@ -8,7 +8,6 @@ from fractions import Fraction
 
 import pandas as pd
 import pytest
-from noise_oracle import Seeded
 
 from adyton.curator.curator import Curator
 from adyton.exact import UNITS_PER_ONE
@@ -18,6 +17,7 @@ from adyton.privacy import Guarantee, Neighbours, PrivacyUnit
 from adyton.schema import CategoryColumn, IntegerColumn, Table, TextColumn
 from adyton.study import Study
 from kept_rows import open_kept
+from seeded import Seeded
 
 ROWS = 400
 TABLE = Table(

@@ -20,23 +20,16 @@ from adyton.audit.report import Report, audit_named, try_one
 from adyton.errors import InvalidRequest
 from adyton.transports.cli.app import app
 from how_often import often
+from seeded import SeededByHash
 
 TARGET = target_of()  # its tables are loaded once
 KEYS = ["mechanism", "claim", "lower_bound", "samples", "confidence", "verdict", "power", "event"]
 
 
-class Seeded:
-    def __init__(self, seed: int) -> None:
-        self._generator = np.random.Generator(np.random.Philox(seed))
-
-    def words(self, count: int) -> np.ndarray:
-        return self._generator.integers(0, 2**64, count, dtype=np.uint64)
-
-
 @pytest.mark.parametrize("entry", CATALOGUE, ids=lambda e: e.name)
 def test_A1_no_claim_of_the_catalogue_is_refuted(entry: object) -> None:
     """The first pair of each mechanism, the one that hurts; ``make audit`` tries all of them with more samples."""
-    for trial in islice(entry.trials(replace(TARGET, bits=Seeded(1))), often(1, 2)):  # type: ignore[attr-defined]
+    for trial in islice(entry.trials(replace(TARGET, bits=SeededByHash(1))), often(1, 2)):  # type: ignore[attr-defined]
         tried = try_one(trial, 6000, 0.999)
         assert not tried.refuted, tried.verdict
         assert tried.verdict.claim.epsilon == pytest.approx(1, rel=1e-6)
@@ -45,7 +38,7 @@ def test_A1_no_claim_of_the_catalogue_is_refuted(entry: object) -> None:
 @pytest.mark.parametrize("name", ["laplace", "gaussian"])
 def test_A1_the_lower_bound_comes_near_the_claim(name: str) -> None:
     """So the pairs are the ones that hurt, and the audit is not merely weak."""
-    found = audit_named(name, target_of(bits=Seeded(2)), 20_000, 0.999)
+    found = audit_named(name, target_of(bits=SeededByHash(2)), 20_000, 0.999)
     assert not found.refuted
     assert found.lower_bound > (0.85 if name == "laplace" else 0.5)
     assert found.mechanism == name
@@ -53,7 +46,7 @@ def test_A1_the_lower_bound_comes_near_the_claim(name: str) -> None:
 
 def test_A1_so_it_does_for_questions() -> None:
     """For every one of the first five, and not only for the worst of them."""
-    for trial in islice(entry_named("gdp-questions").trials(target_of(bits=Seeded(2))), 5):
+    for trial in islice(entry_named("gdp-questions").trials(target_of(bits=SeededByHash(2))), 5):
         found = try_one(trial, 40_000, 0.999)
         assert not found.refuted
         assert found.verdict.lower_bound > 0.5, trial.title
@@ -182,7 +175,7 @@ def test_the_page_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     text = target.read_text(encoding="utf-8")
     assert "| randomized-response, 2 categories | replace | 1 |" in text
     assert "none of them refuted" in text
-    trials = islice(entry_named("gdp-questions").trials(target_of(bits=Seeded(5))), 1)
+    trials = islice(entry_named("gdp-questions").trials(target_of(bits=SeededByHash(5))), 1)
     report = Report(tuple(try_one(trial, 2000, 0.999) for trial in trials))
     for part in ("trade-off curve", "## Replay", "No samples at all"):
         assert part in page(report, 0.999)

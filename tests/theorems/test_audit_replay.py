@@ -16,7 +16,7 @@ import adyton
 from adyton.audit import replay
 from adyton.audit.cases.catalogue import target_of
 from adyton.audit.cases.questions import QUESTIONS, ask_both
-from adyton.audit.watching import RecordingBits, ReplayedBits
+from adyton.audit.watching import RecordedBits
 from adyton.curator import Curator
 from adyton.curator.releasing import Releasing
 from adyton.errors import InvalidRequest
@@ -26,17 +26,10 @@ from adyton.schema import CategoryColumn, IntegerColumn, Table
 from adyton.study import Study
 from how_often import LONG
 from kept_rows import open_kept
+from seeded import SeededByHash
 
 TABLE = Table("people", (IntegerColumn("age", 0, 100), CategoryColumn("region", ("north", "south"))), rows=4)
 QUESTION = "SELECT region, SUM(age) FROM people GROUP BY region"
-
-
-class Seeded:
-    def __init__(self, seed: int) -> None:
-        self._generator = np.random.Generator(np.random.Philox(seed))
-
-    def words(self, count: int) -> np.ndarray:
-        return self._generator.integers(0, 2**64, count, dtype=np.uint64)
 
 
 def study(neighbours: Neighbours = "replace", filter_name: str = "gdp") -> Study:
@@ -70,7 +63,7 @@ def test_theorem_REPLAY_finds_no_fault_in_the_curator(
     name: str, neighbours: Neighbours, filter_name: str
 ) -> None:
     """All questions of the catalogue, hostile values included; most pairs move as far as is allowed."""
-    found = ask_both(name, neighbours, filter_name, replace(TARGET, bits=Seeded(1))).replayed
+    found = ask_both(name, neighbours, filter_name, replace(TARGET, bits=SeededByHash(1))).replayed
     assert found.faults == ()
     assert found.movements
     # From end to end a square does not move, and from the end to the middle a value and its square move nearly
@@ -87,7 +80,7 @@ def test_theorem_REPLAY_finds_no_fault_in_the_curator(
 
 
 def test_theorem_REPLAY_takes_anyones_tables_and_shows_itself() -> None:
-    found = replay(study(), PAIR, QUESTION, bits=Seeded(2), epsilon="1")
+    found = replay(study(), PAIR, QUESTION, bits=SeededByHash(2), epsilon="1")
     assert not found.refuted
     assert found.movements[0].l1 == 100
     assert found.movements[0].l1_allowed == 200  # had the row moved to the other region
@@ -118,10 +111,12 @@ def test_an_engine_that_clips_wrongly_is_found() -> None:
         return made
 
     wild = people(30, 40, 50, 5000), people(30, 40, 50, 0)
-    found = replay(study(), wild, QUESTION, opened_by=opened, bits=Seeded(3), epsilon="1")
+    found = replay(study(), wild, QUESTION, opened_by=opened, bits=SeededByHash(3), epsilon="1")
     assert found.refuted
     assert any("moved farther" in fault for fault in found.faults)
-    assert not replay(study(), wild, QUESTION, bits=Seeded(3), epsilon="1").refuted  # the real engine clips
+    assert not replay(
+        study(), wild, QUESTION, bits=SeededByHash(3), epsilon="1"
+    ).refuted  # the real engine clips
 
 
 class Touching(Releasing):
@@ -206,7 +201,7 @@ def test_a_planted_fault_is_found(kind: type[Curator], said: str) -> None:
         made = open_kept(known, data)
         return kind(known, made._engine, made._ledger)
 
-    found = replay(study(), PAIR, QUESTION, opened_by=opened, bits=Seeded(4), epsilon="1")
+    found = replay(study(), PAIR, QUESTION, opened_by=opened, bits=SeededByHash(4), epsilon="1")
     assert found.refuted
     assert any(said in fault for fault in found.faults), found.faults
 
@@ -227,9 +222,9 @@ def test_two_runs_that_fail_alike_are_not_called_consistent() -> None:
     with pytest.raises(
         InvalidRequest, match=r"nothing was compared: neither table was answered \(engine_failed\)"
     ):
-        replay(study(), PAIR, QUESTION, opened_by=opened, bits=Seeded(4), epsilon="1")
+        replay(study(), PAIR, QUESTION, opened_by=opened, bits=SeededByHash(4), epsilon="1")
     with pytest.raises(InvalidRequest, match=r"neither table was answered \(invalid_request\)"):
-        replay(study(), PAIR, "SELECT AVG(height) FROM people", bits=Seeded(4), epsilon="1")
+        replay(study(), PAIR, "SELECT AVG(height) FROM people", bits=SeededByHash(4), epsilon="1")
 
 
 # Searches over several levels, and batches ----------------------------------------------------------------------
@@ -252,7 +247,7 @@ WIDE_PAIR = wide(30, 400_000, 500_000, 1_000_000), wide(30, 400_000, 500_000, 0)
 @pytest.mark.parametrize("question", [*SEARCHES, SEARCHES])
 def test_theorem_REPLAY_follows_a_search_to_its_end(question: Any) -> None:
     """Two levels, on tables between which the searches part ways; alone and in a batch."""
-    found = replay(wide_study(), WIDE_PAIR, question, opened_by=open_kept, bits=Seeded(8), epsilon="1")
+    found = replay(wide_study(), WIDE_PAIR, question, opened_by=open_kept, bits=SeededByHash(8), epsilon="1")
     assert found.faults == ()
     assert found.movements
 
@@ -272,7 +267,7 @@ def test_a_planted_fault_in_a_search_is_found(question: Any) -> None:
         made = open_kept(known, data)
         return Shifting(known, made._engine, made._ledger)
 
-    found = replay(wide_study(), WIDE_PAIR, question, opened_by=opened, bits=Seeded(8), epsilon="1")
+    found = replay(wide_study(), WIDE_PAIR, question, opened_by=opened, bits=SeededByHash(8), epsilon="1")
     assert any("noise depends on the data" in fault for fault in found.faults), found.faults
 
 
@@ -282,9 +277,9 @@ def test_replay_does_not_spend_from_a_ledger_file(tmp_path: Any) -> None:
 
 
 def test_replayed_bits_are_the_recorded_ones() -> None:
-    first = RecordingBits(Seeded(5))
+    first = RecordedBits(SeededByHash(5))
     words = [first.words(n) for n in (3, 1, 2)]
-    second = ReplayedBits(first.handed_out, Seeded(6))
+    second = RecordedBits(SeededByHash(6), first.handed_out)
     assert all(np.array_equal(second.words(len(w)), w) for w in words)
     assert len(second.words(4)) == 4  # beyond the record: fresh ones
 

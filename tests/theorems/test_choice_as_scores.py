@@ -18,16 +18,9 @@ from adyton.holdout.methods.choosing import choosing_rate
 from adyton.holdout.methods.gaussian import in_values, table
 from adyton.holdout.methods.gaussian_plans import GaussianWish, plan_gaussian
 from adyton.ledger import SqliteLedger
+from seeded import Seeded
 
 N = 4000
-
-
-class Seeded:
-    def __init__(self, seed: int) -> None:
-        self._generator = np.random.Philox(key=seed)
-
-    def words(self, count: int) -> np.ndarray:
-        return self._generator.random_raw(count)
 
 
 def h(a: float) -> float:

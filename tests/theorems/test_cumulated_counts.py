@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from noise_oracle import Seeded
 from scipy.stats import binom
 
 from adyton.accounting.noisy_reading import LEVEL, NoisyReading
@@ -24,6 +23,7 @@ from adyton.sensitivity import readings_of
 from adyton.study import Study, Validity
 from how_often import often
 from populations import standing_of
+from seeded import Seeded
 
 AGE = IntegerColumn("age", 0, 100)
 REGION = CategoryColumn("region", ("a", "b"))

@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from noise_oracle import Script, Seeded, digits
+from noise_oracle import Script, digits
 from selection_oracle import fit
 
 from adyton.errors import InvalidRequest
 from adyton.noise import exponential_weights
 from adyton.noise.coins import below, bernoulli_exp, exp_bounds
 from adyton.noise.exponential_weights import choose, enclose, flip
+from seeded import Seeded
 
 ALARM = 1e-8  # of each test of fit, were its bits fresh; they are fixed, so it never wavers
 RATIONALS = st.builds(Fraction, st.integers(0, 10**12), st.integers(1, 10**12)) | st.builds(

@@ -21,16 +21,9 @@ from adyton.holdout.methods.gaussian_plans import GaussianWish, plan_gaussian
 from adyton.noise import rounded_gaussian
 from adyton.validity.plans.planned_scores import Blocks
 from how_often import often
+from seeded import Seeded
 
 NINE, GOOD, BEST = Fraction(9, 10), Fraction(97, 100), Fraction(99, 100)
-
-
-class Seeded:
-    def __init__(self, seed: int) -> None:
-        self._generator = np.random.Philox(key=seed)
-
-    def words(self, count: int) -> np.ndarray:
-        return self._generator.random_raw(count)
 
 
 def frame(items: int, steps: int = 2, rounding: Fraction = Fraction(0)) -> HoldoutSize:

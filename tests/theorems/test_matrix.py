@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from noise_oracle import Seeded
 from scipy.stats import binom
 
 from adyton.accounting import gaussian
@@ -33,6 +32,7 @@ from adyton.mechanisms.workloads.workload import Cells, Marginals, Prefixes, Que
 from adyton.noise import rounded_gaussian, two_sided_geometric
 from adyton.privacy import NEIGHBOURS, Neighbours
 from in_bulk import in_bulk
+from seeded import Seeded
 
 SMALL = [np.array([[1, 0], [0, 1]]), np.array([[1, 1], [1, -1]]), np.array([[2, -1], [1, 3]])]
 WORKLOADS: list[Workload] = [

@@ -27,6 +27,7 @@ from adyton.schema import IntegerColumn, Table
 from adyton.sensitivity import Sensitivity
 from adyton.study import Study
 from populations import standing_of
+from seeded import SeededByHash
 
 boxes = st.tuples(st.integers(-3, 3), st.integers(-3, 3)).map(lambda b: (min(b), max(b))).filter(any)
 sensitivities = st.builds(
@@ -40,16 +41,6 @@ pairs = st.integers(1, 5000).flatmap(
         st.sampled_from(["replace", "add-or-remove"]),
     )
 )
-
-
-class SeededWords:
-    """Uniform words that a test can repeat."""
-
-    def __init__(self, seed: int) -> None:
-        self._generator = np.random.Generator(np.random.Philox(seed))
-
-    def words(self, count: int) -> np.ndarray:
-        return self._generator.integers(0, 2**64, count, dtype=np.uint64)
 
 
 def _hockey_stick(p: np.ndarray, q: np.ndarray, epsilon: float) -> float:
@@ -174,7 +165,7 @@ def test_theorem_RATIO_INTERVAL_covers_at_its_level(
     """
     mechanism = kind((Fraction(scales[0]), Fraction(scales[1])))
     runs = 20_000
-    noisy = mechanism.release([[total] * runs, [count] * runs], SeededWords(5))
+    noisy = mechanism.release([[total] * runs, [count] * runs], SeededByHash(5))
     top, bottom = (np.array(column, dtype=float) for column in noisy)
     low, high = ratio_interval(top, bottom, 1000.0, mechanism.ratio_error(0.95))
     covered = int(((low <= total / count) & (total / count <= high)).sum())

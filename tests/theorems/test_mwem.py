@@ -8,7 +8,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from noise_oracle import Seeded
 from scipy.stats import binom
 
 from adyton.errors import InvalidRequest
@@ -20,6 +19,7 @@ from adyton.mechanisms.workloads.mwem import Mwem, replay
 from adyton.mechanisms.workloads.workload import Cells, Marginals, Prefixes, Questions, Ranges, Workload
 from adyton.noise import two_sided_geometric
 from adyton.privacy import GaussianCost, PureCost
+from seeded import Seeded
 
 HALVES = Questions([[Fraction(1, 2), 1], [1, 0]])
 TINY: list[Workload] = [Cells(2), HALVES]

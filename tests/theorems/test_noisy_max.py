@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from noise_oracle import Script, Seeded
+from noise_oracle import Script
 from selection_oracle import APPROVALS, approvals, exponential, fit, neighbouring, noisy_max, permute_and_flip
 
 from adyton.errors import InvalidRequest
@@ -23,6 +23,7 @@ from adyton.mechanisms.selection.utility import noisy_max_chance
 from adyton.noise import two_sided_geometric
 from adyton.privacy import NEIGHBOURS, Neighbours, PureCost
 from how_often import crossed
+from seeded import Seeded
 
 ALARM = 1e-8  # of each test of fit, were its bits fresh; they are fixed, so it never wavers
 ONE = Fraction(1)

@@ -15,7 +15,6 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from noise_oracle import Seeded
 from scipy.stats import binom
 
 import adyton
@@ -40,6 +39,7 @@ from adyton.study import Study, Validity
 from adyton.testing.engines.meaning import condition, number
 from how_often import often
 from populations import standing_of
+from seeded import Seeded
 
 RUNS = often(60, 200)
 MOST_MISSED = binom.isf(1e-9, RUNS, 1 - LEVEL)  # of intervals at this level

@@ -9,7 +9,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from noise_oracle import Seeded
 from scipy.special import ndtr
 from sparse_law import FLOAT, answers, chance, hardest, scripted, table_of, worst_loss
 
@@ -18,6 +17,7 @@ from adyton.errors import InvalidRequest
 from adyton.mechanisms import NumericSparse, Sparse
 from adyton.mechanisms.sparse.above_threshold import SparseState
 from adyton.noise import rounded_gaussian, two_sided_geometric
+from seeded import Seeded
 
 
 def machine(c: int, *, refresh: bool = False, monotone: bool = False) -> NumericSparse:

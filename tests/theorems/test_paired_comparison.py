@@ -18,14 +18,7 @@ from adyton.holdout.methods.gaussian_plans import GaussianWish, plan_gaussian
 from adyton.validity.plans.planned_scores import Blocks
 from adyton.validity.subset.tails import Way
 from how_often import crossed
-
-
-class Seeded:
-    def __init__(self, seed: int) -> None:
-        self._generator = np.random.Philox(key=seed)
-
-    def words(self, count: int) -> np.ndarray:
-        return self._generator.random_raw(count)
+from seeded import Seeded
 
 
 def lattice(scale: float) -> tuple[np.ndarray, np.ndarray]:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from noise_oracle import Script, Seeded
+from noise_oracle import Script
 from selection_oracle import (
     APPROVALS,
     ROUNDING,
@@ -32,6 +32,7 @@ from adyton.noise.coins import below
 from adyton.noise.exponential_weights import flip
 from adyton.privacy import NEIGHBOURS, Neighbours, PureCost
 from how_often import often
+from seeded import Seeded
 
 ALARM = 1e-8  # of each test of fit, were its bits fresh; they are fixed, so it never wavers
 ONE = Fraction(1)

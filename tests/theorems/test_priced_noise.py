@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from noise_oracle import Seeded
 
 from adyton.mechanisms import AboveThreshold, GaussianNoise, GeometricNoise, NumericSparse, Sparse
 from adyton.mechanisms.selection.permute_and_flip import PermuteAndFlip
@@ -18,6 +17,7 @@ from adyton.mechanisms.workloads.mwem import Mwem
 from adyton.mechanisms.workloads.strategy import identity
 from adyton.mechanisms.workloads.workload import Cells
 from adyton.noise import rounded_gaussian, two_sided_geometric
+from seeded import Seeded
 
 THIRD = Fraction(1, 3)  # the nearest float is below it
 BITS = Seeded(1)

@@ -9,7 +9,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from noise_oracle import Seeded
 from scipy.stats import binom
 
 from adyton.errors import InvalidRequest
@@ -19,6 +18,7 @@ from adyton.mechanisms.workloads.linear_question import Box, LinearQuestion, Mar
 from adyton.mechanisms.workloads.multiplicative_weights import Guess, most_updates
 from adyton.mechanisms.workloads.private_mw import PmwAnswer, PmwPlan
 from adyton.noise import two_sided_geometric
+from seeded import Seeded
 
 TOTAL, DENOMINATOR = 3, 2
 QUESTIONS: list[LinearQuestion] = [Weights([2, 1], 2), Weights([0, 2], 2), Weights([1, 0])]

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from noise_oracle import Script, Seeded
+from noise_oracle import Script
 from selection_oracle import ROUNDING, exponential, fit, neighbouring, tables, worst_ratio
 
 from adyton.errors import InvalidRequest
@@ -26,6 +26,7 @@ from adyton.noise.exponential_weights import choose
 from adyton.privacy import NEIGHBOURS, Neighbours, PureCost
 from how_often import often
 from literature.private_quantiles import PrivateQuantiles, near_maximum, near_minimum
+from seeded import Seeded
 
 ALARM = 1e-8  # of each test of fit, were its bits fresh; they are fixed, so it never wavers
 ONE = Fraction(1)

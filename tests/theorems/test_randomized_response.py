@@ -10,11 +10,12 @@ import mpmath
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from noise_oracle import Script, Seeded
+from noise_oracle import Script
 
 from adyton.errors import InvalidRequest
 from adyton.mechanisms.randomized_response import RandomizedResponse
 from adyton.noise import SystemBits
+from seeded import Seeded
 
 epsilons = st.fractions(Fraction(1, 1000), 30)
 shapes = [

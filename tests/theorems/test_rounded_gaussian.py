@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
-from noise_oracle import PRECISION, Script, Seeded, digits, fit, misplaced
+from noise_oracle import PRECISION, Script, digits, fit, misplaced
 from scipy.special import ndtri
 
 from adyton.errors import InvalidRequest
 from adyton.noise import SystemBits, refine, rounded_gaussian
 from how_often import often
+from seeded import Seeded
 
 WORD = st.integers(0, 2**64 - 1) | st.integers(0, 63).map(lambda i: 2**i) | st.sampled_from([0, 2**64 - 1])
 SIGMA = st.floats(-3, 12).map(lambda x: 10.0**x)

@@ -36,19 +36,12 @@ from adyton.schema import BooleanColumn, IntegerColumn, Table
 from adyton.study import Study, Validity
 from adyton.validity.published.transcripts import bits_of, corrected_after, nats_of, threshold_after
 from kept_rows import open_kept
+from seeded import SeededByHash
 
 AGE, SMOKER = IntegerColumn("age", 0, 100), BooleanColumn("smoker")
 COUNT = "SELECT COUNT(*) AS n FROM people WHERE age > 50"
 MEAN = "SELECT AVG(age) AS a FROM people WHERE smoker"
 FALSE_ALARM = 1e-7  # of each test below that draws anything, seeded
-
-
-class Seeded:
-    def __init__(self, seed: int) -> None:
-        self._generator = np.random.Generator(np.random.Philox(seed))
-
-    def words(self, count: int) -> np.ndarray:
-        return self._generator.integers(0, 2**64, count, dtype=np.uint64)
 
 
 def study(rows: int, grid: str | Fraction | None = "0.02", confidence: str = "0.95", **more: Any) -> Study:
@@ -109,12 +102,12 @@ def test_theorem_ROUNDING_STUDY_the_noise_interval_has_the_grid_in_it(confidence
     draws, known = 20_000, study(60, "0.15")
     part, _ = asked(known, scale="6")
     for exact in (0, 3, 31, 60):
-        (released,) = part.mechanism.release([[exact] * draws], Seeded(exact))
+        (released,) = part.mechanism.release([[exact] * draws], SeededByHash(exact))
         inside = np.abs(whole(released) - exact) <= part.mechanism.error(confidence)
         assert binom.sf(draws - inside.sum() - 1, draws, 1 - confidence) > FALSE_ALARM
     part, _ = asked(known, MEAN, scale="300")
     top, bottom = -800, 60 * 100  # all rows, whose mean is a little below the middle
-    columns = part.mechanism.release([[top] * draws, [bottom] * draws], Seeded(9))
+    columns = part.mechanism.release([[top] * draws, [bottom] * draws], SeededByHash(9))
     gaps = [whole(column) - exact for column, exact in zip(columns, (top, bottom), strict=True)]
     theta = top / bottom
     inside = np.abs(gaps[0] - theta * gaps[1]) <= part.mechanism.ratio_error(confidence)(np.array(theta))
@@ -294,11 +287,11 @@ def test_theorem_ROUNDING_STUDY_holds_against_an_analyst_who_votes() -> None:
     missed = forgotten = 0
     for number in range(studies):
         rows = rng.integers(0, 2, (size, coins))
-        (answers,) = part.mechanism.release([rows.sum(0).tolist()], Seeded(number))
+        (answers,) = part.mechanism.release([rows.sum(0).tolist()], SeededByHash(number))
         signs = np.where(whole(answers) >= size / 2, 1, -1)
         score = (2 * rows - 1) @ signs
         agree, truth = int((score > 0).sum()), size * (1 - binom.pmf(coins // 2, coins, 0.5)) / 2
-        (released,) = part.mechanism.release([[agree]], Seeded(1000 + number))
+        (released,) = part.mechanism.release([[agree]], SeededByHash(1000 + number))
         low, high = ends(known, part, released, coins + 1, coins * bits)
         missed += not low[0] <= truth <= high[0]
         low, high = ends(known, part, released, coins + 1, 0)
@@ -338,7 +331,7 @@ def test_theorem_ROUNDING_STUDY_means_hold_where_grids_end(scale: str) -> None:
     match = rng.random((draws, size)) < 0.97
     sums = ((2 * (100 * value) - 100) * match).sum(1)
     counts = match.sum(1) * part.reading.coordinates[1].times
-    columns = part.mechanism.release([sums.tolist(), counts.tolist()], Seeded(5))
+    columns = part.mechanism.release([sums.tolist(), counts.tolist()], SeededByHash(5))
     low, high = population.means(part, [whole(column) for column in columns], where)
     theta = (2 * 90 - 100) / part.reading.coordinates[1].times
     missed = int(((low > theta) | (high < theta)).sum())
@@ -425,7 +418,7 @@ def test_theorem_ROUNDING_STUDY_replays_on_neighbours_and_a_planted_fault_is_fou
     here, there = people(40), people(40)
     there.loc[7] = [100 - int(here.age[7]), not here.smoker[7]]
     for sql in (COUNT, MEAN, "SELECT smoker, SUM(age) AS s FROM people GROUP BY smoker"):
-        found = replay(study(40, "0.1"), (here, there), sql, bits=Seeded(4), epsilon="1")
+        found = replay(study(40, "0.1"), (here, there), sql, bits=SeededByHash(4), epsilon="1")
         assert found.faults == ()
         assert found.movements
     here, there = people(40), people(40)
@@ -434,7 +427,7 @@ def test_theorem_ROUNDING_STUDY_replays_on_neighbours_and_a_planted_fault_is_fou
         patch.setattr(
             GaussianNoise, "release", lambda _, exact, bits: [whole(c) * (1 + len(c)) for c in exact]
         )
-        found = replay(study(40, "0.1"), (here, there), COUNT, bits=Seeded(4), epsilon="1")
+        found = replay(study(40, "0.1"), (here, there), COUNT, bits=SeededByHash(4), epsilon="1")
     assert "the noise depends on the data" in found.faults
 
 

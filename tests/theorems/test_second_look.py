@@ -9,10 +9,11 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-from noise_oracle import PRECISION, Seeded
+from noise_oracle import PRECISION
 
 from adyton.noise import SystemBits, refine, rounded_gaussian, two_sided_geometric
 from adyton.noise.refine import Words
+from seeded import Seeded
 
 Make = Callable[[float], refine.Law]
 GAUSSIAN: Make = rounded_gaussian._RoundedGaussian

@@ -15,14 +15,7 @@ from adyton.holdout import Holdout, Slices
 from adyton.holdout.methods.base import HoldoutSize
 from adyton.holdout.methods.gaussian_plans import GaussianWish, plan_gaussian
 from adyton.holdout.methods.slices import SlicesPlan, groups_from, plan_slices
-
-
-class Seeded:
-    def __init__(self, seed: int) -> None:
-        self._generator = np.random.Philox(key=seed)
-
-    def words(self, count: int) -> np.ndarray:
-        return self._generator.random_raw(count)
+from seeded import Seeded
 
 
 class Silent:

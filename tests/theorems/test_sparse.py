@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from noise_oracle import Seeded
 from sparse_law import FLOAT, answers, chance, hardest, scripted, table_of, tail, worst_loss
 
 from adyton.errors import InvalidRequest
@@ -18,6 +17,7 @@ from adyton.mechanisms import Sparse
 from adyton.mechanisms.sparse.above_threshold import SparseState, draw_one
 from adyton.mechanisms.sparse.split import questions_per_threshold, value_share
 from literature.sparse_slide import late_halt_cost, slide_cost
+from seeded import Seeded
 
 KINDS = [(c, refresh) for c in (1, 2, 3) for refresh in (False, True)]
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from noise_oracle import Script, Seeded
+from noise_oracle import Script
 from scipy.stats import norm
 
 from adyton.accounting import filter_named
@@ -25,6 +25,7 @@ from adyton.surveys import CategoryQuestion, NumberQuestion, Survey
 from adyton.surveys.dividing import MOVED, _by_mu, _by_optimum, _by_parts, spread
 from adyton.surveys.intervals import noise_of_mean, share_of_population, share_of_respondents, tail
 from adyton.surveys.questions import STEPS
+from seeded import Seeded
 
 YES_NO = ("yes", "no")
 LIMIT = Guarantee(2, "0.001")

@@ -24,17 +24,10 @@ from adyton.noise import two_sided_geometric
 from adyton.validity.hinge.pairs import RandomizedResponses, stability_width_of
 from in_bulk import in_bulk
 from literature.thresholdout import published_epsilons, published_overfits
+from seeded import Seeded
 
 REACH = 90
 TRAINING = "t"
-
-
-class Seeded:
-    def __init__(self, seed: int) -> None:
-        self._generator = np.random.Philox(key=seed)
-
-    def words(self, count: int) -> np.ndarray:
-        return self._generator.random_raw(count)
 
 
 def frame(items: int = 10, failure: str = "0.05") -> HoldoutSize:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from noise_oracle import Script, Seeded
+from noise_oracle import Script
 from scipy.special import ndtr
 from selection_oracle import (
     APPROVALS,
@@ -32,6 +32,7 @@ from adyton.mechanisms.selection.scores import ScoreSensitivity
 from adyton.mechanisms.selection.top_k import TopK
 from adyton.mechanisms.selection.utility import noisy_order_chance
 from adyton.privacy import NEIGHBOURS, BoundedRangeCost, Neighbours, PureCost
+from seeded import Seeded
 
 ALARM = 1e-8  # of each test of fit, were its bits fresh; they are fixed, so it never wavers
 ONE = Fraction(1)

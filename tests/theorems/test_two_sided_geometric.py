@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
-from noise_oracle import PRECISION, Script, Seeded, digits, fit, misplaced
+from noise_oracle import PRECISION, Script, digits, fit, misplaced
 
 from adyton.errors import InvalidRequest
 from adyton.noise import SystemBits, refine, two_sided_geometric
+from seeded import Seeded
 
 WORD = st.integers(0, 2**64 - 1) | st.integers(0, 63).map(lambda i: 2**i) | st.sampled_from([0, 2**64 - 1])
 SCALE = st.floats(-3, 12).map(lambda x: 10.0**x)

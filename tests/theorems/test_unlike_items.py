@@ -17,14 +17,7 @@ from adyton.holdout.methods.gaussian import GaussianPlan, table
 from adyton.holdout.methods.gaussian_plans import GaussianWish, plan_gaussian
 from adyton.noise import rounded_gaussian
 from adyton.validity.plans.planned_scores import Blocks
-
-
-class Seeded:
-    def __init__(self, seed: int) -> None:
-        self._generator = np.random.Philox(key=seed)
-
-    def words(self, count: int) -> np.ndarray:
-        return self._generator.random_raw(count)
+from seeded import Seeded
 
 
 @dataclass(frozen=True)

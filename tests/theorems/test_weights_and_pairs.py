@@ -20,14 +20,7 @@ from adyton.holdout.metrics import total
 from adyton.holdout.pairs import HALVES, pair_values, pairs_of
 from adyton.holdout.weights import WEIGHT_STEPS, weights_from
 from adyton.validity.subset.widths import price_of
-
-
-class Seeded:
-    def __init__(self, seed: int) -> None:
-        self._generator = np.random.Philox(key=seed)
-
-    def words(self, count: int) -> np.ndarray:
-        return self._generator.random_raw(count)
+from seeded import Seeded
 
 
 @given(

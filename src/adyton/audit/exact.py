@@ -7,7 +7,7 @@ remainder, and how far its numbers may be off is declared; the curve comes as in
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -20,6 +20,7 @@ from adyton.exact.outward import FEW
 from adyton.noise import rounded_gaussian, two_sided_geometric
 
 _PMF_ERROR = 1e-11  # of the probabilities that the noise modules state to about 12 digits
+_LAW_ERROR = 1e-10  # the same, after what mechanisms of selection compute with them
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,11 @@ class Delta:
     epsilon: float
     low: float
     high: float
+
+
+def law_of(probabilities: Iterable[Any]) -> Law:
+    """Of a mechanism that lists its candidates' probabilities, to about 12 digits."""
+    return Law({place: float(p) for place, p in enumerate(probabilities)}, error=_LAW_ERROR)
 
 
 def exact_delta(first: Law, second: Law, epsilon: float) -> Delta:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from weakref import finalize
 
-from adyton.audit.watching import FoundKey
 from adyton.curator import Curator, open_study
-from adyton.planning.part import Columns
-from adyton.sensitivity import Reading
 from adyton.study import Study
 
 _MOST = 16  # each has memory and threads of its own
@@ -42,17 +38,7 @@ class _StaysOpen:
 
     def __init__(self, engine: Any) -> None:
         self._engine = engine
-
-    def prepare(self, readings: Sequence[Reading] = ()) -> None:
-        self._engine.prepare(readings)
-
-    def exact(self, readings: Sequence[Reading]) -> list[Columns]:
-        read: list[Columns] = self._engine.exact(readings)
-        return read
-
-    def found(self, readings: Sequence[Reading]) -> tuple[list[FoundKey], list[Columns]]:
-        keys, read = self._engine.found(readings)
-        return keys, read
+        self.prepare, self.exact, self.found = engine.prepare, engine.exact, engine.found
 
     def close(self) -> None:
         pass

@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from adyton.audit.noise_seen import alike_but_for_cells, distances, gaps, is_rounded, noise_seen
-from adyton.audit.watching import FoundKey, RecordingBits, ReplayedBits, watch
+from adyton.audit.watching import FoundKey, RecordedBits, watch, with_the_same_words
 from adyton.curator import Curator, open_study
 from adyton.errors import CuratorError, InvalidRequest
 from adyton.exact.cells import whole
@@ -143,17 +143,18 @@ def run_both(
     price: dict[str, Any],
 ) -> tuple[Trace, Trace]:
     """The first run records its random words, the second gets the same ones."""
-    recording = RecordingBits(bits)
-    first = _trace(study, pair[0], question, recording, opened_by, price)
-    replayed = ReplayedBits(recording.handed_out, bits)
-    return first, _trace(study, pair[1], question, replayed, opened_by, price)
+
+    def run(data: Any, recorded: RecordedBits) -> Trace:
+        return _trace(study, data, question, recorded, opened_by, price)
+
+    return with_the_same_words(run, pair, bits)
 
 
 def _trace(
     study: Study,
     data: Any,
     question: Any,
-    bits: RecordingBits | ReplayedBits,
+    bits: RecordedBits,
     opened_by: Open | None,
     price: dict[str, Any],
 ) -> Trace:
@@ -245,6 +246,15 @@ def compare(first: Trace, second: Trace) -> Replay:
     return Replay(text, tuple(faults), tuple(movements))
 
 
+def all_of(found: Sequence[Replay], *faults: str) -> Replay:
+    """Several replays as one, and what else was found."""
+    return Replay(
+        "; ".join(one.question for one in found),
+        (*(fault for one in found for fault in one.faults), *faults),
+        tuple(movement for one in found for movement in one.movements),
+    )
+
+
 def _events(run: Trace) -> list[str]:
     """Where keys are found, each that occurs gets noise: then the number of words is as private as theirs.
     A choice may read a word more, by coins that must read on: see the mechanisms of ``selection``.
@@ -254,7 +264,7 @@ def _events(run: Trace) -> list[str]:
 
 
 def _movements(first: Trace, second: Trace) -> list[Movement]:
-    one, two = _aligned(first, second), _aligned(second, first)
+    one, two = aligned(first, second), aligned(second, first)
     return [
         movement
         for reading, other, a, b in zip(first.readings, second.readings, one, two, strict=False)
@@ -278,16 +288,20 @@ def _moved_together(first: Trace, second: Trace) -> list[Movement]:
     ]
 
 
-def _aligned(run: Trace, other: Trace) -> list[Columns]:
-    """With a zero for every key that only the other run has."""
+def aligned(run: Trace, other: Trace) -> list[Columns]:
+    """The integers of a run, with a zero for every key that only the other run has."""
     if run.keys is None or other.keys is None:
         return run.exact
-    places = {key: place for place, key in enumerate(run.keys)}
-    keys = sorted({*run.keys, *other.keys})
+    places, keys = {key: place for place, key in enumerate(run.keys)}, keys_of(run, other)
     return [
         [[column[places[key]] if key in places else 0 for key in keys] for column in columns]
         for columns in run.exact
     ]
+
+
+def keys_of(run: Trace, other: Trace) -> list[FoundKey]:
+    """All that one of two runs found."""
+    return sorted({*(run.keys or ()), *(other.keys or ())})
 
 
 def _moved(reading: Reading, a: Columns, b: Columns) -> list[Movement]:

@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any
 
 from adyton.audit.black_box import LEAST_SAMPLES, Verdict, audit
-from adyton.audit.cases.catalogue import CATALOGUE, Entry, entry_named
-from adyton.audit.cases.trial import AuditTarget, Trial
+from adyton.audit.cases.catalogue import CATALOGUE, entry_named
+from adyton.audit.cases.trial import AuditTarget, Entry, Trial
 from adyton.audit.trade_off import TradeOff, audit_gdp
 from adyton.show import Sheet, Shown
 

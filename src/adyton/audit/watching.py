@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
-from typing import Any
+from typing import Any, TypeVar
 
 from adyton.curator import Curator
 from adyton.noise import Bits
@@ -13,25 +13,16 @@ from adyton.planning.part import Columns
 from adyton.sensitivity import Reading
 
 FoundKey = tuple[str | int, ...]  # of a group that nobody declared
+Run = TypeVar("Run")
 
 
-class RecordingBits:
-    """Keeps every word that it hands out, so that a second run can have the same ones."""
+class RecordedBits:
+    """Keeps every word that it hands out.  What ``recorded`` holds is handed out again; fresh words where
+    another number of them is asked for.
+    """
 
-    def __init__(self, source: Bits) -> None:
-        self._source = source
-        self.handed_out: list[Words] = []
-
-    def words(self, count: int) -> Words:
-        self.handed_out.append(self._source.words(count))
-        return self.handed_out[-1]
-
-
-class ReplayedBits:
-    """The recorded words again; fresh ones where another number of them is asked for."""
-
-    def __init__(self, recorded: Sequence[Words], source: Bits) -> None:
-        self._recorded, self._source = list(recorded), source
+    def __init__(self, source: Bits, recorded: Sequence[Words] = ()) -> None:
+        self._source, self._recorded = source, list(recorded)
         self.handed_out: list[Words] = []
 
     def words(self, count: int) -> Words:
@@ -77,7 +68,7 @@ class Watched:
 class _WatchedBits:
     """Bits whose use is noted between the other events."""
 
-    def __init__(self, bits: RecordingBits | ReplayedBits, events: list[str]) -> None:
+    def __init__(self, bits: Bits, events: list[str]) -> None:
         self._bits, self._events = bits, events
 
     def words(self, count: int) -> Words:
@@ -85,7 +76,16 @@ class _WatchedBits:
         return self._bits.words(count)
 
 
-def watch(curator: Curator, bits: RecordingBits | ReplayedBits) -> tuple[Watched, list[str]]:
+def with_the_same_words(
+    run: Callable[[Any, RecordedBits], Run], pair: tuple[Any, Any], bits: Bits
+) -> tuple[Run, Run]:
+    """The first run records its random words, the second gets the same ones."""
+    recording = RecordedBits(bits)
+    first = run(pair[0], recording)
+    return first, run(pair[1], RecordedBits(bits, recording.handed_out))
+
+
+def watch(curator: Curator, bits: Bits) -> tuple[Watched, list[str]]:
     """From now on everything that the curator reads and draws is noted."""
     events: list[str] = []
     engine = Watched(curator._engine, events)  # the auditor looks inside on purpose

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from adyton.accounting import FILTERS, gaussian
 from adyton.audit.cases import (
     read_again,
     reserves,
@@ -26,13 +23,12 @@ from adyton.audit.cases import (
     workloads,
 )
 from adyton.audit.cases.questions import QUESTIONS, ask_both
-from adyton.audit.cases.trial import AuditTarget, Trial
+from adyton.audit.cases.trial import AuditTarget, Entry, Trial, for_each_filter, gaussian_claim, gaussian_mu
 from adyton.certify import Promise
 from adyton.errors import InvalidRequest
 from adyton.exact import float_up, positive, rational
 from adyton.exact.outward import SAFE
 from adyton.mechanisms import GaussianNoise, GeometricNoise
-from adyton.mechanisms.randomized_response import RandomizedResponse
 from adyton.noise import Bits, SystemBits
 from adyton.privacy import NEIGHBOURS
 from adyton.sensitivity import Sensitivity
@@ -49,14 +45,6 @@ _PAIRS: dict[str, tuple[Sensitivity, tuple[Any, Any]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    name: str
-    about: str
-    trials: Callable[[AuditTarget], Iterator[Trial]]
-    aliases: tuple[str, ...] = ()
-
-
 def _geometric(target: AuditTarget) -> Iterator[Trial]:
     for pair_name, (sensitivity, pair) in _PAIRS.items():
         noise = GeometricNoise.for_cost(sensitivity, target.epsilon)
@@ -67,14 +55,11 @@ def _geometric(target: AuditTarget) -> Iterator[Trial]:
 
 
 def _gaussian(target: AuditTarget) -> Iterator[Trial]:
-    if target.delta == 0:
-        raise InvalidRequest("the Gaussian mechanism needs delta above 0")
-    mu = gaussian.mu_down(float(target.epsilon), float(target.delta))
+    mu = gaussian_mu(target, "Gaussian")
     for pair_name, (sensitivity, pair) in _PAIRS.items():
         noise = GaussianNoise.for_cost(sensitivity, Fraction(mu) ** 2)
         true_mu = math.sqrt(noise.cost(sensitivity).gdp) * SAFE
-        claim = Promise(gaussian.epsilon_up(true_mu, float(target.delta)), float(target.delta))
-        mechanism = _repeated(noise, target.bits)
+        claim, mechanism = gaussian_claim(true_mu, target), _repeated(noise, target.bits)
         yield Trial("gaussian", pair_name, sensitivity.neighbours, mechanism, pair, claim, mu=true_mu)
 
 
@@ -88,61 +73,19 @@ def _repeated(noise: GaussianNoise | GeometricNoise, bits: Bits) -> Callable[[An
     return release
 
 
-def _randomized_response(target: AuditTarget) -> Iterator[Trial]:
-    for categories in (2, 5):
-        mechanism = RandomizedResponse.for_epsilon(target.epsilon, categories)
-        claim = Promise(float_up(mechanism.cost().epsilon), 0.0)
-        release = partial(_respond, mechanism, target.bits)
-        yield Trial(
-            "randomized-response", f"{categories} categories", "replace", release, (0, categories - 1), claim
-        )
-
-
-def _respond(mechanism: RandomizedResponse, bits: Bits, value: int, n: int) -> Any:
-    return np.array(mechanism.release([value] * n, bits))
-
-
 def _questions(filter_name: str, target: AuditTarget) -> Iterator[Trial]:
     for neighbours in NEIGHBOURS:
         for name in QUESTIONS:
-            asked = ask_both(name, neighbours, filter_name, target)
-            yield Trial(
-                f"{filter_name} question",
-                name,
-                neighbours,
-                asked.release,
-                asked.pair,
-                asked.claim,
-                mu=asked.mu,
-                replayed=asked.replayed,
-                slow=asked.slow,
-            )
+            yield ask_both(name, neighbours, filter_name, target)
 
 
 CATALOGUE: tuple[Entry, ...] = (
     Entry("geometric", "two-sided geometric noise (discrete Laplace)", _geometric, ("laplace",)),
     Entry("gaussian", "rounded Gaussian noise", _gaussian),
-    Entry("randomized-response", "two and five categories", _randomized_response),
-    *(
-        Entry(*listed)
-        for listed in (*surveyed.ENTRIES, *selections.ENTRIES, *streams.ENTRIES, *workloads.ENTRIES)
-    ),
-    *(
-        Entry(
-            f"{name}-questions",
-            f"whole questions through a curator, {name} filter",
-            partial(_questions, name),
-        )
-        for name in FILTERS
-    ),
-    *(
-        Entry(*listed)
-        for own in (
-            *(streamed.ENTRIES, selected.ENTRIES, read_again.ENTRIES),
-            *(split_studies.ENTRIES, rounded_studies.ENTRIES, reserves.ENTRIES, shared_books.ENTRIES),
-        )
-        for listed in own
-    ),
+    *(*surveyed.ENTRIES, *selections.ENTRIES, *streams.ENTRIES, *workloads.ENTRIES),
+    *for_each_filter("questions", "whole questions through a curator", _questions),
+    *(*streamed.ENTRIES, *selected.ENTRIES, *read_again.ENTRIES),
+    *(*split_studies.ENTRIES, *rounded_studies.ENTRIES, *reserves.ENTRIES, *shared_books.ENTRIES),
 )
 
 

@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.audit.cases.questions_asked import QUESTIONS, Case, study_of, tables_of
-from adyton.audit.cases.trial import AuditTarget
-from adyton.audit.replay import Replay, Trace, compare, run_both
+from adyton.audit.cases.trial import AuditTarget, Trial
+from adyton.audit.replay import Replay, Trace, aligned, compare, keys_of, run_both
 from adyton.audit.watching import FoundKey
 from adyton.certify import Promise
 from adyton.exact import UNITS_PER_ONE
@@ -37,7 +37,7 @@ from adyton.query.request import request_of
 from adyton.sensitivity import Reading
 from adyton.study import Study
 
-__all__ = ["QUESTIONS", "Asked", "Known", "ask_both", "mu_of", "release_of"]
+__all__ = ["QUESTIONS", "Known", "ask_both", "claim_of", "mu_of", "trial_of"]
 
 Outputs = npt.NDArray[np.int64]
 _AT_ONCE = 4096  # cells that are searched together
@@ -45,30 +45,14 @@ _MANY = 3  # numbers in an output: comparing them all takes long
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A question on two tables: how to release it again, the exact integers behind it, and the claim."""
-
-    release: Callable[[Any, int], Outputs]
-    pair: tuple[Any, Any]
-    claim: Promise
-    mu: float | None
-    replayed: Replay
-
-    @property
-    def slow(self) -> bool:
-        """Whether to take fewer samples, because each has many numbers."""
-        return bool(self.release(self.pair[0], 1).shape[1] > _MANY)
-
-
-@dataclass(frozen=True, slots=True)
 class Known:
     """What one table gives: its integers and, for groups that nobody declared, all keys of both tables."""
 
     exact: list[Columns]
-    keys: tuple[FoundKey, ...] | None
+    keys: Sequence[FoundKey] | None = None
 
 
-def ask_both(name: str, neighbours: Neighbours, filter_name: str, target: AuditTarget) -> Asked:
+def ask_both(name: str, neighbours: Neighbours, filter_name: str, target: AuditTarget) -> Trial:
     """Ask question ``name`` of both tables through the curator, and prepare to release it many times."""
     case = QUESTIONS[name]
     study = study_of(case, neighbours, filter_name, target)
@@ -79,27 +63,44 @@ def ask_both(name: str, neighbours: Neighbours, filter_name: str, target: AuditT
     batch = _batch(study, case, target)
     if runs[0].public["receipts"][0][2] != batch.detail:
         raise AssertionError("the plan that is sampled is not the plan that was charged")
-    claim = Promise(study.epsilon_of(batch.amount), float(study.limit.delta))
     release = release_of(batch.plans, target.bits)
     if isinstance(batch, CoordinatedBatch):
         release = _together(batch, target.bits)
-    return Asked(
-        release, (_known(*runs), _known(*runs[::-1])), claim, mu_of(study, batch.amount), compare(*runs)
+    keys, (first, second) = keys_of(*runs), runs
+    known = Known(aligned(first, second), keys), Known(aligned(second, first), keys)
+    return Trial(
+        f"{filter_name} question",
+        name,
+        neighbours,
+        release,
+        known,
+        claim_of(study, batch.amount),
+        mu=mu_of(study, batch.amount),
+        replayed=compare(*runs),
+        slow=release(known[0], 1).shape[1] > _MANY,
     )
 
 
-def _known(run: Trace, other: Trace) -> Known:
-    """With a zero for every key that only the other table has."""
-    if run.keys is None or other.keys is None:
-        return Known(run.exact, None)
-    places, keys = {key: i for i, key in enumerate(run.keys)}, tuple(sorted({*run.keys, *other.keys}))
-    return Known(
-        [
-            [[column[places[key]] if key in places else 0 for key in keys] for column in columns]
-            for columns in run.exact
-        ],
-        keys,
+def trial_of(
+    mechanism: str,
+    name: str,
+    study: Study,
+    runs: Sequence[tuple[Trace, Trace]],
+    amount: int,
+    replayed: Replay,
+    target: AuditTarget,
+) -> Trial:
+    """All that these questions released together, for what was charged for them."""
+    here, there = (Known([read for run in runs for read in run[side].exact]) for side in (0, 1))
+    release = release_of([plan for first, _ in runs for plan in first.plans], target.bits)
+    claim, mu = claim_of(study, amount), mu_of(study, amount)
+    return Trial(
+        mechanism, name, study.unit.neighbours, release, (here, there), claim, mu=mu, replayed=replayed
     )
+
+
+def claim_of(study: Study, amount: int) -> Promise:
+    return Promise(study.epsilon_of(amount), float(study.limit.delta))
 
 
 def mu_of(study: Study, amount: int) -> float | None:

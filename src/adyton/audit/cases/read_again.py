@@ -19,12 +19,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adyton.accounting import FILTERS
-from adyton.audit.cases.questions import mu_of
+from adyton.audit.cases.questions import claim_of, mu_of
 from adyton.audit.cases.questions_asked import QUESTIONS, study_of, tables_of
-from adyton.audit.cases.trial import AuditTarget, Listed, Trial
-from adyton.audit.replay import Replay, Trace, compare, run_both
-from adyton.certify import Promise
+from adyton.audit.cases.trial import AuditTarget, Trial, for_each_filter
+from adyton.audit.replay import Replay, Trace, all_of, compare, run_both
 from adyton.curator import Curator
 from adyton.curator.releasing import Releasing
 from adyton.errors import Interrupted
@@ -98,7 +96,7 @@ def _trial(filter_name: str, neighbours: Neighbours, target: AuditTarget) -> Tri
         neighbours,
         partial(_shown, study, price, target.bits),
         (runs[0].exact, runs[1].exact),
-        Promise(study.epsilon_of(amount), float(study.limit.delta)),
+        claim_of(study, amount),
         mu=mu_of(study, amount),
         replayed=_compared(*runs),
     )
@@ -127,10 +125,9 @@ def _interrupt() -> None:
 
 def _compared(first: Trace, second: Trace) -> Replay:
     """Nothing may differ, and nobody pays twice."""
-    found = compare(first, second)
     paid = (f"{len(run.public['receipts'])} charges for one answer" for run in (first, second))
     faults = [fault for fault in dict.fromkeys(paid) if not fault.startswith("1 ")]
-    return Replay(found.question, (*found.faults, *faults), found.movements)
+    return all_of([compare(first, second)], *faults)
 
 
 def _shown(study: Study, price: Any, bits: Bits, exact: Sequence[Columns], n: int) -> npt.NDArray[np.int64]:
@@ -160,12 +157,4 @@ def _shown(study: Study, price: Any, bits: Bits, exact: Sequence[Columns], n: in
     return np.concatenate([np.array(column, np.int64).reshape(n, -1) for column in numbers], axis=1)
 
 
-ENTRIES: tuple[Listed, ...] = tuple(
-    (
-        f"{name}-read-again",
-        f"one charge that is read several times, {name} filter",
-        partial(_trials, name),
-        (),
-    )
-    for name in FILTERS
-)
+ENTRIES = for_each_filter("read-again", "one charge that is read several times", _trials)

@@ -9,20 +9,17 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from adyton.audit.cases.questions import Known, mu_of, release_of
+from adyton.audit.cases.questions import trial_of
 from adyton.audit.cases.questions_asked import OLD, YOUNG, Case, study_of, tables_of
-from adyton.audit.cases.trial import AuditTarget, Listed, Trial
-from adyton.audit.replay import Replay, Trace, compare, run_both
-from adyton.certify import Promise
+from adyton.audit.cases.trial import AuditTarget, Trial, for_each_filter
+from adyton.audit.replay import Replay, Trace, all_of, compare, run_both
 from adyton.privacy import Neighbours
 from adyton.study import Study, Validity
 
 READ = "a unit of the reserve was read"
-_FILTERS = ("gdp", "zcdp", "pure")
 _COUNT, _OLD_ONES = "SELECT COUNT(*) FROM people", "SELECT COUNT(*) FROM people WHERE age > 98"
 _SUM = "SELECT SUM(age) FROM people"
 _SPENT = 5  # its place in what a trace says of a receipt
@@ -72,16 +69,8 @@ def _trial(name: str, keeping: _Keeping, filter_name: str, target: AuditTarget) 
             study, tables, keeping.asked, target.bits, target.tables.open, {"epsilon": target.epsilon}
         )
     spent = runs[0].public["receipts"][0][_SPENT]
-    return Trial(
-        f"{filter_name} study with a reserve",
-        name,
-        keeping.neighbours,
-        release_of(runs[0].plans, target.bits),
-        (Known(runs[0].exact, None), Known(runs[1].exact, None)),
-        Promise(study.epsilon_of(spent), float(study.limit.delta)),
-        mu=mu_of(study, spent),
-        replayed=_compared(runs, keeping),
-    )
+    named, found = f"{filter_name} study with a reserve", _compared(runs, keeping)
+    return trial_of(named, name, study, [runs], spent, found, target)
 
 
 def _study(case: Case, keeping: _Keeping, filter_name: str, target: AuditTarget) -> Study:
@@ -95,15 +84,7 @@ def _compared(runs: tuple[Trace, Trace], keeping: _Keeping) -> Replay:
     found = compare(*runs)
     if not keeping.inside or runs[0].exact == runs[1].exact:
         return found
-    return Replay(found.question, (*found.faults, READ), found.movements)
+    return all_of([found], READ)
 
 
-ENTRIES: tuple[Listed, ...] = tuple(
-    (
-        f"{name}-reserve",
-        f"questions of a study with a reserve, {name} filter",
-        partial(_trials, name),
-        (),
-    )
-    for name in _FILTERS
-)
+ENTRIES = for_each_filter("reserve", "questions of a study with a reserve", _trials)

@@ -10,17 +10,14 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
 from pathlib import Path
 
-from adyton.audit.cases.questions import Known, mu_of, release_of
+from adyton.audit.cases.questions import trial_of
 from adyton.audit.cases.questions_asked import Case, study_of, tables_of
-from adyton.audit.cases.trial import AuditTarget, Listed, Trial
+from adyton.audit.cases.trial import AuditTarget, Trial, for_each_filter
 from adyton.audit.replay import compare, run_both
-from adyton.certify import Promise
 from adyton.study import Validity
 
-_FILTERS = ("gdp", "zcdp")
 _GRID = Fraction(1, 10)
 _STUDIES = {
     "count": Case(("SELECT COUNT(*) FROM people WHERE age > 98",)),
@@ -44,24 +41,7 @@ def _trial(name: str, case: Case, filter_name: str, target: AuditTarget) -> Tria
             study, tables, case.asked[0], target.bits, target.tables.open, {"epsilon": target.epsilon}
         )
     amount = runs[0].public["receipts"][0][_AMOUNT]
-    return Trial(
-        f"{filter_name} rounding study",
-        name,
-        "replace",
-        release_of(runs[0].plans, target.bits),
-        (Known(runs[0].exact, None), Known(runs[1].exact, None)),
-        Promise(study.epsilon_of(amount), float(study.limit.delta)),
-        mu=mu_of(study, amount),
-        replayed=compare(*runs),
-    )
+    return trial_of(f"{filter_name} rounding study", name, study, [runs], amount, compare(*runs), target)
 
 
-ENTRIES: tuple[Listed, ...] = tuple(
-    (
-        f"{name}-rounding",
-        f"answers of a study that rounds them, {name} filter",
-        partial(_trials, name),
-        (),
-    )
-    for name in _FILTERS
-)
+ENTRIES = for_each_filter("rounding", "answers of a study that rounds them", _trials, ("gdp", "zcdp"))

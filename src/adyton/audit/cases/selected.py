@@ -14,13 +14,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from adyton.accounting import FILTERS
+from adyton.audit.cases.questions import claim_of
 from adyton.audit.cases.questions_asked import Case, study_of, tables_of
-from adyton.audit.cases.trial import AuditTarget, Listed, Trial
-from adyton.audit.exact import Law
+from adyton.audit.cases.trial import AuditTarget, Trial, for_each_filter
+from adyton.audit.exact import Law, law_of
 from adyton.audit.replay import Movement, Replay
-from adyton.audit.watching import RecordingBits, ReplayedBits, watch
-from adyton.certify import Promise
+from adyton.audit.watching import watch, with_the_same_words
 from adyton.ledger import Receipt
 from adyton.mechanisms.selection.exponential import ExponentialMechanism
 from adyton.mechanisms.selection.permute_and_flip import PermuteAndFlip
@@ -34,7 +33,6 @@ from adyton.sensitivity import Sensitivity
 from adyton.study import Study
 
 _CASE = Case(())
-_LAW_ERROR = 1e-10  # of the laws that mechanisms state to about 12 digits
 # Nobody but the unit that differs: half of the counts have it on one table, half on the other.
 _WHERE = ("age > 90", "age > 95", "age < 10", "age < 5")
 
@@ -65,9 +63,8 @@ def _trial(
     plan = plan_selection(study, asked.on(study.table), price, study.allowed)
     with tempfile.TemporaryDirectory() as folder:
         tables = tables_of(_CASE, neighbours, Path(folder))
-        recording = RecordingBits(target.bits)
-        first = _run(study, tables[0], asked, recording, target)
-        second = _run(study, tables[1], asked, ReplayedBits(recording.handed_out, target.bits), target)
+        run = partial(_run, study, asked, target)
+        first, second = with_the_same_words(run, tables, target.bits)
     alone = most == 1 and not with_value
     return Trial(
         f"{filter_name} selection",
@@ -75,16 +72,14 @@ def _trial(
         neighbours,
         _release(plan, target.bits),
         (first.scores, second.scores),
-        Promise(study.epsilon_of(first.receipt.order.amount), float(study.limit.delta)),
+        claim_of(study, first.receipt.order.amount),
         replayed=_compared(first, second),
         laws=(_law(plan, first.scores), _law(plan, second.scores)) if alone else None,
         slow=True,
     )
 
 
-def _run(
-    study: Study, data: Path, asked: BestOf, bits: RecordingBits | ReplayedBits, target: AuditTarget
-) -> Run:
+def _run(study: Study, asked: BestOf, target: AuditTarget, data: Path, bits: Bits) -> Run:
     with target.tables.open(study, data) as curator:
         engine, events = watch(curator, bits)
         said = curator.ask(asked, epsilon=target.epsilon).records()
@@ -108,7 +103,7 @@ def _law(plan: SelectionPlan, scores: tuple[int, ...]) -> Law:
     machine = plan.machine
     kind = PermuteAndFlip if machine.flips else ExponentialMechanism
     one = kind(machine.candidates, machine.epsilon, machine.sensitivity)
-    return Law({(place,): float(p) for place, p in enumerate(one.law(scores))}, error=_LAW_ERROR)
+    return law_of(one.law(scores))
 
 
 def _compared(first: Run, second: Run) -> Replay:
@@ -137,7 +132,4 @@ def _steps(run: Run) -> list[str]:
     return [event for event in run.events if not event.startswith("bits")]
 
 
-ENTRIES: tuple[Listed, ...] = tuple(
-    (f"{name}-selections", f"selections through a curator, {name} filter", partial(_selections, name), ())
-    for name in FILTERS
-)
+ENTRIES = for_each_filter("selections", "selections through a curator", _selections)

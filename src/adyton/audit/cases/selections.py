@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from adyton.audit.cases.trial import AuditTarget, Listed, Trial
-from adyton.audit.exact import Law
+from adyton.audit.cases.trial import AuditTarget, Entry, Trial, once
+from adyton.audit.exact import Law, law_of
 from adyton.certify import Promise
 from adyton.exact import float_up
 from adyton.mechanisms.selection.exponential import ExponentialMechanism
@@ -19,7 +19,6 @@ from adyton.mechanisms.selection.scores import ScoreSensitivity
 from adyton.mechanisms.selection.top_k import TopK
 from adyton.privacy import NEIGHBOURS, Neighbours
 
-_LAW_ERROR = 1e-10  # of the laws that mechanisms state to about 12 digits
 # Counts: under replacement a person leaves one candidate for another, else joins some of them.
 _SCORES: dict[Neighbours, tuple[tuple[int, ...], tuple[int, ...]]] = {
     "replace": ((4, 5, 1), (3, 6, 1)),
@@ -41,8 +40,8 @@ _KINDS: dict[str, Any] = {
 def _selection(name: str, target: AuditTarget) -> Iterator[Trial]:
     for neighbours, pair in _SCORES.items():
         mechanism = _KINDS[name]((0, 1, 2), target.epsilon, ScoreSensitivity.of_counts(neighbours))
-        laws = tuple(_law(mechanism.law(scores), 0) for scores in pair)
-        yield _trial(name, "three candidates", neighbours, mechanism, pair, target, (laws[0], laws[1]))
+        laws = law_of(mechanism.law(pair[0])), law_of(mechanism.law(pair[1]))
+        yield _trial(name, "three candidates", neighbours, mechanism, pair, target, laws)
 
 
 def _top_k(target: AuditTarget) -> Iterator[Trial]:
@@ -55,15 +54,8 @@ def _quantile(target: AuditTarget) -> Iterator[Trial]:
     for neighbours in NEIGHBOURS:
         mechanism = PrivateQuantile(_HALF, 0, 10, target.epsilon, neighbours)
         pair = _VALUES[neighbours]
-        laws = tuple(_law(mechanism.law(values), 0) for values in pair)
-        yield _trial(
-            "quantile", "the median of 0..10", neighbours, mechanism, pair, target, (laws[0], laws[1])
-        )
-
-
-def _law(probabilities: Any, first: int) -> Law:
-    listed = {first + i: float(p) for i, p in enumerate(probabilities)}
-    return Law(listed, error=_LAW_ERROR)
+        laws = law_of(mechanism.law(pair[0])), law_of(mechanism.law(pair[1]))
+        yield _trial("quantile", "the median of 0..10", neighbours, mechanism, pair, target, laws)
 
 
 def _trial(
@@ -76,18 +68,13 @@ def _trial(
     laws: tuple[Law, Law] | None = None,
 ) -> Trial:
     claim = Promise(float_up(mechanism.cost().epsilon), 0.0)
-    release: Callable[[Any], Any] = partial(_once, mechanism, target)
-    return Trial(name, how, neighbours, release, pair, claim, laws=laws, slow=True)
+    return Trial(name, how, neighbours, once(mechanism, target), pair, claim, laws=laws, slow=True)
 
 
-def _once(mechanism: Any, target: AuditTarget, scores: Any) -> Any:
-    return mechanism.release(scores, target.bits)
-
-
-ENTRIES: tuple[Listed, ...] = (
-    ("exponential", "the exponential mechanism", partial(_selection, "exponential"), ()),
-    ("permute-and-flip", "permute-and-flip", partial(_selection, "permute-and-flip"), ()),
-    ("noisy-max", "report noisy max, the index alone", partial(_selection, "noisy-max"), ()),
-    ("top-k", "the k best, one after another", _top_k, ()),
-    ("quantile", "a private median", _quantile, ("median",)),
+ENTRIES = (
+    Entry("exponential", "the exponential mechanism", partial(_selection, "exponential")),
+    Entry("permute-and-flip", "permute-and-flip", partial(_selection, "permute-and-flip")),
+    Entry("noisy-max", "report noisy max, the index alone", partial(_selection, "noisy-max")),
+    Entry("top-k", "the k best, one after another", _top_k),
+    Entry("quantile", "a private median", _quantile, ("median",)),
 )

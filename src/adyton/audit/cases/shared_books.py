@@ -13,13 +13,11 @@ from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
-from adyton.accounting import FILTERS
-from adyton.audit.cases.questions import Known, mu_of, release_of
+from adyton.audit.cases.questions import trial_of
 from adyton.audit.cases.questions_asked import OLD, Case, study_of, tables_of
 from adyton.audit.cases.split_studies import as_gdp, told_apart
-from adyton.audit.cases.trial import AuditTarget, Listed, Trial
-from adyton.audit.replay import Replay, Trace, compare, run_both
-from adyton.certify import Promise
+from adyton.audit.cases.trial import AuditTarget, Trial, for_each_filter
+from adyton.audit.replay import Replay, Trace, all_of, compare, run_both
 from adyton.curator import Curator
 from adyton.exact import UNITS_PER_ONE
 from adyton.ledger.book import Book
@@ -65,17 +63,8 @@ def _trial(name: str, sharing: _Sharing, filter_name: str, target: AuditTarget) 
             for table, asked, share in zip(_TABLES, sharing.asked, _SHARES, strict=True)
         ]
         spent = [_spent(_beside(table)) for table in tables]
-    pair = tuple(Known([read for run in runs for read in run[side].exact], None) for side in (0, 1))
-    return Trial(
-        f"{filter_name} book of two studies",
-        name,
-        sharing.neighbours,
-        release_of([plan for first, _ in runs for plan in first.plans], target.bits),
-        (pair[0], pair[1]),
-        Promise(own.epsilon_of(spent[0]), float(own.limit.delta)),
-        mu=mu_of(own, spent[0]),
-        replayed=_compared(own, runs, spent),
-    )
+    found = _compared(own, runs, spent)
+    return trial_of(f"{filter_name} book of two studies", name, own, runs, spent[0], found, target)
 
 
 def _named(study: Study, name: str) -> Study:
@@ -112,14 +101,12 @@ def _spent(path: Path) -> int:
 
 def _compared(study: Study, runs: Sequence[tuple[Trace, Trace]], spent: Sequence[int]) -> Replay:
     """Nothing may differ in any answer; and together they tell apart at most what the book was charged."""
-    found = [compare(*both) for both in runs]
-    faults = [fault for one in found for fault in one.faults]
+    faults = []
     if spent[0] != spent[1]:
         faults.append(f"the books differ: {spent[0]} and {spent[1]}")
     if _apart(study, runs) > _paid(study, spent[0]):
         faults.append("the answers of both studies tell apart more than their book was charged")
-    movements = tuple(movement for one in found for movement in one.movements)
-    return Replay("; ".join(one.question for one in found), tuple(faults), movements)
+    return all_of([compare(*both) for both in runs], *faults)
 
 
 def _apart(study: Study, runs: Sequence[tuple[Trace, Trace]]) -> Fraction:
@@ -131,7 +118,4 @@ def _paid(study: Study, spent: int) -> Fraction:
     return Fraction(spent, UNITS_PER_ONE) if study.filter_name == "pure" else as_gdp(study, spent)
 
 
-ENTRIES: tuple[Listed, ...] = tuple(
-    (f"{name}-books", f"two studies that share a book, {name} filter", partial(_trials, name), ())
-    for name in FILTERS
-)
+ENTRIES = for_each_filter("books", "two studies that share a book", _trials)

@@ -14,18 +14,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from adyton.audit.cases.questions import Known, mu_of, release_of
+from adyton.audit.cases.questions import trial_of
 from adyton.audit.cases.questions_asked import OLD, YOUNG, Case, study_of, tables_of
-from adyton.audit.cases.trial import AuditTarget, Listed, Trial
+from adyton.audit.cases.trial import AuditTarget, Trial, for_each_filter
 from adyton.audit.noise_seen import distances, gaps
-from adyton.audit.replay import Replay, Trace, compare, run_both
-from adyton.certify import Promise
+from adyton.audit.replay import Replay, Trace, all_of, compare, run_both
 from adyton.curator import Curator
 from adyton.exact import UNITS_PER_ONE
 from adyton.privacy import Neighbours
 from adyton.study import Study, Validity
 
-_FILTERS = ("gdp", "zcdp")
 _COUNTS = ("SELECT COUNT(*) FROM people WHERE age >= 0", "SELECT COUNT(*) FROM people WHERE age <= 100")
 _OLD_ONES = ("SELECT COUNT(*) FROM people WHERE age > 98", "SELECT COUNT(*) FROM people WHERE age > 97")
 _SUMS = ("SELECT SUM(income) FROM people", "SELECT SUM(income) FROM people WHERE age >= 0")
@@ -65,18 +63,8 @@ def _trial(name: str, splitting: _Splitting, filter_name: str, target: AuditTarg
         tables = tables_of(case, splitting.neighbours, Path(folder))
         runs = [_run(study, tables, case.asked, number, target, price) for number in range(len(case.asked))]
     spent = runs[-1][0].public["receipts"][-1][_SPENT]
-    plans = [plan for first, _ in runs for plan in first.plans]
-    pair = tuple(Known([read for run in runs for read in run[side].exact], None) for side in (0, 1))
-    return Trial(
-        f"{filter_name} split study",
-        name,
-        splitting.neighbours,
-        release_of(plans, target.bits),
-        (pair[0], pair[1]),
-        Promise(study.epsilon_of(spent), float(study.limit.delta)),
-        mu=mu_of(study, spent),
-        replayed=_compared(study, runs, spent),
-    )
+    found = _compared(study, runs, spent)
+    return trial_of(f"{filter_name} split study", name, study, runs, spent, found, target)
 
 
 def _study(case: Case, neighbours: Neighbours, filter_name: str, target: AuditTarget) -> Study:
@@ -127,12 +115,10 @@ def _named(row: str, number: int) -> str:
 
 def _compared(study: Study, runs: Sequence[tuple[Trace, Trace]], spent: int) -> Replay:
     """Nothing may differ in any question; and together they tell apart at most what was paid."""
-    found = [compare(*both) for both in runs]
-    faults = [fault for one in found for fault in one.faults]
+    faults = []
     if told_apart(runs)[1] > as_gdp(study, spent):
         faults.append("all answers together tell the two tables apart by more than was charged")
-    movements = tuple(movement for one in found for movement in one.movements)
-    return Replay("; ".join(one.question for one in found), tuple(faults), movements)
+    return all_of([compare(*both) for both in runs], *faults)
 
 
 def told_apart(runs: Sequence[tuple[Trace, Trace]]) -> tuple[Fraction, Fraction]:
@@ -153,12 +139,4 @@ def as_gdp(study: Study, spent: int) -> Fraction:
     return Fraction(spent, UNITS_PER_ONE) * (2 if study.filter_name == "zcdp" else 1)
 
 
-ENTRIES: tuple[Listed, ...] = tuple(
-    (
-        f"{name}-split",
-        f"all questions of a study that splits its units, {name} filter",
-        partial(_trials, name),
-        (),
-    )
-    for name in _FILTERS
-)
+ENTRIES = for_each_filter("split", "all questions of a study that splits its units", _trials, ("gdp", "zcdp"))

@@ -14,12 +14,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from adyton.accounting import FILTERS
+from adyton.audit.cases.questions import claim_of
 from adyton.audit.cases.questions_asked import Case, study_of, tables_of
-from adyton.audit.cases.trial import AuditTarget, Listed, Trial
+from adyton.audit.cases.trial import AuditTarget, Trial, for_each_filter
 from adyton.audit.replay import Movement, Replay
-from adyton.audit.watching import RecordingBits, ReplayedBits, Watched, watch
-from adyton.certify import Promise
+from adyton.audit.watching import Watched, watch, with_the_same_words
 from adyton.ledger import Receipt
 from adyton.noise import Bits
 from adyton.privacy import NEIGHBOURS, Neighbours
@@ -95,25 +94,20 @@ def _trial(filter_name: str, wish: Wish, target: AuditTarget) -> Trial:
     study = study_of(_CASE, wish.neighbours, filter_name, target)
     with tempfile.TemporaryDirectory() as folder:
         tables = tables_of(_CASE, wish.neighbours, Path(folder))
-        recording = RecordingBits(target.bits)
-        first = _run(study, tables[0], wish, recording, target)
-        replayed = ReplayedBits(recording.handed_out, target.bits)
-        second = _run(study, tables[1], wish, replayed, target)
+        first, second = with_the_same_words(partial(_run, study, wish, target), tables, target.bits)
     return Trial(
         f"{filter_name} stream",
         wish.told,
         wish.neighbours,
         _release(first, target.bits),
         (first.integers, second.integers),
-        Promise(study.epsilon_of(first.receipt.order.amount), float(study.limit.delta)),
+        claim_of(study, first.receipt.order.amount),
         replayed=_compared(wish.kind, first, second),
         slow=True,
     )
 
 
-def _run(
-    study: Study, data: Path, wish: Wish, bits: RecordingBits | ReplayedBits, target: AuditTarget
-) -> Run:
+def _run(study: Study, wish: Wish, target: AuditTarget, data: Path, bits: Bits) -> Run:
     """Feeds every question until the stream halts."""
     with target.tables.open(study, data) as curator:
         engine, events = watch(curator, bits)
@@ -191,7 +185,4 @@ def _moved(name: str, reach: int, gap: int) -> Movement:
     return Movement(name, part, Fraction(1), part**2, Fraction(1))
 
 
-ENTRIES: tuple[Listed, ...] = tuple(
-    (f"{name}-streams", f"streams through a curator, {name} filter", partial(_streams, name), ())
-    for name in FILTERS
-)
+ENTRIES = for_each_filter("streams", "streams through a curator", _streams)

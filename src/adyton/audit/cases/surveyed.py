@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from adyton.audit.cases.trial import AuditTarget, Listed, Trial
+from adyton.audit.cases.trial import AuditTarget, Entry, Trial
 from adyton.certify import Promise
 from adyton.errors import InvalidRequest
 from adyton.exact import float_up
@@ -29,23 +29,26 @@ _SURVEYS: dict[str, tuple[Any, ...]] = {
 }
 
 
+def _pure_responses(target: AuditTarget) -> Iterator[Trial]:
+    for categories in (2, 5):
+        mechanism = RandomizedResponse.for_epsilon(target.epsilon, categories)
+        claim = Promise(float_up(mechanism.cost().epsilon), 0.0)
+        yield _response("randomized-response", mechanism, categories, claim, target.bits)
+
+
 def _responses(target: AuditTarget) -> Iterator[Trial]:
     """Randomized response that uses its delta."""
     limit = Guarantee(target.epsilon, _needed(target))
     for categories in (2, 5):
         mechanism = RandomizedResponse.for_guarantee(limit, categories)
-        yield Trial(
-            "randomized-response-with-delta",
-            f"{categories} categories",
-            "replace",
-            _responding(mechanism, target.bits),
-            (0, categories - 1),
-            _claim(limit),
-        )
+        yield _response("randomized-response-with-delta", mechanism, categories, _claim(limit), target.bits)
 
 
-def _responding(mechanism: RandomizedResponse, bits: Bits) -> Callable[[int, int], Any]:
-    return lambda value, n: np.array(mechanism.release([value] * n, bits))
+def _response(name: str, mechanism: RandomizedResponse, categories: int, claim: Promise, bits: Bits) -> Trial:
+    def release(value: int, n: int) -> Any:
+        return np.array(mechanism.release([value] * n, bits))
+
+    return Trial(name, f"{categories} categories", "replace", release, (0, categories - 1), claim)
 
 
 def _surveys(target: AuditTarget) -> Iterator[Trial]:
@@ -87,7 +90,8 @@ def _claim(limit: Guarantee) -> Promise:
     return Promise(float_up(limit.epsilon), float_up(limit.delta))
 
 
-ENTRIES: tuple[Listed, ...] = (
-    ("randomized-response-with-delta", "two and five categories", _responses, ()),
-    ("survey", "all reports of one person, with delta", _surveys, ()),
+ENTRIES = (
+    Entry("randomized-response", "two and five categories", _pure_responses),
+    Entry("randomized-response-with-delta", "two and five categories", _responses),
+    Entry("survey", "all reports of one person, with delta", _surveys),
 )

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
+from adyton.accounting import FILTERS, gaussian
 from adyton.audit.exact import Law
 from adyton.audit.loaded import LoadedTables
 from adyton.audit.replay import Replay
 from adyton.certify import Promise
+from adyton.errors import InvalidRequest
 from adyton.noise import Bits
 
 
@@ -45,6 +48,38 @@ class Trial:
         return f"{self.mechanism}, {self.pair_name}"
 
 
-Listed = tuple[
-    str, str, Callable[[AuditTarget], Iterator[Trial]], tuple[str, ...]
-]  # name, about, trials, aliases
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """All that is tried of one mechanism, by its name."""
+
+    name: str
+    about: str
+    trials: Callable[[AuditTarget], Iterator[Trial]]
+    aliases: tuple[str, ...] = ()
+
+
+def for_each_filter(
+    word: str,
+    about: str,
+    trials: Callable[[str, AuditTarget], Iterator[Trial]],
+    filters: Iterable[str] = FILTERS,
+) -> tuple[Entry, ...]:
+    return tuple(
+        Entry(f"{name}-{word}", f"{about}, {name} filter", partial(trials, name)) for name in filters
+    )
+
+
+def once(mechanism: Any, target: AuditTarget) -> Callable[[Any], Any]:
+    """One release of whatever a mechanism takes."""
+    return lambda exact: mechanism.release(exact, target.bits)
+
+
+def gaussian_mu(target: AuditTarget, mechanism: str) -> float:
+    """What a Gaussian mechanism shall be calibrated to."""
+    if target.delta == 0:
+        raise InvalidRequest(f"the {mechanism} mechanism needs delta above 0")
+    return gaussian.mu_down(float(target.epsilon), float(target.delta))
+
+
+def gaussian_claim(mu: float, target: AuditTarget) -> Promise:
+    return Promise(gaussian.epsilon_up(mu, float(target.delta)), float(target.delta))

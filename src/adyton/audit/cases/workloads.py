@@ -11,10 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from adyton.accounting import gaussian
-from adyton.audit.cases.trial import AuditTarget, Listed, Trial
+from adyton.audit.cases.trial import AuditTarget, Entry, Trial, gaussian_claim, gaussian_mu, once
 from adyton.certify import Promise
-from adyton.errors import InvalidRequest
 from adyton.exact import UNITS_PER_ONE, float_up
 from adyton.exact.outward import SAFE
 from adyton.mechanisms import GeometricNoise
@@ -42,26 +40,18 @@ def _matrix(target: AuditTarget) -> Iterator[Trial]:
         for strategy in (tree(_CELLS, 2), wavelet(_CELLS)):
             mechanism = GeometricMatrix.for_cost(strategy, neighbours, target.epsilon)
             claim = Promise(float_up(mechanism.cost(neighbours).epsilon), 0.0)
-            release = partial(_measure, mechanism, target)
-            how = f"{strategy.name}, geometric noise"
+            how, release = f"{strategy.name}, geometric noise", once(mechanism, target)
             yield Trial("matrix", how, neighbours, release, _PAIRS[neighbours], claim, slow=True)
         yield _gaussian_matrix(neighbours, target)
 
 
 def _gaussian_matrix(neighbours: Neighbours, target: AuditTarget) -> Trial:
-    if target.delta == 0:
-        raise InvalidRequest("the Gaussian matrix mechanism needs delta above 0")
-    mu = gaussian.mu_down(float(target.epsilon), float(target.delta))
+    mu = gaussian_mu(target, "Gaussian matrix")
     mechanism = GaussianMatrix.for_cost(tree(_CELLS, 2), neighbours, Fraction(mu) ** 2)
     true_mu = math.sqrt(mechanism.cost(neighbours).gdp) * SAFE
-    claim = Promise(gaussian.epsilon_up(true_mu, float(target.delta)), float(target.delta))
-    release = partial(_measure, mechanism, target)
+    claim, release = gaussian_claim(true_mu, target), once(mechanism, target)
     how = f"{mechanism.strategy.name}, Gaussian noise"
     return Trial("matrix", how, neighbours, release, _PAIRS[neighbours], claim, mu=true_mu, slow=True)
-
-
-def _measure(mechanism: Any, target: AuditTarget, histogram: Any) -> Any:
-    return mechanism.release(histogram, target.bits)
 
 
 def _mwem(target: AuditTarget) -> Iterator[Trial]:
@@ -123,9 +113,9 @@ def _step(machine: AdaptiveMarginals, units: int) -> Step:
     return Step(Fraction(selecting, UNITS_PER_ONE), selecting, noise, units - selecting)
 
 
-ENTRIES: tuple[Listed, ...] = (
-    ("adaptive-marginals", "marginals of a synthetic table", _adaptive_marginals, ("synthesis",)),
-    ("matrix", "the matrix mechanism on four cells", _matrix, ()),
-    ("mwem", "multiplicative weights and the exponential mechanism", _mwem, ()),
-    ("private-mw", "online multiplicative weights", _private_mw, ("pmw",)),
+ENTRIES = (
+    Entry("adaptive-marginals", "marginals of a synthetic table", _adaptive_marginals, ("synthesis",)),
+    Entry("matrix", "the matrix mechanism on four cells", _matrix),
+    Entry("mwem", "multiplicative weights and the exponential mechanism", _mwem),
+    Entry("private-mw", "online multiplicative weights", _private_mw, ("pmw",)),
 )

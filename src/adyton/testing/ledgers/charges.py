@@ -199,7 +199,7 @@ class RequestsContract:
         assert {charge.receipt.digest for charge in charged} == {ledger.head()}
 
     @pytest.mark.parametrize("request_id", NOT_REQUESTS, ids=short)
-    def test_a_request_id_isshort_and_printable(self, make_ledger: MakeLedger, request_id: Any) -> None:
+    def test_a_request_id_is_short_and_printable(self, make_ledger: MakeLedger, request_id: Any) -> None:
         ledger = make_ledger(10)
         with pytest.raises(InvalidRequest):
             ledger.charge(order(1, request=request_id))
