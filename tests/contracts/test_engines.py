@@ -281,6 +281,18 @@ class TestPostgres(SurveyContract, PersonsOfEachKind):
             engine.close()
             assert [day for (day,) in kept] == [value_of(column, day) for day in wanted]
 
+    def test_names_that_differ_in_capital_letters_alone(self, given_table: Callable[[str], str]) -> None:
+        """Mutant: where none of them is named exactly, the last one is read."""
+        address = given_table('SELECT 1 AS "Age", 20 AS "AGE"')
+        assert self.total(address, IntegerColumn("Age", 0, 120)) == 1
+        assert self.total(address, IntegerColumn("AGE", 0, 120)) == 20
+        with pytest.raises(InvalidRequest, match="several columns 'age' that differ in capital letters"):
+            self.total(address, IntegerColumn("age", 0, 120))
+        study = Study(
+            Table("t", (IntegerColumn("age", 0, 120),)), ROWS, Guarantee(Fraction(1), Fraction(0)), "pure"
+        )
+        assert any("several columns 'age'" in f.text for f in check_study(study, data=address).findings)
+
     def test_other_types(self, owner: Any, given_table: Callable[[str], str]) -> None:
         owner.execute("CREATE DOMAIN age AS smallint CHECK (value < 200)")
         address = given_table(

@@ -373,5 +373,5 @@ def test_no_curator_can_do_it() -> None:
 def test_a_column_that_does_not_fit_is_told_once_and_beside_what_there_is() -> None:
     data = people().rename(columns={"region": "area"}).assign(age="old")
     found = {f.column: f.text for f in check_study(study_of(AGE, REGION), data=data).findings}
-    assert found["region"] == "the data has no such column; it has: pid, age, income, area, city"
+    assert found["region"] == "the data has no column 'region'; it has: pid, age, income, area, city"
     assert found["age"].count("integer") == 1

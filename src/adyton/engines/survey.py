@@ -17,12 +17,13 @@ from adyton.engines.loading.clipped import (
     Origin,
     beyond,
     given_rows,
-    instead,
     loaded_value,
     matched,
+    not_there,
     person_sql,
     present,
     raw_text,
+    spelled,
 )
 from adyton.engines.loading.given import Given, given, misfit
 from adyton.engines.spelling.kinds import SourceType
@@ -100,11 +101,9 @@ class Survey(Loading):
 
     def _found(self, column: Column, origin: Origin) -> str | None:
         """The source's name of a column, if it fits; else the problem is kept."""
-        spelled = {name.casefold(): name for name in origin.types}
-        source = source_of(column)
-        found = source if source in origin.types else spelled.get(source.casefold())
+        found = spelled(origin, source_of(column))
         if found is None:
-            self.problems[column.name] = f"the data has no such column; {instead(origin)}"
+            self.problems[column.name] = f"the data has {not_there(origin, source_of(column))}"
             return None
         problem = misfit(column, origin.kinds[found], untyped=found in origin.untyped)
         if problem is not None:

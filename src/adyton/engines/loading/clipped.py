@@ -34,6 +34,7 @@ from adyton.schema import (
 )
 
 _MOST_NAMED = 40  # columns that a message lists
+_NOT_SHOWN = "the first line of the file must name the columns (it is not shown here, as it may be a row)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +54,28 @@ class Origin:
     headed: bool = False
 
 
-def instead(origin: Origin) -> str:
+def spelled(origin: Origin, source: str) -> str | None:
+    """The source's spelling of a name: capital letters do not count, unless they tell two columns apart."""
+    if source in origin.types:
+        return source
+    alike = _alike(origin, source)
+    return alike[0] if len(alike) == 1 else None
+
+
+def _alike(origin: Origin, source: str) -> list[str]:
+    return [name for name in origin.types if name.casefold() == source.casefold()]
+
+
+def not_there(origin: Origin, source: str) -> str:
     """What there is where a column is not: a message is to be read, and a first line may be a row."""
+    if _alike(origin, source):
+        return f"several columns {source!r} that differ in capital letters: name one of them exactly"
+    missing = f"no column {source!r}; "
     if origin.headed:
-        return "the first line of the file must name the columns (it is not shown here, as it may be a row)"
+        return missing + _NOT_SHOWN
     names = list(origin.types)
     more = len(names) - _MOST_NAMED
-    return f"it has: {', '.join(names[:_MOST_NAMED])}" + (f" and {more:,} more" if more > 0 else "")
+    return f"{missing}it has: {', '.join(names[:_MOST_NAMED])}" + (f" and {more:,} more" if more > 0 else "")
 
 
 def matched(origin: Origin, table: Table, unit: PrivacyUnit) -> dict[str, str]:
@@ -67,16 +83,15 @@ def matched(origin: Origin, table: Table, unit: PrivacyUnit) -> dict[str, str]:
 
     InvalidRequest says all that does not fit: names and types are public.
     """
-    spelled = {name.casefold(): name for name in origin.types}
     declared: dict[str, Column] = {column.name: column for column in table.columns}
     wanted = {name: source_of(column) for name, column in declared.items()}
     if unit.person is not None:
         wanted[unit.person] = unit.person
     names, wrong = {}, []
     for name, source in wanted.items():
-        found = source if source in origin.types else spelled.get(source.casefold())
+        found = spelled(origin, source)
         if found is None:
-            wrong.append(f"the data has no column {source!r}; {instead(origin)}")
+            wrong.append(f"the data has {not_there(origin, source)}")
             continue
         names[name] = found
         problem = misfit(declared.get(name), origin.kinds[found], untyped=found in origin.untyped)
