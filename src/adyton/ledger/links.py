@@ -278,6 +278,10 @@ def question_digest(question: str, detail: str, amount: int) -> str:
     return _digest("question", question, detail, amount)
 
 
+def key_of(order: Order) -> str:
+    return question_digest(order.question, order.detail, order.amount)
+
+
 def text_digest(text: str) -> str:
     """Of the text as it is: an answer may be long, and to write it as JSON would take longer than hashing."""
     hashed = hashlib.sha256()

@@ -20,8 +20,8 @@ from adyton.exact import printed_up
 from adyton.ledger.base import Totals, Verification, same_limit
 from adyton.ledger.book.facts import BookFacts, Rows, Unit
 from adyton.ledger.links import Cap, Header, Order, Receipt, check_limits, text_digest
+from adyton.ledger.stored.checking import stored_facts
 from adyton.ledger.stored.sqlite import SqliteLedger
-from adyton.ledger.stored.tables import stored_facts
 from adyton.privacy import Guarantee, Neighbours
 from adyton.show import Sheet, Shown
 
