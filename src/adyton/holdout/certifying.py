@@ -48,7 +48,7 @@ class Certifier:
     """Puts intervals, theorems and assumptions to what was released."""
 
     facts: Facts
-    plan: Plan | PricedPlan
+    plan: Plan
 
     @property
     def level(self) -> float:

@@ -191,45 +191,39 @@ def write_new(path: Path, data: bytes, mode: int) -> None:
         raise InvalidRequest(f"{path.name} cannot be written") from None
 
 
-def labels_path(path: Path) -> Path:
-    return path.with_suffix(".labels.npy")
-
-
-def weights_path(path: Path) -> Path:
-    return path.with_suffix(".weights.npy")
-
-
-def groups_path(path: Path) -> Path:
-    return path.with_suffix(".groups.npy")
-
-
-def features_path(path: Path) -> Path:
-    return path.with_suffix(".features.npy")
+def array_path(path: Path, what: str) -> Path:
+    """Of labels, weights, groups or features."""
+    return path.with_suffix(f".{what}.npy")
 
 
 def ledger_path(path: Path) -> Path:
     return path.with_suffix(".ledger")
 
 
-def read_labels(path: Path) -> Array:
-    """Without pickle: a file of labels can hold nothing that runs."""
-    return _array(labels_path(path))
+def read_labels(path: Path, facts: Facts) -> Array | None:
+    """None of a metric without labels.  Without pickle: a file of labels can hold nothing that runs."""
+    if facts.kind == "none":
+        return None
+    found = _array(array_path(path, "labels"))
+    if found.shape != (facts.items,):
+        raise InvalidRequest(f"the labels of {path.name} are not the ones it was made with")
+    return found
 
 
 def read_weights(path: Path, facts: Facts) -> Array | None:
     """Public, and part of what the ledger's meaning rests on."""
-    return _public(weights_path(path), facts.items, facts.weights)
+    return _public(array_path(path, "weights"), facts.items, facts.weights)
 
 
 def read_groups(path: Path, facts: Facts) -> Array | None:
-    return _public(groups_path(path), facts.items, facts.groups)
+    return _public(array_path(path, "groups"), facts.items, facts.groups)
 
 
 def read_features(path: Path, facts: Facts) -> Array | None:
     """As secret as the labels: the fingerprint says whether they are the right ones."""
     if facts.features is None:
         return None
-    found = _array(features_path(path))
+    found = _array(array_path(path, "features"))
     if found.shape != (facts.items, facts.features) or found.dtype != np.float64:
         raise InvalidRequest(f"the features of {path.name} are not the ones it was made with")
     return found
