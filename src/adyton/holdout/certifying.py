@@ -219,10 +219,7 @@ class Certifier:
         low, high = (min(Fraction(1), max(Fraction(0), end)) * self.facts.unit for end in ends)
         bottom, top = float_down(low), float_up(high)
         if self._root:
-            bottom, top = (
-                max(0.0, next_down(math.sqrt(bottom))),
-                next_up(math.sqrt(top)),
-            )
+            bottom, top = max(0.0, next_down(math.sqrt(bottom))), next_up(math.sqrt(top))
         return Interval(self.level, bottom, top)
 
     def _shown(self, value: Fraction) -> float:

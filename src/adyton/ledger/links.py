@@ -21,7 +21,7 @@ from functools import lru_cache
 
 from adyton.errors import InvalidRequest, PrivacyRefused, ValidityRefused
 from adyton.exact import decimal_text
-from adyton.ledger.texts import check_amount, check_flag, check_name, check_request, check_text
+from adyton.ledger.texts import check_amount, check_name, check_request, check_text
 
 RADIUS, QUESTIONS = "mu0²", "questions"
 FORMAT = 2
@@ -124,7 +124,8 @@ class Order:
         check_amount(self.amount, "the amount of a charge", least=1)
         check_amount(self.radius, "the radius of a charge", least=0)
         check_amount(self.pure, "the pure part of a charge", least=0)
-        check_flag(self.unproved, "unproved")
+        if type(self.unproved) is not bool:
+            raise InvalidRequest("unproved is True or False")
         check_request(self.request)
         check_name(self.by)
         if self.sub_limit is not None:

@@ -90,11 +90,6 @@ def check_name(name: object) -> None:
     _check_label(name, "the name of who asks")
 
 
-def check_flag(value: object, what: str) -> None:
-    if type(value) is not bool:
-        raise InvalidRequest(f"{what} is True or False")
-
-
 def check_settled(radius: int | None, most: int) -> int:
     """What a radius came to, once its answer is known: never more than was charged; None: all of it."""
     if radius is None:
