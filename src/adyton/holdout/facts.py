@@ -26,6 +26,10 @@ _KEYS = (
     "groups", "hypothesis_class", "features",
     "confidence", "tolerance", "method",
 )  # fmt: skip
+_KINDS = {
+    **dict.fromkeys(("items", "top", "units", "squares", "features"), int),
+    **dict.fromkeys(("weights", "groups", "hypothesis_class", "method"), str),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,16 +136,8 @@ def read_facts(path: Path) -> Facts:
 
 def _facts(raw: dict[str, Any], table: dict[str, Any]) -> Facts:
     metric, method, kind = metric_named(table["metric"]), table["method"], table["labels"]
-    if type(table["items"]) is not int or not isinstance(method, str) or kind not in get_args(LabelKind):
-        raise KeyError
-    units, weights, groups = table.get("units"), table.get("weights", ""), table.get("groups", "")
-    top, squares, features = table.get("top", 1), table.get("squares"), table.get("features")
-    rules = table.get("hypothesis_class", "")
-    if (
-        any(number is not None and type(number) is not int for number in (units, squares, features))
-        or type(top) is not int
-        or any(type(text) is not str for text in (weights, groups, rules))
-    ):
+    other = any(type(table[key]) is not known for key, known in _KINDS.items() if key in table)
+    if other or kind not in get_args(LabelKind):
         raise KeyError
     return Facts(
         items=table["items"],
@@ -151,19 +147,19 @@ def _facts(raw: dict[str, Any], table: dict[str, Any]) -> Facts:
             rational(table.get("low", 0), "low"),
             rational(table.get("high", 1), "high"),
             rational(table["error_high"], "error_high") if "error_high" in table else None,
-            top,
+            table.get("top", 1),
         ),
         confidence=rational(table["confidence"], "confidence"),
         tolerance=rational(table["tolerance"], "tolerance") if "tolerance" in table else None,
         method=method,
         settings=_settings(raw[method]),
-        units=units,
-        weights=weights,
+        units=table.get("units"),
+        weights=table.get("weights", ""),
         stray=rational(table.get("stray", 0), "stray"),
-        groups=groups,
-        squares=squares,
-        hypothesis_class=rules,
-        features=features,
+        groups=table.get("groups", ""),
+        squares=table.get("squares"),
+        hypothesis_class=table.get("hypothesis_class", ""),
+        features=table.get("features"),
     )
 
 

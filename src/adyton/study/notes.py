@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Callable
 from decimal import Decimal
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -45,6 +46,11 @@ class Notes:
         except InvalidRequest as error:
             self.add(inside + error.message if error.message.startswith("columns.") else error.message)
             return None
+
+    def each(self, sections: dict[str, Any], make: Callable[[str, Any], _T], inside: str = "") -> list[_T]:
+        """What was made of sections, by their names, without those of which something is wrong."""
+        made = [self.attempt(partial(make, name, raw), inside) for name, raw in sections.items()]
+        return [one for one in made if one is not None]
 
     def final(self, make: Callable[[], _T]) -> _T:
         made = self.attempt(make)
