@@ -15,7 +15,7 @@ from adyton.ledger.base import Charged, First, documented
 from adyton.ledger.links import FORMAT, Header, Order, Receipt
 from adyton.ledger.stored.ledger import StoredLedger, owned
 from adyton.ledger.stored.postgres_session import CommitUnknown, PostgresSession, has_table, one_errand
-from adyton.ledger.stored.schema import KEPT, POSTGRES
+from adyton.ledger.stored.schema import POSTGRES
 from adyton.ledger.stored.tables import Connection
 
 
@@ -120,20 +120,3 @@ def _check_format(connection: Connection, name: str) -> None:
     row = connection.execute("SELECT format FROM format").fetchone()
     if row is None or row[0] != FORMAT:
         raise LedgerCorrupt(f"the schema {name} holds no ledger of this version; nothing was answered")
-
-
-def grants(name: str, role: str) -> list[str]:
-    """What a role that serves questions needs, and no more: it can neither change nor delete."""
-
-    def listed(*tables: str) -> str:
-        return ", ".join(f'"{name}".{table}' for table in tables)
-
-    tables = listed(*KEPT, "unanswered", "turn", "sqlite_schema")
-    added = listed("receipts", "answers", "notes", "unanswered", "closed", "restored")
-    return [
-        f'GRANT USAGE ON SCHEMA "{name}" TO "{role}"',
-        f'GRANT SELECT ON {tables} TO "{role}"',
-        f'GRANT INSERT ON {added} TO "{role}"',
-        f'GRANT UPDATE ON "{name}".turn TO "{role}"',
-        f'GRANT DELETE ON "{name}".unanswered TO "{role}"',
-    ]

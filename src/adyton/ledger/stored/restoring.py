@@ -55,16 +55,18 @@ def write_restored(connection: Connection, number: int, skipped: int) -> None:
 
 def restored_at(connection: Connection) -> int:
     """The number of the newest such receipt, 0 if there is none."""
-    if connection.execute(HAS_RESTORED).fetchone() is None:
-        return 0
-    return int(connection.execute("SELECT COALESCE(MAX(number), 0) FROM restored").fetchone()[0])
+    return _of_restored(connection, "MAX(number)")
 
 
 def skipped_numbers(connection: Connection) -> int:
     """How many numbers no receipt has."""
+    return _of_restored(connection, "SUM(skipped)")
+
+
+def _of_restored(connection: Connection, what: str) -> int:
     if connection.execute(HAS_RESTORED).fetchone() is None:
         return 0
-    return int(connection.execute("SELECT COALESCE(SUM(skipped), 0) FROM restored").fetchone()[0])
+    return int(connection.execute(f"SELECT COALESCE({what}, 0) FROM restored").fetchone()[0])
 
 
 def refuse_if_restored(connection: Connection, number: int) -> None:

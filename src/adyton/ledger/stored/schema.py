@@ -93,7 +93,7 @@ SQLITE_RESTORED = (
 
 # Postgres --------------------------------------------------------------------------------------------------
 
-KEPT = ("format", "header", "receipts", "answers", "notes", "facts", "closed", "restored")
+_KEPT = ("format", "header", "receipts", "answers", "notes", "facts", "closed", "restored")
 # SQLite numbers its rows by itself, and its schema can be asked for tables: both have these names here too.
 _BEFORE = f"""
 CREATE FUNCTION instr(text, text) RETURNS integer LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
@@ -140,6 +140,6 @@ POSTGRES = "".join(
         _BEFORE,
         _TABLES.format(whole="BIGINT", strict="", counts_all=COUNTS_ALL),
         _AFTER,
-        *map(_GUARD.format, KEPT),
+        *map(_GUARD.format, _KEPT),
     ]
 )
