@@ -6,24 +6,24 @@ same lock, before anything is read: it was made, or it was not.
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Mapping
 
-from adyton.errors import InvalidRequest, LedgerCorrupt
+from adyton.errors import LedgerCorrupt
 from adyton.ledger.base import Charged, First, documented
 from adyton.ledger.links import FORMAT, Header, Order, Receipt
 from adyton.ledger.stored.ledger import StoredLedger, owned
 from adyton.ledger.stored.postgres_session import CommitUnknown, PostgresSession, has_table, one_errand
 from adyton.ledger.stored.schema import POSTGRES
-from adyton.ledger.stored.tables import Connection
+from adyton.ledger.stored.tables import Connection, write_header
 
 
 @documented
 class PostgresLedger(PostgresSession, StoredLedger):
     """The contract of ``Ledger`` over a schema.
 
-    ``PostgresLedger(address)`` takes whatever ledger is there; a curator asks whose it is, with ``open``.
+    ``PostgresLedger(address)`` takes whatever ledger is there; a curator uses ``open_or_create``, which asks
+    whose it is.
     """
 
     def __init__(self, address: str) -> None:
@@ -42,13 +42,6 @@ class PostgresLedger(PostgresSession, StoredLedger):
         """Whether a ledger was made there."""
         with one_errand(address) as (connection, name):
             return has_table(connection, name, "header")
-
-    @classmethod
-    def create(cls, address: str, header: Header, facts: Mapping[str, str] | None = None) -> PostgresLedger:
-        """A new ledger; an existing one is never overwritten."""
-        if not _make(address, header, facts):
-            raise InvalidRequest("this schema has a ledger already; a ledger is never overwritten")
-        return cls(address)
 
     @classmethod
     def open_or_create(
@@ -98,22 +91,17 @@ class PostgresLedger(PostgresSession, StoredLedger):
         _check_format(connection, self.name)
 
 
-def _make(address: str, header: Header, facts: Mapping[str, str] | None) -> bool:
-    """False if there is one already.  All of it appears at once."""
-    row = (1, header.study, header.filter_name, str(header.limit), header.salt, header.converted_from)
+def _make(address: str, header: Header, facts: Mapping[str, str] | None) -> None:
+    """All of it appears at once; one that somebody else has made meanwhile stays as it is."""
     with one_errand(address) as (connection, name):
         connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")  # who waited sees what the other one made
         connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(?, 0))", (f"adyton {name}",))
         connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{name}"')
-        is_new = not has_table(connection, name, "header")
-        if is_new:
+        if not has_table(connection, name, "header"):
             connection.execute(POSTGRES)
-            connection.execute("INSERT INTO header VALUES (?, ?, ?, ?, ?, ?, ?)", (*row, header.digest))
-            if facts is not None:
-                connection.execute("INSERT INTO facts VALUES (1, ?)", (json.dumps(dict(facts)),))
+            write_header(connection, header, facts)
             connection.execute(f'REVOKE ALL ON ALL TABLES IN SCHEMA "{name}" FROM PUBLIC')
         connection.execute("COMMIT")
-    return is_new
 
 
 def _check_format(connection: Connection, name: str) -> None:

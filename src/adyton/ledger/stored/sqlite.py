@@ -7,7 +7,6 @@ share.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import sqlite3
@@ -24,7 +23,7 @@ from adyton.ledger.faults import failed, is_of_the_disk
 from adyton.ledger.links import FORMAT, Header, Receipt
 from adyton.ledger.stored.ledger import StoredLedger, owned
 from adyton.ledger.stored.schema import SQLITE
-from adyton.ledger.stored.tables import Connection, append, await_answer
+from adyton.ledger.stored.tables import Connection, append, await_answer, write_header
 
 UPGRADE = "adyton upgrade-ledger STUDY"
 _PATIENCE = 30.0  # seconds to wait for other writers
@@ -148,17 +147,13 @@ def _refuse_leftovers(path: Path) -> None:
 def write_draft(
     draft: Path, header: Header, facts: Mapping[str, str] | None, first: Receipt | None = None
 ) -> None:
-    facts_of_header = (header.study, header.filter_name, str(header.limit), header.salt)
-    row = (1, *facts_of_header, header.converted_from, header.digest)
     with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.executescript(f"BEGIN;{SQLITE}")  # all in one flush
         connection.execute(f"PRAGMA application_id = {_APPLICATION}")
         connection.execute(f"PRAGMA user_version = {FORMAT}")
-        connection.execute("INSERT INTO header VALUES (?, ?, ?, ?, ?, ?, ?)", row)
-        if facts is not None:
-            connection.execute("INSERT INTO facts VALUES (1, ?)", (json.dumps(dict(facts)),))
+        write_header(connection, header, facts)
         if first is not None:
             append(connection, first)
             await_answer(connection, first)

@@ -5,7 +5,8 @@ Every row is checked by its digest when it is read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
@@ -68,6 +69,14 @@ class Connection(Protocol):
 
 
 # The header, receipts and answers --------------------------------------------------------------------------
+
+
+def write_header(connection: Connection, header: Header, facts: Mapping[str, str] | None) -> None:
+    """``facts``: what its study says, by name."""
+    row = (1, header.study, header.filter_name, str(header.limit), header.salt, header.converted_from)
+    connection.execute("INSERT INTO header VALUES (?, ?, ?, ?, ?, ?, ?)", (*row, header.digest))
+    if facts is not None:
+        connection.execute("INSERT INTO facts VALUES (1, ?)", (json.dumps(dict(facts)),))
 
 
 def read_header(connection: Connection) -> Header:
