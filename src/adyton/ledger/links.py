@@ -21,7 +21,7 @@ from functools import lru_cache
 
 from adyton.errors import InvalidRequest, PrivacyRefused, ValidityRefused
 from adyton.exact import decimal_text
-from adyton.ledger.texts import check_amount, check_name, check_request, check_text
+from adyton.ledger.texts import check_amount, check_label, check_name, check_text
 
 RADIUS, QUESTIONS = "mu0²", "questions"
 FORMAT = 2
@@ -126,7 +126,7 @@ class Order:
         check_amount(self.pure, "the pure part of a charge", least=0)
         if type(self.unproved) is not bool:
             raise InvalidRequest("unproved is True or False")
-        check_request(self.request)
+        check_label(self.request, "a request id")
         check_name(self.by)
         if self.sub_limit is not None:
             check_amount(self.sub_limit, "a sub-limit", least=0)
