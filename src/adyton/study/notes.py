@@ -59,12 +59,8 @@ class Notes:
 
     def stop_if_any(self) -> None:
         if self._wrong:
-            listed = (
-                "; ".join(self._wrong)
-                if len(self._wrong) == 1
-                else "".join(f"\n  - {w}" for w in self._wrong)
-            )
-            raise InvalidRequest(f"{self._file}: {listed}")
+            several = "".join(f"\n  - {wrong}" for wrong in self._wrong)
+            raise InvalidRequest(f"{self._file}: {self._wrong[0] if len(self._wrong) == 1 else several}")
 
     def section(self, raw: dict[str, Any], name: str, keys: tuple[str, ...] | None) -> dict[str, Any]:
         found = raw.get(name)
