@@ -59,7 +59,7 @@ def measure(address: str) -> dict[str, float]:
 
 
 def filled(address: str, receipts: int) -> PostgresLedger:
-    ledger = PostgresLedger.create(address, Header.fresh("00" * 32, "gdp", 10**18))
+    ledger = PostgresLedger.open_or_create(address, Header.fresh("00" * 32, "gdp", 10**18))
     fill(ledger, receipts)
     return ledger
 

@@ -1,6 +1,6 @@
 """A24 on the product: after an edit of the ledger no further question is answered.
 
-Mutants that fail here: opening without ``check_newest``; ``check_newest`` without ``check_since``, without
+Mutants that fail here: opening without ``check_newest``; ``_begin`` without ``check_since``; ``check_newest`` without
 ``check_unanswered``, without the comparison of the newest answers or of the newest notes; ``_last`` without
 ``check_since``.
 """
@@ -17,9 +17,8 @@ import pytest
 import adyton
 from adyton.ledger import Header, Order, SqliteLedger
 from adyton.ledger.base import next_receipt
-from adyton.ledger.stored import ledger as stored_ledger
-from adyton.ledger.stored.ledger import CHECKPOINT
-from adyton.ledger.stored.tables import append, await_answer
+from adyton.ledger.stored import checking
+from adyton.ledger.stored.tables import CHECKPOINT, append, await_answer
 from study_on_disk import question, tamper, write_study
 
 BEFORE = 8  # questions that were asked; the last is a stream with three answers
@@ -155,13 +154,13 @@ def test_a_charge_of_another_process_is_not_taken_for_an_edit(
         closing(SqliteLedger(tmp_path / "a.ledger")) as theirs,
     ):
         theirs.charge(Order("q1", "[]", 1, 0))
-        pages = stored_ledger.page_after
+        pages = checking.page_after
 
         def overtaken(*words: Any) -> Any:
             monkeypatch.undo()
             theirs.charge(Order("q2", "[]", 1, 0))
             return pages(*words)
 
-        monkeypatch.setattr(stored_ledger, "page_after", overtaken)
+        monkeypatch.setattr(checking, "page_after", overtaken)
         assert ours.spent() == 1
         assert ours.spent() == 2

@@ -13,7 +13,7 @@ from adyton.ledger import Anchor, AnchoredLedger, Ledger, LedgerOnDemand, Memory
 from adyton.ledger.base import counted, with_book
 from adyton.ledger.book import BookedLedger, BookFacts
 from adyton.ledger.book.book import Entrant
-from adyton.ledger.forwarding import ForwardingLedger
+from adyton.ledger.memory import ForwardingLedger
 from adyton.testing.ledgers.contract import LedgerContract, MakeLedger, Reopen, order
 from adyton.testing.ledgers.orders import trace
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,12 +18,13 @@ import adyton
 from adyton.errors import BudgetRefused, InvalidRequest, LedgerCorrupt
 from adyton.ledger import Header, Ledger
 from adyton.ledger.stored import postgres_session
-from adyton.ledger.stored.postgres import PostgresLedger, grants
+from adyton.ledger.stored.postgres import PostgresLedger
 from adyton.testing.ledgers.contract import LedgerContract, Reopen, order
 from adyton.transports.cli.app import app
 from postgres_server import NoServer, postgres_server
 from study_on_disk import question, write_study
 
+ROOT = Path(__file__).parents[2]
 STUDY = "ab" * 32
 NUMBERS = itertools.count()
 
@@ -51,7 +53,7 @@ class TestPostgresLedger(LedgerContract):
     @pytest.fixture
     def make_ledger(self, server: str, ledgers: list[PostgresLedger]) -> Callable[[int], PostgresLedger]:
         def make(limit: int) -> PostgresLedger:
-            ledgers.append(PostgresLedger.create(f"{server}/ledger_{next(NUMBERS)}", header(limit)))
+            ledgers.append(PostgresLedger.open_or_create(f"{server}/ledger_{next(NUMBERS)}", header(limit)))
             return ledgers[-1]
 
         return make
@@ -71,7 +73,7 @@ class TestPostgresLedger(LedgerContract):
 
 @pytest.fixture
 def ledger(server: str) -> Iterator[PostgresLedger]:
-    made = PostgresLedger.create(f"{server}/ledger_{next(NUMBERS)}", header(10))
+    made = PostgresLedger.open_or_create(f"{server}/ledger_{next(NUMBERS)}", header(10))
     yield made
     made.close()
 
@@ -221,12 +223,16 @@ def test_nothing_can_be_changed_deleted_or_emptied(server: str, ledger: Postgres
 
 
 def test_a_role_with_the_grants_can_charge_and_nothing_else(server: str, ledger: PostgresLedger) -> None:
-    """Mutants: a grant is missing; a grant is too much."""
+    """Those of the how-to.  Mutants: a grant is missing; a grant is too much."""
+    page = (ROOT / "docs" / "how-to" / "run-a-server.md").read_text(encoding="utf-8")
+    grants = re.findall(r"^GRANT .*\bpeople\b.* TO ledger;$", page, flags=re.MULTILINE)
+    assert len(grants) == 5
     with psycopg.connect(server, autocommit=True) as owner:
         owner.execute("DROP ROLE IF EXISTS serving")
         owner.execute("CREATE ROLE serving LOGIN")
-        for statement in grants(ledger.name, "serving"):
-            owner.execute(statement.encode())
+        for statement in grants:
+            granted = re.sub(r"\bpeople\b", ledger.name, statement).replace("TO ledger", "TO serving")
+            owner.execute(granted.encode())
     address = server.replace("owner@", "serving@")
     serving = PostgresLedger(f"{address}/{ledger.name}")
     try:
@@ -261,7 +267,7 @@ def test_a_server_that_does_not_wait_for_its_disk_is_refused(
 def test_a_server_without_fsync_is_refused() -> None:
     try:
         with postgres_server() as address, pytest.raises(LedgerCorrupt, match="fsync = off"):
-            PostgresLedger.create(f"{address}/ledger", header(10))
+            PostgresLedger.open_or_create(f"{address}/ledger", header(10))
     except NoServer as missing:
         pytest.skip(str(missing))
 
@@ -288,8 +294,9 @@ def test_an_existing_ledger_is_never_overwritten_and_one_of_another_study_is_ref
 ) -> None:
     address = f"{server}/{ledger.name}"
     ledger.charge(order())
-    with pytest.raises(InvalidRequest, match="never overwritten"):
-        PostgresLedger.create(address, header(10))
+    again = PostgresLedger.open_or_create(address, header(10))
+    assert list(again.receipts()) == list(ledger.receipts())
+    again.close()
     with pytest.raises(InvalidRequest, match="does not belong"):
         PostgresLedger.open_or_create(address, Header.fresh("cd" * 32, "gdp", 10))
     assert ledger.verify().receipts == 1

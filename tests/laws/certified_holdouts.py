@@ -14,8 +14,7 @@ from certified import Certified, never_larger, never_smaller
 
 from adyton.holdout.methods import ladder, thresholdout
 from adyton.holdout.methods.base import HoldoutSize
-from adyton.holdout.methods.guess_and_check import question_failure
-from adyton.holdout.methods.guess_and_check_plan import first_step, most_wrong_guesses
+from adyton.holdout.methods.guess_and_check import first_step, most_wrong_guesses, question_failure
 from adyton.holdout.methods.options import Aim, method_named
 from adyton.holdout.methods.sparse_validate import validate_width
 

@@ -21,8 +21,9 @@ from adyton.curator.curator import Curator
 from adyton.errors import LedgerCorrupt
 from adyton.ledger import Header, MemoryLedger, Order, SqliteLedger
 from adyton.ledger.base import next_receipt
+from adyton.ledger.links import key_of
 from adyton.ledger.stored import sqlite as sqlite_file
-from adyton.ledger.stored.tables import _to_receipt, add_answer, append, key_of
+from adyton.ledger.stored.tables import _to_receipt, add_answer, append
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.schema import IntegerColumn, Table
 from adyton.study import Study, Validity

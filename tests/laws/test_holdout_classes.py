@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 
 from adyton.errors import InvalidRequest, LedgerCorrupt
 from adyton.holdout import Boxes, Holdout, LinearSeparators, Thresholdout, Thresholds
-from adyton.holdout.classes.planning import class_method
+from adyton.holdout.planner import class_method
 from adyton.validity.classes.uniform import threshold_width
 from adyton.validity.planner import plan
 from adyton.validity.plans.plans import MOST

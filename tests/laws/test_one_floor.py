@@ -39,7 +39,7 @@ ALLOWED = {
     ("audit/views.py", "decimal"): "keeps a matrix invertible and a quotient finite: it chooses an event",
     ("curator/purse.py", "decimal"): "just over a limit: a guess of a price, which is then tried",
     (
-        "holdout/methods/guess_and_check_plan.py",
+        "holdout/methods/guess_and_check.py",
         "decimal",
     ): "of sums of logarithms of factorials, which lose more",
     (
@@ -61,7 +61,7 @@ ALLOWED = {
     ("validity/published/mutual_information.py", "decimal"): "the end of a search: every place is valid",
     ("validity/subset/widths.py", "decimal"): "raises variances to a common floor, which is valid",
     (
-        "holdout/methods/guess_and_check_plan.py",
+        "holdout/methods/guess_and_check.py",
         "margin",
     ): "of sums of logarithms of factorials, which lose more",
 }

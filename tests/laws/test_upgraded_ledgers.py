@@ -26,7 +26,7 @@ from adyton.ledger import Anchor, SqliteLedger
 from adyton.ledger.older import upgrading
 from adyton.ledger.older.format_1 import OldLedger, OldReceipt
 from adyton.ledger.older.upgrading import CONVERTED, ForValidity, open_format, upgrade_file
-from adyton.ledger.stored.closing import write_closing
+from adyton.ledger.stored.tables import write_closing
 from adyton.ledger.texts import carried_texts
 from adyton.setup.upgrading import paid_by, upgrade
 from adyton.study import read_study

@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 
 from adyton.figures.plan import rows_around
 from adyton.holdout.methods.base import HoldoutSize
-from adyton.holdout.methods.guess_and_check_plan import most_wrong_guesses
+from adyton.holdout.methods.guess_and_check import most_wrong_guesses
 from adyton.holdout.methods.ladder import ladder_width
 from adyton.holdout.methods.thresholdout import plan_thresholdout
 from adyton.transports.cli.app import app

@@ -14,8 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adyton.holdout.methods.base import HoldoutSize, State
-from adyton.holdout.methods.guess_and_check import GuessAndCheckPlan, question_failure
-from adyton.holdout.methods.guess_and_check_plan import first_step, most_wrong_guesses
+from adyton.holdout.methods.guess_and_check import (
+    GuessAndCheckPlan,
+    first_step,
+    most_wrong_guesses,
+    question_failure,
+)
 from adyton.noise import SystemBits
 from adyton.validity.textbook.concentration import hoeffding_width
 from how_often import LONG

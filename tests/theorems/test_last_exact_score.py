@@ -13,7 +13,7 @@ from scipy import stats
 
 from adyton.errors import InvalidRequest, ScoresRefused
 from adyton.holdout import Holdout, Rounding
-from adyton.holdout.answers import last
+from adyton.holdout.answers import bought
 from adyton.holdout.methods.base import HoldoutSize
 from adyton.holdout.methods.gaussian import GaussianPlan, in_values, table
 from adyton.holdout.methods.gaussian_last import _by_coins, _log_level, last_ends
@@ -255,7 +255,7 @@ def test_theorem_LAST_EXACT_SCORE_a_score_in_between_is_counted(
     holdout: Holdout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another process scores after we looked at what is left, and before we are charged."""
-    looked, closed_by = [], last.closed_by
+    looked, closed_by = [], bought.closed_by
 
     def slowly(ledger: SqliteLedger) -> object:
         found = closed_by(ledger)
@@ -270,7 +270,7 @@ def test_theorem_LAST_EXACT_SCORE_a_score_in_between_is_counted(
             monkeypatch.undo()
         return found
 
-    monkeypatch.setattr(last, "closed_by", slowly)
+    monkeypatch.setattr(bought, "closed_by", slowly)
     closing = holdout.close_with(np.zeros(3000, int))
     assert (closing.number, holdout.verify().receipts, holdout.statement().scores_left) == (2, 2, 0)
 

@@ -48,7 +48,7 @@ class Certifier:
     """Puts intervals, theorems and assumptions to what was released."""
 
     facts: Facts
-    plan: Plan | PricedPlan
+    plan: Plan
 
     @property
     def level(self) -> float:
@@ -59,17 +59,7 @@ class Certifier:
         sure = (
             None if reply.value is None or reply.half_width is None else around(reply.value, reply.half_width)
         )
-        return Score(
-            None if reply.value is None else self._shown(reply.value),
-            None if sure is None else self._interval(sure),
-            left,
-            stage.link.number,
-            reply.said,
-            self.facts.metric.name,
-            stage.link,
-            self.certificate(),
-            stage.repeated,
-        )
+        return self._score(stage.link, reply.value, sure, left, stage.repeated, said=reply.said)
 
     def priced(
         self, plan: PricedPlan, given: Sequence[tuple[Receipt, str]], left: int | None, *, repeated: bool
@@ -80,14 +70,15 @@ class Certifier:
         released = [int(text) for _, text in given]
         ends = plan.ends(released, [receipt.number for receipt, _ in given]) if given else []
         found = zip(given, released, ends, strict=True)
-        return [self._score(r, plan.share(x), sure, left, repeated) for (r, _), x, sure in found]
+        return [self._score(_proof(r), plan.share(x), sure, left, repeated) for (r, _), x, sure in found]
 
     def last(self, plan: GaussianPlan, paid: Bought) -> Score:
         """The one without noise, after which nothing is scored.  Theorem: LAST-EXACT-SCORE."""
         receipt, text, repeated = paid
         exact = int(text)
-        made = self._score(receipt, plan.share(exact), last_ends(plan, exact, receipt.number), 0, repeated)
-        return replace(made, said="last", certificate=self.certificate("LAST-EXACT-SCORE"))
+        ends = last_ends(plan, exact, receipt.number)
+        made = self._score(_proof(receipt), plan.share(exact), ends, 0, repeated, said="last")
+        return replace(made, certificate=self.certificate("LAST-EXACT-SCORE"))
 
     def choice(self, found: Chosen, left: int | None) -> Choice:
         """Of a choice without noise nothing is said beyond what all scores rest on."""
@@ -109,21 +100,23 @@ class Certifier:
 
     def _score(
         self,
-        receipt: Receipt,
-        value: Fraction,
-        ends: Ends,
+        link: Proof,
+        value: Fraction | None,
+        ends: Ends | None,
         left: int | None,
         repeated: bool,
+        *,
+        said: str = "score",
         slices: dict[str, Slice] | None = None,
     ) -> Score:
         return Score(
-            self._shown(value),
-            self._interval(ends),
+            None if value is None else self._shown(value),
+            None if ends is None else self._interval(ends),
             left,
-            receipt.number,
-            "score",
+            link.number,
+            said,
             self.facts.metric.name,
-            _proof(receipt),
+            link,
             self.certificate(),
             repeated,
             slices,
@@ -212,17 +205,14 @@ class Certifier:
         found = zip(plan.names, plan.shares(text), ends, plan.sizes, strict=True)
         slices = {name: Slice(self._shown(v), self._interval(sure), size) for name, v, sure, size in found}
         whole = plan.overall_ends(text, number)
-        return self._score(receipt, plan.overall(text), whole, left, repeated, slices)
+        return self._score(_proof(receipt), plan.overall(text), whole, left, repeated, slices=slices)
 
     def _interval(self, ends: Ends) -> Interval:
         """In the unit of scores, outwards, and clipped to where the truth must be."""
         low, high = (min(Fraction(1), max(Fraction(0), end)) * self.facts.unit for end in ends)
         bottom, top = float_down(low), float_up(high)
         if self._root:
-            bottom, top = (
-                max(0.0, next_down(math.sqrt(bottom))),
-                next_up(math.sqrt(top)),
-            )
+            bottom, top = max(0.0, next_down(math.sqrt(bottom))), next_up(math.sqrt(top))
         return Interval(self.level, bottom, top)
 
     def _shown(self, value: Fraction) -> float:

@@ -13,16 +13,10 @@ import numpy as np
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, positive, probability, rational, whole
 from adyton.holdout.classes.hypotheses import HypothesisClass, features_from
-from adyton.holdout.classes.planned import planned
-from adyton.holdout.facts import (
-    Facts,
-    features_path,
-    groups_path,
-    labels_path,
-    ledger_path,
-    weights_path,
-    write_new,
-)
+from adyton.holdout.classes.uniform_plan import plan_uniform
+from adyton.holdout.facts import Facts, array_path, ledger_path, write_new
+from adyton.holdout.methods.base import HoldoutSize
+from adyton.holdout.methods.gaussian import GaussianPlan
 from adyton.holdout.methods.options import Aim, Gaussian, Method, Slices
 from adyton.holdout.methods.restoring import Plan, PricedPlan
 from adyton.holdout.methods.slices import Groups, groups_from
@@ -48,11 +42,6 @@ class Items:
     weights: object = field(default=None, repr=False)
     hypothesis_class: HypothesisClass | None = None
     features: object = field(default=None, repr=False)
-
-    @property
-    def unit(self) -> Fraction:
-        """The length of the range of a score."""
-        return self.range.unit(self.metric)
 
 
 def checked_name(by: object) -> None:
@@ -94,9 +83,36 @@ def make_files(path: Path, items: Items, method: Method, aim: Aim, confidence: N
     plan = planned(draft.frame, method, aim, items.hypothesis_class, draft.features)
     facts = replace(draft, method=plan.name, settings=plan.settings())
     public = None if facts.balanced else steps
-    arrays = {labels_path(path): items.labels, weights_path(path): public, groups_path(path): codes}
-    arrays[features_path(path)] = features
+    arrays = {"labels": items.labels, "weights": public, "groups": codes, "features": features}
     _write(path, facts, plan, arrays)
+
+
+def planned(
+    frame: HoldoutSize, method: Method, aim: Aim, kind: HypothesisClass | None, features: int | None
+) -> Plan:
+    """What the method plans; or one width for all rules of a class, where that is better.
+
+    It is better if it is within the tolerance, since then there is no end of scores; of a given number of
+    scores, if it is the shorter one.
+    """
+    if kind is None or features is None:
+        return method.plan(frame, aim)
+    uniform = plan_uniform(frame, kind, features)
+    width = uniform.half_width()
+    near = width < 1 and (aim.tolerance is None or width <= aim.tolerance)
+    if near and aim.scores is None:
+        return uniform
+    try:
+        other = method.plan(frame, aim)
+    except InvalidRequest:
+        if near:
+            return uniform
+        raise InvalidRequest(
+            f"{frame.items:,} items certify all rules of {uniform.rules.name} at once within {width:.4g}, "
+            f"and no other method comes nearer: ask for less, or have more items"
+        ) from None
+    assert isinstance(other, GaussianPlan)  # with a class there is no other method
+    return uniform if near and width <= other.half_width() else other
 
 
 def aim_of(tolerance: Number | None, scores: int | None, unit: Fraction) -> Aim:
@@ -114,20 +130,21 @@ def limit_of(plan: Plan) -> int:
     return plan.scores * plan.price if isinstance(plan, PricedPlan) else plan.price
 
 
-def _write(path: Path, facts: Facts, plan: Plan, arrays: dict[Path, Array | None]) -> None:
+def _write(path: Path, facts: Facts, plan: Plan, arrays: dict[str, Array | None]) -> None:
     """The facts last: what has no facts yet is no holdout.  What was begun in vain is taken away again."""
-    for taken in (path, *arrays, ledger_path(path)):
+    files = {what: array_path(path, what) for what in arrays}
+    for taken in (path, *files.values(), ledger_path(path)):
         if taken.exists():
             raise InvalidRequest(f"{taken.name} exists already; a holdout is never overwritten")
     made: list[Path] = []
     try:
-        for file, array in arrays.items():
+        for what, array in arrays.items():
             if array is not None:
                 paper = io.BytesIO()
                 np.save(paper, array, allow_pickle=False)
-                write_new(file, paper.getvalue(), 0o600)
-                made.append(file)
-        fingerprint = facts.fingerprint(arrays[labels_path(path)], arrays[features_path(path)])
+                write_new(files[what], paper.getvalue(), 0o600)
+                made.append(files[what])
+        fingerprint = facts.fingerprint(arrays["labels"], arrays["features"])
         header = Header.fresh(fingerprint, plan.filter_name, limit_of(plan))
         SqliteLedger.create(ledger_path(path), header).close()
         made.append(ledger_path(path))
@@ -142,17 +159,14 @@ def given_items(metric: Metric, labels: object, items: int | None) -> tuple[Arra
     if metric.labels == ("none",):
         if labels is not None or items is None:
             raise InvalidRequest(f"{metric.name!r} has no labels: say how many items there are instead")
-        return None, "none", _countable(whole(items, "the number of items"))
+        count = whole(items, "the number of items")
+        if count > _MOST_ITEMS:
+            raise InvalidRequest(f"at most {_MOST_ITEMS:,} items")
+        return None, "none", count
     if labels is None or items is not None:
         raise InvalidRequest(f"{metric.name!r} needs labels, which also say how many items there are")
     array, kind = labels_from(metric, labels)
     return array, kind, int(array.size)
-
-
-def _countable(items: int) -> int:
-    if items > _MOST_ITEMS:
-        raise InvalidRequest(f"at most {_MOST_ITEMS:,} items")
-    return items
 
 
 def class_features(items: Items, method: Method) -> Array | None:

@@ -26,6 +26,10 @@ _KEYS = (
     "groups", "hypothesis_class", "features",
     "confidence", "tolerance", "method",
 )  # fmt: skip
+_KINDS = {
+    **dict.fromkeys(("items", "top", "units", "squares", "features"), int),
+    **dict.fromkeys(("weights", "groups", "hypothesis_class", "method"), str),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,16 +136,8 @@ def read_facts(path: Path) -> Facts:
 
 def _facts(raw: dict[str, Any], table: dict[str, Any]) -> Facts:
     metric, method, kind = metric_named(table["metric"]), table["method"], table["labels"]
-    if type(table["items"]) is not int or not isinstance(method, str) or kind not in get_args(LabelKind):
-        raise KeyError
-    units, weights, groups = table.get("units"), table.get("weights", ""), table.get("groups", "")
-    top, squares, features = table.get("top", 1), table.get("squares"), table.get("features")
-    rules = table.get("hypothesis_class", "")
-    if (
-        any(number is not None and type(number) is not int for number in (units, squares, features))
-        or type(top) is not int
-        or any(type(text) is not str for text in (weights, groups, rules))
-    ):
+    other = any(type(table[key]) is not known for key, known in _KINDS.items() if key in table)
+    if other or kind not in get_args(LabelKind):
         raise KeyError
     return Facts(
         items=table["items"],
@@ -151,19 +147,19 @@ def _facts(raw: dict[str, Any], table: dict[str, Any]) -> Facts:
             rational(table.get("low", 0), "low"),
             rational(table.get("high", 1), "high"),
             rational(table["error_high"], "error_high") if "error_high" in table else None,
-            top,
+            table.get("top", 1),
         ),
         confidence=rational(table["confidence"], "confidence"),
         tolerance=rational(table["tolerance"], "tolerance") if "tolerance" in table else None,
         method=method,
         settings=_settings(raw[method]),
-        units=units,
-        weights=weights,
+        units=table.get("units"),
+        weights=table.get("weights", ""),
         stray=rational(table.get("stray", 0), "stray"),
-        groups=groups,
-        squares=squares,
-        hypothesis_class=rules,
-        features=features,
+        groups=table.get("groups", ""),
+        squares=table.get("squares"),
+        hypothesis_class=table.get("hypothesis_class", ""),
+        features=table.get("features"),
     )
 
 
@@ -191,45 +187,39 @@ def write_new(path: Path, data: bytes, mode: int) -> None:
         raise InvalidRequest(f"{path.name} cannot be written") from None
 
 
-def labels_path(path: Path) -> Path:
-    return path.with_suffix(".labels.npy")
-
-
-def weights_path(path: Path) -> Path:
-    return path.with_suffix(".weights.npy")
-
-
-def groups_path(path: Path) -> Path:
-    return path.with_suffix(".groups.npy")
-
-
-def features_path(path: Path) -> Path:
-    return path.with_suffix(".features.npy")
+def array_path(path: Path, what: str) -> Path:
+    """Of labels, weights, groups or features."""
+    return path.with_suffix(f".{what}.npy")
 
 
 def ledger_path(path: Path) -> Path:
     return path.with_suffix(".ledger")
 
 
-def read_labels(path: Path) -> Array:
-    """Without pickle: a file of labels can hold nothing that runs."""
-    return _array(labels_path(path))
+def read_labels(path: Path, facts: Facts) -> Array | None:
+    """None of a metric without labels.  Without pickle: a file of labels can hold nothing that runs."""
+    if facts.kind == "none":
+        return None
+    found = _array(array_path(path, "labels"))
+    if found.shape != (facts.items,):
+        raise InvalidRequest(f"the labels of {path.name} are not the ones it was made with")
+    return found
 
 
 def read_weights(path: Path, facts: Facts) -> Array | None:
     """Public, and part of what the ledger's meaning rests on."""
-    return _public(weights_path(path), facts.items, facts.weights)
+    return _public(array_path(path, "weights"), facts.items, facts.weights)
 
 
 def read_groups(path: Path, facts: Facts) -> Array | None:
-    return _public(groups_path(path), facts.items, facts.groups)
+    return _public(array_path(path, "groups"), facts.items, facts.groups)
 
 
 def read_features(path: Path, facts: Facts) -> Array | None:
     """As secret as the labels: the fingerprint says whether they are the right ones."""
     if facts.features is None:
         return None
-    found = _array(features_path(path))
+    found = _array(array_path(path, "features"))
     if found.shape != (facts.items, facts.features) or found.dtype != np.float64:
         raise InvalidRequest(f"the features of {path.name} are not the ones it was made with")
     return found

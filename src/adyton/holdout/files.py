@@ -136,12 +136,12 @@ def _parsed(path: Path, number: int, line: str) -> object:
 def _parquet(path: Path, column: str | None, most: int | None) -> Array:
     with contextlib.closing(connect()) as source:
         described = source.execute(f"DESCRIBE SELECT * FROM {parquet_rows(path)}").fetchall()
-        name = _column(path, [name for name, *_ in described], column)
+        kinds = {name: kind for name, kind, *_ in described}
+        name = _column(path, list(kinds), column)
+        values = f"SELECT {quoted(name)} AS value FROM {parquet_rows(path)}"
         if most is not None:
-            kinds = {name: kind for name, kind, *_ in described}
-            _check_size(path, source, f"{quoted(name)} AS value FROM {parquet_rows(path)}", kinds[name], most)
-        asked = source.execute(f"SELECT {quoted(name)} AS value FROM {parquet_rows(path)}")
-        found: Any = asked.fetchnumpy()["value"]
+            _check_size(path, source, values, kinds[name], most)
+        found: Any = source.execute(values).fetchnumpy()["value"]
     if np.ma.is_masked(found):
         row = int(np.argmax(np.ma.getmaskarray(found))) + 1
         raise InvalidRequest(f"{path.name}: a value is missing in row {row:,}")
@@ -149,10 +149,10 @@ def _parquet(path: Path, column: str | None, most: int | None) -> Array:
 
 
 def _check_size(path: Path, source: Any, values: str, kind: str, most: int) -> None:
-    (number,) = source.execute(f"SELECT COUNT(*) FROM (SELECT {values})").fetchone()
+    (number,) = source.execute(f"SELECT COUNT(*) FROM ({values})").fetchone()
     _check_number(path, number, most)
     if kind == "VARCHAR":
-        (letters,) = source.execute(f"SELECT SUM(STRLEN(value)) FROM (SELECT {values})").fetchone()
+        (letters,) = source.execute(f"SELECT SUM(STRLEN(value)) FROM ({values})").fetchone()
         if letters is not None and letters > _MOST_LETTERS:
             raise InvalidRequest(f"{path.name} has texts that are too long for values")
     elif kind == "BLOB" or (any(mark in kind for mark in "[(") and not kind.startswith(("DECIMAL", "ENUM"))):

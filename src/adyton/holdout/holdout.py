@@ -17,8 +17,7 @@ import numpy as np
 from adyton.errors import InvalidRequest, LedgerCorrupt
 from adyton.exact import Number, rational
 from adyton.holdout.answers.best import Choice, Choosing, named_models
-from adyton.holdout.answers.bought import bought, closed_by, scores_left
-from adyton.holdout.answers.last import last_bought, with_a_last_score
+from adyton.holdout.answers.bought import bought, closed_by, last_bought, scores_left, with_a_last_score
 from adyton.holdout.certifying import Certifier
 from adyton.holdout.classes.hypotheses import HypothesisClass, applied, checked_class
 from adyton.holdout.create import (
@@ -132,7 +131,7 @@ class Holdout(Shown):
         given = given_items(measured, labels, items)
         bounds = range_of(measured, low, high, error_high, top)
         scored = Items(measured, bounds, *given, weights, checked_class(hypothesis_class), features)
-        make_files(file, scored, method, aim_of(tolerance, scores, scored.unit), confidence)
+        make_files(file, scored, method, aim_of(tolerance, scores, bounds.unit(measured)), confidence)
         return cls.open(path, bits=bits)
 
     @classmethod
@@ -140,9 +139,7 @@ class Holdout(Shown):
         """The holdout in a file that ``create`` made, with the ledger that belongs to it."""
         path = file_named(path)
         facts = read_facts(path)
-        labels = None if facts.kind == "none" else read_labels(path)
-        if labels is not None and labels.shape != (facts.items,):
-            raise InvalidRequest(f"the labels of {path.name} are not the ones it was made with")
+        labels = read_labels(path, facts)
         plan = restore(facts.frame, facts.method, facts.tolerance, facts.settings)
         if not ledger_path(path).exists():
             raise InvalidRequest(f"the ledger of {path.name} is missing; without it nothing is scored")

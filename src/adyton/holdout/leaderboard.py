@@ -6,6 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ from adyton.certify import Interval
 from adyton.errors import InvalidRequest
 from adyton.exact import Number
 from adyton.holdout.holdout import Holdout
-from adyton.holdout.score import HoldoutStatement, Score, half_of, text_of
+from adyton.holdout.score import HoldoutStatement, Score, as_json, half_of, interval_from, text_of
+from adyton.holdout.scorer import points
 from adyton.show import Sheet, Shown, number
 
 
@@ -33,20 +35,12 @@ class Entry:
     submissions: int
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "rank": self.rank,
-            "tied": self.tied,
-            "entrant": self.entrant,
-            "value": self.value,
-            "interval": self.interval.to_json() if self.interval else None,
-            "submissions": self.submissions,
-        }
+        return as_json(self, "rank", "tied", "entrant", "value", "interval", "submissions")
 
     @classmethod
     def from_json(cls, told: Mapping[str, Any]) -> Entry:
         known = {field.name: told[field.name] for field in fields(cls)}
-        reach = told["interval"]
-        return cls(**{**known, "interval": None if reach is None else Interval.from_json(reach)})
+        return cls(**{**known, "interval": interval_from(told["interval"])})
 
 
 class Leaderboard(Shown):
@@ -80,6 +74,7 @@ class Leaderboard(Shown):
     def standings(self) -> list[Entry]:
         """Best first; of several submissions the best counts."""
         greater = self._holdout.facts.metric.greater_is_better
+        points_of = partial(points, greater_is_better=greater)
         senders = self._holdout.senders()
         sent = Counter(senders.values())
         best: dict[str, Score] = {}
@@ -87,7 +82,7 @@ class Leaderboard(Shown):
             name = senders.get(score.number)
             if name is None:
                 continue
-            if name not in best or _points(score, greater) > _points(best[name], greater):
+            if name not in best or points_of(score) > points_of(best[name]):
                 best[name] = score
         entries = []
         reaches = [score.interval for score in best.values() if score.interval is not None]
@@ -96,7 +91,7 @@ class Leaderboard(Shown):
             above, below = _beyond(mine.interval, lows, highs)
             better, worse = (above, below) if greater else (below, above)
             tied = better + worse + 1 < len(best)
-            entries.append(Entry(1 + better, tied, name, _value(mine), mine.interval, sent[name]))
+            entries.append(Entry(1 + better, tied, name, float(mine), mine.interval, sent[name]))
         return sorted(entries, key=lambda e: (e.rank, -e.value if greater else e.value, e.entrant))
 
     def close(self) -> None:
@@ -134,15 +129,6 @@ def standings_sheet(entries: Sequence[Entry], statement: HoldoutStatement) -> Sh
     if not rows:
         notes.insert(0, "Nobody has sent anything yet: adyton holdout submit.")
     return Sheet("Leaderboard", headers, tuple(rows), tuple(notes), left_aligned=2)
-
-
-def _value(score: Score) -> float:
-    assert score.value is not None
-    return score.value
-
-
-def _points(score: Score, greater: bool) -> float:
-    return _value(score) if greater else -_value(score)
 
 
 def _beyond(reach: Interval | None, lows: list[float], highs: list[float]) -> tuple[int, int]:

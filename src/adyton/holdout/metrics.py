@@ -193,7 +193,10 @@ def _checked(metric: Metric, kind: LabelKind, array: Array) -> Array:
         return _whole(array, "predictions")
     if metric.bounds == "either" or metric.name == "auc":
         return finite_numbers(array, "predictions")
-    return _unit_steps(array) if metric.name == "scores" else _unit(array)
+    if metric.name == "scores":
+        return _quantised(array, _check_unit)
+    _check_unit(array)
+    return np.ascontiguousarray(array, dtype=np.float64)
 
 
 def values_of(metric: Metric, key: HiddenLabels, within: Range, submission: Submission) -> Steps:
@@ -294,15 +297,6 @@ def _whole(array: Array, what: str) -> Array:
     if array.dtype == np.uint64 and (array > np.iinfo(np.int64).max).any():
         raise InvalidRequest(f"{what} must be whole numbers of at most 63 bits")
     return np.ascontiguousarray(array, dtype=np.int64)
-
-
-def _unit(array: Array) -> Array:
-    _check_unit(array)
-    return np.ascontiguousarray(array, dtype=np.float64)
-
-
-def _unit_steps(array: Array) -> Steps:
-    return _quantised(array, _check_unit)
 
 
 def _check_unit(array: Array) -> None:

@@ -11,11 +11,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from adyton.exact.search import edge, largest_near, largest_that_holds, least_that_holds, minimise
+from adyton.exact.search import (
+    edge,
+    largest_near,
+    largest_that_holds,
+    least_that_holds,
+    least_within,
+    minimise,
+)
 from adyton.holdout.methods.base import HoldoutSize
-from adyton.holdout.methods.guess_and_check_plan import first_step, most_wrong_guesses
+from adyton.holdout.methods.guess_and_check import first_step, most_wrong_guesses
 from adyton.holdout.methods.ladder import ladder_width
 from adyton.holdout.methods.thresholdout import ThresholdoutPlan, plan_thresholdout, width_of
+from adyton.validity.classes.growth import RuleClass
+from adyton.validity.classes.uniform import threshold_width, uniform_shares, uniform_width
 from adyton.validity.hinge.joint import MOST
 from adyton.validity.planner import HALF, Comparison, Unknown
 
@@ -26,6 +35,8 @@ _SLACKS = (1 + 1e-6, 1.001, 1.01)
 _NATS = 3.4  # that an answer to a wrong guess costs, about: where to look first
 _HALVINGS = 40
 _STEPS = 30
+_MOST_ROWS = 10**9  # of a class
+ONE_COLUMN = RuleClass("thresholds", 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,3 +287,32 @@ def _guessed(
 def _least(holds: Callable[[float], bool]) -> float | None:
     """The least tolerance, up to rounding, that holds; it has been true of what is returned."""
     return edge(holds, HALF, 0.0, halvings=_HALVINGS) if holds(HALF) else None
+
+
+def class_method(plan: Comparison, rules: RuleClass = ONE_COLUMN) -> Special:
+    """Exact answers of any number of questions that count the rows to which a rule of the class says yes.
+
+    Of questions the planner's largest number stands for any number.
+    """
+    failure = 1 - plan.confidence
+    value: int | float | None
+    if plan.rows is None:
+        assert plan.tolerance is not None
+        value = least_within(lambda rows: _class_width(rules, rows, failure), plan.tolerance, _MOST_ROWS)
+    else:
+        width = _class_width(rules, plan.rows, failure)
+        if plan.tolerance is None:
+            value = width if width < HALF else None
+        else:
+            value = MOST if width <= plan.tolerance else 0
+    applies = (
+        f"all questions count rows by rules of the class {rules.name}, without noise; any number of them"
+    )
+    return Special(f"class {rules.name}", plan.wanted, value, None, "UNIFORM-CLASSES", applies)
+
+
+def _class_width(rules: RuleClass, rows: int, failure: Fraction) -> float:
+    """Of sets that grow with the cut the width of one question is enough."""
+    if rules == ONE_COLUMN:
+        return threshold_width(rows, failure)
+    return uniform_width(uniform_shares(rules, rows, failure))

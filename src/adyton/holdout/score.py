@@ -13,6 +13,7 @@ from adyton.show import Sheet, Shown, ends, number
 _MAY_GO_ON = ("thresholdout", "sparse_validate")  # only some of their answers count against the budget
 _OF_THEM = ("training", "holdout", "yes", "no")
 _IN_WORDS = {"last": "the last score, exact"}
+_PAID = ("number", "scores_left", "repeated", "receipt", "certificate")  # of scores and comparisons alike
 _REPEATED = "The same predictions as before: the same answer, free of charge."
 
 
@@ -25,12 +26,11 @@ class Slice:
     items: int
 
     def to_json(self) -> dict[str, Any]:
-        reach = self.interval.to_json() if self.interval else None
-        return {"value": self.value, "interval": reach, "items": self.items}
+        return as_json(self, "value", "interval", "items")
 
     @classmethod
     def from_json(cls, told: Mapping[str, Any]) -> Slice:
-        return cls(told["value"], _interval_from(told["interval"]), told["items"])
+        return cls(told["value"], interval_from(told["interval"]), told["items"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,18 +65,7 @@ class Score(Shown):
         """The documented JSON object; slices are in it if the holdout has groups."""
         found = self.slices
         slices = {} if found is None else {"slices": {name: s.to_json() for name, s in found.items()}}
-        return {
-            "metric": self.metric,
-            "value": self.value,
-            "interval": self.interval.to_json() if self.interval else None,
-            "said": self.said,
-            "number": self.number,
-            "scores_left": self.scores_left,
-            "repeated": self.repeated,
-            "receipt": self.receipt.to_json(),
-            "certificate": self.certificate.to_json(),
-            **slices,
-        }
+        return as_json(self, "metric", "value", "interval", "said", *_PAID) | slices
 
     @classmethod
     def from_json(cls, told: Mapping[str, Any]) -> Score:
@@ -84,7 +73,7 @@ class Score(Shown):
         slices = told.get("slices")
         return cls(
             value=told["value"],
-            interval=_interval_from(told["interval"]),
+            interval=interval_from(told["interval"]),
             said=told["said"],
             metric=told["metric"],
             slices=None if slices is None else {name: Slice.from_json(one) for name, one in slices.items()},
@@ -120,16 +109,7 @@ class Comparison(Shown):
         return "worse" if self.interval.high < 0 else "cannot tell"
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "verdict": self.verdict,
-            "value": self.value,
-            "interval": self.interval.to_json(),
-            "number": self.number,
-            "scores_left": self.scores_left,
-            "repeated": self.repeated,
-            "receipt": self.receipt.to_json(),
-            "certificate": self.certificate.to_json(),
-        }
+        return as_json(self, "verdict", "value", "interval", *_PAID)
 
     @classmethod
     def from_json(cls, told: Mapping[str, Any]) -> Comparison:
@@ -162,19 +142,8 @@ class HoldoutStatement(Shown):
     closed: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "metric": self.metric,
-            "method": self.method,
-            "items": self.items,
-            "scores": self.scores,
-            "scores_left": self.scores_left,
-            "half_width": self.half_width,
-            "expected": self.expected,
-            "closed": self.closed,
-            "confidence": self.confidence,
-            "head": self.head,
-            "certificate": self.certificate.to_json(),
-        }
+        names = ("metric", "method", "items", "scores", "scores_left", "half_width", "expected", "closed")
+        return as_json(self, *names, "confidence", "head", "certificate")
 
     @classmethod
     def from_json(cls, told: Mapping[str, Any]) -> HoldoutStatement:
@@ -210,8 +179,14 @@ class HoldoutStatement(Shown):
         )
 
 
-def _interval_from(told: Mapping[str, Any] | None) -> Interval | None:
-    return None if told is None else Interval.from_json(told)
+def as_json(of: object, *names: str) -> dict[str, Any]:
+    """What it is by these names, as JSON has it."""
+    found = {name: getattr(of, name) for name in names}
+    return {name: one.to_json() if hasattr(one, "to_json") else one for name, one in found.items()}
+
+
+def interval_from(known: Mapping[str, Any] | None) -> Interval | None:
+    return None if known is None else Interval.from_json(known)
 
 
 def _paid(told: Mapping[str, Any]) -> dict[str, Any]:

@@ -41,7 +41,13 @@ class Scorer:
 def predictions_for(metric: str, items: int, estimator: Any, X: Any) -> Any:  # noqa: N803
     """What a model says of the items of a holdout, one prediction for each."""
     predictions = predicted(metric, estimator, X)
-    _check_length(predictions, items)
+    found = np.shape(predictions)
+    if len(found) == 1 and found[0] != items:
+        raise InvalidRequest(
+            f"{items:,} predictions are needed, one for each item of the holdout, and the model was given "
+            f"{found[0]:,} rows. Folds of cross validation are not the holdout: put its {items:,} rows "
+            f"behind the training rows, and give cv=PredefinedSplit([-1] * rows_to_train_on + [0] * {items})"
+        )
     return predictions
 
 
@@ -76,16 +82,6 @@ def check_candidates(candidates: int | None, left: int | None) -> None:
         largest=str(left),
         counted_in="scores",
     )
-
-
-def _check_length(predictions: Any, items: int) -> None:
-    found = np.shape(predictions)
-    if len(found) == 1 and found[0] != items:
-        raise InvalidRequest(
-            f"{items:,} predictions are needed, one for each item of the holdout, and the model was given "
-            f"{found[0]:,} rows. Folds of cross validation are not the holdout: put its {items:,} rows "
-            f"behind the training rows, and give cv=PredefinedSplit([-1] * rows_to_train_on + [0] * {items})"
-        )
 
 
 def predicted(metric: str, estimator: Any, X: Any) -> Any:  # noqa: N803

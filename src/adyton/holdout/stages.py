@@ -17,7 +17,8 @@ from fractions import Fraction
 
 from adyton.certify import Proof
 from adyton.errors import Interrupted, LedgerCorrupt, ScoresRefused
-from adyton.holdout.methods.base import Reply, Staged, State
+from adyton.holdout.methods.base import Reply, State
+from adyton.holdout.methods.restoring import StagedPlan
 from adyton.holdout.metrics import Steps
 from adyton.ledger import Ledger, Order, Receipt
 from adyton.noise import Bits
@@ -37,7 +38,7 @@ class TranscriptEntry:
 class Transcript:
     """What was answered, by anybody, and what comes next."""
 
-    def __init__(self, method: Staged, ledger: Ledger, bits: Bits) -> None:
+    def __init__(self, method: StagedPlan, ledger: Ledger, bits: Bits) -> None:
         self._method, self._ledger, self._bits = method, ledger, bits
         self._lock = threading.Lock()
         order = Order(f"HOLDOUT BY {method.name}", json.dumps(method.settings()), method.price, 0, _OPENING)

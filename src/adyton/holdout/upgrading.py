@@ -23,7 +23,7 @@ def is_holdout(path: Path) -> bool:
 def upgrade_holdout(path: str | Path) -> Upgraded:
     path = file_named(path)
     facts = read_facts(path)
-    fingerprint = facts.fingerprint(None if facts.kind == "none" else read_labels(path))
+    fingerprint = facts.fingerprint(read_labels(path, facts))
 
     def check(old: OldLedger, _: Mark) -> None:
         if old.header.study != fingerprint:

@@ -4,8 +4,7 @@ from adyton.ledger.anchor import Anchor
 from adyton.ledger.anchored import AnchoredLedger
 from adyton.ledger.base import Charged, Ledger, Mark, Totals, Verification
 from adyton.ledger.links import Cap, Header, OpenLink, Order, Receipt
-from adyton.ledger.memory import MemoryLedger
-from adyton.ledger.on_demand import LedgerOnDemand
+from adyton.ledger.memory import LedgerOnDemand, MemoryLedger
 from adyton.ledger.replaying import replay_open
 from adyton.ledger.stored.sqlite import SqliteLedger
 

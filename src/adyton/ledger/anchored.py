@@ -13,8 +13,8 @@ from typing import Protocol, TypeVar
 from adyton.errors import LedgerCorrupt
 from adyton.ledger.anchor import WAY_OUT, Anchor
 from adyton.ledger.base import Charged, First, Ledger, Mark, Verification, check_first
-from adyton.ledger.forwarding import ForwardingLedger
 from adyton.ledger.links import Order, Receipt
+from adyton.ledger.memory import ForwardingLedger
 
 LookUp = Callable[[int], Receipt | None]
 Found = TypeVar("Found")

@@ -21,7 +21,7 @@ from functools import lru_cache
 
 from adyton.errors import InvalidRequest, PrivacyRefused, ValidityRefused
 from adyton.exact import decimal_text
-from adyton.ledger.texts import check_amount, check_flag, check_name, check_request, check_text
+from adyton.ledger.texts import check_amount, check_label, check_name, check_text
 
 RADIUS, QUESTIONS = "mu0²", "questions"
 FORMAT = 2
@@ -124,8 +124,9 @@ class Order:
         check_amount(self.amount, "the amount of a charge", least=1)
         check_amount(self.radius, "the radius of a charge", least=0)
         check_amount(self.pure, "the pure part of a charge", least=0)
-        check_flag(self.unproved, "unproved")
-        check_request(self.request)
+        if type(self.unproved) is not bool:
+            raise InvalidRequest("unproved is True or False")
+        check_label(self.request, "a request id")
         check_name(self.by)
         if self.sub_limit is not None:
             check_amount(self.sub_limit, "a sub-limit", least=0)
@@ -276,6 +277,10 @@ def question_digest(question: str, detail: str, amount: int) -> str:
     Who asks looks for earlier answers, charges and keeps the answer, and needs it each time.
     """
     return _digest("question", question, detail, amount)
+
+
+def key_of(order: Order) -> str:
+    return question_digest(order.question, order.detail, order.amount)
 
 
 def text_digest(text: str) -> str:

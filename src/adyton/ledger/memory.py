@@ -1,33 +1,42 @@
-"""A ledger for tests and notebooks: gone when the process ends, safe for several threads."""
+"""Ledgers that store nothing themselves: in memory, in front of another one, stored by the first charge."""
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
 from adyton.errors import InvalidRequest, LedgerCorrupt
 from adyton.ledger.base import (
     Charged,
     First,
     FromTotals,
+    InFront,
     Keep,
+    Ledger,
     Mark,
     Totals,
     Verification,
     charged_before,
+    check_first,
     documented,
     is_next_note,
     next_receipt,
     now,
     totals_after,
 )
-from adyton.ledger.links import Header, Order, Receipt, fresh_secret, note_digest, question_digest
+from adyton.ledger.links import Header, Order, Receipt, fresh_secret, key_of, note_digest, question_digest
 from adyton.ledger.marks import mark_of
 from adyton.ledger.replaying import replay
-from adyton.ledger.texts import check_index, check_number, check_settled, check_text, counts_all
+from adyton.ledger.stored.sqlite import SqliteLedger
+from adyton.ledger.texts import check_index, check_number, check_settled, check_text, counts_all, is_address
+
+if TYPE_CHECKING:
+    from adyton.ledger.stored.ledger import StoredLedger
+    from adyton.ledger.stored.postgres import PostgresLedger
 
 
 class Owner(Protocol):
@@ -56,7 +65,7 @@ class MemoryLedger(FromTotals):
         self.header = header
         self._receipts: list[Receipt] = []
         self._counting: list[Receipt] = []
-        self._by_request: dict[tuple[str | None, str], Receipt] = {}
+        self._by_request: dict[tuple[str | None, str | None], Receipt] = {}
         self._last_of_name: dict[str | None, Receipt] = {}
         self._answers: dict[int, str] = {}
         self._settled: dict[int, int] = {}
@@ -73,7 +82,7 @@ class MemoryLedger(FromTotals):
 
     def charge(self, order: Order, first: First | None = None) -> Charged:
         with self._alone():
-            earlier = self._requested(order.request, order.by)
+            earlier = self._by_request.get((order.by, order.request))
             if earlier is not None:
                 return charged_before(earlier, order)
             receipt = next_receipt(
@@ -93,7 +102,7 @@ class MemoryLedger(FromTotals):
                 self._counting.append(receipt)
             if order.request is not None:
                 self._by_request[order.by, order.request] = receipt
-            self._unanswered.setdefault(_key(order), []).append(receipt.number)
+            self._unanswered.setdefault(key_of(order), []).append(receipt.number)
             return Charged(receipt, fresh=True)
 
     def remember(self, number: int, answer: str, radius: int | None = None) -> str:
@@ -103,7 +112,7 @@ class MemoryLedger(FromTotals):
             order = self._paid(number).order
             radius = check_settled(radius, order.radius)
             if number not in self._answers:
-                key = _key(order)
+                key = key_of(order)
                 self._answers[number], self._settled[number] = answer, radius
                 self._newest[key] = max(number, self._newest.get(key, 0))
                 self._unanswered[key].remove(number)
@@ -153,7 +162,7 @@ class MemoryLedger(FromTotals):
 
     def requested(self, request: str, by: str | None = None) -> Receipt | None:
         with self._alone():
-            return self._requested(request, by)
+            return self._by_request.get((by, request))
 
     def totals(self) -> Totals:
         with self._alone():
@@ -217,9 +226,6 @@ class MemoryLedger(FromTotals):
             raise InvalidRequest(f"there is no receipt {number}")
         return receipt
 
-    def _requested(self, request: str | None, by: str | None) -> Receipt | None:
-        return self._by_request.get((by, request)) if request is not None else None
-
     def _settled_last(self) -> int:
         last = self._last()
         return self._settled.get(last.number, last.order.radius) if last else 0
@@ -236,5 +242,158 @@ class MemoryLedger(FromTotals):
             yield
 
 
-def _key(order: Order) -> str:
-    return question_digest(order.question, order.detail, order.amount)
+@documented
+class ForwardingLedger(InFront):
+    """The contract of ``Ledger`` over ``behind``: whatever is not said otherwise goes through unchanged."""
+
+    def __init__(self, behind: Ledger) -> None:
+        self._ledger = behind
+
+    @property
+    def header(self) -> Header:
+        return self.behind.header
+
+    def charge(self, order: Order, first: First | None = None) -> Charged:
+        return self.behind.charge(order, first)
+
+    def remember(self, number: int, answer: str, radius: int | None = None) -> str:
+        return self.behind.remember(number, answer, radius)
+
+    def recall(self, number: int) -> str | None:
+        return self.behind.recall(number)
+
+    def settled(self, number: int) -> int:
+        return self.behind.settled(number)
+
+    def annotate(self, number: int, index: int, text: str) -> bool:
+        return self.behind.annotate(number, index, text)
+
+    def notes(self, number: int, first: int = 0) -> list[str]:
+        return self.behind.notes(number, first)
+
+    def repeated(self, question: str, detail: str, amount: int) -> tuple[Receipt, str] | None:
+        return self.behind.repeated(question, detail, amount)
+
+    def unanswered(self, question: str, detail: str, amount: int) -> Receipt | None:
+        return self.behind.unanswered(question, detail, amount)
+
+    def requested(self, request: str, by: str | None = None) -> Receipt | None:
+        return self.behind.requested(request, by)
+
+    def receipt(self, number: int) -> Receipt | None:
+        return self.behind.receipt(number)
+
+    def totals(self) -> Totals:
+        return self.behind.totals()
+
+    def spent(self) -> int:
+        return self.behind.spent()
+
+    def spent_radius(self) -> int:
+        return self.behind.spent_radius()
+
+    def spent_by(self, by: str | None) -> int:
+        return self.behind.spent_by(by)
+
+    def left(self, spent: int) -> int:
+        return self.behind.left(spent)
+
+    def head(self) -> str:
+        return self.behind.head()
+
+    def count(self) -> int:
+        return self.behind.count()
+
+    def receipts(self) -> Iterator[Receipt]:
+        return self.behind.receipts()
+
+    def mentioning(self, words: Sequence[str], after: int) -> list[Receipt]:
+        return self.behind.mentioning(words, after)
+
+    def counting(self, start: str, end: str, after: int, below: int) -> Receipt | None:
+        return self.behind.counting(start, end, after, below)
+
+    def verify(self, head: str | None = None) -> Verification:
+        return self.behind.verify(head)
+
+    def mark(self, keep: Keep | None = None) -> Mark:
+        return self.behind.mark(keep)
+
+    def close(self) -> None:
+        self.behind.close()
+
+
+class LedgerOnDemand(ForwardingLedger):
+    """The contract of ``Ledger``: empty until the first charge, from then on what is stored at ``place``: a
+    file, or a schema of a Postgres database.
+
+    Until then a study may still be edited: looking at it, or previewing a question, leaves nothing behind.
+    """
+
+    def __init__(
+        self,
+        place: str | Path,
+        *,
+        study: str,
+        filter_name: str,
+        limit: int,
+        facts: Mapping[str, str] | None = None,
+    ) -> None:
+        self._address = str(place) if is_address(place) else None
+        self._path = Path(place).absolute()
+        self._unwritten = Header.fresh(study, filter_name, limit)
+        self._facts = facts
+        self._file: StoredLedger | None = None
+        self._lock = threading.Lock()
+        self._written()  # a ledger of another study is refused at once
+
+    @property
+    def behind(self) -> Ledger:
+        """An empty ledger is made anew each time, because one in memory does not cross a fork."""
+        return self._written() or MemoryLedger(self._unwritten)
+
+    def charge(self, order: Order, first: First | None = None) -> Charged:
+        if self._written() is None:
+            check_first(self._unwritten, order)  # what is refused leaves no file either
+        return self._opened().charge(order, first)
+
+    def mark(self, keep: Keep | None = None) -> Mark:
+        return (self.behind if keep is None else self._opened()).mark(keep)
+
+    def restore(self, kept: Mark) -> Receipt:
+        """Goes on with a copy that was put back."""
+        file = self._written()
+        if file is None:
+            raise InvalidRequest("there is no ledger: put the newest copy of it back first")
+        return file.restore(kept)
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def _written(self) -> StoredLedger | None:
+        """The file as soon as there is one; another process may have made it."""
+        return self._opened() if self._file is not None or self._exists() else None
+
+    def _opened(self) -> StoredLedger:
+        if self._file is not None:  # and stays so
+            return self._file
+        with self._lock:
+            if self._file is None:
+                self._file = self._made()
+            return self._file
+
+    def _exists(self) -> bool:
+        return self._path.exists() if self._address is None else _postgres().exists(self._address)
+
+    def _made(self) -> StoredLedger:
+        if self._address is None:
+            return SqliteLedger.open_or_create(self._path, self._unwritten, self._facts)
+        return _postgres().open_or_create(self._address, self._unwritten, self._facts)
+
+
+def _postgres() -> type[PostgresLedger]:
+    """Loaded by whoever has a ledger there."""
+    from adyton.ledger.stored.postgres import PostgresLedger
+
+    return PostgresLedger

@@ -82,17 +82,8 @@ def check_head(head: object) -> None:
         )
 
 
-def check_request(request: object) -> None:
-    _check_label(request, "a request id")
-
-
 def check_name(name: object) -> None:
-    _check_label(name, "the name of who asks")
-
-
-def check_flag(value: object, what: str) -> None:
-    if type(value) is not bool:
-        raise InvalidRequest(f"{what} is True or False")
+    check_label(name, "the name of who asks")
 
 
 def check_settled(radius: int | None, most: int) -> int:
@@ -105,7 +96,7 @@ def check_settled(radius: int | None, most: int) -> int:
     return radius
 
 
-def _check_label(label: object, what: str) -> None:
+def check_label(label: object, what: str) -> None:
     if label is None:
         return
     if not isinstance(label, str) or not label.isprintable() or not 1 <= len(label) <= _LONGEST_LABEL:

@@ -13,7 +13,7 @@ from adyton.errors import BudgetRefused, InvalidRequest, PrivacyRefused
 from adyton.exact import decimal_text
 from adyton.ledger import Charged, Ledger, Order, Receipt
 from adyton.ledger.base import First
-from adyton.ledger.forwarding import ForwardingLedger
+from adyton.ledger.memory import ForwardingLedger
 from adyton.service.agents.sessions import Session, Turns
 from adyton.service.identity import Identity
 

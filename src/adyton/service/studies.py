@@ -24,7 +24,7 @@ from adyton.errors import InvalidRequest, NotFound, PrivacyRefused
 from adyton.exact import decimal_text
 from adyton.ledger import Charged, Header, Ledger, MemoryLedger, Order, Receipt
 from adyton.ledger.base import First
-from adyton.ledger.forwarding import ForwardingLedger
+from adyton.ledger.memory import ForwardingLedger
 from adyton.query.request import Asked, Requests
 from adyton.service.agents.sessions import Session, Sessions, Turns
 from adyton.service.facts import facts_told

@@ -4,11 +4,10 @@ Every error names the key and the fix, and all that is wrong is said at once.
 """
 
 from adyton.study.facts import PrivateTable, Study, check_lines, check_size
-from adyton.study.keys_failure import keys_failure
 from adyton.study.named_facts import named_facts
 from adyton.study.notes import FILL_IN
 from adyton.study.reading import parse_study, read_study
-from adyton.study.validity import Validity, planned
+from adyton.study.validity import Validity, keys_failure, planned
 
 __all__ = [
     "FILL_IN",

@@ -51,11 +51,7 @@ def columns_of(sections: dict[str, Any], notes: Notes, keys: Keys, inside: str =
     """The columns of one table; ``keys`` are those of a public table, by its name."""
     if not sections:
         notes.add(f"{inside}columns: declare at least one column, e.g. [{inside}columns.age]")
-    made = [
-        notes.attempt(partial(_column, name, raw, notes, keys, inside), inside)
-        for name, raw in sections.items()
-    ]
-    return tuple(column for column in made if column is not None)
+    return tuple(notes.each(sections, partial(_column, notes=notes, keys=keys, inside=inside), inside))
 
 
 def _column(name: str, raw: Any, notes: Notes, keys: Keys, inside: str) -> Column:

@@ -30,7 +30,7 @@ _EPOCH = datetime.date(1970, 1, 1)
 def named_facts(study: Study) -> dict[str, str]:
     """Each fact of the fingerprint, once; what is not known by name goes by the word that it begins with."""
     table, unit, limit, *more = study.facts
-    named = _table("", "table", ["name", "rows"], table)
+    named = _table("", "table", table)
     named |= _listed(_UNIT, unit, "privacy") | _listed(_LIMIT, limit, "privacy")
     for place, fact in enumerate(more):
         match fact:
@@ -43,7 +43,7 @@ def named_facts(study: Study) -> dict[str, str]:
             case ["private", most, str(name), rows, person, columns]:
                 where = f"private.{name}"
                 named |= {f"{where}.rows_per_person": _text(most), f"{where}.person": _text(person)}
-                named |= _table(f"{where}.", where, ["name", "rows"], [name, rows, columns])
+                named |= _table(f"{where}.", where, [name, rows, columns])
             case ["public", of, str(name), key, joins, digest]:
                 said = [("of", of), ("key", key), ("joins", joins), ("content", digest)]
                 named |= {f"public.{name}.{what}": _text(value) for what, value in said}
@@ -56,16 +56,13 @@ def named_facts(study: Study) -> dict[str, str]:
     return named
 
 
-def _table(before: str, where: str, names: Sequence[str], fact: Sequence[Any]) -> dict[str, str]:
-    """A table: a few facts of its own, then its columns; a list in any other place is a fact like others."""
-    named = {f"{where}.{name}": _text(value) for name, value in zip(names, fact, strict=False)}
-    for place, value in enumerate(fact[len(names) :]):
-        if place == 0:
-            for kind, name, *rest in value:
-                named |= _column(f"{before}columns.{name}", kind, rest)
-        else:
-            named[f"{where}.{place}"] = _text(value)
-    return named
+def _table(before: str, where: str, fact: Sequence[Any]) -> dict[str, str]:
+    """A table: its name and its rows, then its columns; a list in any other place is a fact like others."""
+    name, rows, columns, *more = fact
+    named = {f"{where}.name": _text(name), f"{where}.rows": _text(rows)}
+    for kind, column, *rest in columns:
+        named |= _column(f"{before}columns.{column}", kind, rest)
+    return named | {f"{where}.{place}": _text(value) for place, value in enumerate(more, start=1)}
 
 
 def _column(where: str, kind: str, rest: Sequence[Any]) -> dict[str, str]:

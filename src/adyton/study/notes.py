@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Callable
 from decimal import Decimal
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -46,6 +47,11 @@ class Notes:
             self.add(inside + error.message if error.message.startswith("columns.") else error.message)
             return None
 
+    def each(self, sections: dict[str, Any], make: Callable[[str, Any], _T], inside: str = "") -> list[_T]:
+        """What was made of sections, by their names, without those of which something is wrong."""
+        made = [self.attempt(partial(make, name, raw), inside) for name, raw in sections.items()]
+        return [one for one in made if one is not None]
+
     def final(self, make: Callable[[], _T]) -> _T:
         made = self.attempt(make)
         self.stop_if_any()
@@ -53,12 +59,8 @@ class Notes:
 
     def stop_if_any(self) -> None:
         if self._wrong:
-            listed = (
-                "; ".join(self._wrong)
-                if len(self._wrong) == 1
-                else "".join(f"\n  - {w}" for w in self._wrong)
-            )
-            raise InvalidRequest(f"{self._file}: {listed}")
+            several = "".join(f"\n  - {wrong}" for wrong in self._wrong)
+            raise InvalidRequest(f"{self._file}: {self._wrong[0] if len(self._wrong) == 1 else several}")
 
     def section(self, raw: dict[str, Any], name: str, keys: tuple[str, ...] | None) -> dict[str, Any]:
         found = raw.get(name)

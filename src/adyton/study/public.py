@@ -162,12 +162,21 @@ class _OtherKind(InvalidRequest):
 
 
 def _boolean(name: str, raw: list[Raw], _grain: Fraction | None, where: str) -> Attribute:
-    return Attribute(BooleanColumn(name), tuple(_each(raw, _TRUTHS.get, bool, where, "true or false")))
+    return _truths(name, raw, _TRUTHS, where)
 
 
 def _any_boolean(name: str, raw: list[Raw], _grain: Fraction | None, where: str) -> Attribute:
-    known = {**_TRUTHS, **_MORE_TRUTHS}
-    return Attribute(BooleanColumn(name), tuple(_each(raw, known.get, bool, where, "true or false")))
+    return _truths(name, raw, {**_TRUTHS, **_MORE_TRUTHS}, where)
+
+
+def _truths(name: str, raw: list[Raw], words: dict[str, bool], where: str) -> Attribute:
+    found: list[bool | None] = []
+    for value in raw:
+        said = value if isinstance(value, bool) else words.get(str(value).casefold())
+        if value is not None and said is None:
+            raise _OtherKind(f"{where}: {value!r:.60} is not true or false")
+        found.append(None if value is None else said)
+    return Attribute(BooleanColumn(name), tuple(found))
 
 
 def _integer(name: str, raw: list[Raw], _grain: Fraction | None, where: str) -> Attribute:
@@ -207,18 +216,6 @@ _MAKERS: dict[str, Callable[[str, list[Raw], Fraction | None, str], Attribute]] 
     "real": _real,
     "boolean": _any_boolean,
 }
-
-
-def _each(
-    raw: list[Raw], words: Callable[[str], bool | None], kind: type, where: str, meant: str
-) -> list[bool | None]:
-    found: list[bool | None] = []
-    for value in raw:
-        said = value if isinstance(value, kind) else words(str(value).casefold())
-        if value is not None and said is None:
-            raise _OtherKind(f"{where}: {value!r:.60} is not {meant}")
-        found.append(None if value is None else bool(said))
-    return found
 
 
 def _as_whole(value: Raw) -> int | None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import csv
 import datetime
 import math
-from collections.abc import Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from decimal import Decimal
@@ -88,15 +87,11 @@ def _parquet_rows(path: Path, where: str) -> tuple[list[str], list[list[Raw]]]:
     with suppress(duckdb.Error), closing(connect()) as connection:
         found = connection.execute(f"SELECT * FROM {parquet_rows(path)} LIMIT {MOST_KEYS + 1}")
         names = [column[0] for column in found.description or ()]
-        return names, [_plain(row) for row in found.fetchall()]
+        return names, [[_plain(value) for value in row] for row in found.fetchall()]
     raise InvalidRequest(f"{where}.source: {path.name!r} is not a readable Parquet file")
 
 
-def _plain(row: Sequence[Any]) -> list[Raw]:
-    return [_plain_value(value) for value in row]
-
-
-def _plain_value(value: Any) -> Raw:
+def _plain(value: Any) -> Raw:
     match value:
         case None | bool() | int() | Decimal():
             return value

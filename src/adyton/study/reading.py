@@ -17,7 +17,6 @@ from adyton.query.sql.several.dialects import known_dialect
 from adyton.schema import Table
 from adyton.study.columns import columns_of
 from adyton.study.facts import Study
-from adyton.study.ledger_section import book_file, ledger_files
 from adyton.study.notes import Notes, choice, known, text_at, toml_in, whole, whole_at
 from adyton.study.tables import keys_of, private_tables, public_tables, source_of, with_dimensions
 from adyton.study.validity import Validity
@@ -76,8 +75,8 @@ def parse_study(raw: dict[str, Any], path: Path) -> Study:
     source = notes.attempt(lambda: source_of(table, "table", path.parent))
     dialect = notes.attempt(lambda: known_dialect(raw["dialect"])) if "dialect" in raw else None
     validity = notes.attempt(lambda: _validity(raw, notes)) if "validity" in raw else None
-    files = notes.attempt(lambda: ledger_files(raw, path, notes))
-    book = notes.attempt(lambda: book_file(privacy, path))
+    files = notes.attempt(lambda: _ledger_files(raw, path, notes))
+    book = notes.attempt(lambda: _book_file(privacy, path))
     person = unit.person if unit is not None else None
     further = private_tables(raw.get("private", {}), person, path.parent, public, notes)
     notes.stop_if_any()
@@ -153,3 +152,47 @@ def _validity(raw: dict[str, Any], notes: Notes) -> Validity:
         else None,
         **given,
     )
+
+
+# Where the ledger, its anchor and a shared book lie: no part of what the ledger means --------------------
+
+
+def _ledger_files(raw: dict[str, Any], path: Path, notes: Notes) -> tuple[Path | str, Path | str | None]:
+    """The ledger and its anchor, as seen from the study file; the ledger lies beside it unless it says so."""
+    beside = path.with_suffix(".ledger")
+    if "ledger" not in raw:
+        return beside, None
+    section = notes.section(raw, "ledger", ("address", "anchor"))
+    anchor = _place(section, "anchor", path.parent)
+    ledger = _place(section, "address", path.parent) or beside
+    if anchor is not None and _whole(anchor) == _whole(ledger):
+        raise InvalidRequest("ledger.anchor has a place of its own, best on another disk than the ledger")
+    return ledger, anchor
+
+
+def _book_file(privacy: dict[str, Any], path: Path) -> Path | None:
+    """The book that this study shares with others, as seen from the study file."""
+    return _file(privacy, "book", path.parent, "privacy")
+
+
+def _place(section: dict[str, Any], key: str, folder: Path) -> Path | str | None:
+    """The path of a file, or the address of a schema in a database."""
+    text = section.get(key)
+    if isinstance(text, str) and text.startswith(("postgresql://", "postgres://")):
+        return text
+    return _file(section, key, folder)
+
+
+def _whole(place: Path | str) -> str:
+    return str(place.absolute()) if isinstance(place, Path) else place
+
+
+def _file(section: dict[str, Any], key: str, folder: Path, of: str = "ledger") -> Path | None:
+    if key not in section:
+        return None
+    text = text_at(section, of, key, "the path of a file")
+    if "://" in text:
+        scheme = text.partition("://")[0]
+        or_address = ", or an address postgresql://USER@HOST/DATABASE/NAME" if of == "ledger" else ""
+        raise InvalidRequest(f"{of}.{key} is the path of a file{or_address}; {scheme}:// is not supported")
+    return folder / text

@@ -17,11 +17,7 @@ from adyton.study.public import PublicTable, read_public
 
 
 def public_tables(sections: Any, folder: Path, notes: Notes) -> list[PublicTable]:
-    made = [
-        notes.attempt(partial(read_public, name, raw, folder, notes))
-        for name, raw in _listed(sections, "public", notes).items()
-    ]
-    return [table for table in made if table is not None]
+    return notes.each(_listed(sections, "public", notes), partial(read_public, folder=folder, notes=notes))
 
 
 def keys_of(public: Sequence[PublicTable], name: str, where: str) -> tuple[str, ...] | tuple[int, ...]:
@@ -37,11 +33,8 @@ def private_tables(
     sections: Any, person: str | None, folder: Path, public: Sequence[PublicTable], notes: Notes
 ) -> list[PrivateTable]:
     """Further private tables; the person column is the study's, unless another is given."""
-    made = [
-        notes.attempt(partial(_private, name, raw, person, folder, public, notes))
-        for name, raw in _listed(sections, "private", notes).items()
-    ]
-    return [table for table in made if table is not None]
+    make = partial(_private, person=person, folder=folder, public=public, notes=notes)
+    return notes.each(_listed(sections, "private", notes), make)
 
 
 def with_dimensions(tables: list[Table], public: Sequence[PublicTable], notes: Notes) -> list[Table]:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Literal
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, keep_exactly
 from adyton.privacy import Neighbours
-from adyton.study.keys_failure import keys_failure
 from adyton.validity.hinge.planned import PlannedSchedule
 from adyton.validity.plans.expected import Expected
 from adyton.validity.plans.study_plans import StudyPlan, planned_study
@@ -254,6 +253,15 @@ def _check_tolerance(study: Study, validity: Validity, tolerance: Fraction) -> N
             f"not within {float(tolerance):g}: ask fewer questions or allow a wider tolerance "
             "(see adyton plan)"
         )
+
+
+def keys_failure(study: Study) -> Fraction:
+    """All of ``keys_delta``, whatever epsilon is.
+
+    If a failure has probability at most f on either of two tables, whatever else is released, and the release
+    without failures is (e, d)-DP, the whole is (e, d + f)-DP.  Theorem: KEY-SELECTION.
+    """
+    return study.keys_delta
 
 
 @lru_cache(maxsize=16)

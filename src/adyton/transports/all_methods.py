@@ -23,8 +23,7 @@ class AllMethods(Shown):
     """``rules`` names the class that all questions are from, for the method ``class``."""
 
     def __init__(self, plan: Comparison, rules: str = "thresholds:1") -> None:
-        from adyton.holdout.classes.planning import class_method
-        from adyton.holdout.planner import special_methods
+        from adyton.holdout.planner import class_method, special_methods
         from adyton.validity.classes.growth import RuleClass
 
         self.plan = plan

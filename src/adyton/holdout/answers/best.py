@@ -20,6 +20,7 @@ from adyton.holdout.methods.choosing import choosing_rate
 from adyton.holdout.methods.gaussian import GaussianPlan
 from adyton.holdout.methods.restoring import Plan
 from adyton.holdout.metrics import Steps, Submission, total
+from adyton.holdout.score import as_json
 from adyton.holdout.scorer import predicted
 from adyton.ledger import Ledger
 from adyton.mechanisms.selection.scores import gaps_below_best
@@ -54,12 +55,7 @@ class Choice(Shown):
     def to_json(self) -> dict[str, Any]:
         """The documented JSON object."""
         names = ("winner", "candidates", "within", "confidence", "metric", "cost", "scores_left", "number")
-        return {
-            **{name: getattr(self, name) for name in names},
-            "repeated": self.repeated,
-            "receipt": self.receipt.to_json(),
-            "certificate": self.certificate.to_json(),
-        }
+        return as_json(self, *names, "repeated", "receipt", "certificate")
 
     def sheet(self, verbose: bool = False) -> Sheet:
         near = f"at most {self.within:.3g} worse than the best, {100 * self.confidence:.10g} %"

@@ -16,7 +16,7 @@ import numpy as np
 from adyton.errors import InvalidRequest
 from adyton.exact.outward import COARSE
 from adyton.holdout.metrics import Array, Submission, digest_of, finite_numbers
-from adyton.validity.classes.growth import Kind, RuleClass
+from adyton.validity.classes.growth import Kind
 
 _LARGEST_WHOLE = 2**53
 _TINY = 2.0**-1000  # smaller products lose digits that a relative margin does not know of
@@ -131,10 +131,6 @@ def checked_class(given: object) -> HypothesisClass | None:
         return made
     told = f", not {given!r}" if isinstance(given, str) else "; in Python also an object such as Boxes()"
     raise InvalidRequest(f"a hypothesis class is thresholds, boxes or linear{told}")
-
-
-def rules_of(kind: HypothesisClass, features: int) -> RuleClass:
-    return RuleClass(kind.kind, features)
 
 
 def features_from(given: object, items: int) -> Array:

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from adyton.holdout.classes.hypotheses import HypothesisClass, rules_of
+from adyton.holdout.classes.hypotheses import HypothesisClass
 from adyton.holdout.methods.base import Ends, HoldoutSize
 from adyton.holdout.metrics import Steps, total
 from adyton.noise import Bits
@@ -68,7 +68,7 @@ class UniformPlan:
 
 def plan_uniform(frame: HoldoutSize, kind: HypothesisClass, features: int) -> UniformPlan:
     """What so many items certify for all rules of the class; its width may say nothing."""
-    rules = rules_of(kind, features)
+    rules = RuleClass(kind.kind, features)
     return UniformPlan(frame, rules, uniform_shares(rules, frame.items, frame.failure).ghosts)
 
 

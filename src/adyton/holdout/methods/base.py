@@ -2,16 +2,16 @@
 
 A *priced* method is charged score by score: the ledger's chain of receipts is its state.  A *staged* method
 is charged once, when the holdout is made; its state is a chain of notes on that receipt, as with streams.
+``start`` makes the first state, and ``step`` answers a question and says the next state.  From the state
+alone ``refusal`` says why nothing more is answered, and ``left`` how many more questions are answered at
+least, None if there is no fixed number.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol
-
-from adyton.holdout.metrics import Steps
-from adyton.noise import Bits
+from typing import Any
 
 State = dict[str, Any]
 Ends = tuple[Fraction, Fraction]
@@ -45,31 +45,3 @@ class Reply:
     said: str
     value: Fraction | None
     half_width: float | None
-
-
-class Staged(Protocol):
-    """Charged once; every answer moves its state."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def price(self) -> int: ...
-    @property
-    def filter_name(self) -> str: ...
-    @property
-    def needs_guess(self) -> bool: ...
-    @property
-    def theorems(self) -> tuple[str, ...]: ...
-    def start(self, bits: Bits) -> State: ...
-    def left(self, state: State) -> int | None:
-        """How many more questions are answered at least; None if there is no fixed number."""
-        ...
-
-    def refusal(self, state: State) -> str | None:
-        """Why nothing more is answered, from the state alone."""
-        ...
-
-    def step(
-        self, state: State, values: Steps, guess: Fraction | None, bits: Bits
-    ) -> tuple[Reply, State]: ...
-    def settings(self) -> dict[str, str | int]: ...

@@ -84,7 +84,6 @@ def check_noise(noise: str) -> None:
 
 
 def _check(wish: GaussianWish) -> None:
-    check_noise(wish.noise)
     if wish.expected is not None and not 0 < wish.expected < 1:
         raise InvalidRequest("what is expected of a score lies between the ends of its range, and is neither")
     if wish.anytime and (wish.tolerance is None or wish.scores is not None or wish.noise != "constant"):

@@ -9,14 +9,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from adyton.exact import float_up
+from adyton.exact import float_down, float_up
 from adyton.holdout.methods.base import HoldoutSize, Reply, State
 from adyton.holdout.metrics import Steps, total
 from adyton.noise import Bits
-from adyton.validity.textbook.concentration import hoeffding_width
+from adyton.validity.textbook.concentration import hoeffding_width, log_up
 
 SERIES = Fraction(6079271018540266, 10**16)  # just below 6 / pi**2
 MOST_CELLS = 10**6
+_RELATIVE, _ABSOLUTE = 1 + 1e-8, 1e-6  # far more than the sums of logarithms below can lose
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,3 +97,39 @@ def question_failure(failure: Fraction, asked: int, failed: int, answers: int) -
 
 def _share(x: int) -> Fraction:
     return SERIES / (x + 1) ** 2
+
+
+# How long it goes on ---------------------------------------------------------------------------------------
+
+
+def most_wrong_guesses(
+    frame: HoldoutSize, tolerance: Fraction, questions: int, near: Fraction, enough: int | None = None
+) -> int | None:
+    """How many of ``questions`` guesses may be wrong if all questions shall be answered; None: not all can.
+
+    A guess is wrong if it is further than ``near`` from the score on the items.  It looks no further than
+    ``enough``.
+
+    Claim:    if no more guesses are wrong, each question is answered within ``tolerance``, in any order.
+    Assumes:  as GuessAndCheckPlan, whose states are followed here, each bounded by the worst that it can be.
+    Source:   derived here.  Theorem: GUESS-AND-CHECK.
+    """
+    last, most = questions - 1, float_down(tolerance)
+    always = log_up(2 / (frame.failure * SERIES**2)) + 2 * math.log(questions)
+    histories = 0.0  # ln C(last, wrong), and ln of the number of cells of each answer to a wrong guess
+    for wrong in range(questions):
+        log = (always + 2 * math.log(wrong + 1) + histories) * _RELATIVE + _ABSOLUTE
+        room = most - math.sqrt(log / (2 * frame.items)) * _RELATIVE - float_up(frame.rounding)
+        if room <= 0 or room < near or (cells := math.ceil(_RELATIVE / (2 * room))) > MOST_CELLS:
+            return wrong - 1 if wrong else None
+        if wrong == enough:
+            return wrong
+        if wrong < last:
+            histories += math.log((last - wrong) / (wrong + 1)) + math.log(cells)
+    return questions
+
+
+def first_step(frame: HoldoutSize, tolerance: Fraction) -> float | None:
+    """The step of the grid to which the first answer to a wrong guess is rounded; later ones are finer."""
+    cells = GuessAndCheckPlan(frame, tolerance).cells(GuessAndCheckPlan.START)
+    return None if cells is None else 1 / cells

@@ -147,7 +147,6 @@ def ladder_width(frame: HoldoutSize, scores: int, rung: int) -> float:
 
 def plan_ladder(frame: HoldoutSize, scores: int, tolerance: Fraction | None = None) -> LadderPlan:
     """The rung with about the least half-width; the tolerance may be left out."""
-    whole(scores, "the number of scores")
 
     def width(share: float) -> float:
         return ladder_width(frame, scores, max(1, round(share * frame.whole)))

@@ -169,7 +169,7 @@ class GuessAndCheck:
         if aim.scores is not None:
             raise _meaningless("scores", self.name)
         made = GuessAndCheckPlan(frame, aim.within)
-        if (why := made.refusal({"asked": 0, "failed": 0, "answers": "1"})) is not None:
+        if (why := made.refusal(made.START)) is not None:
             raise InvalidRequest(f"{frame.items:,} items certify no answer within the tolerance ({why})")
         return made
 

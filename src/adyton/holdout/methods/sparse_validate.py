@@ -86,8 +86,6 @@ def plan_sparse_validate(
     frame: HoldoutSize, tolerance: Fraction, questions: int, rejections: int
 ) -> SparseValidatePlan:
     """As much of the tolerance as is not needed for what the items may stray is accepted."""
-    whole(questions, "the number of questions")
-    whole(rejections, "the number of rejections")
     stray = Fraction(validate_width(frame, questions, rejections))
     room = tolerance - stray - frame.rounding - Fraction(1, frame.whole)
     if room <= 0:

@@ -20,8 +20,8 @@ from adyton.exact import printed_up
 from adyton.ledger.base import Totals, Verification, same_limit
 from adyton.ledger.book.facts import BookFacts, Rows, Unit
 from adyton.ledger.links import Cap, Header, Order, Receipt, check_limits, text_digest
+from adyton.ledger.stored.checking import stored_facts
 from adyton.ledger.stored.sqlite import SqliteLedger
-from adyton.ledger.stored.tables import stored_facts
 from adyton.privacy import Guarantee, Neighbours
 from adyton.show import Sheet, Shown
 
@@ -166,13 +166,7 @@ class Book(Shown):
 
     def _charged(self, study: Header, entrant: Entrant, number: int) -> int:
         """For one receipt of a study, by all attempts."""
-        total = 0
-        for attempt in count():
-            known = self._known(study, entrant, number, attempt)
-            if known is None:
-                break
-            total += known.order.amount
-        return total
+        return sum(known.order.amount for known in self._attempts(study, entrant, number))
 
     def refuse_beyond(self, order: Order, *, capped: bool) -> None:
         """What ``enter`` would refuse now."""
@@ -186,11 +180,9 @@ class Book(Shown):
 
     def behind(self, study: Header, entrant: Entrant, receipt: Receipt) -> Receipt | None:
         """The receipt of the book that stands behind one of a study."""
-        for attempt in count():
-            known = self._known(study, entrant, receipt.number, attempt)
-            if known is None or _sealed(known) == _sealed(_order(study, entrant, receipt, attempt, None)):
-                return known
-        raise AssertionError("unreachable")
+        charged = _sealed(_order(study, entrant, receipt, 0, None))
+        attempts = self._attempts(study, entrant, receipt.number)
+        return next((known for known in attempts if _sealed(known) == charged), None)
 
     def confirm(self, behind: Receipt, receipt: Receipt, shown: str, radius: int | None) -> None:
         """Durably, before anybody sees it: which answer a study shows for what the book was charged.
@@ -272,6 +264,14 @@ class Book(Shown):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _attempts(self, study: Header, entrant: Entrant, number: int) -> Iterator[Receipt]:
+        """All charges for one receipt of a study: one, unless the order was another one after a crash."""
+        for attempt in count():
+            known = self._known(study, entrant, number, attempt)
+            if known is None:
+                return
+            yield known
 
     def _known(self, study: Header, entrant: Entrant, number: int, attempt: int) -> Receipt | None:
         return self._ledger.requested(_request(study, number, attempt), entrant.name)

@@ -14,8 +14,8 @@ from adyton.certify.statement import BookShare
 from adyton.errors import LedgerCorrupt
 from adyton.ledger.base import Charged, First, Ledger, Totals, Verification, WithBook
 from adyton.ledger.book.book import Book, Entrant
-from adyton.ledger.forwarding import ForwardingLedger
 from adyton.ledger.links import Order, Receipt
+from adyton.ledger.memory import ForwardingLedger
 from adyton.ledger.texts import receipts_carried, receipts_restored
 
 _SAME_UNITS = "a unit of this study is one unit, or none, in every other study of its book"

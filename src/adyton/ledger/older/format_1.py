@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from adyton.errors import InvalidRequest, LedgerCorrupt
 from adyton.ledger.base import Mark
 from adyton.ledger.links import Header
-from adyton.ledger.stored.tables import stored_facts
+from adyton.ledger.stored.checking import stored_facts
 from adyton.ledger.texts import receipts_carried
 
 OLD_FORMAT = 1

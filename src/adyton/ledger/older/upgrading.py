@@ -10,25 +10,23 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adyton.errors import InvalidRequest, LedgerCorrupt
 from adyton.ledger.base import Mark, next_receipt
 from adyton.ledger.faults import failed
-from adyton.ledger.links import FORMAT, Order, Receipt, fresh_secret
+from adyton.ledger.links import FORMAT, Order, Receipt, fresh_secret, key_of
 from adyton.ledger.older.format_1 import OLD_FORMAT, OldEntry, OldLedger, OldReceipt
-from adyton.ledger.stored.closing import write_closing
 from adyton.ledger.stored.notes import add_note
 from adyton.ledger.stored.sqlite import (
     SqliteLedger,
+    draft_beside,
     flush_folder,
     format_of,
     opened,
-    remove_draft,
     settle,
     write_draft,
 )
@@ -37,8 +35,8 @@ from adyton.ledger.stored.tables import (
     add_answer,
     append,
     await_under,
-    key_of,
     read_closing,
+    write_closing,
 )
 
 CONVERTED = "converted to format 2"
@@ -74,7 +72,7 @@ def upgrade_file(path: str | Path, paid_by: PaidBy, check: Check) -> Upgraded:
     if not path.is_file():
         raise InvalidRequest(f"there is no ledger {path.name}: nothing was charged yet")
     try:
-        with _draft_beside(path) as draft:
+        with draft_beside(path) as draft:
             done = _converted(path, draft, kept, paid_by, check)
             if not kept.exists():
                 os.link(path, kept)
@@ -169,17 +167,6 @@ def _in_use(path: Path) -> InvalidRequest:
     return InvalidRequest(
         f"other processes have {path.name} open: stop them and run the command again; until then it is closed"
     )
-
-
-@contextmanager
-def _draft_beside(path: Path) -> Iterator[Path]:
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)  # mode 0600
-    os.close(handle)
-    draft = Path(name)
-    try:
-        yield draft
-    finally:
-        remove_draft(draft)
 
 
 def open_format(path: Path) -> tuple[sqlite3.Connection, int]:

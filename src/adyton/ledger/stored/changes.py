@@ -5,8 +5,7 @@ from __future__ import annotations
 import sqlite3
 
 from adyton.ledger.base import InFront, Ledger, WithBook
-from adyton.ledger.on_demand import LedgerOnDemand
-from adyton.ledger.stored.sqlite import SqliteSession
+from adyton.ledger.stored.sqlite import SqliteLedger, SqliteSession
 
 Stamp = tuple[sqlite3.Connection, int]
 
@@ -30,5 +29,4 @@ def changes_of(ledger: Ledger) -> Changes | None:
         if isinstance(ledger, WithBook):
             return None
         ledger = ledger.behind
-    path = ledger.file if isinstance(ledger, LedgerOnDemand) else None
-    return None if path is None else Changes(path)
+    return Changes(ledger.path) if isinstance(ledger, SqliteLedger) else None

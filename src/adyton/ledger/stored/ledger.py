@@ -2,15 +2,13 @@
 
 A charge is one transaction: write lock, look at the last receipt, append, flush to the disk.  It is reported
 only after the transaction has ended.
-
-What is checked when a ledger is opened takes a time that does not grow with its history: the checkpoint is
-the receipt that is 256 before the newest.  The receipts after it are replayed, and the newest answers and
-notes are compared with their digests.  What lies before it is for ``verify``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import TypeVar
 
@@ -19,9 +17,11 @@ from adyton.exact import decimal_text
 from adyton.ledger.base import (
     Charged,
     First,
+    FromTotals,
     Keep,
     Mark,
     Totals,
+    Verification,
     charged_before,
     documented,
     next_receipt,
@@ -29,21 +29,28 @@ from adyton.ledger.base import (
     same_limit,
     totals_after,
 )
-from adyton.ledger.links import Header, Order, Receipt, fresh_secret, note_digest, question_digest
+from adyton.ledger.links import Header, Order, Receipt, fresh_secret, key_of, question_digest
 from adyton.ledger.marks import mark_of
 from adyton.ledger.replaying import replay
-from adyton.ledger.stored.history import StoredHistory
+from adyton.ledger.stored.checking import check_answers, check_notes, check_since, differing_facts, radius_in
 from adyton.ledger.stored.notes import add_note, count_notes, read_notes
-from adyton.ledger.stored.restoring import refuse_if_restored, restored_at, skipped_numbers
+from adyton.ledger.stored.restoring import (
+    refuse_if_restored,
+    restored_at,
+    restoring_order,
+    skipped_numbers,
+    write_restored,
+)
 from adyton.ledger.stored.tables import (
+    PAGE,
     Connection,
     Kept,
     add_answer,
     append,
     await_answer,
+    check_newest,
     check_unanswered,
     count_unanswered,
-    differing_facts,
     find,
     find_counting,
     find_kept,
@@ -51,7 +58,6 @@ from adyton.ledger.stored.tables import (
     find_mentioning,
     find_request,
     is_answered,
-    key_of,
     last_of_name,
     newest_unanswered,
     page_after,
@@ -61,26 +67,53 @@ from adyton.ledger.stored.tables import (
     refuse_if_closed,
     refuse_if_older,
     settled_radius,
-    stored_radius,
+    write_closing,
 )
 from adyton.ledger.texts import LARGEST_NUMBER, check_index, check_number, check_settled, check_text
 
-CHECKPOINT = 256
-_READ = 10**6  # characters of answers; any answer is compared with its digest before it is given
+_WAY_OUT = (
+    "undo what was changed in the study file, go on under corrected facts (adyton amend), "
+    "or start a new study"
+)
 Found = TypeVar("Found", Receipt, Kept)
+Opened = TypeVar("Opened", bound="StoredLedger")
 
 
 @documented
-class StoredLedger(StoredHistory):
+class StoredLedger(FromTotals):
     """The contract of ``Ledger`` over a connection.  A back end says what a session and a transaction are."""
 
     _seen: Receipt | None = None
+
+    @abstractmethod
+    def _session(self) -> AbstractContextManager[Connection]:
+        """A connection, for one thread at a time; whatever goes wrong in it is LedgerCorrupt."""
+
+    @abstractmethod
+    def _transaction(self) -> AbstractContextManager[Connection]:
+        """Alone among all writers, and durable when it ends: what depends on it may be shown."""
+
+    @abstractmethod
+    def _snapshot(self) -> AbstractContextManager[Connection]:
+        """To read several things of one moment."""
+
+    @abstractmethod
+    def _check_storage(self, connection: Connection) -> None:
+        """LedgerCorrupt if the database itself says that it is damaged."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Lets go of the connection."""
 
     def _begin(self) -> None:
         """Reads the header and checks what is newest, when the ledger is opened."""
         with self._snapshot() as connection:
             self.header = read_header(connection)
-            self._seen = check_newest(connection, self.header)
+            last = find(connection, "true ORDER BY number DESC LIMIT 1")
+            if last is not None:
+                check_since(connection, self.header, None, last)
+            check_newest(connection, last.number if last else 0)
+            self._seen = last
 
     def charge(self, order: Order, first: First | None = None) -> Charged:
         with self._transaction() as connection:
@@ -205,6 +238,56 @@ class StoredLedger(StoredHistory):
         with self._session() as connection:
             return find_counting(connection, start, end, after, below)
 
+    def receipts(self) -> Iterator[Receipt]:
+        # Page by page, so that a slow reader holds no lock; what is append-only cannot change in between.
+        number = 0
+        while page := self._page(number):
+            yield from page
+            number = page[-1].number
+
+    def verify(self, head: str | None = None) -> Verification:
+        with self._session() as connection:
+            if read_header(connection) != self.header:
+                raise LedgerCorrupt("the header of the ledger was exchanged")
+            self._check_storage(connection)
+            check_unanswered(connection, 0)
+        found = replay(self.header, self.receipts(), head, settled=partial(radius_in, self._session))
+        check_answers(self._session)
+        check_notes(self._session)
+        self._newest()  # also compares with the last receipt that this process has seen
+        return found
+
+    def closing(self) -> list[str]:
+        """Nothing while it is open; then why it was closed; and a second text when that was carried out."""
+        with self._session() as connection:
+            return read_closing(connection)
+
+    def close_for_good(self, say: Callable[[Receipt | None], str]) -> list[str]:
+        """Nothing is charged, answered or noted from now on; ``say`` gets the last receipt and tells why."""
+        with self._transaction() as connection:
+            if not read_closing(connection):
+                write_closing(connection, say(self._last(connection)[0]))
+            return read_closing(connection)
+
+    def restore(self, kept: Mark) -> Receipt:
+        """Goes on with a copy that was put back, after all that its anchor has seen (``restoring``)."""
+        with self._transaction() as connection:
+            refuse_if_closed(connection)
+            mark, totals = self._mark_of(connection), totals_after(*self._last(connection))
+            receipt = self._next(connection, restoring_order(self.header, kept, mark, totals))
+            append(connection, receipt)
+            await_answer(connection, receipt)
+            write_restored(connection, receipt.number, receipt.number - totals.receipts - 1)
+            self._written(receipt)
+        self._newest()
+        return receipt
+
+    def carried_out(self, text: str) -> None:
+        """That another ledger goes on where this one was closed."""
+        with self._transaction() as connection:
+            if len(read_closing(connection)) == 1:
+                write_closing(connection, text)
+
     def mark(self, keep: Keep | None = None) -> Mark:
         with self._snapshot() if keep is None else self._transaction() as connection:
             mark = self._mark_of(connection)
@@ -218,9 +301,6 @@ class StoredLedger(StoredHistory):
         asked = last.number - first.number + 1 - skipped_numbers(connection) if last and first else 0
         answers, closed = asked - count_unanswered(connection), bool(read_closing(connection))
         return mark_of(self.header, last, answers, count_notes(connection), closed=closed)
-
-    def _totals_of(self, connection: Connection) -> Totals:
-        return totals_after(*self._last(connection))
 
     def _next(self, connection: Connection, order: Order) -> Receipt:
         """Looks at the last receipt, at whether it is answered, and at the last one of this name: no more."""
@@ -239,9 +319,6 @@ class StoredLedger(StoredHistory):
     def _written(self, receipt: Receipt) -> None:
         """Called before the transaction of a charge ends, for stores that may not learn how it ended."""
 
-    def _last_of(self, connection: Connection) -> Receipt | None:
-        return self._last(connection)[0]
-
     def _last(self, connection: Connection) -> tuple[Receipt | None, int]:
         """The last receipt, its digest computed anew, and what its radius came to; what this process saw
         earlier must still be there.
@@ -250,10 +327,14 @@ class StoredLedger(StoredHistory):
         seen = self._seen
         if seen not in (None, last) and find(connection, "number = ?", seen.number) != seen:
             raise LedgerCorrupt("the ledger was rolled back while it was in use; nothing was answered")
-        if last is not seen and last != seen:
+        if last is not None and last is not seen and last != seen:
             check_since(connection, self.header, seen, last)
         self._seen = last
         return last, settled
+
+    def _page(self, after: int) -> list[Receipt]:
+        with self._session() as connection:
+            return page_after(connection, after, PAGE)
 
 
 def _paid(found: Found | None, number: int) -> Found:
@@ -262,111 +343,30 @@ def _paid(found: Found | None, number: int) -> Found:
     return found
 
 
-def check_owner(
-    ledger: StoredLedger,
-    name: str,
-    study: str,
-    filter_name: str,
-    limit: int,
-    facts: Mapping[str, str] | None,
-) -> None:
-    """InvalidRequest, with what differs, unless the ledger belongs to this very study."""
-    header = ledger.header
-    differences = [
-        f"{what} {theirs}, not {ours}"
-        for what, theirs, ours in (
-            ("filter", header.filter_name, filter_name),
-            ("limit", decimal_text(header.limit), decimal_text(limit)),
-        )
-        if theirs != ours and not (what == "limit" and same_limit(header.limit, limit))
-    ]
-    if header.study != study:
+def owned(ledger: Opened, name: str, ours: Header, facts: Mapping[str, str] | None) -> Opened:
+    """The ledger; closed, and InvalidRequest with what differs, unless it belongs to this very study."""
+    try:
+        differences = _differences(ledger, ours, facts)
+        if differences:
+            raise InvalidRequest(
+                f"the ledger {name} does not belong to this study: "
+                f"it was made for {' and for '.join(differences)}"
+            )
+    except BaseException:
+        ledger.close()
+        raise
+    return ledger
+
+
+def _differences(ledger: StoredLedger, ours: Header, facts: Mapping[str, str] | None) -> list[str]:
+    theirs = ledger.header
+    if theirs.study != ours.study:
         with ledger._session() as connection:
             which = differing_facts(connection, facts)
-        differences = [f"other public facts ({which}); {_WAY_OUT}"]
-    if differences:
-        raise InvalidRequest(
-            f"the ledger {name} does not belong to this study: "
-            f"it was made for {' and for '.join(differences)}"
-        )
-
-
-_WAY_OUT = (
-    "undo what was changed in the study file, go on under corrected facts (adyton amend), "
-    "or start a new study"
-)
-
-
-# What is checked when a ledger is opened -------------------------------------------------------------------
-
-
-def check_newest(connection: Connection, header: Header) -> Receipt | None:
-    """The newest receipt, if it and what it rests on since the checkpoint are as they were written."""
-    last = find(connection, "true ORDER BY number DESC LIMIT 1")
-    check_since(connection, header, None, last)
-    number = last.number if last else 0
-    for table in ("answers", "notes"):
-        (newest,) = connection.execute(f"SELECT MAX(number) FROM {table}").fetchone()
-        if newest is not None and newest > number:
-            raise LedgerCorrupt(f"receipt {newest} of the ledger is missing; what it paid for is still there")
-    check_unanswered(connection, number - CHECKPOINT)
-    _check_answers(connection, number)
-    _check_notes(connection)
-    return last
-
-
-def check_since(connection: Connection, header: Header, seen: Receipt | None, last: Receipt | None) -> None:
-    """Replays what follows the receipt that was seen before, or the checkpoint if that is nearer."""
-    if last is None:
-        return
-    base = seen
-    if seen is None or last.number - seen.number > CHECKPOINT:
-        base = _checkpoint(connection, last)
-    before = base.number if base else 0
-    receipts = page_after(connection, before, CHECKPOINT)
-    known = {receipt.number: receipt for receipt in (*([base] if base else []), *receipts)}
-    again = replay(
-        header,
-        receipts,
-        None,
-        base,
-        settled=lambda number: stored_radius(connection, known[number]),
-        of_name=lambda by: last_of_name(connection, by, before),
-    )
-    if again.head != last.digest:
-        raise LedgerCorrupt(f"receipts before receipt {last.number} of the ledger are missing")
-
-
-def _checkpoint(connection: Connection, last: Receipt) -> Receipt | None:
-    """None if the ledger is shorter than that: then its header is where the replay begins."""
-    number = last.number - CHECKPOINT
-    first = find(connection, "true ORDER BY number LIMIT 1")
-    if first is None or first.number > number:
-        return None
-    found = find(connection, "number <= ? ORDER BY number DESC LIMIT 1", number)
-    if found is None:
-        raise LedgerCorrupt(f"receipt {number} of the ledger is missing")
+        return [f"other public facts ({which}); {_WAY_OUT}"]
+    found = []
+    if theirs.filter_name != ours.filter_name:
+        found.append(f"filter {theirs.filter_name}, not {ours.filter_name}")
+    if not same_limit(theirs.limit, ours.limit):
+        found.append(f"limit {decimal_text(theirs.limit)}, not {decimal_text(ours.limit)}")
     return found
-
-
-def _check_answers(connection: Connection, last: int) -> None:
-    numbers = "SELECT number FROM answers WHERE number > ? ORDER BY number DESC"
-    read = 0
-    for (number,) in connection.execute(numbers, (last - CHECKPOINT,)).fetchall():
-        receipt = find(connection, "number = ?", number)
-        read += len(read_answer(connection, receipt) or "") if receipt else 0
-        if read > _READ:
-            return
-
-
-def _check_notes(connection: Connection) -> None:
-    """Notes are never deleted, so SQLite numbers them without a gap, in the order of their writing."""
-    (most,) = connection.execute("SELECT MAX(rowid) FROM notes").fetchone()
-    newest = "SELECT number, place, text, digest FROM notes WHERE rowid > ?"
-    rows = connection.execute(newest, (max((most or 0) - CHECKPOINT, 0),)).fetchall()
-    if len(rows) != min(most or 0, CHECKPOINT):
-        raise LedgerCorrupt("a note of the ledger is missing")
-    for number, place, text, digest in rows:
-        receipt = find(connection, "number = ?", number)
-        if receipt is None or note_digest(receipt, place, text) != digest:
-            raise LedgerCorrupt(f"note {place} of receipt {number} was changed")

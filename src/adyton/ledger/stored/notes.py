@@ -7,20 +7,6 @@ from adyton.ledger.base import is_next_note
 from adyton.ledger.links import Receipt, note_digest
 from adyton.ledger.stored.tables import Connection
 
-NOTES = """
-CREATE TABLE notes (
-    number INTEGER NOT NULL REFERENCES receipts, place INTEGER NOT NULL, text TEXT NOT NULL,
-    digest TEXT NOT NULL, PRIMARY KEY (number, place)
-) STRICT;
-CREATE TRIGGER notes_update BEFORE UPDATE ON notes
-    BEGIN SELECT RAISE(ABORT, 'append only'); END;
-CREATE TRIGGER notes_delete BEFORE DELETE ON notes
-    BEGIN SELECT RAISE(ABORT, 'append only'); END;
-CREATE TRIGGER notes_order BEFORE INSERT ON notes
-    WHEN NEW.place <> COALESCE((SELECT MAX(place) + 1 FROM notes WHERE number = NEW.number), 0)
-    BEGIN SELECT RAISE(ABORT, 'append only'); END;
-"""
-
 
 def add_note(connection: Connection, receipt: Receipt, index: int, text: str) -> bool:
     (last,) = connection.execute(
@@ -53,9 +39,3 @@ def numbers_with_notes(connection: Connection) -> list[int]:
 def count_notes(connection: Connection) -> int:
     """They are never deleted, so SQLite's own number of the newest is how many there are."""
     return int(connection.execute("SELECT COALESCE(MAX(rowid), 0) FROM notes").fetchone()[0])
-
-
-def check_notes(connection: Connection, receipt: Receipt | None, number: int) -> None:
-    if receipt is None:
-        raise LedgerCorrupt(f"notes of receipt {number} have lost their receipt")
-    read_notes(connection, receipt, 0)

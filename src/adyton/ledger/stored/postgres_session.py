@@ -93,16 +93,12 @@ class PostgresSession:
 
         try:
             statements.execute("COMMIT")
+            return
         except psycopg.OperationalError:
-            if statements.are_cut_off:
-                self._disconnect()
-                unknown = True
-            else:
+            if not statements.are_cut_off:
                 raise
-        else:
-            unknown = False
-        if unknown:
-            raise CommitUnknown(f"the connection to the ledger {self.name} broke; nothing was answered")
+            self._disconnect()
+        raise CommitUnknown(f"the connection to the ledger {self.name} broke; nothing was answered")
 
     @contextmanager
     def _sealed(self) -> Iterator[None]:

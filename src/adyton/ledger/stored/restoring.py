@@ -13,22 +13,9 @@ from adyton.errors import Forbidden, InvalidRequest
 from adyton.ledger.base import Mark, Totals
 from adyton.ledger.links import Header, Order
 from adyton.ledger.marks import is_behind
+from adyton.ledger.stored.schema import SQLITE_RESTORED
 from adyton.ledger.stored.tables import HAS_RESTORED, Connection
 from adyton.ledger.texts import restored_texts
-
-# One statement each, because a script would commit the transaction that it is part of.
-_RESTORED = (
-    """CREATE TABLE IF NOT EXISTS restored (
-    number INTEGER PRIMARY KEY REFERENCES receipts, skipped INTEGER NOT NULL
-) STRICT;
-""",
-    """CREATE TRIGGER IF NOT EXISTS restored_update BEFORE UPDATE ON restored
-    BEGIN SELECT RAISE(ABORT, 'append only'); END;
-""",
-    """CREATE TRIGGER IF NOT EXISTS restored_delete BEFORE DELETE ON restored
-    BEGIN SELECT RAISE(ABORT, 'append only'); END;
-""",
-)
 
 
 def restoring_order(header: Header, kept: Mark, mark: Mark, totals: Totals) -> Order:
@@ -61,23 +48,25 @@ def restoring_order(header: Header, kept: Mark, mark: Mark, totals: Totals) -> O
 def write_restored(connection: Connection, number: int, skipped: int) -> None:
     """In the transaction of its receipt: how many numbers are missing before it."""
     if connection.execute(HAS_RESTORED).fetchone() is None:
-        for statement in _RESTORED:
+        for statement in SQLITE_RESTORED:
             connection.execute(statement)
     connection.execute("INSERT INTO restored VALUES (?, ?)", (number, skipped))
 
 
 def restored_at(connection: Connection) -> int:
     """The number of the newest such receipt, 0 if there is none."""
-    if connection.execute(HAS_RESTORED).fetchone() is None:
-        return 0
-    return int(connection.execute("SELECT COALESCE(MAX(number), 0) FROM restored").fetchone()[0])
+    return _of_restored(connection, "MAX(number)")
 
 
 def skipped_numbers(connection: Connection) -> int:
     """How many numbers no receipt has."""
+    return _of_restored(connection, "SUM(skipped)")
+
+
+def _of_restored(connection: Connection, what: str) -> int:
     if connection.execute(HAS_RESTORED).fetchone() is None:
         return 0
-    return int(connection.execute("SELECT COALESCE(SUM(skipped), 0) FROM restored").fetchone()[0])
+    return int(connection.execute(f"SELECT COALESCE({what}, 0) FROM restored").fetchone()[0])
 
 
 def refuse_if_restored(connection: Connection, number: int) -> None:

@@ -7,8 +7,8 @@ share.
 
 from __future__ import annotations
 
-import json
 import os
+import shutil
 import sqlite3
 import tempfile
 import threading
@@ -21,53 +21,13 @@ from adyton.errors import InvalidRequest, LedgerCorrupt
 from adyton.ledger.base import documented
 from adyton.ledger.faults import failed, is_of_the_disk
 from adyton.ledger.links import FORMAT, Header, Receipt
-from adyton.ledger.stored.ledger import StoredLedger, check_owner
-from adyton.ledger.stored.notes import NOTES
-from adyton.ledger.stored.tables import COUNTS_ALL, UNANSWERED, Connection, append, await_answer
+from adyton.ledger.stored.ledger import StoredLedger, owned
+from adyton.ledger.stored.schema import SQLITE
+from adyton.ledger.stored.tables import Connection, append, await_answer, write_header
 
 UPGRADE = "adyton upgrade-ledger STUDY"
 _PATIENCE = 30.0  # seconds to wait for other writers
 _APPLICATION = 0x61647974  # "adyt", the mark that SQLite keeps in the file for its owner
-
-# Amounts are text because SQLite's integers end at 64 bits.
-_TABLES = """
-CREATE TABLE header (
-    number INTEGER PRIMARY KEY CHECK (number = 1), study TEXT NOT NULL, currency TEXT NOT NULL,
-    "limit" TEXT NOT NULL, salt TEXT NOT NULL, converted_from TEXT, digest TEXT NOT NULL
-) STRICT;
-CREATE TABLE receipts (
-    number INTEGER PRIMARY KEY, question TEXT NOT NULL, detail TEXT NOT NULL, amount TEXT NOT NULL,
-    radius TEXT NOT NULL, request TEXT, name TEXT NOT NULL, pure TEXT NOT NULL, unproved INTEGER NOT NULL,
-    spent TEXT NOT NULL, spent_radius TEXT NOT NULL, spent_pure TEXT NOT NULL,
-    unproved_so_far INTEGER NOT NULL, spent_by TEXT NOT NULL, sub_limit TEXT, settled TEXT NOT NULL,
-    asked_at TEXT NOT NULL, previous TEXT NOT NULL, secret TEXT NOT NULL, digest TEXT NOT NULL
-) STRICT;
-CREATE INDEX receipts_by_name ON receipts (name, number);
-CREATE UNIQUE INDEX receipts_by_request ON receipts (name, request) WHERE request IS NOT NULL;
-CREATE TABLE answers (
-    number INTEGER PRIMARY KEY REFERENCES receipts, question TEXT NOT NULL, radius TEXT NOT NULL,
-    content TEXT NOT NULL, digest TEXT NOT NULL, answer TEXT NOT NULL
-) STRICT;
-CREATE INDEX answers_by_question ON answers (question, number);
-CREATE TABLE facts (number INTEGER PRIMARY KEY CHECK (number = 1), text TEXT NOT NULL) STRICT;
-"""
-# INSERT OR REPLACE deletes without asking the DELETE trigger, hence the third one.
-_GUARDS = """
-CREATE TRIGGER {table}_update BEFORE UPDATE ON {table} BEGIN SELECT RAISE(ABORT, 'append only'); END;
-CREATE TRIGGER {table}_delete BEFORE DELETE ON {table} BEGIN SELECT RAISE(ABORT, 'append only'); END;
-CREATE TRIGGER {table}_replace BEFORE INSERT ON {table}
-    WHEN EXISTS (SELECT 1 FROM {table} WHERE number = NEW.number)
-    BEGIN SELECT RAISE(ABORT, 'append only'); END;
-"""
-_SCHEMA = "".join(
-    [
-        _TABLES,
-        *(_GUARDS.format(table=table) for table in ("header", "receipts", "answers", "facts")),
-        NOTES,
-        UNANSWERED,
-        f"CREATE INDEX receipts_that_count_all ON receipts (number) WHERE {COUNTS_ALL};",
-    ]
-)
 
 
 def connect(path: Path) -> sqlite3.Connection:
@@ -79,9 +39,7 @@ def connect(path: Path) -> sqlite3.Connection:
         name = fault.sqlite_errorname
         if not path.is_file() or not name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN")):
             raise
-        from adyton.ledger.stored.sqlite_copies import opened_to_read
-
-        read_only = _checked(path, opened_to_read(path))
+        read_only = _checked(path, _opened_to_read(path))
         read_only.execute("PRAGMA query_only = ON")
         return read_only
 
@@ -89,6 +47,25 @@ def connect(path: Path) -> sqlite3.Connection:
 def opened(uri: str) -> sqlite3.Connection:
     # isolation_level=None leaves BEGIN and COMMIT to us.
     return sqlite3.connect(uri, uri=True, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
+
+
+def _opened_to_read(path: Path) -> sqlite3.Connection:
+    """Of a ledger where nothing can be written: an auditor's copy, or a folder that is read-only.
+
+    SQLite reads a log only where it may write beside it, and leaves it out of a file that cannot change.  So
+    a ledger without a log is read as it is, and one with a log is put together in memory.
+    """
+    log = path.with_name(path.name + "-wal")
+    if not log.exists() or not log.stat().st_size:
+        return opened(path.as_uri() + "?mode=ro&immutable=1")
+    with tempfile.TemporaryDirectory() as folder:  # for its owner alone, as the ledger is
+        copy = Path(folder, path.name)
+        for file, place in ((path, copy), (log, copy.with_name(log.name))):
+            shutil.copyfile(file, place)
+        memory = opened(":memory:")
+        with closing(sqlite3.connect(copy)) as whole:
+            whole.backup(memory)
+    return memory
 
 
 def format_of(path: Path, connection: sqlite3.Connection) -> int:
@@ -133,26 +110,28 @@ def make_file(
     ``facts`` are what its study says, by name; ``first`` carries what another ledger has spent.
     """
     _refuse_leftovers(path)
-    draft: Path | None = None
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)  # mode 0600
-        draft = Path(name)
-        os.close(handle)
-        write_draft(draft, header, facts, first)
-        os.link(draft, path)
-        flush_folder(path.parent)
+        with draft_beside(path) as draft:
+            write_draft(draft, header, facts, first)
+            os.link(draft, path)
+            flush_folder(path.parent)
     except FileExistsError:
         raise InvalidRequest(f"{path.name} exists already; a ledger is never overwritten") from None
     except (OSError, sqlite3.Error) as fault:
         raise failed(path, fault) from fault
+
+
+@contextmanager
+def draft_beside(path: Path) -> Iterator[Path]:
+    """An empty file that is gone afterwards, with all that SQLite puts beside it."""
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)  # mode 0600
+    os.close(handle)
+    draft = Path(name)
+    try:
+        yield draft
     finally:
-        if draft is not None:
-            remove_draft(draft)
-
-
-def remove_draft(draft: Path) -> None:
-    for rest in ("", "-wal", "-shm", "-journal"):  # a full disk leaves all of them behind
-        draft.with_name(draft.name + rest).unlink(missing_ok=True)
+        for rest in ("", "-wal", "-shm", "-journal"):  # a full disk leaves all of them behind
+            draft.with_name(draft.name + rest).unlink(missing_ok=True)
 
 
 def _refuse_leftovers(path: Path) -> None:
@@ -168,17 +147,13 @@ def _refuse_leftovers(path: Path) -> None:
 def write_draft(
     draft: Path, header: Header, facts: Mapping[str, str] | None, first: Receipt | None = None
 ) -> None:
-    facts_of_header = (header.study, header.filter_name, str(header.limit), header.salt)
-    row = (1, *facts_of_header, header.converted_from, header.digest)
     with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
-        connection.executescript(f"BEGIN;{_SCHEMA}")  # all in one flush
+        connection.executescript(f"BEGIN;{SQLITE}")  # all in one flush
         connection.execute(f"PRAGMA application_id = {_APPLICATION}")
         connection.execute(f"PRAGMA user_version = {FORMAT}")
-        connection.execute("INSERT INTO header VALUES (?, ?, ?, ?, ?, ?, ?)", row)
-        if facts is not None:
-            connection.execute("INSERT INTO facts VALUES (1, ?)", (json.dumps(dict(facts)),))
+        write_header(connection, header, facts)
         if first is not None:
             append(connection, first)
             await_answer(connection, first)
@@ -355,13 +330,7 @@ class SqliteLedger(SqliteSession, StoredLedger):
         facts: Mapping[str, str] | None = None,
     ) -> SqliteLedger:
         """The ledger of this very study, or an error that says what differs."""
-        ledger = cls(path)
-        try:
-            check_owner(ledger, ledger.path.name, study, filter_name, limit, facts)
-        except BaseException:
-            ledger.close()
-            raise
-        return ledger
+        return owned(cls(path), Path(path).name, Header.fresh(study, filter_name, limit), facts)
 
     @classmethod
     def open_or_create(
@@ -375,9 +344,7 @@ class SqliteLedger(SqliteSession, StoredLedger):
             except InvalidRequest:
                 if not path.exists():
                     raise
-        return cls.open(
-            path, study=header.study, filter_name=header.filter_name, limit=header.limit, facts=facts
-        )
+        return owned(cls(path), path.name, header, facts)
 
     def _check_storage(self, connection: Connection) -> None:
         if connection.execute("PRAGMA integrity_check").fetchone() != ("ok",):

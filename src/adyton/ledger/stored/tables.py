@@ -16,9 +16,11 @@ from adyton.ledger.links import (
     Order,
     Receipt,
     answer_digest,
-    question_digest,
+    key_of,
+    note_digest,
     text_digest,
 )
+from adyton.ledger.stored.schema import COUNTS_ALL, SQLITE_CLOSED
 from adyton.ledger.texts import check_settled
 
 _COLUMNS = (
@@ -41,24 +43,10 @@ _KEPT = (
     "ON awaited.number = paid.number WHERE paid.number = ?"
 )
 _NEW_RECEIPT = f"INSERT INTO receipts ({_COLUMNS}) VALUES ({', '.join('?' * len(_COLUMNS.split(',')))})"
-# ``counts_all``, letter by letter as in the index.
-COUNTS_ALL = (
-    "substr(question, 1, 13) = 'SELECT COUNT(' AND instr(question, ' WHERE ') = 0 "
-    "AND instr(question, ' GROUP BY ') = 0"
-)
 _NOBODY = ""  # who asks in process; a name has at least one letter
-UNANSWERED = """
-CREATE TABLE unanswered (
-    number INTEGER PRIMARY KEY REFERENCES receipts, question TEXT NOT NULL
-) STRICT;
-CREATE INDEX unanswered_by_question ON unanswered (question, number);
-CREATE TRIGGER unanswered_update BEFORE UPDATE ON unanswered
-    BEGIN SELECT RAISE(ABORT, 'append only'); END;
-CREATE TRIGGER unanswered_delete BEFORE DELETE ON unanswered
-    WHEN NOT EXISTS (SELECT 1 FROM answers WHERE number = OLD.number)
-    BEGIN SELECT RAISE(ABORT, 'append only'); END;
-"""
-_MOST_NAMED = 5  # facts that differ
+PAGE = 500  # rows read at once
+CHECKPOINT = 256  # receipts, or notes, that are compared when a ledger is opened
+_READ = 10**6  # characters of answers; any answer is compared with its digest before it is given
 # In the oldest ledgers an answer may have been shown and then lost with the power: what they left unanswered
 # stays so, under no question at all.
 LOST = ""
@@ -81,6 +69,14 @@ class Connection(Protocol):
 
 
 # The header, receipts and answers --------------------------------------------------------------------------
+
+
+def write_header(connection: Connection, header: Header, facts: Mapping[str, str] | None) -> None:
+    """``facts``: what its study says, by name."""
+    row = (1, header.study, header.filter_name, str(header.limit), header.salt, header.converted_from)
+    connection.execute("INSERT INTO header VALUES (?, ?, ?, ?, ?, ?, ?)", (*row, header.digest))
+    if facts is not None:
+        connection.execute("INSERT INTO facts VALUES (1, ?)", (json.dumps(dict(facts)),))
 
 
 def read_header(connection: Connection) -> Header:
@@ -254,18 +250,7 @@ def _checked_radius(receipt: Receipt, radius: str, content: str, digest: str) ->
     return settled
 
 
-def check_answer(connection: Connection, number: int) -> None:
-    receipt = find(connection, "number = ?", number)
-    if receipt is None:
-        raise LedgerCorrupt(f"answer {number} of the ledger has lost its receipt")
-    read_answer(connection, receipt)
-
-
 # Receipts without an answer --------------------------------------------------------------------------------
-
-
-def key_of(order: Order) -> str:
-    return question_digest(order.question, order.detail, order.amount)
 
 
 def await_answer(connection: Connection, receipt: Receipt) -> None:
@@ -323,6 +308,13 @@ def read_closing(connection: Connection) -> list[str]:
     return [text for (text,) in connection.execute("SELECT text FROM closed ORDER BY number")]
 
 
+def write_closing(connection: Connection, text: str) -> None:
+    if connection.execute(HAS_CLOSING).fetchone() is None:
+        for statement in SQLITE_CLOSED:
+            connection.execute(statement)
+    connection.execute("INSERT INTO closed VALUES (?, ?)", (len(read_closing(connection)) + 1, text))
+
+
 def refuse_if_closed(connection: Connection) -> None:
     if read_closing(connection):
         raise Forbidden(
@@ -347,32 +339,38 @@ def find_counting(connection: Connection, start: str, end: str, after: int, belo
     return find(connection, newest, after, below, len(start), start, len(end), end)
 
 
-# What its study says ---------------------------------------------------------------------------------------
+# What is newest -------------------------------------------------------------------------------------------
 
 
-def stored_facts(connection: Connection) -> dict[str, str] | None:
-    """The public facts that the ledger was made for, by their names; None if it does not know them."""
-    found = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'facts'"
-    if connection.execute(found).fetchone() is None:
-        return None
-    row = connection.execute("SELECT text FROM facts").fetchone()
-    try:
-        facts = json.loads(row[0]) if row else None
-    except ValueError:
-        return None
-    return {str(name): str(value) for name, value in facts.items()} if isinstance(facts, dict) else None
+def check_newest(connection: Connection, number: int) -> None:
+    """The newest answers and notes are as they were written, and none is of a receipt after ``number``."""
+    for table in ("answers", "notes"):
+        (newest,) = connection.execute(f"SELECT MAX(number) FROM {table}").fetchone()
+        if newest is not None and newest > number:
+            raise LedgerCorrupt(f"receipt {newest} of the ledger is missing; what it paid for is still there")
+    check_unanswered(connection, number - CHECKPOINT)
+    _check_answers(connection, number)
+    _check_notes(connection)
 
 
-def differing_facts(connection: Connection, ours: Mapping[str, str] | None) -> str:
-    """The facts that differ, as far as the ledger knows them."""
-    theirs = stored_facts(connection)
-    if theirs is None or ours is None:
-        return "it does not know which"
-    differ = [name for name in {**theirs, **ours} if theirs.get(name) != ours.get(name)]
-    said = [
-        f"{name}: {theirs.get(name, 'nothing')} in the ledger, {ours.get(name, 'nothing')} here"
-        for name in differ[:_MOST_NAMED]
-    ]
-    if len(differ) > _MOST_NAMED:
-        said.append(f"and {len(differ) - _MOST_NAMED} more")
-    return "; ".join(said) or "it does not know which"
+def _check_answers(connection: Connection, last: int) -> None:
+    numbers = "SELECT number FROM answers WHERE number > ? ORDER BY number DESC"
+    read = 0
+    for (number,) in connection.execute(numbers, (last - CHECKPOINT,)).fetchall():
+        receipt = find(connection, "number = ?", number)
+        read += len(read_answer(connection, receipt) or "") if receipt else 0
+        if read > _READ:
+            return
+
+
+def _check_notes(connection: Connection) -> None:
+    """Notes are never deleted, so SQLite numbers them without a gap, in the order of their writing."""
+    (most,) = connection.execute("SELECT MAX(rowid) FROM notes").fetchone()
+    newest = "SELECT number, place, text, digest FROM notes WHERE rowid > ?"
+    rows = connection.execute(newest, (max((most or 0) - CHECKPOINT, 0),)).fetchall()
+    if len(rows) != min(most or 0, CHECKPOINT):
+        raise LedgerCorrupt("a note of the ledger is missing")
+    for number, place, text, digest in rows:
+        receipt = find(connection, "number = ?", number)
+        if receipt is None or note_digest(receipt, place, text) != digest:
+            raise LedgerCorrupt(f"note {place} of receipt {number} was changed")
