@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from datetime import date
 from importlib import import_module
 from math import ceil, floor, inf, isfinite
 from typing import Any
 
 from adyton.errors import InvalidRequest
-from adyton.schema import day_of
+from adyton.schema import day_number, day_of
 from adyton.show import half_width
 
 KeyLabel = str | int | bool | float | None  # None: a row of a table of several questions has no such key
@@ -248,6 +249,11 @@ def ends_from(told: Mapping[str, Any]) -> tuple[float, float]:
 def day_text(days: float, rounded: Callable[[float], int] = round) -> str:
     """The date so many days after 1970-01-01; an end of an interval is rounded outwards."""
     return day_of(rounded(days)).isoformat()
+
+
+def day_from(text: str) -> int:
+    """The number of days that ``day_text`` wrote as a date."""
+    return day_number(date.fromisoformat(text))
 
 
 def in_days(end: str, days: Any) -> list[Any]:

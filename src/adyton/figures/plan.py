@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from adyton.figures.curves import Axis, Curve, curves_figure
+from adyton.figures.curves import Axis, Line, curves_figure
 from adyton.figures.drawing import Figure
 from adyton.validity.planner import plan
 from adyton.validity.plans.plans import MOST
@@ -71,12 +71,12 @@ def figure(found: Curves, tolerance: Fraction, confidence: Fraction) -> Figure:
     """Needs the extra ``plot`` to be drawn."""
     promise = f"within ±{float(tolerance):g}, all at once with {float(100 * confidence):.12g} % confidence"
     certified = [
-        Curve(_NAMES.get(name, name), found.rows, [q or None for q in questions], strong=name == _BEST)
+        Line(_NAMES.get(name, name), found.rows, [q or None for q in questions], strong=name == _BEST)
         for name, questions in reversed(found.certified.items())
     ]
     attacks = [
-        Curve("attack on constant noise", found.rows, list(found.attack), limit=True),
-        Curve("attack on decreasing noise", found.rows, list(found.decreasing_attack), limit=True),
+        Line("attack on constant noise", found.rows, list(found.attack), limit=True),
+        Line("attack on decreasing noise", found.rows, list(found.decreasing_attack), limit=True),
     ]
     return curves_figure(
         f"Adaptive questions certified {promise}",

@@ -5,7 +5,6 @@ Numbers are those that were written.  A date is the day that was shown, its ends
 
 from __future__ import annotations
 
-import datetime
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,8 +14,7 @@ import numpy as np
 from adyton.accounting.noisy_reading import LEVEL
 from adyton.certify.answer import Amount, Promise
 from adyton.certify.rows import NOTHING_KNOWN, Intervals, KeyColumn, Keys, Known, Rows, Values
-from adyton.certify.values import Absent, Certificate, Chosen, KeysFound, Proof, ends_from
-from adyton.schema import day_number
+from adyton.certify.values import Absent, Certificate, Chosen, KeysFound, Proof, day_from, ends_from
 
 Told = Mapping[str, Any]
 _NO_RECEIPT = Proof(0, "", "")
@@ -116,4 +114,4 @@ def _in_numbers(cell: Told) -> dict[str, Any]:
 
 
 def _day(text: str | None) -> int | None:
-    return None if text is None else day_number(datetime.date.fromisoformat(text))
+    return None if text is None else day_from(text)
