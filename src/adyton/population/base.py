@@ -81,7 +81,6 @@ class Counted:
 
     released: int
     scale: float
-    noise: str
     question: int
 
 
@@ -335,7 +334,7 @@ class StandIn:
         if stored is None:
             self._unanswered.add(receipt.number)
             return False
-        ((_, noise, scale),) = mechanisms
+        ((_, _, scale),) = mechanisms
         (((released,),),) = released_from_text(stored)
-        self._found = Counted(released, float(scale), noise, counted(self._ledger, receipt).number)
+        self._found = Counted(released, float(scale), counted(self._ledger, receipt).number)
         return True

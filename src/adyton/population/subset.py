@@ -160,10 +160,7 @@ class SubsetPopulation(Population):
         if not expected_rows:
             return None
         if isinstance(reading.measure, Cdf):
-            fraction, bins = (
-                float(Fraction(1, 2) if expect is None else expect),
-                len(reading.measure.points) + 1,
-            )
+            fraction, bins = 0.5 if expect is None else float(expect), len(reading.measure.points) + 1
             sides = (np.array([expected_rows * fraction]), np.array([expected_rows * (1 - fraction)]))
             half = np.array([bins / 2])
             return _half(cumulated_ends(part, *sides, (half, half), certain), Fraction(1))
