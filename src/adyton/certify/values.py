@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import date
 from importlib import import_module
 from math import ceil, floor, inf, isfinite
@@ -212,8 +212,7 @@ class Chosen:
 
     @classmethod
     def from_json(cls, told: Mapping[str, Any]) -> Chosen:
-        names = ("candidates", "most", "largest", "level", "within", "selected", "otherwise")
-        return cls(*(told[name] for name in names))
+        return cls(*(told[field.name] for field in fields(cls)))
 
     def __str__(self) -> str:
         side = "below the largest" if self.largest else "above the least"

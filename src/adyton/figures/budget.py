@@ -63,11 +63,8 @@ def burn_down(chain: Mapping[str, Any], statement: Mapping[str, Any] | None = No
     if cap is None and any(radius for _, radius in radii):
         below = _Course(_SPENT, [(0, 0.0), *((n, float_up(r)) for n, r in radii)])
         notes.append(_NO_LIMIT)
-    return _figure(courses, below, notes, len(links), _unit(statement))
-
-
-def _unit(statement: Mapping[str, Any] | None) -> str:
-    return "bits" if statement and "transcript" in statement else "mu0²"
+    unit = "bits" if statement and "transcript" in statement else "mu0²"
+    return _figure(courses, below, notes, len(links), unit)
 
 
 def _left(spent: Sequence[tuple[int, Fraction]], limit: Fraction) -> Points:

@@ -59,7 +59,7 @@ def curves(
         on_step()
     rows_of = zip(*((*p.routes, *p.options) for p in plans), strict=True)
     certified = {
-        own[0].method: tuple(_questions(option.value) for option in own)
+        own[0].method: tuple(int(option.value or 0) for option in own)
         for own in rows_of
         if not own[0].shares and own[0].method not in _ON_ANOTHER | _BEYOND
     }
@@ -86,7 +86,3 @@ def figure(found: Curves, tolerance: Fraction, confidence: Fraction) -> Figure:
         "adyton plan; each method by its theorem, docs/how-to/plan-a-study.md. Questions that are fixed in "
         "advance: exponentially many, above the picture",
     )
-
-
-def _questions(value: int | float | None) -> int:
-    return int(value) if value else 0

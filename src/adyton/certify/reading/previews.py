@@ -16,10 +16,10 @@ from adyton.certify.values import Absent, Bound, Certificate, Chosen, KeysSought
 
 
 def preview_from(told: Told) -> Preview:
-    rows = told["answer"]
+    rows, many = told["answer"], told["rows"]
     whole = Preview(
         question=told["question"],
-        keys=_keys(rows, told["rows"]),
+        keys=None if many is None else keys_from([row["keys"] for row in rows[:many]]),
         bounds={},
         population={},
         cost=Amount.from_json(told["cost"]),
@@ -55,11 +55,6 @@ def preview_from(told: Told) -> Preview:
         population={name: widest_or_absent([part.population[name] for part in parts]) for name in names},
         parts=parts,
     )
-
-
-def _keys(rows: Sequence[Told], number: int | None) -> Any:
-    """None where they would be found in the data."""
-    return None if number is None else keys_from([row["keys"] for row in rows[:number]])
 
 
 def _parts(whole: Preview, rows: Sequence[Told], sizes: Sequence[int]) -> tuple[Preview, ...]:
