@@ -72,13 +72,6 @@ class Value:
     noise_interval: Interval
     population_interval: Interval | Absent
 
-    def to_json(self) -> dict[str, object]:
-        return {
-            "value": finite(self.value),
-            "noise_interval": self.noise_interval.to_json(),
-            "population_interval": self.population_interval.to_json(),
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class Row:
