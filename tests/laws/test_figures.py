@@ -20,7 +20,7 @@ pytest.importorskip("vl_convert", reason="figures need the extra 'plot'")
 from adyton.figures import answers, budget, drawing
 from adyton.figures.answers import MOST_GROUPS, MOST_VALUES, answer_figure
 from adyton.figures.budget import MOST_NAMES, MOST_POINTS, burn_down, thinned
-from adyton.figures.curves import Axis, Curve, curves_figure
+from adyton.figures.curves import Axis, Line, curves_figure
 from adyton.figures.drawing import Figure
 from adyton.figures.look import DARK, LIGHT, Theme
 from adyton.figures.wording import LONGEST_NAME, lines, shortened, told_apart, visible
@@ -204,7 +204,7 @@ def every_figure(*names: str) -> dict[str, Figure]:
     history = chain(3 * len(names))
     for place, receipt in enumerate(history["receipts"]):
         receipt["by"] = names[place % len(names)]
-    curves = [Curve(name, (1, 2), (i, 2 * i)) for i, name in enumerate((*names, "another"))]
+    curves = [Line(name, (1, 2), (i, 2 * i)) for i, name in enumerate((*names, "another"))]
     return {
         "answer": answer_figure({"question": first, "answer": rows}),
         "budget": burn_down(history),
@@ -408,7 +408,7 @@ def test_law_a_long_history_is_thinned_to_points_of_its_own() -> None:
 def test_curves_go_through_their_points_on_logarithmic_axes() -> None:
     """Mutants: linear axes; x and y exchanged; a gap that is closed."""
     x, y = (10.0, 100.0, 1000.0, 10_000.0), (2.0, 0.0, 2e3, 7e4)
-    svg = read(curves_figure("t", Axis("rows", log=True), Axis("questions", log=True), [Curve("a", x, y)]))
+    svg = read(curves_figure("t", Axis("rows", log=True), Axis("questions", log=True), [Line("a", x, y)]))
     across, up = svg.scale("x", log=True), svg.scale("y", log=True)
     seen = [(across.number(m.x), up.number(m.y)) for m in svg.marks("symbol")]
     expected = [(10.0, 2.0), (1000.0, 2e3), (10_000.0, 7e4)]
@@ -418,10 +418,8 @@ def test_curves_go_through_their_points_on_logarithmic_axes() -> None:
 
 def test_every_curve_has_a_look_of_its_own_and_a_name() -> None:
     """Mutant: shapes without their shift, so that the seventh looks like the first."""
-    curves = [Curve(f"curve {i}", (1, 2, 3), (i, i + 1, i + 2), strong=i == 0) for i in range(12)]
-    svg = read(
-        curves_figure("t", Axis("x"), Axis("y"), [*curves, Curve("limit", (1, 3), (5, 5), limit=True)])
-    )
+    curves = [Line(f"curve {i}", (1, 2, 3), (i, i + 1, i + 2), strong=i == 0) for i in range(12)]
+    svg = read(curves_figure("t", Axis("x"), Axis("y"), [*curves, Line("limit", (1, 3), (5, 5), limit=True)]))
     looks = {(m.fill, re.sub(r"[\d.-]+", "", m.path)) for m in svg.marks("symbol")}
     assert len(looks) >= 12
     assert {f"curve {i}" for i in range(12)} | {"limit"} <= set(svg.texts())
@@ -429,7 +427,7 @@ def test_every_curve_has_a_look_of_its_own_and_a_name() -> None:
 
 def test_the_table_beside_a_figure_has_its_numbers() -> None:
     figure = curves_figure(
-        "t", Axis("x"), Axis("y"), [Curve("a", (1, 2), (3, None)), Curve("b", (2, 5), (4, 6))]
+        "t", Axis("x"), Axis("y"), [Line("a", (1, 2), (3, None)), Line("b", (2, 5), (4, 6))]
     )
     assert figure.headers == ("x", "a", "b")
     assert figure.rows == (("1", "3", ""), ("2", "", "4"), ("5", "", "6"))

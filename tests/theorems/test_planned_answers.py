@@ -15,7 +15,6 @@ from scipy.stats import norm
 import adyton
 from adyton.certify import Interval
 from adyton.errors import InvalidRequest
-from adyton.mechanisms import GeometricNoise
 from adyton.planning.measures.distribution import Distribution
 from adyton.planning.plan import make_plan
 from adyton.planning.price import price_of
@@ -158,7 +157,7 @@ def test_theorem_CENTRED_HINGE_PLAN_every_count_has_an_equal_part_of_the_failure
     each = float(schedule_of(study).counting) / QUESTIONS
     assert each == pytest.approx(0.1 / 100 / QUESTIONS)
     for number in (1, QUESTIONS):
-        counted = Counted(released, scale, GeometricNoise.name, number)
+        counted = Counted(released, scale, number)
         above = HingePopulation(study).units_at_most(counted) - released
         too_low = math.exp(-(above + 1) / scale) / 2
         assert each / 100 < too_low <= each

@@ -76,7 +76,7 @@ def test_theorem_PAY_AS_YOU_GO_counts_pay_for_both_of_their_ends(question: int) 
     """A thirty-second part of the failure, in the shares of all receipts, is that a count is beyond either end."""
     population = SubsetPopulation(study_of("gdp", Validity(Fraction(95, 100))))
     scale, released = 40.0, 4321
-    counted = Counted(released, scale, "rounded Gaussian", question)
+    counted = Counted(released, scale, question)
     above = population.units_at_most(counted) - released
     below = released - population.units_at_least(counted)
     part = 0.05 / 32 * OpenLevels().share(question)

@@ -5,7 +5,6 @@ the *population interval* what the world says.
 """
 
 from adyton.certify.answer import Amount, Answer, Odometer, Promise
-from adyton.certify.chosen import Chosen
 from adyton.certify.last_look import LastLook
 from adyton.certify.later import Later, Transcript
 from adyton.certify.preview import OpeningPreview, Preview, Step
@@ -15,6 +14,7 @@ from adyton.certify.values import (
     Absent,
     Bound,
     Certificate,
+    Chosen,
     Interval,
     KeyLabel,
     KeysFound,

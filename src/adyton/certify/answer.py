@@ -14,17 +14,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Context
 from fractions import Fraction
-from importlib import import_module
 from typing import Any, Self, overload
 
 import numpy as np
 
 from adyton.certify.answer_table import answer_sheet
-from adyton.certify.chosen import Chosen
 from adyton.certify.rows import NO_VALUE, NOTHING_KNOWN, UNINFORMATIVE, Known, Rows, Values
 from adyton.certify.values import (
     Absent,
     Certificate,
+    Chosen,
     Interval,
     KeyLabel,
     KeysFound,
@@ -32,10 +31,12 @@ from adyton.certify.values import (
     Row,
     Value,
     as_days,
+    finite,
     in_days,
+    optional,
 )
 from adyton.errors import InvalidRequest
-from adyton.exact import UNITS_PER_ONE, decimal_text, float_down, float_up
+from adyton.exact import UNITS_PER_ONE, decimal_text, decimal_units, float_down, float_up
 from adyton.exact.cells import Floats
 from adyton.show import Sheet, Shown, number
 
@@ -74,6 +75,11 @@ class Amount:
         amount, limit = decimal_text(self.units), decimal_text(self.limit)
         return {"filter": self.filter_name, "amount": amount, "share": self.share, "of": limit}
 
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any], *, is_left: bool = False) -> Amount:
+        """Exact: its share follows from it, as it did where it was written."""
+        return cls(told["filter"], decimal_units(told["amount"]), decimal_units(told["of"]), is_left)
+
     def __str__(self) -> str:
         """Per cent of the limit; programs read ``to_json``."""
         return percent(Fraction(self.units, self.limit), up=not self.is_left)
@@ -97,6 +103,10 @@ class Promise:
     def to_json(self) -> dict[str, float]:
         return {"epsilon": self.epsilon, "delta": self.delta}
 
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> Promise:
+        return cls(told["epsilon"], told["delta"])
+
     def __str__(self) -> str:
         return f"epsilon {digits_up(self.epsilon)}, delta {digits_up(self.delta)}"
 
@@ -114,6 +124,10 @@ class Odometer:
 
     def to_json(self) -> dict[str, object]:
         return {"epsilon": self.epsilon, "delta": self.delta, "theorem": self.theorem}
+
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> Odometer:
+        return cls(told["epsilon"], told["delta"], told["theorem"])
 
     def __str__(self) -> str:
         return f"epsilon {digits_up(self.epsilon)}, delta {digits_up(self.delta)}"
@@ -262,7 +276,7 @@ class Answer(Shown):
     def records(self) -> list[dict[str, Any]]:
         """One flat record a row: keys, values and the ends of the intervals; None for what says nothing."""
         columns = self._columns()
-        sides = (side if isinstance(side, list) else _or_none(side) for side in columns.values())
+        sides = (side if isinstance(side, list) else map(finite, side.tolist()) for side in columns.values())
         return [dict(zip(columns, row, strict=True)) for row in zip(*sides, strict=True)]
 
     def to_csv(self) -> str:
@@ -275,16 +289,16 @@ class Answer(Shown):
 
     def to_pandas(self) -> Any:
         """The records as a pandas.DataFrame; what says nothing is NaN."""
-        return _optional("pandas").DataFrame(self._columns())
+        return optional("pandas").DataFrame(self._columns())
 
     def to_polars(self) -> Any:
         """The records as a polars.DataFrame; what says nothing is null."""
-        frame = _optional("polars").DataFrame(self._columns(), strict=False)
+        frame = optional("polars").DataFrame(self._columns(), strict=False)
         return frame.fill_nan(None)
 
     def to_arrow(self) -> Any:
         """The records as a pyarrow.Table; what says nothing is null."""
-        arrow = _optional("pyarrow")
+        arrow = optional("pyarrow")
         columns = self._columns()
         told = {n: c if isinstance(c, list) else arrow.array(c, from_pandas=True) for n, c in columns.items()}
         return arrow.table(told)
@@ -380,14 +394,3 @@ class Answer(Shown):
                 for row in told:
                     row["values"][name] = as_days(row["values"][name])
         return told
-
-
-def _or_none(values: Floats) -> list[float | None]:
-    return [v if math.isfinite(v) else None for v in values.tolist()]
-
-
-def _optional(module: str) -> Any:
-    try:
-        return import_module(module)
-    except ImportError:
-        raise InvalidRequest(f"this export needs {module}: pip install {module}") from None

@@ -60,9 +60,9 @@ class Measured:
         ]
 
     def _half_width(self, v: Value) -> str | None:
-        low, high = (self._clipped(end) for end in (v.noise_interval.low, v.noise_interval.high))
-        if self.known.day or not (isfinite(low) and isfinite(high)):
+        if self.known.day:
             return None
+        low, high = (self._clipped(end) for end in (v.noise_interval.low, v.noise_interval.high))
         return half_width(self._clipped(v.value), low, high, step=self.known.step)
 
     def _ends(self, interval: Interval, v: Value) -> str:

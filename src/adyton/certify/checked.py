@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from adyton.show import Sheet, Shown
@@ -35,14 +35,7 @@ class Finding:
     text: str
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "table": self.table,
-            "column": self.column,
-            "kind": self.kind,
-            "rows": self.rows,
-            "text": self.text,
-            "caution": CAUTION,
-        }
+        return {**asdict(self), "caution": CAUTION}
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from adyton.show import Sheet, Shown, number
@@ -67,14 +67,10 @@ class LastLook(Shown):
             "questions": self.questions,
             "route": self.best.route,
             "theorem": self.theorem,
-            "routes": [
-                {"route": by.route, "theorem": by.theorem, "threshold": by.threshold}
-                for by in self._each_once
-            ],
+            "routes": [asdict(by) for by in self._each_once],
         }
         if self.p_value is not None:
-            told = {"p_value": self.p_value, "corrected": self.corrected, "significant": self.significant}
-            shown |= told
+            shown |= {"p_value": self.p_value, "corrected": self.corrected, "significant": self.significant}
         shown |= {"reserve": True} if self.reserve else {}
         return shown if self.published is None else {**shown, "published": self.published}
 

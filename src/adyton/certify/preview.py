@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from adyton.certify.answer import Amount, Promise, verbose_notes
-from adyton.certify.chosen import Chosen
 from adyton.certify.later import Later, Transcript
 from adyton.certify.rows import Keys
-from adyton.certify.values import Absent, Bound, Certificate, KeysSought
+from adyton.certify.values import Absent, Bound, Certificate, Chosen, KeysSought
 from adyton.show import Sheet, Shown, number
 
 _PARTS = "It is {} questions in one batch, and one table; each width is that of the widest of them."
@@ -284,13 +283,11 @@ class OpeningPreview(Shown):
     @staticmethod
     def charge_facts(told: Mapping[str, Any]) -> dict[str, Any]:
         """The fields that ``charge_json`` wrote down."""
-        from adyton.certify.reading.amounts import amount_from, left_from, promise_from
-
         return {
-            "cost": amount_from(told["cost"]),
-            "spent": amount_from(told["spent"]),
-            "left": left_from(told["left"]),
-            "limit": promise_from(told["limit"]),
+            "cost": Amount.from_json(told["cost"]),
+            "spent": Amount.from_json(told["spent"]),
+            "left": Amount.from_json(told["left"], is_left=True),
+            "limit": Promise.from_json(told["limit"]),
             "more": told["more"],
             "later": None if told["later"] is None else Later.from_json(told["later"]),
         }

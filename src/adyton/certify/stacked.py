@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from adyton.certify.rows import NOTHING_KNOWN, Intervals, KeyColumn, Keys, Known
 from adyton.certify.values import Absent, Bound, Certificate, KeyLabel
 
 JOINED = " UNION ALL "
+_One = TypeVar("_One")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,15 +24,13 @@ class Naming:
     names: Mapping[str, str]
     constants: Mapping[str, KeyLabel]
 
-    def of(self, name: str) -> str:
-        return self.names.get(name, name)
+    def renamed(self, by_name: Mapping[str, _One]) -> dict[str, _One]:
+        return {self.names.get(name, name): one for name, one in by_name.items()}
 
     def keys(self, keys: Keys) -> Keys:
-        columns = dict(keys.renamed(self.names).columns)
         nothing = np.zeros(len(keys), np.int32)
-        return Keys(
-            columns | {n: KeyColumn((label,), nothing) for n, label in self.constants.items()}, len(keys)
-        )
+        same = {name: KeyColumn((label,), nothing) for name, label in self.constants.items()}
+        return Keys(self.renamed(keys.columns) | same, len(keys))
 
 
 def stacked_keys(parts: Sequence[Keys], names: Sequence[str]) -> Keys:
@@ -57,16 +57,7 @@ def stacked_values(parts: Sequence[Values], known: Sequence[Known]) -> Values:
     values = [part.value for part in parts]
     if len(set(known)) > 1:
         values = [np.where(k.tells(p), p.value, np.nan) for p, k in zip(parts, known, strict=True)]
-    noise = [part.noise for part in parts]
-    return Values(
-        np.concatenate(values),
-        Intervals(
-            noise[0].level,
-            np.concatenate([one.low for one in noise]),
-            np.concatenate([one.high for one in noise]),
-        ),
-        _population(parts),
-    )
+    return Values(np.concatenate(values), _stacked([part.noise for part in parts]), _population(parts))
 
 
 def _population(parts: Sequence[Values]) -> Intervals | Absent:
@@ -76,36 +67,49 @@ def _population(parts: Sequence[Values]) -> Intervals | Absent:
     if not told and len(reasons) == 1:
         return reasons.pop()
     level = told[0].level if told else 0.0
-    absent = np.concatenate([_reasons(one, len(part)) for one, part in zip(kinds, parts, strict=True)])
-    nowhere = [np.full(len(part), np.nan) for part in parts]
-    low = [one.low if isinstance(one, Intervals) else no for one, no in zip(kinds, nowhere, strict=True)]
-    high = [one.high if isinstance(one, Intervals) else no for one, no in zip(kinds, nowhere, strict=True)]
-    return Intervals(level, np.concatenate(low), np.concatenate(high), absent if reasons else None)
+    return _stacked(
+        [
+            one if isinstance(one, Intervals) else _no_intervals(level, len(part), one)
+            for one, part in zip(kinds, parts, strict=True)
+        ]
+    )
 
 
-def _reasons(one: Intervals | Absent, size: int) -> np.ndarray:
-    if isinstance(one, Intervals) and one.absent is not None:
-        return one.absent
-    reasons = np.empty(size, object)
-    reasons[:] = one if isinstance(one, Absent) else None
-    return reasons
+def _no_intervals(level: float, size: int, why: Absent) -> Intervals:
+    nowhere = np.full(size, np.nan)
+    return Intervals(level, nowhere, nowhere, np.full(size, why, object))
+
+
+def _stacked(parts: Sequence[Intervals]) -> Intervals:
+    absent = [np.full(len(one.low), None) if one.absent is None else one.absent for one in parts]
+    return Intervals(
+        parts[0].level,
+        np.concatenate([one.low for one in parts]),
+        np.concatenate([one.high for one in parts]),
+        np.concatenate(absent) if any(one.absent is not None for one in parts) else None,
+    )
 
 
 def stacked_answer(
     answers: Sequence[Answer], namings: Sequence[Naming], keys: Sequence[str], values: Sequence[str]
 ) -> Answer:
     """Of answers that one receipt paid for."""
-    first = answers[0]
-    known = [{n.of(name): k for name, k in a.known.items()} for a, n in zip(answers, namings, strict=True)]
-    rows = Rows(
-        stacked_keys([n.keys(a.rows.keys) for a, n in zip(answers, namings, strict=True)], keys),
-        LateValues(values, lambda: _columns(answers, namings, known, values)),
-    )
-    widths = [{n.of(v): w for v, w in a.widths_named.items()} for a, n in zip(answers, namings, strict=True)]
+    parts = list(zip(answers, namings, strict=True))
+    known = [naming.renamed(answer.known) for answer, naming in parts]
+    widths = [naming.renamed(answer.widths_named) for answer, naming in parts]
+
+    def columns() -> dict[str, Values]:
+        each = [naming.renamed(answer.rows.values) for answer, naming in parts]
+        return {
+            v: stacked_values([one[v] for one in each], [k.get(v, NOTHING_KNOWN) for k in known])
+            for v in values
+        }
+
+    all_keys = stacked_keys([naming.keys(answer.rows.keys) for answer, naming in parts], keys)
     return replace(
-        first,
+        answers[0],
         question=JOINED.join(answer.question for answer in answers),
-        rows=rows,
+        rows=Rows(all_keys, LateValues(values, columns)),
         certificate=_certificate([answer.certificate for answer in answers]),
         rows_hidden=sum(answer.rows_hidden for answer in answers),
         hidden=tuple(dict.fromkeys(name for answer in answers for name in answer.hidden)),
@@ -116,18 +120,6 @@ def stacked_answer(
             v: max(one[v] for one in widths if v in one) for v in dict.fromkeys(n for w in widths for n in w)
         },
     )
-
-
-def _columns(
-    answers: Sequence[Answer],
-    namings: Sequence[Naming],
-    known: Sequence[Mapping[str, Known]],
-    names: Sequence[str],
-) -> dict[str, Values]:
-    each = [{n.of(v): own for v, own in a.rows.values.items()} for a, n in zip(answers, namings, strict=True)]
-    return {
-        v: stacked_values([one[v] for one in each], [k.get(v, NOTHING_KNOWN) for k in known]) for v in names
-    }
 
 
 def _known(each: Sequence[Known]) -> Known:
@@ -168,8 +160,8 @@ def _renamed(preview: Preview, naming: Naming) -> Preview:
     return replace(
         preview,
         keys=naming.keys(preview.keys) if preview.keys is not None else None,
-        bounds={naming.of(name): bound for name, bound in preview.bounds.items()},
-        population={naming.of(name): bound for name, bound in preview.population.items()},
+        bounds=naming.renamed(preview.bounds),
+        population=naming.renamed(preview.population),
     )
 
 

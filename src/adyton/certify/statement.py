@@ -40,10 +40,9 @@ class BookShare:
 
     @classmethod
     def from_json(cls, told: Mapping[str, Any]) -> BookShare:
-        from adyton.certify.reading.amounts import amount_from, left_from, promise_from
-
-        spent, left = amount_from(told["spent"]), left_from(told["left"])
-        return cls(told["name"], promise_from(told["limit"]), spent, left, told["charges"], told["rows"])
+        limit, spent = Promise.from_json(told["limit"]), Amount.from_json(told["spent"])
+        left = Amount.from_json(told["left"], is_left=True)
+        return cls(told["name"], limit, spent, left, told["charges"], told["rows"])
 
     def lines(self, verbose: bool) -> list[tuple[str, str]]:
         return [
@@ -144,9 +143,23 @@ class Statement(Shown):
     @classmethod
     def from_json(cls, told: Mapping[str, Any]) -> Statement:
         """The statement that ``to_json`` wrote down, or that a server told."""
-        from adyton.certify.reading.statements import statement_from
-
-        return statement_from(told)
+        validity, own, by_name = told.get("validity"), told.get("own"), told.get("by_name")
+        return cls(
+            spent=Amount.from_json(told["spent"]),
+            left=Amount.from_json(told["left"], is_left=True),
+            limit=Promise.from_json(told["limit"]),
+            questions=told["questions"],
+            more=told["more"],
+            odometer=Odometer.from_json(told["odometer"]),
+            stability=decimal_units(validity["spent"]) if validity else None,
+            stability_cap=decimal_units(validity["cap"]) if validity else None,
+            certified_questions=validity["questions"] if validity else None,
+            bits=decimal_units(told["transcript"]["bits"]) if "transcript" in told else None,
+            reserve=told.get("reserve"),
+            book=BookShare.from_json(told["book"]) if "book" in told else None,
+            own=None if own is None else NamedPart.from_json(own["by"], own),
+            by_name=None if by_name is None else tuple(NamedPart.from_json(*one) for one in by_name.items()),
+        )
 
     def sheet(self, verbose: bool = False, *, odometer: bool = False) -> Sheet:
         """The statement as a table; ``odometer`` adds the running epsilon."""

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
+from datetime import date
+from importlib import import_module
 from math import ceil, floor, inf, isfinite
 from typing import Any
 
-from adyton.schema import day_of
+from adyton.errors import InvalidRequest
+from adyton.schema import day_number, day_of
+from adyton.show import half_width
 
 KeyLabel = str | int | bool | float | None  # None: a row of a table of several questions has no such key
 
@@ -67,13 +71,6 @@ class Value:
     value: float
     noise_interval: Interval
     population_interval: Interval | Absent
-
-    def to_json(self) -> dict[str, object]:
-        return {
-            "value": finite(self.value),
-            "noise_interval": self.noise_interval.to_json(),
-            "population_interval": self.population_interval.to_json(),
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +183,50 @@ class KeysSought:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """With probability ``level`` every one that is shown lies at most ``within`` from the one that is truly
+    in its place, in these rows.
+
+    ``selected``: only the choice was paid for; otherwise all values were.  ``otherwise``: how near the other
+    way would have come at this price; None where there is no other, or where a width was the price.
+    """
+
+    candidates: int
+    most: int
+    largest: bool
+    level: float
+    within: float
+    selected: bool
+    otherwise: float | None = None
+
+    def to_json(self) -> dict[str, object]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> Chosen:
+        return cls(*(told[field.name] for field in fields(cls)))
+
+    def __str__(self) -> str:
+        side = "below the largest" if self.largest else "above the least"
+        if self.most > 1:
+            side = f"{'below' if self.largest else 'above'} what is truly in its place"
+        whose = "its value is" if self.most == 1 else "the value of each is"
+        near = f"with {100 * self.level:.12g} %, {whose} at most {_up(self.within)} {side}"
+        if self.selected:
+            other = "all values"
+            how = f"Selected among {self.candidates:,} candidates, of which nothing else is released"
+        else:
+            other = "a selection"
+            how = f"The values of all {self.candidates:,} candidates are released, and the best are shown"
+        against = f"; {other} would be within {_up(self.otherwise)}" if self.otherwise is not None else ""
+        return f"{how}: {near}, in these rows{against}."
+
+
+def _up(distance: float) -> str:
+    return half_width(0.0, -distance, distance) or str(distance)
+
+
 def finite(value: float) -> float | None:
     """As JSON has it: null for what is no number, and for an end that is nowhere."""
     return value if isfinite(value) else None
@@ -200,6 +241,11 @@ def ends_from(told: Mapping[str, Any]) -> tuple[float, float]:
 def day_text(days: float, rounded: Callable[[float], int] = round) -> str:
     """The date so many days after 1970-01-01; an end of an interval is rounded outwards."""
     return day_of(rounded(days)).isoformat()
+
+
+def day_from(text: str) -> int:
+    """The number of days that ``day_text`` wrote as a date."""
+    return day_number(date.fromisoformat(text))
 
 
 def in_days(end: str, days: Any) -> list[Any]:
@@ -231,3 +277,11 @@ def json_text(value: object) -> str:
 def toml_text(value: str | int | list[str] | list[int]) -> str:
     """A value as a TOML file has it: its escapes are those of JSON, but for one character."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def optional(module: str) -> Any:
+    """A library that exports are made with, and nothing else needs."""
+    try:
+        return import_module(module)
+    except ImportError:
+        raise InvalidRequest(f"this export needs {module}: pip install {module}") from None

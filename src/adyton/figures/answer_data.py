@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 from typing import Any
 
+from adyton.certify.values import day_from, day_text
 from adyton.show import ends, number
 
 Ends = tuple[float | None, float | None]  # None: there is no such end
@@ -123,14 +123,12 @@ def _ends(interval: Mapping[str, Any]) -> Ends:
 def _number(value: float | str | None) -> float | None:
     """Dates become times; what is null stays so."""
     if isinstance(value, str):
-        return float((date.fromisoformat(value) - date(1970, 1, 1)).days * _DAY)
+        return float(day_from(value) * _DAY)
     return None if value is None else float(value)
 
 
 def _date(time: float | None) -> str:
-    return (
-        "" if time is None else date.fromordinal(date(1970, 1, 1).toordinal() + int(time // _DAY)).isoformat()
-    )
+    return "" if time is None else day_text(time // _DAY)
 
 
 def _half(own: Ends | None) -> float:

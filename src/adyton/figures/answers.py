@@ -12,7 +12,7 @@ from typing import Any
 
 from adyton.certify import Answer
 from adyton.figures.answer_data import Panel, panels_of
-from adyton.figures.drawing import Figure, channels, part, pointed_at
+from adyton.figures.drawing import Figure, channels, part, pointed_at, told_apart_by
 from adyton.figures.look import WIDTH, Theme
 from adyton.figures.wording import lines, shortened, told_apart, visible
 
@@ -161,8 +161,7 @@ def _kinds(theme: Theme, layout: _Layout, *, named: bool) -> dict[str, Any]:
         "shape": ["square", *(["square"] if hollow else []), "diamond"],
     }
     legend = {"columns": 1, "symbolStrokeWidth": 1.6} if named else None
-    same = {"field": "kind", "type": "nominal", "sort": None, "legend": legend}
-    return {channel: {**same, "scale": {"domain": domain, "range": own}} for channel, own in ranges.items()}
+    return told_apart_by("kind", domain, ranges, legend)
 
 
 # Words -----------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any, TypeVar
 
 from adyton.exact import float_down, float_up
-from adyton.figures.drawing import Figure, channels, part, pointed_at
+from adyton.figures.drawing import Figure, channels, part, pointed_at, told_apart_by
 from adyton.figures.look import WIDTH, Theme
 from adyton.figures.wording import lines, shortened, visible
 
@@ -63,11 +63,8 @@ def burn_down(chain: Mapping[str, Any], statement: Mapping[str, Any] | None = No
     if cap is None and any(radius for _, radius in radii):
         below = _Course(_SPENT, [(0, 0.0), *((n, float_up(r)) for n, r in radii)])
         notes.append(_NO_LIMIT)
-    return _figure(courses, below, notes, len(links), _unit(statement))
-
-
-def _unit(statement: Mapping[str, Any] | None) -> str:
-    return "bits" if statement and "transcript" in statement else "mu0²"
+    unit = "bits" if statement and "transcript" in statement else "mu0²"
+    return _figure(courses, below, notes, len(links), unit)
 
 
 def _left(spent: Sequence[tuple[int, Fraction]], limit: Fraction) -> Points:
@@ -126,15 +123,7 @@ def _drawn(
 ) -> dict[str, Any]:
     names = [visible(course.name) for course in courses]
     legend = {"columns": 3, "symbolType": "stroke", "symbolSize": 500} if len(names) > 1 else None
-
-    def over(values: Sequence[Any]) -> dict[str, Any]:
-        own = {
-            "type": "ordinal",
-            "domain": names,
-            "range": [values[i % len(values)] for i in range(len(names))],
-        }
-        return {"field": "what", "type": "nominal", "sort": None, "legend": legend, "scale": own}
-
+    ranges = {"color": (theme.noise, theme.population, *theme.colours[1:]), "strokeDash": _DASHES}
     percent = {"domain": [0, 100]} if data == "left" else {"zero": True}
     line = altair.Chart(altair.NamedData(data)).mark_line(interpolate="step-after", strokeWidth=2.5)
     described = {
@@ -150,8 +139,7 @@ def _drawn(
             "axis": {"title": title, "tickCount": 5},
             "scale": percent,
         },
-        "color": over((theme.noise, theme.population, *theme.colours[1:])),
-        "strokeDash": over([list(dash) for dash in _DASHES]),
+        **told_apart_by("what", names, ranges, legend, type="ordinal"),
     }
     line = line.encode(
         **channels(altair, described), tooltip=pointed_at(altair, "what:N", "receipt:Q", "amount:Q")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from adyton.figures.drawing import Figure, part, pointed_at
+from adyton.figures.drawing import Figure, channels, part, pointed_at, told_apart_by
 from adyton.figures.look import HEIGHT, WIDTH, Theme
 from adyton.figures.wording import lines, visible
 
@@ -31,7 +31,7 @@ class Axis:
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class Line:
     """A line of a figure.  ``strong`` is what the figure is about, ``limit`` what it is held against."""
 
     name: str
@@ -45,7 +45,7 @@ class Curve:
         return list(zip(self.x, self.y, strict=True))
 
 
-def curves_figure(title: str, x: Axis, y: Axis, curves: Sequence[Curve], source: str = "") -> Figure:
+def curves_figure(title: str, x: Axis, y: Axis, curves: Sequence[Line], source: str = "") -> Figure:
     """Lines, each with its name, dash and points."""
 
     def draw(altair: Any, theme: Theme) -> dict[str, Any]:
@@ -55,13 +55,13 @@ def curves_figure(title: str, x: Axis, y: Axis, curves: Sequence[Curve], source:
     return Figure(title, _description(title, x, y, curves), *_table(x, curves), data, draw)
 
 
-def _parts(curves: Sequence[Curve]) -> dict[str, list[Curve]]:
+def _parts(curves: Sequence[Line]) -> dict[str, list[Line]]:
     """Those with points and those without, under the names of their data."""
     parts = {"pointed": [c for c in curves if _few(c)], "plain": [c for c in curves if not _few(c)]}
     return {name: own for name, own in parts.items() if own}
 
 
-def _points(curves: Sequence[Curve], x: Axis, y: Axis) -> list[dict[str, Any]]:
+def _points(curves: Sequence[Line], x: Axis, y: Axis) -> list[dict[str, Any]]:
     """Where an axis has no place for a number, 0 on a logarithmic one, the curve has a gap."""
     return [
         {"curve": visible(curve.name), "x": a, "y": b if b is not None and (b > 0 or not y.log) else None}
@@ -72,7 +72,7 @@ def _points(curves: Sequence[Curve], x: Axis, y: Axis) -> list[dict[str, Any]]:
 
 
 def _drawn(
-    altair: Any, theme: Theme, title: str, x: Axis, y: Axis, curves: Sequence[Curve], source: str
+    altair: Any, theme: Theme, title: str, x: Axis, y: Axis, curves: Sequence[Line], source: str
 ) -> dict[str, Any]:
     places = _axes(altair, x, y, curves)
     looks = {id(curve): _look(theme, place, curve) for place, curve in enumerate(curves)}
@@ -93,7 +93,7 @@ def _drawn(
     return {"title": lines(title), "vconcat": [panel | ({"title": below} if source else {})]}
 
 
-def _legends(curves: Sequence[Curve]) -> list[dict[str, Any] | None]:
+def _legends(curves: Sequence[Line]) -> list[dict[str, Any] | None]:
     """Of each part: above the curves, and of a second part below them.  A curve alone needs no name."""
     found: list[dict[str, Any] | None] = []
     for name, own in _parts(curves).items():
@@ -104,7 +104,7 @@ def _legends(curves: Sequence[Curve]) -> list[dict[str, Any] | None]:
     return found
 
 
-def _few(curve: Curve) -> bool:
+def _few(curve: Line) -> bool:
     return len(curve.x) <= _MANY and not curve.limit
 
 
@@ -116,7 +116,7 @@ class _Look:
     shape: str
 
 
-def _look(theme: Theme, place: int, curve: Curve) -> _Look:
+def _look(theme: Theme, place: int, curve: Line) -> _Look:
     """No two of a dozen have the same colour and shape or, without points, the same colour and dash."""
     turn, place_of_colour = divmod(place, len(theme.colours))
     own = theme.strong if curve.strong else theme.colours[place_of_colour]
@@ -131,7 +131,7 @@ def _look(theme: Theme, place: int, curve: Curve) -> _Look:
 def _layer(
     altair: Any,
     data: str,
-    curves: list[Curve],
+    curves: list[Line],
     looks: list[_Look],
     places: dict[str, Any],
     legend: dict[str, Any] | None,
@@ -139,25 +139,18 @@ def _layer(
     """Curves with points are named by colour and shape, those without by colour and dash."""
     names, few = [visible(curve.name) for curve in curves], _few(curves[0])
 
-    def over(channel: Any, values: list[Any]) -> Any:
-        scale = altair.Scale(type="ordinal", domain=names, range=values)
-        return channel("curve:N", scale=scale, legend=legend, sort=None)
+    def over(**ranges: list[Any]) -> dict[str, Any]:
+        return channels(altair, told_apart_by("curve", names, ranges, legend, type="ordinal"))
 
-    base = altair.Chart(altair.NamedData(data))
-    base = base.encode(
-        **places,
-        color=over(altair.Color, [look.colour for look in looks]),
-        tooltip=pointed_at(altair, "curve:N", "x:Q", "y:Q"),
-    )
+    pointed = pointed_at(altair, "curve:N", "x:Q", "y:Q")
+    colours = over(color=[look.colour for look in looks])
+    base = altair.Chart(altair.NamedData(data)).encode(**places, **colours, tooltip=pointed)
     if few:
         points = base.mark_point(filled=True, size=50, opacity=1, invalid="filter")
-        points = points.encode(shape=over(altair.Shape, [look.shape for look in looks]))
+        points = points.encode(**over(shape=[look.shape for look in looks]))
         return [*_lines(base, names, looks), part(points)]
-    line = base.mark_line(invalid=_GAPS).encode(
-        strokeDash=over(altair.StrokeDash, [list(look.dash) for look in looks]),
-        strokeWidth=over(altair.StrokeWidth, [look.width for look in looks]),
-    )
-    return [part(line)]
+    dashes, widths = [look.dash for look in looks], [look.width for look in looks]
+    return [part(base.mark_line(invalid=_GAPS).encode(**over(strokeDash=dashes, strokeWidth=widths)))]
 
 
 def _lines(base: Any, names: list[str], looks: list[_Look]) -> list[dict[str, Any]]:
@@ -172,7 +165,7 @@ def _lines(base: Any, names: list[str], looks: list[_Look]) -> list[dict[str, An
     ]
 
 
-def _axes(altair: Any, x: Axis, y: Axis, curves: Sequence[Curve]) -> dict[str, Any]:
+def _axes(altair: Any, x: Axis, y: Axis, curves: Sequence[Line]) -> dict[str, Any]:
     across = [value for curve in curves for value in curve.x]
     up = [value for curve in curves for value in curve.y if value is not None]
     return {
@@ -204,7 +197,7 @@ def _decades(values: list[float]) -> list[float]:
     return [10.0**power for power in range(first, last + 1, step)]
 
 
-def _description(title: str, x: Axis, y: Axis, curves: Sequence[Curve]) -> str:
+def _description(title: str, x: Axis, y: Axis, curves: Sequence[Line]) -> str:
     said = [f"{title}. Across: {x.title}. Upwards: {y.title}."]
     for curve in curves:
         known = [(a, b) for a, b in curve.points if b is not None]
@@ -214,7 +207,7 @@ def _description(title: str, x: Axis, y: Axis, curves: Sequence[Curve]) -> str:
     return " ".join(said)
 
 
-def _table(x: Axis, curves: Sequence[Curve]) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+def _table(x: Axis, curves: Sequence[Line]) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
     places = sorted({value for curve in curves for value in curve.x})
     columns = [dict(curve.points) for curve in curves]
     rows = tuple((f"{a:.6g}", *(_number(column.get(a)) for column in columns)) for a in places)

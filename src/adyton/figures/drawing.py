@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +133,20 @@ def channels(altair: Any, described: Mapping[str, Any]) -> dict[str, Any]:
         made = {word: _guide(altair, word, own) for word, own in told.items()}
         found[name] = getattr(altair, kind)(**made)
     return found
+
+
+def told_apart_by(
+    field: str,
+    names: Sequence[str],
+    ranges: Mapping[str, Sequence[Any]],
+    legend: Mapping[str, Any] | None,
+    **scale: Any,
+) -> dict[str, Any]:
+    """Channels by which names are told apart, each by a range of its own; a short one begins again."""
+    same = {"field": field, "type": "nominal", "sort": None, "legend": legend}
+    scale["domain"] = list(names)
+    each = {channel: list(islice(cycle(own), len(names))) for channel, own in ranges.items()}
+    return {channel: {**same, "scale": {**scale, "range": own}} for channel, own in each.items()}
 
 
 def pointed_at(altair: Any, *fields: str) -> list[Any]:

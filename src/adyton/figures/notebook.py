@@ -7,7 +7,6 @@ Without the extra ``plot``, in a terminal, and where drawing fails, nothing is a
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from typing import Any
 
 from adyton.errors import InvalidRequest
@@ -18,12 +17,13 @@ from adyton.show import Shown
 
 def bundle(shown: Shown) -> dict[str, Any]:
     """Contents by their types; empty if there is no figure of it, or nobody to see one."""
-    described = _figure_of(shown)
-    if described is None or not _sees_pictures():
+    if not _sees_pictures():
         return {}
     try:
         drawing.check_extra()
-        figure = described()
+        figure = _figure_of(shown)
+        if figure is None:
+            return {}
         picture = drawing.svg(figure)
         spec = figure.vega_lite()
     except InvalidRequest:
@@ -37,7 +37,7 @@ def bundle(shown: Shown) -> dict[str, Any]:
     }
 
 
-def _figure_of(shown: Shown) -> Callable[[], Figure] | None:
+def _figure_of(shown: Shown) -> Figure | None:
     from adyton.certify import Answer
     from adyton.figures.report import Report
     from adyton.synthesis.result import Synthesis
@@ -46,13 +46,13 @@ def _figure_of(shown: Shown) -> Callable[[], Figure] | None:
         case Answer():
             from adyton.figures.answers import figure_of
 
-            return (lambda: figure_of(shown)) if len(shown) and shown.rows.values else None
+            return figure_of(shown) if len(shown) and shown.rows.values else None
         case Report():
-            return shown.figure
+            return shown.figure()
         case Synthesis():
             from adyton.figures.synthesis import figure
 
-            return lambda: figure(shown)
+            return figure(shown)
     return None
 
 

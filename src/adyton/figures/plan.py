@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from adyton.figures.curves import Axis, Curve, curves_figure
+from adyton.figures.curves import Axis, Line, curves_figure
 from adyton.figures.drawing import Figure
 from adyton.validity.planner import plan
 from adyton.validity.plans.plans import MOST
@@ -59,7 +59,7 @@ def curves(
         on_step()
     rows_of = zip(*((*p.routes, *p.options) for p in plans), strict=True)
     certified = {
-        own[0].method: tuple(_questions(option.value) for option in own)
+        own[0].method: tuple(int(option.value or 0) for option in own)
         for own in rows_of
         if not own[0].shares and own[0].method not in _ON_ANOTHER | _BEYOND
     }
@@ -71,12 +71,12 @@ def figure(found: Curves, tolerance: Fraction, confidence: Fraction) -> Figure:
     """Needs the extra ``plot`` to be drawn."""
     promise = f"within ±{float(tolerance):g}, all at once with {float(100 * confidence):.12g} % confidence"
     certified = [
-        Curve(_NAMES.get(name, name), found.rows, [q or None for q in questions], strong=name == _BEST)
+        Line(_NAMES.get(name, name), found.rows, [q or None for q in questions], strong=name == _BEST)
         for name, questions in reversed(found.certified.items())
     ]
     attacks = [
-        Curve("attack on constant noise", found.rows, list(found.attack), limit=True),
-        Curve("attack on decreasing noise", found.rows, list(found.decreasing_attack), limit=True),
+        Line("attack on constant noise", found.rows, list(found.attack), limit=True),
+        Line("attack on decreasing noise", found.rows, list(found.decreasing_attack), limit=True),
     ]
     return curves_figure(
         f"Adaptive questions certified {promise}",
@@ -86,7 +86,3 @@ def figure(found: Curves, tolerance: Fraction, confidence: Fraction) -> Figure:
         "adyton plan; each method by its theorem, docs/how-to/plan-a-study.md. Questions that are fixed in "
         "advance: exponentially many, above the picture",
     )
-
-
-def _questions(value: int | float | None) -> int:
-    return int(value) if value else 0

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from adyton.figures.curves import Axis, Curve, curves_figure
+from adyton.figures.curves import Axis, Line, curves_figure
 from adyton.figures.drawing import Figure
 from adyton.figures.sources import Notes
 from adyton.show import Sheet, Shown
 
+__all__ = ["Chart", "Finding", "Line", "Report", "Topic"]
 _EQUAL = 1e-9  # roundings of floats, and no more
 
 
@@ -61,17 +62,6 @@ class Finding:
             "unit": "share" if self.share else None,
             "agrees": self.agrees,
         }
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """``strong`` is what the figure is about, ``limit`` what it is held against."""
-
-    name: str
-    x: tuple[float, ...]
-    y: tuple[float, ...]
-    strong: bool = False
-    limit: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +117,7 @@ class Report(Shown):
             self.topic.title,
             Axis(chart.x, "x" in chart.log, "x" in chart.percent),
             Axis(chart.y, "y" in chart.log, "y" in chart.percent),
-            [Curve(line.name, line.x, line.y, line.strong, line.limit) for line in chart.lines],
+            chart.lines,
             "; ".join(self.topic.sources),
         )
 

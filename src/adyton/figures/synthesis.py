@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from adyton.figures.drawing import Figure, channels, part
+from adyton.figures.drawing import Figure, channels, part, told_apart_by
 from adyton.figures.look import Theme
 from adyton.figures.wording import lines, shortened, told_apart
 from adyton.synthesis.result import Marginal, Synthesis
@@ -157,16 +157,7 @@ def _kinds(theme: Theme) -> dict[str, Any]:
         "stroke": [theme.noise, theme.paper],
         "shape": ["square", "diamond"],
     }
-    return {
-        channel: {
-            "field": "kind",
-            "type": "nominal",
-            "sort": None,
-            "legend": {"columns": 2},
-            "scale": {"type": "ordinal", "domain": list(_KINDS), "range": own},
-        }
-        for channel, own in ranges.items()
-    }
+    return told_apart_by("kind", _KINDS, ranges, {"columns": 2}, type="ordinal")
 
 
 def _notes(newest: Sequence[Marginal]) -> list[str]:

@@ -8,15 +8,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from adyton.exact.special import special
-from adyton.figures.curves import Axis, Curve, curves_figure
+from adyton.figures.curves import Axis, Line, curves_figure
 from adyton.figures.drawing import Figure
 from adyton.validity.binomial import exact_width
-from adyton.validity.plans.plans import Expected, Noise, NoisePlan, within
+from adyton.validity.plans.plans import Expected, Noise, within
 from adyton.validity.splitting import exact_splitting_width
 
 SHARES = tuple(
     Fraction(share) for share in ("0.001", "0.002", "0.005", "0.01", "0.02", "0.05", "0.1", "0.2", "0.5")
 )
+_PLANS: tuple[tuple[Noise, bool], ...] = (("constant", True), ("decreasing", True), ("constant", False))
+"""Noise, and whether all other questions are expected to be as rare: in the order of ``Widths``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,19 +38,17 @@ def curves(
 ) -> Widths:
     failure, found = 1 - confidence, []
     for share in SHARES:
-
-        def planned(noise: Noise, *, alike: bool, share: Fraction = share) -> NoisePlan | None:
-            return within(rows, questions, failure, noise, Expected.of(share=share, alike=alike))
-
-        same = planned("constant", alike=True)
-        plans = (same, planned("decreasing", alike=True), planned("constant", alike=False))
+        plans = [
+            within(rows, questions, failure, noise, Expected.of(share=share, alike=alike))
+            for noise, alike in _PLANS
+        ]
         split = exact_splitting_width(rows, questions, failure, share)
         fixed = exact_width(rows, failure / questions, share)
-        attack = None
+        same, attack = plans[0], None
         if same:
             attack = attacked(rows, questions, same.scale_of(1), float(share), float(failure))
-        tolerances = [plan.tolerance if plan else None for plan in plans]
-        found.append((*tolerances, split.tolerance if split else None, fixed, attack))
+        tolerances = [own.tolerance if own else None for own in (*plans, split)]
+        found.append((*tolerances, fixed, attack))
         on_step()
     return Widths(*zip(*found, strict=True))
 
@@ -76,9 +76,9 @@ def figure(found: Widths, rows: int, questions: int, confidence: Fraction) -> Fi
         ("sample splitting, exact", found.split),
         ("all questions fixed in advance, exact, no noise", found.fixed),
     )
-    lines = [Curve(name, shares, list(y), strong=place == 0) for place, (name, y) in enumerate(named)]
+    lines = [Line(name, shares, list(y), strong=place == 0) for place, (name, y) in enumerate(named)]
     chance = f"{float(100 * (1 - confidence)):.12g} %"
-    limit = Curve(f"an attack is off by more in {chance} of its runs", shares, list(found.attack), limit=True)
+    limit = Line(f"an attack is off by more in {chance} of its runs", shares, list(found.attack), limit=True)
     return curves_figure(
         f"How far off a share may be: {questions:,} adaptive questions, {rows:,} rows, "
         f"{float(100 * confidence):.12g} % confidence",

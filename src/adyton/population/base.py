@@ -10,12 +10,12 @@ count bits (``rounding``). What all have in common is here, also how many units 
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from itertools import chain
-from typing import Protocol
 
 from adyton.accounting.noisy_reading import LEVEL, NoisyReading
 from adyton.certify import Absent
@@ -40,30 +40,6 @@ UNPROVED = Absent(
 )
 NOT_ASKED = Absent("only the noise is asked for")
 ELSEWHERE = Absent("only the study's own table is a sample; this question is about another table, or a join")
-
-
-def missing_anywhere(study: Study, at: Position, units: int | None) -> Absent | None:
-    """Why an answer has no population interval, whichever theorem would give it; None if it has one."""
-    if study.validity is None:
-        return NOT_DECLARED
-    if at.unproved:
-        return UNPROVED
-    if at.elsewhere:
-        return ELSEWHERE
-    if units is None:
-        count = f"COUNT(DISTINCT {study.unit.person})" if study.unit.rows > 1 else "COUNT(*)"
-        return Absent(f"the number of units is private: ask {count} of the whole table first")
-    return None
-
-
-def assumptions_about(level: float, study: Study) -> tuple[str, ...]:
-    size = "a table of this size" if study.reserve is None else "as many units as are not in the reserve"
-    return (
-        "the units are independent draws from the population",
-        f"population intervals hold for all answers of the study at once with probability {level:.12g}",
-        f"the population value of a count or sum is its expectation for {size}",
-        *(["a salted hash sends each unit to the reserve as if by lot"] if study.reserve is not None else []),
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,67 +81,98 @@ class Counted:
 
     released: int
     scale: float
-    noise: str
     question: int
 
 
-class Population(Protocol):
+@dataclass(frozen=True)
+class Population(ABC):
     """The population intervals of one study."""
 
-    @property
-    def validity(self) -> Validity | None: ...
+    study: Study
 
     @property
-    def level(self) -> float: ...
+    def validity(self) -> Validity | None:
+        return self.study.validity
 
     @property
+    def level(self) -> float:
+        return float(self.validity.confidence) if self.validity else 0.0
+
+    @property
+    @abstractmethod
     def cap(self) -> Cap | None:
         """What the ledger itself must not let pass, because nothing could be certified beyond it."""
-        ...
 
     @property
+    @abstractmethod
     def certified(self) -> tuple[int | None, int | None]:
         """For how much stability, in units, and how many questions intervals are certified; None: any."""
-        ...
 
+    @abstractmethod
     def each(self, question: int) -> int | None:
         """What this question of a plan may spend of stability; None where nothing is planned."""
-        ...
 
     def missing(self, at: Position, units: int | None) -> Absent | None:
         """Why there is no interval for an answer at this position, if so."""
-        ...
+        if self.validity is None:
+            return NOT_DECLARED
+        if at.unproved:
+            return UNPROVED
+        if at.elsewhere:
+            return ELSEWHERE
+        if units is None:
+            unit = self.study.unit
+            count = f"COUNT(DISTINCT {unit.person})" if unit.rows > 1 else "COUNT(*)"
+            return Absent(f"the number of units is private: ask {count} of the whole table first")
+        return None
 
     def certificate(
         self, at: Position, units: int | None, *, ratios: bool
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The theorems and assumptions that come with a population interval; none where there is none."""
-        ...
+        if self.missing(at, units) is not None:
+            return (), ()
+        persons = ("PERSONS-AS-ROWS",) if self.study.unit.rows > 1 else ()
+        return self._theorems(at, ratios) + persons, self._assumptions()
 
+    @abstractmethod
+    def _theorems(self, at: Position, ratios: bool) -> tuple[str, ...]: ...
+
+    def _assumptions(self) -> tuple[str, ...]:
+        reserve = self.study.reserve is not None
+        size = "as many units as are not in the reserve" if reserve else "a table of this size"
+        at_once = "population intervals hold for all answers of the study at once with probability"
+        return (
+            "the units are independent draws from the population",
+            f"{at_once} {self.level:.12g}",
+            f"the population value of a count or sum is its expectation for {size}",
+            *(["a salted hash sends each unit to the reserve as if by lot"] if reserve else []),
+        )
+
+    @abstractmethod
     def units_read(self, units: int | None) -> int | None:
         """How many of at most so many units one question reads, at most."""
-        ...
 
+    @abstractmethod
     def certifies(self, question: int) -> bool:
         """Whether failure probability is left for the noise of this question."""
-        ...
 
+    @abstractmethod
     def units_at_most(self, count: Counted, failure: Fraction | None = None) -> int:
         """An upper end for the number of units, from a noisy count of all of them that was asked before.
 
         It is right for all counts at once, but for their part of the study's failure, or but for ``failure``.
         """
-        ...
 
     # Of an answer whose interval is not missing:
 
+    @abstractmethod
     def singles(self, part: NoisyReading, released: Array, context: PopulationContext) -> Ends:
         """For counts and sums, in steps of the released integer."""
-        ...
 
+    @abstractmethod
     def means(self, part: NoisyReading, released: Sequence[Array], context: PopulationContext) -> Ends:
         """For the ratio of a centred sum, the first of two integers, to a count."""
-        ...
 
     def variances(
         self, part: NoisyReading, released: Sequence[Array], mean: Ends, context: PopulationContext
@@ -173,18 +180,19 @@ class Population(Protocol):
         """Ends of variances, in squares of half of the range, from a centred sum, a centred sum of squares
         and a count, and what ``means`` says of the first; None where nothing is known but what it says.
         """
-        ...
+        return None
 
+    @abstractmethod
     def cumulated(
         self, part: NoisyReading, left: Floats, right: Floats, bins: Ends, context: PopulationContext
     ) -> Ends:
         """For F = L / (L + R), from sums of noisy counts of so many bins on either side."""
-        ...
 
+    @abstractmethod
     def turns(self, part: NoisyReading, context: PopulationContext) -> tuple[int, int]:
         """How far below and above 0 a comparison of a search may be although it is there already."""
-        ...
 
+    @abstractmethod
     def half_width(
         self,
         part: NoisyReading,
@@ -196,7 +204,6 @@ class Population(Protocol):
 
         ``expect``: for this value; None for the one that has the widest.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,7 +334,7 @@ class StandIn:
         if stored is None:
             self._unanswered.add(receipt.number)
             return False
-        ((_, noise, scale),) = mechanisms
+        ((_, _, scale),) = mechanisms
         (((released,),),) = released_from_text(stored)
-        self._found = Counted(released, float(scale), noise, counted(self._ledger, receipt).number)
+        self._found = Counted(released, float(scale), counted(self._ledger, receipt).number)
         return True

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 
@@ -24,15 +23,8 @@ from adyton.exact.outward import FEW, UP
 from adyton.ledger.links import Cap
 from adyton.mechanisms import largest_ratio
 from adyton.mechanisms.ratio import Ends
-from adyton.population.base import (
-    Counted,
-    PopulationContext,
-    Position,
-    assumptions_about,
-    missing_anywhere,
-    units_outside,
-)
-from adyton.study import Study, Validity, keys_failure, planned
+from adyton.population.base import Counted, Population, PopulationContext, Position, units_outside
+from adyton.study import Validity, keys_failure, planned
 from adyton.validity.hinge.noise_part import laplace_multiplier
 from adyton.validity.hinge.peeling import WidthSchedule
 from adyton.validity.hinge.planned import PlannedSchedule
@@ -46,15 +38,8 @@ _OPEN = ("PEELING", "NOISE-GIVEN-TRANSCRIPT", "CENTRED-HINGE")
 _PLANNED = ("CENTRED-HINGE-PLAN", "CENTRED-HINGE")
 
 
-@dataclass(frozen=True)
-class HingePopulation:
+class HingePopulation(Population):
     """The population intervals of a pure study."""
-
-    study: Study
-
-    @property
-    def validity(self) -> Validity | None:
-        return self.study.validity
 
     @cached_property
     def schedule(self) -> WidthSchedule | PlannedSchedule | None:
@@ -65,10 +50,6 @@ class HingePopulation:
             return _open_schedule(self.validity, delta)
         return planned(self.validity, rows, self.study.unit.neighbours, delta)
 
-    @property
-    def level(self) -> float:
-        return float(self.validity.confidence) if self.validity else 0.0
-
     def missing(self, at: Position, units: int | None) -> Absent | None:
         schedule = self.schedule
         if schedule is not None and not at.elsewhere:
@@ -78,7 +59,7 @@ class HingePopulation:
                 )
             if schedule.questions is not None and at.question > schedule.questions:
                 return Absent(f"beyond the {schedule.questions} questions that this study was certified for")
-        return missing_anywhere(self.study, at, units)
+        return super().missing(at, units)
 
     def each(self, question: int) -> int | None:
         schedule = self.schedule if self.validity is not None and self.validity.tolerance else None
@@ -95,17 +76,11 @@ class HingePopulation:
             return None
         return Cap(*self.certified)
 
-    def certificate(
-        self, at: Position, units: int | None, *, ratios: bool
-    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        if self.missing(at, units) is not None:
-            return (), ()
+    def _theorems(self, at: Position, ratios: bool) -> tuple[str, ...]:
         theorems: tuple[str, ...] = _PLANNED if isinstance(self.schedule, PlannedSchedule) else _OPEN
         theorems += ("L1-RADIUS", "PURE-IMPLIES-GDP", "HINGE-OF-A-PAIR")
         theorems += ("HINGE-WITH-DELTA",) if self.study.keys_delta else ()
-        theorems += ("RATIO-OF-MEANS",) if ratios else ()
-        theorems += ("PERSONS-AS-ROWS",) if self.study.unit.rows > 1 else ()
-        return theorems, assumptions_about(self.level, self.study)
+        return theorems + (("RATIO-OF-MEANS",) if ratios else ())
 
     def singles(self, part: NoisyReading, released: Array, context: PopulationContext) -> Ends:
         reach = float_up(self._hidden(part, context)[0] + self._drift(part, context))
@@ -125,11 +100,6 @@ class HingePopulation:
 
         whole = np.full(len(top), reach)
         return ratio_ends(top, bottom, -whole, whole, widths)
-
-    def variances(
-        self, part: NoisyReading, released: Sequence[Array], mean: Ends, context: PopulationContext
-    ) -> Ends | None:
-        return None
 
     def cumulated(
         self, part: NoisyReading, left: Floats, right: Floats, bins: Ends, context: PopulationContext

@@ -208,17 +208,17 @@ class ReserveLook(Shown):
                 "receipt": Proof(receipt.number, receipt.digest, receipt.previous).to_json(),
                 "alpha": float(self.opening.alpha),
                 "level": self.level,
-                "tests": list(map(dict, self._tests())),
+                "tests": self._tests(),
                 "theorem": "RESERVE-TEST",
             }
         shown |= {"rows": self.rows} if self.rows is not None else {}
         return shown if self.file is None else {**shown, "file": self.file}
 
-    def _tests(self) -> list[list[tuple[str, Any]]]:
+    def _tests(self) -> list[dict[str, Any]]:
         assert self.opening is not None
-        named: list[list[tuple[str, Any]]] = [[("test", test)] for test in self.opening.tests]
+        named: list[dict[str, Any]] = [{"test": test} for test in self.opening.tests]
         for own, p, yes in zip(named, self.p_values, self.significant, strict=False):
-            own += [("p_value", float_up(p)), ("significant", yes)]
+            own |= {"p_value": float_up(p), "significant": yes}
         return named
 
     def sheet(self, verbose: bool = False) -> Sheet:

@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from adyton.population.base import PopulationContext, Position, assumptions_about
+from adyton.population.base import PopulationContext, Position
 from adyton.population.subset import SubsetPopulation
 from adyton.population.subset_ends import Certain
 from adyton.validity.published.transcripts import nats_of
@@ -30,7 +30,6 @@ class CertainOfAll(Certain):
         return [Way(1.0, self.transcripts, math.log(self.level * share))]
 
 
-@dataclass(frozen=True)
 class RoundingPopulation(SubsetPopulation):
     """The population intervals of a study that rounds its answers.  A radius is a number of bits here.
 
@@ -42,16 +41,12 @@ class RoundingPopulation(SubsetPopulation):
               prefix code.  Theorem: ROUNDING-STUDY.
     """
 
-    def certificate(
-        self, at: Position, units: int | None, *, ratios: bool
-    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        if self.missing(at, units) is not None:
-            return (), ()
-        theorems: tuple[str, ...] = ("SUBSET-SHARES",)
-        theorems += ("SUBSET-MEANS", "SUBSET-BENNETT") if ratios else ()
-        theorems += ("PERSONS-AS-ROWS",) if self.study.unit.rows > 1 else ()
+    def _theorems(self, at: Position, ratios: bool) -> tuple[str, ...]:
+        return ("SUBSET-SHARES", *(("SUBSET-MEANS", "SUBSET-BENNETT") if ratios else ()))
+
+    def _assumptions(self) -> tuple[str, ...]:
         known = "nothing about these units is known but what this study answered"
-        return theorems, (*assumptions_about(self.level, self.study), known)
+        return (*super()._assumptions(), known)
 
     def _certain(self, context: PopulationContext) -> CertainOfAll:
         level = float(self._failure) * self._levels.share(context.at.question) / context.at.values

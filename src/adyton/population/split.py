@@ -6,7 +6,6 @@ concerned: its interval is that of a first question, at an equal share of the fa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
 from adyton.exact import float_down
@@ -19,7 +18,6 @@ from adyton.validity.part_sizes import most_in_part, most_units
 from adyton.validity.subset.tails import Before, largest_normal
 
 
-@dataclass(frozen=True)
 class SplitPopulation(SubsetPopulation):
     """The population intervals of a study that splits its units.
 
@@ -33,15 +31,12 @@ class SplitPopulation(SubsetPopulation):
         """There is a part for each question that was planned, and none for others."""
         return Cap(None, self.study.parts)
 
-    def certificate(
-        self, at: Position, units: int | None, *, ratios: bool
-    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        theorems, assumptions = super().certificate(at, units, ratios=ratios)
-        if not theorems:
-            return (), ()
+    def _theorems(self, at: Position, ratios: bool) -> tuple[str, ...]:
         subset = ("SUBSET-TRANSFER", "PAY-AS-YOU-GO", "SUBSET-VARIANCE")  # for answers before, which are none
-        kept = tuple(name for name in theorems if name not in subset)
-        return kept, (*assumptions, "a salted hash sends each unit to a part as if by lot")
+        return tuple(name for name in super()._theorems(at, ratios) if name not in subset)
+
+    def _assumptions(self) -> tuple[str, ...]:
+        return (*super()._assumptions(), "a salted hash sends each unit to a part as if by lot")
 
     def units_read(self, units: int | None) -> int | None:
         return None if units is None else most_in_part(units, self.study.parts, self._for_sizes)

@@ -9,26 +9,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 
 from adyton.accounting.noisy_reading import NoisyReading, step_of
-from adyton.certify import Absent
 from adyton.exact import float_up, units_down
 from adyton.exact.cells import Array, Floats
 from adyton.ledger.links import Cap
 from adyton.mechanisms.ratio import Ends
 from adyton.population.base import (
     Counted,
+    Population,
     PopulationContext,
     Position,
-    assumptions_about,
     learned_key,
     least_outside,
-    missing_anywhere,
     units_outside,
 )
 from adyton.population.subset_ends import (
@@ -45,7 +43,6 @@ from adyton.population.subset_ends import (
 from adyton.population.variance_ends import EACH, OF_LEAST, least_variance, most_squares, most_variance
 from adyton.query.measures import Cdf, Quantile, Variance
 from adyton.sensitivity.readings import search_weights
-from adyton.study import Study, Validity
 from adyton.study.validity import FOR_COUNTS, FOR_NOISE, claims_failure, gaussian_plan
 from adyton.validity.plans.study_plans import StudyPlan
 from adyton.validity.subset.tails import Before, KnownLevels, OpenLevels, largest_normal
@@ -54,19 +51,8 @@ OF_VARIANCES = 1 / 2  # of the level of a variance, for its upper end
 OF_MEANS = 1 - OF_VARIANCES * (1 + OF_LEAST)  # for a mean and a mean square; the rest is for its lower end
 
 
-@dataclass(frozen=True)
-class SubsetPopulation:
+class SubsetPopulation(Population):
     """The population intervals of a study with Gaussian noise."""
-
-    study: Study
-
-    @property
-    def validity(self) -> Validity | None:
-        return self.study.validity
-
-    @property
-    def level(self) -> float:
-        return float(self.validity.confidence) if self.validity else 0.0
 
     @cached_property
     def plan(self) -> StudyPlan | None:
@@ -79,9 +65,6 @@ class SubsetPopulation:
             return self.plan.levels
         known = self.validity.questions if self.validity is not None else None
         return OpenLevels() if known is None else KnownLevels(known)
-
-    def missing(self, at: Position, units: int | None) -> Absent | None:
-        return missing_anywhere(self.study, at, units)
 
     def each(self, question: int) -> int | None:
         return units_down(self.plan.radius(question)) if self.plan is not None else None
@@ -96,11 +79,7 @@ class SubsetPopulation:
             return None
         return Cap(None, self.validity.questions)
 
-    def certificate(
-        self, at: Position, units: int | None, *, ratios: bool
-    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        if self.missing(at, units) is not None:
-            return (), ()
+    def _theorems(self, at: Position, ratios: bool) -> tuple[str, ...]:
         theorems: tuple[str, ...] = (
             "SUBSET-SHARES",
             "SUBSET-TRANSFER",
@@ -109,9 +88,7 @@ class SubsetPopulation:
             "L2-RADIUS",
         )
         theorems += ("SUBSET-MEANS", "SUBSET-BENNETT") if ratios else ()
-        theorems += ("SUBSET-WITH-PURE-PARTS",) if at.pure else ()
-        theorems += ("PERSONS-AS-ROWS",) if self.study.unit.rows > 1 else ()
-        return theorems, assumptions_about(self.level, self.study)
+        return theorems + (("SUBSET-WITH-PURE-PARTS",) if at.pure else ())
 
     def singles(self, part: NoisyReading, released: Array, context: PopulationContext) -> Ends:
         squares = context.learned.get(learned_key(part.reading))
@@ -183,10 +160,7 @@ class SubsetPopulation:
         if not expected_rows:
             return None
         if isinstance(reading.measure, Cdf):
-            fraction, bins = (
-                float(Fraction(1, 2) if expect is None else expect),
-                len(reading.measure.points) + 1,
-            )
+            fraction, bins = 0.5 if expect is None else float(expect), len(reading.measure.points) + 1
             sides = (np.array([expected_rows * fraction]), np.array([expected_rows * (1 - fraction)]))
             half = np.array([bins / 2])
             return _half(cumulated_ends(part, *sides, (half, half), certain), Fraction(1))

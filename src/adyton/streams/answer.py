@@ -220,11 +220,9 @@ class StreamStatement(Shown):
 
     @classmethod
     def from_json(cls, told: Mapping[str, Any]) -> StreamStatement:
-        from adyton.certify.reading.amounts import amount_from
-
         names = ("stream", "number", "kind", "positives", "positives_left", "feeds", "closed", "head")
         known: dict[str, Any] = {name: told[name] for name in names}
-        known |= {"cost": amount_from(told["cost"]), "receipt": Proof.from_json(told["receipt"])}
+        known |= {"cost": Amount.from_json(told["cost"]), "receipt": Proof.from_json(told["receipt"])}
         return cls(**known, certificate=Certificate.from_json(told["certificate"]))
 
     def sheet(self, verbose: bool = False) -> Sheet:

@@ -117,9 +117,10 @@ def _excess(asked: Question, measure: Mean | Proportion, threshold: Fraction) ->
 
 def _check_within(reading: Reading, study: Study, threshold: Fraction) -> None:
     """A threshold that such a number could be on either side of."""
-    (low, high), units = reading.sensitivity.boxes[0], _most_units(study)
+    (low, high), grain = reading.sensitivity.boxes[0], step_of(reading)
+    units = study.table.rows if study.unit.neighbours == "replace" else None
     each = 1 if reading.persons is not None else study.unit.rows
-    grain, most = step_of(reading), units if units == _MOST_UNITS else units * each
+    most = _MOST_UNITS if units is None else units * each
     least, greatest = most * min(low, 0) * grain, most * max(high, 0) * grain
     if not least <= threshold <= greatest:
         what = "count" if low == high == 1 else "sum"
@@ -130,12 +131,6 @@ def _check_within(reading: Reading, study: Study, threshold: Fraction) -> None:
 
 def _shown(end: Fraction) -> str:
     return str(end) if end.denominator == 1 else f"{float(end):.15g}"
-
-
-def _most_units(study: Study) -> int:
-    if study.unit.neighbours == "replace" and study.table.rows is not None:
-        return study.table.rows
-    return _MOST_UNITS
 
 
 def _factor(reading: Reading, reach: int) -> int:

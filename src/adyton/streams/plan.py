@@ -112,7 +112,11 @@ class Wanted:
 
     @property
     def moved(self) -> int:
-        return _reach_of_a_count(self.study) if self.reach is None else self.reach
+        """By how much; a count by the same for adding, removing and exchanging a unit."""
+        if self.reach is not None:
+            return self.reach
+        (reading,) = readings_of(Question(self.study.table, (("count", Count()),)), self.study.unit)
+        return math.ceil(reading.sensitivity.l1_diameter((Fraction(1),)))
 
 
 def least_noise(wanted: Wanted, units: int, refresh: bool | None) -> Machine:
@@ -163,12 +167,6 @@ def _loudness(machine: Machine) -> float:
     """The variance of a comparison, nearly."""
     sparse = sparse_of(machine)
     return 2 * float(sparse.threshold_scale**2 + sparse.question_scale**2)
-
-
-def _reach_of_a_count(study: Study) -> int:
-    """How far one unit can move any count; the same for adding, removing and exchanging one."""
-    (reading,) = readings_of(Question(study.table, (("count", Count()),)), study.unit)
-    return math.ceil(reading.sensitivity.l1_diameter((Fraction(1),)))
 
 
 def replace_one_cost(machine: Machine, reaches: int = 1) -> ComposedCost:

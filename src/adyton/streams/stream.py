@@ -170,11 +170,8 @@ class Stream:
     def _fitted(
         self, question: str | Draft | Question, above: Number | None, dialect: str | None
     ) -> tuple[Question, Compared]:
-        asked = self._asked(question, dialect)
+        asked = alone_of(question, self._study.table, dialect or self._study.dialect)
         return asked, compared(self._study, self._kind, self._sparse.sensitivity, asked, above)
-
-    def _asked(self, question: str | Draft | Question, dialect: str | None) -> Question:
-        return alone_of(question, self._study.table, dialect or self._study.dialect)
 
     def _running(self) -> Progress:
         """The state, if the stream has not halted and was not closed."""

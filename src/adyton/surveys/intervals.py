@@ -17,7 +17,7 @@ from adyton.mechanisms.geometric import GeometricNoise
 from adyton.mechanisms.randomized_response import RandomizedResponse
 from adyton.noise.refine import Integers
 from adyton.validity.binomial import exact_interval
-from adyton.validity.textbook.concentration import hoeffding_width, log_up
+from adyton.validity.textbook.concentration import log_up
 
 Interval = tuple[float, float]
 _FAR = 7.0  # roots of the number of people: what lies beyond has probability 2 exp(-98) at most
@@ -111,8 +111,3 @@ def noise_of_mean(noise: GaussianNoise | GeometricNoise, people: int, failure: F
         - np.log(-np.expm1(-tilts - 1 / scale))
     )
     return float(((moments + level) / tilts).min()) * (1 + COARSE)
-
-
-def sampling_of_mean(people: int, failure: Fraction) -> float:
-    """Of a mean of values between 0 and 1, against the population.  Theorem: SURVEY-MEANS."""
-    return hoeffding_width(people, failure)

@@ -10,15 +10,11 @@ from adyton.exact import Number, failure_of, rational, whole
 from adyton.mechanisms.randomized_response import RandomizedResponse
 from adyton.show import Sheet, Shown
 from adyton.surveys.dividing import Randomizer
-from adyton.surveys.intervals import (
-    noise_of_mean,
-    sampling_of_mean,
-    share_of_population,
-    share_of_respondents,
-)
+from adyton.surveys.intervals import noise_of_mean, share_of_population, share_of_respondents
 from adyton.surveys.questions import STEPS, NumberQuestion, SurveyQuestion
 from adyton.surveys.results import claims
 from adyton.surveys.survey import Survey
+from adyton.validity.textbook.concentration import hoeffding_width
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +96,7 @@ def _expected(question: SurveyQuestion, noise: Randomizer, people: int, failure:
     length = float(question.high - question.low)
     words = f"{noise.name} of scale {float(noise.scales[0]) / STEPS * length:.3g}"
     own, both = (noise_of_mean(noise, people, part) / STEPS * length for part in (failure, failure / 2))
-    sampled = sampling_of_mean(people, failure / 2) * length
+    sampled = hoeffding_width(people, failure / 2) * length
     return Expected(question.name, words, own, both + sampled, False)
 
 

@@ -17,11 +17,7 @@ from adyton.surveys.survey import Survey
 def read_survey(path: str | Path) -> Survey:
     """The survey in a file; InvalidRequest lists everything that is wrong with it."""
     path = Path(path)
-    return parse_survey(toml_in(path, "survey file", "docs/how-to/run-a-survey.md shows one"), path.name)
-
-
-def parse_survey(raw: dict[str, Any], file: str) -> Survey:
-    notes = Notes(file)
+    raw, notes = toml_in(path, "survey file", "docs/how-to/run-a-survey.md shows one"), Notes(path.name)
     notes.check_keys(raw, "", ("survey", "questions"))
     facts = notes.section(raw, "survey", ("name", "epsilon", "delta", "independent"))
     asked = notes.section(raw, "questions", None)

@@ -12,14 +12,9 @@ from adyton.mechanisms.randomized_response import RandomizedResponse
 from adyton.show import Sheet, Shown
 from adyton.show.sheet import ends, number
 from adyton.surveys.dividing import Randomizer
-from adyton.surveys.intervals import (
-    Interval,
-    noise_of_mean,
-    sampling_of_mean,
-    share_of_population,
-    share_of_respondents,
-)
+from adyton.surveys.intervals import Interval, noise_of_mean, share_of_population, share_of_respondents
 from adyton.surveys.questions import STEPS, CategoryQuestion, NumberQuestion, SurveyQuestion
+from adyton.validity.textbook.concentration import hoeffding_width
 
 _HALF = Fraction(1, 2)
 _BOTH = (
@@ -180,5 +175,5 @@ def _mean(
     if not independent:
         return Result(question.name, None, float(middle), around(respondents), None)
     both = Fraction(noise_of_mean(noise, people, failure / 2)) + _HALF
-    both += Fraction(sampling_of_mean(people, failure / 2)) * STEPS
+    both += Fraction(hoeffding_width(people, failure / 2)) * STEPS
     return Result(question.name, None, float(middle), around(respondents), around(both))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from adyton.accounting.noisy_reading import LEVEL
 from adyton.certify import Amount, Certificate, Interval, Promise, Proof
+from adyton.certify.values import optional
 from adyton.errors import InvalidRequest
 from adyton.exact.cells import Floats
 from adyton.mechanisms.marginals.adaptive import Guess
@@ -143,11 +143,11 @@ class Synthesis(Shown):
 
     def to_polars(self) -> Any:
         """The table as a polars.DataFrame."""
-        return _optional("polars").from_arrow(self.to_arrow())
+        return optional("polars").from_arrow(self.to_arrow())
 
     def to_arrow(self) -> Any:
         """The table as a pyarrow.Table; a missing value is null."""
-        arrow = _optional("pyarrow")
+        arrow = optional("pyarrow")
         return arrow.table({name: _arrow(arrow, values) for name, values in self.columns.items()})
 
     def to_json(self) -> dict[str, Any]:
@@ -243,10 +243,3 @@ def _arrow(arrow: Any, values: Any) -> Any:
     if isinstance(values, np.ma.MaskedArray):
         return arrow.array(values.data, mask=np.ma.getmaskarray(values))
     return arrow.array(values.tolist())
-
-
-def _optional(module: str) -> Any:
-    try:
-        return import_module(module)
-    except ImportError:
-        raise InvalidRequest(f"this export needs {module}: pip install {module}") from None

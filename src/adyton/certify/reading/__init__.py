@@ -1,1 +1,1 @@
-"""Answers, previews and statements read back from their JSON: what came over a network is the same object."""
+"""Answers and previews read back from their JSON: what came over a network is the same object."""

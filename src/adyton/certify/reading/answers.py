@@ -5,22 +5,20 @@ Numbers are those that were written.  A date is the day that was shown, its ends
 
 from __future__ import annotations
 
-import datetime
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from adyton.accounting.noisy_reading import LEVEL
-from adyton.certify.chosen import Chosen
-from adyton.certify.reading.amounts import Told, amount_from, left_from, promise_from
+from adyton.certify.answer import Amount, Promise
 from adyton.certify.rows import NOTHING_KNOWN, Intervals, KeyColumn, Keys, Known, Rows, Values
-from adyton.certify.values import Absent, Certificate, KeysFound, Proof, ends_from
-from adyton.schema import day_number
+from adyton.certify.values import Absent, Certificate, Chosen, KeysFound, Proof, day_from, ends_from
 
+Told = Mapping[str, Any]
 _NO_RECEIPT = Proof(0, "", "")
+_NOWHERE = (math.nan, math.nan)
 
 
 def answer_facts(told: Told) -> dict[str, Any]:
@@ -30,10 +28,10 @@ def answer_facts(told: Told) -> dict[str, Any]:
     return {
         "question": told["question"],
         "rows": _rows(told, known),
-        "cost": amount_from(told["cost"]),
-        "spent": amount_from(told["spent"]),
-        "left": left_from(told["left"]),
-        "limit": promise_from(told["limit"]),
+        "cost": Amount.from_json(told["cost"]),
+        "spent": Amount.from_json(told["spent"]),
+        "left": Amount.from_json(told["left"], is_left=True),
+        "limit": Promise.from_json(told["limit"]),
         "more": told["more"],
         "receipt": Proof.from_json(paid) if paid else _NO_RECEIPT,
         "certificate": Certificate.from_json(told["certificate"]),
@@ -93,28 +91,17 @@ def _values(cells: Sequence[Told], known: Known) -> Values:
     return Values(value, _intervals(noise), _population(wide))
 
 
-def _intervals(cells: Sequence[Told]) -> Intervals:
-    ends = np.array([ends_from(cell) for cell in cells], float)
-    return Intervals(cells[0]["level"], ends[:, 0].copy(), ends[:, 1].copy())
-
-
 def _population(cells: Sequence[Told]) -> Intervals | Absent:
-    reasons: list[Any] = [cell.get("absent") for cell in cells]
-    told = [cell for cell, reason in zip(cells, reasons, strict=True) if reason is None]
-    if not told and len(set(reasons)) == 1:
-        return Absent(reasons[0])
-    if len(told) == len(cells):
-        return _intervals(cells)
-    nowhere = (math.nan, math.nan)
-    ends = np.array([nowhere if "absent" in cell else ends_from(cell) for cell in cells], float)
-    level = told[0]["level"] if told else 0.0
-    return Intervals(level, ends[:, 0].copy(), ends[:, 1].copy(), _absent(reasons))
+    reasons: set[Any] = {cell.get("absent") for cell in cells}
+    return _intervals(cells) if None in reasons or len(reasons) > 1 else Absent(reasons.pop())
 
 
-def _absent(reasons: Sequence[str | None]) -> npt.NDArray[np.object_]:
-    found = np.empty(len(reasons), object)
-    found[:] = [None if reason is None else Absent(reason) for reason in reasons]
-    return found
+def _intervals(cells: Sequence[Told]) -> Intervals:
+    absent = [Absent(cell["absent"]) if "absent" in cell else None for cell in cells]
+    ends = np.array([_NOWHERE if "absent" in cell else ends_from(cell) for cell in cells], float)
+    level = next((cell["level"] for cell in cells if "level" in cell), 0.0)
+    why_none = np.array(absent, object) if any(absent) else None
+    return Intervals(level, ends[:, 0].copy(), ends[:, 1].copy(), why_none)
 
 
 def _in_numbers(cell: Told) -> dict[str, Any]:
@@ -127,4 +114,4 @@ def _in_numbers(cell: Told) -> dict[str, Any]:
 
 
 def _day(text: str | None) -> int | None:
-    return None if text is None else day_number(datetime.date.fromisoformat(text))
+    return None if text is None else day_from(text)

@@ -7,27 +7,26 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from adyton.certify.chosen import Chosen
+from adyton.certify.answer import Amount, Promise
 from adyton.certify.later import Later, Transcript
 from adyton.certify.preview import Preview, Step
-from adyton.certify.reading.amounts import Told, amount_from, left_from, promise_from
-from adyton.certify.reading.answers import keys_from
+from adyton.certify.reading.answers import Told, keys_from
 from adyton.certify.stacked import widest, widest_or_absent
-from adyton.certify.values import Absent, Bound, Certificate, KeysSought
+from adyton.certify.values import Absent, Bound, Certificate, Chosen, KeysSought
 
 
 def preview_from(told: Told) -> Preview:
-    rows = told["answer"]
+    rows, many = told["answer"], told["rows"]
     whole = Preview(
         question=told["question"],
-        keys=_keys(rows, told["rows"]),
+        keys=None if many is None else keys_from([row["keys"] for row in rows[:many]]),
         bounds={},
         population={},
-        cost=amount_from(told["cost"]),
-        spent=amount_from(told["spent"]),
-        spent_after=amount_from(told["spent_after"]) if told["spent_after"] else None,
-        left=left_from(told["left"]),
-        limit=promise_from(told["limit"]),
+        cost=Amount.from_json(told["cost"]),
+        spent=Amount.from_json(told["spent"]),
+        spent_after=Amount.from_json(told["spent_after"]) if told["spent_after"] else None,
+        left=Amount.from_json(told["left"], is_left=True),
+        limit=Promise.from_json(told["limit"]),
         more=told["more"],
         steps=tuple(map(_step, told["mechanisms"])),
         certificate=Certificate.from_json(told["certificate"]),
@@ -58,11 +57,6 @@ def preview_from(told: Told) -> Preview:
     )
 
 
-def _keys(rows: Sequence[Told], number: int | None) -> Any:
-    """None where they would be found in the data."""
-    return None if number is None else keys_from([row["keys"] for row in rows[:number]])
-
-
 def _parts(whole: Preview, rows: Sequence[Told], sizes: Sequence[int]) -> tuple[Preview, ...]:
     """Of a table that several questions make: its rows in turn, each part with widths of its own."""
     in_turn = iter(rows)
@@ -90,5 +84,5 @@ def _bounds(told: Mapping[str, Told]) -> dict[str, Bound]:
 
 
 def _step(told: Told) -> Step:
-    cost, scales = amount_from(told["cost"]), tuple(told["scales"])
+    cost, scales = Amount.from_json(told["cost"]), tuple(told["scales"])
     return Step(told["value"], told["mechanism"], scales, told["sensitivity"], cost)

@@ -16,7 +16,6 @@ from adyton.mechanisms import GaussianNoise, NumericSparse
 from adyton.mechanisms.base import Mechanism
 from adyton.mechanisms.geometric import GeometricNoise
 from adyton.mechanisms.workloads.private_mw import PmwPlan
-from adyton.planning.known import assumptions_of
 from adyton.query.conditions.atoms import Axes, Bins, axes_of_columns
 from adyton.schema import Table, day_number
 from adyton.streams.plan import certificate_of, detail_of, machine_from
@@ -73,9 +72,9 @@ class Terms:
         return json.dumps(["weights", *facts, detail_of(self.machine)])
 
     def certificate(self, study: Study) -> Certificate:
-        streamed = certificate_of(study, self.machine).theorems
+        streamed = certificate_of(study, self.machine)
         own = ("PMW-PRIVACY", "PMW-ERROR", "PUBLIC-CELLS", *(self.total.theorems if self.total else ()))
-        return Certificate(tuple(dict.fromkeys((*own, *streamed))), assumptions_of(study, study.table))
+        return Certificate(tuple(dict.fromkeys((*own, *streamed.theorems))), streamed.assumptions)
 
 
 def terms_of(receipt: Receipt) -> Terms:
