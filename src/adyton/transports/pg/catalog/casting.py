@@ -8,72 +8,17 @@ from typing import Any
 from sqlglot import exp
 
 from adyton.transports.pg.errors import SqlError
-from adyton.transports.pg.values import (
-    ARRAYS,
-    BOOL,
-    CHAR,
-    DATE,
-    FLOAT4,
-    FLOAT8,
-    INT2,
-    INT4,
-    INT8,
-    NAME,
-    NUMERIC,
-    OID,
-    REGCLASS,
-    REGTYPE,
-    TEXT,
-    TIMESTAMP,
-    TIMESTAMPTZ,
-    VARCHAR,
-    BadValue,
-    decoded,
-    text_of,
-)
+from adyton.transports.pg.values import ARRAYS, BOOL, TEXT, TYPES, BadValue, decoded, text_of
 
-# Name, number, what SQL calls it, how wide it is, and its category.
-TYPES: tuple[tuple[str, int, str, int, str], ...] = (
-    ("bool", BOOL, "boolean", 1, "B"),
-    ("char", CHAR, '"char"', 1, "Z"),
-    ("name", NAME, "name", 64, "S"),
-    ("int8", INT8, "bigint", 8, "N"),
-    ("int2", INT2, "smallint", 2, "N"),
-    ("int4", INT4, "integer", 4, "N"),
-    ("text", TEXT, "text", -1, "S"),
-    ("oid", OID, "oid", 4, "N"),
-    ("float4", FLOAT4, "real", 4, "N"),
-    ("float8", FLOAT8, "double precision", 8, "N"),
-    ("varchar", VARCHAR, "character varying", -1, "S"),
-    ("date", DATE, "date", 4, "D"),
-    ("timestamp", TIMESTAMP, "timestamp without time zone", 8, "D"),
-    ("timestamptz", TIMESTAMPTZ, "timestamp with time zone", 8, "D"),
-    ("numeric", NUMERIC, "numeric", -1, "N"),
-    ("regclass", REGCLASS, "regclass", 4, "N"),
-    ("regtype", REGTYPE, "regtype", 4, "N"),
-)
-OIDS = {name: oid for name, oid, *_ in TYPES} | {said: oid for _, oid, said, *_ in TYPES}
-SQL_NAMES = {oid: said for _, oid, said, *_ in TYPES} | {
-    ARRAYS[oid]: f"{said}[]" for _, oid, said, *_ in TYPES if oid in ARRAYS
-}
-SHORT_NAMES = {oid: name for name, oid, *_ in TYPES} | {
-    ARRAYS[oid]: f"_{name}" for name, oid, *_ in TYPES if oid in ARRAYS
-}
-_ALIASES = {
+OIDS = {one.name: one.oid for one in TYPES} | {one.said: one.oid for one in TYPES}
+SQL_NAMES = {one.oid: one.said for one in TYPES} | {one.array: f"{one.said}[]" for one in TYPES}
+SHORT_NAMES = {one.oid: one.name for one in TYPES} | {one.array: f"_{one.name}" for one in TYPES}
+_ALIASES = {one.said: one.name for one in TYPES} | {
     "int": "int4",
-    "integer": "int4",
-    "bigint": "int8",
-    "smallint": "int2",
-    "boolean": "bool",
-    "double precision": "float8",
     "double": "float8",
     "float": "float8",
-    "real": "float4",
     "decimal": "numeric",
-    "character varying": "varchar",
     "bpchar": "varchar",
-    "timestamp without time zone": "timestamp",
-    "timestamp with time zone": "timestamptz",
     "string": "text",
 }
 _TEXTS = (
@@ -81,7 +26,6 @@ _TEXTS = (
     "varchar",
     "name",
     "char",
-    '"char"',
     "cstring",
     "unknown",
     "information_schema.sql_identifier",

@@ -6,16 +6,14 @@ import datetime
 import json
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from adyton.errors import InvalidRequest
 from adyton.transports.pg.catalog.casting import SQL_NAMES, cast_to, oid_named
+from adyton.transports.pg.catalog.facts import SCHEMAS, Facts
 from adyton.transports.pg.catalog.relations import LARGEST, unsupported
 from adyton.transports.pg.errors import SqlError
 from adyton.transports.pg.settings import VERSION, Session, UnknownSetting
-
-if TYPE_CHECKING:
-    from adyton.transports.pg.catalog.facts import Facts
 
 _Function = Callable[..., Any]
 _YES = (
@@ -69,10 +67,7 @@ _OTHER_NAMES = {
     "session_user": "current_user",
     "current_role": "current_user",
     "current_catalog": "current_database",
-    "pg_my_user": "current_user",
-    "to_regnamespace": "to_regnamespace",
     "now": "current_timestamp",
-    "concat_ws": "concat_ws",
     "str_to_time": "current_timestamp",
 }
 
@@ -105,9 +100,7 @@ class Functions:
             "to_regtype": self._regtype,
             "regtype_text": lambda oid: SQL_NAMES.get(int(oid), str(oid)),
             "to_regnamespace": self._namespace,
-            "regnamespace_text": lambda oid: next(
-                (n for n, o in facts.schemas.items() if o == oid), str(oid)
-            ),
+            "regnamespace_text": lambda oid: next((n for n, o in SCHEMAS.items() if o == oid), str(oid)),
             "regproc_text": str,
             "pg_get_viewdef": lambda *_: "",
         }
@@ -160,7 +153,7 @@ class Functions:
         return oid_named(name) if name in ("text",) or oid_named(name) != oid_named("text") else None
 
     def _namespace(self, value: Any) -> Any:
-        return value if isinstance(value, int) or value is None else self._facts.schemas.get(str(value))
+        return value if isinstance(value, int) or value is None else SCHEMAS.get(str(value))
 
 
 def _format_type(oid: Any, modifier: Any = None) -> str | None:

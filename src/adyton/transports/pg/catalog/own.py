@@ -1,4 +1,4 @@
-"""The tables adyton.statement and adyton.receipts: what is spent, and by which questions.  Free."""
+"""The tables of the schema adyton: what is spent, by which questions, and what may be asked about.  Free."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from adyton.exact import float_down, float_up
 from adyton.service.identity import Identity
 from adyton.service.roles import Action, may
 from adyton.service.studies import ServedStudy
+from adyton.transports.pg.catalog.facts import rows_of_columns
 
 _MOST = 10_000  # receipts in one answer: the newest ones
 
@@ -73,4 +74,5 @@ def _check(who: Identity, action: Action) -> None:
 OWN: dict[str, Callable[[ServedStudy, Identity], list[dict[str, Any]]]] = {
     "statement": _statement,
     "receipts": _receipts,
+    "columns": lambda found, _: rows_of_columns(found.study),
 }
