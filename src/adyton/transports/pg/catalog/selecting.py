@@ -31,6 +31,7 @@ _PARTS = {
     "windows",
 }
 Made = Callable[[Env], list[dict[str, Any]]]
+_Shown = tuple[dict[str, Any], Env]  # a row of the answer, and the rows it was made of
 _MOST_ROWS = 50_000
 _MOST_COLUMNS = 1664  # as in PostgreSQL
 
@@ -91,8 +92,8 @@ def _union(tree: exp.Union, scope: Scope) -> tuple[dict[str, int], Made]:
 
     def rows(env: Env) -> list[dict[str, Any]]:
         found = first(env) + [dict(zip(columns, row.values(), strict=True)) for row in second(env)]
-        found = found if every else _distinct(found)
-        return shape([(row, {"": row}) for row in found])
+        made: list[_Shown] = [(row, {"": row}) for row in found]
+        return shape(made if every else _distinct(made))
 
     return columns, rows
 
@@ -120,10 +121,7 @@ def _select(tree: exp.Select, scope: Scope) -> tuple[dict[str, int], Made]:
             windows(found)
             scope.steps.take(len(found) * len(names) // 10)
             made = [(dict(zip(names, [one(env) for one in values], strict=True)), env) for env in found]
-        if once:
-            kept = {repr(row): (row, env) for row, env in reversed(made)}
-            made = list(reversed(kept.values()))
-        return shape(made)
+        return shape(_distinct(made) if once else made)
 
     return columns, rows
 
@@ -223,14 +221,14 @@ def _names(items: Sequence[exp.Expr]) -> list[str]:
 
 def _shape(
     tree: exp.Expr, scope: Scope, items: dict[str, Any]
-) -> Callable[[list[tuple[dict[str, Any], Env]]], list[dict[str, Any]]]:
+) -> Callable[[list[_Shown]], list[dict[str, Any]]]:
     """ORDER BY, LIMIT and OFFSET."""
     terms = (
         [_term(one, scope, items) for one in tree.args["order"].expressions] if tree.args.get("order") else []
     )
     limit, offset = (_number(tree.args.get(name), scope) for name in ("limit", "offset"))
 
-    def shaped(rows: list[tuple[dict[str, Any], Env]]) -> list[dict[str, Any]]:
+    def shaped(rows: list[_Shown]) -> list[dict[str, Any]]:
         if len(rows) > _MOST_ROWS:
             raise unsupported("so many rows")
         for key, reverse, nulls_first in reversed(terms):
@@ -261,11 +259,8 @@ def _term(
 
 
 def _sorted(
-    rows: list[tuple[dict[str, Any], Env]],
-    key: Callable[[dict[str, Any], Env], Any],
-    reverse: bool,
-    nulls_first: bool,
-) -> list[tuple[dict[str, Any], Env]]:
+    rows: list[_Shown], key: Callable[[dict[str, Any], Env], Any], reverse: bool, nulls_first: bool
+) -> list[_Shown]:
     keyed = [(key(row, env), (row, env)) for row, env in rows]
     missing = [pair for value, pair in keyed if value is None]
     there = [(value, pair) for value, pair in keyed if value is not None]
@@ -289,5 +284,5 @@ def _number(node: exp.Expr | None, scope: Scope) -> int | None:
     return None if value is None else max(0, int(value))
 
 
-def _distinct(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return list({repr(row): row for row in reversed(rows)}.values())[::-1]
+def _distinct(rows: list[_Shown]) -> list[_Shown]:
+    return list({repr(row): (row, env) for row, env in reversed(rows)}.values())[::-1]

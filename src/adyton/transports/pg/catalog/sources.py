@@ -72,10 +72,8 @@ def _source(node: exp.Expr, scope: Scope) -> Source:
         case exp.Table():
             return _function(node.this, node, scope)
         case exp.Subquery() | exp.Lateral():
-            inner = node.this
-            if isinstance(inner, exp.Func) and not isinstance(inner, exp.Select | exp.Subquery):
-                return _function(inner, node, scope)
-            return _select(node, scope)
+            is_call = isinstance(node.this, exp.Func)
+            return _function(node.this, node, scope) if is_call else _select(node, scope)
         case exp.Unnest():
             return _function(node, node, scope)
         case exp.Values():

@@ -1,4 +1,4 @@
-"""What is equal, what is less, and three truth values: an unknown one is None."""
+"""What is equal, what is less, and three truth values: an unknown one is None, as is what is made of it."""
 
 from __future__ import annotations
 
@@ -32,39 +32,26 @@ def ordered(test: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
     return compared
 
 
-def both(left: Compiled, right: Compiled) -> Compiled:
-    def true(env: Env) -> bool | None:
+def connected(left: Compiled, right: Compiled, *, settles: bool) -> Compiled:
+    """AND, which a False settles, or OR, which a True does."""
+
+    def true(env: Env) -> Any:
         a = left(env)
-        if a is False:
-            return False
+        if a is settles:
+            return settles
         b = right(env)
-        return False if b is False else None if a is None or b is None else True
+        if b is settles:
+            return settles
+        return None if a is None or b is None else not settles
 
     return true
 
 
-def either(left: Compiled, right: Compiled) -> Compiled:
-    def true(env: Env) -> bool | None:
-        a = left(env)
-        if a is True:
-            return True
-        b = right(env)
-        return True if b is True else None if a is None or b is None else False
+def known(work: Callable[..., Any], *parts: Compiled) -> Compiled:
+    """What ``work`` makes of the values of the parts; unknown where one of them is."""
 
-    return true
+    def value(env: Env) -> Any:
+        values = [part(env) for part in parts]
+        return None if any(one is None for one in values) else work(*values)
 
-
-def negated(inner: Compiled) -> Compiled:
-    def true(env: Env) -> bool | None:
-        value = inner(env)
-        return None if value is None else not value
-
-    return true
-
-
-def negative(inner: Compiled) -> Compiled:
-    def number(env: Env) -> Any:
-        value = inner(env)
-        return None if value is None else -value
-
-    return number
+    return value
