@@ -13,6 +13,7 @@ from typing import Any
 from adyton.errors import InvalidRequest
 from adyton.planning.price import price_of
 from adyton.query.sql.several.dialects import known_dialect
+from adyton.transports.pg.errors import SqlError
 
 VERSION = "15.0"
 _OWN = "adyton."
@@ -67,13 +68,17 @@ _DEFAULTS = {
     "jit": "off",
     "default_table_access_method": "heap",
 }
-_IN_SMALL = {name.lower(): name for name in (*_DEFAULTS,)} | {name.lower(): name for name in _REPORTED}
+_IN_SMALL = {name.lower(): name for name in (*_DEFAULTS, *_REPORTED)}
 _MOST, _LONGEST = 200, 1000
 _OPTION = re.compile(r"(?:-c\s*|--)([A-Za-z_][\w.]*)=((?:\\.|[^\s\\])*)\s*")
 
 
-class UnknownSetting(Exception):
+class UnknownSetting(SqlError):
     """There is no setting of this name."""
+
+    def __init__(self, name: str) -> None:
+        hint = "Settings of this server are in SHOW ALL; they begin with adyton."
+        super().__init__("42704", f'unrecognized configuration parameter "{name[:100]}"', hint)
 
 
 class Session:
@@ -93,9 +98,7 @@ class Session:
     def shown(self, name: str) -> str:
         """The value of a setting, as SHOW tells it."""
         if name.lower().startswith(_OWN):
-            own = name.lower().removeprefix(_OWN)
-            if own not in _KNOWN:
-                raise UnknownSetting(name)
+            own = _own_name(name)
             return self._own.get(own, "off" if own == "intervals" else "")
         plain = _IN_SMALL.get(name.lower(), name.lower())
         if plain not in self._set and plain not in _DEFAULTS:
@@ -109,7 +112,7 @@ class Session:
     def set(self, name: str, value: str | None) -> tuple[str, str] | None:
         """Sets it, None to what it was at first; returns what the client must be told of it, if anything."""
         if name.lower().startswith(_OWN):
-            self._set_own(name.lower().removeprefix(_OWN), value)
+            self._set_own(_own_name(name), value)
             return None
         value = value.strip("'") if value is not None else None
         plain = _IN_SMALL.get(name.lower(), name.lower())
@@ -138,8 +141,6 @@ class Session:
         self._start = dict(self._own)
 
     def _set_own(self, name: str, value: str | None) -> None:
-        if name not in _KNOWN:
-            raise UnknownSetting(_OWN + name)
         if value is None or value == "":
             self._own.pop(name, None)
             return
@@ -180,6 +181,14 @@ class Session:
             **({"expected_rows": int(rows)} if rows else {}),
             **({"dialect": self.dialect} if self.dialect else {}),
         }
+
+
+def _own_name(name: str) -> str:
+    """Without the word before its point."""
+    own = name.lower().removeprefix(_OWN)
+    if own not in _KNOWN:
+        raise UnknownSetting(name)
+    return own
 
 
 def _options(text: str) -> Iterator[tuple[str, str]]:

@@ -123,14 +123,12 @@ class Functions:
         except UnknownSetting:
             if missing_ok:
                 return None
-            raise SqlError("42704", f'unrecognized configuration parameter "{str(name)[:100]}"') from None
+            raise
 
     def _set_config(self, name: str, value: Any, local: bool = False) -> str:
         try:
             self._session.set(str(name), None if value is None else str(value))
             return self._session.shown(str(name))
-        except UnknownSetting:
-            raise SqlError("42704", f'unrecognized configuration parameter "{str(name)[:100]}"') from None
         except InvalidRequest as wrong:
             raise SqlError("22023", wrong.message) from None
 
