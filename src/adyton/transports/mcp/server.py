@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import secrets
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
@@ -16,19 +15,18 @@ from pydantic import ValidationError
 
 import adyton
 from adyton.certify import json_text
-from adyton.errors import CuratorError, InvalidRequest, Unexpected
+from adyton.errors import CuratorError, InvalidRequest
 from adyton.service.house import Visitor
 from adyton.service.roles import Action
 from adyton.transports.http.bodies import Body
 from adyton.transports.http.desk import Desk
-from adyton.transports.http.errors import place_and_fix
+from adyton.transports.http.errors import place_and_fix, unexpected
 from adyton.transports.mcp import guide, words
 from adyton.transports.mcp.tools import TOOLS, Call, Result, Tool, refused
 
 Context = Any  # the SDK's, whose type has parameters that do not matter here
 Caller = Callable[[Context], Visitor]
 _Made = TypeVar("_Made")
-_operator_log = logging.getLogger("adyton.operator")
 _STUDY = "adyton://"
 
 
@@ -77,9 +75,7 @@ class Agents:
             return _told(refused(error), error=True)
         except Exception as error:
             kind = type(error).__name__
-        reference = secrets.token_hex(6)
-        _operator_log.error("a tool failed with %s (reference %s)", kind, reference)
-        return _told(refused(Unexpected(reference)), error=True)
+        return _told(refused(unexpected(kind, "a tool")), error=True)
 
     async def _worked(self, context: Context, params: types.CallToolRequestParams, tool: Tool) -> Result:
         visitor = self._visitor(context)
