@@ -99,6 +99,11 @@ def closed_marks(text: str) -> Iterator[tuple[re.Match[str], int]]:
         place = end
 
 
+def folded(name: str) -> str:
+    """A name as it is looked for: in small letters, unless it is quoted."""
+    return name[1:-1].replace('""', '"') if name.startswith('"') else name.lower()
+
+
 def _end_of(pattern: re.Pattern[str], text: str, start: int) -> int:
     found = pattern.match(text, start)
     return found.end() if found else start

@@ -76,10 +76,6 @@ class Content:
         if self._place != len(self._content):
             raise BrokenMessage
 
-    @property
-    def left(self) -> bool:
-        return self._place < len(self._content)
-
 
 def message(kind: str, content: bytes = b"") -> bytes:
     return kind.encode() + struct.pack("!i", len(content) + 4) + content
