@@ -95,10 +95,6 @@ def _token_of(authorization: str) -> str | None:
 
 async def desk_of(request: Request) -> Desk:
     """Not a plain function: those are handed to another thread, and there is nothing to wait for."""
-    return _desk(request)
-
-
-def _desk(request: Request) -> Desk:
     desk: Desk = request.app.state.desk
     return desk
 
@@ -113,7 +109,7 @@ async def sender_of(desk: Desk, scope: Scope, authorization: str) -> Visitor:
 
 
 async def _sender(request: Request) -> Visitor:
-    return await sender_of(_desk(request), request.scope, request.headers.get("authorization", ""))
+    return await sender_of(request.app.state.desk, request.scope, request.headers.get("authorization", ""))
 
 
 class TokenFirst(APIRoute):
