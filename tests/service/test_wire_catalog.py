@@ -62,7 +62,7 @@ def served(folder: Path, house: Wired) -> ServedStudy:
 
 
 def answer(served: ServedStudy, text: str, **values: Any) -> tuple[list[Field], list[list[Any]]]:
-    catalog = Catalog.of("people", served.study, "ana")
+    catalog = Catalog("people", served.study, "ana")
     assert is_catalog(text, catalog.tables_of_study)
     given = {int(name[1:]): value for name, value in values.items()}
     return catalog.answer(text, given, Session("ana"), served, Identity("ana", Role.ANALYST))
@@ -296,7 +296,7 @@ def test_catalogs_hold_nothing_that_was_read(served: ServedStudy, folder: Path) 
     told = [answer(served, f"SELECT * FROM pg_catalog.{name}") for name in everything]
     told += [answer(served, f"SELECT * FROM information_schema.{name}") for name in ("tables", "columns")]
     study = adyton.read_study(folder / "people.toml")
-    catalog = Catalog.of("people", study, "ana")  # a study is no data: it has only been read from its file
+    catalog = Catalog("people", study, "ana")  # a study is no data: it has only been read from its file
     again = [
         catalog.answer(f"SELECT * FROM pg_catalog.{name}", {}, Session("ana"), None, None)  # type: ignore[arg-type]
         for name in everything

@@ -185,9 +185,7 @@ def _value_said(name: str, value: Told) -> str:
 
 def _interval(kind: str, value: Told) -> str:
     interval = value.get(f"{kind}_interval")
-    if interval is None:
-        return f"no {kind} interval"
-    if "absent" in interval:
+    if interval is None or "absent" in interval:
         return f"no {kind} interval"
     return f"{kind} interval {_between(interval)} ({_level(interval)})"
 

@@ -19,20 +19,8 @@ VERSION = "15.0"
 _OWN = "adyton."
 PRICES = ("within", "epsilon", "share")
 _KNOWN = (*PRICES, "expected_rows", "intervals", "dialect")
-_TRUTHS = {
-    "on": True,
-    "true": True,
-    "yes": True,
-    "1": True,
-    "off": False,
-    "false": False,
-    "no": False,
-    "0": False,
-}
-_FIXED = {
-    "client_encoding": {"utf8", "utf-8", "unicode"},
-    "standard_conforming_strings": {"on", "true", "yes", "1"},
-}
+ON, OFF = ("on", "true", "yes", "1"), ("off", "false", "no", "0")
+_FIXED = {"client_encoding": ("utf8", "utf-8", "unicode"), "standard_conforming_strings": ON}
 _REPORTED = {
     "server_version": VERSION,
     "server_encoding": "UTF8",
@@ -153,9 +141,9 @@ class Session:
         elif name == "dialect":
             value = known_dialect(value)
         elif name == "intervals":
-            if value.lower() not in _TRUTHS:
+            if value.lower() not in ON + OFF:
                 raise InvalidRequest("adyton.intervals is on or off")
-            value = "on" if _TRUTHS[value.lower()] else "off"
+            value = "on" if value.lower() in ON else "off"
         self._own[name] = value
 
     # As questions are asked with them.

@@ -26,10 +26,10 @@ class Statement:
     @property
     def words(self) -> tuple[str, str]:
         """Its first two words in capitals, behind comments and brackets."""
-        first = _WORD.match(self.text, _end_of(_BEFORE, self.text, 0))
+        first = _WORD.match(self.text, _begin(self.text))
         if first is None:
             return "", ""
-        second = _WORD.match(self.text, _end_of(_BEFORE, self.text, first.end()))
+        second = _WORD.match(self.text, _begin(self.text, first.end()))
         return first.group().upper(), second.group().upper() if second else ""
 
     @property
@@ -39,7 +39,7 @@ class Statement:
 
     @property
     def is_empty(self) -> bool:
-        return _end_of(_BEFORE, self.text, 0) == len(self.text)
+        return _begin(self.text) == len(self.text)
 
 
 def statements_in(text: str) -> list[Statement]:
@@ -104,6 +104,7 @@ def folded(name: str) -> str:
     return name[1:-1].replace('""', '"') if name.startswith('"') else name.lower()
 
 
-def _end_of(pattern: re.Pattern[str], text: str, start: int) -> int:
-    found = pattern.match(text, start)
+def _begin(text: str, start: int = 0) -> int:
+    """Where what is neither space nor comment nor bracket begins."""
+    found = _BEFORE.match(text, start)
     return found.end() if found else start

@@ -133,8 +133,12 @@ def _array(values: Sequence[Any], element: int) -> bytes:
     head = struct.pack("!iiI", 1 if told else 0, int(None in told), element)
     if not told:
         return head
-    parts = (b"\xff\xff\xff\xff" if one is None else struct.pack("!i", len(one)) + one for one in told)
-    return head + struct.pack("!ii", len(told), 1) + b"".join(parts)
+    return head + struct.pack("!ii", len(told), 1) + b"".join(map(sized, told))
+
+
+def sized(content: bytes | None) -> bytes:
+    """A value behind its length; None as NULL."""
+    return b"\xff\xff\xff\xff" if content is None else struct.pack("!i", len(content)) + content
 
 
 def _numeric(value: Decimal) -> bytes:

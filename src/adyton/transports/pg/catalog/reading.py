@@ -60,17 +60,13 @@ def _is_of_catalog(table: exp.Table, named: set[str], own: frozenset[str]) -> bo
 class Catalog:
     """Of one study, for one name."""
 
-    def __init__(self, facts: Facts, study: Study) -> None:
-        self._facts = facts
+    def __init__(self, database: str, study: Study, user: str) -> None:
+        self._facts = facts = Facts.of(database, study, user)
         self.tables_of_study = frozenset(one.name.lower() for one in facts.tables if one.schema == "public")
         self._declared = [column for table in study.tables for column in table.columns]
         self._columns = {column.name.casefold(): oid_of(column) for column in self._declared}
         categories = [one.values[0] for one in self._declared if isinstance(one, CategoryColumn)]
         self.declared_texts = [value for value in categories if isinstance(value, str)]
-
-    @classmethod
-    def of(cls, database: str, study: Study, user: str) -> Catalog:
-        return cls(Facts.of(database, study, user), study)
 
     def type_of(self, name: str) -> int:
         """Of a column of the catalogs."""

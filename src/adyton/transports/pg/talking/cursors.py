@@ -64,9 +64,6 @@ class Cursors:
     def find(self, name: str) -> Portal | None:
         return self._open.get(name)
 
-    def close(self) -> None:
-        self._open.clear()
-
     async def run(self, statement: Statement, values: Values, run: Run) -> Result:
         word, text = statement.words[0], statement.bare
         if word == "DECLARE":
@@ -76,7 +73,7 @@ class Cursors:
             if found is None:
                 raise SqlError("42601", "write CLOSE name, or CLOSE ALL")
             if found["name"].upper() == "ALL":
-                self.close()
+                self._open.clear()
             else:
                 self._open.pop(folded(found["name"]), None)
             return Result("CLOSE CURSOR")

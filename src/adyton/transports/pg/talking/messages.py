@@ -9,6 +9,8 @@ import asyncio
 import struct
 from collections.abc import Mapping, Sequence
 
+from adyton.transports.pg.values import sized
+
 PROTOCOL = 196_608  # 3.0
 CANCEL, TLS, GSS = 80_877_102, 80_877_103, 80_877_104
 _LONGEST_START = 10_000
@@ -133,10 +135,7 @@ def row_description(columns: Sequence[tuple[str, int, int]], formats: Sequence[i
 
 
 def data_row(values: Sequence[bytes | None]) -> bytes:
-    told = b"".join(
-        b"\xff\xff\xff\xff" if one is None else struct.pack("!i", len(one)) + one for one in values
-    )
-    return message("D", struct.pack("!H", len(values)) + told)
+    return message("D", struct.pack("!H", len(values)) + b"".join(map(sized, values)))
 
 
 NO_DATA = message("n")
