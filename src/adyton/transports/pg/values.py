@@ -65,10 +65,6 @@ class Field:
     name: str
     oid: int = TEXT
 
-    @property
-    def told(self) -> tuple[str, int, int]:
-        return self.name, self.oid, WIDTHS.get(self.oid, -1)
-
 
 # What goes out ---------------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ import asyncio
 import struct
 from collections.abc import Mapping, Sequence
 
-from adyton.transports.pg.values import sized
+from adyton.transports.pg.values import WIDTHS, Field, sized
 
 PROTOCOL = 196_608  # 3.0
 CANCEL, TLS, GSS = 80_877_102, 80_877_103, 80_877_104
@@ -125,13 +125,13 @@ def parameter_description(oids: Sequence[int]) -> bytes:
     return message("t", struct.pack(f"!H{len(oids)}I", len(oids), *oids))
 
 
-def row_description(columns: Sequence[tuple[str, int, int]], formats: Sequence[int]) -> bytes:
-    """Columns are a name, the OID of a type, and its width; a format is 0 for text and 1 for binary."""
+def row_description(fields: Sequence[Field], formats: Sequence[int]) -> bytes:
+    """A format is 0 for text and 1 for binary."""
     told = b"".join(
-        zero_ended(name) + struct.pack("!IhIhih", 0, 0, oid, width, -1, form)
-        for (name, oid, width), form in zip(columns, formats, strict=True)
+        zero_ended(one.name) + struct.pack("!IhIhih", 0, 0, one.oid, WIDTHS.get(one.oid, -1), -1, form)
+        for one, form in zip(fields, formats, strict=True)
     )
-    return message("T", struct.pack("!H", len(columns)) + told)
+    return message("T", struct.pack("!H", len(fields)) + told)
 
 
 def data_row(values: Sequence[bytes | None]) -> bytes:
