@@ -126,20 +126,32 @@ def _of_study(study: Study) -> list[tuple[str, str, str, tuple[Attribute, ...], 
 
 
 def _attribute(column: Column) -> Attribute:
-    return Attribute(column.name, oid_of(column), comment_on(column))
+    return Attribute(column.name, oid_of(column), _comment_on(column))
 
 
-def comment_on(column: Column) -> str | None:
+def _comment_on(column: Column) -> str | None:
     """The bounds or the values of a column, in words."""
+    declared = _declared(column)
+    if "values" in declared:
+        values = declared["values"]
+        more = f" and {len(values) - _MOST_VALUES} others" if len(values) > _MOST_VALUES else ""
+        return f"one of {', '.join(values[:_MOST_VALUES])}{more}"
+    if "low" in declared:
+        steps = f", in steps of {declared['grain']:g}" if "grain" in declared else ""
+        return f"from {declared['low']} to {declared['high']}{steps}"
+    return None
+
+
+def _declared(column: Column) -> dict[str, Any]:
+    """Its bounds or its values."""
     match column:
         case IntegerColumn(low=low, high=high) | DateColumn(low=low, high=high):
-            return f"from {low} to {high}"
+            return {"low": str(low), "high": str(high)}
         case RealColumn(low=low, high=high, grain=grain):
-            return f"from {float(low):g} to {float(high):g}, in steps of {float(grain):g}"
+            return {"low": f"{float(low):g}", "high": f"{float(high):g}", "grain": float(grain)}
         case CategoryColumn(values=values):
-            more = f" and {len(values) - _MOST_VALUES} others" if len(values) > _MOST_VALUES else ""
-            return f"one of {', '.join(map(str, values[:_MOST_VALUES]))}{more}"
-    return None
+            return {"values": [str(value) for value in values]}
+    return {}
 
 
 def _attributes(**types: int) -> tuple[Attribute, ...]:
@@ -206,18 +218,11 @@ def rows_of_columns(study: Study) -> list[dict[str, Any]]:
 
 
 def _column_row(table: str, column: Column, *, public: bool) -> dict[str, Any]:
-    row: dict[str, Any] = {
+    return {
         "table_name": table,
         "column_name": column.name,
         "kind": column.kind,
         "data_type": SQL_NAMES[oid_of(column)],
         "is_public": public,
+        **_declared(column),
     }
-    match column:
-        case IntegerColumn(low=low, high=high) | DateColumn(low=low, high=high):
-            return {**row, "low": str(low), "high": str(high)}
-        case RealColumn(low=low, high=high, grain=grain):
-            return {**row, "low": f"{float(low):g}", "high": f"{float(high):g}", "grain": float(grain)}
-        case CategoryColumn(values=values):
-            return {**row, "values": [str(value) for value in values]}
-    return row

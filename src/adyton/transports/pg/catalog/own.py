@@ -19,20 +19,19 @@ _MOST = 10_000  # receipts in one answer: the newest ones
 def _statement(found: ServedStudy, who: Identity) -> list[dict[str, Any]]:
     """One row for all together, one for whoever asks, and others for those who may see them."""
     _check(who, Action.STATEMENT)
-    told = found.statement(who)
+    told, limit = found.statement(who), found.limit_told()
     spent, left = told["spent"], told["left"]
     whole = {
         "whose": "all",
         "counted_in": spent["filter"],
         "spent": spent["amount"],
         "spent_share": spent["share"],
-        "limit": found.limit_told(),
+        "limit": limit,
         "left": left["amount"],
         "left_share": left["share"],
         "questions": told["questions"],
         **told["limit"],
     }
-    limit = found.limit_told()
     parts = {told["own"]["by"]: told["own"], **told.get("by_name", {})}
     return [
         whole,
