@@ -39,11 +39,6 @@ class Desk:
         moment = min(_MOMENT, self.house.grid.width / _IN_A_TICK or _MOMENT)
         self._workers = Workers(settings.places, moment, _AT_ONCE)
 
-    async def visitor(self, scope: Scope, authorization: str) -> Visitor:
-        """Who sends this, if not too often."""
-        self.knock(scope)
-        return self.let_in(await self.holder(_token_of(authorization)))
-
     def knock(self, scope: Scope) -> None:
         """Before anything is looked at: too often from one address?"""
         self.knock_from(client[0] if (client := scope.get("client")) else "nobody")
@@ -103,7 +98,8 @@ async def sender_of(desk: Desk, scope: Scope, authorization: str) -> Visitor:
     """Who sends a request, looked at and counted once."""
     known = scope.setdefault("state", {})
     if _VISITOR not in known:
-        known[_VISITOR] = await desk.visitor(scope, authorization)
+        desk.knock(scope)
+        known[_VISITOR] = desk.let_in(await desk.holder(_token_of(authorization)))
     visitor: Visitor = known[_VISITOR]
     return visitor
 

@@ -34,8 +34,13 @@ class Statement:
 
     @property
     def bare(self) -> str:
-        """Without comments, as commands are read."""
-        return without_comments(self.text)
+        """With a space for each comment outside strings and quoted names, as commands are read."""
+        kept, start = [], 0
+        for mark, end in closed_marks(self.text):
+            if mark.group() in ("--", "/*"):
+                kept += [self.text[start : mark.start()], " "]
+                start = end
+        return "".join([*kept, self.text[start:]])
 
     @property
     def is_empty(self) -> bool:
@@ -51,16 +56,6 @@ def statements_in(text: str) -> list[Statement]:
             start = mark.end()
     found.append(Statement(text[start:], start))
     return [one for one in found if not one.is_empty] or [Statement("")]
-
-
-def without_comments(text: str) -> str:
-    """A space for each comment outside strings and quoted names."""
-    kept, start = [], 0
-    for mark, end in closed_marks(text):
-        if mark.group() in ("--", "/*"):
-            kept += [text[start : mark.start()], " "]
-            start = end
-    return "".join([*kept, text[start:]])
 
 
 def parameters_in(text: str) -> list[tuple[int, int, int]]:

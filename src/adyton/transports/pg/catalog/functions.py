@@ -14,6 +14,7 @@ from adyton.transports.pg.catalog.facts import SCHEMAS, Facts
 from adyton.transports.pg.catalog.relations import LARGEST, unsupported
 from adyton.transports.pg.errors import SqlError
 from adyton.transports.pg.settings import VERSION, Session, UnknownSetting
+from adyton.transports.pg.values import TEXT
 
 _Function = Callable[..., Any]
 _YES = (
@@ -90,10 +91,10 @@ class Functions:
             "current_schemas": lambda system=False: ["pg_catalog", "public"] if system else ["public"],
             "current_setting": self._setting,
             "set_config": self._set_config,
-            "pg_table_is_visible": lambda oid: facts.is_visible(oid),
+            "pg_table_is_visible": facts.is_visible,
             "pg_get_userbyid": lambda _: facts.user,
             "pg_backend_pid": lambda: 1,
-            "col_description": lambda oid, number: facts.description(oid, number),
+            "col_description": facts.description,
             "obj_description": lambda oid, kind=None: facts.description(oid, 0),
             "to_regclass": self._regclass,
             "regclass_text": self._class_name,
@@ -148,7 +149,7 @@ class Functions:
         if value is None or isinstance(value, int) or str(value).isdecimal():
             return None if value is None else int(value)
         name = str(value).lower().strip('"')
-        return oid_named(name) if name in ("text",) or oid_named(name) != oid_named("text") else None
+        return oid_named(name) if name == "text" or oid_named(name) != TEXT else None
 
     def _namespace(self, value: Any) -> Any:
         return value if isinstance(value, int) or value is None else SCHEMAS.get(str(value))
@@ -207,10 +208,6 @@ def _format(pattern: Any, *values: Any) -> str:
     return "".join(parts)
 
 
-def _coalesce(*values: Any) -> Any:
-    return next((one for one in values if one is not None), None)
-
-
 def _json(*pairs: Any) -> str:
     return json.dumps({str(pairs[at]): pairs[at + 1] for at in range(0, len(pairs) - 1, 2)})
 
@@ -228,7 +225,7 @@ _PLAIN: dict[str, _Function] = {
     "array_size": lambda listed, _=1: len(listed) if listed else None,
     "cardinality": lambda listed: None if listed is None else len(listed),
     "quote_ident": _quote_ident,
-    "coalesce": _coalesce,
+    "coalesce": lambda *found: next((one for one in found if one is not None), None),
     "nullif": lambda a, b: None if a == b else a,
     "greatest": lambda *found: max((one for one in found if one is not None), default=None),
     "least": lambda *found: min((one for one in found if one is not None), default=None),

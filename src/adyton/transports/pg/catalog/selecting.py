@@ -36,19 +36,14 @@ _MOST_ROWS = 50_000
 _MOST_COLUMNS = 1664  # as in PostgreSQL
 
 
-def relation_of(tree: exp.Expr, scope: Scope) -> Relation:
-    """All that a statement gives."""
-    columns, rows = planned(tree, scope)
-    return Relation(columns, rows({}))
-
-
 def planned(tree: exp.Expr, scope: Scope) -> tuple[dict[str, int], Made]:
     """Its columns, and a function that gives its rows, of the rows around it."""
     while isinstance(tree, exp.Subquery):
         tree = tree.this
     scope = scope.inside()
     for cte in tree.args["with_"].expressions if tree.args.get("with_") else ():
-        scope.named[cte.alias.lower()] = relation_of(cte.this, scope)
+        columns, rows = planned(cte.this, scope)
+        scope.named[cte.alias.lower()] = Relation(columns, rows({}))
     if isinstance(tree, exp.Union):
         return _union(tree, scope)
     if isinstance(tree, exp.Select):

@@ -129,17 +129,10 @@ def _function(call: exp.Expr, node: exp.Expr, scope: Scope) -> Source:
     arguments = [compiled(one, scope) for one in _arguments(call)]
 
     def rows(env: Env) -> list[dict[str, Any]]:
-        given = [one(env) for one in arguments]
-        return [
-            {columns[0]: value, **_place(columns, at)} for at, value in enumerate(_listed(name, given), 1)
-        ]
+        numbered = enumerate(_listed(name, [one(env) for one in arguments]), 1)
+        return [dict(zip(columns, (value, at), strict=False)) for at, value in numbered]  # WITH ORDINALITY
 
     return Source(alias, rows)
-
-
-def _place(columns: Sequence[str], at: int) -> dict[str, int]:
-    """WITH ORDINALITY."""
-    return {columns[1]: at} if len(columns) > 1 else {}
 
 
 def _arguments(call: exp.Expr) -> list[exp.Expr]:
