@@ -47,10 +47,9 @@ def answer_said(told: Told, answer: Answer, left: Fraction | None) -> str:
 
 
 def answers_said(told: Sequence[Told], answers: Sequence[Answer], left: Fraction) -> str:
-    parts = [f"Answer {place} of {len(told)}, to: {one['question']}" for place, one in enumerate(told, 1)]
     lines: list[str] = []
-    for part, one in zip(parts, told, strict=True):
-        lines += [part, *_rows_said(one["answer"])]
+    for place, one in enumerate(told, 1):
+        lines += [f"Answer {place} of {len(told)}, to: {one['question']}", *_rows_said(one["answer"])]
     notes = dict.fromkeys(note for answer in answers for note in answer.notes())
     return "\n".join([*lines, _MEANING, *notes, _asked_next(told[0], left)])
 

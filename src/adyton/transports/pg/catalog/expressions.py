@@ -6,7 +6,7 @@ What is not known here fails when it is needed, so a statement whose tables are 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from typing import Any
 
@@ -36,7 +36,7 @@ def compiled(node: exp.Expr, scope: Scope) -> Compiled:
         told = made(node, scope)
         return known(operator.not_, told) if node.args.get("negate") else told
     if isinstance(node, exp.Func):
-        return _call(node.sql_name().lower(), list(_arguments(node)), scope)
+        return _call(node.sql_name().lower(), node.iter_expressions(), scope)
     return _fails(node.key.upper())
 
 
@@ -47,18 +47,7 @@ def _fails(what: str) -> Compiled:
     return fail
 
 
-def _arguments(node: exp.Func) -> list[exp.Expr]:
-    found: list[exp.Expr] = []
-    for name in node.arg_types:
-        value = node.args.get(name)
-        if isinstance(value, exp.Expr):
-            found.append(value)
-        elif isinstance(value, list):
-            found += value
-    return found
-
-
-def _call(name: str, arguments: list[exp.Expr], scope: Scope) -> Compiled:
+def _call(name: str, arguments: Iterable[exp.Expr], scope: Scope) -> Compiled:
     parts = [compiled(one, scope) for one in arguments]
     return lambda env: scope.held(scope.call(name, [part(env) for part in parts]))
 

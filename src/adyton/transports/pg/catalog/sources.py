@@ -126,19 +126,14 @@ def _function(call: exp.Expr, node: exp.Expr, scope: Scope) -> Source:
         return Source(alias, lambda _: ())
     whole = ("unnest" not in name and "explode" not in name) or "series" in name
     scope.sources[alias] = Relation(dict.fromkeys(columns, INT4 if whole else TEXT))
-    arguments = [compiled(one, scope) for one in _arguments(call)]
+    given = call.expressions if isinstance(call, exp.Anonymous | exp.Unnest) else call.iter_expressions()
+    arguments = [compiled(one, scope) for one in given]
 
     def rows(env: Env) -> list[dict[str, Any]]:
         numbered = enumerate(_listed(name, [one(env) for one in arguments]), 1)
         return [dict(zip(columns, (value, at), strict=False)) for at, value in numbered]  # WITH ORDINALITY
 
     return Source(alias, rows)
-
-
-def _arguments(call: exp.Expr) -> list[exp.Expr]:
-    if isinstance(call, exp.Anonymous | exp.Unnest):
-        return list(call.expressions)
-    return [value for value in call.args.values() if isinstance(value, exp.Expr)]
 
 
 def _listed(name: str, given: Sequence[Any]) -> Sequence[Any]:
