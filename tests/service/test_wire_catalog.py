@@ -175,6 +175,9 @@ SAME = [  # the same rows
     "SELECT DISTINCT attrelid = 'people'::regclass FROM pg_attribute WHERE attrelid = 'people'::regclass",
     "SELECT nspname FROM pg_namespace WHERE nspname NOT LIKE 'pg/_' || '%' ESCAPE '/' ORDER BY 1 DESC",
     "SELECT EXISTS (SELECT 1 FROM pg_class WHERE relname = 'people'), NOT EXISTS (SELECT 1 FROM pg_class WHERE relname = 'nothing')",
+    "SELECT x FROM (SELECT 1 AS x UNION ALL SELECT NULL UNION ALL SELECT 2) pg_x ORDER BY x DESC NULLS LAST",
+    "SELECT x FROM (SELECT 1 AS x UNION ALL SELECT NULL UNION ALL SELECT 2) pg_x ORDER BY x NULLS FIRST",
+    "SELECT x FROM (SELECT 1 AS x UNION ALL SELECT NULL UNION ALL SELECT 2) pg_x ORDER BY x DESC",
     "SELECT relname FROM pg_class WHERE oid = (SELECT max(attrelid) FROM pg_attribute WHERE attname = 'income') AND relname IS NOT NULL",
 ]
 COLUMNS_ONLY = [  # what names its columns itself

@@ -238,8 +238,7 @@ def _term(
     node: exp.Expr, scope: Scope, items: dict[str, Any]
 ) -> tuple[Callable[[dict[str, Any], Env], Any], bool, bool]:
     reverse = bool(node.args.get("desc"))
-    told = node.args.get("nulls_first")
-    nulls_first = reverse if told is None else bool(told) or (reverse and not node.args.get("nulls_last"))
+    nulls_first = bool(node.args["nulls_first"])  # as the parser knows, also where nothing is said of it
     inner, names = node.this, list(items)
     if isinstance(inner, exp.Literal) and not inner.is_string:
         place = int(inner.this) - 1
