@@ -18,6 +18,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from adyton.query.text import value_text
 from adyton.transports.pg.statements import parameters_in
 from adyton.transports.pg.values import (
     ARRAYS,
@@ -190,15 +191,13 @@ def literal(value: Any) -> str:
     """As the language of questions writes it."""
     if value is None:
         return "NULL"
-    if isinstance(value, bool):
-        return "TRUE" if value else "FALSE"
+    if isinstance(value, bool | str):
+        return value_text(value)
     if isinstance(value, int | Decimal):
         written = f"{value:f}" if isinstance(value, Decimal) else str(value)
         return f"({written})" if written.startswith("-") else written
     if isinstance(value, datetime.date):
         return f"DATE '{value.isoformat()}'"
-    if isinstance(value, str):
-        return "'" + value.replace("'", "''") + "'"
     raise BadValue("a list is no literal of a question: write IN ($1, $2, $3)")
 
 

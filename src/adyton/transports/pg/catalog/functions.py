@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from adyton.errors import InvalidRequest
+from adyton.query.text import value_text
 from adyton.transports.pg.catalog.casting import SQL_NAMES, cast_to, oid_named
 from adyton.transports.pg.catalog.facts import SCHEMAS, Facts
 from adyton.transports.pg.catalog.relations import LARGEST, unsupported
@@ -127,11 +127,8 @@ class Functions:
             raise
 
     def _set_config(self, name: str, value: Any, local: bool = False) -> str:
-        try:
-            self._session.set(str(name), None if value is None else str(value))
-            return self._session.shown(str(name))
-        except InvalidRequest as wrong:
-            raise SqlError("22023", wrong.message) from None
+        self._session.set(str(name), None if value is None else str(value))
+        return self._session.shown(str(name))
 
     def _regclass(self, value: Any) -> Any:
         """The number of a table, by its name; a number stays one."""
@@ -196,16 +193,12 @@ def _split_part(text: Any, mark: Any, at: Any) -> str:
 
 def _format(pattern: Any, *values: Any) -> str:
     """%s, %I and %L."""
-    given, said = iter(values), {"s": lambda one: "" if one is None else str(one), "I": _quote_ident}
-    parts = re.split(r"%([sIL%])", str(pattern))
-    for at in range(1, len(parts), 2):
-        kind = parts[at]
-        if kind == "%":
-            continue
-        value = next(given, None)
-        quoted = "NULL" if value is None else "'" + str(value).replace("'", "''") + "'"
-        parts[at] = quoted if kind == "L" else str(said[kind](value))
-    return "".join(parts)
+    given = iter(values)
+
+    def written(mark: re.Match[str]) -> str:
+        return "%" if mark[1] == "%" else str(_WRITTEN[mark[1]](next(given, None)))
+
+    return re.sub(r"%([sIL%])", written, str(pattern))
 
 
 def _json(*pairs: Any) -> str:
@@ -216,6 +209,11 @@ def _of_text(work: Callable[[str], Any]) -> _Function:
     return lambda value: None if value is None else work(str(value))
 
 
+_WRITTEN: dict[str, _Function] = {
+    "s": lambda value: "" if value is None else value,
+    "I": _quote_ident,
+    "L": lambda value: "NULL" if value is None else value_text(str(value)),
+}
 _PLAIN: dict[str, _Function] = {
     "format_type": _format_type,
     "array_to_string": _array_to_string,

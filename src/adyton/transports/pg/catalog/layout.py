@@ -169,6 +169,18 @@ ROLE: Pairs = {
     "usesuper": (BOOL, False),
     "usesysid": (OID, OWNER),
 }
+SETTINGS: Pairs = {
+    "name": (TEXT, ""),
+    "setting": (TEXT, ""),
+    "unit": (TEXT, None),
+    "category": (TEXT, ""),
+    "short_desc": (TEXT, ""),
+    "context": (TEXT, ""),
+    "vartype": (TEXT, ""),
+    "source": (TEXT, ""),
+    "reset_val": (TEXT, ""),
+    "boot_val": (TEXT, ""),
+}
 TYPE: Pairs = {
     "oid": (OID, 0),
     "typname": (NAME, ""),

@@ -15,6 +15,7 @@ from adyton.service.studies import ServedStudy
 from adyton.study import Study
 from adyton.transports.pg.catalog.facts import VIEWS, Facts
 from adyton.transports.pg.catalog.functions import Functions
+from adyton.transports.pg.catalog.layout import SETTINGS
 from adyton.transports.pg.catalog.own import OWN
 from adyton.transports.pg.catalog.relations import Relation, Scope, Steps
 from adyton.transports.pg.catalog.selecting import planned
@@ -128,20 +129,8 @@ def _settings(session: Session) -> Relation:
         {"name": name, "setting": value, "reset_val": value, "boot_val": value}
         for name, value in session.all()
     ]
-    return filled(_OF_SETTINGS, rows)
+    return filled(SETTINGS, rows)
 
 
-_OF_SETTINGS = {
-    "name": (TEXT, ""),
-    "setting": (TEXT, ""),
-    "unit": (TEXT, None),
-    "category": (TEXT, ""),
-    "short_desc": (TEXT, ""),
-    "context": (TEXT, ""),
-    "vartype": (TEXT, ""),
-    "source": (TEXT, ""),
-    "reset_val": (TEXT, ""),
-    "boot_val": (TEXT, ""),
-}
 _VIEWS = {name: {one.name: (one.oid, None) for one in attributes} for name, attributes, _ in VIEWS}
 _TYPES = types_by_name()

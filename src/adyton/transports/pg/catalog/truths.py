@@ -12,15 +12,13 @@ from adyton.transports.pg.catalog.relations import Compiled, Env
 
 def same(left: Any, right: Any) -> bool:
     """Whether two values are equal: a number and its digits are, as a literal has no type yet."""
-    if isinstance(left, str) != isinstance(right, str):
-        return str(left) == str(right) if not isinstance(left, bool | list) else _truth_text(left, right)
-    return bool(left == right)
-
-
-def _truth_text(left: Any, right: Any) -> bool:
+    if isinstance(left, str) == isinstance(right, str):
+        return bool(left == right)
     if isinstance(left, bool):
-        return ("t" if left else "f") == str(right)[:1].lower()
-    return bool(cast_to(right, "text[]") == left) if isinstance(right, str) else False
+        return ("t" if left else "f") == right[:1].lower()
+    if isinstance(left, list):
+        return bool(cast_to(right, "text[]") == left)
+    return str(left) == str(right)
 
 
 def ordered(test: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
