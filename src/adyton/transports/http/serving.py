@@ -129,9 +129,7 @@ def serve(files: Sequence[Path], settings_file: Path | None, door: Door, say: Ca
         "ws": "none",
     }
     if door.processes == 1:
-        from adyton.transports.http.app import make_app
-
-        app = make_app(house, wire=door.wire, secure=door.secure, mcp=door.mcp)
+        app = app_of(house, door.wire, secure=door.secure, mcp=door.mcp)
         with _metrics_shown(door.metrics_port, app.state.metrics.registry):
             uvicorn.run(app, **config)
         return
@@ -157,16 +155,20 @@ def _say_doors(house: House, door: Door, say: Callable[[str], None]) -> None:
         say(f"PostgreSQL's protocol on {door.host}:{door.pg_port}: database = study, password = token")
 
 
-def app_of_environment() -> Any:
-    """In each of several processes: what the first one was told to serve, loaded once more."""
+def app_of(house: House, wire: WireDoor | None, *, secure: bool, mcp: bool) -> Any:
     from adyton.transports.http.app import make_app
 
+    return make_app(house, wire=wire, secure=secure, mcp=mcp)
+
+
+def app_of_environment() -> Any:
+    """In each of several processes: what the first one was told to serve, loaded once more."""
     known = json.loads(os.environ[_VARIABLE])
     _log_lines()
     house = House.of_files(known["files"], read_settings(known["settings"]))
     house.load()
     wire = WireDoor(**known["wire"]) if known["wire"] else None
-    return make_app(house, wire=wire, secure=known["secure"], mcp=known["mcp"])
+    return app_of(house, wire, secure=known["secure"], mcp=known["mcp"])
 
 
 @contextmanager

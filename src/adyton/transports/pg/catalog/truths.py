@@ -15,7 +15,7 @@ def same(left: Any, right: Any) -> bool:
     if isinstance(left, str) == isinstance(right, str):
         return bool(left == right)
     if isinstance(left, bool):
-        return ("t" if left else "f") == right[:1].lower()
+        return ("t" if left else "f") == str(right)[:1].lower()
     if isinstance(left, list):
         return bool(cast_to(right, "text[]") == left)
     return str(left) == str(right)

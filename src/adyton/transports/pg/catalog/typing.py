@@ -117,10 +117,7 @@ def type_of(node: exp.Expr, scope: Scope) -> int:
         case exp.Anonymous():
             return _CALLS.get(str(node.this).lower(), TEXT)
         case exp.Subquery() | exp.Select():
-            from adyton.transports.pg.catalog.selecting import planned
-
-            columns, _ = planned(node, scope)
-            return next(iter(columns.values()))
+            return _of_select(node, scope)
         case exp.CurrentSchemas():
             return ARRAYS[NAME]
     if isinstance(node, _NAMED):
@@ -133,3 +130,10 @@ def type_of(node: exp.Expr, scope: Scope) -> int:
 def _first_known(nodes: list[exp.Expr], scope: Scope) -> int:
     typed = [one for one in nodes if not isinstance(one, exp.Null)]
     return type_of(typed[0], scope) if typed else TEXT
+
+
+def _of_select(tree: exp.Expr, scope: Scope) -> int:
+    from adyton.transports.pg.catalog.selecting import planned
+
+    columns, _ = planned(tree, scope)
+    return next(iter(columns.values()))
