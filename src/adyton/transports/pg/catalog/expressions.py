@@ -15,7 +15,7 @@ from sqlglot import exp
 from adyton.transports.pg.catalog.casting import cast_to, type_named
 from adyton.transports.pg.catalog.matching import is_like, matches
 from adyton.transports.pg.catalog.relations import Compiled, Env, Scope, unsupported
-from adyton.transports.pg.catalog.truths import connected, known, ordered, same
+from adyton.transports.pg.catalog.truths import known, ordered, same
 from adyton.transports.pg.errors import SqlError
 
 _Made = Callable[[Any, Scope], Compiled]
@@ -194,10 +194,22 @@ def _between(node: exp.Between, scope: Scope) -> Compiled:
     return compiled(exp.And(this=low, expression=high), scope)
 
 
-def _connection(*, settles: bool) -> _Made:
-    return lambda node, scope: connected(
-        compiled(node.this, scope), compiled(node.expression, scope), settles=settles
-    )
+def _connected(*, settles: bool) -> _Made:
+    """AND, which a False settles, or OR, which a True does."""
+
+    def made(node: exp.Connector, scope: Scope) -> Compiled:
+        left, right = compiled(node.this, scope), compiled(node.expression, scope)
+
+        def true(env: Env) -> Any:
+            a = left(env)
+            b = settles if a is settles else right(env)
+            if b is settles:
+                return settles
+            return None if a is None or b is None else not settles
+
+        return true
+
+    return made
 
 
 def _case(node: exp.Case, scope: Scope) -> Compiled:
@@ -345,8 +357,8 @@ _KINDS: dict[type[exp.Expr], _Made] = {
     exp.RegexpILike: _pattern(lambda a, b: matches(a, b, small=True)),
     exp.NullSafeEQ: _distinct(same=True),
     exp.NullSafeNEQ: _distinct(same=False),
-    exp.And: _connection(settles=False),
-    exp.Or: _connection(settles=True),
+    exp.And: _connected(settles=False),
+    exp.Or: _connected(settles=True),
     exp.Not: lambda node, scope: known(operator.not_, compiled(node.this, scope)),
     exp.Is: _is,
     exp.In: _in,

@@ -1,4 +1,4 @@
-"""What is equal, what is less, and three truth values: an unknown one is None, as is what is made of it."""
+"""What is equal, what is less, and what is unknown: None, as is what is made of it."""
 
 from __future__ import annotations
 
@@ -28,21 +28,6 @@ def ordered(test: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
         return bool(test(left, right))
 
     return compared
-
-
-def connected(left: Compiled, right: Compiled, *, settles: bool) -> Compiled:
-    """AND, which a False settles, or OR, which a True does."""
-
-    def true(env: Env) -> Any:
-        a = left(env)
-        if a is settles:
-            return settles
-        b = right(env)
-        if b is settles:
-            return settles
-        return None if a is None or b is None else not settles
-
-    return true
 
 
 def known(work: Callable[..., Any], *parts: Compiled) -> Compiled:
