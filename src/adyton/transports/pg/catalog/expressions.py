@@ -89,14 +89,12 @@ def _inner(node: exp.Expr, scope: Scope) -> Compiled:
     return compiled(node.this, scope)
 
 
-def _of_both(node: exp.Binary, scope: Scope, work: Callable[[Any, Any], Any]) -> Compiled:
-    return known(work, compiled(node.this, scope), compiled(node.expression, scope))
-
-
 def _compare(test: Callable[[Any, Any], bool]) -> _Made:
     def made(node: exp.Binary, scope: Scope) -> Compiled:
         listed = _listed_in(node.expression)
-        return _of_both(node, scope, test) if listed is None else _against_list(node, scope, test, *listed)
+        if listed is not None:
+            return _against_list(node, scope, test, *listed)
+        return known(test, compiled(node.this, scope), compiled(node.expression, scope))
 
     return made
 
@@ -234,7 +232,7 @@ def _joined(node: exp.DPipe, scope: Scope) -> Compiled:
             return scope.held((a if isinstance(a, list) else [a]) + (b if isinstance(b, list) else [b]))
         return scope.held(cast_to(a, "text") + cast_to(b, "text"))
 
-    return _of_both(node, scope, joined)
+    return known(joined, compiled(node.this, scope), compiled(node.expression, scope))
 
 
 def _arithmetic(work: Callable[[Any, Any], Any]) -> _Made:
@@ -246,7 +244,7 @@ def _arithmetic(work: Callable[[Any, Any], Any]) -> _Made:
             except (ArithmeticError, TypeError, ValueError):
                 raise SqlError("22023", "this cannot be computed") from None
 
-        return _of_both(node, scope, computed)
+        return known(computed, compiled(node.this, scope), compiled(node.expression, scope))
 
     return made
 
