@@ -21,6 +21,7 @@ from adyton.service.roles import Action
 from adyton.transports.http.bodies import Body
 from adyton.transports.http.desk import Desk
 from adyton.transports.http.errors import place_and_fix, unexpected
+from adyton.transports.http.workers import goes_on
 from adyton.transports.mcp import guide, words
 from adyton.transports.mcp.tools import TOOLS, Call, Result, Tool, refused
 
@@ -35,7 +36,6 @@ class Agents:
 
     def __init__(self, desk: Desk, caller: Caller, connection: str) -> None:
         self._desk, self._caller, self._connection = desk, caller, connection
-        self._going: set[asyncio.Task[Result]] = set()
 
     def server(self) -> Server[Any]:
         _hush()
@@ -91,14 +91,8 @@ class Agents:
     async def _to_the_end(self, work: Coroutine[Any, Any, Result]) -> Result:
         """Whoever cancels a call does not stop it: it may be paid for, and keeps its place until then."""
         going = asyncio.ensure_future(work)
-        self._going.add(going)
-        going.add_done_callback(self._ended)
+        goes_on(going)
         return await asyncio.shield(going)
-
-    def _ended(self, going: asyncio.Task[Result]) -> None:
-        self._going.discard(going)
-        if not going.cancelled():
-            going.exception()  # looked at, so that nobody logs it
 
     # Resources: public facts, and the grammar.
 
