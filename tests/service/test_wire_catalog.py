@@ -178,6 +178,7 @@ SAME = [  # the same rows
     "SELECT x FROM (SELECT 1 AS x UNION ALL SELECT NULL UNION ALL SELECT 2) pg_x ORDER BY x DESC NULLS LAST",
     "SELECT x FROM (SELECT 1 AS x UNION ALL SELECT NULL UNION ALL SELECT 2) pg_x ORDER BY x NULLS FIRST",
     "SELECT x FROM (SELECT 1 AS x UNION ALL SELECT NULL UNION ALL SELECT 2) pg_x ORDER BY x DESC",
+    "SELECT pg_collation_is_visible(100), pg_is_other_temp_schema(2200), row_security_active('people'::regclass)",
     "SELECT relname FROM pg_class WHERE oid = (SELECT max(attrelid) FROM pg_attribute WHERE attname = 'income') AND relname IS NOT NULL",
 ]
 COLUMNS_ONLY = [  # what names its columns itself

@@ -17,7 +17,7 @@ from adyton.transports.pg.settings import VERSION, Session, UnknownSetting
 from adyton.transports.pg.values import TEXT
 
 _Function = Callable[..., Any]
-_YES = (
+YES = (
     "has_table_privilege",
     "has_schema_privilege",
     "has_database_privilege",
@@ -29,7 +29,7 @@ _YES = (
     "pg_opclass_is_visible",
     "pg_relation_is_publishable",
 )
-_NO = ("pg_is_in_recovery", "pg_is_other_temp_schema", "pg_try_advisory_lock", "row_security_active")
+NO = ("pg_is_in_recovery", "pg_is_other_temp_schema", "pg_try_advisory_lock", "row_security_active")
 _NULL = (
     "pg_get_expr",
     "pg_get_indexdef",
@@ -54,7 +54,7 @@ _NULL = (
     "pg_my_temp_schema",
     "pg_notify",
 )
-_ZERO = (
+ZERO = (
     "pg_relation_size",
     "pg_total_relation_size",
     "pg_database_size",
@@ -79,10 +79,10 @@ class Functions:
     def __init__(self, facts: Facts, session: Session) -> None:
         self._facts, self._session = facts, session
         self._known: dict[str, _Function] = {
-            **dict.fromkeys(_YES, lambda *_: True),
-            **dict.fromkeys(_NO, lambda *_: False),
+            **dict.fromkeys(YES, lambda *_: True),
+            **dict.fromkeys(NO, lambda *_: False),
             **dict.fromkeys(_NULL, lambda *_: None),
-            **dict.fromkeys(_ZERO, lambda *_: 0),
+            **dict.fromkeys(ZERO, lambda *_: 0),
             **_PLAIN,
             "version": lambda: f"PostgreSQL {VERSION} (adyton)",
             "current_database": lambda: facts.database,

@@ -6,28 +6,18 @@ from sqlglot import exp
 
 from adyton.transports.pg.catalog.casting import oid_named, type_named
 from adyton.transports.pg.catalog.expressions import folded
+from adyton.transports.pg.catalog.functions import NO, YES, ZERO
 from adyton.transports.pg.catalog.relations import Scope
 from adyton.transports.pg.values import ARRAYS, BOOL, INT4, INT8, NAME, NUMERIC, REGCLASS, REGTYPE, TEXT
 
 _TRUTHS = (exp.Predicate, exp.Connector, exp.Not, exp.Exists, exp.Boolean, exp.Escape, exp.Operator)
 _CALLS = {
+    **dict.fromkeys((*YES, *NO, "pg_table_is_visible"), BOOL),
+    **dict.fromkeys(ZERO, INT8),
     "current_schemas": ARRAYS[NAME],
     "array_upper": INT4,
-    "pg_backend_pid": INT4,
-    "has_table_privilege": BOOL,
-    "has_schema_privilege": BOOL,
-    "has_database_privilege": BOOL,
-    "has_column_privilege": BOOL,
-    "has_any_column_privilege": BOOL,
-    "pg_table_is_visible": BOOL,
-    "pg_type_is_visible": BOOL,
-    "pg_function_is_visible": BOOL,
-    "pg_is_in_recovery": BOOL,
     "array_length": INT4,
-    "pg_relation_size": INT8,
-    "pg_total_relation_size": INT8,
-    "pg_database_size": INT8,
-    "txid_current": INT8,
+    "pg_backend_pid": INT4,
     "pg_get_userbyid": NAME,
     "to_regclass": REGCLASS,
     "to_regtype": REGTYPE,
