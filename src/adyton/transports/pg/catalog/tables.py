@@ -38,7 +38,8 @@ from adyton.transports.pg.values import (
     WIDTHS,
 )
 
-_EMPTY = {  # that clients look into, and a study has nothing for
+# Tables that clients look into, and a study has nothing for.
+_EMPTY = {name for name in EMPTY if name.startswith("pg_")} | {
     "pg_index",
     "pg_constraint",
     "pg_attrdef",
@@ -48,7 +49,6 @@ _EMPTY = {  # that clients look into, and a study has nothing for
     "pg_publication",
     "pg_publication_rel",
     "pg_publication_namespace",
-    "pg_auth_members",
     "pg_proc",
     "pg_trigger",
     "pg_rewrite",
@@ -56,12 +56,10 @@ _EMPTY = {  # that clients look into, and a study has nothing for
     "pg_opclass",
     "pg_sequence",
     "pg_extension",
-    "pg_enum",
     "pg_range",
     "pg_depend",
     "pg_rules",
     "pg_foreign_server",
-    "pg_foreign_table",
     "pg_foreign_data_wrapper",
     "pg_partitioned_table",
     "pg_matviews",
@@ -77,12 +75,10 @@ _EMPTY = {  # that clients look into, and a study has nothing for
     "pg_indexes",
     "pg_sequences",
     "pg_locks",
-    "pg_stat_activity",
     "pg_seclabel",
     "pg_stat_user_tables",
     "pg_statio_user_tables",
     "pg_stat_user_indexes",
-    "pg_default_acl",
     "pg_shdepend",
     "pg_available_extensions",
     "pg_timezone_names",
@@ -90,7 +86,6 @@ _EMPTY = {  # that clients look into, and a study has nothing for
     "pg_cursors",
     "pg_stats",
     "pg_subscription",
-    "pg_policies",
     "pg_init_privs",
     "pg_ts_config",
     "pg_largeobject_metadata",
@@ -98,7 +93,6 @@ _EMPTY = {  # that clients look into, and a study has nothing for
     "pg_amop",
     "pg_opfamily",
     "pg_group",
-    "pg_db_role_setting",
 }
 _EMPTY_STANDARD = {
     "table_constraints",
