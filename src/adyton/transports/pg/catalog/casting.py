@@ -1,7 +1,8 @@
-"""Types of statements about catalogs: their names, their numbers, and values of one as values of another."""
+"""Types of statements about catalogs: names, numbers, and values of one as, or beside, values of another."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -75,3 +76,23 @@ def _cast(value: Any, name: str) -> Any:
     if name == "bool":
         return value if isinstance(value, bool) else decoded(str(value).encode(), BOOL, 0)
     return value
+
+
+def same(left: Any, right: Any) -> bool:
+    """Whether two values are equal: a number and its digits are, as a literal has no type yet."""
+    if isinstance(left, str) == isinstance(right, str):
+        return bool(left == right)
+    if isinstance(left, bool):
+        return ("t" if left else "f") == str(right)[:1].lower()
+    if isinstance(left, list):
+        return bool(cast_to(right, "text[]") == left)
+    return str(left) == str(right)
+
+
+def ordered(test: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
+    def compared(left: Any, right: Any) -> bool:
+        if isinstance(left, str) != isinstance(right, str):
+            left, right = (Decimal(str(one)) for one in (left, right))
+        return bool(test(left, right))
+
+    return compared

@@ -12,10 +12,9 @@ from typing import Any
 
 from sqlglot import exp
 
-from adyton.transports.pg.catalog.casting import cast_to, type_named
+from adyton.transports.pg.catalog.casting import cast_to, ordered, same, type_named
 from adyton.transports.pg.catalog.matching import is_like, matches
-from adyton.transports.pg.catalog.relations import Compiled, Env, Scope, unsupported
-from adyton.transports.pg.catalog.truths import known, ordered, same
+from adyton.transports.pg.catalog.relations import Compiled, Env, Scope, known, unsupported
 from adyton.transports.pg.errors import SqlError
 
 _Made = Callable[[Any, Scope], Compiled]

@@ -85,6 +85,16 @@ class Scope:
         return self.above.find(column, source) if self.above is not None else None
 
 
+def known(work: Callable[..., Any], *parts: Compiled) -> Compiled:
+    """What ``work`` makes of the values of the parts; unknown where one of them is."""
+
+    def value(env: Env) -> Any:
+        values = [part(env) for part in parts]
+        return None if any(one is None for one in values) else work(*values)
+
+    return value
+
+
 def size_of(value: Any) -> int:
     """In letters.  What is in a list was held before, so this ends."""
     match value:
