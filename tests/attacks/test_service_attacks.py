@@ -28,7 +28,6 @@ from adyton.service.settings import Settings
 from adyton.service.studies import READING, ServedStudy
 from adyton.service.tokens import Tokens
 from adyton.transports.http.app import make_app
-from adyton.transports.http.watching import Metrics
 from served import COUNT, QUICK, Served, served, write_holdout, write_study
 
 ON_A_GRID = Settings(**{**QUICK.to_json(), "tick": 0.01})
@@ -104,14 +103,14 @@ def test_too_many_bytes_without_a_length_are_too_many(tmp_path: Path) -> None:
 
 def test_methods_that_nobody_knows_are_one_label(tmp_path: Path) -> None:
     """Each would be a counter of its own, for ever, made by anybody.  Mutant: the method is counted as it came."""
-    metrics = Metrics()
     with served([write_study(tmp_path)]) as house:
         from fastapi.testclient import TestClient
 
-        client = TestClient(make_app(house.house, metrics))
+        app = make_app(house.house)
+        client = TestClient(app)
         for number in range(5):
             client.request(f"CANARY{number}", "/healthz")
-    shown = generate_latest(metrics.registry).decode()
+    shown = generate_latest(app.state.metrics.registry).decode()
     assert "CANARY" not in shown
     assert 'adyton_requests_total{method="other",route="/healthz",status="405"} 5.0' in shown
 

@@ -26,7 +26,6 @@ from adyton.service import grid
 from adyton.service.roles import Action, Role, may
 from adyton.service.settings import Settings
 from adyton.transports.http.app import make_app
-from adyton.transports.http.watching import Metrics
 from adyton.transports.mcp.server import Agents
 from adyton.transports.mcp.tools import TOOLS
 from agents import META, PLACE, VERSION, Doors, called, said, with_doors
@@ -513,7 +512,7 @@ def test_nothing_that_was_typed_is_counted_or_logged(
     files: list[Path], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nor in a span.  Mutant: the SDK makes its own, with names as they were typed."""
-    metrics, spans = Metrics(), list[str]()
+    spans, counted = list[str](), list[str]()
 
     def span(name: str, **_: Any) -> contextlib.AbstractContextManager[Any]:
         spans.append(name)
@@ -522,7 +521,7 @@ def test_nothing_that_was_typed_is_counted_or_logged(
     monkeypatch.setattr("mcp.server._otel.otel_span", span)
 
     async def work(doors: Doors) -> None:
-        app = make_app(doors.house, metrics, mcp=True)
+        app = make_app(doors.house, mcp=True)
         async with app.router.lifespan_context(app), httpx2.AsyncClient(
             transport=httpx2.ASGITransport(app), base_url=PLACE, headers=doors.made("ana")
         ) as http:  # fmt: skip
@@ -531,10 +530,11 @@ def test_nothing_that_was_typed_is_counted_or_logged(
             await called(
                 http, "ask", {**ASKED, "question": COUNT.replace("AS n", "AS canary"), "within": 500}
             )
+        counted.append(generate_latest(app.state.metrics.registry).decode())
 
     with caplog.at_level(logging.DEBUG):
         with_doors(files, work)
-    shown = generate_latest(metrics.registry).decode()
+    (shown,) = counted
     ours = " ".join(
         record.getMessage() for record in caplog.records if record.name.startswith(("adyton", "mcp"))
     )

@@ -91,17 +91,17 @@ def test_metrics_count_routes_and_statuses(tmp_path: Path) -> None:
 
     from adyton.service.house import House
     from adyton.transports.http.app import make_app
-    from adyton.transports.http.watching import Metrics
 
-    house, metrics = House.of_files([write_study(tmp_path)], QUICK), Metrics()
+    house = House.of_files([write_study(tmp_path)], QUICK)
     house.load()
     from fastapi.testclient import TestClient
 
-    with TestClient(make_app(house, metrics)) as client:
+    app = make_app(house)
+    with TestClient(app) as client:
         client.get("/healthz")
         client.get("/secret-path-77")
         client.get("/v1/studies/secret-77/statement")
-    shown = generate_latest(metrics.registry).decode()
+    shown = generate_latest(app.state.metrics.registry).decode()
     assert 'adyton_requests_total{method="GET",route="/healthz",status="200"} 1.0' in shown
     assert 'route="/v1/studies/{study}/statement",status="401"' in shown
     assert "secret" not in shown

@@ -62,7 +62,7 @@ def served(folder: Path, house: Wired) -> ServedStudy:
 
 
 def answer(served: ServedStudy, text: str, **values: Any) -> tuple[list[Field], list[list[Any]]]:
-    catalog = Catalog.of("people", served.study, "ana")
+    catalog = Catalog("people", served.study, "ana")
     assert is_catalog(text, catalog.tables_of_study)
     given = {int(name[1:]): value for name, value in values.items()}
     return catalog.answer(text, given, Session("ana"), served, Identity("ana", Role.ANALYST))
@@ -175,6 +175,10 @@ SAME = [  # the same rows
     "SELECT DISTINCT attrelid = 'people'::regclass FROM pg_attribute WHERE attrelid = 'people'::regclass",
     "SELECT nspname FROM pg_namespace WHERE nspname NOT LIKE 'pg/_' || '%' ESCAPE '/' ORDER BY 1 DESC",
     "SELECT EXISTS (SELECT 1 FROM pg_class WHERE relname = 'people'), NOT EXISTS (SELECT 1 FROM pg_class WHERE relname = 'nothing')",
+    "SELECT x FROM (SELECT 1 AS x UNION ALL SELECT NULL UNION ALL SELECT 2) pg_x ORDER BY x DESC NULLS LAST",
+    "SELECT x FROM (SELECT 1 AS x UNION ALL SELECT NULL UNION ALL SELECT 2) pg_x ORDER BY x NULLS FIRST",
+    "SELECT x FROM (SELECT 1 AS x UNION ALL SELECT NULL UNION ALL SELECT 2) pg_x ORDER BY x DESC",
+    "SELECT pg_collation_is_visible(100), pg_is_other_temp_schema(2200), row_security_active('people'::regclass)",
     "SELECT relname FROM pg_class WHERE oid = (SELECT max(attrelid) FROM pg_attribute WHERE attname = 'income') AND relname IS NOT NULL",
 ]
 COLUMNS_ONLY = [  # what names its columns itself
@@ -296,7 +300,7 @@ def test_catalogs_hold_nothing_that_was_read(served: ServedStudy, folder: Path) 
     told = [answer(served, f"SELECT * FROM pg_catalog.{name}") for name in everything]
     told += [answer(served, f"SELECT * FROM information_schema.{name}") for name in ("tables", "columns")]
     study = adyton.read_study(folder / "people.toml")
-    catalog = Catalog.of("people", study, "ana")  # a study is no data: it has only been read from its file
+    catalog = Catalog("people", study, "ana")  # a study is no data: it has only been read from its file
     again = [
         catalog.answer(f"SELECT * FROM pg_catalog.{name}", {}, Session("ana"), None, None)  # type: ignore[arg-type]
         for name in everything

@@ -38,12 +38,7 @@ _NO_OTHERS = TelemetryConfig(
 
 
 def make_app(
-    house: House,
-    metrics: Metrics | None = None,
-    wire: WireDoor | None = None,
-    *,
-    secure: bool = False,
-    mcp: bool = False,
+    house: House, *, wire: WireDoor | None = None, secure: bool = False, mcp: bool = False
 ) -> FastAPI:
     """Everything in ``house`` must be loaded before the first request: ``house.load()``.
 
@@ -51,7 +46,7 @@ def make_app(
     ``secure``: browsers come by TLS, though this process may not see it; cookies of pages then say so.
     ``mcp``: agents are let in too, at /mcp.
     """
-    desk, counted = Desk(house), metrics or Metrics()
+    desk, metrics = Desk(house), Metrics()
     agents = _door_for_agents(desk) if mcp else None
 
     @asynccontextmanager
@@ -60,7 +55,7 @@ def make_app(
             if agents is not None:
                 await doors.enter_async_context(agents.open())
             if wire is not None:
-                await doors.enter_async_context(_listening(desk, wire, counted))
+                await doors.enter_async_context(_listening(desk, wire, metrics))
             yield
         desk.close()
         house.close()
@@ -76,7 +71,7 @@ def make_app(
         telemetry=_NO_OTHERS,
         redirect_slashes=False,  # it would send clients, and their tokens, to whatever Host they were told
     )
-    app.state.desk, app.state.metrics = desk, counted
+    app.state.desk, app.state.metrics = desk, metrics
     errors.install(app)
     for part in (studies, holdouts, tokens):
         app.router.routes.extend(part.routes.routes)  # as they are: to include them makes each anew
@@ -89,11 +84,11 @@ def make_app(
     return app
 
 
-def _listening(desk: Desk, wire: WireDoor, counted: Metrics) -> AbstractAsyncContextManager[None]:
+def _listening(desk: Desk, wire: WireDoor, metrics: Metrics) -> AbstractAsyncContextManager[None]:
     """Imported late: most servers have no such door."""
     from adyton.transports.pg.talking.listening import listening
 
-    return listening(desk, wire, partial(counted.tell, "PG"))
+    return listening(desk, wire, partial(metrics.tell, "PG"))
 
 
 def _door_for_agents(desk: Desk) -> DoorForAgents:

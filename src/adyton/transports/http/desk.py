@@ -39,11 +39,6 @@ class Desk:
         moment = min(_MOMENT, self.house.grid.width / _IN_A_TICK or _MOMENT)
         self._workers = Workers(settings.places, moment, _AT_ONCE)
 
-    async def visitor(self, scope: Scope, authorization: str) -> Visitor:
-        """Who sends this, if not too often."""
-        self.knock(scope)
-        return self.let_in(await self.holder(_token_of(authorization)))
-
     def knock(self, scope: Scope) -> None:
         """Before anything is looked at: too often from one address?"""
         self.knock_from(client[0] if (client := scope.get("client")) else "nobody")
@@ -95,10 +90,6 @@ def _token_of(authorization: str) -> str | None:
 
 async def desk_of(request: Request) -> Desk:
     """Not a plain function: those are handed to another thread, and there is nothing to wait for."""
-    return _desk(request)
-
-
-def _desk(request: Request) -> Desk:
     desk: Desk = request.app.state.desk
     return desk
 
@@ -107,13 +98,14 @@ async def sender_of(desk: Desk, scope: Scope, authorization: str) -> Visitor:
     """Who sends a request, looked at and counted once."""
     known = scope.setdefault("state", {})
     if _VISITOR not in known:
-        known[_VISITOR] = await desk.visitor(scope, authorization)
+        desk.knock(scope)
+        known[_VISITOR] = desk.let_in(await desk.holder(_token_of(authorization)))
     visitor: Visitor = known[_VISITOR]
     return visitor
 
 
 async def _sender(request: Request) -> Visitor:
-    return await sender_of(_desk(request), request.scope, request.headers.get("authorization", ""))
+    return await sender_of(request.app.state.desk, request.scope, request.headers.get("authorization", ""))
 
 
 class TokenFirst(APIRoute):

@@ -108,12 +108,12 @@ class Guard:
             await _told(scope, fault)(scope, receive, send)
 
 
-def unexpected(kind: str) -> Unexpected:
+def unexpected(kind: str, where: str = "a request") -> Unexpected:
     """What is told of a fault; the operator is told its kind alone, and after it was caught: whoever watches
     the log could look at what is being handled.
     """
     reference = secrets.token_hex(6)
-    _operator_log.error("a request failed with %s (reference %s)", kind, reference)
+    _operator_log.error("%s failed with %s (reference %s)", where, kind, reference)
     return Unexpected(reference)
 
 

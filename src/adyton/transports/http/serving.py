@@ -85,9 +85,7 @@ class Door:
         """The door for clients of PostgreSQL; several processes share its port."""
         if self.pg_port is None:
             return None
-        tls = None if self.tls_cert is None else str(Path(self.tls_cert).absolute())
-        key = None if self.tls_key is None else str(Path(self.tls_key).absolute())
-        return WireDoor(self.host, self.pg_port, tls, key)
+        return WireDoor(self.host, self.pg_port, _path_text(self.tls_cert), _path_text(self.tls_key))
 
     @property
     def url(self) -> str:
@@ -131,8 +129,9 @@ def serve(files: Sequence[Path], settings_file: Path | None, door: Door, say: Ca
         "ws": "none",
     }
     if door.processes == 1:
-        with _metrics_of_one(door) as metrics:
-            uvicorn.run(app_of(house, metrics, door.wire, secure=door.secure, mcp=door.mcp), **config)
+        app = app_of(house, door.wire, secure=door.secure, mcp=door.mcp)
+        with _metrics_shown(door.metrics_port, app.state.metrics.registry):
+            uvicorn.run(app, **config)
         return
     house.close()
     with _metrics_of_many(door), tempfile.TemporaryDirectory(prefix="adyton-wire-") as folder:
@@ -156,41 +155,20 @@ def _say_doors(house: House, door: Door, say: Callable[[str], None]) -> None:
         say(f"PostgreSQL's protocol on {door.host}:{door.pg_port}: database = study, password = token")
 
 
-def app_of(house: House, metrics: Any, wire: WireDoor | None, *, secure: bool, mcp: bool) -> Any:
+def app_of(house: House, wire: WireDoor | None, *, secure: bool, mcp: bool) -> Any:
     from adyton.transports.http.app import make_app
 
-    return make_app(house, metrics, wire, secure=secure, mcp=mcp)
+    return make_app(house, wire=wire, secure=secure, mcp=mcp)
 
 
 def app_of_environment() -> Any:
     """In each of several processes: what the first one was told to serve, loaded once more."""
-    from adyton.transports.http.watching import Metrics
-
     known = json.loads(os.environ[_VARIABLE])
     _log_lines()
     house = House.of_files(known["files"], read_settings(known["settings"]))
     house.load()
     wire = WireDoor(**known["wire"]) if known["wire"] else None
-    return app_of(house, Metrics(), wire, secure=known["secure"], mcp=known["mcp"])
-
-
-@contextmanager
-def _metrics_of_one(door: Door) -> Iterator[Any]:
-    from prometheus_client import start_http_server
-
-    from adyton.transports.http.watching import Metrics
-
-    metrics = Metrics()
-    if door.metrics_port is None:
-        yield metrics
-        return
-    server, thread = start_http_server(door.metrics_port, "127.0.0.1", metrics.registry)
-    try:
-        yield metrics
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    return app_of(house, wire, secure=known["secure"], mcp=known["mcp"])
 
 
 @contextmanager
@@ -198,21 +176,29 @@ def _metrics_of_many(door: Door) -> Iterator[None]:
     """Processes write their counts into files of a folder, and the first process adds them up."""
     with tempfile.TemporaryDirectory(prefix="adyton-metrics-") as folder:
         os.environ[_METRICS] = folder
-        if door.metrics_port is None:
-            yield
-            return
-        from prometheus_client import CollectorRegistry, start_http_server
+        from prometheus_client import CollectorRegistry
         from prometheus_client.multiprocess import MultiProcessCollector
 
         registry = CollectorRegistry()
         MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
-        server, thread = start_http_server(door.metrics_port, "127.0.0.1", registry)
-        try:
+        with _metrics_shown(door.metrics_port, registry):
             yield
-        finally:
-            server.shutdown()
-            server.server_close()
-            thread.join()
+
+
+@contextmanager
+def _metrics_shown(port: int | None, registry: Any) -> Iterator[None]:
+    if port is None:
+        yield
+        return
+    from prometheus_client import start_http_server
+
+    server, thread = start_http_server(port, "127.0.0.1", registry)
+    try:
+        yield
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
 
 
 def _log_lines() -> None:
@@ -250,8 +236,8 @@ def _allow_files(connections: int) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
 
 
-def _path_text(path: Path | None) -> str | None:
-    return None if path is None else str(path.absolute())
+def _path_text(path: Path | str | None) -> str | None:
+    return None if path is None else str(Path(path).absolute())
 
 
 def _check_free(host: str, port: int, option: str) -> None:

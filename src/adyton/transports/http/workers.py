@@ -9,10 +9,11 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 _Result = TypeVar("_Result")
 _Piece = Callable[[], None]
+_GOING: set[asyncio.Future[Any]] = set()  # tasks that nobody may wait for any more
 
 
 class Workers:
@@ -133,6 +134,18 @@ class _Worker:
 
     def wait(self, seconds: float) -> None:
         self._bell.acquire(timeout=seconds)
+
+
+def goes_on(task: asyncio.Future[Any]) -> None:
+    """Whether anybody waits for it or not: it is held until it ends, which a loop does not do."""
+    _GOING.add(task)
+    task.add_done_callback(_ended)
+
+
+def _ended(task: asyncio.Future[Any]) -> None:
+    _GOING.discard(task)
+    if not task.cancelled():
+        task.exception()  # looked at, so that nobody logs it
 
 
 def _do(work: Callable[[], _Result], told: asyncio.Future[_Result], loop: asyncio.AbstractEventLoop) -> None:

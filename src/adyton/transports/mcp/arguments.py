@@ -5,15 +5,14 @@ No tool takes a path or a token, and none has a word for a limit.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
 from adyton.transports.http.bodies import Body, Name, Pair, Predictions, PreviewQuestions, Question, Questions
 
-Study = Name
-_STUDY = "the name of a study, from list_studies"
-_HOLDOUT = "the name of a holdout, from list_studies"
+Study = Annotated[Name, Field(description="the name of a study, from list_studies")]
+Holdout = Annotated[Name, Field(description="the name of a holdout, from list_studies")]
 
 
 class Nothing(Body):
@@ -25,21 +24,21 @@ class Named(Body):
 
 
 class ToAsk(Question):
-    study: Study = Field(description=_STUDY)
+    study: Study
 
 
 class ToAskMany(Questions):
-    study: Study = Field(description=_STUDY)
+    study: Study
 
 
 class ToTry(Question):
-    study: Study = Field(description=_STUDY)
+    study: Study
 
 
 class ToPreview(PreviewQuestions):
     """One question, or several that are to be asked together."""
 
-    study: Study = Field(description=_STUDY)
+    study: Study
     question: str | None = Field(None, description="SQL; or several in questions")
     questions: list[str] = Field([], description="SQL; those that ask_many would ask together")
 
@@ -55,11 +54,11 @@ class ToPreview(PreviewQuestions):
 
 
 class ToScore(Predictions):
-    holdout: Name = Field(description=_HOLDOUT)
+    holdout: Holdout
     predictions: list[Any] = Field(description="one for each item of the holdout, in the order of the items")
 
 
 class ToCompare(Pair):
-    holdout: Name = Field(description=_HOLDOUT)
+    holdout: Holdout
     first: list[Any] = Field(description="one prediction for each item, in the order of the items")
     second: list[Any] = Field(description="as many, of the other model")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import secrets
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
@@ -16,19 +15,19 @@ from pydantic import ValidationError
 
 import adyton
 from adyton.certify import json_text
-from adyton.errors import CuratorError, InvalidRequest, Unexpected
+from adyton.errors import CuratorError, InvalidRequest
 from adyton.service.house import Visitor
 from adyton.service.roles import Action
 from adyton.transports.http.bodies import Body
 from adyton.transports.http.desk import Desk
-from adyton.transports.http.errors import place_and_fix
+from adyton.transports.http.errors import place_and_fix, unexpected
+from adyton.transports.http.workers import goes_on
 from adyton.transports.mcp import guide, words
 from adyton.transports.mcp.tools import TOOLS, Call, Result, Tool, refused
 
 Context = Any  # the SDK's, whose type has parameters that do not matter here
 Caller = Callable[[Context], Visitor]
 _Made = TypeVar("_Made")
-_operator_log = logging.getLogger("adyton.operator")
 _STUDY = "adyton://"
 
 
@@ -37,7 +36,6 @@ class Agents:
 
     def __init__(self, desk: Desk, caller: Caller, connection: str) -> None:
         self._desk, self._caller, self._connection = desk, caller, connection
-        self._going: set[asyncio.Task[Result]] = set()
 
     def server(self) -> Server[Any]:
         _hush()
@@ -77,9 +75,7 @@ class Agents:
             return _told(refused(error), error=True)
         except Exception as error:
             kind = type(error).__name__
-        reference = secrets.token_hex(6)
-        _operator_log.error("a tool failed with %s (reference %s)", kind, reference)
-        return _told(refused(Unexpected(reference)), error=True)
+        return _told(refused(unexpected(kind, "a tool")), error=True)
 
     async def _worked(self, context: Context, params: types.CallToolRequestParams, tool: Tool) -> Result:
         visitor = self._visitor(context)
@@ -95,14 +91,8 @@ class Agents:
     async def _to_the_end(self, work: Coroutine[Any, Any, Result]) -> Result:
         """Whoever cancels a call does not stop it: it may be paid for, and keeps its place until then."""
         going = asyncio.ensure_future(work)
-        self._going.add(going)
-        going.add_done_callback(self._ended)
+        goes_on(going)
         return await asyncio.shield(going)
-
-    def _ended(self, going: asyncio.Task[Result]) -> None:
-        self._going.discard(going)
-        if not going.cancelled():
-            going.exception()  # looked at, so that nobody logs it
 
     # Resources: public facts, and the grammar.
 

@@ -47,10 +47,9 @@ def answer_said(told: Told, answer: Answer, left: Fraction | None) -> str:
 
 
 def answers_said(told: Sequence[Told], answers: Sequence[Answer], left: Fraction) -> str:
-    parts = [f"Answer {place} of {len(told)}, to: {one['question']}" for place, one in enumerate(told, 1)]
     lines: list[str] = []
-    for part, one in zip(parts, told, strict=True):
-        lines += [part, *_rows_said(one["answer"])]
+    for place, one in enumerate(told, 1):
+        lines += [f"Answer {place} of {len(told)}, to: {one['question']}", *_rows_said(one["answer"])]
     notes = dict.fromkeys(note for answer in answers for note in answer.notes())
     return "\n".join([*lines, _MEANING, *notes, _asked_next(told[0], left)])
 
@@ -185,9 +184,7 @@ def _value_said(name: str, value: Told) -> str:
 
 def _interval(kind: str, value: Told) -> str:
     interval = value.get(f"{kind}_interval")
-    if interval is None:
-        return f"no {kind} interval"
-    if "absent" in interval:
+    if interval is None or "absent" in interval:
         return f"no {kind} interval"
     return f"{kind} interval {_between(interval)} ({_level(interval)})"
 

@@ -6,7 +6,7 @@ price.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from adyton.errors import InvalidRequest
 from adyton.planning.known import known_of, known_of_computed
@@ -150,6 +150,5 @@ def _of_days(day: bool) -> int:
     return DATE if day else FLOAT8
 
 
-def _agreed(oids: Iterable[int], otherwise: int) -> int:
-    found = set(oids)
-    return found.pop() if len(found) == 1 else otherwise
+def _agreed(oids: set[int], otherwise: int) -> int:
+    return next(iter(oids)) if len(oids) == 1 else otherwise

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Protocol
 
 from adyton.transports.pg.errors import SqlError
 from adyton.transports.pg.results import Result, lines
-from adyton.transports.pg.settings import UnknownSetting
 from adyton.transports.pg.values import TEXT, Field
 
 if TYPE_CHECKING:
@@ -108,14 +107,7 @@ def _set(work: Work, text: str, *, dry: bool) -> Result:
         raise SqlError("42601", "write SET name = value", "For example SET adyton.within = 50.")
     said = found["value"].strip()
     value = None if said.upper() == "DEFAULT" else _plain(said)
-    return Result("SET", changed=None if dry else _changed(work, name, value))
-
-
-def _changed(work: Work, name: str, value: str | None) -> tuple[str, str] | None:
-    try:
-        return work.session.set(name, value)
-    except UnknownSetting:
-        raise _unknown(name) from None
+    return Result("SET", changed=None if dry else work.session.set(name, value))
 
 
 def _plain(value: str) -> str:
@@ -135,7 +127,7 @@ def _reset(work: Work, text: str, *, dry: bool) -> Result:
     if found["all"]:
         work.session.reset()
         return Result("RESET")
-    return Result("RESET", changed=_changed(work, (found["name"] or "TimeZone").replace('"', ""), None))
+    return Result("RESET", changed=work.session.set((found["name"] or "TimeZone").replace('"', ""), None))
 
 
 def _show(work: Work, text: str, *, dry: bool) -> Result:
@@ -147,15 +139,7 @@ def _show(work: Work, text: str, *, dry: bool) -> Result:
         return Result("SHOW", fields, [[name, value, ""] for name, value in work.session.all()])
     name = "transaction_isolation" if found["isolation"] else "TimeZone" if found["zone"] else found["name"]
     name = name.replace('"', "")
-    try:
-        return lines(name, [work.session.shown(name)], "SHOW")
-    except UnknownSetting:
-        raise _unknown(name) from None
-
-
-def _unknown(name: str) -> SqlError:
-    hint = "Settings of this server are in SHOW ALL; they begin with adyton."
-    return SqlError("42704", f'unrecognized configuration parameter "{name[:100]}"', hint)
+    return lines(name, [work.session.shown(name)], "SHOW")
 
 
 def _begin(work: Work, text: str, *, dry: bool) -> Result:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from adyton.transports.pg.errors import SqlError
-from adyton.transports.pg.statements import closed_marks
+from adyton.transports.pg.statements import closed_marks, folded
 from adyton.transports.pg.values import Field
 
 _LONGEST = 20_000  # characters: no question is as long
@@ -53,9 +53,9 @@ def without_ends(text: str) -> tuple[str, list[End]]:
     plain, ends = text, []
     for match in sorted(asked, key=lambda one: one.start()):
         start, end = match.span()
-        kind, side, name = match["kind"].lower(), match["end"].lower(), _folded(match["name"])
+        kind, side, name = match["kind"].lower(), match["end"].lower(), folded(match["name"])
         column = f"{name}_{kind}_{side}"
-        alias = _folded(match["alias"]) if match["alias"] else column
+        alias = folded(match["alias"]) if match["alias"] else column
         ends.append(End(name, column, alias, _items_before(text, start, covered)))
         plain = plain[:start] + " " * (end - start) + plain[end:]
     return plain, ends
@@ -89,7 +89,3 @@ def _items_before(text: str, start: int, covered: Sequence[tuple[int, int]]) -> 
         place += 1
     is_item = text[start] == ","
     return number + 1 if is_item else 0
-
-
-def _folded(name: str) -> str:
-    return name[1:-1].replace('""', '"') if name.startswith('"') else name.lower()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import logging
 import re
-import secrets
 
 from adyton.errors import (
     BudgetRefused,
@@ -19,9 +17,9 @@ from adyton.errors import (
     TooMany,
     Unauthenticated,
 )
+from adyton.transports.http.errors import unexpected
 
 Fields = dict[str, str]
-_operator_log = logging.getLogger("adyton.operator")
 _PLACE = re.compile(r" \(line (\d+), column (\d+): .*\)$", re.DOTALL)
 _CODES: tuple[tuple[type[CuratorError], str], ...] = (
     (BudgetRefused, "53400"),
@@ -72,10 +70,7 @@ def fields_of_error(error: Exception, text: str = "", start: int = 0, *, severit
     if isinstance(error, SqlError):
         return fields | _filled(C=error.code, M=error.message, D=error.detail, H=error.hint)
     if not isinstance(error, CuratorError):
-        reference = secrets.token_hex(6)
-        _operator_log.error("a statement failed with %s (reference %s)", type(error).__name__, reference)
-        message = f"something went wrong (reference {reference})"
-        return fields | _filled(C="XX000", M=message, D=f"reference: {reference}")
+        error = unexpected(type(error).__name__, "a statement")
     message, position = _placed(error.message, text)
     code = _code(error, placed=position is not None)
     said, _, fix = message.partition("; ") if isinstance(error, InvalidRequest) else (message, "", "")

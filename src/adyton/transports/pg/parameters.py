@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any
@@ -18,6 +18,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from adyton.query.text import value_text
 from adyton.transports.pg.statements import parameters_in
 from adyton.transports.pg.values import (
     ARRAYS,
@@ -72,70 +73,70 @@ def numbers_in(text: str) -> int:
 def types_of(text: str, declared: Sequence[int], resolve: Resolve) -> list[int]:
     """The type of each parameter: as the client says, or as what it is compared with."""
     count = max(numbers_in(text), len(declared))
-    said = dict(enumerate(declared, 1))
-    if all(said.get(number, 0) not in _UNSAID for number in range(1, count + 1)):
-        return [said[number] for number in range(1, count + 1)]
-    guessed = _guessed(text, resolve)
-    return [
-        said[number] if said.get(number, 0) not in _UNSAID else guessed.get(number, TEXT)
-        for number in range(1, count + 1)
-    ]
+    said = {number: oid for number, oid in enumerate(declared, 1) if oid not in _UNSAID}
+    guessed = _guessed(text, resolve) if len(said) < count else {}
+    return [said.get(number, guessed.get(number, TEXT)) for number in range(1, count + 1)]
 
 
 def _guessed(text: str, resolve: Resolve) -> dict[int, int]:
-    tree = tree_of(text)
     found: dict[int, int] = {}
-    for node in tree.find_all(exp.Parameter) if tree is not None else ():
-        if node.name.isdecimal():
-            oid = _in_place(node, resolve)
-            if oid is not None:
-                found.setdefault(int(node.name), oid)
+    for number, above in _places(text):
+        oid = _in_place(above, resolve)
+        if oid is not None:
+            found.setdefault(number, oid)
     return found
 
 
 def columns_of(text: str) -> dict[int, str]:
     """The column that each parameter is compared with, where that is plain to see."""
     found: dict[int, str] = {}
-
-    def remember(number: int) -> Resolve:
-        def resolve(name: str) -> int:
-            found.setdefault(number, name)
-            return TEXT
-
-        return resolve
-
-    tree = tree_of(text)
-    for node in tree.find_all(exp.Parameter) if tree is not None else ():
-        if node.name.isdecimal():
-            _in_place(node, remember(int(node.name)))
+    for number, above in _places(text):
+        column = _column_beside(above)
+        if column is not None:
+            found.setdefault(number, column)
     return found
 
 
-def _in_place(node: exp.Expr, resolve: Resolve) -> int | None:
-    """The type that fits where a parameter stands."""
-    above = node.parent
-    while isinstance(above, exp.Paren | exp.Neg | exp.Array | exp.Tuple):
-        above = above.parent
+def _places(text: str) -> Iterator[tuple[int, exp.Expr | None]]:
+    """Each parameter, and what it stands in."""
+    tree = tree_of(text)
+    for node in tree.find_all(exp.Parameter) if tree is not None else ():
+        if node.name.isdecimal():
+            above = node.parent
+            while isinstance(above, exp.Paren | exp.Neg | exp.Array | exp.Tuple):
+                above = above.parent
+            yield int(node.name), above
+
+
+def _in_place(above: exp.Expr | None, resolve: Resolve) -> int | None:
+    """The type that fits there."""
+    column = _column_beside(above)
     match above:
         case exp.Cast():
             return _CASTS.get(above.to.this, OID if above.to.sql().lower() == "oid" else TEXT)
         case exp.Limit() | exp.Offset():
             return INT8
         case exp.Any():
-            other = above.parent.this if above.parent is not None else None
-            return ARRAYS.get(_of_column(other, resolve) or TEXT, ARRAYS[TEXT])
+            return ARRAYS.get(TEXT if column is None else resolve(column), ARRAYS[TEXT])
+    return None if column is None else resolve(column)
+
+
+def _column_beside(above: exp.Expr | None) -> str | None:
+    """The name of the column that something in there is compared with."""
+    sides: list[object] = []
+    match above:
+        case exp.Any() if above.parent is not None:
+            sides = [above.parent.this]
         case exp.In() | exp.Between():
-            return _of_column(above.this, resolve)
+            sides = [above.this]
         case _ if isinstance(above, _BOTH_SIDES):
-            sides = (above.this, above.expression)
-            return next((oid for side in sides if (oid := _of_column(side, resolve)) is not None), None)
+            sides = [above.this, above.expression]
+    for side in sides:
+        while isinstance(side, exp.Paren):
+            side = side.this
+        if isinstance(side, exp.Column):
+            return str(side.name)
     return None
-
-
-def _of_column(node: object, resolve: Resolve) -> int | None:
-    while isinstance(node, exp.Paren):
-        node = node.this
-    return resolve(node.name) if isinstance(node, exp.Column) else None
 
 
 def tree_of(text: str) -> exp.Expr | None:
@@ -190,15 +191,13 @@ def literal(value: Any) -> str:
     """As the language of questions writes it."""
     if value is None:
         return "NULL"
-    if isinstance(value, bool):
-        return "TRUE" if value else "FALSE"
+    if isinstance(value, bool | str):
+        return value_text(value)
     if isinstance(value, int | Decimal):
         written = f"{value:f}" if isinstance(value, Decimal) else str(value)
         return f"({written})" if written.startswith("-") else written
     if isinstance(value, datetime.date):
         return f"DATE '{value.isoformat()}'"
-    if isinstance(value, str):
-        return "'" + value.replace("'", "''") + "'"
     raise BadValue("a list is no literal of a question: write IN ($1, $2, $3)")
 
 

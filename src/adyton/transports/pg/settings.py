@@ -13,25 +13,14 @@ from typing import Any
 from adyton.errors import InvalidRequest
 from adyton.planning.price import price_of
 from adyton.query.sql.several.dialects import known_dialect
+from adyton.transports.pg.errors import SqlError
 
 VERSION = "15.0"
 _OWN = "adyton."
 PRICES = ("within", "epsilon", "share")
 _KNOWN = (*PRICES, "expected_rows", "intervals", "dialect")
-_TRUTHS = {
-    "on": True,
-    "true": True,
-    "yes": True,
-    "1": True,
-    "off": False,
-    "false": False,
-    "no": False,
-    "0": False,
-}
-_FIXED = {
-    "client_encoding": {"utf8", "utf-8", "unicode"},
-    "standard_conforming_strings": {"on", "true", "yes", "1"},
-}
+ON, OFF = ("on", "true", "yes", "1"), ("off", "false", "no", "0")
+_FIXED = {"client_encoding": ("utf8", "utf-8", "unicode"), "standard_conforming_strings": ON}
 _REPORTED = {
     "server_version": VERSION,
     "server_encoding": "UTF8",
@@ -67,13 +56,17 @@ _DEFAULTS = {
     "jit": "off",
     "default_table_access_method": "heap",
 }
-_IN_SMALL = {name.lower(): name for name in (*_DEFAULTS,)} | {name.lower(): name for name in _REPORTED}
+_IN_SMALL = {name.lower(): name for name in (*_DEFAULTS, *_REPORTED)}
 _MOST, _LONGEST = 200, 1000
 _OPTION = re.compile(r"(?:-c\s*|--)([A-Za-z_][\w.]*)=((?:\\.|[^\s\\])*)\s*")
 
 
-class UnknownSetting(Exception):
+class UnknownSetting(SqlError):
     """There is no setting of this name."""
+
+    def __init__(self, name: str) -> None:
+        hint = "Settings of this server are in SHOW ALL; they begin with adyton."
+        super().__init__("42704", f'unrecognized configuration parameter "{name[:100]}"', hint)
 
 
 class Session:
@@ -93,9 +86,7 @@ class Session:
     def shown(self, name: str) -> str:
         """The value of a setting, as SHOW tells it."""
         if name.lower().startswith(_OWN):
-            own = name.lower().removeprefix(_OWN)
-            if own not in _KNOWN:
-                raise UnknownSetting(name)
+            own = _own_name(name)
             return self._own.get(own, "off" if own == "intervals" else "")
         plain = _IN_SMALL.get(name.lower(), name.lower())
         if plain not in self._set and plain not in _DEFAULTS:
@@ -109,7 +100,7 @@ class Session:
     def set(self, name: str, value: str | None) -> tuple[str, str] | None:
         """Sets it, None to what it was at first; returns what the client must be told of it, if anything."""
         if name.lower().startswith(_OWN):
-            self._set_own(name.lower().removeprefix(_OWN), value)
+            self._set_own(_own_name(name), value)
             return None
         value = value.strip("'") if value is not None else None
         plain = _IN_SMALL.get(name.lower(), name.lower())
@@ -138,8 +129,6 @@ class Session:
         self._start = dict(self._own)
 
     def _set_own(self, name: str, value: str | None) -> None:
-        if name not in _KNOWN:
-            raise UnknownSetting(_OWN + name)
         if value is None or value == "":
             self._own.pop(name, None)
             return
@@ -152,9 +141,9 @@ class Session:
         elif name == "dialect":
             value = known_dialect(value)
         elif name == "intervals":
-            if value.lower() not in _TRUTHS:
+            if value.lower() not in ON + OFF:
                 raise InvalidRequest("adyton.intervals is on or off")
-            value = "on" if _TRUTHS[value.lower()] else "off"
+            value = "on" if value.lower() in ON else "off"
         self._own[name] = value
 
     # As questions are asked with them.
@@ -180,6 +169,14 @@ class Session:
             **({"expected_rows": int(rows)} if rows else {}),
             **({"dialect": self.dialect} if self.dialect else {}),
         }
+
+
+def _own_name(name: str) -> str:
+    """Without the word before its point."""
+    own = name.lower().removeprefix(_OWN)
+    if own not in _KNOWN:
+        raise UnknownSetting(name)
+    return own
 
 
 def _options(text: str) -> Iterator[tuple[str, str]]:

@@ -26,20 +26,25 @@ class Statement:
     @property
     def words(self) -> tuple[str, str]:
         """Its first two words in capitals, behind comments and brackets."""
-        first = _WORD.match(self.text, _end_of(_BEFORE, self.text, 0))
+        first = _WORD.match(self.text, _begin(self.text))
         if first is None:
             return "", ""
-        second = _WORD.match(self.text, _end_of(_BEFORE, self.text, first.end()))
+        second = _WORD.match(self.text, _begin(self.text, first.end()))
         return first.group().upper(), second.group().upper() if second else ""
 
     @property
     def bare(self) -> str:
-        """Without comments, as commands are read."""
-        return without_comments(self.text)
+        """With a space for each comment outside strings and quoted names, as commands are read."""
+        kept, start = [], 0
+        for mark, end in closed_marks(self.text):
+            if mark.group() in ("--", "/*"):
+                kept += [self.text[start : mark.start()], " "]
+                start = end
+        return "".join([*kept, self.text[start:]])
 
     @property
     def is_empty(self) -> bool:
-        return _end_of(_BEFORE, self.text, 0) == len(self.text)
+        return _begin(self.text) == len(self.text)
 
 
 def statements_in(text: str) -> list[Statement]:
@@ -51,16 +56,6 @@ def statements_in(text: str) -> list[Statement]:
             start = mark.end()
     found.append(Statement(text[start:], start))
     return [one for one in found if not one.is_empty] or [Statement("")]
-
-
-def without_comments(text: str) -> str:
-    """A space for each comment outside strings and quoted names."""
-    kept, start = [], 0
-    for mark, end in closed_marks(text):
-        if mark.group() in ("--", "/*"):
-            kept += [text[start : mark.start()], " "]
-            start = end
-    return "".join([*kept, text[start:]])
 
 
 def parameters_in(text: str) -> list[tuple[int, int, int]]:
@@ -99,6 +94,12 @@ def closed_marks(text: str) -> Iterator[tuple[re.Match[str], int]]:
         place = end
 
 
-def _end_of(pattern: re.Pattern[str], text: str, start: int) -> int:
-    found = pattern.match(text, start)
+def folded(name: str) -> str:
+    """A name as it is looked for: in small letters, unless it is quoted."""
+    return name[1:-1].replace('""', '"') if name.startswith('"') else name.lower()
+
+
+def _begin(text: str, start: int = 0) -> int:
+    """Where what is neither space nor comment nor bracket begins."""
+    found = _BEFORE.match(text, start)
     return found.end() if found else start

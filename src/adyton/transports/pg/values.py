@@ -8,47 +8,46 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from typing import Any
+from typing import Any, NamedTuple
 
 BOOL, CHAR, NAME, INT8, INT2, INT4, TEXT, OID = 16, 18, 19, 20, 21, 23, 25, 26
 FLOAT4, FLOAT8, UNKNOWN, BPCHAR, VARCHAR = 700, 701, 705, 1042, 1043
 DATE, TIMESTAMP, TIMESTAMPTZ, NUMERIC, REGCLASS, REGTYPE = 1082, 1114, 1184, 1700, 2205, 2206
-ARRAYS = {  # of an element: its array
-    BOOL: 1000,
-    CHAR: 1002,
-    NAME: 1003,
-    INT2: 1005,
-    INT4: 1007,
-    TEXT: 1009,
-    INT8: 1016,
-    OID: 1028,
-    FLOAT8: 1022,
-    VARCHAR: 1015,
-    FLOAT4: 1021,
-    DATE: 1182,
-    TIMESTAMP: 1115,
-    TIMESTAMPTZ: 1185,
-    NUMERIC: 1231,
-    REGCLASS: 2210,
-    REGTYPE: 2211,
-}
+
+
+class Type(NamedTuple):
+    """``said``: what SQL calls it."""
+
+    name: str
+    oid: int
+    array: int  # the number of its array
+    said: str
+    width: int  # in bytes, -1 if values differ in it
+    category: str
+
+
+TYPES = (
+    Type("bool", BOOL, 1000, "boolean", 1, "B"),
+    Type("char", CHAR, 1002, '"char"', 1, "Z"),
+    Type("name", NAME, 1003, "name", 64, "S"),
+    Type("int8", INT8, 1016, "bigint", 8, "N"),
+    Type("int2", INT2, 1005, "smallint", 2, "N"),
+    Type("int4", INT4, 1007, "integer", 4, "N"),
+    Type("text", TEXT, 1009, "text", -1, "S"),
+    Type("oid", OID, 1028, "oid", 4, "N"),
+    Type("float4", FLOAT4, 1021, "real", 4, "N"),
+    Type("float8", FLOAT8, 1022, "double precision", 8, "N"),
+    Type("varchar", VARCHAR, 1015, "character varying", -1, "S"),
+    Type("date", DATE, 1182, "date", 4, "D"),
+    Type("timestamp", TIMESTAMP, 1115, "timestamp without time zone", 8, "D"),
+    Type("timestamptz", TIMESTAMPTZ, 1185, "timestamp with time zone", 8, "D"),
+    Type("numeric", NUMERIC, 1231, "numeric", -1, "N"),
+    Type("regclass", REGCLASS, 2210, "regclass", 4, "N"),
+    Type("regtype", REGTYPE, 2211, "regtype", 4, "N"),
+)
+ARRAYS = {one.oid: one.array for one in TYPES}
+WIDTHS = {one.oid: one.width for one in TYPES}
 _ELEMENTS = {array: element for element, array in ARRAYS.items()} | {22: INT2, 30: OID}
-_WIDTHS = {
-    BOOL: 1,
-    CHAR: 1,
-    NAME: 64,
-    INT8: 8,
-    INT2: 2,
-    INT4: 4,
-    OID: 4,
-    FLOAT4: 4,
-    FLOAT8: 8,
-    DATE: 4,
-    TIMESTAMP: 8,
-    TIMESTAMPTZ: 8,
-    REGCLASS: 4,
-    REGTYPE: 4,
-}
 _INTEGERS = {INT2: "!h", INT4: "!i", INT8: "!q", OID: "!I", REGCLASS: "!I", REGTYPE: "!I"}
 _TEXTS = (TEXT, VARCHAR, NAME, UNKNOWN, BPCHAR, CHAR, 0)
 _EPOCH = datetime.date(2000, 1, 1)
@@ -65,10 +64,6 @@ class Field:
 
     name: str
     oid: int = TEXT
-
-    @property
-    def told(self) -> tuple[str, int, int]:
-        return self.name, self.oid, _WIDTHS.get(self.oid, -1)
 
 
 # What goes out ---------------------------------------------------------------------------------------------
@@ -87,8 +82,6 @@ def text_of(value: Any, oid: int = TEXT) -> str:
     if isinstance(value, float):
         return _float_text(value)
     if isinstance(value, list | tuple):
-        if oid in (22, 30):
-            return " ".join(text_of(one) for one in value)
         return "{" + ",".join(_element_text(one) for one in value) + "}"
     return str(value)
 
@@ -136,8 +129,12 @@ def _array(values: Sequence[Any], element: int) -> bytes:
     head = struct.pack("!iiI", 1 if told else 0, int(None in told), element)
     if not told:
         return head
-    parts = (b"\xff\xff\xff\xff" if one is None else struct.pack("!i", len(one)) + one for one in told)
-    return head + struct.pack("!ii", len(told), 1) + b"".join(parts)
+    return head + struct.pack("!ii", len(told), 1) + b"".join(map(sized, told))
+
+
+def sized(content: bytes | None) -> bytes:
+    """A value behind its length; None as NULL."""
+    return b"\xff\xff\xff\xff" if content is None else struct.pack("!i", len(content)) + content
 
 
 def _numeric(value: Decimal) -> bytes:

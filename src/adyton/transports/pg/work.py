@@ -212,7 +212,7 @@ class Work:
             found, who = self._desk.house.study(
                 self._desk.house.visitor_hashed(self._hashed), self._study, Action.LOOK
             )
-            self._catalog = Catalog.of(self._study, found.study, who.name)
+            self._catalog = Catalog(self._study, found.study, who.name)
         return self._catalog
 
     def _resolve(self, text: str) -> Resolve:

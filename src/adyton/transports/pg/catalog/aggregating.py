@@ -8,18 +8,19 @@ from typing import Any
 from sqlglot import exp
 
 from adyton.transports.pg.catalog.expressions import compiled
-from adyton.transports.pg.catalog.relations import Compiled, Env, Scope, unsupported
+from adyton.transports.pg.catalog.relations import Compiled, Env, Relation, Scope, unsupported
+from adyton.transports.pg.values import INT8, TEXT
 
-_AGGREGATES = (
-    exp.Count,
-    exp.Max,
-    exp.Min,
-    exp.ArrayAgg,
-    exp.GroupConcat,
-    exp.LogicalAnd,
-    exp.LogicalOr,
-    exp.Sum,
-)
+_OF_ALL: dict[type[exp.Expr], Callable[[list[Any]], Any]] = {
+    exp.Count: len,
+    exp.Max: max,
+    exp.Min: min,
+    exp.Sum: sum,
+    exp.ArrayAgg: list,
+    exp.LogicalAnd: all,
+    exp.LogicalOr: any,
+}
+_AGGREGATES = (*_OF_ALL, exp.GroupConcat)
 _VALUE = "\0value"  # where aggregates and numbers of rows wait in a row, for whoever needs them
 Aggregated = Callable[[list[Env], Env], list[tuple[list[Any], Env]]]
 
@@ -46,7 +47,7 @@ def grouped(tree: exp.Select, items: Sequence[exp.Expr], scope: Scope) -> Aggreg
         told = []
         for own in groups.values():
             env = {
-                **(own[0] if own else _empty(outer, scope)),
+                **(own[0] if own else {**outer, **{alias: {} for alias in scope.sources}}),
                 _VALUE: {name: one(own) for name, one in made.items()},
             }
             if kept is None or kept(env) is True:
@@ -54,10 +55,6 @@ def grouped(tree: exp.Select, items: Sequence[exp.Expr], scope: Scope) -> Aggreg
         return told
 
     return rows
-
-
-def _empty(outer: Env, scope: Scope) -> Env:
-    return {**outer, **{alias: {} for alias in scope.sources}}
 
 
 def _meant(key: exp.Expr, items: Sequence[exp.Expr]) -> exp.Expr:
@@ -78,26 +75,17 @@ def _aggregates_in(node: exp.Expr) -> list[exp.Expr]:
 
 def _with_values(node: exp.Expr, places: dict[int, str], scope: Scope) -> Compiled:
     """The expression with what was aggregated in place of its aggregates."""
-    from adyton.transports.pg.catalog.relations import Relation
-
     if id(node) in places:
         name = places[id(node)]
         return lambda env: env[_VALUE][name]
-    replaced = _replaced(node, places)
-    if replaced is node:
-        return compiled(node, scope)
-    scope.sources.setdefault(_VALUE, Relation(dict.fromkeys(places.values(), 25)))
-    return compiled(replaced, scope)
-
-
-def _replaced(node: exp.Expr, places: dict[int, str]) -> exp.Expr:
     inside = _aggregates_in(node)
     if not inside:
-        return node
+        return compiled(node, scope)
     made = node.copy()
     for mine, copied in zip(inside, _aggregates_in(made), strict=True):
         copied.replace(exp.column(places[id(mine)], table=_VALUE, quoted=True))
-    return made
+    scope.sources.setdefault(_VALUE, Relation(dict.fromkeys(places.values(), TEXT)))
+    return compiled(made, scope)
 
 
 def _aggregate(node: exp.Expr, scope: Scope) -> Callable[[list[Env]], Any]:
@@ -115,37 +103,17 @@ def _aggregate(node: exp.Expr, scope: Scope) -> Callable[[list[Env]], Any]:
         envs = ordered(envs)
         found = [one for env in envs if (one := value(env)) is not None or isinstance(node, exp.ArrayAgg)]
         found = list({repr(one): one for one in found}.values()) if once else found
-        return scope.held(_of_all(node, found, between({}) if between else ","))
+        if not found and not isinstance(node, exp.Count):
+            return None
+        if isinstance(node, exp.GroupConcat):
+            return scope.held(str(between({}) if between else ",").join(map(str, found)))
+        return scope.held(_OF_ALL[type(node)](found))
 
     return aggregated
 
 
-def _of_all(node: exp.Expr, found: list[Any], separator: Any) -> Any:
-    if isinstance(node, exp.Count):
-        return len(found)
-    if not found:
-        return None
-    match node:
-        case exp.Max():
-            return max(found)
-        case exp.Min():
-            return min(found)
-        case exp.Sum():
-            return sum(found)
-        case exp.ArrayAgg():
-            return found
-        case exp.GroupConcat():
-            return str(separator).join(map(str, found))
-        case exp.LogicalAnd():
-            return all(found)
-        case _:
-            return any(found)
-
-
 def with_windows(items: Sequence[exp.Expr], scope: Scope) -> Callable[[list[Env]], None]:
     """Numbers the rows for ROW_NUMBER() OVER; the items must not be compiled before."""
-    from adyton.transports.pg.catalog.relations import Relation
-
     windows = [one for item in items for one in item.find_all(exp.Window)]
     made = []
     for place, window in enumerate(windows):
@@ -156,7 +124,7 @@ def with_windows(items: Sequence[exp.Expr], scope: Scope) -> Callable[[list[Env]
         ordered = in_order(order.expressions if order is not None else (), scope)
         made.append((f"{_VALUE}w{place}", parts, ordered))
     if made:
-        scope.sources[_VALUE] = Relation({name: 20 for name, _, _ in made})
+        scope.sources[_VALUE] = Relation({name: INT8 for name, _, _ in made})
         for window, (name, _, _) in zip(windows, made, strict=True):
             window.replace(exp.column(name, table=_VALUE, quoted=True))
 

@@ -1,79 +1,25 @@
-"""Types of statements about catalogs: their names, their numbers, and values of one as values of another."""
+"""Types of statements about catalogs: names, numbers, and values of one as, or beside, values of another."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from sqlglot import exp
 
 from adyton.transports.pg.errors import SqlError
-from adyton.transports.pg.values import (
-    ARRAYS,
-    BOOL,
-    CHAR,
-    DATE,
-    FLOAT4,
-    FLOAT8,
-    INT2,
-    INT4,
-    INT8,
-    NAME,
-    NUMERIC,
-    OID,
-    REGCLASS,
-    REGTYPE,
-    TEXT,
-    TIMESTAMP,
-    TIMESTAMPTZ,
-    VARCHAR,
-    BadValue,
-    decoded,
-    text_of,
-)
+from adyton.transports.pg.values import ARRAYS, BOOL, TEXT, TYPES, BadValue, decoded, text_of
 
-# Name, number, what SQL calls it, how wide it is, and its category.
-TYPES: tuple[tuple[str, int, str, int, str], ...] = (
-    ("bool", BOOL, "boolean", 1, "B"),
-    ("char", CHAR, '"char"', 1, "Z"),
-    ("name", NAME, "name", 64, "S"),
-    ("int8", INT8, "bigint", 8, "N"),
-    ("int2", INT2, "smallint", 2, "N"),
-    ("int4", INT4, "integer", 4, "N"),
-    ("text", TEXT, "text", -1, "S"),
-    ("oid", OID, "oid", 4, "N"),
-    ("float4", FLOAT4, "real", 4, "N"),
-    ("float8", FLOAT8, "double precision", 8, "N"),
-    ("varchar", VARCHAR, "character varying", -1, "S"),
-    ("date", DATE, "date", 4, "D"),
-    ("timestamp", TIMESTAMP, "timestamp without time zone", 8, "D"),
-    ("timestamptz", TIMESTAMPTZ, "timestamp with time zone", 8, "D"),
-    ("numeric", NUMERIC, "numeric", -1, "N"),
-    ("regclass", REGCLASS, "regclass", 4, "N"),
-    ("regtype", REGTYPE, "regtype", 4, "N"),
-)
-OIDS = {name: oid for name, oid, *_ in TYPES} | {said: oid for _, oid, said, *_ in TYPES}
-SQL_NAMES = {oid: said for _, oid, said, *_ in TYPES} | {
-    ARRAYS[oid]: f"{said}[]" for _, oid, said, *_ in TYPES if oid in ARRAYS
-}
-SHORT_NAMES = {oid: name for name, oid, *_ in TYPES} | {
-    ARRAYS[oid]: f"_{name}" for name, oid, *_ in TYPES if oid in ARRAYS
-}
-_ALIASES = {
+OIDS = {one.name: one.oid for one in TYPES} | {one.said: one.oid for one in TYPES}
+SQL_NAMES = {one.oid: one.said for one in TYPES} | {one.array: f"{one.said}[]" for one in TYPES}
+SHORT_NAMES = {one.oid: one.name for one in TYPES} | {one.array: f"_{one.name}" for one in TYPES}
+_ALIASES = {one.said: one.name for one in TYPES} | {
     "int": "int4",
-    "integer": "int4",
-    "bigint": "int8",
-    "smallint": "int2",
-    "boolean": "bool",
-    "double precision": "float8",
     "double": "float8",
     "float": "float8",
-    "real": "float4",
     "decimal": "numeric",
-    "character varying": "varchar",
     "bpchar": "varchar",
-    "timestamp without time zone": "timestamp",
-    "timestamp with time zone": "timestamptz",
     "string": "text",
 }
 _TEXTS = (
@@ -81,7 +27,6 @@ _TEXTS = (
     "varchar",
     "name",
     "char",
-    '"char"',
     "cstring",
     "unknown",
     "information_schema.sql_identifier",
@@ -131,3 +76,23 @@ def _cast(value: Any, name: str) -> Any:
     if name == "bool":
         return value if isinstance(value, bool) else decoded(str(value).encode(), BOOL, 0)
     return value
+
+
+def same(left: Any, right: Any) -> bool:
+    """Whether two values are equal: a number and its digits are, as a literal has no type yet."""
+    if isinstance(left, str) == isinstance(right, str):
+        return bool(left == right)
+    if isinstance(left, bool):
+        return ("t" if left else "f") == str(right)[:1].lower()
+    if isinstance(left, list):
+        return bool(cast_to(right, "text[]") == left)
+    return str(left) == str(right)
+
+
+def ordered(test: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
+    def compared(left: Any, right: Any) -> bool:
+        if isinstance(left, str) != isinstance(right, str):
+            left, right = (Decimal(str(one)) for one in (left, right))
+        return bool(test(left, right))
+
+    return compared

@@ -6,16 +6,15 @@ What is not known here fails when it is needed, so a statement whose tables are 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from typing import Any
 
 from sqlglot import exp
 
-from adyton.transports.pg.catalog.casting import cast_to, type_named
+from adyton.transports.pg.catalog.casting import cast_to, ordered, same, type_named
 from adyton.transports.pg.catalog.matching import is_like, matches
-from adyton.transports.pg.catalog.relations import Compiled, Env, Scope, unsupported
-from adyton.transports.pg.catalog.truths import both, either, negated, negative, ordered, same
+from adyton.transports.pg.catalog.relations import Compiled, Env, Scope, known, unsupported
 from adyton.transports.pg.errors import SqlError
 
 _Made = Callable[[Any, Scope], Compiled]
@@ -34,9 +33,9 @@ def compiled(node: exp.Expr, scope: Scope) -> Compiled:
     made = _KINDS.get(type(node))
     if made is not None:
         told = made(node, scope)
-        return negated(told) if node.args.get("negate") else told
+        return known(operator.not_, told) if node.args.get("negate") else told
     if isinstance(node, exp.Func):
-        return _call(node.sql_name().lower(), list(_arguments(node)), scope)
+        return _call(node.sql_name().lower(), node.iter_expressions(), scope)
     return _fails(node.key.upper())
 
 
@@ -47,18 +46,7 @@ def _fails(what: str) -> Compiled:
     return fail
 
 
-def _arguments(node: exp.Func) -> list[exp.Expr]:
-    found: list[exp.Expr] = []
-    for name in node.arg_types:
-        value = node.args.get(name)
-        if isinstance(value, exp.Expr):
-            found.append(value)
-        elif isinstance(value, list):
-            found += value
-    return found
-
-
-def _call(name: str, arguments: list[exp.Expr], scope: Scope) -> Compiled:
+def _call(name: str, arguments: Iterable[exp.Expr], scope: Scope) -> Compiled:
     parts = [compiled(one, scope) for one in arguments]
     return lambda env: scope.held(scope.call(name, [part(env) for part in parts]))
 
@@ -105,15 +93,7 @@ def _compare(test: Callable[[Any, Any], bool]) -> _Made:
         listed = _listed_in(node.expression)
         if listed is not None:
             return _against_list(node, scope, test, *listed)
-        left, right = compiled(node.this, scope), compiled(node.expression, scope)
-
-        def compared(env: Env) -> bool | None:
-            a, b = left(env), right(env)
-            if a is None or b is None:
-                return None
-            return test(a, b)
-
-        return compared
+        return known(test, compiled(node.this, scope), compiled(node.expression, scope))
 
     return made
 
@@ -142,17 +122,12 @@ def _listed_in(node: exp.Expr) -> tuple[exp.Expr, bool] | None:
 def _against_list(
     node: exp.Binary, scope: Scope, test: Callable[[Any, Any], bool], inside: exp.Expr, some: bool
 ) -> Compiled:
-    left, listed = compiled(node.this, scope), _list(inside, scope)
-
-    def compared(env: Env) -> bool | None:
-        a, others = left(env), listed(env)
-        if a is None or others is None:
-            return None
+    def compared(value: Any, others: Any) -> bool:
         scope.steps.take(len(others) // 10)
-        found = (test(a, other) for other in others if other is not None)
+        found = (test(value, other) for other in others if other is not None)
         return any(found) if some else all(found)
 
-    return compared
+    return known(compared, compiled(node.this, scope), _list(inside, scope))
 
 
 def _list(node: exp.Expr, scope: Scope) -> Compiled:
@@ -162,7 +137,7 @@ def _list(node: exp.Expr, scope: Scope) -> Compiled:
     if isinstance(node, exp.Select | exp.Subquery):
         from adyton.transports.pg.catalog.selecting import column_of
 
-        return column_of(node.this if isinstance(node, exp.Subquery) else node, scope)
+        return column_of(node, scope)
     inner = compiled(node, scope)
 
     def listed(env: Env) -> Any:
@@ -170,6 +145,16 @@ def _list(node: exp.Expr, scope: Scope) -> Compiled:
         return cast_to(value, "text[]") if isinstance(value, str) else value
 
     return listed
+
+
+def _distinct(*, same: bool) -> _Made:
+    """Whether two values are the same one, where NULL is a value like others."""
+
+    def made(node: exp.Binary, scope: Scope) -> Compiled:
+        left, right = compiled(node.this, scope), compiled(node.expression, scope)
+        return lambda env: (left(env) == right(env)) is same
+
+    return made
 
 
 def _is(node: exp.Is, scope: Scope) -> Compiled:
@@ -191,22 +176,37 @@ def _in(node: exp.In, scope: Scope) -> Compiled:
         def listed(env: Env) -> Any:
             return [part(env) for part in parts]
 
-    def among(env: Env) -> bool | None:
-        value, others = left(env), listed(env)
-        if value is None:
-            return None
+    def among(value: Any, others: Any) -> bool | None:
         scope.steps.take(len(others) // 10)
         if any(same(value, other) for other in others if other is not None):
             return True
         return None if None in others else False
 
-    return among
+    return known(among, left, listed)
 
 
 def _between(node: exp.Between, scope: Scope) -> Compiled:
     low = exp.GTE(this=node.this.copy(), expression=node.args["low"].copy())
     high = exp.LTE(this=node.this.copy(), expression=node.args["high"].copy())
-    return both(compiled(low, scope), compiled(high, scope))
+    return compiled(exp.And(this=low, expression=high), scope)
+
+
+def _connected(*, settles: bool) -> _Made:
+    """AND, which a False settles, or OR, which a True does."""
+
+    def made(node: exp.Connector, scope: Scope) -> Compiled:
+        left, right = compiled(node.this, scope), compiled(node.expression, scope)
+
+        def true(env: Env) -> Any:
+            a = left(env)
+            b = settles if a is settles else right(env)
+            if b is settles:
+                return settles
+            return None if a is None or b is None else not settles
+
+        return true
+
+    return made
 
 
 def _case(node: exp.Case, scope: Scope) -> Compiled:
@@ -226,34 +226,24 @@ def _case(node: exp.Case, scope: Scope) -> Compiled:
 
 
 def _joined(node: exp.DPipe, scope: Scope) -> Compiled:
-    left, right = compiled(node.this, scope), compiled(node.expression, scope)
-
-    def joined(env: Env) -> Any:
-        a, b = left(env), right(env)
-        if a is None or b is None:
-            return None
+    def joined(a: Any, b: Any) -> Any:
         if isinstance(a, list) or isinstance(b, list):
             return scope.held((a if isinstance(a, list) else [a]) + (b if isinstance(b, list) else [b]))
         return scope.held(cast_to(a, "text") + cast_to(b, "text"))
 
-    return joined
+    return known(joined, compiled(node.this, scope), compiled(node.expression, scope))
 
 
 def _arithmetic(work: Callable[[Any, Any], Any]) -> _Made:
     def made(node: exp.Binary, scope: Scope) -> Compiled:
-        left, right = compiled(node.this, scope), compiled(node.expression, scope)
-
-        def computed(env: Env) -> Any:
-            a, b = left(env), right(env)
-            if a is None or b is None:
-                return None
+        def computed(a: Any, b: Any) -> Any:
             try:
                 given = (one if isinstance(one, int | float) else Decimal(str(one)) for one in (a, b))
                 return scope.held(work(*map(scope.held, given)))
             except (ArithmeticError, TypeError, ValueError):
                 raise SqlError("22023", "this cannot be computed") from None
 
-        return computed
+        return known(computed, compiled(node.this, scope), compiled(node.expression, scope))
 
     return made
 
@@ -280,17 +270,14 @@ def _escape(node: exp.Escape, scope: Scope) -> Compiled:
 
 def _bracket(node: exp.Bracket, scope: Scope) -> Compiled:
     """An element by its place, from 1; where a number is written, the parser has made it one less."""
-    inner, place = compiled(node.this, scope), compiled(node.expressions[0], scope)
-    first = 0 if isinstance(node.expressions[0], exp.Literal) else 1
+    place = node.expressions[0]
+    first = 0 if isinstance(place, exp.Literal) else 1
 
-    def element(env: Env) -> Any:
-        listed, at = inner(env), place(env)
-        if listed is None or at is None:
-            return None
+    def element(listed: Any, at: Any) -> Any:
         index = int(at) - first
         return listed[index] if 0 <= index < len(listed) else None
 
-    return element
+    return known(element, compiled(node.this, scope), compiled(place, scope))
 
 
 def _dot(node: exp.Dot, scope: Scope) -> Compiled:
@@ -321,7 +308,7 @@ def _cast(node: exp.Cast, scope: Scope) -> Compiled:
 def _subquery(node: exp.Expr, scope: Scope) -> Compiled:
     from adyton.transports.pg.catalog.selecting import first_value
 
-    return first_value(node.this if isinstance(node, exp.Subquery) else node, scope)
+    return first_value(node, scope)
 
 
 def _exists(node: exp.Exists, scope: Scope) -> Compiled:
@@ -365,11 +352,11 @@ _KINDS: dict[type[exp.Expr], _Made] = {
     exp.ILike: _pattern(lambda a, b: is_like(a, b, small=True)),
     exp.RegexpLike: _pattern(matches),
     exp.RegexpILike: _pattern(lambda a, b: matches(a, b, small=True)),
-    exp.NullSafeEQ: lambda node, scope: _distinct(node, scope, same=True),
-    exp.NullSafeNEQ: lambda node, scope: _distinct(node, scope, same=False),
-    exp.And: lambda node, scope: both(compiled(node.this, scope), compiled(node.expression, scope)),
-    exp.Or: lambda node, scope: either(compiled(node.this, scope), compiled(node.expression, scope)),
-    exp.Not: lambda node, scope: negated(compiled(node.this, scope)),
+    exp.NullSafeEQ: _distinct(same=True),
+    exp.NullSafeNEQ: _distinct(same=False),
+    exp.And: _connected(settles=False),
+    exp.Or: _connected(settles=True),
+    exp.Not: lambda node, scope: known(operator.not_, compiled(node.this, scope)),
     exp.Is: _is,
     exp.In: _in,
     exp.Between: _between,
@@ -379,7 +366,7 @@ _KINDS: dict[type[exp.Expr], _Made] = {
     exp.Sub: _arithmetic(operator.sub),
     exp.Mul: _arithmetic(operator.mul),
     exp.BitwiseAnd: _arithmetic(lambda a, b: int(a) & int(b)),
-    exp.Neg: lambda node, scope: negative(compiled(node.this, scope)),
+    exp.Neg: lambda node, scope: known(operator.neg, compiled(node.this, scope)),
     exp.Operator: _operator,
     exp.Escape: _escape,
     exp.Bracket: _bracket,
@@ -392,8 +379,3 @@ _KINDS: dict[type[exp.Expr], _Made] = {
     exp.Anonymous: _anonymous,
     exp.Trim: _trim,
 }
-
-
-def _distinct(node: exp.Binary, scope: Scope, *, same: bool) -> Compiled:
-    left, right = compiled(node.this, scope), compiled(node.expression, scope)
-    return lambda env: (left(env) == right(env)) is same

@@ -5,13 +5,12 @@ Nothing here was read from data.  Tables that a PostgreSQL has and a study has n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from adyton.schema import CategoryColumn, Column, DateColumn, IntegerColumn, RealColumn
 from adyton.study import Study
-from adyton.transports.pg.catalog.casting import SQL_NAMES, TYPES
+from adyton.transports.pg.catalog.casting import SQL_NAMES
 from adyton.transports.pg.columns import oid_of
 from adyton.transports.pg.values import ARRAYS, BOOL, FLOAT8, INT8, TEXT
 
@@ -69,14 +68,13 @@ class Listed:
     rows: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Facts:
-    """Of one study, for whoever asks."""
+    """Of one study, for whoever asks.  What is made of them is looked up by their being the same object."""
 
     database: str
     user: str
     tables: tuple[Listed, ...]
-    schemas: dict[str, int] = field(default_factory=lambda: dict(SCHEMAS))
 
     @classmethod
     def of(cls, database: str, study: Study, user: str) -> Facts:
@@ -128,66 +126,81 @@ def _of_study(study: Study) -> list[tuple[str, str, str, tuple[Attribute, ...], 
 
 
 def _attribute(column: Column) -> Attribute:
-    return Attribute(column.name, oid_of(column), comment_on(column))
+    return Attribute(column.name, oid_of(column), _comment_on(column))
 
 
-def comment_on(column: Column) -> str | None:
+def _comment_on(column: Column) -> str | None:
     """The bounds or the values of a column, in words."""
-    match column:
-        case IntegerColumn(low=low, high=high) | DateColumn(low=low, high=high):
-            return f"from {low} to {high}"
-        case RealColumn(low=low, high=high, grain=grain):
-            return f"from {float(low):g} to {float(high):g}, in steps of {float(grain):g}"
-        case CategoryColumn(values=values):
-            more = f" and {len(values) - _MOST_VALUES} others" if len(values) > _MOST_VALUES else ""
-            return f"one of {', '.join(map(str, values[:_MOST_VALUES]))}{more}"
+    declared = _declared(column)
+    if "values" in declared:
+        values = declared["values"]
+        more = f" and {len(values) - _MOST_VALUES} others" if len(values) > _MOST_VALUES else ""
+        return f"one of {', '.join(values[:_MOST_VALUES])}{more}"
+    if "low" in declared:
+        steps = f", in steps of {declared['grain']:g}" if "grain" in declared else ""
+        return f"from {declared['low']} to {declared['high']}{steps}"
     return None
 
 
-def _attributes(*pairs: tuple[str, int]) -> tuple[Attribute, ...]:
-    return tuple(Attribute(name, oid) for name, oid in pairs)
+def _declared(column: Column) -> dict[str, Any]:
+    """Its bounds or its values."""
+    match column:
+        case IntegerColumn(low=low, high=high) | DateColumn(low=low, high=high):
+            return {"low": str(low), "high": str(high)}
+        case RealColumn(low=low, high=high, grain=grain):
+            return {"low": f"{float(low):g}", "high": f"{float(high):g}", "grain": float(grain)}
+        case CategoryColumn(values=values):
+            return {"values": [str(value) for value in values]}
+    return {}
+
+
+def _attributes(**types: int) -> tuple[Attribute, ...]:
+    return tuple(Attribute(name, oid) for name, oid in types.items())
 
 
 VIEWS: tuple[tuple[str, tuple[Attribute, ...], str], ...] = (
     (
         "statement",
         _attributes(
-            *(
-                ("whose", TEXT),
-                ("counted_in", TEXT),
-                ("spent", TEXT),
-                ("spent_share", FLOAT8),
-                ("limit", TEXT),
-            ),
-            *(
-                ("left", TEXT),
-                ("left_share", FLOAT8),
-                ("questions", INT8),
-                ("epsilon", FLOAT8),
-                ("delta", FLOAT8),
-            ),
+            whose=TEXT,
+            counted_in=TEXT,
+            spent=TEXT,
+            spent_share=FLOAT8,
+            limit=TEXT,
+            left=TEXT,
+            left_share=FLOAT8,
+            questions=INT8,
+            epsilon=FLOAT8,
+            delta=FLOAT8,
         ),
         "what is spent and left, of the study and of whoever asks; free",
     ),
     (
         "receipts",
         _attributes(
-            *(("number", INT8), ("by", TEXT), ("question", TEXT), ("amount", TEXT), ("spent", TEXT)),
-            *(("request", TEXT), ("previous", TEXT), ("digest", TEXT)),
+            number=INT8,
+            by=TEXT,
+            question=TEXT,
+            amount=TEXT,
+            spent=TEXT,
+            request=TEXT,
+            previous=TEXT,
+            digest=TEXT,
         ),
         "receipts that this token may see, oldest first; free",
     ),
     (
         "columns",
         _attributes(
-            *(
-                ("table_name", TEXT),
-                ("column_name", TEXT),
-                ("kind", TEXT),
-                ("data_type", TEXT),
-                ("low", TEXT),
-            ),
-            *(("high", TEXT), ("grain", FLOAT8), ("values", ARRAYS[TEXT]), ("is_public", BOOL)),
+            table_name=TEXT,
+            column_name=TEXT,
+            kind=TEXT,
+            data_type=TEXT,
+            low=TEXT,
+            high=TEXT,
+            grain=FLOAT8,
+            values=ARRAYS[TEXT],
+            is_public=BOOL,
         ),
         "what may be asked about, with bounds and declared values; free",
     ),
@@ -205,62 +218,11 @@ def rows_of_columns(study: Study) -> list[dict[str, Any]]:
 
 
 def _column_row(table: str, column: Column, *, public: bool) -> dict[str, Any]:
-    row: dict[str, Any] = {
+    return {
         "table_name": table,
         "column_name": column.name,
         "kind": column.kind,
         "data_type": SQL_NAMES[oid_of(column)],
         "is_public": public,
-    }
-    match column:
-        case IntegerColumn(low=low, high=high) | DateColumn(low=low, high=high):
-            return {**row, "low": str(low), "high": str(high)}
-        case RealColumn(low=low, high=high, grain=grain):
-            return {**row, "low": f"{float(low):g}", "high": f"{float(high):g}", "grain": float(grain)}
-        case CategoryColumn(values=values):
-            return {**row, "values": [str(value) for value in values]}
-    return row
-
-
-def rows_of_types() -> Sequence[dict[str, Any]]:
-    """pg_type."""
-    found = []
-    for name, oid, _, width, category in TYPES:
-        array = ARRAYS.get(oid, 0)
-        found.append(_type_row(name, oid, width, category, 0, array))
-        if array:
-            found.append(_type_row(f"_{name}", array, -1, "A", oid, 0))
-    return found
-
-
-def _type_row(name: str, oid: int, width: int, category: str, element: int, array: int) -> dict[str, Any]:
-    return {
-        "oid": oid,
-        "typname": name,
-        "typnamespace": SCHEMAS["pg_catalog"],
-        "typowner": OWNER,
-        "typlen": width,
-        "typbyval": 0 < width <= 8,
-        "typtype": "b",
-        "typcategory": category,
-        "typispreferred": False,
-        "typisdefined": True,
-        "typdelim": ",",
-        "typrelid": 0,
-        "typelem": element,
-        "typarray": array,
-        "typinput": "array_in" if element else f"{name}in",
-        "typoutput": f"{name}out",
-        "typreceive": f"{name}recv",
-        "typnotnull": False,
-        "typbasetype": 0,
-        "typtypmod": -1,
-        "typndims": 0,
-        "typcollation": 100 if category == "S" else 0,
-        "typdefault": None,
-        "typdefaultbin": None,
-        "typacl": None,
-        "typstorage": "p",
-        "typalign": "i",
-        "typsubscript": "-",
+        **_declared(column),
     }

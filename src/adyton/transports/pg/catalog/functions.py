@@ -6,19 +6,18 @@ import datetime
 import json
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from adyton.errors import InvalidRequest
+from adyton.query.text import value_text
 from adyton.transports.pg.catalog.casting import SQL_NAMES, cast_to, oid_named
+from adyton.transports.pg.catalog.facts import SCHEMAS, Facts
 from adyton.transports.pg.catalog.relations import LARGEST, unsupported
 from adyton.transports.pg.errors import SqlError
 from adyton.transports.pg.settings import VERSION, Session, UnknownSetting
-
-if TYPE_CHECKING:
-    from adyton.transports.pg.catalog.facts import Facts
+from adyton.transports.pg.values import TEXT
 
 _Function = Callable[..., Any]
-_YES = (
+YES = (
     "has_table_privilege",
     "has_schema_privilege",
     "has_database_privilege",
@@ -30,7 +29,7 @@ _YES = (
     "pg_opclass_is_visible",
     "pg_relation_is_publishable",
 )
-_NO = ("pg_is_in_recovery", "pg_is_other_temp_schema", "pg_try_advisory_lock", "row_security_active")
+NO = ("pg_is_in_recovery", "pg_is_other_temp_schema", "pg_try_advisory_lock", "row_security_active")
 _NULL = (
     "pg_get_expr",
     "pg_get_indexdef",
@@ -55,7 +54,7 @@ _NULL = (
     "pg_my_temp_schema",
     "pg_notify",
 )
-_ZERO = (
+ZERO = (
     "pg_relation_size",
     "pg_total_relation_size",
     "pg_database_size",
@@ -69,10 +68,7 @@ _OTHER_NAMES = {
     "session_user": "current_user",
     "current_role": "current_user",
     "current_catalog": "current_database",
-    "pg_my_user": "current_user",
-    "to_regnamespace": "to_regnamespace",
     "now": "current_timestamp",
-    "concat_ws": "concat_ws",
     "str_to_time": "current_timestamp",
 }
 
@@ -83,10 +79,10 @@ class Functions:
     def __init__(self, facts: Facts, session: Session) -> None:
         self._facts, self._session = facts, session
         self._known: dict[str, _Function] = {
-            **dict.fromkeys(_YES, lambda *_: True),
-            **dict.fromkeys(_NO, lambda *_: False),
+            **dict.fromkeys(YES, lambda *_: True),
+            **dict.fromkeys(NO, lambda *_: False),
             **dict.fromkeys(_NULL, lambda *_: None),
-            **dict.fromkeys(_ZERO, lambda *_: 0),
+            **dict.fromkeys(ZERO, lambda *_: 0),
             **_PLAIN,
             "version": lambda: f"PostgreSQL {VERSION} (adyton)",
             "current_database": lambda: facts.database,
@@ -95,19 +91,17 @@ class Functions:
             "current_schemas": lambda system=False: ["pg_catalog", "public"] if system else ["public"],
             "current_setting": self._setting,
             "set_config": self._set_config,
-            "pg_table_is_visible": lambda oid: facts.is_visible(oid),
+            "pg_table_is_visible": facts.is_visible,
             "pg_get_userbyid": lambda _: facts.user,
             "pg_backend_pid": lambda: 1,
-            "col_description": lambda oid, number: facts.description(oid, number),
+            "col_description": facts.description,
             "obj_description": lambda oid, kind=None: facts.description(oid, 0),
             "to_regclass": self._regclass,
             "regclass_text": self._class_name,
             "to_regtype": self._regtype,
             "regtype_text": lambda oid: SQL_NAMES.get(int(oid), str(oid)),
             "to_regnamespace": self._namespace,
-            "regnamespace_text": lambda oid: next(
-                (n for n, o in facts.schemas.items() if o == oid), str(oid)
-            ),
+            "regnamespace_text": lambda oid: next((n for n, o in SCHEMAS.items() if o == oid), str(oid)),
             "regproc_text": str,
             "pg_get_viewdef": lambda *_: "",
         }
@@ -130,16 +124,11 @@ class Functions:
         except UnknownSetting:
             if missing_ok:
                 return None
-            raise SqlError("42704", f'unrecognized configuration parameter "{str(name)[:100]}"') from None
+            raise
 
     def _set_config(self, name: str, value: Any, local: bool = False) -> str:
-        try:
-            self._session.set(str(name), None if value is None else str(value))
-            return self._session.shown(str(name))
-        except UnknownSetting:
-            raise SqlError("42704", f'unrecognized configuration parameter "{str(name)[:100]}"') from None
-        except InvalidRequest as wrong:
-            raise SqlError("22023", wrong.message) from None
+        self._session.set(str(name), None if value is None else str(value))
+        return self._session.shown(str(name))
 
     def _regclass(self, value: Any) -> Any:
         """The number of a table, by its name; a number stays one."""
@@ -157,10 +146,10 @@ class Functions:
         if value is None or isinstance(value, int) or str(value).isdecimal():
             return None if value is None else int(value)
         name = str(value).lower().strip('"')
-        return oid_named(name) if name in ("text",) or oid_named(name) != oid_named("text") else None
+        return oid_named(name) if name == "text" or oid_named(name) != TEXT else None
 
     def _namespace(self, value: Any) -> Any:
-        return value if isinstance(value, int) or value is None else self._facts.schemas.get(str(value))
+        return value if isinstance(value, int) or value is None else SCHEMAS.get(str(value))
 
 
 def _format_type(oid: Any, modifier: Any = None) -> str | None:
@@ -204,20 +193,12 @@ def _split_part(text: Any, mark: Any, at: Any) -> str:
 
 def _format(pattern: Any, *values: Any) -> str:
     """%s, %I and %L."""
-    given, said = iter(values), {"s": lambda one: "" if one is None else str(one), "I": _quote_ident}
-    parts = re.split(r"%([sIL%])", str(pattern))
-    for at in range(1, len(parts), 2):
-        kind = parts[at]
-        if kind == "%":
-            continue
-        value = next(given, None)
-        quoted = "NULL" if value is None else "'" + str(value).replace("'", "''") + "'"
-        parts[at] = quoted if kind == "L" else str(said[kind](value))
-    return "".join(parts)
+    given = iter(values)
 
+    def written(mark: re.Match[str]) -> str:
+        return "%" if mark[1] == "%" else str(_WRITTEN[mark[1]](next(given, None)))
 
-def _coalesce(*values: Any) -> Any:
-    return next((one for one in values if one is not None), None)
+    return re.sub(r"%([sIL%])", written, str(pattern))
 
 
 def _json(*pairs: Any) -> str:
@@ -228,6 +209,11 @@ def _of_text(work: Callable[[str], Any]) -> _Function:
     return lambda value: None if value is None else work(str(value))
 
 
+_WRITTEN: dict[str, _Function] = {
+    "s": lambda value: "" if value is None else value,
+    "I": _quote_ident,
+    "L": lambda value: "NULL" if value is None else value_text(str(value)),
+}
 _PLAIN: dict[str, _Function] = {
     "format_type": _format_type,
     "array_to_string": _array_to_string,
@@ -237,7 +223,7 @@ _PLAIN: dict[str, _Function] = {
     "array_size": lambda listed, _=1: len(listed) if listed else None,
     "cardinality": lambda listed: None if listed is None else len(listed),
     "quote_ident": _quote_ident,
-    "coalesce": _coalesce,
+    "coalesce": lambda *found: next((one for one in found if one is not None), None),
     "nullif": lambda a, b: None if a == b else a,
     "greatest": lambda *found: max((one for one in found if one is not None), default=None),
     "least": lambda *found: min((one for one in found if one is not None), default=None),

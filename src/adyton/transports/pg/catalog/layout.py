@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from adyton.transports.pg.catalog.facts import DATABASE as DATABASE_OID
-from adyton.transports.pg.catalog.facts import OWNER, SYSTEM
+from adyton.transports.pg.catalog.facts import OWNER, SCHEMAS, SYSTEM
 from adyton.transports.pg.values import (
     ARRAYS,
     BOOL,
@@ -169,28 +169,47 @@ ROLE: Pairs = {
     "usesuper": (BOOL, False),
     "usesysid": (OID, OWNER),
 }
-TYPE_TYPES = {
-    "oid": OID,
-    "typname": NAME,
-    "typnamespace": OID,
-    "typowner": OID,
-    "typlen": INT2,
-    "typbyval": BOOL,
-    "typtype": CHAR,
-    "typcategory": CHAR,
-    "typispreferred": BOOL,
-    "typisdefined": BOOL,
-    "typdelim": CHAR,
-    "typrelid": OID,
-    "typelem": OID,
-    "typarray": OID,
-    "typnotnull": BOOL,
-    "typbasetype": OID,
-    "typtypmod": INT4,
-    "typndims": INT4,
-    "typcollation": OID,
-    "typstorage": CHAR,
-    "typalign": CHAR,
+SETTINGS: Pairs = {
+    "name": (TEXT, ""),
+    "setting": (TEXT, ""),
+    "unit": (TEXT, None),
+    "category": (TEXT, ""),
+    "short_desc": (TEXT, ""),
+    "context": (TEXT, ""),
+    "vartype": (TEXT, ""),
+    "source": (TEXT, ""),
+    "reset_val": (TEXT, ""),
+    "boot_val": (TEXT, ""),
+}
+TYPE: Pairs = {
+    "oid": (OID, 0),
+    "typname": (NAME, ""),
+    "typnamespace": (OID, SCHEMAS["pg_catalog"]),
+    "typowner": (OID, OWNER),
+    "typlen": (INT2, -1),
+    "typbyval": (BOOL, False),
+    "typtype": (CHAR, "b"),
+    "typcategory": (CHAR, ""),
+    "typispreferred": (BOOL, False),
+    "typisdefined": (BOOL, True),
+    "typdelim": (CHAR, ","),
+    "typrelid": (OID, 0),
+    "typelem": (OID, 0),
+    "typarray": (OID, 0),
+    "typinput": (TEXT, ""),
+    "typoutput": (TEXT, ""),
+    "typreceive": (TEXT, ""),
+    "typnotnull": (BOOL, False),
+    "typbasetype": (OID, 0),
+    "typtypmod": (INT4, -1),
+    "typndims": (INT4, 0),
+    "typcollation": (OID, 0),
+    "typdefault": (TEXT, None),
+    "typdefaultbin": (TEXT, None),
+    "typacl": (TEXT, None),
+    "typstorage": (CHAR, "p"),
+    "typalign": (CHAR, "i"),
+    "typsubscript": (TEXT, "-"),
 }
 
 EMPTY: Mapping[str, Mapping[str, int]] = {  # tables without rows of which clients ask for all columns

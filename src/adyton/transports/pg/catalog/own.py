@@ -1,4 +1,4 @@
-"""The tables adyton.statement and adyton.receipts: what is spent, and by which questions.  Free."""
+"""The tables of the schema adyton: what is spent, by which questions, and what may be asked about.  Free."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from adyton.exact import float_down, float_up
 from adyton.service.identity import Identity
 from adyton.service.roles import Action, may
 from adyton.service.studies import ServedStudy
+from adyton.transports.pg.catalog.facts import rows_of_columns
 
 _MOST = 10_000  # receipts in one answer: the newest ones
 
@@ -18,20 +19,19 @@ _MOST = 10_000  # receipts in one answer: the newest ones
 def _statement(found: ServedStudy, who: Identity) -> list[dict[str, Any]]:
     """One row for all together, one for whoever asks, and others for those who may see them."""
     _check(who, Action.STATEMENT)
-    told = found.statement(who)
+    told, limit = found.statement(who), found.limit_told()
     spent, left = told["spent"], told["left"]
     whole = {
         "whose": "all",
         "counted_in": spent["filter"],
         "spent": spent["amount"],
         "spent_share": spent["share"],
-        "limit": found.limit_told(),
+        "limit": limit,
         "left": left["amount"],
         "left_share": left["share"],
         "questions": told["questions"],
         **told["limit"],
     }
-    limit = found.limit_told()
     parts = {told["own"]["by"]: told["own"], **told.get("by_name", {})}
     return [
         whole,
@@ -73,4 +73,5 @@ def _check(who: Identity, action: Action) -> None:
 OWN: dict[str, Callable[[ServedStudy, Identity], list[dict[str, Any]]]] = {
     "statement": _statement,
     "receipts": _receipts,
+    "columns": lambda found, _: rows_of_columns(found.study),
 }

@@ -13,12 +13,13 @@ from adyton.schema import CategoryColumn, DateColumn
 from adyton.service.identity import Identity
 from adyton.service.studies import ServedStudy
 from adyton.study import Study
-from adyton.transports.pg.catalog.facts import Facts, rows_of_columns
+from adyton.transports.pg.catalog.facts import VIEWS, Facts
 from adyton.transports.pg.catalog.functions import Functions
+from adyton.transports.pg.catalog.layout import SETTINGS
 from adyton.transports.pg.catalog.own import OWN
 from adyton.transports.pg.catalog.relations import Relation, Scope, Steps
 from adyton.transports.pg.catalog.selecting import planned
-from adyton.transports.pg.catalog.tables import Key, relation_named, types_by_name
+from adyton.transports.pg.catalog.tables import filled, relation_named, types_by_name
 from adyton.transports.pg.columns import oid_of
 from adyton.transports.pg.errors import SqlError
 from adyton.transports.pg.parameters import LONGEST, tree_of
@@ -60,17 +61,13 @@ def _is_of_catalog(table: exp.Table, named: set[str], own: frozenset[str]) -> bo
 class Catalog:
     """Of one study, for one name."""
 
-    def __init__(self, facts: Facts, study: Study) -> None:
-        self._key, self._study = Key(facts), study
+    def __init__(self, database: str, study: Study, user: str) -> None:
+        self._facts = facts = Facts.of(database, study, user)
         self.tables_of_study = frozenset(one.name.lower() for one in facts.tables if one.schema == "public")
         self._declared = [column for table in study.tables for column in table.columns]
         self._columns = {column.name.casefold(): oid_of(column) for column in self._declared}
         categories = [one.values[0] for one in self._declared if isinstance(one, CategoryColumn)]
         self.declared_texts = [value for value in categories if isinstance(value, str)]
-
-    @classmethod
-    def of(cls, database: str, study: Study, user: str) -> Catalog:
-        return cls(Facts.of(database, study, user), study)
 
     def type_of(self, name: str) -> int:
         """Of a column of the catalogs."""
@@ -100,7 +97,7 @@ class Catalog:
             raise SqlError("42601", "this cannot be read as SQL")
         if tree.find(exp.Window) is not None:
             tree = tree.copy()  # its windows are taken out, and the tree is kept
-        functions = Functions(self._key.facts, session)
+        functions = Functions(self._facts, session)
         relation = self._relations(session, found, who)
         try:
             columns, rows = planned(tree, Scope(relation, functions.call, values, Steps(len(text))))
@@ -115,17 +112,11 @@ class Catalog:
     ) -> Callable[[str, str], Relation]:
         def relation(schema: str, name: str) -> Relation:
             if schema == "adyton":
-                if name == "columns":
-                    return Relation(
-                        _types_in("columns"),
-                        [{**_none("columns"), **row} for row in rows_of_columns(found.study)],
-                    )
                 if name in OWN:
-                    rows = OWN[name](found, who)
-                    return Relation(_types_in(name), [{**_none(name), **row} for row in rows])
+                    return filled(_VIEWS[name], OWN[name](found, who))
             elif name == _SETTINGS:
                 return _settings(session)
-            elif (known := relation_named(self._key, schema or "pg_catalog", name)) is not None:
+            elif (known := relation_named(self._facts, schema or "pg_catalog", name)) is not None:
                 return known
             shown = f"{schema}.{name}" if schema else name
             raise SqlError("42P01", f'relation "{shown[:100]}" does not exist')
@@ -133,41 +124,13 @@ class Catalog:
         return relation
 
 
-def _types_in(view: str) -> dict[str, int]:
-    from adyton.transports.pg.catalog.facts import VIEWS
-
-    (attributes,) = (made for name, made, _ in VIEWS if name == view)
-    return {one.name: one.oid for one in attributes}
-
-
-def _none(view: str) -> dict[str, Any]:
-    return dict.fromkeys(_types_in(view))
-
-
 def _settings(session: Session) -> Relation:
-    columns = dict.fromkeys(
-        (
-            "name",
-            "setting",
-            "unit",
-            "category",
-            "short_desc",
-            "context",
-            "vartype",
-            "source",
-            "reset_val",
-            "boot_val",
-        ),
-        TEXT,
-    )
-    usual = dict.fromkeys(columns, "")
-    return Relation(
-        columns,
-        [
-            {**usual, "name": name, "setting": value, "reset_val": value, "boot_val": value, "unit": None}
-            for name, value in session.all()
-        ],
-    )
+    rows = [
+        {"name": name, "setting": value, "reset_val": value, "boot_val": value}
+        for name, value in session.all()
+    ]
+    return filled(SETTINGS, rows)
 
 
+_VIEWS = {name: {one.name: (one.oid, None) for one in attributes} for name, attributes, _ in VIEWS}
 _TYPES = types_by_name()

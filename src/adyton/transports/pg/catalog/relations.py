@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from adyton.transports.pg.errors import SqlError
+from adyton.transports.pg.values import TEXT
 
 Row = Mapping[str, Any]
 Env = dict[str, Row]  # rows by the names of their sources
@@ -77,11 +78,21 @@ class Scope:
             if source in (None, alias) and (
                 column in relation.columns or (relation.open and source == alias)
             ):
-                return alias, relation.columns.get(column, 25)
+                return alias, relation.columns.get(column, TEXT)
         opened = next((alias for alias, one in self.sources.items() if one.open and source is None), None)
         if opened is not None:
-            return opened, 25
+            return opened, TEXT
         return self.above.find(column, source) if self.above is not None else None
+
+
+def known(work: Callable[..., Any], *parts: Compiled) -> Compiled:
+    """What ``work`` makes of the values of the parts; unknown where one of them is."""
+
+    def value(env: Env) -> Any:
+        values = [part(env) for part in parts]
+        return None if any(one is None for one in values) else work(*values)
+
+    return value
 
 
 def size_of(value: Any) -> int:

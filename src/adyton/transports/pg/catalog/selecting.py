@@ -31,14 +31,9 @@ _PARTS = {
     "windows",
 }
 Made = Callable[[Env], list[dict[str, Any]]]
+_Shown = tuple[dict[str, Any], Env]  # a row of the answer, and the rows it was made of
 _MOST_ROWS = 50_000
 _MOST_COLUMNS = 1664  # as in PostgreSQL
-
-
-def relation_of(tree: exp.Expr, scope: Scope) -> Relation:
-    """All that a statement gives."""
-    columns, rows = planned(tree, scope)
-    return Relation(columns, rows({}))
 
 
 def planned(tree: exp.Expr, scope: Scope) -> tuple[dict[str, int], Made]:
@@ -47,7 +42,8 @@ def planned(tree: exp.Expr, scope: Scope) -> tuple[dict[str, int], Made]:
         tree = tree.this
     scope = scope.inside()
     for cte in tree.args["with_"].expressions if tree.args.get("with_") else ():
-        scope.named[cte.alias.lower()] = relation_of(cte.this, scope)
+        columns, rows = planned(cte.this, scope)
+        scope.named[cte.alias.lower()] = Relation(columns, rows({}))
     if isinstance(tree, exp.Union):
         return _union(tree, scope)
     if isinstance(tree, exp.Select):
@@ -91,8 +87,8 @@ def _union(tree: exp.Union, scope: Scope) -> tuple[dict[str, int], Made]:
 
     def rows(env: Env) -> list[dict[str, Any]]:
         found = first(env) + [dict(zip(columns, row.values(), strict=True)) for row in second(env)]
-        found = found if every else _distinct(found)
-        return shape([(row, {"": row}) for row in found])
+        made: list[_Shown] = [(row, {"": row}) for row in found]
+        return shape(made if every else _distinct(made))
 
     return columns, rows
 
@@ -120,10 +116,7 @@ def _select(tree: exp.Select, scope: Scope) -> tuple[dict[str, int], Made]:
             windows(found)
             scope.steps.take(len(found) * len(names) // 10)
             made = [(dict(zip(names, [one(env) for one in values], strict=True)), env) for env in found]
-        if once:
-            kept = {repr(row): (row, env) for row, env in reversed(made)}
-            made = list(reversed(kept.values()))
-        return shape(made)
+        return shape(_distinct(made) if once else made)
 
     return columns, rows
 
@@ -223,14 +216,14 @@ def _names(items: Sequence[exp.Expr]) -> list[str]:
 
 def _shape(
     tree: exp.Expr, scope: Scope, items: dict[str, Any]
-) -> Callable[[list[tuple[dict[str, Any], Env]]], list[dict[str, Any]]]:
+) -> Callable[[list[_Shown]], list[dict[str, Any]]]:
     """ORDER BY, LIMIT and OFFSET."""
     terms = (
         [_term(one, scope, items) for one in tree.args["order"].expressions] if tree.args.get("order") else []
     )
     limit, offset = (_number(tree.args.get(name), scope) for name in ("limit", "offset"))
 
-    def shaped(rows: list[tuple[dict[str, Any], Env]]) -> list[dict[str, Any]]:
+    def shaped(rows: list[_Shown]) -> list[dict[str, Any]]:
         if len(rows) > _MOST_ROWS:
             raise unsupported("so many rows")
         for key, reverse, nulls_first in reversed(terms):
@@ -245,8 +238,7 @@ def _term(
     node: exp.Expr, scope: Scope, items: dict[str, Any]
 ) -> tuple[Callable[[dict[str, Any], Env], Any], bool, bool]:
     reverse = bool(node.args.get("desc"))
-    told = node.args.get("nulls_first")
-    nulls_first = reverse if told is None else bool(told) or (reverse and not node.args.get("nulls_last"))
+    nulls_first = bool(node.args["nulls_first"])  # as the parser knows, also where nothing is said of it
     inner, names = node.this, list(items)
     if isinstance(inner, exp.Literal) and not inner.is_string:
         place = int(inner.this) - 1
@@ -261,11 +253,8 @@ def _term(
 
 
 def _sorted(
-    rows: list[tuple[dict[str, Any], Env]],
-    key: Callable[[dict[str, Any], Env], Any],
-    reverse: bool,
-    nulls_first: bool,
-) -> list[tuple[dict[str, Any], Env]]:
+    rows: list[_Shown], key: Callable[[dict[str, Any], Env], Any], reverse: bool, nulls_first: bool
+) -> list[_Shown]:
     keyed = [(key(row, env), (row, env)) for row, env in rows]
     missing = [pair for value, pair in keyed if value is None]
     there = [(value, pair) for value, pair in keyed if value is not None]
@@ -289,5 +278,5 @@ def _number(node: exp.Expr | None, scope: Scope) -> int | None:
     return None if value is None else max(0, int(value))
 
 
-def _distinct(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return list({repr(row): row for row in reversed(rows)}.values())[::-1]
+def _distinct(rows: list[_Shown]) -> list[_Shown]:
+    return list({repr(row): (row, env) for row, env in reversed(rows)}.values())[::-1]

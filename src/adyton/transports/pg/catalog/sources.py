@@ -72,10 +72,8 @@ def _source(node: exp.Expr, scope: Scope) -> Source:
         case exp.Table():
             return _function(node.this, node, scope)
         case exp.Subquery() | exp.Lateral():
-            inner = node.this
-            if isinstance(inner, exp.Func) and not isinstance(inner, exp.Select | exp.Subquery):
-                return _function(inner, node, scope)
-            return _select(node, scope)
+            is_call = isinstance(node.this, exp.Func)
+            return _function(node.this, node, scope) if is_call else _select(node, scope)
         case exp.Unnest():
             return _function(node, node, scope)
         case exp.Values():
@@ -128,26 +126,14 @@ def _function(call: exp.Expr, node: exp.Expr, scope: Scope) -> Source:
         return Source(alias, lambda _: ())
     whole = ("unnest" not in name and "explode" not in name) or "series" in name
     scope.sources[alias] = Relation(dict.fromkeys(columns, INT4 if whole else TEXT))
-    arguments = [compiled(one, scope) for one in _arguments(call)]
+    given = call.expressions if isinstance(call, exp.Anonymous | exp.Unnest) else call.iter_expressions()
+    arguments = [compiled(one, scope) for one in given]
 
     def rows(env: Env) -> list[dict[str, Any]]:
-        given = [one(env) for one in arguments]
-        return [
-            {columns[0]: value, **_place(columns, at)} for at, value in enumerate(_listed(name, given), 1)
-        ]
+        numbered = enumerate(_listed(name, [one(env) for one in arguments]), 1)
+        return [dict(zip(columns, (value, at), strict=False)) for at, value in numbered]  # WITH ORDINALITY
 
     return Source(alias, rows)
-
-
-def _place(columns: Sequence[str], at: int) -> dict[str, int]:
-    """WITH ORDINALITY."""
-    return {columns[1]: at} if len(columns) > 1 else {}
-
-
-def _arguments(call: exp.Expr) -> list[exp.Expr]:
-    if isinstance(call, exp.Anonymous | exp.Unnest):
-        return list(call.expressions)
-    return [value for value in call.args.values() if isinstance(value, exp.Expr)]
 
 
 def _listed(name: str, given: Sequence[Any]) -> Sequence[Any]:

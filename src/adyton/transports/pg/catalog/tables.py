@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from adyton.transports.pg.catalog.casting import SHORT_NAMES, SQL_NAMES, TYPES
-from adyton.transports.pg.catalog.facts import OWNER, SYSTEM, Facts, Listed, rows_of_types
+from adyton.transports.pg.catalog.casting import SHORT_NAMES, SQL_NAMES
+from adyton.transports.pg.catalog.facts import OWNER, SCHEMAS, SYSTEM, Facts, Listed
 from adyton.transports.pg.catalog.layout import (
     ATTRIBUTE,
     CLASS,
@@ -16,7 +16,7 @@ from adyton.transports.pg.catalog.layout import (
     EMPTY,
     ROLE,
     TABLES,
-    TYPE_TYPES,
+    TYPE,
     Pairs,
 )
 from adyton.transports.pg.catalog.layout import (
@@ -34,109 +34,86 @@ from adyton.transports.pg.values import (
     NAME,
     OID,
     TEXT,
+    TYPES,
+    WIDTHS,
 )
 
-_WIDTHS = {oid: width for _, oid, _, width, _ in TYPES}
-_EMPTY = {  # that clients look into, and a study has nothing for
-    *(
-        "pg_index",
-        "pg_constraint",
-        "pg_attrdef",
-        "pg_inherits",
-        "pg_policy",
-        "pg_statistic_ext",
-        "pg_publication",
-    ),
-    *(
-        "pg_publication_rel",
-        "pg_publication_namespace",
-        "pg_auth_members",
-        "pg_proc",
-        "pg_trigger",
-        "pg_rewrite",
-    ),
-    *(
-        "pg_collation",
-        "pg_opclass",
-        "pg_sequence",
-        "pg_extension",
-        "pg_enum",
-        "pg_range",
-        "pg_depend",
-        "pg_rules",
-    ),
-    *(
-        "pg_foreign_server",
-        "pg_foreign_table",
-        "pg_foreign_data_wrapper",
-        "pg_partitioned_table",
-        "pg_matviews",
-    ),
-    *(
-        "pg_operator",
-        "pg_language",
-        "pg_cast",
-        "pg_conversion",
-        "pg_aggregate",
-        "pg_event_trigger",
-        "pg_shdescription",
-    ),
-    *(
-        "pg_user_mapping",
-        "pg_user_mappings",
-        "pg_indexes",
-        "pg_sequences",
-        "pg_locks",
-        "pg_stat_activity",
-        "pg_seclabel",
-    ),
-    *(
-        "pg_stat_user_tables",
-        "pg_statio_user_tables",
-        "pg_stat_user_indexes",
-        "pg_default_acl",
-        "pg_shdepend",
-    ),
-    *(
-        "pg_available_extensions",
-        "pg_timezone_names",
-        "pg_prepared_statements",
-        "pg_cursors",
-        "pg_stats",
-        "pg_subscription",
-    ),
-    *(
-        "pg_policies",
-        "pg_init_privs",
-        "pg_ts_config",
-        "pg_largeobject_metadata",
-        "pg_transform",
-        "pg_amop",
-        "pg_opfamily",
-        "pg_group",
-        "pg_db_role_setting",
-    ),
+# Tables that clients look into, and a study has nothing for.
+_EMPTY = {name for name in EMPTY if name.startswith("pg_")} | {
+    "pg_index",
+    "pg_constraint",
+    "pg_attrdef",
+    "pg_inherits",
+    "pg_policy",
+    "pg_statistic_ext",
+    "pg_publication",
+    "pg_publication_rel",
+    "pg_publication_namespace",
+    "pg_proc",
+    "pg_trigger",
+    "pg_rewrite",
+    "pg_collation",
+    "pg_opclass",
+    "pg_sequence",
+    "pg_extension",
+    "pg_range",
+    "pg_depend",
+    "pg_rules",
+    "pg_foreign_server",
+    "pg_foreign_data_wrapper",
+    "pg_partitioned_table",
+    "pg_matviews",
+    "pg_operator",
+    "pg_language",
+    "pg_cast",
+    "pg_conversion",
+    "pg_aggregate",
+    "pg_event_trigger",
+    "pg_shdescription",
+    "pg_user_mapping",
+    "pg_user_mappings",
+    "pg_indexes",
+    "pg_sequences",
+    "pg_locks",
+    "pg_seclabel",
+    "pg_stat_user_tables",
+    "pg_statio_user_tables",
+    "pg_stat_user_indexes",
+    "pg_shdepend",
+    "pg_available_extensions",
+    "pg_timezone_names",
+    "pg_prepared_statements",
+    "pg_cursors",
+    "pg_stats",
+    "pg_subscription",
+    "pg_init_privs",
+    "pg_ts_config",
+    "pg_largeobject_metadata",
+    "pg_transform",
+    "pg_amop",
+    "pg_opfamily",
+    "pg_group",
 }
 _EMPTY_STANDARD = {
-    *(
-        "table_constraints",
-        "key_column_usage",
-        "constraint_column_usage",
-        "referential_constraints",
-        "routines",
-    ),
-    *(
-        "views",
-        "triggers",
-        "sequences",
-        "parameters",
-        "check_constraints",
-        "domains",
-        "element_types",
-        "column_privileges",
-        "routine_privileges",
-    ),
-    *("role_table_grants", "applicable_roles", "enabled_roles", "constraint_table_usage", "view_table_usage"),
+    "table_constraints",
+    "key_column_usage",
+    "constraint_column_usage",
+    "referential_constraints",
+    "routines",
+    "views",
+    "triggers",
+    "sequences",
+    "parameters",
+    "check_constraints",
+    "domains",
+    "element_types",
+    "column_privileges",
+    "routine_privileges",
+    "role_table_grants",
+    "applicable_roles",
+    "enabled_roles",
+    "constraint_table_usage",
+    "view_table_usage",
 }
 
 
@@ -147,27 +124,20 @@ def filled(pairs: Pairs, rows: Sequence[Mapping[str, Any]]) -> Relation:
 
 
 @lru_cache(maxsize=64)
-def relation_named(facts_of: Key, schema: str, name: str) -> Relation | None:
+def relation_named(facts: Facts, schema: str, name: str) -> Relation | None:
     """A table of the two catalogs; None if a PostgreSQL has none of this name."""
     made = (_STANDARD if schema == "information_schema" else _SYSTEM).get(name)
     if made is not None:
-        return made(facts_of.facts)
+        return made(facts)
     empty = _EMPTY_STANDARD if schema == "information_schema" else _EMPTY
     return replace(NOTHING, columns=EMPTY.get(name, {})) if name in empty else None
 
 
-class Key:
-    """Facts that are looked up by being the same object: they never change."""
-
-    def __init__(self, facts: Facts) -> None:
-        self.facts = facts
-
-
 def types_by_name() -> dict[str, int]:
     """The type of a column of any of these tables, by its name."""
-    pairs = (CLASS, ATTRIBUTE, TABLES, COLUMNS, DATABASES, ROLE)
+    pairs = (CLASS, ATTRIBUTE, TABLES, COLUMNS, DATABASES, ROLE, TYPE)
     found = {name: oid for some in pairs for name, (oid, _) in some.items()}
-    return {**found, **TYPE_TYPES, "nspname": NAME, "objoid": OID, "objsubid": INT4, "table_schem": NAME}
+    return {**found, "nspname": NAME, "objoid": OID, "objsubid": INT4, "table_schem": NAME}
 
 
 def _classes(facts: Facts) -> Relation:
@@ -177,7 +147,7 @@ def _classes(facts: Facts) -> Relation:
             {
                 "oid": one.oid,
                 "relname": one.name,
-                "relnamespace": facts.schemas[one.schema],
+                "relnamespace": SCHEMAS[one.schema],
                 "relkind": one.kind,
                 "relnatts": len(one.attributes),
                 "reltuples": -1 if one.rows is None else one.rows,
@@ -201,7 +171,7 @@ def _attributes(facts: Facts) -> Relation:
                 "attrelid": one.oid,
                 "attname": column.name,
                 "atttypid": column.oid,
-                "attlen": _WIDTHS.get(column.oid, -1),
+                "attlen": WIDTHS.get(column.oid, -1),
                 "attnum": at,
                 "attcollation": 100 if column.oid == TEXT else 0,
                 "attstorage": "x" if column.oid == TEXT else "p",
@@ -211,12 +181,9 @@ def _attributes(facts: Facts) -> Relation:
     )
 
 
-def _namespaces(facts: Facts) -> Relation:
+def _namespaces(_: Facts) -> Relation:
     columns = {"oid": OID, "nspname": NAME, "nspowner": OID, "nspacl": ARRAYS[TEXT]}
-    rows = [
-        {"oid": oid, "nspname": name, "nspowner": OWNER, "nspacl": None}
-        for name, oid in facts.schemas.items()
-    ]
+    rows = [{"oid": oid, "nspname": name, "nspowner": OWNER, "nspacl": None} for name, oid in SCHEMAS.items()]
     return Relation(columns, rows)
 
 
@@ -233,23 +200,34 @@ def _descriptions(facts: Facts) -> Relation:
 
 
 def _types(_: Facts) -> Relation:
-    rows = rows_of_types()
-    return Relation({name: TYPE_TYPES.get(name, TEXT) for name in rows[0]}, rows)
+    rows = []
+    for one in TYPES:
+        rows.append(_type_row(one.name, one.oid, one.width, one.category, typarray=one.array))
+        rows.append(_type_row(f"_{one.name}", one.array, -1, "A", typelem=one.oid, typinput="array_in"))
+    return filled(TYPE, rows)
 
 
-def _listing(kind: str, name: str, *others: tuple[str, int, Any]) -> Callable[[Facts], Relation]:
+def _type_row(name: str, oid: int, width: int, category: str, **other: Any) -> dict[str, Any]:
+    return {
+        "oid": oid,
+        "typname": name,
+        "typlen": width,
+        "typbyval": 0 < width <= 8,
+        "typcategory": category,
+        "typinput": f"{name}in",
+        "typoutput": f"{name}out",
+        "typreceive": f"{name}recv",
+        "typcollation": 100 if category == "S" else 0,
+        **other,
+    }
+
+
+def _listing(kind: str, name: str, **others: tuple[int, Any]) -> Callable[[Facts], Relation]:
     """pg_tables and pg_views."""
-
-    def made(facts: Facts) -> Relation:
-        columns = {"schemaname": NAME, name: NAME, **{other: oid for other, oid, _ in others}}
-        rows = [
-            {"schemaname": one.schema, name: one.name, **{other: value for other, _, value in others}}
-            for one in facts.tables
-            if one.kind == kind
-        ]
-        return Relation(columns, rows)
-
-    return made
+    pairs = {"schemaname": (NAME, ""), name: (NAME, ""), **others}
+    return lambda facts: filled(
+        pairs, [{"schemaname": one.schema, name: one.name} for one in facts.tables if one.kind == kind]
+    )
 
 
 def _standard_tables(facts: Facts) -> Relation:
@@ -294,33 +272,25 @@ def _standard_column(facts: Facts, one: Listed, at: int, column: Any) -> dict[st
 def _schemata(facts: Facts) -> Relation:
     columns = {"catalog_name": NAME, "schema_name": NAME, "schema_owner": NAME}
     rows = [
-        {"catalog_name": facts.database, "schema_name": name, "schema_owner": facts.user}
-        for name in facts.schemas
+        {"catalog_name": facts.database, "schema_name": name, "schema_owner": facts.user} for name in SCHEMAS
     ]
     return Relation(columns, rows)
 
 
 def _privileges(facts: Facts) -> Relation:
-    columns = (
-        "grantor",
-        "grantee",
-        "table_catalog",
-        "table_schema",
-        "table_name",
-        "privilege_type",
-        "is_grantable",
-    )
     rows = [
-        dict(
-            zip(
-                columns,
-                (facts.user, facts.user, facts.database, one.schema, one.name, "SELECT", "NO"),
-                strict=True,
-            )
-        )
+        {
+            "grantor": facts.user,
+            "grantee": facts.user,
+            "table_catalog": facts.database,
+            "table_schema": one.schema,
+            "table_name": one.name,
+            "privilege_type": "SELECT",
+            "is_grantable": "NO",
+        }
         for one in facts.tables
     ]
-    return Relation(dict.fromkeys(columns, NAME), rows)
+    return Relation(dict.fromkeys(rows[0], NAME), rows)
 
 
 def _one_row(**values: tuple[int, Any]) -> Callable[[Facts], Relation]:
@@ -342,9 +312,9 @@ _SYSTEM: dict[str, Callable[[Facts], Relation]] = {
     "pg_user": _roles,
     "pg_authid": _roles,
     "pg_tables": _listing(
-        "r", "tablename", ("tableowner", NAME, ""), ("tablespace", NAME, None), ("hasindexes", BOOL, False)
+        "r", "tablename", tableowner=(NAME, ""), tablespace=(NAME, None), hasindexes=(BOOL, False)
     ),
-    "pg_views": _listing("v", "viewname", ("viewowner", NAME, ""), ("definition", TEXT, "")),
+    "pg_views": _listing("v", "viewname", viewowner=(NAME, ""), definition=(TEXT, "")),
     "pg_am": _one_row(oid=(OID, 2), amname=(NAME, "heap"), amhandler=(TEXT, ""), amtype=(CHAR, "t")),
     "pg_tablespace": _one_row(
         oid=(OID, 1663), spcname=(NAME, "pg_default"), spcowner=(OID, OWNER), spcacl=(TEXT, None)

@@ -6,32 +6,21 @@ from sqlglot import exp
 
 from adyton.transports.pg.catalog.casting import oid_named, type_named
 from adyton.transports.pg.catalog.expressions import folded
+from adyton.transports.pg.catalog.functions import NO, YES, ZERO
 from adyton.transports.pg.catalog.relations import Scope
-from adyton.transports.pg.values import ARRAYS, BOOL, INT4, INT8, NAME, NUMERIC, TEXT
+from adyton.transports.pg.values import ARRAYS, BOOL, INT4, INT8, NAME, NUMERIC, REGCLASS, REGTYPE, TEXT
 
 _TRUTHS = (exp.Predicate, exp.Connector, exp.Not, exp.Exists, exp.Boolean, exp.Escape, exp.Operator)
 _CALLS = {
+    **dict.fromkeys((*YES, *NO, "pg_table_is_visible"), BOOL),
+    **dict.fromkeys(ZERO, INT8),
     "current_schemas": ARRAYS[NAME],
     "array_upper": INT4,
-    "pg_backend_pid": INT4,
-    "has_table_privilege": BOOL,
-    "has_schema_privilege": BOOL,
-    "has_database_privilege": BOOL,
-    "has_column_privilege": BOOL,
-    "has_any_column_privilege": BOOL,
-    "pg_table_is_visible": BOOL,
-    "pg_type_is_visible": BOOL,
-    "pg_function_is_visible": BOOL,
-    "pg_is_in_recovery": BOOL,
-    "pg_advisory_unlock_all": TEXT,
     "array_length": INT4,
-    "pg_relation_size": INT8,
-    "pg_total_relation_size": INT8,
-    "pg_database_size": INT8,
-    "txid_current": INT8,
+    "pg_backend_pid": INT4,
     "pg_get_userbyid": NAME,
-    "to_regclass": 2205,
-    "to_regtype": 2206,
+    "to_regclass": REGCLASS,
+    "to_regtype": REGTYPE,
 }
 _NAMED = (exp.CurrentUser, exp.SessionUser, exp.CurrentDatabase, exp.CurrentSchema)
 
@@ -53,10 +42,6 @@ def name_of(node: exp.Expr) -> str:
             return name_of(node.this) if _names_itself(node.this) else type_named(node.to)
         case exp.Paren() | exp.Bracket() | exp.Window():
             return name_of(node.this)
-        case exp.Case():
-            return "case"
-        case exp.Array():
-            return "array"
         case exp.Exists():
             return "exists"
         case exp.Boolean():
@@ -66,8 +51,6 @@ def name_of(node: exp.Expr) -> str:
             return name_of(select.expressions[0]) if select.expressions else "?column?"
         case exp.CurrentVersion():
             return "version"
-        case exp.ArrayAgg() | exp.Count() | exp.Max() | exp.Min() | exp.Coalesce() | exp.RowNumber():
-            return node.sql_name().lower()
         case exp.GroupConcat():
             return "string_agg"
         case _ if isinstance(node, exp.Func) and not isinstance(node, _TRUTHS):
@@ -87,7 +70,16 @@ def type_of(node: exp.Expr, scope: Scope) -> int:
     if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Anonymous):
         node = node.expression
     match node:
-        case exp.Alias() | exp.Paren() | exp.Collate() | exp.Neg() | exp.Max() | exp.Min() | exp.Nullif():
+        case (
+            exp.Alias()
+            | exp.Paren()
+            | exp.Collate()
+            | exp.Neg()
+            | exp.Max()
+            | exp.Min()
+            | exp.Nullif()
+            | exp.Window()
+        ):
             return type_of(node.this, scope)
         case exp.Column():
             found = scope.find(folded(node.this), folded(node.args.get("table")) or None)
@@ -98,8 +90,6 @@ def type_of(node: exp.Expr, scope: Scope) -> int:
             return TEXT if node.is_string else INT4 if str(node.this).isdecimal() else NUMERIC
         case exp.Count() | exp.RowNumber():
             return INT8
-        case exp.Window():
-            return type_of(node.this, scope)
         case exp.Array():
             inside = node.expressions
             element = type_of(inside[0], scope) if inside else TEXT
@@ -117,7 +107,7 @@ def type_of(node: exp.Expr, scope: Scope) -> int:
         case exp.Anonymous():
             return _CALLS.get(str(node.this).lower(), TEXT)
         case exp.Subquery() | exp.Select():
-            return _of_select(node.this if isinstance(node, exp.Subquery) else node, scope)
+            return _of_select(node, scope)
         case exp.CurrentSchemas():
             return ARRAYS[NAME]
     if isinstance(node, _NAMED):

@@ -17,14 +17,14 @@ import struct
 import threading
 from collections.abc import Awaitable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from adyton.service.grid import GIVEN_UP
+from adyton.transports.http.workers import goes_on
 from adyton.transports.pg.errors import cancelled_error
 
 _Done = TypeVar("_Done")
 _KEY = struct.Struct("!iI")
-_LEFT_ALONE: set[asyncio.Future[Any]] = set()  # work that nobody waits for any more
 
 
 class Cancels:
@@ -97,14 +97,7 @@ async def until_cancelled(cancelled: asyncio.Event, work: Awaitable[_Done]) -> _
         stop.cancel()
         if not task.done():
             given_up.set()
-            _LEFT_ALONE.add(task)
-            task.add_done_callback(_seen)
+            goes_on(task)
     if task.done():
         return task.result()
     raise cancelled_error()
-
-
-def _seen(task: asyncio.Future[Any]) -> None:
-    _LEFT_ALONE.discard(task)
-    if not task.cancelled():
-        task.exception()

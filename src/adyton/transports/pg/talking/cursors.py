@@ -9,7 +9,7 @@ from typing import Any
 
 from adyton.transports.pg.errors import SqlError
 from adyton.transports.pg.results import Result, Row
-from adyton.transports.pg.statements import Statement
+from adyton.transports.pg.statements import Statement, folded
 from adyton.transports.pg.values import Field
 
 WORDS = ("DECLARE", "FETCH", "MOVE", "CLOSE")
@@ -64,9 +64,6 @@ class Cursors:
     def find(self, name: str) -> Portal | None:
         return self._open.get(name)
 
-    def close(self) -> None:
-        self._open.clear()
-
     async def run(self, statement: Statement, values: Values, run: Run) -> Result:
         word, text = statement.words[0], statement.bare
         if word == "DECLARE":
@@ -76,9 +73,9 @@ class Cursors:
             if found is None:
                 raise SqlError("42601", "write CLOSE name, or CLOSE ALL")
             if found["name"].upper() == "ALL":
-                self.close()
+                self._open.clear()
             else:
-                self._open.pop(self._named(found["name"]), None)
+                self._open.pop(folded(found["name"]), None)
             return Result("CLOSE CURSOR")
         found = _FETCH.fullmatch(text)
         if found is None:
@@ -96,7 +93,7 @@ class Cursors:
     def of_fetch(self, text: str) -> Portal:
         """The cursor that a FETCH is about."""
         found = _FETCH.fullmatch(text)
-        name = self._named(found["name"]) if found is not None else ""
+        name = folded(found["name"]) if found is not None else ""
         portal = self._open.get(name)
         if portal is None:
             raise SqlError("34000", f'cursor "{name[:100]}" does not exist')
@@ -106,7 +103,7 @@ class Cursors:
         found = _DECLARE.match(text)
         if found is None:
             raise SqlError("42601", "write DECLARE name CURSOR FOR SELECT ...")
-        name = self._named(found["name"])
+        name = folded(found["name"])
         if name in self._open:
             raise SqlError("42P03", f'cursor "{name[:100]}" already exists')
         if len(self._open) >= _MOST:
@@ -116,7 +113,3 @@ class Cursors:
             raise SqlError("42601", "a cursor is declared for a SELECT")
         self._open[name] = Portal(inner, values, [0])
         return Result("DECLARE CURSOR")
-
-    @staticmethod
-    def _named(name: str) -> str:
-        return name[1:-1].replace('""', '"') if name.startswith('"') else name.lower()

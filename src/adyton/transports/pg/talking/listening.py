@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
-import secrets
 import socket
 import ssl
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
 from adyton.errors import CuratorError, TooMany
+from adyton.transports.http.errors import unexpected
 from adyton.transports.pg.door import WireDoor
 from adyton.transports.pg.errors import SqlError, code_of, fields_of_error
-from adyton.transports.pg.settings import Session, UnknownSetting
+from adyton.transports.pg.settings import Session
 from adyton.transports.pg.talking import messages
 from adyton.transports.pg.talking.cancelling import Cancels
 from adyton.transports.pg.talking.messages import BrokenMessage
@@ -25,7 +24,6 @@ from adyton.transports.pg.work import Work
 if TYPE_CHECKING:
     from adyton.transports.http.desk import Desk
 
-_operator_log = logging.getLogger("adyton.operator")
 _CROWD = 2  # times as many may be open as may be let in; others are not even listened to
 _PATIENCE = 10.0  # seconds to say who one is
 _GONE = (asyncio.IncompleteReadError, BrokenMessage, ConnectionError, TimeoutError, ssl.SSLError, OSError)
@@ -76,9 +74,7 @@ class Wire:
         except asyncio.CancelledError:
             _write_error(writer, SqlError("57P01", "terminating connection: the server stops"))
         except Exception as error:
-            reference = secrets.token_hex(6)
-            kind = type(error).__name__
-            _operator_log.error("a connection failed with %s (reference %s)", kind, reference)
+            unexpected(type(error).__name__, "a connection")
         finally:
             self._open -= 1
             with contextlib.suppress(Exception):
@@ -92,7 +88,7 @@ class Wire:
         try:
             async with asyncio.timeout(_PATIENCE):
                 work = await self._entered(reader, writer, address)
-        except (CuratorError, SqlError, UnknownSetting) as error:
+        except (CuratorError, SqlError) as error:
             told = _as_told(error)
             self._watch("login", code_of(told), 0.0)
             _write_error(writer, told)
@@ -134,8 +130,6 @@ class Wire:
 
 
 def _as_told(error: Exception) -> Exception:
-    if isinstance(error, UnknownSetting):
-        return SqlError("42704", f'unrecognized configuration parameter "{str(error)[:100]}"')
     if isinstance(error, TooMany):
         return SqlError("53300", error.message, f"Try again in {error.facts.get('retry_after', 1)} s.")
     return error

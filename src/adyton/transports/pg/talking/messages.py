@@ -9,6 +9,8 @@ import asyncio
 import struct
 from collections.abc import Mapping, Sequence
 
+from adyton.transports.pg.values import WIDTHS, Field, sized
+
 PROTOCOL = 196_608  # 3.0
 CANCEL, TLS, GSS = 80_877_102, 80_877_103, 80_877_104
 _LONGEST_START = 10_000
@@ -76,10 +78,6 @@ class Content:
         if self._place != len(self._content):
             raise BrokenMessage
 
-    @property
-    def left(self) -> bool:
-        return self._place < len(self._content)
-
 
 def message(kind: str, content: bytes = b"") -> bytes:
     return kind.encode() + struct.pack("!i", len(content) + 4) + content
@@ -127,20 +125,17 @@ def parameter_description(oids: Sequence[int]) -> bytes:
     return message("t", struct.pack(f"!H{len(oids)}I", len(oids), *oids))
 
 
-def row_description(columns: Sequence[tuple[str, int, int]], formats: Sequence[int]) -> bytes:
-    """Columns are a name, the OID of a type, and its width; a format is 0 for text and 1 for binary."""
+def row_description(fields: Sequence[Field], formats: Sequence[int]) -> bytes:
+    """A format is 0 for text and 1 for binary."""
     told = b"".join(
-        zero_ended(name) + struct.pack("!IhIhih", 0, 0, oid, width, -1, form)
-        for (name, oid, width), form in zip(columns, formats, strict=True)
+        zero_ended(one.name) + struct.pack("!IhIhih", 0, 0, one.oid, WIDTHS.get(one.oid, -1), -1, form)
+        for one, form in zip(fields, formats, strict=True)
     )
-    return message("T", struct.pack("!H", len(columns)) + told)
+    return message("T", struct.pack("!H", len(fields)) + told)
 
 
 def data_row(values: Sequence[bytes | None]) -> bytes:
-    told = b"".join(
-        b"\xff\xff\xff\xff" if one is None else struct.pack("!i", len(one)) + one for one in values
-    )
-    return message("D", struct.pack("!H", len(values)) + told)
+    return message("D", struct.pack("!H", len(values)) + b"".join(map(sized, values)))
 
 
 NO_DATA = message("n")

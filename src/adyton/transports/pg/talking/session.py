@@ -144,7 +144,7 @@ class Connection:
     async def _whole(self, result: Result) -> None:
         if result.fields is not None:
             formats = [0] * len(result.fields)
-            self._writer.write(messages.row_description([one.told for one in result.fields], formats))
+            self._writer.write(messages.row_description(result.fields, formats))
             await self._rows(result.fields, result.rows, formats)
         self._finish(result)
 
@@ -251,8 +251,7 @@ class Connection:
         if fields is None:
             self._writer.write(messages.NO_DATA)
             return
-        forms = _each(formats, len(fields))
-        self._writer.write(messages.row_description([one.told for one in fields], forms))
+        self._writer.write(messages.row_description(fields, _each(formats, len(fields))))
 
     async def _execute(self, content: Content, place: Place) -> None:
         name, most = content.text(), content.number(4)
@@ -365,9 +364,9 @@ def _each(formats: Sequence[int], number: int) -> list[int]:
 
 
 def _value(content: bytes | None, oid: int, form: int, *, said: bool) -> Any:
-    if said or form == 1:
-        return decoded(content, oid, form)
     try:
-        return decoded(content, oid, form)  # as the type of what it is compared with
+        return decoded(content, oid, form)
     except BadValue:
-        return unquoted(decoded(content, 0, 0), oid)
+        if said or form == 1:
+            raise
+        return unquoted(decoded(content, 0, 0), oid)  # its type is that of what it is compared with

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from adyton.service.house import House
 from adyton.service.proofs.scram import MECHANISM, BrokenExchange, Exchange
 from adyton.transports.pg.errors import SqlError
+from adyton.transports.pg.settings import OFF
 from adyton.transports.pg.talking.messages import (
     CANCEL,
     GSS,
@@ -92,7 +93,7 @@ def _start(code: int, content: bytes, writer: asyncio.StreamWriter) -> Start:
         writer.write(negotiate(unknown))
     user = found.pop("user", "")
     database = found.pop("database", "") or user
-    if found.pop("replication", "false").lower() not in ("false", "off", "no", "0"):
+    if found.pop("replication", "false").lower() not in OFF:
         raise SqlError("0A000", "nothing is replicated from here")
     return Start(user, database, {name: said for name, said in found.items() if name not in unknown})
 
