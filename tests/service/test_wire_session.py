@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime
 import json
+import logging
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -40,6 +42,7 @@ from adyton.transports.pg.values import (
     decoded,
     encoded,
 )
+from adyton.transports.pg.work import Work
 from served import COUNT, QUICK, write_study
 from wire import Wired, wired
 
@@ -431,6 +434,37 @@ def test_unexpected_faults_are_told_by_kind_alone(caplog: pytest.LogCaptureFixtu
         code_of(one) for one in (EngineFailed("r"), LedgerCorrupt("x"), SqlError("57014", "x"), KeyError("x"))
     ]
     assert codes == ["XX000", "XX001", "57014", "XX000"]
+
+
+@pytest.mark.parametrize("simple", [True, False])
+def test_a_fault_of_ours_is_told_when_it_is_no_longer_handled(
+    house: Wired, token: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, simple: bool
+) -> None:
+    """Mutant: it is logged while it is handled, where whoever watches the log can look at it."""
+    handled = list[object]()
+
+    async def failing(*_: Any) -> Any:
+        raise RuntimeError("canary 8675309")
+
+    def watched(_: logging.LogRecord) -> bool:
+        handled.append(sys.exc_info()[1])
+        return True
+
+    operators = logging.getLogger("adyton.operator")
+    with house.connect(token, within="333") as connection:
+        monkeypatch.setattr(Work, "run", failing)
+        operators.addFilter(watched)
+        try:
+            text = b"SELECT COUNT(*) AS n FROM people"
+            told = connection.pgconn.exec_(text) if simple else connection.pgconn.exec_params(text, None)
+        finally:
+            operators.removeFilter(watched)
+            monkeypatch.undo()
+        assert connection.execute("SELECT 1").fetchall() == [(1,)]
+    assert b"something went wrong (reference " in told.error_message
+    assert handled == [None]
+    assert "a statement failed with RuntimeError" in caplog.text
+    assert "8675309" not in caplog.text + told.error_message.decode()
 
 
 def test_cancel_ends_the_waiting_and_the_answer_is_kept(

@@ -18,6 +18,7 @@ from adyton.errors import (
     Unauthenticated,
 )
 from adyton.transports.http.errors import unexpected
+from adyton.transports.pg.values import BadValue
 
 Fields = dict[str, str]
 _PLACE = re.compile(r" \(line (\d+), column (\d+): .*\)$", re.DOTALL)
@@ -57,6 +58,19 @@ class SqlError(Exception):
         self.code, self.message, self.hint, self.detail = code, message, hint, detail
 
 
+class Fault(Exception):
+    """What nobody expected, by its kind alone."""
+
+
+def caught(error: Exception) -> Exception:
+    """What is left of an error that was caught, to be told when it is no longer handled: whoever watches the
+    log could look at what is being handled.
+    """
+    if isinstance(error, BadValue):
+        return SqlError("22P02", str(error))
+    return error if isinstance(error, SqlError | CuratorError | Fault) else Fault(type(error).__name__)
+
+
 def cancelled_error() -> SqlError:
     stored = "If the question was charged by then, its answer is kept: the same again is free."
     return SqlError("57014", "canceling statement due to user request", detail=stored)
@@ -66,11 +80,11 @@ def fields_of_error(error: Exception, text: str = "", start: int = 0, *, severit
     """As a client is told.  ``text``: the statement in which places are counted, ``start``: where it begins
     in what was sent.  What nobody expected is told to the operator by its kind alone.
     """
-    fields = {"S": severity, "V": severity}
+    fields, error = {"S": severity, "V": severity}, caught(error)
     if isinstance(error, SqlError):
         return fields | _filled(C=error.code, M=error.message, D=error.detail, H=error.hint)
     if not isinstance(error, CuratorError):
-        error = unexpected(type(error).__name__, "a statement")
+        error = unexpected(str(error), "a statement")
     message, position = _placed(error.message, text)
     code = _code(error, placed=position is not None)
     said, _, fix = message.partition("; ") if isinstance(error, InvalidRequest) else (message, "", "")

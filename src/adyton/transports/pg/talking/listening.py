@@ -66,6 +66,7 @@ class Wire:
 
     async def _take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._open += 1
+        failed = ""
         try:
             if self._open <= _CROWD * self._desk.house.settings.connections:
                 await self._talk(reader, writer)
@@ -74,11 +75,13 @@ class Wire:
         except asyncio.CancelledError:
             _write_error(writer, SqlError("57P01", "terminating connection: the server stops"))
         except Exception as error:
-            unexpected(type(error).__name__, "a connection")
+            failed = type(error).__name__
         finally:
             self._open -= 1
             with contextlib.suppress(Exception):
                 writer.close()
+        if failed:
+            unexpected(failed, "a connection")
 
     async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         raw = writer.get_extra_info("socket")

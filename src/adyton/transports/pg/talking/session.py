@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from adyton.errors import Unauthenticated
-from adyton.transports.pg.errors import Fields, SqlError, code_of, fields_of_error
+from adyton.transports.pg.errors import Fields, SqlError, caught, code_of, fields_of_error
 from adyton.transports.pg.parameters import filled, place_before, unquoted
 from adyton.transports.pg.results import Result, Row
 from adyton.transports.pg.statements import Statement, statements_in
@@ -101,18 +101,18 @@ class Connection:
             raise BrokenMessage
         if self._skipping:
             return
-        place = Place()
+        place, failed = Place(), None
         try:
             await _EXTENDED[kind](self, content, place)
         except (BrokenMessage, ConnectionError):
             raise
         except Exception as error:
+            failed = caught(error)
+        if failed is not None:
             self._skipping = True
-            self._tell(error, place)
+            self._tell(failed, place)
 
     def _tell(self, error: Exception, place: Place) -> None:
-        if isinstance(error, BadValue):
-            error = SqlError("22P02", str(error))
         leaves = isinstance(error, Unauthenticated)
         severity = "FATAL" if leaves else "ERROR"
         self._writer.write(messages.error(place.told(error, severity)))
@@ -126,7 +126,7 @@ class Connection:
         content.end()
         self._kept.portals.pop("", None)
         for statement in statements_in(text):
-            place = Place(statement.text, statement.start)
+            place, failed = Place(statement.text, statement.start), None
             try:
                 if statement.is_empty:
                     self._writer.write(messages.EMPTY_QUERY)
@@ -137,7 +137,9 @@ class Connection:
             except ConnectionError:
                 raise
             except Exception as error:
-                self._tell(error, place)
+                failed = caught(error)
+            if failed is not None:
+                self._tell(failed, place)
                 break
         self._ready()
 
