@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Unpack
 
 from adyton.accounting.noisy_reading import LEVEL
 from adyton.curator.previewing import would_cost
+from adyton.curator.purse import plan_as_charged
 from adyton.curator.releasing import Walk
+from adyton.errors import InvalidRequest
 from adyton.exact import float_up
 from adyton.ledger import Receipt
 from adyton.ledger.texts import RESTORED
@@ -71,7 +73,7 @@ class PaidOnce(Walk):
         return StreamPreview(
             stream=text_of(plan.machine, plan.kind),
             right_beyond=float_up(plan.units_of_error(LEVEL, PREVIEWED)),
-            **would_cost(plan, plan.pure, self._purse, self._claims),
+            **would_cost(plan.order(None), self._purse, self._claims),
         )
 
     def stream(self, number: int) -> Stream:
@@ -93,17 +95,34 @@ class PaidOnce(Walk):
 
         ``questions``: how many.  Refused where noise of its own for each answer would be better.
         """
-        from adyton.curator.coordinated.weighing import Weighing
+        from adyton.curator.coordinated.weighing import wished
+        from adyton.streams.weights.plan import plan_weights
         from adyton.streams.weights.weights import Weights
 
-        way = Weighing(self._purse, columns, words, partial(self.left_for, request))
-        return Weights(*self._opened(way.worth_it(), way.price, way.planned, request))
+        wish, named = wished(columns, words)
+        planned = partial(plan_weights, self.study, wish, left=self.left_for(request, named))
+        plan = planned(named)
+        if plan.against is not None:
+            raise InvalidRequest(f"{plan.against}; nothing was charged")
+        return Weights(*self._opened(plan, named, planned, request))
 
     def preview_weights(self, columns: Sequence[str], **words: Unpack[WeightsWords]) -> WeightsPreview:
         """What ``open_weights`` would cost, and whether it would answer better than plain noise.  Free."""
-        from adyton.curator.coordinated.weighing import Weighing
+        from adyton.curator.coordinated.weighing import wished
+        from adyton.streams.weights.answer import WeightsPreview
+        from adyton.streams.weights.plan import plan_weights
 
-        return Weighing(self._purse, columns, words).preview(self._claims)
+        plan = plan_weights(self.study, *wished(columns, words), self._purse.left_now)
+        return WeightsPreview(
+            weights=plan.terms.text,
+            cells=plan.terms.cells,
+            updates=plan.terms.updates,
+            farthest=plan.farthest,
+            error=plan.error,
+            independent=plan.independent,
+            against=plan.against,
+            **would_cost(plan.order(None), self._purse, self._claims),
+        )
 
     def weights(self, number: int) -> Weights:
         """The weights that receipt ``number`` paid for, where they were left, also after a restart."""
@@ -142,7 +161,7 @@ class PaidOnce(Walk):
         measured with noise.  ``bins`` are for numbers and dates: how many, or where each but the first
         begins.  The same again, also with another number of ``rows``, is free of charge.
         """
-        from adyton.curator.coordinated.synthesizing import SynthesisRelease, plan_as_charged
+        from adyton.curator.coordinated.synthesizing import SynthesisRelease
         from adyton.synthesis.plan import plan_synthesis
         from adyton.synthesis.result import Synthesis, check_rows
 
@@ -150,7 +169,9 @@ class PaidOnce(Walk):
         planned = partial(plan_synthesis, self.study, columns, bins=bins, ways=ways, method=method)
         named, purse = price_of(**price), self._purse
         lefts = self.left_for(request, named), self._left_before(named)
-        plan = plan_as_charged(named, planned, *lefts, self._unanswered)
+        plan = plan_as_charged(
+            partial(planned, named), *lefts, lambda before: bool(self._unanswered(before.order(None, None)))
+        )
 
         def shown(receipt: Receipt, read: Callable[[], Sequence[Measured]], repeated: bool) -> Synthesis:
             return Synthesis(plan, read(), rows, **purse.paid(receipt, repeated=repeated))
@@ -173,4 +194,4 @@ class PaidOnce(Walk):
 
         named, left = price_of(**price), self._purse.left_now
         plan = plan_synthesis(self.study, columns, named, left, bins=bins, ways=ways, method=method)
-        return SynthesisPreview(plan=plan, **would_cost(plan, plan.pure, self._purse, self._claims))
+        return SynthesisPreview(plan=plan, **would_cost(plan.order(None, None), self._purse, self._claims))

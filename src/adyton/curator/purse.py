@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, cached_property
-from typing import Protocol, TypedDict
+from typing import Protocol, TypedDict, TypeVar
 
 from adyton.accounting.noisy_reading import NoisyReading
 from adyton.certify import Amount, Promise, Proof, Statement, Step
@@ -56,6 +56,7 @@ class Charge(Protocol):
 Planned = Callable[[Price], Charge]
 _MANY = 100  # plans of a batch, which take a while to make
 Fits = dict[str, object]  # {"within": "435"}, or {"within": {"n": "100", "avg_income": "500"}}
+_Plan = TypeVar("_Plan")
 Over = Callable[[Price], float]  # how many times more a price would spend than is left
 
 _DIGITS = 3
@@ -70,13 +71,18 @@ _ROUNDED = 10**9  # by a part of so many a charge may be above the share that wa
 # What is left ----------------------------------------------------------------------------------------------
 
 
-class Paid(TypedDict):
-    """What is said of the charge of any release."""
+class Account(TypedDict):
+    """What is said of the limit beside any charge."""
 
     cost: Amount
     spent: Amount
     left: Amount
     limit: Promise
+
+
+class Paid(Account):
+    """What is said of the charge of any release."""
+
     receipt: Proof
     repeated: bool
 
@@ -178,17 +184,21 @@ class Purse:
             cap.questions - now.receipts if cap.questions is not None else None,
         )
 
+    def account(self, amount: int, spent: int | None = None) -> Account:
+        """A charge, what is spent, now or after it, and what that leaves."""
+        spent = self.spent if spent is None else spent
+        return {
+            "cost": self.amount(amount),
+            "spent": self.amount(spent),
+            "left": self.left(spent),
+            "limit": self.limit,
+        }
+
     def paid(self, receipt: Receipt, *, repeated: bool) -> Paid:
         """What a receipt paid, and what that leaves; nothing where it was paid before."""
-        spent = self.spent if repeated else receipt.spent
-        return Paid(
-            cost=self.amount(0 if repeated else receipt.order.amount),
-            spent=self.amount(spent),
-            left=self.left(spent),
-            limit=self.limit,
-            receipt=Proof(receipt.number, receipt.digest, receipt.previous),
-            repeated=repeated,
-        )
+        account = self.account(0) if repeated else self.account(receipt.order.amount, receipt.spent)
+        proof = Proof(receipt.number, receipt.digest, receipt.previous)
+        return {**account, "receipt": proof, "repeated": repeated}
 
     def times_again(self, order: Order, last: Receipt | None = None) -> int:
         """How many like this, which was paid for, would fit: of other units, each for the least charge."""
@@ -245,6 +255,19 @@ class Purse:
         except BudgetRefused as refusal:
             fits = self.fitting(price, planned, plans=plans)
             raise refused(refusal, fits) from None
+
+
+def plan_as_charged(
+    planned: Callable[[int], _Plan], left: int, left_before: int | None, was_paid: Callable[[_Plan], bool]
+) -> _Plan:
+    """A share is of what is left now; or of what was left before a charge, if that was for this very plan and
+    a crash came before the answer.
+    """
+    if left_before is not None:
+        before = planned(left_before)
+        if was_paid(before):
+            return before
+    return planned(left)
 
 
 # Which price would fit -------------------------------------------------------------------------------------

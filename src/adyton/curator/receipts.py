@@ -1,14 +1,15 @@
-"""Everything that was ever charged: as a table, as JSON, and read back from it."""
+"""Everything that was ever charged: as a table, by its question, as JSON, and read back from it."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from adyton.certify import Amount
 from adyton.errors import LedgerCorrupt
 from adyton.exact import decimal_text, decimal_units
-from adyton.ledger import Header, OpenLink, Order, Receipt
+from adyton.ledger import Header, Ledger, OpenLink, Order, Receipt
 from adyton.show import Sheet, Shown
 
 _LONGEST_SHOWN = 300  # of a question
@@ -102,6 +103,26 @@ def receipt_told(receipt: Receipt) -> dict[str, Any]:
         "sub_limit": None if receipt.sub_limit is None else decimal_text(receipt.sub_limit),
         "secret": receipt.secret,
     }
+
+
+class EarlierAnswers:
+    """The receipts of each question.  Only those that are new since the last look are read."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger, self._lock = ledger, threading.Lock()
+        self._looked_at = 0
+        self._numbers: dict[str, list[int]] = {}
+
+    def numbers(self, text: str) -> list[int]:
+        """Newest first."""
+        with self._lock:
+            newest = self._ledger.count()
+            for number in range(self._looked_at + 1, newest + 1):
+                receipt = self._ledger.receipt(number)
+                if receipt is not None:
+                    self._numbers.setdefault(receipt.order.question, []).append(number)
+            self._looked_at = newest
+            return self._numbers.get(text, [])[::-1]
 
 
 # Read back -------------------------------------------------------------------------------------------------

@@ -154,16 +154,13 @@ def _namings(asked: Combined) -> list[Naming]:
 
 
 def _free_answer(asked: Free, purse: Purse) -> Answer:
-    spent, nothing = purse.spent, np.zeros(0)
+    nothing = np.zeros(0)
     none = Intervals(LEVEL, nothing, nothing)
     values = {name: Values(nothing, none, Absent("no rows")) for name in asked.values}
     return Answer(
         question=asked.text,
         rows=Rows(_keys(asked), values),
-        cost=purse.amount(0),
-        spent=purse.amount(spent),
-        left=purse.left(spent),
-        limit=purse.limit,
+        **purse.account(0),
         more=None,
         receipt=Proof(0, "", ""),
         certificate=Certificate((), ()),
@@ -173,17 +170,14 @@ def _free_answer(asked: Free, purse: Purse) -> Answer:
 
 
 def _free_preview(asked: Free, purse: Purse) -> Preview:
-    spent = purse.spent
+    account = purse.account(0)
     return Preview(
         question=asked.text,
         keys=_keys(asked),
         bounds={},
         population={},
-        cost=purse.amount(0),
-        spent=purse.amount(spent),
-        spent_after=purse.amount(spent),
-        left=purse.left(spent),
-        limit=purse.limit,
+        **account,
+        spent_after=account["spent"],
         more=0,
         steps=(),
         certificate=Certificate((), ()),

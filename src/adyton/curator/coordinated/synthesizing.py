@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from adyton.curator.purse import Planned
-from adyton.curator.releasing import Releasing
-from adyton.ledger import Order, Receipt
+from adyton.curator.releasing import Advice, Releasing
+from adyton.ledger import Order
 from adyton.ledger.links import Cap
 from adyton.mechanisms.marginals.fitting import Measured
 from adyton.mechanisms.marginals.tables import Array, Axes, tables_of
-from adyton.planning.price import Price
 from adyton.sensitivity import Reading
 from adyton.synthesis.guessing import first_guess
 from adyton.synthesis.plan import SynthesisPlan
@@ -30,7 +29,7 @@ class SynthesisRelease:
         return self.plan.readings
 
     @property
-    def advice(self) -> tuple[Price, Planned, int]:
+    def advice(self) -> Advice:
         return self.plan.price, self.planned, 1
 
     def order(self, request: str | None, cap: Cap | None) -> Order:
@@ -60,20 +59,3 @@ class SynthesisRelease:
             tables = tables_of(counted, here.values())
             found |= {own: tables[places] for own, places in here.items()}
         return found
-
-
-def plan_as_charged(
-    price: Price,
-    planned: Callable[[Price, int], SynthesisPlan],
-    left: int,
-    left_before: int | None,
-    unanswered: Callable[[Order], Receipt | None],
-) -> SynthesisPlan:
-    """A share is of what is left now; or of what was left before the newest charge, if that was for this very
-    table and a crash came before the answer.
-    """
-    if left_before is not None:
-        before = planned(price, left_before)
-        if unanswered(before.order(None, None)) is not None:
-            return before
-    return planned(price, left)
