@@ -186,7 +186,7 @@ def test_a_batch_of_means_has_the_intervals_of_single_means() -> None:
     context = standing_of(study, ROWS, question=2, before=Fraction(1, 1000), values=21)
     rng = np.random.default_rng(1)
     stored = [
-        Stored([[[int(z)] for z in rng.integers(1, 10**8, 2 * len(part.noisy))] for part in plan.parts])
+        Stored([[[int(z)] for z in rng.integers(1, 10**8, 2)] for _ in plan.parts])
         for plan in batch.plans[:-1]
     ]
     stored.append(Stored([[[5], [10**9], [10**6]], [[300]]]))

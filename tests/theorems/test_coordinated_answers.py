@@ -82,7 +82,10 @@ def test_theorem_COORDINATED_ANSWERS_values_are_least_squares(
 ) -> None:
     one = problem(texts)
     questions = np.concatenate(
-        [(linear.on(one.shape) == np.arange(linear.size)[:, None]).astype(float) for linear in one.linears]
+        [
+            (linear.everywhere(one.shape).places == np.arange(linear.size)[:, None]).astype(float)
+            for linear in one.linears
+        ]
     )
     for measuring in measurings(one, neighbours, norm, strategy):
         matrix = columns(one, measuring)
@@ -125,7 +128,10 @@ def test_theorem_COORDINATED_ANSWERS_no_strategy_is_much_better(texts: list[str]
     one = problem(texts)
     wanted = sum(
         w.T @ w
-        for w in ((li.on(one.shape) == np.arange(li.size)[:, None]).astype(float) for li in one.linears)
+        for w in (
+            (li.everywhere(one.shape).places == np.arange(li.size)[:, None]).astype(float)
+            for li in one.linears
+        )
     ) + 1e-9 * np.eye(one.cells)
     from scipy.optimize import minimize
 

@@ -101,7 +101,7 @@ class Releasing:
         def again(reading: Reading) -> Columns:
             return self.once(replace(reading, part=part))
 
-        return [one.release([next(exact) for _ in one.noisy], again, self._bits) for one in plan.parts]
+        return [one.release(next(exact), again, self._bits) for one in plan.parts]
 
     def _read(self, read: Callable[[], _Found]) -> _Found:
         try:

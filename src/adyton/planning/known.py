@@ -175,14 +175,14 @@ def _counts_all_persons(question: Question) -> bool:
 def certificate_of(
     study: Study, table: Table, parts: tuple[MeasurePlan, ...], finding: KeyFinding | None, *, disjoint: bool
 ) -> Certificate:
-    theorems = [name for part in parts for noisy in part.noisy for name in noisy.mechanism.theorems]
+    theorems = [name for part in parts for name in part.only.mechanism.theorems]
     theorems += [*study.filter.theorems, "POST-PROCESSING", "NOISE-INTERVAL"]
     theorems += [name for part in parts for name in part.theorems]
     theorems += finding.theorems if finding is not None else ()
     theorems += ["DISJOINT-FILTERS"] if disjoint else []
     theorems += ["SPLIT-STUDY"] if study.parts > 1 else []
     theorems += ["RESERVE-TEST"] if study.reserve is not None else []
-    left_out = any(noisy.reading.kept is not None for part in parts for noisy in part.noisy)
+    left_out = any(part.only.reading.kept is not None for part in parts)
     theorems += ["CELLS-THAT-CAN-MATCH"] if left_out else []
     theorems += ["JOINED-ROWS"] if table.join is not None and len(table.join.tables) > 1 else []
     theorems += ["TWO-LEVEL"] if isinstance(table, TableOfPersons) else []

@@ -98,16 +98,12 @@ def settled_radius(
         for plan, own in zip(batch.plans, stored, strict=True)
         for part, released in zip(plan.parts, own.released, strict=True)
     ]
-    z = largest_normal(failure / sum(_columns(part) for part, _ in parts))
+    columns = sum(len(part.only.reading.coordinates) for part, _ in parts)
+    z = largest_normal(failure / columns)  # each has a sum over all cells, whose noise has to be small
     # Never 0: a question after it was not fixed in advance, and must not pay as if it had been.
     return min(
         batch.radius, max(1, sum(_settled(part, released, units, z, squares) for part, released in parts))
     )
-
-
-def _columns(part: MeasurePlan) -> int:
-    """Each has a sum over all cells, whose noise has to be small."""
-    return sum(len(noisy.reading.coordinates) for noisy in part.noisy)
 
 
 def _settled(
@@ -116,8 +112,7 @@ def _settled(
     """What one part settles for: by the noisy count of what it adds up, which is its last column, and by how
     far from 0 the sums of the others are.
     """
-    full = sum(noisy.radius() for noisy in part.noisy)
-    (noisy,) = part.noisy
+    noisy, full = part.only, part.only.radius()
     low, high = noisy.reading.sensitivity.boxes[-1]
     if isinstance(part, Search) or not isinstance(noisy.mechanism, GaussianNoise) or low < 0:
         return full

@@ -91,7 +91,7 @@ def _best(outline: Outline, plain: PricedBatch, left: int, strategy: StrategyNam
     if study.parts > 1 or price.by == "scale":
         raise InvalidRequest("answers are coordinated at a width, an epsilon or a share, of all units")
     questions = tuple(asking.question for asking in outline.requests)
-    readings = tuple(reading for one in outline.measured for reading in one.readings)
+    readings = tuple(one.reading for one in outline.measured)
     problem = problem_of(questions, readings)
     norm = 1 if study.filter_name == "pure" else 2
     best = _narrowest(problem, unit, norm, strategy)
@@ -158,7 +158,7 @@ def _spread_of(plain: PricedBatch) -> float:
     total = 0.0
     for plan in plain.plans:
         for part in plan.parts:
-            reading = part.noisy[0].reading
+            reading = part.only.reading
             half = part.bound(None).half_width
             assert half is not None
             total += (half * (reading.public_rows or 1)) ** 2 * reading.cells
@@ -172,7 +172,7 @@ def _plans(
     plans = []
     for plan in plain.plans:
         parts = tuple(
-            Inferred(part.noisy[0].reading, linear, noise, own)
+            Inferred(part.only.reading, linear, noise, own)
             for part, (linear, own) in zip(plan.parts, islice(in_order, len(plan.parts)), strict=True)
         )
         plans.append(replace(plan, parts=parts, certificate=_certificate(noise, plan.certificate)))

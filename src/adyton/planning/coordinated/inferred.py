@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -109,31 +109,22 @@ class Inferred:
     linear: Linear
     planned: Noise
     norms: Norms
+    theorems = ("COORDINATED-ANSWERS",)
+    noises = 1
+    keys = None
 
     @property
     def name(self) -> str:
         return self.reading.name
 
     @property
-    def noisy(self) -> tuple[NoisyReading, ...]:
+    def only(self) -> NoisyReading:
         """As if it was read alone, with the noise that its widest value has."""
         scale = Fraction(max(self.planned.mechanism.deviation * float(self.norms.deviations.max()), _LEAST))
         noise = GeometricNoise((scale,)) if self.planned.is_pure else GaussianNoise((scale,))
-        return (NoisyReading(self.reading, noise),)
+        return NoisyReading(self.reading, noise)
 
-    @property
-    def theorems(self) -> tuple[str, ...]:
-        return ("COORDINATED-ANSWERS",)
-
-    @property
-    def noises(self) -> int:
-        return 1
-
-    @property
-    def keys(self) -> None:
-        return None
-
-    def release(self, exact: Sequence[Columns], read: Read, bits: Bits) -> list[Cells]:
+    def release(self, exact: Columns, read: Read, bits: Bits) -> list[Cells]:
         raise AssertionError("what is measured together is released together")
 
     def alike(self, context: PopulationContext) -> Hashable:
@@ -195,7 +186,7 @@ class Inferred:
             return context.missing
         if self.planned.is_pure:
             return PURE
-        width = context.population.half_width(self.noisy[0], context, expected_rows, expect)
+        width = context.population.half_width(self.only, context, expected_rows, expect)
         return Bound(context.population.level, width)
 
 
@@ -209,9 +200,7 @@ class Derived(Inferred):
     Source:   derived on the theorem's page.  Theorem: DERIVED-ANSWERS.
     """
 
-    @property
-    def theorems(self) -> tuple[str, ...]:
-        return ("DERIVED-ANSWERS",)
+    theorems = ("DERIVED-ANSWERS",)
 
     def _widths(self, noise: Noise, norms: Norms, level: float) -> Floats:
         rank = noise.measuring.rank

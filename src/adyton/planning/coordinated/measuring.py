@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -39,6 +39,11 @@ class Norms:
     largest: Floats
     sums: Floats
     off: Floats
+
+    @classmethod
+    def of(cls, some: Iterable[tuple[Floats, Floats, Floats, Floats]]) -> Norms:
+        """Of some values at a time, one after another."""
+        return cls(*(np.concatenate(column) for column in zip(*some, strict=True)))
 
 
 class Measuring(Protocol):
@@ -203,9 +208,7 @@ class Matrix:
         return wrong
 
     def norms(self, linear: Linear) -> Norms:
-        places = Linear(tuple(range(len(self.shape))), linear.on(self.shape), linear.size)
-        found = [self._norms(weights) for _, weights in places.weights()]
-        return Norms(*(np.concatenate(column) for column in zip(*found, strict=True)))
+        return Norms.of(self._norms(weights) for _, weights in linear.everywhere(self.shape).weights())
 
     def _norms(self, weights: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         off = np.abs(weights @ self._wrong).max(axis=1) + MANY
@@ -250,12 +253,14 @@ class Products:
         parts = linear.factors(self.strategy.shape)
         if parts is not None:
             return self._norms_of_product(parts)
-        found, everywhere = [], Linear(self.tables[0], linear.on(self.strategy.shape), linear.size)
-        for _, weights in everywhere.weights():
-            combined = self.strategy.combination(weights)
-            off = np.abs(self.strategy.weighed(combined) - weights).max(axis=1) + MANY
-            found.append((*_lengths(combined), off))
-        return Norms(*(np.concatenate(column) for column in zip(*found, strict=True)))
+        return Norms.of(
+            self._norms(weights) for _, weights in linear.everywhere(self.strategy.shape).weights()
+        )
+
+    def _norms(self, weights: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        combined = self.strategy.combination(weights)
+        off = np.abs(self.strategy.weighed(combined) - weights).max(axis=1) + MANY
+        return *_lengths(combined), off
 
     def _norms_of_product(self, parts: Sequence[Floats]) -> Norms:
         """A product of classes of each axis has the products of their norms."""
@@ -303,11 +308,10 @@ class Tables:
         return tables
 
     def norms(self, linear: Linear) -> Norms:
-        found = []
-        for _, weights in linear.weights():
-            combined = self.strategy.combination(linear.by, weights)
-            found.append((*_lengths(combined), np.zeros(len(weights))))
-        return Norms(*(np.concatenate(column) for column in zip(*found, strict=True)))
+        return Norms.of(
+            (*_lengths(self.strategy.combination(linear.by, weights)), np.zeros(len(weights)))
+            for _, weights in linear.weights()
+        )
 
     def estimate(self, measured: Floats) -> Floats:
         return measured
