@@ -14,13 +14,14 @@ import numpy as np
 
 from adyton.certify import Answer, Certificate, Preview
 from adyton.curator.curator import Curator
-from adyton.curator.dummy_rows import Columns, dummy_tables
+from adyton.curator.dummy_rows import dummy_tables
 from adyton.curator.opening import engine_of
 from adyton.curator.tables import Asking
 from adyton.errors import InvalidRequest
 from adyton.ledger import Header, MemoryLedger
 from adyton.show import Sheet
 from adyton.study import Study
+from adyton.synthesis.sampling import Columns
 
 MARK = "/* dummy */"  # a comment, so a question that is copied from an answer can be asked
 MADE_UP = "a dummy: every row is made up from public facts, and says nothing about anybody"

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from adyton.curator.dummy import MADE_UP, units_of
-from adyton.curator.dummy_rows import Columns, dummy_tables
+from adyton.curator.dummy_rows import dummy_tables
 from adyton.duckdb_files import connect, quoted, text_literal
 from adyton.errors import InvalidRequest
 from adyton.study import Study
+from adyton.synthesis.sampling import Columns
 
 _PARQUET = (".parquet", ".pq")
 _SUFFIXES = (*_PARQUET, ".csv", ".tsv")
