@@ -21,7 +21,7 @@ from scipy.stats import beta, binom
 import adyton
 from adyton.audit.watching import RecordingBits, ReplayedBits, watch
 from adyton.certify import Interval
-from adyton.curator.coordinated.synthesizing import SynthesisRelease
+from adyton.curator.coordinated.synthesizing import SynthesisRelease, from_text, to_text
 from adyton.curator.releasing import Releasing
 from adyton.errors import BudgetRefused, Interrupted, InvalidRequest, LedgerCorrupt
 from adyton.ledger import SqliteLedger
@@ -34,7 +34,6 @@ from adyton.study import Validity
 from adyton.synthesis.guessing import classes_drawn, first_guess, last_guess
 from adyton.synthesis.plan import plan_synthesis
 from adyton.synthesis.sampling import cells_of_rows, generator
-from adyton.synthesis.texts import from_text, to_text
 from graph_fitted import fit_both_ways
 from how_often import crossed, often
 from kept_rows import open_kept

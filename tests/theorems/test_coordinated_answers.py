@@ -15,10 +15,9 @@ from adyton.mechanisms.workloads.product import Product
 from adyton.mechanisms.workloads.strategy import Strategy, identity
 from adyton.noise import SystemBits, rounded_gaussian, two_sided_geometric
 from adyton.planning.coordinated.candidates import measurings
-from adyton.planning.coordinated.inferred import Measurement, Noise
+from adyton.planning.coordinated.inferred import Measurement, Noise, settled_together
 from adyton.planning.coordinated.linear import Problem, problem_of
 from adyton.planning.coordinated.measuring import Atoms, EachCell, measuring_from
-from adyton.planning.coordinated.settling import settled_together
 from adyton.planning.learned import Units
 from adyton.population.subset_ends import Certain, combined_ends, single_ends
 from adyton.privacy import PrivacyUnit

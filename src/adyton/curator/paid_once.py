@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from adyton.query.conditions.atoms import Bins
     from adyton.streams.weights.answer import WeightsList, WeightsPreview
     from adyton.streams.weights.weights import Weights
-    from adyton.synthesis.plan import Method
-    from adyton.synthesis.preview import SynthesisPreview
+    from adyton.synthesis.plan import Method, SynthesisPreview
     from adyton.synthesis.result import Synthesis
 
 
@@ -189,8 +188,7 @@ class PaidOnce(Walk):
         **price: Unpack[PriceWords],
     ) -> SynthesisPreview:
         """What ``synthesize`` would cost, and how much wider later population intervals would be.  Free."""
-        from adyton.synthesis.plan import plan_synthesis
-        from adyton.synthesis.preview import SynthesisPreview
+        from adyton.synthesis.plan import SynthesisPreview, plan_synthesis
 
         named, left = price_of(**price), self._purse.left_now
         plan = plan_synthesis(self.study, columns, named, left, bins=bins, ways=ways, method=method)

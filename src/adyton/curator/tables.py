@@ -26,7 +26,7 @@ from adyton.certify.rows import Known
 from adyton.certify.stacked import Naming, stacked_answer, stacked_preview
 from adyton.curator.purse import Purse
 from adyton.errors import InvalidRequest
-from adyton.planning.price import PriceWords
+from adyton.planning.price import PriceWords, names_a_price
 from adyton.query.draft import Draft
 from adyton.query.nodes import Question
 from adyton.query.released.answered import Answered, Told
@@ -73,8 +73,7 @@ class Tables:
         named = [asked.epsilon for asked in self._asked if isinstance(asked, Combined) and asked.epsilon]
         if not named:
             return words
-        beside = any(words.get(by) is not None for by in ("within", "epsilon", "share", "scale"))
-        if beside or len(self._asked) > 1:
+        if names_a_price((), words) or len(self._asked) > 1:
             raise InvalidRequest(
                 "a price was named twice: in the question's OPTIONS and beside it; name it once"
             )

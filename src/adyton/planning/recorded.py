@@ -17,14 +17,12 @@ from adyton.errors import InvalidRequest
 from adyton.ledger import Order
 from adyton.mechanisms import GaussianNoise, GeometricNoise, Mechanism
 from adyton.planning.plan import Outline, PricedBatch
-from adyton.planning.price import Price, Pricing
+from adyton.planning.price import NoiseKind, Price, Pricing
 from adyton.query.request import Request
 from adyton.sensitivity import Reading
 from adyton.study import Study
 
-_KINDS: dict[str, type[GaussianNoise] | type[GeometricNoise]] = {
-    kind.name: kind for kind in (GaussianNoise, GeometricNoise)
-}
+_KINDS: dict[str, NoiseKind] = {kind.name: kind for kind in (GaussianNoise, GeometricNoise)}
 _KEY_READINGS = 2  # of a question whose keys are found, before those of its values
 
 

@@ -11,8 +11,12 @@ from adyton.curator.purse import Purse
 from adyton.curator.releasing import BatchRelease, Releasing
 from adyton.ledger.texts import Stored
 from adyton.planning.coordinated.choosing import CoordinatedBatch
-from adyton.planning.coordinated.inferred import Measurement, measurement_from_text, measurement_to_text
-from adyton.planning.coordinated.settling import settled_together
+from adyton.planning.coordinated.inferred import (
+    Measurement,
+    measurement_from_text,
+    measurement_to_text,
+    settled_together,
+)
 from adyton.planning.plan import PricedBatch
 
 

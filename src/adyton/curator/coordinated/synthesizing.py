@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from adyton.curator.purse import Planned
 from adyton.curator.releasing import Advice, Releasing
+from adyton.errors import LedgerCorrupt
+from adyton.exact.cells import whole
 from adyton.ledger import Order
 from adyton.ledger.links import Cap
+from adyton.ledger.texts import Stored, many_from_text, many_to_text
 from adyton.mechanisms.marginals.fitting import Measured
-from adyton.mechanisms.marginals.tables import Array, Axes, tables_of
+from adyton.mechanisms.marginals.tables import Array, Axes, size_of, tables_of
 from adyton.sensitivity import Reading
 from adyton.synthesis.guessing import first_guess
 from adyton.synthesis.plan import SynthesisPlan
-from adyton.synthesis.texts import from_text, to_text
+
+_NOISE = {True: "gaussian", False: "geometric"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,3 +64,25 @@ class SynthesisRelease:
             tables = tables_of(counted, here.values())
             found |= {own: tables[places] for own, places in here.items()}
         return found
+
+
+def to_text(measured: Sequence[Measured]) -> str:
+    """Which marginals, with which noise."""
+    told = [[list(one.axes), _NOISE[one.gaussian], repr(one.scale)] for one in measured]
+    integers = many_to_text([Stored([[one.noisy.tolist()] for one in measured])])
+    return json.dumps({"measured": told, "integers": json.loads(integers)})
+
+
+def from_text(text: str, shape: Sequence[int]) -> list[Measured]:
+    try:
+        known = json.loads(text)
+        (stored,) = many_from_text(json.dumps(known["integers"]))
+        found = [
+            Measured(tuple(map(int, axes)), whole(column), float(scale), noise == _NOISE[True])
+            for (axes, noise, scale), (column,) in zip(known["measured"], stored.released, strict=True)
+        ]
+        if any(one.noisy.size != size_of(shape, one.axes) for one in found):
+            raise ValueError("not what was stored")
+        return found
+    except (ValueError, TypeError, KeyError, IndexError):
+        raise LedgerCorrupt("a stored synthesis cannot be read back") from None
