@@ -167,8 +167,7 @@ class Curator(PaidOnce, Shown):
         """
         from adyton.curator.bounds import suggest_bounds
 
-        ends = {"low_fraction": low_fraction, "high_fraction": high_fraction}
-        return suggest_bounds(self, column, where=where, request=request, **ends, **price)
+        return suggest_bounds(self, column, low_fraction, high_fraction, where, request, price)
 
     def dummy(self, rows: int | None = None, *, like: Synthesis | None = None) -> Curator:
         """A curator of the same study on rows that are made up from public facts: to try questions on.
@@ -342,12 +341,7 @@ class Curator(PaidOnce, Shown):
 
     def _answer(self, batch: PricedBatch, request: str | None) -> list[Answer]:
         """The walk of a question, or of a batch: plan, charge, read, release, certify."""
-        release = self._release_of(batch)
-
-        def certified(receipt: Receipt, read: Reads, repeated: bool) -> list[Answer]:
-            return self._certify(batch, receipt, read, repeated=repeated)
-
-        return self._walked(release, request, certified)
+        return self._walked(self._release_of(batch), request, partial(self._certify, batch))
 
     def _release_of(self, batch: PricedBatch) -> Release[Sequence[Stored]]:
         if batch.independent is None:
@@ -356,7 +350,7 @@ class Curator(PaidOnce, Shown):
 
         return release_of(batch, self._purse, self._claims)
 
-    def _certify(self, batch: PricedBatch, receipt: Receipt, read: Reads, *, repeated: bool) -> list[Answer]:
+    def _certify(self, batch: PricedBatch, receipt: Receipt, read: Reads, repeated: bool) -> list[Answer]:
         known = read_for_keys(batch.plans, read)
         context = self._claims.context(batch, Position.of(counted(self._ledger, receipt)), known)
         stored = [own for own in known if own is not None]

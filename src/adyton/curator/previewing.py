@@ -75,13 +75,12 @@ def offer(release: Release[Any], purse: Purse, asked: AskedBefore) -> Offer:
     """If it was charged now; where that does not fit, and it was not paid for before, what would fit."""
     order, spent = release.order(None, None), purse.spent
     more, repeated = purse.room().times(order.amount, order.radius), asked.knows(order)
-    price, planned, plans = release.advice
     return {
         **purse.account(order.amount, spent),
         "spent_after": purse.amount(spent + order.amount) if more else None,
         "more": more,
         "repeated": repeated,
-        "would_fit": None if more or repeated else purse.fitting(price, planned, plans=plans),
+        "would_fit": None if more or repeated else purse.fitting(release.advice),
     }
 
 

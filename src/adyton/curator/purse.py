@@ -54,6 +54,7 @@ class Charge(Protocol):
 
 
 Planned = Callable[[Price], Charge]
+Advice = tuple[Price, Planned, int]  # the price that was named, what others would cost, and how many plans
 _MANY = 100  # plans of a batch, which take a while to make
 Fits = dict[str, object]  # {"within": "435"}, or {"within": {"n": "100", "avg_income": "500"}}
 _Plan = TypeVar("_Plan")
@@ -124,12 +125,12 @@ class Purse:
     def left_now(self) -> int:
         return self.left_after(self.spent)
 
-    def left_after(self, spent: int, last: Receipt | None = None) -> int:
-        """Where units are split, by the study's reckoning; a book may have less, now or after ``last``.
+    def left_after(self, spent: int) -> int:
+        """Where units are split, by the study's reckoning; a book may have less.
 
         Shares of it never take the unit that opening a reserve costs.
         """
-        return max(0, least_left(self._ledger, self._ledger.left(spent) - self._kept, last))
+        return max(0, least_left(self._ledger, self._ledger.left(spent) - self._kept))
 
     def left_before(self, receipt: Receipt, price: Price) -> int:
         """What was left to whoever was charged this receipt, before it: a share was a share of that.
@@ -237,9 +238,9 @@ class Purse:
         outline = cache(lambda: Outline.of(self.study, batch.requests))
         return lambda price: outline().priced(price, self.left_now)
 
-    def fitting(self, price: Price, planned: Planned, *, plans: int = 1) -> Fits | None:
-        """The price that would fit now, where ``price`` does not, for so many plans."""
-        room = self.room()
+    def fitting(self, advice: Advice) -> Fits | None:
+        """The price that would fit now, where the one that was named does not."""
+        (price, planned, plans), room = advice, self.room()
 
         def over(tried: Price) -> float:
             made = planned(tried)
@@ -248,13 +249,12 @@ class Purse:
         return fitting_price(price, over, rough=plans > _MANY)
 
     @contextmanager
-    def advising(self, price: Price, planned: Planned, *, plans: int = 1) -> Iterator[None]:
+    def advising(self, advice: Advice) -> Iterator[None]:
         """A refusal says what would fit."""
         try:
             yield
         except BudgetRefused as refusal:
-            fits = self.fitting(price, planned, plans=plans)
-            raise refused(refusal, fits) from None
+            raise refused(refusal, self.fitting(advice)) from None
 
 
 def plan_as_charged(

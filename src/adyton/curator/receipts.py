@@ -13,6 +13,7 @@ from adyton.ledger import Header, Ledger, OpenLink, Order, Receipt
 from adyton.show import Sheet, Shown
 
 _LONGEST_SHOWN = 300  # of a question
+_AMOUNTS = ("amount", "radius", "pure", "settled", "spent", "spent_radius", "spent_pure")  # of a link
 
 
 class Receipts(Shown, list[Receipt]):
@@ -76,13 +77,7 @@ def link_told(link: OpenLink) -> dict[str, Any]:
     return {
         "number": link.number,
         "asked_at": link.asked_at,
-        "amount": decimal_text(link.amount),
-        "radius": decimal_text(link.radius),
-        "pure": decimal_text(link.pure),
-        "settled": decimal_text(link.settled),
-        "spent": decimal_text(link.spent),
-        "spent_radius": decimal_text(link.spent_radius),
-        "spent_pure": decimal_text(link.spent_pure),
+        **{name: decimal_text(getattr(link, name)) for name in _AMOUNTS},
         "unproved": link.unproved,
         "sealed": link.sealed,
         "digest": link.digest,
@@ -139,8 +134,7 @@ def header_from(told: Mapping[str, Any], filter_name: str) -> Header:
 
 def link_from(told: Mapping[str, Any]) -> OpenLink:
     """LedgerCorrupt unless its digest is the one that was told."""
-    names = ("amount", "radius", "pure", "settled", "spent", "spent_radius", "spent_pure")
-    amounts: dict[str, Any] = {name: decimal_units(told[name]) for name in names}
+    amounts: dict[str, Any] = {name: decimal_units(told[name]) for name in _AMOUNTS}
     others = {name: told[name] for name in ("number", "unproved", "asked_at", "previous", "sealed")}
     link = OpenLink(**amounts, **others)
     if link.digest != told["digest"]:

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Protocol, TypeVar
 
 from adyton.curator.certifying import PopulationClaims
-from adyton.curator.purse import Charge, Planned, Purse
+from adyton.curator.purse import Advice, Charge, Planned, Purse
 from adyton.curator.receipts import EarlierAnswers
 from adyton.engines.base import Engine
 from adyton.errors import EngineFailed, Forbidden, Interrupted, InvalidRequest, LedgerCorrupt, sealed
@@ -37,7 +37,6 @@ _operator_log = logging.getLogger("adyton.operator")
 _Found = TypeVar("_Found")
 _Kept = TypeVar("_Kept")  # what was released, as it was read back
 _Shown = TypeVar("_Shown")
-Advice = tuple[Price, Planned, int]  # the price that was named, what others would cost, and how many plans
 Place = Callable[[int], int]  # of a receipt, the number by which keys get their share of delta
 _AT_ONCE = 2**22  # as many as an engine computes in one scan
 
@@ -336,8 +335,7 @@ class Walk:
         self, order: Order, advice: Advice, readings: Sequence[Reading] = (), earlier: Receipt | None = None
     ) -> Charged:
         """A charge; or the ``earlier`` one that paid for the same, and was never answered."""
-        price, planned, plans = advice
-        with self._purse.advising(price, planned, plans=plans):
+        with self._purse.advising(advice):
             if earlier is None and self._asked.requested(order.request) is None:
                 self._claims.refuse_beyond_cap(order.radius)
             self._releasing.prepare(readings)  # public facts: what is missing is found now

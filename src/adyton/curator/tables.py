@@ -25,11 +25,12 @@ from adyton.certify import (
 from adyton.certify.rows import Known
 from adyton.certify.stacked import Naming, stacked_answer, stacked_preview
 from adyton.curator.purse import Purse
+from adyton.curator.shaping import told_of
 from adyton.errors import InvalidRequest
 from adyton.planning.price import PriceWords, names_a_price
 from adyton.query.draft import Draft
 from adyton.query.nodes import Question
-from adyton.query.released.answered import Answered, Told
+from adyton.query.released.answered import Answered
 from adyton.query.request import AS_ASKED, Asked, Combined, Free, Request, Shape
 
 if TYPE_CHECKING:
@@ -131,12 +132,7 @@ def _shaped(table: Answer, shape: Shape) -> Rows:
     rows = table.rows
     if shape == AS_ASKED:
         return rows
-    told: dict[str, Told] = {name: (key.labels, key.codes) for name, key in rows.keys.columns.items()}
-    told |= {
-        name: np.where(table.known[name].tells(values), values.value, np.nan)
-        for name, values in rows.values.items()
-    }
-    return rows.at(shape.places(Answered(told, len(rows), {})))
+    return rows.at(shape.places(Answered(told_of(rows, table.known), len(rows), {})))
 
 
 def _preview(asked: Request | Combined, own: Sequence[Preview]) -> Preview:

@@ -26,8 +26,8 @@ from adyton.certify import (
 )
 from adyton.curator.certifying import PopulationClaims
 from adyton.curator.previewing import offer, previews
-from adyton.curator.purse import Planned, Purse, plan_as_charged
-from adyton.curator.releasing import Advice, AskedBefore, Releasing
+from adyton.curator.purse import Advice, Planned, Purse, plan_as_charged
+from adyton.curator.releasing import AskedBefore, Releasing
 from adyton.errors import LedgerCorrupt
 from adyton.exact import Number, float_down, float_up
 from adyton.exact.cells import whole

@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from adyton.curator.purse import Planned
-from adyton.curator.releasing import Advice, Releasing
+from adyton.curator.purse import Advice, Planned
+from adyton.curator.releasing import Releasing
 from adyton.errors import LedgerCorrupt
 from adyton.exact.cells import whole
 from adyton.ledger import Order
