@@ -26,7 +26,8 @@ from adyton.schema import (
     source_of,
 )
 from adyton.study import Study
-from adyton.synthesis.sampling import Columns, made_up, or_missing
+from adyton.synthesis.sampling import Columns as Columns
+from adyton.synthesis.sampling import made_up, or_missing
 
 _ONE_MISSING_IN = 50
 _MOST_ROWS_OF_A_PERSON = 20  # however many are allowed, where nobody says how many are usual

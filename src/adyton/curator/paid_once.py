@@ -11,23 +11,36 @@ from adyton.curator.previewing import would_cost
 from adyton.curator.purse import plan_as_charged
 from adyton.curator.releasing import Walk
 from adyton.errors import InvalidRequest
-from adyton.exact import float_up
+from adyton.exact import Number, float_up
 from adyton.ledger import Receipt
 from adyton.ledger.texts import RESTORED
-from adyton.planning.price import PriceWords, price_of
+from adyton.planning.price import Price, PriceWords, price_of
 from adyton.streams.answer import PREVIEWED, StreamList, StreamPreview
 from adyton.streams.kinds import StreamKind
 from adyton.streams.plan import plan_stream, stream_in, text_of
 from adyton.streams.stream import Stream
 
 if TYPE_CHECKING:
-    from adyton.curator.coordinated.weighing import WeightsWords
     from adyton.mechanisms.marginals.fitting import Measured
     from adyton.query.conditions.atoms import Bins
     from adyton.streams.weights.answer import WeightsList, WeightsPreview
+    from adyton.streams.weights.plan import Wish
     from adyton.streams.weights.weights import Weights
     from adyton.synthesis.plan import Method, SynthesisPreview
     from adyton.synthesis.result import Synthesis
+
+
+class WeightsWords(PriceWords, total=False):
+    """A price, and what it is for.
+
+    ``questions``: how many there may be.  ``bins``: of columns without declared values, how many, or where
+    each but the first begins.  ``tolerance``: the share of all units by which a guess may be wrong before it
+    is corrected; without it, what takes fewest updates.
+    """
+
+    questions: int
+    tolerance: Number | None
+    bins: Mapping[str, Bins] | None
 
 
 class PaidOnce(Walk):
@@ -94,11 +107,10 @@ class PaidOnce(Walk):
 
         ``questions``: how many.  Refused where noise of its own for each answer would be better.
         """
-        from adyton.curator.coordinated.weighing import wished
         from adyton.streams.weights.plan import plan_weights
         from adyton.streams.weights.weights import Weights
 
-        wish, named = wished(columns, words)
+        wish, named = _wished(columns, words)
         planned = partial(plan_weights, self.study, wish, left=self.left_for(request, named))
         plan = planned(named)
         if plan.against is not None:
@@ -107,11 +119,10 @@ class PaidOnce(Walk):
 
     def preview_weights(self, columns: Sequence[str], **words: Unpack[WeightsWords]) -> WeightsPreview:
         """What ``open_weights`` would cost, and whether it would answer better than plain noise.  Free."""
-        from adyton.curator.coordinated.weighing import wished
         from adyton.streams.weights.answer import WeightsPreview
         from adyton.streams.weights.plan import plan_weights
 
-        plan = plan_weights(self.study, *wished(columns, words), self._purse.left_now)
+        plan = plan_weights(self.study, *_wished(columns, words), self._purse.left_now)
         return WeightsPreview(
             weights=plan.terms.text,
             cells=plan.terms.cells,
@@ -169,7 +180,7 @@ class PaidOnce(Walk):
         named, purse = price_of(**price), self._purse
         lefts = self.left_for(request, named), self._left_before(named)
         plan = plan_as_charged(
-            partial(planned, named), *lefts, lambda before: bool(self._unanswered(before.order(None, None)))
+            partial(planned, named), *lefts, lambda before: bool(self._unanswered(before.order(None)))
         )
 
         def shown(receipt: Receipt, read: Callable[[], Sequence[Measured]], repeated: bool) -> Synthesis:
@@ -192,4 +203,16 @@ class PaidOnce(Walk):
 
         named, left = price_of(**price), self._purse.left_now
         plan = plan_synthesis(self.study, columns, named, left, bins=bins, ways=ways, method=method)
-        return SynthesisPreview(plan=plan, **would_cost(plan.order(None, None), self._purse, self._claims))
+        return SynthesisPreview(plan=plan, **would_cost(plan.order(None), self._purse, self._claims))
+
+
+def _wished(columns: Sequence[str], words: WeightsWords) -> tuple[Wish, Price]:
+    """What is asked for, and the price that was named for it."""
+    from adyton.streams.weights.plan import Wish
+
+    asked = dict(words)
+    if "questions" not in asked:
+        raise InvalidRequest("say how many questions there may be, as in questions=10_000")
+    own = {name: asked.pop(name) for name in ("questions", "tolerance", "bins") if name in asked}
+    price = price_of(**asked)  # type: ignore[arg-type]  # which refuses words it does not know
+    return Wish(columns, **own), price  # type: ignore[arg-type]  # and this what is not of its kind

@@ -73,7 +73,7 @@ class Offer(Account):
 
 def offer(release: Release[Any], purse: Purse, asked: AskedBefore) -> Offer:
     """If it was charged now; where that does not fit, and it was not paid for before, what would fit."""
-    order, spent = release.order(None, None), purse.spent
+    order, spent = release.order(None), purse.spent
     more, repeated = purse.room().times(order.amount, order.radius), asked.knows(order)
     return {
         **purse.account(order.amount, spent),

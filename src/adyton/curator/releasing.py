@@ -21,7 +21,6 @@ from adyton.errors import EngineFailed, Forbidden, Interrupted, InvalidRequest, 
 from adyton.exact.cells import Cells, whole
 from adyton.ledger import Charged, Ledger, Order, Receipt
 from adyton.ledger.base import InFront, place_of
-from adyton.ledger.links import Cap
 from adyton.ledger.texts import RESTORED, Stored, many_from_text, many_to_text
 from adyton.noise import Bits
 from adyton.planning.keys import KeyFinding
@@ -146,7 +145,7 @@ class Release(Protocol[_Kept]):
         """For a refusal that says what would fit."""
         ...
 
-    def order(self, request: str | None, cap: Cap | None) -> Order:
+    def order(self, request: str | None) -> Order:
         """The charge.  Its text, detail and amount say what is released: the same again is free."""
         ...
 
@@ -181,8 +180,8 @@ class BatchRelease:
     def advice(self) -> Advice:
         return self.batch.price, self.purse.repriced(self.batch), len(self.batch.plans)
 
-    def order(self, request: str | None, cap: Cap | None) -> Order:
-        return self.batch.order(request, cap)
+    def order(self, request: str | None) -> Order:
+        return self.batch.order(request)
 
     def release(self, releasing: Releasing, receipt: int) -> Sequence[Stored]:
         return releasing.release(self.batch.plans, receipt)
@@ -312,7 +311,7 @@ class Walk:
         show: Callable[[Receipt, Callable[[], _Kept], bool], _Shown],
     ) -> _Shown:
         """``show`` gets the receipt, how to read what is kept, and whether it was free."""
-        order = self._asked.as_charged(release.order(request, self._population.cap))
+        order = self._asked.as_charged(replace(release.order(request), cap=self._population.cap))
         if known := self._asked_before(order):
             receipt, text = known
             return show(receipt, partial(release.read, text), True)

@@ -18,7 +18,6 @@ from adyton.certify.linear import GaussianValue
 from adyton.errors import InvalidRequest
 from adyton.exact import float_up
 from adyton.ledger import Order
-from adyton.ledger.links import Cap
 from adyton.planning.keys import PART, KeyFinding, plan_keys
 from adyton.planning.known import certificate_of, check_size, known_of, known_of_computed
 from adyton.planning.measures.additive import Additive
@@ -188,9 +187,9 @@ class PricedBatch:
         means = [r.name for r in plan.readings if len(r.coordinates) > 1 and r.public_rows is None]
         return {name: float(self.price.of(name)) for name in means}
 
-    def order(self, request: str | None, cap: Cap | None = None) -> Order:
+    def order(self, request: str | None) -> Order:
         what = (self.text, self.detail, self.amount, self.radius)
-        return Order(*what, request, cap, unproved=self.unproved)
+        return Order(*what, request, unproved=self.unproved)
 
 
 def make_plan(study: Study, question: Question, price: Price, left: int) -> QuestionPlan:

@@ -18,7 +18,6 @@ from adyton.errors import InvalidRequest
 from adyton.exact import units_up
 from adyton.exact.search import edge
 from adyton.ledger import Order
-from adyton.ledger.links import Cap
 from adyton.mechanisms import GaussianNoise, GeometricNoise
 from adyton.mechanisms.composed_cost import ComposedCost
 from adyton.mechanisms.selection.scores import ScoreSensitivity
@@ -162,9 +161,9 @@ class SelectionPlan:
         scales = [repr(float(scale)) for scale in self.values.scales] if self.values is not None else []
         return json.dumps([name, machine.k, str(machine.rate), machine.sensitivity.monotone, *scales])
 
-    def order(self, request: str | None, cap: Cap | None = None) -> Order:
+    def order(self, request: str | None) -> Order:
         radius, pure = self.validity
-        return Order(self.selection.text, self.detail, self.amount, radius, request, cap, pure=pure)
+        return Order(self.selection.text, self.detail, self.amount, radius, request, pure=pure)
 
     @property
     def certificate(self) -> Certificate:

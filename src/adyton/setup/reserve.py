@@ -17,6 +17,7 @@ import numpy as np
 from adyton.curator.curator import Curator
 from adyton.curator.dummy import DummyCurator
 from adyton.curator.dummy_file import check_output, write_table
+from adyton.curator.dummy_rows import Columns
 from adyton.curator.opening import open_study, sources_of
 from adyton.engines.choosing import Limits, engine_for
 from adyton.engines.survey import loaded_rows
@@ -25,7 +26,6 @@ from adyton.exact import Number
 from adyton.population.reserve import Opening, ReserveLook, open_once, order_of
 from adyton.schema import BooleanColumn, CategoryColumn, Column, DateColumn, Table, TextColumn
 from adyton.study import Study
-from adyton.synthesis.sampling import Columns
 
 _SAID = "the reserve of a study: private rows, for the tests that its ledger names"
 _ONLY_THE_OWNER = 0o600

@@ -15,7 +15,6 @@ from adyton.certify import Certificate, OpeningPreview
 from adyton.errors import InvalidRequest
 from adyton.exact import UNITS_PER_ONE, units_up
 from adyton.ledger import Order
-from adyton.ledger.links import Cap
 from adyton.mechanisms import GaussianNoise, GeometricNoise
 from adyton.mechanisms.marginals.adaptive import AdaptiveMarginals, Step
 from adyton.mechanisms.marginals.tables import Axes, marginals_up_to, size_of
@@ -115,8 +114,8 @@ class SynthesisPlan:
         measured = part * cost_of_units(self.study.filter_name, self.amount)
         return units_up(measured), units_up(twice * self.machine.most_epsilon)
 
-    def order(self, request: str | None, cap: Cap | None) -> Order:
-        return Order(self.text, self.detail, self.amount, self.radius, request, cap, pure=self.pure)
+    def order(self, request: str | None) -> Order:
+        return Order(self.text, self.detail, self.amount, self.radius, request, pure=self.pure)
 
     @property
     def readings(self) -> tuple[Reading, ...]:

@@ -32,7 +32,6 @@ from adyton.errors import LedgerCorrupt
 from adyton.exact import Number, float_down, float_up
 from adyton.exact.cells import whole
 from adyton.ledger import Order, Receipt
-from adyton.ledger.links import Cap
 from adyton.noise.refine import Integers
 from adyton.planning.known import known_of, left_out_rows
 from adyton.planning.price import Price
@@ -68,8 +67,8 @@ class SelectionRelease:
     def advice(self) -> Advice:
         return self.plan.price, self.planned, 1
 
-    def order(self, request: str | None, cap: Cap | None) -> Order:
-        return self.plan.order(request, cap)
+    def order(self, request: str | None) -> Order:
+        return self.plan.order(request)
 
     def release(self, releasing: Releasing, receipt: int) -> Kept:
         """Reads every score, chooses, and lets the scores go."""

@@ -11,7 +11,6 @@ from adyton.curator.releasing import Releasing
 from adyton.errors import LedgerCorrupt
 from adyton.exact.cells import whole
 from adyton.ledger import Order
-from adyton.ledger.links import Cap
 from adyton.ledger.texts import Stored, many_from_text, many_to_text
 from adyton.mechanisms.marginals.fitting import Measured
 from adyton.mechanisms.marginals.tables import Array, Axes, size_of, tables_of
@@ -37,8 +36,8 @@ class SynthesisRelease:
     def advice(self) -> Advice:
         return self.plan.price, self.planned, 1
 
-    def order(self, request: str | None, cap: Cap | None) -> Order:
-        return self.plan.order(request, cap)
+    def order(self, request: str | None) -> Order:
+        return self.plan.order(request)
 
     def release(self, releasing: Releasing, receipt: int) -> Sequence[Measured]:
         exact = self._exact(releasing, receipt)
