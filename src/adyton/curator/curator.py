@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
-from adyton.certify import Answer, LastLook, Preview, Statement
+from adyton.certify import Answer, Chosen, LastLook, Preview, Statement
 from adyton.curator.certifying import (
     NewestNumbers,
     Reads,
@@ -41,7 +41,6 @@ from adyton.show import Sheet, Shown
 from adyton.study import Study
 
 if TYPE_CHECKING:
-    from adyton.certify import Chosen
     from adyton.curator.bounds import SuggestedBounds
     from adyton.curator.coordinated.selecting import Selecting
     from adyton.planning.selecting import AllValues, SelectionPlan

@@ -39,20 +39,18 @@ def dummy_tables(study: Study, units: int) -> dict[str, Columns]:
     """Every private table of ``study`` by its name, with ``units`` rows or persons in its own."""
     if study.unit.person is None:
         return {study.table.name: _values(study, study.table, units)}
-    most = {study.table.name: study.unit.rows, **{f.table.name: f.rows_per_person for f in study.further}}
-    whose = {table.name: _whose(study, table, units, most[table.name]) for table in study.tables}
+    persons = _persons(study, units)
     return {
-        table.name: _of_persons(study, table, whose[table.name], _persons(study, units))
-        for table in study.tables
+        table.name: _of_persons(study, table, _whose(study, table, units), persons) for table in study.tables
     }
 
 
-def _whose(study: Study, table: Table, persons: int, most: int) -> Any:
+def _whose(study: Study, table: Table, persons: int) -> Any:
     """For each row, which person's it is.  In a further table every fourth person or so has no rows.
 
     Where the study says how many rows and how many persons there are, a person has as many on average.
     """
-    drawn = _draws(study, table, "rows of a person", persons)
+    drawn, most = _draws(study, table, "rows of a person", persons), study.unit_of(table).rows
     usual = min(most, _MOST_ROWS_OF_A_PERSON)
     if table.lines is not None and table.rows is not None:
         usual = min(most, max(1, 2 * table.lines // table.rows - 1), _MOST_ROWS // persons)

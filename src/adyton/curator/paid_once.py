@@ -68,7 +68,7 @@ class PaidOnce(Walk):
         planned = partial(
             plan_stream, self.study, left=left, positives=positives, numeric=numeric, refresh=refresh, of=of
         )
-        return Stream(*self._opened(planned(named), named, planned, request))
+        return Stream(*self._opened(planned(named).order(request), named, planned))
 
     def preview_stream(
         self,
@@ -115,7 +115,7 @@ class PaidOnce(Walk):
         plan = planned(named)
         if plan.against is not None:
             raise InvalidRequest(f"{plan.against}; nothing was charged")
-        return Weights(*self._opened(plan, named, planned, request))
+        return Weights(*self._opened(plan.order(request), named, planned))
 
     def preview_weights(self, columns: Sequence[str], **words: Unpack[WeightsWords]) -> WeightsPreview:
         """What ``open_weights`` would cost, and whether it would answer better than plain noise.  Free."""

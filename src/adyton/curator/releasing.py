@@ -14,7 +14,7 @@ from functools import partial
 from typing import Protocol, TypeVar
 
 from adyton.curator.certifying import PopulationClaims
-from adyton.curator.purse import Advice, Charge, Planned, Purse
+from adyton.curator.purse import Advice, Planned, Purse
 from adyton.curator.receipts import EarlierAnswers
 from adyton.engines.base import Engine
 from adyton.errors import EngineFailed, Forbidden, Interrupted, InvalidRequest, LedgerCorrupt, sealed
@@ -196,12 +196,6 @@ class BatchRelease:
         return self.claims.settled(self.batch, receipt, released)
 
 
-class Opening(Charge, Protocol):
-    """The plan of something that is charged when it is opened."""
-
-    def order(self, request: str | None) -> Order: ...
-
-
 # What was paid for before ----------------------------------------------------------------------------------
 
 
@@ -366,10 +360,10 @@ class Walk:
 
     # What is charged once and fed later: streams and weights, which keep their state in the ledger.
 
-    def _opened(self, plan: Opening, named: Price, planned: Planned, request: str | None) -> Fed:
+    def _opened(self, order: Order, named: Price, planned: Planned) -> Fed:
         """Charged, and nothing read."""
         refuse_where_rounded(self.study, "what is opened once and fed later")
-        order = replace(plan.order(request), cap=self._population.cap)
+        order = replace(order, cap=self._population.cap)
         return self._fed_by(self._paid(order, (named, planned, 1)).receipt)
 
     def _opened_before(self, number: int) -> Fed:

@@ -181,10 +181,6 @@ class AllValues:
     batch: PricedBatch
     within: Fraction
 
-    @property
-    def amount(self) -> int:
-        return self.batch.amount
-
     def order(self, request: str | None) -> Order:
         return self.batch.order(request)
 
@@ -228,7 +224,7 @@ def better(selected: SelectionPlan, released: AllValues | None) -> SelectionPlan
     if released is None:
         return selected
     if selected.price.by == "within":
-        return released if released.amount <= selected.amount else selected
+        return released if released.batch.amount <= selected.amount else selected
     if selected.selection.shows_values:  # by a quarter, and by more than one step
         enough = selected.within / _MUCH_NEARER + selected.candidates.step
         return released if released.within <= enough else selected
