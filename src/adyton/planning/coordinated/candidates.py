@@ -96,7 +96,7 @@ def _products(problem: Problem, neighbours: Neighbours, norm: int) -> list[Measu
         return []
     factors = [_best_along(problem, axis, norm) for axis in range(len(problem.shape))]
     try:
-        return [Products(Product(factors))]
+        return [Products(problem.shape, Product(factors))]
     except InvalidRequest:  # too many axes for exact sums
         return []
 

@@ -84,6 +84,25 @@ class Measuring(Protocol):
         ...
 
 
+class AllAxes:
+    """What is measured in the cells of all axes at once, and gives an estimate of each of them."""
+
+    shape: tuple[int, ...]
+
+    @property
+    def tables(self) -> Sequence[Set]:
+        return [tuple(range(len(self.shape)))]
+
+    def histogram(self, tables: Mapping[Set, Integers]) -> Integers:
+        return tables[self.tables[0]]
+
+    def values(self, linear: Linear, estimate: Floats) -> Floats:
+        return linear.summed(estimate, self.shape)
+
+    def mass(self, estimate: Floats) -> float:
+        return 2 * float(np.abs(estimate).sum())
+
+
 # Every cell by itself --------------------------------------------------------------------------------------
 
 
@@ -125,7 +144,7 @@ class EachCell:
 
 
 @dataclass(frozen=True, eq=False)
-class Atoms:
+class Atoms(AllAxes):
     """Noise on every cell of all axes."""
 
     shape: tuple[int, ...]
@@ -140,13 +159,6 @@ class Atoms:
     def rank(self) -> int:
         return self.strategy.cells
 
-    @property
-    def tables(self) -> Sequence[Set]:
-        return [tuple(range(len(self.shape)))]
-
-    def histogram(self, tables: Mapping[Set, Integers]) -> Integers:
-        return tables[self.tables[0]]
-
     def norms(self, linear: Linear) -> Norms:
         """A value has the sum of its cells, less its share of how far all of them are from the total."""
         cells = linear.counted * float(self.strategy.cells // len(linear.places))
@@ -160,9 +172,6 @@ class Atoms:
         cells = measured[: self.strategy.cells]
         return cells + (measured[-1] - cells.sum()) / (self.strategy.cells + 1) if self.total else cells
 
-    def values(self, linear: Linear, estimate: Floats) -> Floats:
-        return linear.summed(estimate, self.shape)
-
     def mass(self, estimate: Floats) -> float:
         return 0.0
 
@@ -174,7 +183,7 @@ class Atoms:
 
 
 @dataclass(frozen=True, eq=False)
-class Matrix:
+class Matrix(AllAxes):
     """Any whole-number sums of the cells of all axes."""
 
     shape: tuple[int, ...]
@@ -187,13 +196,6 @@ class Matrix:
     @property
     def rank(self) -> int:
         return min(self.strategy.rows, self.strategy.cells)
-
-    @property
-    def tables(self) -> Sequence[Set]:
-        return [tuple(range(len(self.shape)))]
-
-    def histogram(self, tables: Mapping[Set, Integers]) -> Integers:
-        return tables[self.tables[0]]
 
     @cached_property
     def _back(self) -> Floats:
@@ -218,12 +220,6 @@ class Matrix:
         cells: Floats = self._back @ measured
         return cells
 
-    def values(self, linear: Linear, estimate: Floats) -> Floats:
-        return linear.summed(estimate, self.shape)
-
-    def mass(self, estimate: Floats) -> float:
-        return 2 * float(np.abs(estimate).sum())
-
     def told(self) -> dict[str, Any]:
         return {"kind": self.kind, "shape": list(self.shape), **_packed(self.strategy)}
 
@@ -232,30 +228,22 @@ class Matrix:
 
 
 @dataclass(frozen=True, eq=False)
-class Products:
+class Products(AllAxes):
     """Products of what is measured along each axis."""
 
+    shape: tuple[int, ...]
     strategy: Product
     kind = "product"
 
     @property
     def rank(self) -> int:
-        return min(self.strategy.rows, prod(self.strategy.shape))
-
-    @property
-    def tables(self) -> Sequence[Set]:
-        return [tuple(range(len(self.strategy.shape)))]
-
-    def histogram(self, tables: Mapping[Set, Integers]) -> Integers:
-        return tables[self.tables[0]]
+        return min(self.strategy.rows, prod(self.shape))
 
     def norms(self, linear: Linear) -> Norms:
-        parts = linear.factors(self.strategy.shape)
+        parts = linear.factors(self.shape)
         if parts is not None:
             return self._norms_of_product(parts)
-        return Norms.of(
-            self._norms(weights) for _, weights in linear.everywhere(self.strategy.shape).weights()
-        )
+        return Norms.of(self._norms(weights) for _, weights in linear.everywhere(self.shape).weights())
 
     def _norms(self, weights: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         combined = self.strategy.combination(weights)
@@ -274,12 +262,6 @@ class Products:
 
     def estimate(self, measured: Floats) -> Floats:
         return self.strategy.cells(measured)
-
-    def values(self, linear: Linear, estimate: Floats) -> Floats:
-        return linear.summed(estimate, self.strategy.shape)
-
-    def mass(self, estimate: Floats) -> float:
-        return 2 * float(np.abs(estimate).sum())
 
     def told(self) -> dict[str, Any]:
         return {"kind": self.kind, "factors": [_packed(factor) for factor in self.strategy.factors]}
@@ -347,7 +329,8 @@ def measuring_from(told: Mapping[str, Any]) -> Measuring:
             attributes = [Attribute(size, aside) for size, aside in told["attributes"]]
             return Tables(Residuals(attributes, {tuple(kept): weight for kept, weight in told["weights"]}))
         if told["kind"] == "product":
-            return Products(Product([_unpacked("factor", factor) for factor in told["factors"]]))
+            product = Product([_unpacked("factor", factor) for factor in told["factors"]])
+            return Products(product.shape, product)
         return Matrix(tuple(told["shape"]), _unpacked(told["kind"], told))
     except (ValueError, TypeError, KeyError, zlib.error):
         raise LedgerCorrupt("a stored strategy cannot be read back") from None
