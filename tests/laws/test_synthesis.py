@@ -238,7 +238,7 @@ def test_where_all_cells_are_too_many_to_read_marginals_are_read_and_they_are_th
         assert plan.axes.cells > 10**6
         assert len(plan.read) == 5  # of income and day there would be too many cells
         own._releasing.prepare(plan.readings)
-        exact = SynthesisRelease(plan, lambda _: plan)._exact(own._releasing, 1)
+        exact = SynthesisRelease(plan, (price_of(share=0.5), lambda _: plan, 1))._exact(own._releasing, 1)
     assert set(exact) == set(plan.machine.candidates)
     assert (2, 3) not in exact
     assert all(table.sum() == ROWS for table in exact.values())

@@ -186,7 +186,7 @@ class PaidOnce(Walk):
         def shown(receipt: Receipt, read: Callable[[], Sequence[Measured]], repeated: bool) -> Synthesis:
             return Synthesis(plan, read(), rows, **purse.paid(receipt, repeated=repeated))
 
-        release = SynthesisRelease(plan, lambda other: planned(other, purse.left_now))
+        release = SynthesisRelease(plan, (named, lambda other: planned(other, purse.left_now), 1))
         return self._walked(release, request, shown)
 
     def preview_synthesis(

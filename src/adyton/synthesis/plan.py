@@ -51,7 +51,6 @@ class SynthesisPlan:
     study: Study
     axes: atoms.Axes
     method: Method
-    price: Price
     machine: AdaptiveMarginals
 
     @property
@@ -183,7 +182,7 @@ def plan_synthesis(
             f"{_MOST_CANDIDATES} are compared: name fewer columns, or fewer ways"
         )
     machine = _machine(study, axes, candidates, units)
-    return SynthesisPlan(study, axes, _method(axes, method), price, machine)
+    return SynthesisPlan(study, axes, _method(axes, method), machine)
 
 
 def _axes_of(study: Study, columns: Sequence[str], bins: Mapping[str, Bins] | None) -> atoms.Axes:

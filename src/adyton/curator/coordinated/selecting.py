@@ -26,7 +26,7 @@ from adyton.certify import (
 )
 from adyton.curator.certifying import PopulationClaims
 from adyton.curator.previewing import offer, previews
-from adyton.curator.purse import Advice, Planned, Purse, plan_as_charged
+from adyton.curator.purse import Advice, Purse, plan_as_charged
 from adyton.curator.releasing import AskedBefore, Releasing
 from adyton.errors import LedgerCorrupt
 from adyton.exact import Number, float_down, float_up
@@ -57,15 +57,11 @@ class SelectionRelease:
     """A choice, and perhaps the values of what was chosen."""
 
     plan: SelectionPlan
-    planned: Planned
+    advice: Advice
 
     @property
     def readings(self) -> Sequence[Reading]:
         return self.plan.candidates.readings
-
-    @property
-    def advice(self) -> Advice:
-        return self.plan.price, self.planned, 1
 
     def order(self, request: str | None) -> Order:
         return self.plan.order(request)
@@ -147,7 +143,7 @@ class Selecting:
 
     def release(self, plan: SelectionPlan) -> SelectionRelease:
         planned = partial(plan_selection, self.purse.study, self.selection, left=self.purse.left_now)
-        return SelectionRelease(plan, planned)
+        return SelectionRelease(plan, (plan.price, planned, 1))
 
     def answer(
         self, plan: SelectionPlan, chosen: Chosen, receipt: Receipt, read: Callable[[], Kept], repeated: bool

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from adyton.curator.purse import Advice, Planned
+from adyton.curator.purse import Advice
 from adyton.curator.releasing import Releasing
 from adyton.errors import LedgerCorrupt
 from adyton.exact.cells import whole
@@ -26,15 +26,11 @@ class SynthesisRelease:
     """Everything that is selected and measured for one synthetic table."""
 
     plan: SynthesisPlan
-    planned: Planned
+    advice: Advice
 
     @property
     def readings(self) -> Sequence[Reading]:
         return self.plan.readings
-
-    @property
-    def advice(self) -> Advice:
-        return self.plan.price, self.planned, 1
 
     def order(self, request: str | None) -> Order:
         return self.plan.order(request)
