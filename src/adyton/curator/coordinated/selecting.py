@@ -127,7 +127,7 @@ class Selecting:
         if released is not None and taken is selected and not self._known(selected) and self._known(released):
             taken = released
         other = selected if taken is released else released
-        compared = other is not None and price.by != "within"
+        beside = None if other is None or price.by == "within" else float_up(other.within)
         return taken, Chosen(
             self.selection.candidates,
             self.selection.most,
@@ -135,7 +135,7 @@ class Selecting:
             LEVEL,
             float_up(taken.within),
             isinstance(taken, SelectionPlan),
-            float_up(other.within) if compared and other is not None else None,
+            beside,
         )
 
     def _known(self, plan: SelectionPlan | AllValues) -> bool:
