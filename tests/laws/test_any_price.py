@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 import adyton
-from adyton.curator.coordinated.any_price import EarlierAnswers, answered_before
+from adyton.curator.coordinated.any_price import answered_before
+from adyton.curator.receipts import EarlierAnswers
 from adyton.planning.recorded import recorded_batch
 from adyton.query.request import Request
 from served import write_study

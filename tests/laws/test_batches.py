@@ -174,7 +174,7 @@ def test_a_batch_counts_all_its_values_for_the_population() -> None:
 
 def test_a_batch_of_means_has_the_intervals_of_single_means() -> None:
     """Found together, they are what they are alone: the same integers give the same rows."""
-    from adyton.curator.certifying import rows_of, rows_of_many
+    from adyton.curator.certifying import rows_of_many
     from adyton.ledger.texts import Stored
     from adyton.planning.plan import make_batch
     from adyton.planning.price import price_of
@@ -186,12 +186,13 @@ def test_a_batch_of_means_has_the_intervals_of_single_means() -> None:
     context = standing_of(study, ROWS, question=2, before=Fraction(1, 1000), values=21)
     rng = np.random.default_rng(1)
     stored = [
-        Stored([[[int(z)] for z in rng.integers(1, 10**8, 2 * len(part.noisy))] for part in plan.parts])
+        Stored([[[int(z)] for z in rng.integers(1, 10**8, 2)] for _ in plan.parts])
         for plan in batch.plans[:-1]
     ]
     stored.append(Stored([[[5], [10**9], [10**6]], [[300]]]))
     together = rows_of_many(batch.plans, stored, context)
-    assert together == [rows_of(plan, own, context) for plan, own in zip(batch.plans, stored, strict=True)]
+    each = zip(batch.plans, stored, strict=True)
+    assert together == [rows_of_many([plan], [own], context)[0] for plan, own in each]
 
 
 # The integers ---------------------------------------------------------------------------------------------------

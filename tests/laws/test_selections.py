@@ -474,7 +474,7 @@ def test_law_a_stored_choice_that_cannot_be_read_says_so() -> None:
 
     known = study()
     plan = plan_selection(known, adyton.best_of(AGES).on(known.table), price_of(share=1), known.allowed)
-    release = SelectionRelease(plan, lambda price: plan)
+    release = SelectionRelease(plan, (plan.price, lambda price: plan, 1))
     for text in (
         "",
         "[]",

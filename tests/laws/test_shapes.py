@@ -90,7 +90,7 @@ def test_a_filtered_value_at_a_named_width_is_planned_once() -> None:
             assert isinstance(request, Request)
             batch = shapes.batch([request], agreed_price([request], {"scale": scale}, study))
             assert batch is not None
-            assert batch.plans[0].parts[0].noisy[0].mechanism.scales == (Fraction(scale),)
+            assert batch.plans[0].parts[0].only.mechanism.scales == (Fraction(scale),)
             assert batch.plans[0].question == request.question
     assert shapes._planned.cache_info().misses == 2
     assert shapes._planned.cache_info().hits == 4

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from adyton import BudgetRefused, Curator, Guarantee, InvalidRequest, MemoryLedger, PrivacyUnit, Study, Table
 from adyton import open as open_study
-from adyton.curator.bounds import round_outwards, suggest_bounds
+from adyton.curator.bounds import round_outwards
 from adyton.curator.dummy import dummy_of
 from adyton.schema import BooleanColumn, CategoryColumn, Column, IntegerColumn, Lattice, RealColumn
 from adyton.study import PrivateTable
@@ -104,7 +104,7 @@ def test_a_float_beside_its_step_is_that_step() -> None:
 
 def test_nearly_all_values_lie_between_and_the_clamp_can_be_asked() -> None:
     with curator() as asked:
-        found = suggest_bounds(asked, "INCOME", epsilon=5)
+        found = asked.suggest_bounds("INCOME", epsilon=5)
         assert found.clamp == f"CLAMP(income, {found.low}, {found.high})"
         assert 0 <= found.low < np.quantile(INCOMES, 0.02)
         assert np.quantile(INCOMES, 0.98) < found.high < 2 * INCOMES.max()
@@ -118,14 +118,14 @@ def test_nearly_all_values_lie_between_and_the_clamp_can_be_asked() -> None:
 
 def test_it_is_one_question_and_free_the_second_time() -> None:
     with curator() as asked:
-        first = suggest_bounds(asked, "income", epsilon=1)
-        again = suggest_bounds(asked, "income", epsilon=1)
+        first = asked.suggest_bounds("income", epsilon=1)
+        again = asked.suggest_bounds("income", epsilon=1)
         assert asked.statement().questions == 1
         assert asked.study.epsilon_of(asked.statement().spent.units) == pytest.approx(1)
         assert again.answer.repeated
         assert (first.low, first.high, first.more_rows) == (again.low, again.high, again.more_rows)
         with pytest.raises(BudgetRefused):
-            suggest_bounds(asked, "income", epsilon=1000 // 20 + 1)
+            asked.suggest_bounds("income", epsilon=1000 // 20 + 1)
         assert asked.statement().questions == 1
 
 
@@ -138,7 +138,7 @@ def test_law_no_more_rows_are_clipped_than_is_said(filter_name: str) -> None:
     runs, wrong, beyond = 30, 0, 0
     for seed in range(runs):
         with curator(seed, filter_name=filter_name) as asked:
-            found = suggest_bounds(asked, "income", epsilon=1, low_fraction="0.1", high_fraction="0.9")
+            found = asked.suggest_bounds("income", epsilon=1, low_fraction="0.1", high_fraction="0.9")
         (row,) = found.answer.rows
         low, high = (v.value for v in row.values.values())
         assert found.more_rows is not None
@@ -152,7 +152,7 @@ def test_law_no_more_rows_are_clipped_than_is_said(filter_name: str) -> None:
 @pytest.mark.parametrize("seed", range(8))
 def test_where_noise_is_large_the_quantiles_are_further_inside_and_not_lost(seed: int) -> None:
     with curator(seed) as asked:
-        found = suggest_bounds(asked, "income", epsilon="0.3")
+        found = asked.suggest_bounds("income", epsilon="0.3")
         assert found.more_rows is not None
         assert found.low_fraction == 1 - found.high_fraction > Fraction(5, 1000)
         assert found.low_fraction * ROWS >= found.more_rows
@@ -162,17 +162,17 @@ def test_where_noise_is_large_the_quantiles_are_further_inside_and_not_lost(seed
 
 def test_it_says_when_noise_may_have_moved_an_end() -> None:
     with curator() as asked:
-        found = suggest_bounds(asked, "income", epsilon="0.1", low_fraction="0.001", high_fraction="0.999")
+        found = asked.suggest_bounds("income", epsilon="0.1", low_fraction="0.001", high_fraction="0.999")
         assert found.vague
         assert "Noise may have moved an end far out" in str(found)
     with curator(rows=None) as asked:
-        assert suggest_bounds(asked, "income", epsilon=5).vague  # nobody knows how many rows there are
-        assert not suggest_bounds(asked, "income", epsilon=5, expected_rows=ROWS).vague
+        assert asked.suggest_bounds("income", epsilon=5).vague  # nobody knows how many rows there are
+        assert not asked.suggest_bounds("income", epsilon=5, expected_rows=ROWS).vague
 
 
 def test_names_rows_and_further_tables() -> None:
     with curator() as asked:
-        odd = suggest_bounds(asked, "odd name", epsilon=5, where="smoker", expected_rows=2000)
+        odd = asked.suggest_bounds("odd name", epsilon=5, where="smoker", expected_rows=2000)
         assert odd.clamp.startswith('CLAMP("odd name", ')
         assert odd.answer.question.endswith("WHERE smoker")
         assert asked.ask(f"SELECT AVG({odd.clamp}) FROM people", epsilon=5).value == pytest.approx(
@@ -189,14 +189,14 @@ def test_names_rows_and_further_tables() -> None:
         "visits": pd.DataFrame({"person_id": range(2000), "cost": np.arange(2000) % 100}),
     }
     with open_study(both, data=frames) as asked:
-        found = suggest_bounds(asked, "Visits.cost", epsilon=10, expected_rows=2000, high_fraction="0.9")
+        found = asked.suggest_bounds("Visits.cost", epsilon=10, expected_rows=2000, high_fraction="0.9")
         assert found.answer.question.endswith("FROM visits")
         assert 80 <= found.high <= 120
 
 
 def test_a_dummy_says_so_here_too() -> None:
     with dummy_of(study()) as asked:
-        found = suggest_bounds(asked, "income", epsilon=1)
+        found = asked.suggest_bounds("income", epsilon=1)
         assert "made up" in str(found)
         assert found.to_json()["asked"]["dummy"] is True
 
@@ -222,5 +222,5 @@ def test_a_dummy_says_so_here_too() -> None:
 def test_what_makes_no_sense_is_refused_free_of_charge(words: dict[str, Any], says: str) -> None:
     with curator() as asked:
         with pytest.raises(InvalidRequest, match=says):
-            suggest_bounds(asked, **({"column": "income", "epsilon": 1} | words))
+            asked.suggest_bounds(**({"column": "income", "epsilon": 1} | words))
         assert asked.statement().questions == 0

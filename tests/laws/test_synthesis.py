@@ -21,7 +21,7 @@ from scipy.stats import beta, binom
 import adyton
 from adyton.audit.watching import RecordedBits, watch
 from adyton.certify import Interval
-from adyton.curator.coordinated.synthesizing import SynthesisRelease
+from adyton.curator.coordinated.synthesizing import SynthesisRelease, from_text, to_text
 from adyton.curator.releasing import Releasing
 from adyton.errors import BudgetRefused, Interrupted, InvalidRequest, LedgerCorrupt
 from adyton.ledger import SqliteLedger
@@ -34,7 +34,6 @@ from adyton.study import Validity
 from adyton.synthesis.guessing import classes_drawn, first_guess, last_guess
 from adyton.synthesis.plan import plan_synthesis
 from adyton.synthesis.sampling import cells_of_rows, generator
-from adyton.synthesis.texts import from_text, to_text
 from graph_fitted import fit_both_ways
 from how_often import crossed, often
 from kept_rows import open_kept
@@ -239,7 +238,7 @@ def test_where_all_cells_are_too_many_to_read_marginals_are_read_and_they_are_th
         assert plan.axes.cells > 10**6
         assert len(plan.read) == 5  # of income and day there would be too many cells
         own._releasing.prepare(plan.readings)
-        exact = SynthesisRelease(plan, lambda _: plan)._exact(own._releasing, 1)
+        exact = SynthesisRelease(plan, (price_of(share=0.5), lambda _: plan, 1))._exact(own._releasing, 1)
     assert set(exact) == set(plan.machine.candidates)
     assert (2, 3) not in exact
     assert all(table.sum() == ROWS for table in exact.values())

@@ -15,10 +15,9 @@ from adyton.mechanisms.workloads.product import Product
 from adyton.mechanisms.workloads.strategy import Strategy, identity
 from adyton.noise import SystemBits, rounded_gaussian, two_sided_geometric
 from adyton.planning.coordinated.candidates import measurings
-from adyton.planning.coordinated.inferred import Measurement, Noise
+from adyton.planning.coordinated.inferred import Measurement, Noise, settled_together
 from adyton.planning.coordinated.linear import Problem, problem_of
 from adyton.planning.coordinated.measuring import Atoms, EachCell, measuring_from
-from adyton.planning.coordinated.settling import settled_together
 from adyton.planning.learned import Units
 from adyton.population.subset_ends import Certain, combined_ends, single_ends
 from adyton.privacy import PrivacyUnit
@@ -82,7 +81,10 @@ def test_theorem_COORDINATED_ANSWERS_values_are_least_squares(
 ) -> None:
     one = problem(texts)
     questions = np.concatenate(
-        [(linear.on(one.shape) == np.arange(linear.size)[:, None]).astype(float) for linear in one.linears]
+        [
+            (linear.everywhere(one.shape).places == np.arange(linear.size)[:, None]).astype(float)
+            for linear in one.linears
+        ]
     )
     for measuring in measurings(one, neighbours, norm, strategy):
         matrix = columns(one, measuring)
@@ -125,7 +127,10 @@ def test_theorem_COORDINATED_ANSWERS_no_strategy_is_much_better(texts: list[str]
     one = problem(texts)
     wanted = sum(
         w.T @ w
-        for w in ((li.on(one.shape) == np.arange(li.size)[:, None]).astype(float) for li in one.linears)
+        for w in (
+            (li.everywhere(one.shape).places == np.arange(li.size)[:, None]).astype(float)
+            for li in one.linears
+        )
     ) + 1e-9 * np.eye(one.cells)
     from scipy.optimize import minimize
 

@@ -130,7 +130,7 @@ def test_theorem_DISJOINT_FILTERS_no_row_meets_two_of_a_family(several: list[Con
     """However many came before, and on whichever columns they were told apart; nobody is left out."""
     unit = PrivacyUnit("replace", "pid" if rows > 1 else None, rows)
     question = Question(TABLE, tuple((f"m{i}", Count(one)) for i, one in enumerate(several)))
-    families = families_of([(reading,) for reading in readings_of(question, unit)], unit)
+    families = families_of(readings_of(question, unit), unit)
     assert sorted(place for family in families for place in family) == list(range(len(several)))
     for family in families:
         for row in EVERY_KIND_OF_ROW:
@@ -196,12 +196,12 @@ def test_theorem_DISJOINT_FILTERS_covers_every_unit(
     """The amount is never less than what the worst pair of units costs, and less than the plain sum."""
     unit = PrivacyUnit(neighbours, "pid" if rows > 1 else None, rows)
     question = Question(TABLE, tuple((f"m{i}", measure) for i, measure in enumerate(measures)))
-    readings = [(reading,) for reading in readings_of(question, unit)]
+    readings = readings_of(question, unit)
     families = families_of(readings, unit)
     assert len(families) < len(measures)
     scales = [Fraction(3, 2), Fraction(2), Fraction(5, 4)]
     parts = [
-        Additive(NoisyReading(own[0], NOISE[filter_name]((scale,))))
+        Additive(NoisyReading(own, NOISE[filter_name]((scale,))))
         for own, scale in zip(readings, scales, strict=False)
     ]
     rule = filter_named(filter_name)
@@ -261,13 +261,13 @@ def test_shares_never_cost_more_than_the_price() -> None:
     for measures, neighbours in itertools.product(PARTS, ("add-or-remove", "replace")):
         unit = PrivacyUnit(neighbours)  # type: ignore[arg-type]
         question = Question(TABLE, tuple((f"m{i}", measure) for i, measure in enumerate(measures)))
-        readings = [(reading,) for reading in readings_of(question, unit)]
+        readings = readings_of(question, unit)
         families = families_of(readings, unit)
         shares = shares_of(families, unit)
         noise: list[Mechanism] = [
-            GaussianNoise.for_cost(own[0].sensitivity, shares[i]) for i, own in enumerate(readings)
+            GaussianNoise.for_cost(own.sensitivity, shares[i]) for i, own in enumerate(readings)
         ]
-        parts = [Additive(NoisyReading(own[0], one)) for own, one in zip(readings, noise, strict=True)]
+        parts = [Additive(NoisyReading(own, one)) for own, one in zip(readings, noise, strict=True)]
         assert due(parts, families, unit, rule).amount <= UNITS_PER_ONE + len(parts)
 
 
@@ -279,5 +279,5 @@ def test_parts_of_persons_stay_alone() -> None:
     question = Question(TABLE, tuple((f"m{i}", measure) for i, measure in enumerate(measures)))
     for rows, expected in ((1, 1), (2, 2)):
         unit = PrivacyUnit("add-or-remove", "pid", rows)
-        readings = [(reading,) for reading in readings_of(question, unit)]
+        readings = readings_of(question, unit)
         assert len(families_of(readings, unit)) == expected

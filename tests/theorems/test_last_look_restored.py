@@ -10,7 +10,7 @@ import pytest
 import adyton
 from adyton.curator.opening import accept_copy
 from adyton.exact import UNITS_PER_ONE
-from adyton.planning.in_full import radius_in_full
+from adyton.planning.learned import radius_in_full
 from adyton.sensitivity import Sensitivity
 from adyton.setup.amending import amend
 from adyton.streams.told import told_by

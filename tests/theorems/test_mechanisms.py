@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from adyton.accounting import gaussian
-from adyton.curator.certifying import rows_of
+from adyton.curator.certifying import rows_of_many
 from adyton.errors import InvalidRequest
 from adyton.ledger.texts import Stored
 from adyton.mechanisms import GaussianNoise, GeometricNoise, ratio_interval, worst_error
@@ -209,9 +209,9 @@ def test_theorem_POST_PROCESSING_answers_are_functions_of_the_plan_and_the_relea
     question = Question(study.table, (("n", Count()), ("m", Mean(ValueOf(age)))))
     plan = make_plan(study, question, price_of(epsilon="0.5"), 10**18)
     context = standing_of(study, 1000, own=Fraction(1, 1000), values=2)
-    first = rows_of(plan, Stored([[[10]], [[50], [2000]]]), context)
-    assert first == rows_of(plan, Stored([[[10]], [[50], [2000]]]), context)
-    changed = rows_of(plan, Stored([[[11]], [[50], [2000]]]), context)
+    first = rows_of_many([plan], [Stored([[[10]], [[50], [2000]]])], context)
+    assert first == rows_of_many([plan], [Stored([[[10]], [[50], [2000]]])], context)
+    changed = rows_of_many([plan], [Stored([[[11]], [[50], [2000]]])], context)
     assert changed[0].values["m"] == first[0].values["m"]
     assert changed[0].values["n"].value == first[0].values["n"].value + 1
     assert first[0].values["m"].value == pytest.approx((50 / 20 + 100) / 2)  # 2000 steps are 20 rows

@@ -175,7 +175,7 @@ def test_theorem_NOISY_SEARCH_every_comparison_is_charged() -> None:
     assert rounds_of(reading) == 5  # three for six values, and two for the ends of the interval
     assert all_rounds.amount(rule) == 5 * one.amount(rule)
     assert all_rounds.radius() == 5 * one.radius()
-    released = Search(all_rounds).release([[[1, 2, 3, 4, 5, 6]]], lambda _: [[]], Seeded(0))
+    released = Search(all_rounds).release([[1, 2, 3, 4, 5, 6]], lambda _: [[]], Seeded(0))
     assert len(released) == 5
 
 
@@ -200,7 +200,7 @@ def _released(search: Search, values: list[int], bits: Bits) -> Columns:
     def read(reading: Reading) -> Columns:
         return [list(column) for column in _read(reading, tuple(values))]
 
-    return search.release([read(search.only.reading)], read, bits)
+    return search.release(read(search.only.reading), read, bits)
 
 
 def _standing() -> PopulationContext:
@@ -236,7 +236,7 @@ def test_theorem_NOISY_SEARCH_counts_what_lies_below_through_three_levels(target
     def read(reading: Reading) -> Columns:
         return _counted(reading, rows)
 
-    released = search.release([read(search.only.reading)], read, Seeded(1))
+    released = search.release(read(search.only.reading), read, Seeded(1))
     (found,) = search.values(released, _standing(), [])
     assert found.value == target / 2**20
     assert found.noise_interval == Interval(LEVEL, found.value, found.value)
@@ -316,7 +316,7 @@ def test_theorem_NOISY_SEARCH_the_population_interval_holds_what_no_comparison_e
     assert min(below, above) > 2.9 * scale  # the quantile of one of eleven normals at 5 % is 2.9
     narrowed = 0
     for seed in range(30):
-        released = search.release([[[99] * 100 + [100]]], lambda _: [[]], Seeded(seed))
+        released = search.release([[99] * 100 + [100]], lambda _: [[]], Seeded(seed))
         possible = set(range(101))
         for places, noisy in zip(search._looked_at(released), released, strict=True):
             place, z = int(places[0]), noisy[0]

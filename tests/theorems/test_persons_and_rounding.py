@@ -32,7 +32,7 @@ def noisy(sql: str, rows: int = 1, filter_name: str = "gdp") -> tuple[Study, Noi
     validity = Validity(Fraction(9, 10), stability=Fraction(1) if pure else None)
     study = Study(table, PrivacyUnit("replace", person, rows), limit, filter_name, validity=validity)
     plan = make_plan(study, parse(sql, table), price_of(epsilon="0.5"), study.allowed)
-    return study, next(iter(plan.parts[0].noisy))
+    return study, plan.parts[0].only
 
 
 def test_theorem_ROUNDED_ANSWERS_the_interval_of_an_integer_holds_that_of_all_it_stands_for() -> None:

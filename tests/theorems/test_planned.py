@@ -205,7 +205,7 @@ def test_theorem_CENTRED_HINGE_PLAN_all_noises_of_an_answer_share_the_excess(
 
 
 def claims_of(part: MeasurePlan) -> list[NoisyReading]:
-    return [part.mean, part.square] if isinstance(part, Spread) else list(part.noisy)
+    return [part.mean, part.square] if isinstance(part, Spread) else [part.only]
 
 
 @pytest.mark.parametrize("neighbours", ["replace", "add-or-remove"])

@@ -32,7 +32,7 @@ def test_theorem_RATIO_OF_MEANS_contains_every_ratio_that_is_possible() -> None:
     plan = make_plan(
         study, parse("SELECT AVG(age) FROM t WHERE age < 90", TABLE), price_of(epsilon="0.4"), study.allowed
     )
-    (part,) = plan.parts[0].noisy
+    part = plan.parts[0].only
     context = standing_of(study, 5000)
     population = context.population
     assert isinstance(population, HingePopulation)

@@ -54,7 +54,7 @@ def study(rows: int, grid: str | Fraction | None = "0.02", confidence: str = "0.
 def asked(known: Study, sql: str = COUNT, **price: Any) -> tuple[NoisyReading, int]:
     """What is read, with its noise and grid, and the bits that a receipt would say, in units."""
     batch = make_batch(known, [request_of(sql, known.table)], price_of(**price), known.allowed)
-    return batch.plans[0].parts[0].noisy[0], batch.radius
+    return batch.plans[0].parts[0].only, batch.radius
 
 
 def context(known: Study, question: int, bits: int) -> PopulationContext:
@@ -173,7 +173,7 @@ def test_theorem_ROUNDING_STUDY_a_receipt_counts_all_that_is_possible(sql: str, 
                 .plans[0]
                 .parts
             )
-            expected = math.prod(grid.cells for grid in part.noisy[0].mechanism.grids)  # type: ignore[attr-defined]
+            expected = math.prod(grid.cells for grid in part.only.mechanism.grids)  # type: ignore[attr-defined]
             assert expected > 2000
         assert (
             receipt.order.radius

@@ -30,7 +30,7 @@ def noise_seen(
     seen: list[Columns] = []
     for plan, own in zip(plans, stored, strict=True):
         for part, released in zip(plan.parts, own.released, strict=True):
-            columns = [column for _ in part.noisy for column in next(first)]
+            columns = next(first)
             if isinstance(part, Search):
                 columns = list(_compared(part, columns[0], released, later))
             seen.append([_minus(z, x) for z, x in zip(released, columns, strict=True)])
@@ -47,7 +47,7 @@ def alike_but_for_cells(plans: Sequence[QuestionPlan], first: Run, second: Run) 
     cell, and at either end of the grid on one side only.
     """
     (one, seen), (two, also_seen) = ((_flat(run[0]), noise_seen(plans, *run)) for run in (first, second))
-    noises = [part.noisy[0].mechanism for plan in plans for part in plan.parts]
+    noises = [part.only.mechanism for plan in plans for part in plan.parts]
     return all(
         _overlap(_between(grid, *here), _between(grid, *there))
         for noise, *columns in zip(noises, one, seen, two, also_seen, strict=True)

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
-from typing import Any, Unpack
+from typing import Any
 
 from adyton.accounting.noisy_reading import LEVEL
 from adyton.certify import Answer, Value
@@ -142,19 +142,15 @@ class SuggestedBounds(Shown):
 def suggest_bounds(
     curator: Curator,
     column: str,
-    *,
-    low_fraction: Number | None = None,
-    high_fraction: Number | None = None,
-    where: str | None = None,
-    request: str | None = None,
-    **price: Unpack[PriceWords],
+    low_fraction: Number | None,
+    high_fraction: Number | None,
+    where: str | None,
+    request: str | None,
+    price: PriceWords,
 ) -> SuggestedBounds:
-    """Bounds between which nearly all values of ``column`` lie, at an ``epsilon`` or a ``share``.
-
-    ``low_fraction`` of the values are at or below the first quantile, ``high_fraction`` at or below the
-    second: 0.005 and 0.995 unless given, or as far inside as the noise makes necessary.  Both are rounded
-    outwards, and stay within the declared bounds.  A column of a further private table is written
-    table.column.
+    """``low_fraction`` of the values are at or below the first quantile, ``high_fraction`` at or below the
+    second.  Both are rounded outwards, and stay within the declared bounds.  A column of a further private
+    table is written table.column.
     """
     table, known = column_of(curator.study.tables, column)
     named = price_of(**price)

@@ -43,11 +43,6 @@ _FEW = 1_000  # numbers of one answer
 Reads = Callable[[], Sequence[Stored]]  # what a receipt paid for, read when it is needed
 
 
-def rows_of(plan: QuestionPlan, stored: Stored, context: PopulationContext) -> Rows:
-    """The rows of one answer."""
-    return rows_of_many([plan], [stored], context)[0]
-
-
 def rows_of_many(
     plans: Sequence[QuestionPlan], stored: Sequence[Stored], context: PopulationContext
 ) -> list[Rows]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
-from adyton.certify import Answer, LastLook, Preview, Proof, Statement
+from adyton.certify import Answer, Chosen, LastLook, Preview, Statement
 from adyton.curator.certifying import (
     NewestNumbers,
     Reads,
@@ -18,6 +18,7 @@ from adyton.curator.certifying import (
 )
 from adyton.curator.paid_once import PaidOnce
 from adyton.curator.previewing import previews
+from adyton.curator.purse import plan_as_charged
 from adyton.curator.receipts import Receipts
 from adyton.curator.releasing import BatchRelease, Release
 from adyton.curator.remarks import remarks
@@ -41,6 +42,8 @@ from adyton.study import Study
 
 if TYPE_CHECKING:
     from adyton.curator.bounds import SuggestedBounds
+    from adyton.curator.coordinated.selecting import Selecting
+    from adyton.planning.selecting import AllValues, SelectionPlan
     from adyton.query.selecting import Selection
     from adyton.synthesis.result import Synthesis
 
@@ -126,7 +129,8 @@ class Curator(PaidOnce, Shown):
         """What ``ask_many`` would cost, for all together, and how wide the intervals of each would be."""
         asked, known = self._tables(questions, dialect), (self._purse, self._claims, self._asked)
         if (selection := asked.selection(price, strategy or self.study.one_by_one)) is not None:
-            return [self._preview_choice(selection, price, expect)]
+            way, plan, chosen = self._selecting(selection, price)
+            return [way.preview(plan, chosen, expect)]
         made = asked.previews(
             lambda: previews(self._batch(asked, price, strategy), expect, *known), self._purse
         )
@@ -162,8 +166,7 @@ class Curator(PaidOnce, Shown):
         """
         from adyton.curator.bounds import suggest_bounds
 
-        ends = {"low_fraction": low_fraction, "high_fraction": high_fraction}
-        return suggest_bounds(self, column, where=where, request=request, **ends, **price)
+        return suggest_bounds(self, column, low_fraction, high_fraction, where, request, price)
 
     def dummy(self, rows: int | None = None, *, like: Synthesis | None = None) -> Curator:
         """A curator of the same study on rows that are made up from public facts: to try questions on.
@@ -247,28 +250,22 @@ class Curator(PaidOnce, Shown):
     # Which are the largest, among candidates.
 
     def _choose(self, selection: Selection, price: PriceWords, request: str | None) -> Answer:
-        from adyton.curator.coordinated.selecting import Selecting
         from adyton.planning.selecting import AllValues
 
-        way = Selecting(selection, self._purse, self._claims, self._asked)
-        plan, chosen = way.plans(price, self._left_before(price_of(**price), self._asked.requested(request)))
+        way, plan, chosen = self._selecting(selection, price, request)
         if isinstance(plan, AllValues):
             (answer,) = self._answer(plan.batch, request)
             return replace(answer, chosen=chosen, certificate=answer.certificate.citing("NOISY-ORDER"))
         return self._walked(way.release(plan), request, partial(way.answer, plan, chosen))
 
-    def _preview_choice(
-        self, selection: Selection, price: PriceWords, expect: Number | Mapping[str, Number] | None
-    ) -> Preview:
+    def _selecting(
+        self, selection: Selection, price: PriceWords, request: str | None = None
+    ) -> tuple[Selecting, SelectionPlan | AllValues, Chosen]:
         from adyton.curator.coordinated.selecting import Selecting
-        from adyton.planning.selecting import AllValues
 
+        named = price_of(**price)
         way = Selecting(selection, self._purse, self._claims, self._asked)
-        plan, chosen = way.plans(price, self._left_before(price_of(**price)))
-        if isinstance(plan, AllValues):
-            (preview,) = previews(plan.batch, expect, self._purse, self._claims, self._asked)
-            return replace(preview, chosen=chosen, certificate=preview.certificate.citing("NOISY-ORDER"))
-        return way.preview(plan, chosen)
+        return way, *way.plans(named, self._left_before(named, self._asked.requested(request)))
 
     # Steps of ask, in the order in which they happen.
 
@@ -295,10 +292,9 @@ class Curator(PaidOnce, Shown):
         """A question alone that follows from what was measured together is offered for nothing."""
         if len(made) > 1 or len(asked.requests) != 1 or made[0].free or made[0].repeated:
             return made
-        from adyton.curator.coordinated.deriving import has_earlier, offered
+        from adyton.curator.coordinated.deriving import offered
 
-        determined = offered(self, asked.requests[0]) if has_earlier(self._ledger) else {}
-        return [replace(made[0], determined=determined)] if determined else made
+        return [replace(made[0], determined=offered(self, asked.requests[0]))]
 
     def _planned(
         self,
@@ -322,17 +318,15 @@ class Curator(PaidOnce, Shown):
             return planned_batch(study, asked, each, expected_rows, as_before=as_before)
         agreed = agreed_price(asked, price, study)
         planned = partial(make_batch, study, asked, agreed, as_before=as_before, strategy=strategy)
-        if (left_before := self._left_before(agreed, earlier)) is not None:
-            before = planned(left_before)  # as it was charged, if it was for this very question
-            if earlier or self._asked.unanswered(before.text, before.detail, before.amount) is not None:
-                return before
-        return planned(left)
+        before = self._left_before(agreed, earlier)
+        return plan_as_charged(
+            planned, left, before, lambda own: bool(earlier or self._unanswered(own.order(None)))
+        )
 
     def _was_paid(self, batch: PricedBatch, request: str | None = None) -> bool:
         if (earlier := self._asked.requested(request)) is not None:
             return earlier.order.detail == batch.detail
-        known = (batch.text, batch.detail, batch.amount)
-        return self._asked.repeated(*known) is not None or self._asked.unanswered(*known) is not None
+        return self._asked.knows(batch.order(None))
 
     def _stored_before(self, asked: list[Request], price: PriceWords) -> PricedBatch | None:
         """What is asked as an older version planned it, if that version was paid for it."""
@@ -346,12 +340,7 @@ class Curator(PaidOnce, Shown):
 
     def _answer(self, batch: PricedBatch, request: str | None) -> list[Answer]:
         """The walk of a question, or of a batch: plan, charge, read, release, certify."""
-        release = self._release_of(batch)
-
-        def certified(receipt: Receipt, read: Reads, repeated: bool) -> list[Answer]:
-            return self._certify(batch, receipt, read, repeated=repeated)
-
-        return self._walked(release, request, certified)
+        return self._walked(self._release_of(batch), request, partial(self._certify, batch))
 
     def _release_of(self, batch: PricedBatch) -> Release[Sequence[Stored]]:
         if batch.independent is None:
@@ -360,7 +349,7 @@ class Curator(PaidOnce, Shown):
 
         return release_of(batch, self._purse, self._claims)
 
-    def _certify(self, batch: PricedBatch, receipt: Receipt, read: Reads, *, repeated: bool) -> list[Answer]:
+    def _certify(self, batch: PricedBatch, receipt: Receipt, read: Reads, repeated: bool) -> list[Answer]:
         known = read_for_keys(batch.plans, read)
         context = self._claims.context(batch, Position.of(counted(self._ledger, receipt)), known)
         stored = [own for own in known if own is not None]
@@ -368,9 +357,8 @@ class Curator(PaidOnce, Shown):
             rows_of_each = rows_of_many(batch.plans, stored, context)
         else:
             rows_of_each = self._newest.of(batch.plans, read, context).rows()
-        order, spent = receipt.order, self._purse.spent if repeated else receipt.spent
-        more = None if repeated else self._purse.times_again(order, receipt)
-        proof = Proof(receipt.number, receipt.digest, receipt.previous)
+        paid = self._purse.paid(receipt, repeated=repeated)
+        more = None if repeated else self._purse.times_again(receipt.order, receipt)
         answers = []
         for place, (plan, own, rows) in enumerate(zip(batch.plans, known, rows_of_each, strict=True)):
             shown = rows if plan.shape == AS_ASKED else shaped(rows, plan, place, read, context)
@@ -378,14 +366,9 @@ class Curator(PaidOnce, Shown):
                 Answer(
                     question=plan.text,
                     rows=shown,
-                    cost=self._purse.amount(0 if repeated else order.amount),
-                    spent=self._purse.amount(spent),
-                    left=self._purse.left(spent),
-                    limit=self._purse.limit,
+                    **paid,
                     more=more,
-                    receipt=proof,
                     certificate=self._claims.certificate(plan, context),
-                    repeated=repeated,
                     keys_found=found_in(plan, own, place_of(self._ledger, receipt.number)),
                     rows_hidden=0 if plan.shape.folded else len(rows) - len(shown),
                     batch_size=len(batch.plans),

@@ -6,23 +6,22 @@ lasts as long as the object, so a whole session can be rehearsed.  All that it s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
-from typing import Any, NoReturn, Unpack
+from typing import Any, NoReturn
 
 import numpy as np
 
 from adyton.certify import Answer, Certificate, Preview
 from adyton.curator.curator import Curator
-from adyton.curator.dummy_rows import Columns, dummy_tables
+from adyton.curator.dummy_rows import dummy_tables
 from adyton.curator.opening import engine_of
 from adyton.curator.tables import Asking
 from adyton.errors import InvalidRequest
-from adyton.exact import Number
 from adyton.ledger import Header, MemoryLedger
-from adyton.planning.price import PriceWords
 from adyton.show import Sheet
 from adyton.study import Study
+from adyton.synthesis.sampling import Columns
 
 MARK = "/* dummy */"  # a comment, so a question that is copied from an answer can be asked
 MADE_UP = "a dummy: every row is made up from public facts, and says nothing about anybody"
@@ -40,35 +39,23 @@ class DummyAnswer(Answer):
         return Answer.sheet(self, verbose=verbose).noted(f"This is {MADE_UP}.")
 
 
+def _refusing(why: str) -> Callable[..., NoReturn]:
+    def refuse(*_: Any, **__: Any) -> NoReturn:
+        raise InvalidRequest(why)
+
+    return refuse
+
+
 class DummyCurator(Curator):
     """Answers questions about a dummy of a study, each answer marked as such."""
 
-    def ask_many(
-        self,
-        questions: Iterable[Asking],
-        *,
-        request: str | None = None,
-        dialect: str | None = None,
-        strategy: str | None = None,
-        **price: Unpack[PriceWords],
-    ) -> list[Answer]:
-        answers = super().ask_many(questions, request=request, dialect=dialect, strategy=strategy, **price)
-        return [_marked(answer) for answer in answers]
+    def ask_many(self, questions: Iterable[Asking], **words: Any) -> list[Answer]:
+        return [_marked(answer) for answer in super().ask_many(questions, **words)]
 
-    def preview_many(
-        self,
-        questions: Iterable[Asking],
-        *,
-        expect: Number | Mapping[str, Number] | None = None,
-        dialect: str | None = None,
-        strategy: str | None = None,
-        **price: Unpack[PriceWords],
-    ) -> list[Preview]:
+    def preview_many(self, questions: Iterable[Asking], **words: Any) -> list[Preview]:
         return [
             replace(plain, question=f"{MARK} {plain.question}", certificate=_said_of(plain.certificate))
-            for plain in super().preview_many(
-                questions, expect=expect, dialect=dialect, strategy=strategy, **price
-            )
+            for plain in super().preview_many(questions, **words)
         ]
 
     def derive(self, question: Asking, *, dialect: str | None = None) -> Answer:
@@ -77,32 +64,10 @@ class DummyCurator(Curator):
     def sheet(self, verbose: bool = False) -> Sheet:
         return Curator.sheet(self, verbose=verbose).noted(f"This is {MADE_UP}.")
 
-    def open_stream(self, **_: Any) -> NoReturn:  # its answers would bear no mark
-        raise InvalidRequest("a dummy has no streams; ask it questions")
-
-    def preview_stream(self, **_: Any) -> NoReturn:
-        raise InvalidRequest("a dummy has no streams; ask it questions")
-
-    def stream(self, number: int) -> NoReturn:
-        raise InvalidRequest("a dummy has no streams; ask it questions")
-
-    def streams(self) -> NoReturn:
-        raise InvalidRequest("a dummy has no streams; ask it questions")
-
-    def preview_synthesis(self, *_: Any, **__: Any) -> NoReturn:
-        raise InvalidRequest("a dummy is made up already; ask it questions")
-
-    def synthesize(self, *_: Any, **__: Any) -> NoReturn:
-        raise InvalidRequest("a dummy is made up already; ask it questions")
-
-    def open_weights(self, columns: Sequence[str], **_: Any) -> NoReturn:
-        raise InvalidRequest("a dummy has no weights; ask it questions")
-
-    def preview_weights(self, columns: Sequence[str], **_: Any) -> NoReturn:
-        raise InvalidRequest("a dummy has no weights; ask it questions")
-
-    def weights(self, number: int) -> NoReturn:
-        raise InvalidRequest("a dummy has no weights; ask it questions")
+    # Their answers would bear no mark.
+    open_stream = preview_stream = stream = streams = _refusing("a dummy has no streams; ask it questions")
+    open_weights = preview_weights = weights = _refusing("a dummy has no weights; ask it questions")
+    synthesize = preview_synthesis = _refusing("a dummy is made up already; ask it questions")
 
 
 def dummy_of(study: Study, rows: int | None = None, like: Columns | None = None) -> Curator:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import csv
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from adyton.curator.dummy import MADE_UP, units_of
-from adyton.curator.dummy_rows import Columns, dummy_tables
+from adyton.curator.dummy_rows import dummy_tables
 from adyton.duckdb_files import connect, quoted, text_literal
 from adyton.errors import InvalidRequest
 from adyton.study import Study
+from adyton.synthesis.sampling import Columns
 
 _PARQUET = (".parquet", ".pq")
 _SUFFIXES = (*_PARQUET, ".csv", ".tsv")
@@ -65,20 +67,15 @@ def _write_parquet(columns: Columns, path: Path, said: str, word: str) -> None:
     listed = ", ".join(
         f"CAST({quoted(n)} AS DATE) AS {quoted(n)}" if n in days else quoted(n) for n in columns
     )
-    connection = connect()
-    try:
-        connection.register("made_up", columns)
-        connection.execute(
-            f"COPY (SELECT {listed} FROM made_up) TO {text_literal(str(path))} "
-            f"(FORMAT parquet, KV_METADATA {{{word}: {text_literal(said)}}})"
-        )
-        written = True
-    except duckdb.Error:
-        written = False
-    finally:
-        connection.close()
-    if not written:
-        raise InvalidRequest(f"{path} cannot be written")
+    with closing(connect()) as connection:
+        try:
+            connection.register("made_up", columns)
+            connection.execute(
+                f"COPY (SELECT {listed} FROM made_up) TO {text_literal(str(path))} "
+                f"(FORMAT parquet, KV_METADATA {{{word}: {text_literal(said)}}})"
+            )
+        except duckdb.Error:
+            raise InvalidRequest(f"{path} cannot be written") from None
 
 
 def _write_csv(columns: Columns, path: Path) -> None:

@@ -26,8 +26,8 @@ from adyton.schema import (
     source_of,
 )
 from adyton.study import Study
-
-Columns = dict[str, Any]  # of arrays, masked where a value is missing
+from adyton.synthesis.sampling import Columns as Columns
+from adyton.synthesis.sampling import made_up, or_missing
 
 _ONE_MISSING_IN = 50
 _MOST_ROWS_OF_A_PERSON = 20  # however many are allowed, where nobody says how many are usual
@@ -39,20 +39,18 @@ def dummy_tables(study: Study, units: int) -> dict[str, Columns]:
     """Every private table of ``study`` by its name, with ``units`` rows or persons in its own."""
     if study.unit.person is None:
         return {study.table.name: _values(study, study.table, units)}
-    most = {study.table.name: study.unit.rows, **{f.table.name: f.rows_per_person for f in study.further}}
-    whose = {table.name: _whose(study, table, units, most[table.name]) for table in study.tables}
+    persons = _persons(study, units)
     return {
-        table.name: _of_persons(study, table, whose[table.name], _persons(study, units))
-        for table in study.tables
+        table.name: _of_persons(study, table, _whose(study, table, units), persons) for table in study.tables
     }
 
 
-def _whose(study: Study, table: Table, persons: int, most: int) -> Any:
+def _whose(study: Study, table: Table, persons: int) -> Any:
     """For each row, which person's it is.  In a further table every fourth person or so has no rows.
 
     Where the study says how many rows and how many persons there are, a person has as many on average.
     """
-    drawn = _draws(study, table, "rows of a person", persons)
+    drawn, most = _draws(study, table, "rows of a person", persons), study.unit_of(table).rows
     usual = min(most, _MOST_ROWS_OF_A_PERSON)
     if table.lines is not None and table.rows is not None:
         usual = min(most, max(1, 2 * table.lines // table.rows - 1), _MOST_ROWS // persons)
@@ -108,28 +106,15 @@ def _column(study: Study, table: Table, column: Column, rows: int) -> Any:
     missing = _draws(study, table, f"missing {column.name}", rows) % np.uint64(_ONE_MISSING_IN) == 0
     match column:
         case CategoryColumn(_, values):
-            return _or_missing([values[i] for i in drawn % np.uint64(len(values))], missing, type(values[0]))
+            codes = drawn % np.uint64(len(values))
         case BooleanColumn():
-            return np.ma.masked_array(drawn % np.uint64(2) == 1, missing)
+            codes = drawn % np.uint64(2)
         case TextColumn():
-            return _or_missing([_letter(int(z)) for z in drawn], missing, str)
-    lattice = column.lattice
-    steps = lattice.low + (drawn % np.uint64(lattice.high - lattice.low + 1)).astype(np.int64)
-    if isinstance(column, IntegerColumn):
-        return np.ma.masked_array(steps, missing)
-    if isinstance(column, DateColumn):
-        days = steps.astype("datetime64[D]").astype("datetime64[s]")
-        return np.where(missing, np.datetime64("NaT"), days)
-    top, bottom = lattice.grain.as_integer_ratio()
-    return np.ma.masked_array([step * top / bottom for step in steps.tolist()], missing)
-
-
-def _or_missing(values: list[Any], missing: Any, kind: type) -> Any:
-    if kind is int:
-        return np.ma.masked_array(np.array(values, np.int64), missing)
-    known = np.array(values, dtype=object)
-    known[missing] = None
-    return known
+            return or_missing(np.array([_letter(int(z)) for z in drawn], dtype=object), missing)
+        case _:
+            lattice = column.lattice
+            codes = lattice.low + (drawn % np.uint64(lattice.high - lattice.low + 1)).astype(np.int64)
+    return made_up(column, codes, missing)
 
 
 def _letter(drawn: int) -> str:

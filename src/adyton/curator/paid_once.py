@@ -8,25 +8,39 @@ from typing import TYPE_CHECKING, Unpack
 
 from adyton.accounting.noisy_reading import LEVEL
 from adyton.curator.previewing import would_cost
+from adyton.curator.purse import plan_as_charged
 from adyton.curator.releasing import Walk
-from adyton.exact import float_up
+from adyton.errors import InvalidRequest
+from adyton.exact import Number, float_up
 from adyton.ledger import Receipt
 from adyton.ledger.texts import RESTORED
-from adyton.planning.price import PriceWords, price_of
+from adyton.planning.price import Price, PriceWords, price_of
 from adyton.streams.answer import PREVIEWED, StreamList, StreamPreview
 from adyton.streams.kinds import StreamKind
 from adyton.streams.plan import plan_stream, stream_in, text_of
 from adyton.streams.stream import Stream
 
 if TYPE_CHECKING:
-    from adyton.curator.coordinated.weighing import WeightsWords
     from adyton.mechanisms.marginals.fitting import Measured
     from adyton.query.conditions.atoms import Bins
     from adyton.streams.weights.answer import WeightsList, WeightsPreview
+    from adyton.streams.weights.plan import Wish
     from adyton.streams.weights.weights import Weights
-    from adyton.synthesis.plan import Method
-    from adyton.synthesis.preview import SynthesisPreview
+    from adyton.synthesis.plan import Method, SynthesisPreview
     from adyton.synthesis.result import Synthesis
+
+
+class WeightsWords(PriceWords, total=False):
+    """A price, and what it is for.
+
+    ``questions``: how many there may be.  ``bins``: of columns without declared values, how many, or where
+    each but the first begins.  ``tolerance``: the share of all units by which a guess may be wrong before it
+    is corrected; without it, what takes fewest updates.
+    """
+
+    questions: int
+    tolerance: Number | None
+    bins: Mapping[str, Bins] | None
 
 
 class PaidOnce(Walk):
@@ -54,7 +68,7 @@ class PaidOnce(Walk):
         planned = partial(
             plan_stream, self.study, left=left, positives=positives, numeric=numeric, refresh=refresh, of=of
         )
-        return Stream(*self._opened(planned(named), named, planned, request))
+        return Stream(*self._opened(planned(named).order(request), named, planned))
 
     def preview_stream(
         self,
@@ -71,7 +85,7 @@ class PaidOnce(Walk):
         return StreamPreview(
             stream=text_of(plan.machine, plan.kind),
             right_beyond=float_up(plan.units_of_error(LEVEL, PREVIEWED)),
-            **would_cost(plan, plan.pure, self._purse, self._claims),
+            **would_cost(plan.order(None), self._purse, self._claims),
         )
 
     def stream(self, number: int) -> Stream:
@@ -93,17 +107,32 @@ class PaidOnce(Walk):
 
         ``questions``: how many.  Refused where noise of its own for each answer would be better.
         """
-        from adyton.curator.coordinated.weighing import Weighing
+        from adyton.streams.weights.plan import plan_weights
         from adyton.streams.weights.weights import Weights
 
-        way = Weighing(self._purse, columns, words, partial(self.left_for, request))
-        return Weights(*self._opened(way.worth_it(), way.price, way.planned, request))
+        wish, named = _wished(columns, words)
+        planned = partial(plan_weights, self.study, wish, left=self.left_for(request, named))
+        plan = planned(named)
+        if plan.against is not None:
+            raise InvalidRequest(f"{plan.against}; nothing was charged")
+        return Weights(*self._opened(plan.order(request), named, planned))
 
     def preview_weights(self, columns: Sequence[str], **words: Unpack[WeightsWords]) -> WeightsPreview:
         """What ``open_weights`` would cost, and whether it would answer better than plain noise.  Free."""
-        from adyton.curator.coordinated.weighing import Weighing
+        from adyton.streams.weights.answer import WeightsPreview
+        from adyton.streams.weights.plan import plan_weights
 
-        return Weighing(self._purse, columns, words).preview(self._claims)
+        plan = plan_weights(self.study, *_wished(columns, words), self._purse.left_now)
+        return WeightsPreview(
+            weights=plan.terms.text,
+            cells=plan.terms.cells,
+            updates=plan.terms.updates,
+            farthest=plan.farthest,
+            error=plan.error,
+            independent=plan.independent,
+            against=plan.against,
+            **would_cost(plan.order(None), self._purse, self._claims),
+        )
 
     def weights(self, number: int) -> Weights:
         """The weights that receipt ``number`` paid for, where they were left, also after a restart."""
@@ -142,7 +171,7 @@ class PaidOnce(Walk):
         measured with noise.  ``bins`` are for numbers and dates: how many, or where each but the first
         begins.  The same again, also with another number of ``rows``, is free of charge.
         """
-        from adyton.curator.coordinated.synthesizing import SynthesisRelease, plan_as_charged
+        from adyton.curator.coordinated.synthesizing import SynthesisRelease
         from adyton.synthesis.plan import plan_synthesis
         from adyton.synthesis.result import Synthesis, check_rows
 
@@ -150,12 +179,14 @@ class PaidOnce(Walk):
         planned = partial(plan_synthesis, self.study, columns, bins=bins, ways=ways, method=method)
         named, purse = price_of(**price), self._purse
         lefts = self.left_for(request, named), self._left_before(named)
-        plan = plan_as_charged(named, planned, *lefts, self._unanswered)
+        plan = plan_as_charged(
+            partial(planned, named), *lefts, lambda before: bool(self._unanswered(before.order(None)))
+        )
 
         def shown(receipt: Receipt, read: Callable[[], Sequence[Measured]], repeated: bool) -> Synthesis:
             return Synthesis(plan, read(), rows, **purse.paid(receipt, repeated=repeated))
 
-        release = SynthesisRelease(plan, lambda other: planned(other, purse.left_now))
+        release = SynthesisRelease(plan, (named, lambda other: planned(other, purse.left_now), 1))
         return self._walked(release, request, shown)
 
     def preview_synthesis(
@@ -168,9 +199,20 @@ class PaidOnce(Walk):
         **price: Unpack[PriceWords],
     ) -> SynthesisPreview:
         """What ``synthesize`` would cost, and how much wider later population intervals would be.  Free."""
-        from adyton.synthesis.plan import plan_synthesis
-        from adyton.synthesis.preview import SynthesisPreview
+        from adyton.synthesis.plan import SynthesisPreview, plan_synthesis
 
         named, left = price_of(**price), self._purse.left_now
         plan = plan_synthesis(self.study, columns, named, left, bins=bins, ways=ways, method=method)
-        return SynthesisPreview(plan=plan, **would_cost(plan, plan.pure, self._purse, self._claims))
+        return SynthesisPreview(plan=plan, **would_cost(plan.order(None), self._purse, self._claims))
+
+
+def _wished(columns: Sequence[str], words: WeightsWords) -> tuple[Wish, Price]:
+    """What is asked for, and the price that was named for it."""
+    from adyton.streams.weights.plan import Wish
+
+    asked = dict(words)
+    if "questions" not in asked:
+        raise InvalidRequest("say how many questions there may be, as in questions=10_000")
+    own = {name: asked.pop(name) for name in ("questions", "tolerance", "bins") if name in asked}
+    price = price_of(**asked)  # type: ignore[arg-type]  # which refuses words it does not know
+    return Wish(columns, **own), price  # type: ignore[arg-type]  # and this what is not of its kind

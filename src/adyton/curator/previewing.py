@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, TypedDict
+from typing import Any
 
-from adyton.certify import Amount, Later, Preview, Promise
+from adyton.certify import Amount, Later, Preview
 from adyton.curator.certifying import PopulationClaims
-from adyton.curator.purse import Charge, Purse
-from adyton.curator.releasing import AskedBefore
+from adyton.curator.purse import Account, Fits, Purse
+from adyton.curator.releasing import AskedBefore, BatchRelease, Release
 from adyton.curator.remarks import remarks
 from adyton.curator.shaping import computed_bounds, computed_populations, shown_keys
 from adyton.exact import Number
+from adyton.ledger import Order
 from adyton.planning.advice import spread_first
 from adyton.planning.expecting import expected_of
 from adyton.planning.known import left_out_rows
 from adyton.planning.plan import PricedBatch
-
-if TYPE_CHECKING:
-    from adyton.curator.coordinated.batches import Together
 
 
 def previews(
@@ -31,13 +29,12 @@ def previews(
     """Of each question of ``batch``; they are paid for together."""
     parts = (part for plan in batch.plans for part in plan.parts)
     expected = expected_of(expect, parts, claims.stand_in.units() if expect is not None else None)
-    context, spent = claims.of_next(batch), purse.spent
-    more = purse.room().times(batch.amount, batch.radius)
-    priced = (batch.text, batch.detail, batch.amount)
-    repeated = bool(asked.repeated(*priced) or asked.unanswered(*priced))
-    would_fit, together = None, _together(batch)
-    if not (more or repeated):
-        would_fit = purse.fitting(batch.price, purse.repriced(batch), plans=len(batch.plans))
+    context, offered = claims.of_next(batch), offer(BatchRelease(batch, claims, purse), purse, asked)
+    strategy = step = None
+    if batch.independent is not None:
+        from adyton.curator.coordinated.batches import told_together
+
+        strategy, step = told_together(batch, purse)
     return [
         Preview(
             question=plan.text,
@@ -50,56 +47,54 @@ def previews(
             },
             hidden=plan.hidden,
             remarks=remarks(plan),
-            cost=purse.amount(batch.amount),
-            spent=purse.amount(spent),
-            spent_after=purse.amount(spent + batch.amount) if more else None,
-            left=purse.left(spent),
-            limit=purse.limit,
-            more=more,
-            steps=tuple(map(purse.step, plan.noisy)) if together is None else (together.step(purse),),
+            **offered,
+            steps=(step,) if step is not None else tuple(map(purse.step, plan.noisy)),
             certificate=claims.certificate(plan, context),
-            repeated=repeated,
-            would_fit=would_fit,
             batch_size=len(batch.plans),
             left_out_rows=left_out_rows(purse.study, plan.question),
             keys_sought=plan.finding.sought(purse.next_place) if plan.finding else None,
             spread_first=spread_first(plan, context, expected),
             later=claims.later(batch.radius, unproved=True) if batch.unproved else None,
-            strategy=None if together is None else together.said,
+            strategy=strategy,
             transcript=claims.transcript(batch),
         )
         for plan in batch.plans
     ]
 
 
-def _together(batch: PricedBatch) -> Together | None:
-    """How values are measured together, where they are."""
-    if batch.independent is None:
-        return None
-    from adyton.curator.coordinated.batches import Together
+class Offer(Account):
+    """What is said of the charge of anything that is released at once."""
 
-    return Together.of(batch)
+    spent_after: Amount | None
+    more: int
+    repeated: bool
+    would_fit: Fits | None
 
 
-class WouldCost(TypedDict):
+def offer(release: Release[Any], purse: Purse, asked: AskedBefore) -> Offer:
+    """If it was charged now; where that does not fit, and it was not paid for before, what would fit."""
+    order, spent = release.order(None), purse.spent
+    more, repeated = purse.room().times(order.amount, order.radius), asked.knows(order)
+    return {
+        **purse.account(order.amount, spent),
+        "spent_after": purse.amount(spent + order.amount) if more else None,
+        "more": more,
+        "repeated": repeated,
+        "would_fit": None if more or repeated else purse.fitting(release.advice),
+    }
+
+
+class WouldCost(Account):
     """What is said of the charge of anything that is opened."""
 
-    cost: Amount
-    spent: Amount
-    left: Amount
-    limit: Promise
     more: int
     later: Later | None
 
 
-def would_cost(plan: Charge, pure: int, purse: Purse, claims: PopulationClaims) -> WouldCost:
-    """If it was charged now; ``pure`` is what validity pays beside the radius."""
-    spent = purse.spent
-    return WouldCost(
-        cost=purse.amount(plan.amount),
-        spent=purse.amount(spent),
-        left=purse.left(spent),
-        limit=purse.limit,
-        more=purse.room().times(plan.amount, plan.radius),
-        later=claims.later(plan.radius, pure),
-    )
+def would_cost(order: Order, purse: Purse, claims: PopulationClaims) -> WouldCost:
+    """If it was charged now."""
+    return {
+        **purse.account(order.amount),
+        "more": purse.room().times(order.amount, order.radius),
+        "later": claims.later(order.radius, order.pure),
+    }

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, cached_property
-from typing import Protocol, TypedDict
+from typing import Protocol, TypedDict, TypeVar
 
 from adyton.accounting.noisy_reading import NoisyReading
 from adyton.certify import Amount, Promise, Proof, Statement, Step
@@ -54,8 +54,10 @@ class Charge(Protocol):
 
 
 Planned = Callable[[Price], Charge]
+Advice = tuple[Price, Planned, int]  # the price that was named, what others would cost, and how many plans
 _MANY = 100  # plans of a batch, which take a while to make
 Fits = dict[str, object]  # {"within": "435"}, or {"within": {"n": "100", "avg_income": "500"}}
+_Plan = TypeVar("_Plan")
 Over = Callable[[Price], float]  # how many times more a price would spend than is left
 
 _DIGITS = 3
@@ -70,13 +72,18 @@ _ROUNDED = 10**9  # by a part of so many a charge may be above the share that wa
 # What is left ----------------------------------------------------------------------------------------------
 
 
-class Paid(TypedDict):
-    """What is said of the charge of any release."""
+class Account(TypedDict):
+    """What is said of the limit beside any charge."""
 
     cost: Amount
     spent: Amount
     left: Amount
     limit: Promise
+
+
+class Paid(Account):
+    """What is said of the charge of any release."""
+
     receipt: Proof
     repeated: bool
 
@@ -118,12 +125,12 @@ class Purse:
     def left_now(self) -> int:
         return self.left_after(self.spent)
 
-    def left_after(self, spent: int, last: Receipt | None = None) -> int:
-        """Where units are split, by the study's reckoning; a book may have less, now or after ``last``.
+    def left_after(self, spent: int) -> int:
+        """Where units are split, by the study's reckoning; a book may have less.
 
         Shares of it never take the unit that opening a reserve costs.
         """
-        return max(0, least_left(self._ledger, self._ledger.left(spent) - self._kept, last))
+        return max(0, least_left(self._ledger, self._ledger.left(spent) - self._kept))
 
     def left_before(self, receipt: Receipt, price: Price) -> int:
         """What was left to whoever was charged this receipt, before it: a share was a share of that.
@@ -178,17 +185,21 @@ class Purse:
             cap.questions - now.receipts if cap.questions is not None else None,
         )
 
+    def account(self, amount: int, spent: int | None = None) -> Account:
+        """A charge, what is spent, now or after it, and what that leaves."""
+        spent = self.spent if spent is None else spent
+        return {
+            "cost": self.amount(amount),
+            "spent": self.amount(spent),
+            "left": self.left(spent),
+            "limit": self.limit,
+        }
+
     def paid(self, receipt: Receipt, *, repeated: bool) -> Paid:
         """What a receipt paid, and what that leaves; nothing where it was paid before."""
-        spent = self.spent if repeated else receipt.spent
-        return Paid(
-            cost=self.amount(0 if repeated else receipt.order.amount),
-            spent=self.amount(spent),
-            left=self.left(spent),
-            limit=self.limit,
-            receipt=Proof(receipt.number, receipt.digest, receipt.previous),
-            repeated=repeated,
-        )
+        account = self.account(0) if repeated else self.account(receipt.order.amount, receipt.spent)
+        proof = Proof(receipt.number, receipt.digest, receipt.previous)
+        return {**account, "receipt": proof, "repeated": repeated}
 
     def times_again(self, order: Order, last: Receipt | None = None) -> int:
         """How many like this, which was paid for, would fit: of other units, each for the least charge."""
@@ -227,9 +238,9 @@ class Purse:
         outline = cache(lambda: Outline.of(self.study, batch.requests))
         return lambda price: outline().priced(price, self.left_now)
 
-    def fitting(self, price: Price, planned: Planned, *, plans: int = 1) -> Fits | None:
-        """The price that would fit now, where ``price`` does not, for so many plans."""
-        room = self.room()
+    def fitting(self, advice: Advice) -> Fits | None:
+        """The price that would fit now, where the one that was named does not."""
+        (price, planned, plans), room = advice, self.room()
 
         def over(tried: Price) -> float:
             made = planned(tried)
@@ -238,13 +249,25 @@ class Purse:
         return fitting_price(price, over, rough=plans > _MANY)
 
     @contextmanager
-    def advising(self, price: Price, planned: Planned, *, plans: int = 1) -> Iterator[None]:
+    def advising(self, advice: Advice) -> Iterator[None]:
         """A refusal says what would fit."""
         try:
             yield
         except BudgetRefused as refusal:
-            fits = self.fitting(price, planned, plans=plans)
-            raise refused(refusal, fits) from None
+            raise refused(refusal, self.fitting(advice)) from None
+
+
+def plan_as_charged(
+    planned: Callable[[int], _Plan], left: int, left_before: int | None, was_paid: Callable[[_Plan], bool]
+) -> _Plan:
+    """A share is of what is left now; or of what was left before a charge, if that was for this very plan and
+    a crash came before the answer.
+    """
+    if left_before is not None:
+        before = planned(left_before)
+        if was_paid(before):
+            return before
+    return planned(left)
 
 
 # Which price would fit -------------------------------------------------------------------------------------

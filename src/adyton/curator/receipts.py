@@ -1,17 +1,19 @@
-"""Everything that was ever charged: as a table, as JSON, and read back from it."""
+"""Everything that was ever charged: as a table, by its question, as JSON, and read back from it."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from adyton.certify import Amount
 from adyton.errors import LedgerCorrupt
 from adyton.exact import decimal_text, decimal_units
-from adyton.ledger import Header, OpenLink, Order, Receipt
+from adyton.ledger import Header, Ledger, OpenLink, Order, Receipt
 from adyton.show import Sheet, Shown
 
 _LONGEST_SHOWN = 300  # of a question
+_AMOUNTS = ("amount", "radius", "pure", "settled", "spent", "spent_radius", "spent_pure")  # of a link
 
 
 class Receipts(Shown, list[Receipt]):
@@ -75,13 +77,7 @@ def link_told(link: OpenLink) -> dict[str, Any]:
     return {
         "number": link.number,
         "asked_at": link.asked_at,
-        "amount": decimal_text(link.amount),
-        "radius": decimal_text(link.radius),
-        "pure": decimal_text(link.pure),
-        "settled": decimal_text(link.settled),
-        "spent": decimal_text(link.spent),
-        "spent_radius": decimal_text(link.spent_radius),
-        "spent_pure": decimal_text(link.spent_pure),
+        **{name: decimal_text(getattr(link, name)) for name in _AMOUNTS},
         "unproved": link.unproved,
         "sealed": link.sealed,
         "digest": link.digest,
@@ -104,6 +100,26 @@ def receipt_told(receipt: Receipt) -> dict[str, Any]:
     }
 
 
+class EarlierAnswers:
+    """The receipts of each question.  Only those that are new since the last look are read."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger, self._lock = ledger, threading.Lock()
+        self._looked_at = 0
+        self._numbers: dict[str, list[int]] = {}
+
+    def numbers(self, text: str) -> list[int]:
+        """Newest first."""
+        with self._lock:
+            newest = self._ledger.count()
+            for number in range(self._looked_at + 1, newest + 1):
+                receipt = self._ledger.receipt(number)
+                if receipt is not None:
+                    self._numbers.setdefault(receipt.order.question, []).append(number)
+            self._looked_at = newest
+            return self._numbers.get(text, [])[::-1]
+
+
 # Read back -------------------------------------------------------------------------------------------------
 
 
@@ -118,8 +134,7 @@ def header_from(told: Mapping[str, Any], filter_name: str) -> Header:
 
 def link_from(told: Mapping[str, Any]) -> OpenLink:
     """LedgerCorrupt unless its digest is the one that was told."""
-    names = ("amount", "radius", "pure", "settled", "spent", "spent_radius", "spent_pure")
-    amounts: dict[str, Any] = {name: decimal_units(told[name]) for name in names}
+    amounts: dict[str, Any] = {name: decimal_units(told[name]) for name in _AMOUNTS}
     others = {name: told[name] for name in ("number", "unproved", "asked_at", "previous", "sealed")}
     link = OpenLink(**amounts, **others)
     if link.digest != told["digest"]:

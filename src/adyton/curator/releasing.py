@@ -14,13 +14,13 @@ from functools import partial
 from typing import Protocol, TypeVar
 
 from adyton.curator.certifying import PopulationClaims
-from adyton.curator.purse import Charge, Planned, Purse
+from adyton.curator.purse import Advice, Planned, Purse
+from adyton.curator.receipts import EarlierAnswers
 from adyton.engines.base import Engine
 from adyton.errors import EngineFailed, Forbidden, Interrupted, InvalidRequest, LedgerCorrupt, sealed
 from adyton.exact.cells import Cells, whole
 from adyton.ledger import Charged, Ledger, Order, Receipt
 from adyton.ledger.base import InFront, place_of
-from adyton.ledger.links import Cap
 from adyton.ledger.texts import RESTORED, Stored, many_from_text, many_to_text
 from adyton.noise import Bits
 from adyton.planning.keys import KeyFinding
@@ -99,7 +99,7 @@ class Releasing:
         def again(reading: Reading) -> Columns:
             return self.once(replace(reading, part=part))
 
-        return [one.release([next(exact) for _ in one.noisy], again, self._bits) for one in plan.parts]
+        return [one.release(next(exact), again, self._bits) for one in plan.parts]
 
     def _read(self, read: Callable[[], _Found]) -> _Found:
         try:
@@ -141,11 +141,11 @@ class Release(Protocol[_Kept]):
         ...
 
     @property
-    def advice(self) -> tuple[Price, Planned, int]:
-        """The price that was named, what any other price would cost, and how many plans that takes."""
+    def advice(self) -> Advice:
+        """For a refusal that says what would fit."""
         ...
 
-    def order(self, request: str | None, cap: Cap | None) -> Order:
+    def order(self, request: str | None) -> Order:
         """The charge.  Its text, detail and amount say what is released: the same again is free."""
         ...
 
@@ -177,11 +177,11 @@ class BatchRelease:
         return self.batch.readings
 
     @property
-    def advice(self) -> tuple[Price, Planned, int]:
+    def advice(self) -> Advice:
         return self.batch.price, self.purse.repriced(self.batch), len(self.batch.plans)
 
-    def order(self, request: str | None, cap: Cap | None) -> Order:
-        return self.batch.order(request, cap)
+    def order(self, request: str | None) -> Order:
+        return self.batch.order(request)
 
     def release(self, releasing: Releasing, receipt: int) -> Sequence[Stored]:
         return releasing.release(self.batch.plans, receipt)
@@ -196,12 +196,6 @@ class BatchRelease:
         return self.claims.settled(self.batch, receipt, released)
 
 
-class Opening(Charge, Protocol):
-    """The plan of something that is charged when it is opened."""
-
-    def order(self, request: str | None) -> Order: ...
-
-
 # What was paid for before ----------------------------------------------------------------------------------
 
 
@@ -214,8 +208,8 @@ class AskedBefore:
 
     def __init__(self, ledger: Ledger, *, split: bool) -> None:
         self._ledger, self._split = ledger, split
-        self._looked_at, self._name = 0, ledger.name if isinstance(ledger, InFront) else None
-        self._numbers: dict[tuple[str, str], list[int]] = {}
+        self._name = ledger.name if isinstance(ledger, InFront) else None
+        self._earlier = EarlierAnswers(ledger)
 
     def repeated(self, question: str, detail: str, amount: int) -> tuple[Receipt, str] | None:
         """The newest answer already given."""
@@ -234,6 +228,11 @@ class AskedBefore:
         amounts = dict.fromkeys(receipt.order.amount for receipt in self._same(question, detail))
         found = (self._ledger.unanswered(question, detail, amount) for amount in amounts)
         return next((receipt for receipt in found if receipt is not None), None)
+
+    def knows(self, order: Order) -> bool:
+        """Whether the same was paid for before, answered or not."""
+        what = (order.question, order.detail, order.amount)
+        return self.repeated(*what) is not None or self.unanswered(*what) is not None
 
     def requested(self, request: str | None) -> Receipt | None:
         """What was charged under a request id: a retry is planned as that was, whatever was spent since."""
@@ -265,15 +264,8 @@ class AskedBefore:
 
     def _same(self, question: str, detail: str) -> list[Receipt]:
         """The newest first."""
-        newest = self._ledger.count()
-        for number in range(self._looked_at + 1, newest + 1):
-            receipt = self._ledger.receipt(number)
-            if receipt is not None:
-                known = (receipt.order.question, receipt.order.detail)
-                self._numbers.setdefault(known, []).append(number)
-        self._looked_at = newest
-        found = map(self._ledger.receipt, reversed(self._numbers.get((question, detail), [])))
-        return [receipt for receipt in found if receipt is not None]
+        found = map(self._ledger.receipt, self._earlier.numbers(question))
+        return [receipt for receipt in found if receipt is not None and receipt.order.detail == detail]
 
 
 Fed = tuple[Study, Ledger, Bits, Callable[[Reading], int], Receipt]  # what it is then made of
@@ -313,12 +305,12 @@ class Walk:
         show: Callable[[Receipt, Callable[[], _Kept], bool], _Shown],
     ) -> _Shown:
         """``show`` gets the receipt, how to read what is kept, and whether it was free."""
-        order = self._asked.as_charged(release.order(request, self._population.cap))
+        order = self._asked.as_charged(replace(release.order(request), cap=self._population.cap))
         if known := self._asked_before(order):
             receipt, text = known
             return show(receipt, partial(release.read, text), True)
         try:
-            charged = self._paid(release, order)
+            charged = self._paid(order, release.advice, release.readings, self._unanswered(order))
             return show(charged.receipt, self._released(release, charged), not charged.fresh)
         except KeyboardInterrupt:
             paid = self._unanswered(order) or self._ledger.requested(order.request or "")
@@ -332,14 +324,14 @@ class Walk:
         """A receipt that paid for the very same before a crash, an interrupt or a failure of the engine."""
         return self._asked.unanswered(*what) if (what := self._asked.unrequested(order)) else None
 
-    def _paid(self, release: Release[_Kept], order: Order) -> Charged:
-        """A charge; or the one that paid for the same before, and was never answered."""
-        earlier = self._unanswered(order)
-        price, planned, plans = release.advice
-        with self._purse.advising(price, planned, plans=plans):
+    def _paid(
+        self, order: Order, advice: Advice, readings: Sequence[Reading] = (), earlier: Receipt | None = None
+    ) -> Charged:
+        """A charge; or the ``earlier`` one that paid for the same, and was never answered."""
+        with self._purse.advising(advice):
             if earlier is None and self._asked.requested(order.request) is None:
                 self._claims.refuse_beyond_cap(order.radius)
-            self._releasing.prepare(release.readings)  # public facts: what is missing is found now
+            self._releasing.prepare(readings)  # public facts: what is missing is found now
             charged = Charged(earlier, fresh=False) if earlier else self._ledger.charge(order)
         self.paid_for = charged.receipt.number
         return charged
@@ -368,16 +360,11 @@ class Walk:
 
     # What is charged once and fed later: streams and weights, which keep their state in the ledger.
 
-    def _opened(self, plan: Opening, named: Price, planned: Planned, request: str | None) -> Fed:
+    def _opened(self, order: Order, named: Price, planned: Planned) -> Fed:
         """Charged, and nothing read."""
         refuse_where_rounded(self.study, "what is opened once and fed later")
-        with self._purse.advising(named, planned):
-            if self._asked.requested(request) is None:
-                self._claims.refuse_beyond_cap(plan.radius)
-            self._releasing.prepare()
-            charged = self._ledger.charge(replace(plan.order(request), cap=self._population.cap))
-        self.paid_for = charged.receipt.number
-        return self._fed_by(charged.receipt)
+        order = replace(order, cap=self._population.cap)
+        return self._fed_by(self._paid(order, (named, planned, 1)).receipt)
 
     def _opened_before(self, number: int) -> Fed:
         receipt = self._ledger.receipt(number)

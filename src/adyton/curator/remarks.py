@@ -31,7 +31,7 @@ def remarks(plan: QuestionPlan, rows: Rows | None = None) -> tuple[str, ...]:
 
 def _of_occurring(plan: QuestionPlan) -> list[str]:
     """The threshold is the width of noise intervals that hold for all values at once."""
-    mechanisms = {part.name: part.noisy[0].mechanism for part in plan.parts}
+    mechanisms = {part.name: part.only.mechanism for part in plan.parts}
     said = []
     for _, value in plan.shape.shown:
         if not isinstance(value, Window) or value.function != OCCURRING:

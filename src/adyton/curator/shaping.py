@@ -13,7 +13,7 @@ from functools import cache
 import numpy as np
 
 from adyton.accounting.noisy_reading import LEVEL
-from adyton.certify import Absent, Bound, KeyColumn, Keys, LateValues, Rows, Values
+from adyton.certify import Absent, Bound, KeyColumn, Keys, Known, LateValues, Rows, Values
 from adyton.certify.linear import GaussianValue, linear_of
 from adyton.certify.released import CertifiedRows, Levels
 from adyton.curator.certifying import Reads, values_of_many
@@ -75,11 +75,7 @@ class _Shaping:
 
     def __init__(self, rows: Rows, plan: QuestionPlan, levels: Levels) -> None:
         self.shape, self.all = plan.shape, rows
-        told: dict[str, Told] = {name: (key.labels, key.codes) for name, key in rows.keys.columns.items()}
-        known = plan.known
-        told |= {
-            n: np.where(known[n].tells(values), values.value, np.nan) for n, values in rows.values.items()
-        }
+        told = told_of(rows, plan.known)
         everything, gaussian = Answered(told, len(rows), {}), plan.gaussian
         before = CertifiedRows(
             everything, lambda level: _at(rows, levels, level), gaussian, len(rows), chosen=False
@@ -118,6 +114,15 @@ class _Shaping:
             if name not in labels
         }
         return Rows(Keys(keys, len(left)), values)
+
+
+def told_of(rows: Rows, known: Mapping[str, Known]) -> dict[str, Told]:
+    """Keys, and values; a value that says nothing is no number."""
+    told: dict[str, Told] = {name: (key.labels, key.codes) for name, key in rows.keys.columns.items()}
+    return told | {
+        name: np.where(known[name].tells(values), values.value, np.nan)
+        for name, values in rows.values.items()
+    }
 
 
 def _at(rows: Rows, levels: Levels, level: float) -> Mapping[str, Values]:

@@ -25,11 +25,12 @@ from adyton.certify import (
 from adyton.certify.rows import Known
 from adyton.certify.stacked import Naming, stacked_answer, stacked_preview
 from adyton.curator.purse import Purse
+from adyton.curator.shaping import told_of
 from adyton.errors import InvalidRequest
-from adyton.planning.price import PriceWords
+from adyton.planning.price import PriceWords, names_a_price
 from adyton.query.draft import Draft
 from adyton.query.nodes import Question
-from adyton.query.released.answered import Answered, Told
+from adyton.query.released.answered import Answered
 from adyton.query.request import AS_ASKED, Asked, Combined, Free, Request, Shape
 
 if TYPE_CHECKING:
@@ -73,8 +74,7 @@ class Tables:
         named = [asked.epsilon for asked in self._asked if isinstance(asked, Combined) and asked.epsilon]
         if not named:
             return words
-        beside = any(words.get(by) is not None for by in ("within", "epsilon", "share", "scale"))
-        if beside or len(self._asked) > 1:
+        if names_a_price((), words) or len(self._asked) > 1:
             raise InvalidRequest(
                 "a price was named twice: in the question's OPTIONS and beside it; name it once"
             )
@@ -132,12 +132,7 @@ def _shaped(table: Answer, shape: Shape) -> Rows:
     rows = table.rows
     if shape == AS_ASKED:
         return rows
-    told: dict[str, Told] = {name: (key.labels, key.codes) for name, key in rows.keys.columns.items()}
-    told |= {
-        name: np.where(table.known[name].tells(values), values.value, np.nan)
-        for name, values in rows.values.items()
-    }
-    return rows.at(shape.places(Answered(told, len(rows), {})))
+    return rows.at(shape.places(Answered(told_of(rows, table.known), len(rows), {})))
 
 
 def _preview(asked: Request | Combined, own: Sequence[Preview]) -> Preview:
@@ -154,16 +149,13 @@ def _namings(asked: Combined) -> list[Naming]:
 
 
 def _free_answer(asked: Free, purse: Purse) -> Answer:
-    spent, nothing = purse.spent, np.zeros(0)
+    nothing = np.zeros(0)
     none = Intervals(LEVEL, nothing, nothing)
     values = {name: Values(nothing, none, Absent("no rows")) for name in asked.values}
     return Answer(
         question=asked.text,
         rows=Rows(_keys(asked), values),
-        cost=purse.amount(0),
-        spent=purse.amount(spent),
-        left=purse.left(spent),
-        limit=purse.limit,
+        **purse.account(0),
         more=None,
         receipt=Proof(0, "", ""),
         certificate=Certificate((), ()),
@@ -173,17 +165,14 @@ def _free_answer(asked: Free, purse: Purse) -> Answer:
 
 
 def _free_preview(asked: Free, purse: Purse) -> Preview:
-    spent = purse.spent
+    account = purse.account(0)
     return Preview(
         question=asked.text,
         keys=_keys(asked),
         bounds={},
         population={},
-        cost=purse.amount(0),
-        spent=purse.amount(spent),
-        spent_after=purse.amount(spent),
-        left=purse.left(spent),
-        limit=purse.limit,
+        **account,
+        spent_after=account["spent"],
         more=0,
         steps=(),
         certificate=Certificate((), ()),

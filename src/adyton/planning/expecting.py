@@ -45,13 +45,12 @@ def expected_of(
 
 
 def _check(part: MeasurePlan, value: Fraction, units: int | None) -> None:
-    for noisy in part.noisy:
-        possible = _possible(noisy, units)
-        if possible is not None and not possible[0] <= value <= possible[1]:
-            low, high = (f"{float(end):.12g}" for end in possible)
-            raise InvalidRequest(
-                f"expect for {part.name!r} must be from {low} to {high}: no other value is possible"
-            )
+    possible = _possible(part.only, units)
+    if possible is not None and not possible[0] <= value <= possible[1]:
+        low, high = (f"{float(end):.12g}" for end in possible)
+        raise InvalidRequest(
+            f"expect for {part.name!r} must be from {low} to {high}: no other value is possible"
+        )
 
 
 def _possible(noisy: NoisyReading, units: int | None) -> tuple[Fraction, Fraction] | None:

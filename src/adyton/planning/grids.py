@@ -53,7 +53,7 @@ def transcript_units(parts: Iterable[MeasurePlan]) -> int:
     Assumes:  every reading has noise on a grid.
     Source:   counting.  Theorem: ROUNDING-STUDY.
     """
-    return sum(_units(noisy.mechanism, noisy.reading.cells) for part in parts for noisy in part.noisy)
+    return sum(_units(part.only.mechanism, part.only.reading.cells) for part in parts)
 
 
 @lru_cache(maxsize=4096)

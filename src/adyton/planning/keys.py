@@ -56,6 +56,7 @@ class KeyFinding:
     counted: NoisyReading
     number: NoisyReading
     failure: Fraction
+    theorems = ("KEY-SELECTION",)
 
     def __post_init__(self) -> None:
         self.selection(_MOST_RECEIPTS)
@@ -63,10 +64,6 @@ class KeyFinding:
     @property
     def noisy(self) -> tuple[NoisyReading, ...]:
         return (self.counted, self.number)
-
-    @property
-    def theorems(self) -> tuple[str, ...]:
-        return ("KEY-SELECTION",)
 
     def selection(self, receipt: int) -> KeySelection:
         """Later questions get a smaller part of the failure probability, so that all stay within it."""

@@ -146,14 +146,11 @@ def _rows_left_out(study: Study, table: Table) -> str | None:
         return None
     if isinstance(table, TableOfPersons):
         return f"{_rows_left_out(study, table.of)} {_OF_EACH}"
-    most = {
-        study.table.name: study.unit.rows,
-        **{one.table.name: one.rows_per_person for one in study.further},
-    }
-    names = [member.name for member in table.join.tables] if table.join is not None else [table.name]
-    rows = [f"{most[name]:,} row{'' if most[name] == 1 else 's'}" for name in names]
-    if len(names) > 1:
-        rows = [f"{most_rows} of {name}" for most_rows, name in zip(rows, names, strict=True)]
+    members = table.join.tables if table.join is not None else (table,)
+    most = [study.unit_of(member).rows for member in members]
+    rows = [f"{number:,} row{'' if number == 1 else 's'}" for number in most]
+    if len(members) > 1:
+        rows = [f"{most_rows} of {one.name}" for most_rows, one in zip(rows, members, strict=True)]
     counts = "counts" if rows == ["1 row"] else "count"
     return f"At most {' and '.join(rows)} of each person {counts}; rows without a person do not."
 
@@ -175,14 +172,14 @@ def _counts_all_persons(question: Question) -> bool:
 def certificate_of(
     study: Study, table: Table, parts: tuple[MeasurePlan, ...], finding: KeyFinding | None, *, disjoint: bool
 ) -> Certificate:
-    theorems = [name for part in parts for noisy in part.noisy for name in noisy.mechanism.theorems]
+    theorems = [name for part in parts for name in part.only.mechanism.theorems]
     theorems += [*study.filter.theorems, "POST-PROCESSING", "NOISE-INTERVAL"]
     theorems += [name for part in parts for name in part.theorems]
     theorems += finding.theorems if finding is not None else ()
     theorems += ["DISJOINT-FILTERS"] if disjoint else []
     theorems += ["SPLIT-STUDY"] if study.parts > 1 else []
     theorems += ["RESERVE-TEST"] if study.reserve is not None else []
-    left_out = any(noisy.reading.kept is not None for part in parts for noisy in part.noisy)
+    left_out = any(part.only.reading.kept is not None for part in parts)
     theorems += ["CELLS-THAT-CAN-MATCH"] if left_out else []
     theorems += ["JOINED-ROWS"] if table.join is not None and len(table.join.tables) > 1 else []
     theorems += ["TWO-LEVEL"] if isinstance(table, TableOfPersons) else []
@@ -201,29 +198,25 @@ def assumptions_of(study: Study, table: Table) -> tuple[str, ...]:
         f"neighbouring tables differ by one unit {how}",
         f"a value of {table.name} is the clipped value on its grain; rows without one do not count",
         "the noise comes from the operating system's generator",
-        *_split(study),
-        *_kept_back(study),
+        *_not_read(study),
     )
 
 
-def _split(study: Study) -> tuple[str, ...]:
-    if study.parts == 1:
-        return ()
+def _not_read(study: Study) -> list[str]:
+    """Units that a question leaves to others, or to a reserve."""
     same = "persons keep their names" if study.unit.person is not None else "rows keep their order"
-    return (
-        f"this question reads one of {study.parts} parts of the units, which no other question reads: counts "
-        f"and sums are those of that part ({same} while the study lasts)",
-    )
-
-
-def _kept_back(study: Study) -> tuple[str, ...]:
-    if study.reserve is None:
-        return ()
-    same = "persons keep their names" if study.unit.person is not None else "rows keep their order"
-    return (
-        f"no question reads the units of the reserve: counts and sums are those of the others ({same} while "
-        "the study lasts)",
-    )
+    left = []
+    if study.parts > 1:
+        left.append(
+            f"this question reads one of {study.parts} parts of the units, which no other question reads: "
+            f"counts and sums are those of that part ({same} while the study lasts)"
+        )
+    if study.reserve is not None:
+        left.append(
+            "no question reads the units of the reserve: counts and sums are those of the others "
+            f"({same} while the study lasts)"
+        )
+    return left
 
 
 # Sizes -----------------------------------------------------------------------------------------------------

@@ -28,15 +28,16 @@ from adyton.errors import InvalidRequest
 from adyton.exact import float_down, float_up, units_up
 from adyton.exact.cells import Floats, whole
 from adyton.exact.outward import MANY
-from adyton.ledger import Ledger, Receipt
+from adyton.ledger import Ledger, Order, Receipt
 from adyton.ledger.base import counted
-from adyton.ledger.texts import Stored, many_from_text
+from adyton.ledger.texts import Stored, many_from_text, receipts_restored
 from adyton.mechanisms import GaussianNoise
 from adyton.planning.measures.moments import NEEDED
 from adyton.planning.measures.search import Search
 from adyton.planning.measures.spread import Spread
 from adyton.planning.part import Columns, MeasurePlan
 from adyton.planning.plan import PricedBatch
+from adyton.planning.price import cost_of_units
 from adyton.population.base import PopulationContext, Position, learned_key, spread_key
 from adyton.population.subset import SubsetPopulation
 from adyton.query.conditions.possible_cells import number_of_cells
@@ -98,16 +99,12 @@ def settled_radius(
         for plan, own in zip(batch.plans, stored, strict=True)
         for part, released in zip(plan.parts, own.released, strict=True)
     ]
-    z = largest_normal(failure / sum(_columns(part) for part, _ in parts))
+    columns = sum(len(part.only.reading.coordinates) for part, _ in parts)
+    z = largest_normal(failure / columns)  # each has a sum over all cells, whose noise has to be small
     # Never 0: a question after it was not fixed in advance, and must not pay as if it had been.
     return min(
         batch.radius, max(1, sum(_settled(part, released, units, z, squares) for part, released in parts))
     )
-
-
-def _columns(part: MeasurePlan) -> int:
-    """Each has a sum over all cells, whose noise has to be small."""
-    return sum(len(noisy.reading.coordinates) for noisy in part.noisy)
 
 
 def _settled(
@@ -116,8 +113,7 @@ def _settled(
     """What one part settles for: by the noisy count of what it adds up, which is its last column, and by how
     far from 0 the sums of the others are.
     """
-    full = sum(noisy.radius() for noisy in part.noisy)
-    (noisy,) = part.noisy
+    noisy, full = part.only, part.only.radius()
     low, high = noisy.reading.sensitivity.boxes[-1]
     if isinstance(part, Search) or not isinstance(noisy.mechanism, GaussianNoise) or low < 0:
         return full
@@ -185,6 +181,23 @@ def _weight(noisy: NoisyReading) -> Fraction:
     farthest = [Fraction(max(abs(low), abs(high))) / last for low, high in boxes[:-1]]
     squares = [(far / scale) ** 2 for far, scale in zip(farthest, scales[:-1], strict=True)]
     return sum(squares, 1 / scales[-1] ** 2)
+
+
+def radius_in_full(study: Study, order: Order) -> int:
+    """The radius that was charged, in units of 10**-18; at least that, for all that a restored copy has lost.
+
+    An anchor knows the radii of lost receipts only as their answers settled them.  But none was charged more
+    than its price: privacy pays at least the distance from a unit that adds nothing, and validity at most
+    that.
+
+    Claim:    the squared radii of what the order stands for, as they were charged, sum to at most this.
+    Assumes:  where answers may settle, every amount is what all Gaussian noise of its order costs, or more.
+    Source:   derived here.  Theorem: RESTORED-LEDGER.
+    """
+    settles = study.filter_name != "pure" and not study.one_by_one
+    if not settles or not receipts_restored(order.question, order.detail):
+        return order.radius
+    return max(order.radius, units_up(cost_of_units(study.filter_name, order.amount)))
 
 
 # What the study has learned --------------------------------------------------------------------------------

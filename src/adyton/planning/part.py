@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Protocol
 
 from adyton.accounting import Filter
-from adyton.accounting.noisy_reading import NoisyReading
+from adyton.accounting.noisy_reading import LEVEL, NoisyReading
 from adyton.certify import Absent, Bound, Values
 from adyton.exact.cells import Cells
 from adyton.mechanisms import Mechanism, Ratio
@@ -42,8 +42,8 @@ class MeasurePlan(Protocol):
     def name(self) -> str: ...
 
     @property
-    def noisy(self) -> tuple[NoisyReading, ...]:
-        """All that is paid for."""
+    def only(self) -> NoisyReading:
+        """The reading and its noise: all that is paid for."""
         ...
 
     @property
@@ -59,8 +59,8 @@ class MeasurePlan(Protocol):
         """The name and the values of a key that the measure itself adds to the groups."""
         ...
 
-    def release(self, exact: Sequence[Columns], read: Read, bits: Bits) -> list[Cells]:
-        """From the integers of each reading; ``read`` reads more, which is already paid for."""
+    def release(self, exact: Columns, read: Read, bits: Bits) -> list[Cells]:
+        """From the integers of the reading; ``read`` reads more, which is already paid for."""
         ...
 
     def alike(self, context: PopulationContext) -> Hashable:
@@ -86,7 +86,7 @@ class MeasurePlan(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class OfOneReading:
-    """What parts that rest on a single reading have in common."""
+    """What parts with noise of their own have in common, unless they say otherwise."""
 
     only: NoisyReading
 
@@ -103,10 +103,6 @@ class OfOneReading:
         return self.only.mechanism
 
     @property
-    def noisy(self) -> tuple[NoisyReading, ...]:
-        return (self.only,)
-
-    @property
     def keys(self) -> tuple[str, tuple[float | int, ...]] | None:
         return None
 
@@ -121,11 +117,23 @@ class OfOneReading:
         pair = replace(reading, coordinates=coordinates, sensitivity=sensitivity)
         return NoisyReading(pair, self.mechanism.at(*both))
 
+    def release(self, exact: Columns, read: Read, bits: Bits) -> list[Cells]:
+        return self.mechanism.release(exact, bits)
+
     def alike(self, context: PopulationContext) -> Hashable:
         return None
 
     def ratios(self, released: Columns, context: PopulationContext) -> list[Ratio]:
         return []
+
+    def bound(self, expected_rows: int | None) -> Bound:
+        """How wide it will be depends on the rows."""
+        return Bound(LEVEL, None)
+
+    def population_bound(
+        self, context: PopulationContext, expected_rows: int | None, expect: Fraction | None = None
+    ) -> Bound | Absent:
+        return context.missing or Bound(context.population.level, None)
 
 
 def detail_of(noisy: NoisyReading) -> list[object]:
@@ -141,14 +149,14 @@ def detail_of(noisy: NoisyReading) -> list[object]:
 # What parts pay together -----------------------------------------------------------------------------------
 
 
-def families_of(readings: Sequence[Sequence[Reading]], unit: PrivacyUnit) -> Families:
+def families_of(readings: Sequence[Reading], unit: PrivacyUnit) -> Families:
     """The places of the parts, family by family.  A part that adds up persons stays alone."""
     if len(readings) == 1:
         return [[0]]
     families: Families = []
     open_to_more: list[tuple[list[int], Exclusions]] = []
     for place, own in enumerate(readings):
-        facts = {} if _counts_persons(own, unit) else facts_of(own[0].where)
+        facts = {} if unit.rows > 1 and own.persons is not None else facts_of(own.where)
         youngest = open_to_more[-_MOST_TRIED:]
         home = next((family for family, taken in youngest if taken.takes(facts)), None)
         if home is not None:
@@ -191,18 +199,14 @@ def due(parts: Sequence[MeasurePlan], families: Families, unit: PrivacyUnit, rul
 
 
 def _family_due(parts: Sequence[MeasurePlan], unit: PrivacyUnit, rule: Filter) -> Charge:
-    amounts = [sum(n.amount(rule) for n in part.noisy) for part in parts]
+    amounts = [part.only.amount(rule) for part in parts]
     if len(parts) == 1:
-        return Charge(amounts[0], sum(n.radius() for n in parts[0].noisy))
+        return Charge(amounts[0], parts[0].only.radius())
     amount = max(amounts)
     if unit.neighbours == "replace":
-        entering = sorted(sum(n.amount_of_one_more(rule) for n in part.noisy) for part in parts)
+        entering = sorted(part.only.amount_of_one_more(rule) for part in parts)
         amount = max(amount, entering[-1] + entering[-2])
-    return Charge(amount, max(sum(map(NoisyReading.radius_from_nothing, part.noisy)) for part in parts))
-
-
-def _counts_persons(readings: Sequence[Reading], unit: PrivacyUnit) -> bool:
-    return unit.rows > 1 and any(reading.persons is not None for reading in readings)
+    return Charge(amount, max(part.only.radius_from_nothing() for part in parts))
 
 
 # In a study whose questions each read a part of the units of their own -------------------------------------
@@ -221,10 +225,7 @@ def whole_price(
     """
     if not unit.may_change_parts:
         return amount
-    one_more = [
-        max(sum(noisy.amount_of_one_more(rule) for noisy in parts[place].noisy) for place in family)
-        for family in families
-    ]
+    one_more = [max(parts[place].only.amount_of_one_more(rule) for place in family) for family in families]
     return max(amount, 2 * sum(one_more))
 
 

@@ -18,7 +18,6 @@ from adyton.certify.linear import GaussianValue
 from adyton.errors import InvalidRequest
 from adyton.exact import float_up
 from adyton.ledger import Order
-from adyton.ledger.links import Cap
 from adyton.planning.keys import PART, KeyFinding, plan_keys
 from adyton.planning.known import certificate_of, check_size, known_of, known_of_computed
 from adyton.planning.measures.additive import Additive
@@ -72,17 +71,17 @@ class QuestionPlan:
     @property
     def noisy(self) -> tuple[NoisyReading, ...]:
         finding = self.finding.noisy if self.finding is not None else ()
-        return (*finding, *(noisy for part in self.parts for noisy in part.noisy))
+        return (*finding, *(part.only for part in self.parts))
 
     @property
     def readings(self) -> list[Reading]:
         """What the values need."""
-        return [noisy.reading for part in self.parts for noisy in part.noisy]
+        return [part.only.reading for part in self.parts]
 
     @property
     def known(self) -> dict[str, Known]:
         """What is public about each value, by its name."""
-        return {part.name: known_of(part.noisy[0].reading.measure) for part in self.parts}
+        return {part.name: known_of(part.only.reading.measure) for part in self.parts}
 
     @property
     def shown(self) -> dict[str, Known]:
@@ -188,9 +187,9 @@ class PricedBatch:
         means = [r.name for r in plan.readings if len(r.coordinates) > 1 and r.public_rows is None]
         return {name: float(self.price.of(name)) for name in means}
 
-    def order(self, request: str | None, cap: Cap | None = None) -> Order:
+    def order(self, request: str | None) -> Order:
         what = (self.text, self.detail, self.amount, self.radius)
-        return Order(*what, request, cap, unproved=self.unproved)
+        return Order(*what, request, unproved=self.unproved)
 
 
 def make_plan(study: Study, question: Question, price: Price, left: int) -> QuestionPlan:
@@ -247,9 +246,10 @@ class Outline:
             raise InvalidRequest("the questions of a batch are about one table, or one join of tables")
         unit = study.unit_of(questions[0].table)
         unit = replace(unit, rows_in=()) if as_before else unit
-        measured = [_Measured(place, *m) for place, q in enumerate(questions) for m in _measures(q, unit)]
-        check_size(questions, [reading for one in measured for reading in one.readings])
-        return cls(study, requests, unit, measured, families_of([one.readings for one in measured], unit))
+        measured = [m for place, question in enumerate(questions) for m in _measured(place, question, unit)]
+        readings = [one.reading for one in measured]
+        check_size(questions, readings)
+        return cls(study, requests, unit, measured, families_of(readings, unit))
 
     def batch(self, price: Price, left: int, pricing_of: Callable[..., Pricing] = Pricing) -> PricedBatch:
         priced = self.priced(price, left, pricing_of)
@@ -277,9 +277,7 @@ class Outline:
         pricings = [pricing_of(study, price, most, matching_rows(price, q, study)) for q in questions]
         shares = shares_of(self.families, self.unit)
         parts = [
-            _part(
-                one.measure, one.readings, pricings[one.place], shares[i] * _for_values(questions[one.place])
-            )
+            _part(one.reading, pricings[one.place], shares[i] * _for_values(questions[one.place]))
             for i, one in enumerate(self.measured)
         ]
         paid = due(parts, self.families, self.unit, study.filter)
@@ -320,7 +318,7 @@ class Shapes:
             return None
         batch = self._planned(question.measures, price)
         (plan,), (part,) = batch.plans, batch.plans[0].parts
-        (noisy,) = part.noisy
+        noisy = part.only
         if not isinstance(part, Additive) or noisy.reading.where != _SOME_FILTER:
             return None
         noisy = NoisyReading(replace(noisy.reading, where=question.where), noisy.mechanism)
@@ -357,41 +355,41 @@ def planned_anew(study: Study, requests: Sequence[Request]) -> bool:
 
 class _Measured(NamedTuple):
     place: int  # of its question
-    measure: Measure
-    readings: tuple[Reading, ...]
+    reading: Reading
 
 
-def _measures(question: Question, unit: PrivacyUnit) -> list[tuple[Measure, tuple[Reading, ...]]]:
+def _measured(place: int, question: Question, unit: PrivacyUnit) -> list[_Measured]:
     kept = kept_cells(question)
-    return [(m, readings_for(name, m, question, unit, kept)) for name, m in question.measures]
+    return [
+        _Measured(place, reading)
+        for name, measure in question.measures
+        for reading in readings_for(name, measure, question, unit, kept)
+    ]
 
 
 def _for_values(question: Question) -> Fraction:
     return 1 - PART if question.finds_keys else Fraction(1)
 
 
-def _part(measure: Measure, readings: tuple[Reading, ...], pricing: Pricing, share: Fraction) -> MeasurePlan:
-    match measure:
+def _part(reading: Reading, pricing: Pricing, share: Fraction) -> MeasurePlan:
+    def noisy(times: int = 1) -> NoisyReading:
+        return NoisyReading(reading, pricing.noise(reading, share / times), times)
+
+    match reading.measure:
         case Variance(root=root):
             pricing.check_total("a variance" if not root else "a standard deviation")
-            (reading,) = readings
-            return Spread(NoisyReading(reading, pricing.noise(reading, share)), root)
+            return Spread(noisy(), root)
         case Moments(which=which):
             pricing.check_total("a covariance" if which == "covariance" else f"the {which}")
-            (reading,) = readings
-            return Joint(NoisyReading(reading, pricing.noise(reading, share)))
+            return Joint(noisy())
         case Quantile() | Extreme():
             pricing.check_total("a quantile")
-            (reading,) = readings
-            rounds = rounds_of(reading)
-            return Search(NoisyReading(reading, pricing.noise(reading, share / rounds), rounds))
+            return Search(noisy(rounds_of(reading)))
         case Cdf():
             pricing.check_total("a distribution")
-            (reading,) = readings
-            return Distribution(NoisyReading(reading, pricing.noise(reading, share)))
+            return Distribution(noisy())
         case _:
-            (reading,) = readings
-            return Additive(NoisyReading(reading, pricing.noise(reading, share)))
+            return Additive(noisy())
 
 
 def _key(group: object, code: str | int) -> KeyLabel:

@@ -5,7 +5,7 @@ A width may be named for each value: one number is for values of one unit.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -37,11 +37,12 @@ from adyton.query.names import columns_in
 from adyton.query.nodes import Question
 from adyton.query.request import Request
 from adyton.schema import Table, TextColumn
-from adyton.sensitivity import Reading, Sensitivity
+from adyton.sensitivity import Reading
 from adyton.study import Study
 from adyton.study.validity import refuse_where_rounded
 
 By = Literal["within", "epsilon", "share", "scale"]
+NoiseKind = type[GaussianNoise] | type[GeometricNoise]
 _MOST_NAMED = 8  # values of a long batch in one message
 _Wide = Count | CountPersons | Proportion | Sum | SumOfPersons | Mean
 _Leaf = ValueOf | DatePart | DayCount | Lookup
@@ -98,7 +99,7 @@ def agreed_price(requests: Sequence[Request], words: PriceWords, study: Study) -
             )
     if not written:
         return price_of(**words)
-    if len(requests) > 1 or any(words.get(by) is not None for by in get_args(By)):
+    if len(requests) > 1 or names_a_price((), words):
         raise InvalidRequest("a price was named twice: in the question's OPTIONS and beside it; name it once")
     named: PriceWords = {**words, "epsilon": str(written[0].epsilon)}
     return price_of(**named)
@@ -262,12 +263,12 @@ class Pricing:
                 from adyton.planning.grids import room_for_noise
 
                 steps = room_for_noise(self.study, reading.sensitivity, steps)
-            return _no_wider(self._kind, reading.sensitivity, steps)  # type: ignore[arg-type]  # as below
-        return _of_scale(self._kind, reading.sensitivity, steps)  # type: ignore[arg-type]  # as above
+            return _made_once(self._kind.for_error, reading.sensitivity, steps, LEVEL)
+        return _made_once(self._kind.for_scale, reading.sensitivity, steps)
 
     def noise_for_units(self, reading: Reading, units: int) -> Mechanism:
         cost = cost_of_units(self.study.filter_name, units)
-        return _quietest(self._kind, reading.sensitivity, cost)  # type: ignore[arg-type]  # classes have hashes
+        return _made_once(self._kind.for_cost, reading.sensitivity, cost)
 
     def check_total(self, what: str) -> None:
         """For values whose width nobody can promise before the rows are read, and which are never rounded."""
@@ -278,8 +279,8 @@ class Pricing:
             )
 
     @property
-    def _kind(self) -> type[GaussianNoise] | type[GeometricNoise]:
-        return GeometricNoise if self.study.filter_name == "pure" else GaussianNoise
+    def _kind(self) -> NoiseKind:
+        return noise_kind(self.study.filter_name)
 
     def _or_declare(self, reading: Reading) -> str:
         """What the owner could do; nothing where keys are found, or where tables are joined."""
@@ -301,6 +302,11 @@ class Pricing:
                 "price as epsilon or share"
             )
         return named * self.expected_rows / step
+
+
+def noise_kind(filter_name: str) -> NoiseKind:
+    """The noise that a filter prices best."""
+    return GeometricNoise if filter_name == "pure" else GaussianNoise
 
 
 def rows_key(study: Study, table: Table) -> str | None:
@@ -347,25 +353,9 @@ def _nothing_left(study: Study) -> PrivacyRefused:
 
 
 @lru_cache(maxsize=4096)
-def _quietest(
-    kind: type[GaussianNoise] | type[GeometricNoise], sensitivity: Sensitivity, cost: Fraction
-) -> Mechanism:
+def _made_once(make: Callable[..., Mechanism], *given: Hashable) -> Mechanism:
     """Many questions of a batch are alike."""
-    return kind.for_cost(sensitivity, cost)
-
-
-@lru_cache(maxsize=4096)
-def _no_wider(
-    kind: type[GaussianNoise] | type[GeometricNoise], sensitivity: Sensitivity, steps: float
-) -> Mechanism:
-    return kind.for_error(sensitivity, steps, LEVEL)
-
-
-@lru_cache(maxsize=4096)
-def _of_scale(
-    kind: type[GaussianNoise] | type[GeometricNoise], sensitivity: Sensitivity, steps: float
-) -> Mechanism:
-    return kind.for_scale(sensitivity, steps)
+    return make(*given)
 
 
 def cost_of_units(filter_name: str, units: int) -> Fraction:

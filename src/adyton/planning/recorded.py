@@ -17,19 +17,13 @@ from adyton.errors import InvalidRequest
 from adyton.ledger import Order
 from adyton.mechanisms import GaussianNoise, GeometricNoise, Mechanism
 from adyton.planning.plan import Outline, PricedBatch
-from adyton.planning.price import Price, Pricing
+from adyton.planning.price import NoiseKind, Price, Pricing
 from adyton.query.request import Request
 from adyton.sensitivity import Reading
 from adyton.study import Study
 
-_KINDS: dict[str, type[GaussianNoise] | type[GeometricNoise]] = {
-    kind.name: kind for kind in (GaussianNoise, GeometricNoise)
-}
+_KINDS: dict[str, NoiseKind] = {kind.name: kind for kind in (GaussianNoise, GeometricNoise)}
 _KEY_READINGS = 2  # of a question whose keys are found, before those of its values
-
-
-class _NotRecorded(Exception):
-    """The receipt does not hold a plan of this kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +44,7 @@ class _Recorded(Pricing):
     def _next(self, reading: Reading) -> Mechanism:
         found = next(self.noises, None)
         if found is None or len(found.scales) != len(reading.coordinates):
-            raise _NotRecorded
+            raise ValueError("the receipt does not hold a plan of this kind")
         return found
 
 
@@ -69,7 +63,7 @@ def recorded_batch(study: Study, requests: Sequence[Request], order: Order) -> P
 
         outline = Outline.of(study, requests)
         batch = outline.batch(Price("units", Fraction(order.amount)), study.allowed, pricing)
-    except (_NotRecorded, InvalidRequest, ValueError, TypeError, KeyError):
+    except (InvalidRequest, ValueError, TypeError, KeyError):
         return None
     same = (batch.text, batch.detail, batch.amount, batch.radius)
     return batch if same == (order.question, order.detail, order.amount, order.radius) else None
@@ -77,8 +71,6 @@ def recorded_batch(study: Study, requests: Sequence[Request], order: Order) -> P
 
 def _mechanism(written: Sequence[Any]) -> Mechanism:
     """[name, mechanism, scale, ...]; how often it is drawn, and which cells are kept, the plan knows."""
-    kind = _KINDS.get(written[1])
-    if kind is None:
-        raise _NotRecorded
+    kind = _KINDS[written[1]]
     scales = [text for text in written[2:] if isinstance(text, str) and not text.endswith(" cells")]
     return kind(tuple(Fraction(float(text)) for text in scales))

@@ -18,7 +18,6 @@ from adyton.errors import InvalidRequest
 from adyton.exact import units_up
 from adyton.exact.search import edge
 from adyton.ledger import Order
-from adyton.ledger.links import Cap
 from adyton.mechanisms import GaussianNoise, GeometricNoise
 from adyton.mechanisms.composed_cost import ComposedCost
 from adyton.mechanisms.selection.scores import ScoreSensitivity
@@ -26,7 +25,7 @@ from adyton.mechanisms.selection.top_k import TopK
 from adyton.mechanisms.selection.utility import largest_shortfall, noisy_order_chance
 from adyton.planning.known import assumptions_of
 from adyton.planning.plan import PricedBatch, make_batch
-from adyton.planning.price import Price, cost_of_units, largest_epsilon, units_of
+from adyton.planning.price import Price, cost_of_units, largest_epsilon, noise_kind, units_of
 from adyton.privacy import BoundedRangeCost, Cost, Neighbours, PureCost
 from adyton.query.selecting import Selection
 from adyton.sensitivity import Reading, Sensitivity, readings_of
@@ -162,9 +161,9 @@ class SelectionPlan:
         scales = [repr(float(scale)) for scale in self.values.scales] if self.values is not None else []
         return json.dumps([name, machine.k, str(machine.rate), machine.sensitivity.monotone, *scales])
 
-    def order(self, request: str | None, cap: Cap | None = None) -> Order:
+    def order(self, request: str | None) -> Order:
         radius, pure = self.validity
-        return Order(self.selection.text, self.detail, self.amount, radius, request, cap, pure=pure)
+        return Order(self.selection.text, self.detail, self.amount, radius, request, pure=pure)
 
     @property
     def certificate(self) -> Certificate:
@@ -182,10 +181,6 @@ class AllValues:
     batch: PricedBatch
     within: Fraction
 
-    @property
-    def amount(self) -> int:
-        return self.batch.amount
-
     def order(self, request: str | None) -> Order:
         return self.batch.order(request)
 
@@ -201,7 +196,8 @@ def plan_selection(study: Study, selection: Selection, price: Price, left: int) 
     kept = units - int(units * _FOR_VALUES) if selection.with_value else units
     values = None
     if selection.with_value:
-        values = _noise(study, candidates.one_value, (units - kept) // selection.most)
+        cost = cost_of_units(study.filter_name, (units - kept) // selection.most)
+        values = noise_kind(study.filter_name).for_cost(candidates.one_value, cost)
     return SelectionPlan(candidates, _bought(candidates, kept), values, price)
 
 
@@ -228,7 +224,7 @@ def better(selected: SelectionPlan, released: AllValues | None) -> SelectionPlan
     if released is None:
         return selected
     if selected.price.by == "within":
-        return released if released.amount <= selected.amount else selected
+        return released if released.batch.amount <= selected.amount else selected
     if selected.selection.shows_values:  # by a quarter, and by more than one step
         enough = selected.within / _MUCH_NEARER + selected.candidates.step
         return released if released.within <= enough else selected
@@ -237,14 +233,14 @@ def better(selected: SelectionPlan, released: AllValues | None) -> SelectionPlan
 
 def _all_values(batch: PricedBatch, selection: Selection) -> AllValues:
     ((noisy,),) = [plan.noisy for plan in batch.plans]
-    noise, number = noisy.mechanism, selection.candidates
+    noise = noisy.mechanism
     assert isinstance(noise, GaussianNoise | GeometricNoise)
-    steps = largest_shortfall(partial(_missed, noise, number, selection.most), LEVEL)
+
+    def missed(shortfall: int) -> Fraction:
+        return noisy_order_chance(noise, shortfall, selection.candidates, selection.most)
+
+    steps = largest_shortfall(missed, LEVEL)
     return AllValues(batch, steps * step_of(noisy.reading) / (noisy.reading.public_rows or 1))
-
-
-def _missed(noise: GaussianNoise | GeometricNoise, number: int, most: int, shortfall: int) -> Fraction:
-    return noisy_order_chance(noise, shortfall, number, most)
 
 
 def _bought(candidates: Candidates, units: int) -> TopK[int]:
@@ -275,7 +271,7 @@ def _near(candidates: Candidates, price: Price) -> SelectionPlan:
         raise InvalidRequest("no selection comes that near")
     values: GaussianNoise | GeometricNoise | None = None
     if selection.with_value:
-        kind = GeometricNoise if candidates.study.filter_name == "pure" else GaussianNoise
+        kind = noise_kind(candidates.study.filter_name)
         values = kind.for_error(candidates.one_value, float(width / candidates.step), LEVEL)
     return SelectionPlan(candidates, candidates.machine(Fraction(1 / float(scale))), values, price)
 
@@ -297,9 +293,3 @@ def _tried(fits: Callable[[float], bool], scale: float) -> bool:
         return fits(scale)
     except InvalidRequest:  # no noise of such a scale can be drawn
         return False
-
-
-def _noise(study: Study, sensitivity: Sensitivity, units: int) -> GaussianNoise | GeometricNoise:
-    cost = cost_of_units(study.filter_name, units)
-    kind = GeometricNoise if study.filter_name == "pure" else GaussianNoise
-    return kind.for_cost(sensitivity, cost)

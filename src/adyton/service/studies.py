@@ -16,10 +16,10 @@ from typing import Any
 
 from adyton.certify import Answer, Preview
 from adyton.curator import Curator, open_study
-from adyton.curator.coordinated.any_price import EarlierAnswers, answered_before
+from adyton.curator.coordinated.any_price import answered_before
 from adyton.curator.dummy import dummy_of
 from adyton.curator.opening import show_anchor
-from adyton.curator.receipts import header_told, link_told, receipt_told
+from adyton.curator.receipts import EarlierAnswers, header_told, link_told, receipt_told
 from adyton.errors import InvalidRequest, NotFound, PrivacyRefused
 from adyton.exact import decimal_text
 from adyton.ledger import Charged, Header, Ledger, MemoryLedger, Order, Receipt

@@ -23,7 +23,7 @@ from adyton.ledger.book.joining import check_member, entrant_of
 from adyton.ledger.links import fresh_secret
 from adyton.ledger.stored.sqlite import make_file
 from adyton.ledger.texts import carried_texts
-from adyton.planning.in_full import radius_in_full
+from adyton.planning.learned import radius_in_full
 from adyton.population.reserve import opening_in, refuse_where_lost
 from adyton.study import Study, named_facts
 

@@ -11,7 +11,7 @@ from adyton.ledger import Ledger, Order, Receipt
 from adyton.ledger.base import all_counted
 from adyton.ledger.texts import many_from_text, receipts_carried, receipts_restored
 from adyton.mechanisms import NumericSparse
-from adyton.planning.in_full import radius_in_full
+from adyton.planning.learned import radius_in_full
 from adyton.streams.kinds import exchanged_reach
 from adyton.streams.notes import note_from
 from adyton.streams.plan import machine_in, of_validity, stream_in

@@ -1,4 +1,4 @@
-"""What a synthetic table measures and costs: public facts only."""
+"""What a synthetic table measures and costs, and how loud its first counts would be: public facts only."""
 
 from __future__ import annotations
 
@@ -7,20 +7,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from importlib.util import find_spec
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from adyton.accounting.filters import Filter
-from adyton.accounting.noisy_reading import stability_units
-from adyton.certify import Certificate
+from adyton.accounting.noisy_reading import LEVEL, stability_units
+from adyton.certify import Certificate, OpeningPreview
 from adyton.errors import InvalidRequest
 from adyton.exact import UNITS_PER_ONE, units_up
 from adyton.ledger import Order
-from adyton.ledger.links import Cap
 from adyton.mechanisms import GaussianNoise, GeometricNoise
 from adyton.mechanisms.marginals.adaptive import AdaptiveMarginals, Step
 from adyton.mechanisms.marginals.tables import Axes, marginals_up_to, size_of
 from adyton.planning.known import assumptions_of
-from adyton.planning.price import Price, cost_of_units, largest_epsilon, units_of
+from adyton.planning.price import Price, cost_of_units, largest_epsilon, noise_kind, units_of
 from adyton.privacy import BoundedRangeCost, PureCost
 from adyton.query.conditions import atoms
 from adyton.query.conditions.atoms import Bins
@@ -28,6 +27,7 @@ from adyton.query.nodes import MOST_CELLS
 from adyton.schema import BooleanColumn, CategoryColumn, Column, TextColumn
 from adyton.sensitivity import Reading, Sensitivity
 from adyton.sensitivity.readings import readings_of
+from adyton.show import Sheet
 from adyton.study import Study
 from adyton.study.validity import refuse_where_rounded
 
@@ -51,7 +51,6 @@ class SynthesisPlan:
     study: Study
     axes: atoms.Axes
     method: Method
-    price: Price
     machine: AdaptiveMarginals
 
     @property
@@ -114,8 +113,8 @@ class SynthesisPlan:
         measured = part * cost_of_units(self.study.filter_name, self.amount)
         return units_up(measured), units_up(twice * self.machine.most_epsilon)
 
-    def order(self, request: str | None, cap: Cap | None) -> Order:
-        return Order(self.text, self.detail, self.amount, self.radius, request, cap, pure=self.pure)
+    def order(self, request: str | None) -> Order:
+        return Order(self.text, self.detail, self.amount, self.radius, request, pure=self.pure)
 
     @property
     def readings(self) -> tuple[Reading, ...]:
@@ -142,8 +141,8 @@ class SynthesisPlan:
     def certificate(self) -> Certificate:
         pure = self.study.filter_name == "pure"
         selecting = "PERMUTE-AND-FLIP" if pure else "BOUNDED-RANGE"
-        kind: type[GaussianNoise] | type[GeometricNoise] = GeometricNoise if pure else GaussianNoise
-        theorems = ["ADAPTIVE-MARGINALS", "PUBLIC-CELLS", "SCORE-SPAN", selecting, *kind.theorems]
+        noise = noise_kind(self.study.filter_name).theorems
+        theorems = ["ADAPTIVE-MARGINALS", "PUBLIC-CELLS", "SCORE-SPAN", selecting, *noise]
         theorems += [*self.study.filter.theorems, "POST-PROCESSING", "NOISE-INTERVAL"]
         return Certificate(
             tuple(dict.fromkeys(theorems)),
@@ -183,7 +182,7 @@ def plan_synthesis(
             f"{_MOST_CANDIDATES} are compared: name fewer columns, or fewer ways"
         )
     machine = _machine(study, axes, candidates, units)
-    return SynthesisPlan(study, axes, _method(axes, method), price, machine)
+    return SynthesisPlan(study, axes, _method(axes, method), machine)
 
 
 def _axes_of(study: Study, columns: Sequence[str], bins: Mapping[str, Bins] | None) -> atoms.Axes:
@@ -240,6 +239,38 @@ def _sensitivity(study: Study, axes: atoms.Axes, candidates: tuple[Axes, ...]) -
     largest = max(candidates, key=lambda one: size_of(axes.shape, one))
     (reading,) = readings_of(axes.question(largest), study.unit_of(axes.table))
     return replace(reading.sensitivity, cells=max(2, size_of(axes.shape, largest)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SynthesisPreview(OpeningPreview):
+    """What a synthetic table would cost."""
+
+    plan: SynthesisPlan
+
+    @property
+    def half_width(self) -> int:
+        """Of the 95 % noise interval of each count of one column; later measurements are no louder."""
+        machine = self.plan.machine
+        return self.plan.step(machine.each).noise.error(LEVEL)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "synthesis": self.plan.text,
+            "method": self.plan.method,
+            "cells": self.plan.axes.cells,
+            "candidates": len(self.plan.machine.candidates),
+            "half_width": self.half_width,
+            **self.charge_json(),
+        }
+
+    def sheet(self, verbose: bool = False) -> Sheet:
+        rows = (
+            *self.charge_rows(),
+            ("cells", f"{self.plan.axes.cells:,}"),
+            ("marginals to choose from", f"{len(self.plan.machine.candidates):,}"),
+            ("noise of a first count", f"±{self.half_width:,}"),
+        )
+        return Sheet(f"Preview: {self.plan.text}", ("", ""), rows, self.charge_notes())
 
 
 # What so many units buy ------------------------------------------------------------------------------------

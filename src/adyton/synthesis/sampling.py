@@ -15,7 +15,7 @@ from adyton.exact.cells import Floats
 from adyton.noise.refine import Integers
 from adyton.query.conditions.atoms import Axes
 from adyton.query.conditions.axis import Axis
-from adyton.schema import BooleanColumn, CategoryColumn, DateColumn, IntegerColumn, TextColumn
+from adyton.schema import BooleanColumn, CategoryColumn, Column, DateColumn, IntegerColumn, TextColumn
 
 Columns = dict[str, Any]  # of arrays, masked where a value is missing
 Random = np.random.Generator
@@ -52,20 +52,26 @@ def values_of(axes: Axes, classes: Mapping[int, Integers], random: Random) -> Co
 def _column(axis: Axis, classes: Integers, random: Random) -> Any:
     column = axis.subject.column
     codes, there = axis.first[0][classes], axis.first[1][classes]
+    declared = isinstance(column, CategoryColumn | BooleanColumn)
+    return made_up(column, np.where(there, codes, 0) if declared else _inside(axis, classes, random), ~there)
+
+
+def made_up(column: Column, codes: Integers, missing: Any) -> Any:
+    """The values of a column, from codes of what is declared, or from steps of its lattice."""
     assert not isinstance(column, TextColumn)
-    if isinstance(column, CategoryColumn):
-        values = np.array(column.values, dtype=object if isinstance(column.values[0], str) else np.int64)
-        return _or_missing(values[np.where(there, codes, 0)], there)
-    if isinstance(column, BooleanColumn):
-        return np.ma.masked_array(codes == 1, ~there)
-    steps = _inside(axis, classes, random)
-    if isinstance(column, IntegerColumn):
-        return np.ma.masked_array(steps, ~there)
-    if isinstance(column, DateColumn):
-        days = steps.astype("datetime64[D]").astype("datetime64[s]")
-        return np.where(there, days, np.datetime64("NaT"))
+    match column:
+        case CategoryColumn(_, values):
+            kind = object if isinstance(values[0], str) else np.int64
+            return or_missing(np.array(values, dtype=kind)[codes], missing)
+        case BooleanColumn():
+            return np.ma.masked_array(codes == 1, missing)
+        case IntegerColumn():
+            return np.ma.masked_array(codes, missing)
+        case DateColumn():
+            days = codes.astype("datetime64[D]").astype("datetime64[s]")
+            return np.where(missing, np.datetime64("NaT"), days)
     top, bottom = column.lattice.grain.as_integer_ratio()
-    return np.ma.masked_array([step * top / bottom for step in steps.tolist()], ~there)
+    return np.ma.masked_array([step * top / bottom for step in codes.tolist()], missing)
 
 
 def _inside(axis: Axis, classes: Integers, random: Random) -> Integers:
@@ -80,8 +86,9 @@ def _inside(axis: Axis, classes: Integers, random: Random) -> Integers:
     return inside
 
 
-def _or_missing(values: Any, there: Any) -> Any:
+def or_missing(values: Any, missing: Any) -> Any:
+    """Masked; strings have None."""
     if values.dtype != object:
-        return np.ma.masked_array(values, ~there)
-    values[~there] = None
+        return np.ma.masked_array(values, missing)
+    values[missing] = None
     return values

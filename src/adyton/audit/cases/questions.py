@@ -118,7 +118,7 @@ def release_of(plans: Sequence[QuestionPlan], bits: Bits) -> Callable[[Known, in
             if plan.finding is not None:
                 return _found(plan, plan.finding, known, n, bits)
             for part in plan.parts:
-                released += _of_part(part, [next(exact) for _ in part.noisy], n, bits)
+                released += _of_part(part, next(exact), n, bits)
         return np.concatenate(released, axis=1)
 
     return release
@@ -162,12 +162,12 @@ class _Repeated:
         raise AssertionError("this is not priced")
 
 
-def _of_part(part: MeasurePlan, exact: list[Columns], n: int, bits: Bits) -> list[Outputs]:
+def _of_part(part: MeasurePlan, exact: Columns, n: int, bits: Bits) -> list[Outputs]:
     if isinstance(part, Search):
         most = max(1, _AT_ONCE // part.only.reading.sensitivity.cells)
         blocks = [min(most, n - start) for start in range(0, n, most)]
-        return [np.concatenate([_searched(part, exact[0][0], block, bits) for block in blocks])]
-    repeated = [[list(column) * n for column in columns] for columns in exact]
+        return [np.concatenate([_searched(part, exact[0], block, bits) for block in blocks])]
+    repeated = [list(column) * n for column in exact]
     return [
         np.array(column, dtype=np.int64).reshape(n, -1) for column in part.release(repeated, _nothing, bits)
     ]
@@ -180,7 +180,7 @@ def _searched(part: Search, counts: Sequence[int], n: int, bits: Bits) -> Output
     wide = Search(replace(part.only, reading=replace(reading, sensitivity=many)))
     if wide.first_bins != part.first_bins:
         raise AssertionError("the searches that are sampled are not the one that was charged")
-    released = wide.release([[list(counts) * n]], _nothing, bits)
+    released = wide.release([list(counts) * n], _nothing, bits)
     return np.concatenate([np.array(column, dtype=np.int64).reshape(n, -1) for column in released], axis=1)
 
 
@@ -195,8 +195,7 @@ def _found(plan: QuestionPlan, finding: KeyFinding, known: Known, n: int, bits: 
     (number,) = finding.number.mechanism.release([[occurring] * n], bits)
     outputs, exact = [shown.reshape(n, size), np.array(number, np.int64).reshape(n, 1)], iter(known.exact[1:])
     for part in plan.parts:
-        own = [next(exact) for _ in part.noisy]
-        passed = [[[column[i % size] for i in kept.places] for column in columns] for columns in own]
+        passed = [[column[i % size] for i in kept.places] for column in next(exact)]
         for column in part.release(passed, _nothing, bits):
             values = np.zeros(n * size, np.int64)
             values[kept.places] = column

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from functools import partial
 from typing import TYPE_CHECKING
 
 from adyton.certify import Answer
+from adyton.curator.receipts import EarlierAnswers
 from adyton.curator.tables import Asking, table_of
 from adyton.planning.recorded import recorded_batch
 from adyton.query.request import Request
@@ -14,27 +14,6 @@ from adyton.query.text import question_text
 
 if TYPE_CHECKING:
     from adyton.curator.curator import Curator
-    from adyton.ledger import Ledger
-
-
-class EarlierAnswers:
-    """The receipts of each question.  Only those that are new since the last look are read."""
-
-    def __init__(self, ledger: Ledger) -> None:
-        self._ledger, self._lock = ledger, threading.Lock()
-        self._looked_at = 0
-        self._numbers: dict[str, list[int]] = {}
-
-    def numbers(self, text: str) -> list[int]:
-        """Newest first."""
-        with self._lock:
-            newest = self._ledger.count()
-            for number in range(self._looked_at + 1, newest + 1):
-                receipt = self._ledger.receipt(number)
-                if receipt is not None:
-                    self._numbers.setdefault(receipt.order.question, []).append(number)
-            self._looked_at = newest
-            return self._numbers.get(text, [])[::-1]
 
 
 def answered_before(

@@ -11,8 +11,12 @@ from adyton.curator.purse import Purse
 from adyton.curator.releasing import BatchRelease, Releasing
 from adyton.ledger.texts import Stored
 from adyton.planning.coordinated.choosing import CoordinatedBatch
-from adyton.planning.coordinated.inferred import Measurement, measurement_from_text, measurement_to_text
-from adyton.planning.coordinated.settling import settled_together
+from adyton.planning.coordinated.inferred import (
+    Measurement,
+    measurement_from_text,
+    measurement_to_text,
+    settled_together,
+)
 from adyton.planning.plan import PricedBatch
 
 
@@ -21,37 +25,23 @@ def release_of(batch: PricedBatch, purse: Purse, claims: PopulationClaims) -> Co
     return CoordinatedRelease(batch, claims, purse)
 
 
-@dataclass(frozen=True, slots=True)
-class Together:
-    """What a preview says of the strategy."""
-
-    batch: CoordinatedBatch
-
-    @classmethod
-    def of(cls, batch: PricedBatch) -> Together:
-        assert isinstance(batch, CoordinatedBatch)
-        return cls(batch)
-
-    @property
-    def said(self) -> str:
-        gain, kind = f"{self.batch.gain:,.3g} times less", self.batch.noise.measuring.kind
-        if self.batch.price.by == "within":
-            return f"{kind}, one strategy for all: it costs {gain} than each for itself"
-        return f"{kind}, one strategy for all: {gain} variance than each for itself"
-
-    def step(self, purse: Purse) -> Step:
-        own, unit = self.batch.noise.mechanism, self.batch.unit
-        pure = self.batch.noise.is_pure
-        moved = float(own.strategy.l1_diameter(unit.neighbours))
-        if not pure:
-            moved = own.strategy.l2_diameter_squared(unit.neighbours) ** 0.5
-        return Step(
-            value="all values",
-            mechanism=f"{own.strategy.name}, {'two-sided geometric' if pure else 'rounded Gaussian'}",
-            scales=(own.deviation,),
-            sensitivity=unit.rows * moved,
-            cost=purse.amount(self.batch.amount),
-        )
+def told_together(batch: PricedBatch, purse: Purse) -> tuple[str, Step]:
+    """What a preview says of the strategy, and of its noise."""
+    assert isinstance(batch, CoordinatedBatch)
+    own, unit, pure = batch.noise.mechanism, batch.unit, batch.noise.is_pure
+    gain = f"{batch.gain:,.3g} times less"
+    gained = f"it costs {gain}" if batch.price.by == "within" else f"{gain} variance"
+    moved = float(own.strategy.l1_diameter(unit.neighbours))
+    if not pure:
+        moved = own.strategy.l2_diameter_squared(unit.neighbours) ** 0.5
+    step = Step(
+        value="all values",
+        mechanism=f"{own.strategy.name}, {'two-sided geometric' if pure else 'rounded Gaussian'}",
+        scales=(own.deviation,),
+        sensitivity=unit.rows * moved,
+        cost=purse.amount(batch.amount),
+    )
+    return f"{batch.noise.measuring.kind}, one strategy for all: {gained} than each for itself", step
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,27 +49,24 @@ class Earlier:
 
 def derive(curator: Curator, request: Request) -> Answer:
     """The narrowest of what the batches of this study determine.  InvalidRequest where none does."""
-    found = [(earlier, plan) for earlier in _earlier(curator) if (plan := _plan(curator, request, earlier))]
-    if not found:
+    found = _narrowest(curator, request)
+    if found is None:
         raise InvalidRequest(
             "this does not follow from what was measured for a batch of this study: ask it; nothing was "
             "charged"
         )
-    return _answer(curator, *min(found, key=lambda pair: _widest(pair[1])))
+    return _answer(curator, *found)
 
 
 def offered(curator: Curator, request: Request) -> dict[str, Bound]:
     """How far each value is determined already; nothing where it is not."""
-    plans = [plan for earlier in _earlier(curator) if (plan := _plan(curator, request, earlier))]
-    if not plans:
-        return {}
-    best = min(plans, key=_widest)
-    return {part.name: part.bound(None) for part in best.parts}
+    found = _narrowest(curator, request)
+    return {} if found is None else {part.name: part.bound(None) for part in found[1].parts}
 
 
-def has_earlier(ledger: Ledger) -> bool:
-    """Whether anything could be derived at all."""
-    return next(_receipts(ledger), None) is not None
+def _narrowest(curator: Curator, request: Request) -> tuple[Earlier, QuestionPlan] | None:
+    found = [(earlier, plan) for earlier in _earlier(curator) if (plan := _plan(curator, request, earlier))]
+    return min(found, key=lambda pair: _widest(pair[1]), default=None)
 
 
 def _widest(plan: QuestionPlan) -> float:
@@ -127,14 +124,10 @@ def _answer(curator: Curator, earlier: Earlier, plan: QuestionPlan) -> Answer:
     context = PopulationContext(curator._population, Position.of(counted(curator._ledger, receipt)), None)
     (rows,) = rows_of_many([plan], stored, context)
     shown = rows if plan.shape == AS_ASKED else shaped(rows, plan, 0, lambda: stored, context)
-    spent = purse.spent
     return Answer(
         question=plan.text,
         rows=shown,
-        cost=purse.amount(0),
-        spent=purse.amount(spent),
-        left=purse.left(spent),
-        limit=purse.limit,
+        **purse.account(0),
         more=None,
         receipt=Proof(receipt.number, receipt.digest, receipt.previous),
         certificate=plan.certificate,

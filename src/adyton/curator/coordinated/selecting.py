@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -20,22 +20,21 @@ from adyton.certify import (
     KeyLabel,
     Keys,
     Preview,
-    Proof,
     Rows,
     Step,
     Values,
 )
 from adyton.curator.certifying import PopulationClaims
-from adyton.curator.purse import Planned, Purse
+from adyton.curator.previewing import offer, previews
+from adyton.curator.purse import Advice, Purse, plan_as_charged
 from adyton.curator.releasing import AskedBefore, Releasing
 from adyton.errors import LedgerCorrupt
-from adyton.exact import float_down, float_up
+from adyton.exact import Number, float_down, float_up
 from adyton.exact.cells import whole
 from adyton.ledger import Order, Receipt
-from adyton.ledger.links import Cap
 from adyton.noise.refine import Integers
 from adyton.planning.known import known_of, left_out_rows
-from adyton.planning.price import Price, PriceWords, price_of
+from adyton.planning.price import Price
 from adyton.planning.selecting import AllValues, SelectionPlan, better, plan_all_values, plan_selection
 from adyton.query.conditions.possible_cells import cell_codes
 from adyton.query.nodes import group_values
@@ -58,18 +57,14 @@ class SelectionRelease:
     """A choice, and perhaps the values of what was chosen."""
 
     plan: SelectionPlan
-    planned: Planned
+    advice: Advice
 
     @property
     def readings(self) -> Sequence[Reading]:
         return self.plan.candidates.readings
 
-    @property
-    def advice(self) -> tuple[Price, Planned, int]:
-        return self.plan.price, self.planned, 1
-
-    def order(self, request: str | None, cap: Cap | None) -> Order:
-        return self.plan.order(request, cap)
+    def order(self, request: str | None) -> Order:
+        return self.plan.order(request)
 
     def release(self, releasing: Releasing, receipt: int) -> Kept:
         """Reads every score, chooses, and lets the scores go."""
@@ -116,18 +111,14 @@ class Selecting:
     claims: PopulationClaims
     asked: AskedBefore
 
-    def plans(self, words: PriceWords, left_before: int | None) -> tuple[SelectionPlan | AllValues, Chosen]:
+    def plans(self, price: Price, left_before: int | None) -> tuple[SelectionPlan | AllValues, Chosen]:
         """The better way, or the one that was paid for before; and how near it comes.
 
         ``left_before``: what was left before the newest charge, if that has no answer yet: a share of it may
         have paid for this very selection.
         """
-        price = price_of(**words)
-        if left_before is not None and price.by == "share":
-            before = self._plans(price, left_before)
-            if self._known(before[0]):
-                return before
-        return self._plans(price, self.purse.left_now)
+        planned, left = partial(self._plans, price), self.purse.left_now
+        return plan_as_charged(planned, left, left_before, lambda before: self._known(before[0]))
 
     def _plans(self, price: Price, left: int) -> tuple[SelectionPlan | AllValues, Chosen]:
         selected = plan_selection(self.purse.study, self.selection, price, left)
@@ -136,7 +127,7 @@ class Selecting:
         if released is not None and taken is selected and not self._known(selected) and self._known(released):
             taken = released
         other = selected if taken is released else released
-        compared = other is not None and price.by != "within"
+        beside = None if other is None or price.by == "within" else float_up(other.within)
         return taken, Chosen(
             self.selection.candidates,
             self.selection.most,
@@ -144,44 +135,39 @@ class Selecting:
             LEVEL,
             float_up(taken.within),
             isinstance(taken, SelectionPlan),
-            float_up(other.within) if compared and other is not None else None,
+            beside,
         )
 
     def _known(self, plan: SelectionPlan | AllValues) -> bool:
-        order = plan.order(None)
-        known = (order.question, order.detail, order.amount)
-        return bool(self.asked.repeated(*known) or self.asked.unanswered(*known))
+        return self.asked.knows(plan.order(None))
 
     def release(self, plan: SelectionPlan) -> SelectionRelease:
         planned = partial(plan_selection, self.purse.study, self.selection, left=self.purse.left_now)
-        return SelectionRelease(plan, planned)
+        return SelectionRelease(plan, (plan.price, planned, 1))
 
     def answer(
         self, plan: SelectionPlan, chosen: Chosen, receipt: Receipt, read: Callable[[], Kept], repeated: bool
     ) -> Answer:
-        kept, order, purse = read(), receipt.order, self.purse
-        spent = purse.spent if repeated else receipt.spent
+        kept, purse = read(), self.purse
         name, measure = self.selection.questions[0].measures[0]
         return Answer(
             question=self.selection.title,
             rows=Rows(_keys(self.selection, kept.places), _values(plan, name, kept)),
-            cost=purse.amount(0 if repeated else order.amount),
-            spent=purse.amount(spent),
-            left=purse.left(spent),
-            limit=purse.limit,
-            more=None if repeated else purse.times_again(order, receipt),
-            receipt=Proof(receipt.number, receipt.digest, receipt.previous),
+            **purse.paid(receipt, repeated=repeated),
+            more=None if repeated else purse.times_again(receipt.order, receipt),
             certificate=plan.certificate,
-            repeated=repeated,
             known={name: known_of(measure)} if plan.values is not None else {},
             left_out_rows=left_out_rows(purse.study, self.selection.questions[0]),
             chosen=chosen,
         )
 
-    def preview(self, plan: SelectionPlan, chosen: Chosen) -> Preview:
-        purse, spent, amount = self.purse, self.purse.spent, plan.amount
-        radius, pure = plan.validity
-        more, repeated = purse.room().times(amount, radius), self._known(plan)
+    def preview(
+        self, plan: SelectionPlan | AllValues, chosen: Chosen, expect: Number | Mapping[str, Number] | None
+    ) -> Preview:
+        purse = self.purse
+        if isinstance(plan, AllValues):
+            (preview,) = previews(plan.batch, expect, purse, self.claims, self.asked)
+            return replace(preview, chosen=chosen, certificate=preview.certificate.citing("NOISY-ORDER"))
         name = self.selection.questions[0].measures[0][0]
         bounds: dict[str, Bound] = {}
         if plan.values is not None:
@@ -191,18 +177,11 @@ class Selecting:
             keys=Keys({}, self.selection.most),
             bounds=bounds,
             population=dict.fromkeys(bounds, _ASK_AGAIN),
-            cost=purse.amount(amount),
-            spent=purse.amount(spent),
-            spent_after=purse.amount(spent + amount) if more else None,
-            left=purse.left(spent),
-            limit=purse.limit,
-            more=more,
+            **offer(self.release(plan), purse, self.asked),
             steps=(self._step(plan),),
             certificate=plan.certificate,
-            repeated=repeated,
-            would_fit=None if more or repeated else purse.fitting(plan.price, self.release(plan).planned),
             left_out_rows=left_out_rows(purse.study, self.selection.questions[0]),
-            later=self.claims.later(radius, pure),
+            later=self.claims.later(*plan.validity),
             chosen=chosen,
         )
 

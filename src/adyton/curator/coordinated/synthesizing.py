@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from adyton.curator.purse import Planned
+from adyton.curator.purse import Advice
 from adyton.curator.releasing import Releasing
-from adyton.ledger import Order, Receipt
-from adyton.ledger.links import Cap
+from adyton.errors import LedgerCorrupt
+from adyton.exact.cells import whole
+from adyton.ledger import Order
+from adyton.ledger.texts import Stored, many_from_text, many_to_text
 from adyton.mechanisms.marginals.fitting import Measured
-from adyton.mechanisms.marginals.tables import Array, Axes, tables_of
-from adyton.planning.price import Price
+from adyton.mechanisms.marginals.tables import Array, Axes, size_of, tables_of
 from adyton.sensitivity import Reading
 from adyton.synthesis.guessing import first_guess
 from adyton.synthesis.plan import SynthesisPlan
-from adyton.synthesis.texts import from_text, to_text
+
+_NOISE = {True: "gaussian", False: "geometric"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,18 +26,14 @@ class SynthesisRelease:
     """Everything that is selected and measured for one synthetic table."""
 
     plan: SynthesisPlan
-    planned: Planned
+    advice: Advice
 
     @property
     def readings(self) -> Sequence[Reading]:
         return self.plan.readings
 
-    @property
-    def advice(self) -> tuple[Price, Planned, int]:
-        return self.plan.price, self.planned, 1
-
-    def order(self, request: str | None, cap: Cap | None) -> Order:
-        return self.plan.order(request, cap)
+    def order(self, request: str | None) -> Order:
+        return self.plan.order(request)
 
     def release(self, releasing: Releasing, receipt: int) -> Sequence[Measured]:
         exact = self._exact(releasing, receipt)
@@ -62,18 +61,23 @@ class SynthesisRelease:
         return found
 
 
-def plan_as_charged(
-    price: Price,
-    planned: Callable[[Price, int], SynthesisPlan],
-    left: int,
-    left_before: int | None,
-    unanswered: Callable[[Order], Receipt | None],
-) -> SynthesisPlan:
-    """A share is of what is left now; or of what was left before the newest charge, if that was for this very
-    table and a crash came before the answer.
-    """
-    if left_before is not None:
-        before = planned(price, left_before)
-        if unanswered(before.order(None, None)) is not None:
-            return before
-    return planned(price, left)
+def to_text(measured: Sequence[Measured]) -> str:
+    """Which marginals, with which noise."""
+    told = [[list(one.axes), _NOISE[one.gaussian], repr(one.scale)] for one in measured]
+    integers = many_to_text([Stored([[one.noisy.tolist()] for one in measured])])
+    return json.dumps({"measured": told, "integers": json.loads(integers)})
+
+
+def from_text(text: str, shape: Sequence[int]) -> list[Measured]:
+    try:
+        known = json.loads(text)
+        (stored,) = many_from_text(json.dumps(known["integers"]))
+        found = [
+            Measured(tuple(map(int, axes)), whole(column), float(scale), noise == _NOISE[True])
+            for (axes, noise, scale), (column,) in zip(known["measured"], stored.released, strict=True)
+        ]
+        if any(one.noisy.size != size_of(shape, one.axes) for one in found):
+            raise ValueError("not what was stored")
+        return found
+    except (ValueError, TypeError, KeyError, IndexError):
+        raise LedgerCorrupt("a stored synthesis cannot be read back") from None

@@ -20,6 +20,7 @@ from adyton.mechanisms.workloads.strategy_choice import (
     the_questions,
     with_free_total,
 )
+from adyton.mechanisms.workloads.workload import Workload
 from adyton.planning.coordinated.linear import Linear, Problem, Set
 from adyton.planning.coordinated.measuring import Atoms, Matrix, Measuring, Products, Tables
 from adyton.planning.coordinated.workload import DenseWorkload, LinearWorkload
@@ -63,15 +64,15 @@ def _best_matrix(
 ) -> Strategy | None:
     """Trees are for cells in one line; optima take time."""
     workload = LinearWorkload(problem)
-
-    def price_of_accuracy(one: Strategy) -> float:
-        size = one.l1_diameter(neighbours) ** 2 if norm == 1 else one.l2_diameter_squared(neighbours)
-        return error_factor(workload, one) * size
-
     found = [one for one in _matrices(problem, workload, strategy) if one.rows * one.cells <= MOST_ENTRIES]
     if neighbours == "replace" and norm == 2:
         found += [with_free_total(one) for one in found]
-    return min(found, key=price_of_accuracy, default=None)
+    return min(found, key=lambda one: _price_of_accuracy(workload, one, neighbours, norm), default=None)
+
+
+def _price_of_accuracy(workload: Workload, one: Strategy, neighbours: Neighbours, norm: int) -> float:
+    size = one.l1_diameter(neighbours) ** 2 if norm == 1 else one.l2_diameter_squared(neighbours)
+    return error_factor(workload, one) * size
 
 
 def _matrices(
@@ -95,7 +96,7 @@ def _products(problem: Problem, neighbours: Neighbours, norm: int) -> list[Measu
         return []
     factors = [_best_along(problem, axis, norm) for axis in range(len(problem.shape))]
     try:
-        return [Products(Product(factors))]
+        return [Products(problem.shape, Product(factors))]
     except InvalidRequest:  # too many axes for exact sums
         return []
 
@@ -107,14 +108,7 @@ def _best_along(problem: Problem, axis: int, norm: int) -> Strategy:
     size = problem.shape[axis]
     found = [identity(size), optimal_strategy(workload, _STEPS)]
     found += [tree(size, branching) for branching in _BRANCHINGS if branching < size]
-
-    def price_of_accuracy(one: Strategy) -> float:
-        reach = (
-            one.l1_diameter("add-or-remove") ** 2 if norm == 1 else one.l2_diameter_squared("add-or-remove")
-        )
-        return error_factor(workload, one) * reach
-
-    return min(found, key=price_of_accuracy)
+    return min(found, key=lambda one: _price_of_accuracy(workload, one, "add-or-remove", norm))
 
 
 def _seen_along(linear: Linear, shape: tuple[int, ...], axis: int) -> Floats:

@@ -17,7 +17,6 @@ from typing import Any, get_args
 from adyton.accounting.noisy_reading import stability_units
 from adyton.certify import Certificate
 from adyton.errors import InvalidRequest
-from adyton.exact.cells import Floats
 from adyton.mechanisms.workloads.measured import GaussianMeasured, GeometricMeasured
 from adyton.planning.coordinated.candidates import StrategyName, measurings
 from adyton.planning.coordinated.inferred import Inferred, Noise
@@ -91,18 +90,18 @@ def _best(outline: Outline, plain: PricedBatch, left: int, strategy: StrategyNam
     if study.parts > 1 or price.by == "scale":
         raise InvalidRequest("answers are coordinated at a width, an epsilon or a share, of all units")
     questions = tuple(asking.question for asking in outline.requests)
-    readings = tuple(reading for one in outline.measured for reading in one.readings)
+    readings = tuple(one.reading for one in outline.measured)
     problem = problem_of(questions, readings)
     norm = 1 if study.filter_name == "pure" else 2
     best = _narrowest(problem, unit, norm, strategy)
     if price.by == "within":
-        noise = best.within([float(price.of(r.name)) * (r.public_rows or 1) for r in readings], norm)
+        noise = best.within([float(price.of(r.name)) * (r.public_rows or 1) for r in readings])
         amount = study.filter.amount(noise.mechanism.cost(unit.neighbours))
         gain = plain.amount / amount
     else:
         amount = units_of(study, price, left)
-        noise = best.at(cost_of_units(study.filter_name, amount), norm)
-        gain = _spread_of(plain) / sum(float((noise.widths(own) ** 2).sum()) for own in best.norms)
+        noise = best.at(cost_of_units(study.filter_name, amount))
+        gain = _spread_of(plain) / best.spread(noise)
     radius = stability_units(noise.mechanism.radius())
     plans = _plans(plain, problem, noise, best.norms)
     return CoordinatedBatch(
@@ -112,45 +111,40 @@ def _best(outline: Outline, plain: PricedBatch, left: int, strategy: StrategyNam
 
 @lru_cache(maxsize=4)
 def _narrowest(problem: Problem, unit: PrivacyUnit, norm: int, strategy: StrategyName | None) -> _Candidate:
-    found = [_Candidate(m, problem, unit) for m in measurings(problem, unit.neighbours, norm, strategy)]
+    found = [_Candidate(m, problem, unit, norm) for m in measurings(problem, unit.neighbours, norm, strategy)]
     sure = [one for one in found if all(own.off.max() <= _SURE for own in one.norms)]
     if not sure:
         raise InvalidRequest("no strategy was found that determines all of these values")
-    return min(sure, key=lambda one: one.spread(norm))
+    return min(sure, key=lambda one: one.spread(one.at(Fraction(1))))
 
 
 class _Candidate:
     """A way to measure a problem, and the norms of all its values."""
 
-    def __init__(self, measuring: Measuring, problem: Problem, unit: PrivacyUnit) -> None:
-        self._measuring, self._unit = measuring, unit
+    def __init__(self, measuring: Measuring, problem: Problem, unit: PrivacyUnit, norm: int) -> None:
+        self._measuring, self._unit, self._norm = measuring, unit, norm
         self.norms: list[Norms] = [measuring.norms(linear) for linear in problem.linears]
 
-    def spread(self, norm: int) -> float:
-        """The sum of all squared widths, at one price for all candidates."""
-        noise = self.at(Fraction(1), norm)
-        return sum(float((noise.widths(own) ** 2).sum()) for own in self.norms)
-
-    def at(self, cost: Fraction, norm: int) -> Noise:
-        kind = GeometricMeasured if norm == 1 else GaussianMeasured
+    def at(self, cost: Fraction) -> Noise:
+        kind = GeometricMeasured if self._norm == 1 else GaussianMeasured
         mechanism = kind.for_cost(self._measuring.strategy, self._unit.neighbours, cost, self._unit.rows)
         return Noise(self._measuring, mechanism)
 
-    def within(self, named: Sequence[float], norm: int) -> Noise:
+    def spread(self, noise: Noise) -> float:
+        """The sum of all squared widths."""
+        return sum(float((noise.widths(own) ** 2).sum()) for own in self.norms)
+
+    def within(self, named: Sequence[float]) -> Noise:
         """The most noise, nearly, with which no value is wider than is named for its measure."""
         cost = Fraction(1)
         for _ in range(_ROUNDS):
-            noise = self.at(cost, norm)
-            over = max(self._over(noise, own, width) for own, width in zip(self.norms, named, strict=True))
+            noise = self.at(cost)
+            widest = [float(noise.widths(own).max()) for own in self.norms]
+            over = max(width / most for width, most in zip(widest, named, strict=True))
             if 1 >= over > 0.99:
                 return noise
-            cost *= Fraction(over) ** norm * _A_LITTLE
+            cost *= Fraction(over) ** self._norm * _A_LITTLE
         raise InvalidRequest("no noise was found for these widths: name an epsilon or a share")
-
-    @staticmethod
-    def _over(noise: Noise, norms: Norms, width: float) -> float:
-        widths: Floats = noise.widths(norms)
-        return float(widths.max()) / width
 
 
 def _spread_of(plain: PricedBatch) -> float:
@@ -158,7 +152,7 @@ def _spread_of(plain: PricedBatch) -> float:
     total = 0.0
     for plan in plain.plans:
         for part in plan.parts:
-            reading = part.noisy[0].reading
+            reading = part.only.reading
             half = part.bound(None).half_width
             assert half is not None
             total += (half * (reading.public_rows or 1)) ** 2 * reading.cells
@@ -172,7 +166,7 @@ def _plans(
     plans = []
     for plan in plain.plans:
         parts = tuple(
-            Inferred(part.noisy[0].reading, linear, noise, own)
+            Inferred(part.only.reading, linear, noise, own)
             for part, (linear, own) in zip(plan.parts, islice(in_order, len(plan.parts)), strict=True)
         )
         plans.append(replace(plan, parts=parts, certificate=_certificate(noise, plan.certificate)))

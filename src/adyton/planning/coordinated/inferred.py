@@ -1,9 +1,12 @@
-"""Values of a batch that were measured together: the way back from what is stored, with intervals."""
+"""Values of a batch that were measured together: the way back from what is stored, with intervals; and what
+validity pays for them, now that they are known.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Sequence
+import math
+from collections.abc import Hashable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -13,9 +16,10 @@ import numpy as np
 from adyton.accounting.noisy_reading import LEVEL, NoisyReading
 from adyton.certify import Absent, Bound, Intervals, Values
 from adyton.errors import LedgerCorrupt
-from adyton.exact import float_up
+from adyton.exact import float_up, units_up
 from adyton.exact.cells import Cells, Floats, whole
-from adyton.exact.outward import FEW, MANY
+from adyton.exact.outward import COARSE, FEW, MANY
+from adyton.exact.special import special
 from adyton.ledger.texts import Stored, many_from_text, many_to_text
 from adyton.mechanisms import GaussianNoise, GeometricNoise, Ratio
 from adyton.mechanisms.ratio import Solved
@@ -23,10 +27,12 @@ from adyton.mechanisms.workloads.measured import GaussianMeasured, GeometricMeas
 from adyton.noise import Bits
 from adyton.planning.coordinated.linear import Linear
 from adyton.planning.coordinated.measuring import Measuring, Norms, measuring_from
+from adyton.planning.learned import Units
 from adyton.planning.part import Columns, Read
 from adyton.population.base import PopulationContext
 from adyton.population.subset import SubsetPopulation
 from adyton.sensitivity import Reading
+from adyton.validity.subset.tails import SETTLED_FROM
 
 PURE = Absent("in a pure study nothing is proved about the population for values that are measured together")
 CHOSEN_LATE = Absent("it was derived from an earlier answer, which may have led to it: ask it to get one")
@@ -109,31 +115,22 @@ class Inferred:
     linear: Linear
     planned: Noise
     norms: Norms
+    theorems = ("COORDINATED-ANSWERS",)
+    noises = 1
+    keys = None
 
     @property
     def name(self) -> str:
         return self.reading.name
 
     @property
-    def noisy(self) -> tuple[NoisyReading, ...]:
+    def only(self) -> NoisyReading:
         """As if it was read alone, with the noise that its widest value has."""
         scale = Fraction(max(self.planned.mechanism.deviation * float(self.norms.deviations.max()), _LEAST))
         noise = GeometricNoise((scale,)) if self.planned.is_pure else GaussianNoise((scale,))
-        return (NoisyReading(self.reading, noise),)
+        return NoisyReading(self.reading, noise)
 
-    @property
-    def theorems(self) -> tuple[str, ...]:
-        return ("COORDINATED-ANSWERS",)
-
-    @property
-    def noises(self) -> int:
-        return 1
-
-    @property
-    def keys(self) -> None:
-        return None
-
-    def release(self, exact: Sequence[Columns], read: Read, bits: Bits) -> list[Cells]:
+    def release(self, exact: Columns, read: Read, bits: Bits) -> list[Cells]:
         raise AssertionError("what is measured together is released together")
 
     def alike(self, context: PopulationContext) -> Hashable:
@@ -195,7 +192,7 @@ class Inferred:
             return context.missing
         if self.planned.is_pure:
             return PURE
-        width = context.population.half_width(self.noisy[0], context, expected_rows, expect)
+        width = context.population.half_width(self.only, context, expected_rows, expect)
         return Bound(context.population.level, width)
 
 
@@ -209,9 +206,7 @@ class Derived(Inferred):
     Source:   derived on the theorem's page.  Theorem: DERIVED-ANSWERS.
     """
 
-    @property
-    def theorems(self) -> tuple[str, ...]:
-        return ("DERIVED-ANSWERS",)
+    theorems = ("DERIVED-ANSWERS",)
 
     def _widths(self, noise: Noise, norms: Norms, level: float) -> Floats:
         rank = noise.measuring.rank
@@ -226,3 +221,24 @@ class Derived(Inferred):
 def _outward(values: Floats, width: Floats, scale: float) -> tuple[Floats, Floats]:
     low, high = (values - width) * scale, (values + width) * scale
     return low - FEW * np.abs(low), high + FEW * np.abs(high)
+
+
+def settled_together(measurement: Measurement, charged: int, units: Units, failure: Fraction) -> int:
+    """At most what was charged; all of it where nothing can be said about how spread the units were.
+
+    Claim:    with probability 1 - failure the mean squared distance of the units from their mean, in units
+              of the noise and over all that was measured, is at most this.
+    Assumes:  the number of units is in ``units``.
+    Source:   derived here.  Theorem: SUBSET-VARIANCE.
+    """
+    own = measurement.noise.mechanism
+    if not isinstance(own, GaussianMeasured) or units.least < SETTLED_FROM:
+        return charged
+    rows, deviation = own.strategy.rows, own.deviation
+    noise = deviation * math.sqrt(float(special().chdtri(rows, float(failure)))) * (1 + COARSE)
+    noise += math.sqrt(rows) / 2 / own.steps
+    mean = max(measurement.length * (1 - COARSE) - noise, 0.0) / units.most
+    farthest = float_up(Fraction(own.rows_each**2 * own.strategy.l2_diameter_squared("add-or-remove")))
+    spread = max(farthest - mean**2 * (1 - COARSE), 0.0) * (1 + COARSE)
+    in_noise = Fraction(spread) * own.steps**2 / own.sigma**2
+    return min(charged, max(1, units_up(in_noise)))

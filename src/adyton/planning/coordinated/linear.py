@@ -70,10 +70,10 @@ class Linear:
             parts[axis], product = own.astype(float), np.logical_and.outer(product, own)
         return parts if (product == inside).all() else None
 
-    def on(self, shape: Sequence[int]) -> Integers:
-        """The places of the cells of all axes."""
+    def everywhere(self, shape: Sequence[int]) -> Linear:
+        """The same values as sums of the cells of all axes."""
         own = self.places.reshape([size if axis in self.by else 1 for axis, size in enumerate(shape)])
-        return np.broadcast_to(own, tuple(shape)).ravel()
+        return Linear(tuple(range(len(shape))), np.broadcast_to(own, tuple(shape)).ravel(), self.size)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -39,6 +39,11 @@ class Norms:
     largest: Floats
     sums: Floats
     off: Floats
+
+    @classmethod
+    def of(cls, some: Iterable[tuple[Floats, Floats, Floats, Floats]]) -> Norms:
+        """Of some values at a time, one after another."""
+        return cls(*(np.concatenate(column) for column in zip(*some, strict=True)))
 
 
 class Measuring(Protocol):
@@ -77,6 +82,25 @@ class Measuring(Protocol):
     def told(self) -> dict[str, Any]:
         """Enough to make it again."""
         ...
+
+
+class AllAxes:
+    """What is measured in the cells of all axes at once, and gives an estimate of each of them."""
+
+    shape: tuple[int, ...]
+
+    @property
+    def tables(self) -> Sequence[Set]:
+        return [tuple(range(len(self.shape)))]
+
+    def histogram(self, tables: Mapping[Set, Integers]) -> Integers:
+        return tables[self.tables[0]]
+
+    def values(self, linear: Linear, estimate: Floats) -> Floats:
+        return linear.summed(estimate, self.shape)
+
+    def mass(self, estimate: Floats) -> float:
+        return 2 * float(np.abs(estimate).sum())
 
 
 # Every cell by itself --------------------------------------------------------------------------------------
@@ -120,7 +144,7 @@ class EachCell:
 
 
 @dataclass(frozen=True, eq=False)
-class Atoms:
+class Atoms(AllAxes):
     """Noise on every cell of all axes."""
 
     shape: tuple[int, ...]
@@ -135,13 +159,6 @@ class Atoms:
     def rank(self) -> int:
         return self.strategy.cells
 
-    @property
-    def tables(self) -> Sequence[Set]:
-        return [tuple(range(len(self.shape)))]
-
-    def histogram(self, tables: Mapping[Set, Integers]) -> Integers:
-        return tables[self.tables[0]]
-
     def norms(self, linear: Linear) -> Norms:
         """A value has the sum of its cells, less its share of how far all of them are from the total."""
         cells = linear.counted * float(self.strategy.cells // len(linear.places))
@@ -155,9 +172,6 @@ class Atoms:
         cells = measured[: self.strategy.cells]
         return cells + (measured[-1] - cells.sum()) / (self.strategy.cells + 1) if self.total else cells
 
-    def values(self, linear: Linear, estimate: Floats) -> Floats:
-        return linear.summed(estimate, self.shape)
-
     def mass(self, estimate: Floats) -> float:
         return 0.0
 
@@ -169,7 +183,7 @@ class Atoms:
 
 
 @dataclass(frozen=True, eq=False)
-class Matrix:
+class Matrix(AllAxes):
     """Any whole-number sums of the cells of all axes."""
 
     shape: tuple[int, ...]
@@ -182,13 +196,6 @@ class Matrix:
     @property
     def rank(self) -> int:
         return min(self.strategy.rows, self.strategy.cells)
-
-    @property
-    def tables(self) -> Sequence[Set]:
-        return [tuple(range(len(self.shape)))]
-
-    def histogram(self, tables: Mapping[Set, Integers]) -> Integers:
-        return tables[self.tables[0]]
 
     @cached_property
     def _back(self) -> Floats:
@@ -203,9 +210,7 @@ class Matrix:
         return wrong
 
     def norms(self, linear: Linear) -> Norms:
-        places = Linear(tuple(range(len(self.shape))), linear.on(self.shape), linear.size)
-        found = [self._norms(weights) for _, weights in places.weights()]
-        return Norms(*(np.concatenate(column) for column in zip(*found, strict=True)))
+        return Norms.of(self._norms(weights) for _, weights in linear.everywhere(self.shape).weights())
 
     def _norms(self, weights: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         off = np.abs(weights @ self._wrong).max(axis=1) + MANY
@@ -215,12 +220,6 @@ class Matrix:
         cells: Floats = self._back @ measured
         return cells
 
-    def values(self, linear: Linear, estimate: Floats) -> Floats:
-        return linear.summed(estimate, self.shape)
-
-    def mass(self, estimate: Floats) -> float:
-        return 2 * float(np.abs(estimate).sum())
-
     def told(self) -> dict[str, Any]:
         return {"kind": self.kind, "shape": list(self.shape), **_packed(self.strategy)}
 
@@ -229,33 +228,27 @@ class Matrix:
 
 
 @dataclass(frozen=True, eq=False)
-class Products:
+class Products(AllAxes):
     """Products of what is measured along each axis."""
 
+    shape: tuple[int, ...]
     strategy: Product
     kind = "product"
 
     @property
     def rank(self) -> int:
-        return min(self.strategy.rows, prod(self.strategy.shape))
-
-    @property
-    def tables(self) -> Sequence[Set]:
-        return [tuple(range(len(self.strategy.shape)))]
-
-    def histogram(self, tables: Mapping[Set, Integers]) -> Integers:
-        return tables[self.tables[0]]
+        return min(self.strategy.rows, prod(self.shape))
 
     def norms(self, linear: Linear) -> Norms:
-        parts = linear.factors(self.strategy.shape)
+        parts = linear.factors(self.shape)
         if parts is not None:
             return self._norms_of_product(parts)
-        found, everywhere = [], Linear(self.tables[0], linear.on(self.strategy.shape), linear.size)
-        for _, weights in everywhere.weights():
-            combined = self.strategy.combination(weights)
-            off = np.abs(self.strategy.weighed(combined) - weights).max(axis=1) + MANY
-            found.append((*_lengths(combined), off))
-        return Norms(*(np.concatenate(column) for column in zip(*found, strict=True)))
+        return Norms.of(self._norms(weights) for _, weights in linear.everywhere(self.shape).weights())
+
+    def _norms(self, weights: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        combined = self.strategy.combination(weights)
+        off = np.abs(self.strategy.weighed(combined) - weights).max(axis=1) + MANY
+        return *_lengths(combined), off
 
     def _norms_of_product(self, parts: Sequence[Floats]) -> Norms:
         """A product of classes of each axis has the products of their norms."""
@@ -269,12 +262,6 @@ class Products:
 
     def estimate(self, measured: Floats) -> Floats:
         return self.strategy.cells(measured)
-
-    def values(self, linear: Linear, estimate: Floats) -> Floats:
-        return linear.summed(estimate, self.strategy.shape)
-
-    def mass(self, estimate: Floats) -> float:
-        return 2 * float(np.abs(estimate).sum())
 
     def told(self) -> dict[str, Any]:
         return {"kind": self.kind, "factors": [_packed(factor) for factor in self.strategy.factors]}
@@ -303,11 +290,10 @@ class Tables:
         return tables
 
     def norms(self, linear: Linear) -> Norms:
-        found = []
-        for _, weights in linear.weights():
-            combined = self.strategy.combination(linear.by, weights)
-            found.append((*_lengths(combined), np.zeros(len(weights))))
-        return Norms(*(np.concatenate(column) for column in zip(*found, strict=True)))
+        return Norms.of(
+            (*_lengths(self.strategy.combination(linear.by, weights)), np.zeros(len(weights)))
+            for _, weights in linear.weights()
+        )
 
     def estimate(self, measured: Floats) -> Floats:
         return measured
@@ -343,7 +329,8 @@ def measuring_from(told: Mapping[str, Any]) -> Measuring:
             attributes = [Attribute(size, aside) for size, aside in told["attributes"]]
             return Tables(Residuals(attributes, {tuple(kept): weight for kept, weight in told["weights"]}))
         if told["kind"] == "product":
-            return Products(Product([_unpacked("factor", factor) for factor in told["factors"]]))
+            product = Product([_unpacked("factor", factor) for factor in told["factors"]])
+            return Products(product.shape, product)
         return Matrix(tuple(told["shape"]), _unpacked(told["kind"], told))
     except (ValueError, TypeError, KeyError, zlib.error):
         raise LedgerCorrupt("a stored strategy cannot be read back") from None

@@ -10,7 +10,7 @@ import numpy as np
 from adyton.errors import InvalidRequest
 from adyton.exact.cells import Floats
 from adyton.mechanisms.workloads.linear_question import LinearQuestion
-from adyton.planning.coordinated.linear import Linear, Problem
+from adyton.planning.coordinated.linear import Problem
 
 
 class LinearWorkload:
@@ -21,8 +21,7 @@ class LinearWorkload:
 
     def __init__(self, problem: Problem) -> None:
         self.cells, self.questions = problem.cells, problem.values
-        everywhere = tuple(range(len(problem.shape)))
-        self._linears = [Linear(everywhere, one.on(problem.shape), one.size) for one in problem.linears]
+        self._linears = [one.everywhere(problem.shape) for one in problem.linears]
         self._gram: Floats | None = None
 
     def numerators(self, histogram: Any) -> Any:

@@ -11,11 +11,10 @@ import numpy as np
 from adyton.accounting.noisy_reading import LEVEL, NoisyReading, step_of
 from adyton.certify import Absent, Bound, Intervals, Values
 from adyton.exact import float_up
-from adyton.exact.cells import Cells, Floats, Line, whole
+from adyton.exact.cells import Floats, Line, whole
 from adyton.mechanisms import Ratio, largest_ratio, worst_error
 from adyton.mechanisms.ratio import Ends, Solved
-from adyton.noise import Bits
-from adyton.planning.part import Columns, OfOneReading, Read
+from adyton.planning.part import Columns, OfOneReading
 from adyton.population.base import PopulationContext, learned_key
 from adyton.population.subset_ends import uncentred
 
@@ -28,16 +27,11 @@ Rounded = Callable[[Floats], Floats]
 class Additive(OfOneReading):
     """One reading with noise on every integer."""
 
+    noises = 1
+
     @property
     def theorems(self) -> tuple[str, ...]:
         return ("RATIO-INTERVAL",) if len(self.reading.coordinates) > 1 else ()
-
-    @property
-    def noises(self) -> int:
-        return 1
-
-    def release(self, exact: Sequence[Columns], read: Read, bits: Bits) -> list[Cells]:
-        return self.mechanism.release(exact[0], bits)
 
     def alike(self, context: PopulationContext) -> Hashable:
         """Which rows are read makes no difference, but for what is known of the spread in them."""

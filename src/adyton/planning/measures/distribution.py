@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -11,14 +11,13 @@ import numpy as np
 from adyton.accounting.noisy_reading import LEVEL
 from adyton.certify import Absent, Bound, Intervals, Values
 from adyton.exact import each_of, float_up
-from adyton.exact.cells import Cells, Floats, whole
+from adyton.exact.cells import Floats, whole
 from adyton.exact.outward import MANY, SAFE
 from adyton.exact.search import Truths, edges
 from adyton.exact.special import special
 from adyton.mechanisms import GaussianNoise
 from adyton.mechanisms.ratio import Ends, Solved
-from adyton.noise import Bits
-from adyton.planning.part import Columns, OfOneReading, Read
+from adyton.planning.part import Columns, OfOneReading
 from adyton.population.base import PopulationContext
 from adyton.query.measures import Cdf
 from adyton.query.nodes import POINTS
@@ -39,9 +38,7 @@ class Distribution(OfOneReading):
     Source:   derived on the theorem's page; Fieller 1954.  Theorem: CUMULATED-COUNTS.
     """
 
-    @property
-    def theorems(self) -> tuple[str, ...]:
-        return ("CUMULATED-COUNTS",)
+    theorems = ("CUMULATED-COUNTS",)
 
     @property
     def noises(self) -> int:
@@ -57,9 +54,6 @@ class Distribution(OfOneReading):
         measure = self.only.reading.measure
         assert isinstance(measure, Cdf)
         return measure.points
-
-    def release(self, exact: Sequence[Columns], read: Read, bits: Bits) -> list[Cells]:
-        return self.only.mechanism.release(exact[0], bits)
 
     def values(self, released: Columns, context: PopulationContext, solved: list[Solved]) -> Values:
         bins = len(self._points) + 1

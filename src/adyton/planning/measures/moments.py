@@ -8,17 +8,15 @@ from fractions import Fraction
 
 import numpy as np
 
-from adyton.accounting.noisy_reading import LEVEL
-from adyton.certify import Absent, Bound, Intervals, Values
+from adyton.certify import Intervals, Values
 from adyton.exact import each_of, float_down, float_up
-from adyton.exact.cells import Cells, Floats, Line, whole
+from adyton.exact.cells import Floats, Line, whole
 from adyton.exact.outward import MANY
 from adyton.mechanisms import Ratio
 from adyton.mechanisms.ratio import Ends, Solved
-from adyton.noise import Bits
 from adyton.planning.measures.additive import mean_ratio, over_count, ratio_guess
 from adyton.planning.measures.spread import variance_between
-from adyton.planning.part import Columns, OfOneReading, Read
+from adyton.planning.part import Columns, OfOneReading
 from adyton.population.base import PopulationContext
 from adyton.query.measures import Moments, Which
 from adyton.schema import Lattice
@@ -47,9 +45,7 @@ class Joint(OfOneReading):
     Source:   derived here.  Theorem: MOMENT-BOX.
     """
 
-    @property
-    def theorems(self) -> tuple[str, ...]:
-        return ("RATIO-INTERVAL", "MOMENT-BOX")
+    theorems = ("RATIO-INTERVAL", "MOMENT-BOX")
 
     @property
     def noises(self) -> int:
@@ -64,9 +60,6 @@ class Joint(OfOneReading):
     @property
     def _needed(self) -> tuple[int, ...]:
         return NEEDED[self._measure.which]
-
-    def release(self, exact: Sequence[Columns], read: Read, bits: Bits) -> list[Cells]:
-        return self.mechanism.release(exact[0], bits)
 
     def ratios(self, released: Columns, context: PopulationContext) -> list[Ratio]:
         """Of the means that are needed: all hold together with the level of the noise."""
@@ -89,14 +82,6 @@ class Joint(OfOneReading):
             for top in self._needed
         ]
         return self._intervals(means, context.population.level)
-
-    def bound(self, expected_rows: int | None) -> Bound:
-        return Bound(LEVEL, None)
-
-    def population_bound(
-        self, context: PopulationContext, expected_rows: int | None, expect: Fraction | None = None
-    ) -> Bound | Absent:
-        return context.missing or Bound(context.population.level, None)
 
     # From ratios to what is asked ------------------------------------------------------------------------
 

@@ -36,9 +36,7 @@ class Search(OfOneReading):
     is searched as far inside as the noise reaches: at the very end every value would do that lies beyond.
     """
 
-    @property
-    def theorems(self) -> tuple[str, ...]:
-        return ("NOISY-SEARCH",)
+    theorems = ("NOISY-SEARCH",)
 
     @property
     def noises(self) -> int:
@@ -46,9 +44,9 @@ class Search(OfOneReading):
 
     # With the exact integers.
 
-    def release(self, exact: Sequence[Columns], read: Read, bits: Bits) -> list[Cells]:
+    def release(self, exact: Columns, read: Read, bits: Bits) -> list[Cells]:
         bins, released = self.first_bins, list[Cells]()
-        upto, before = Running(exact[0][0], self._cells), np.zeros(self._cells, np.int64)
+        upto, before = Running(exact[0], self._cells), np.zeros(self._cells, np.int64)
         total = upto.at(np.full(self._cells, bins.number - 1))
         while True:
             search = self._search_in(bins)
@@ -83,9 +81,6 @@ class Search(OfOneReading):
         noise = Intervals(context.noise_level, *self._outward(low, high))
         population = self._population(released, looked_at, context)
         return Values(Line(self._grain / 2).near(first + last), noise, population)
-
-    def bound(self, expected_rows: int | None) -> Bound:
-        return Bound(LEVEL, None)
 
     def population_bound(
         self, context: PopulationContext, expected_rows: int | None, expect: Fraction | None = None

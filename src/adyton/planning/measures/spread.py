@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 
 import numpy as np
 
-from adyton.accounting.noisy_reading import LEVEL, NoisyReading
-from adyton.certify import Absent, Bound, Intervals, Values
+from adyton.accounting.noisy_reading import NoisyReading
+from adyton.certify import Intervals, Values
 from adyton.exact import each_of, float_up
-from adyton.exact.cells import Cells, Floats, Line, whole
+from adyton.exact.cells import Floats, Line, whole
 from adyton.exact.outward import MANY
 from adyton.mechanisms import Ratio
 from adyton.mechanisms.ratio import Ends, Solved
-from adyton.noise import Bits
 from adyton.planning.measures.additive import mean_ratio, over_count, ratio_guess
-from adyton.planning.part import Columns, OfOneReading, Read
+from adyton.planning.part import Columns, OfOneReading
 from adyton.population.base import PopulationContext
 from adyton.population.subset_ends import uncentred
 
@@ -34,6 +31,8 @@ class Spread(OfOneReading):
     """
 
     root: bool
+    theorems = ("RATIO-INTERVAL", "VARIANCE-INTERVAL")
+    noises = 2
 
     @property
     def mean(self) -> NoisyReading:
@@ -42,17 +41,6 @@ class Spread(OfOneReading):
     @property
     def square(self) -> NoisyReading:
         return self.over_count(_SQUARE)
-
-    @property
-    def theorems(self) -> tuple[str, ...]:
-        return ("RATIO-INTERVAL", "VARIANCE-INTERVAL")
-
-    @property
-    def noises(self) -> int:
-        return 2
-
-    def release(self, exact: Sequence[Columns], read: Read, bits: Bits) -> list[Cells]:
-        return self.mechanism.release(exact[0], bits)
 
     def ratios(self, released: Columns, context: PopulationContext) -> list[Ratio]:
         """Of the mean and of the square, for the noise: both hold together with the level of the noise."""
@@ -85,14 +73,6 @@ class Spread(OfOneReading):
         half = Line(centred.box[1] * centred.value.lattice.grain / 2)
         root: Floats = half.near(np.sqrt(variance)) * outward
         return root if self.root else root**2 * outward
-
-    def bound(self, expected_rows: int | None) -> Bound:
-        return Bound(LEVEL, None)
-
-    def population_bound(
-        self, context: PopulationContext, expected_rows: int | None, expect: Fraction | None = None
-    ) -> Bound | Absent:
-        return context.missing or Bound(context.population.level, None)
 
     def _intervals(self, mean: Ends, square: Ends, level: float) -> Intervals:
         first, last = map(self._from_middle, mean)
