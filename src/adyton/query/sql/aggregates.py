@@ -27,7 +27,7 @@ from adyton.query.missing import NEVER, present, truth_number
 from adyton.query.names import default_name
 from adyton.query.sql.expressions import Source
 from adyton.query.sql.functions.values import Texts, missing_value
-from adyton.query.sql.names import called
+from adyton.query.sql.names import called, calls
 from adyton.query.text import from_text, moments_of, name_text
 from adyton.schema import BooleanColumn, CategoryColumn, DateColumn
 
@@ -43,7 +43,7 @@ def is_aggregate(node: exp.Expr) -> bool:
     """Whether ``node`` is one of the aggregates, perhaps with WITHIN GROUP and FILTER."""
     node = node.this if type(node) is exp.Filter else node
     node = node.this if type(node) is exp.WithinGroup else node
-    return type(node) is exp.Anonymous and str(node.this).upper() in AGGREGATES
+    return calls(node, AGGREGATES)
 
 
 def read_measure(source: Source, node: exp.Expr) -> Named:
@@ -63,8 +63,8 @@ def filtered(source: Source, node: exp.Expr) -> tuple[exp.Expr, Condition]:
     """An aggregate without its FILTER, and the rows that the FILTER leaves."""
     if type(node) is not exp.Filter:
         return node, EVERY_ROW
-    source.check_parts(node, "this", "expression")
-    return node.this, read_where(source, node.args["expression"])
+    inner, clause = source.sides(node)
+    return inner, read_where(source, clause)
 
 
 def read_where(source: Source, clause: exp.Expr | None) -> Condition:
@@ -300,8 +300,7 @@ def _quantile(source: Source, node: exp.Expr, where: Condition) -> Named:
 
 def _within_group(source: Source, node: exp.Expr, where: Condition) -> Named:
     """PERCENTILE_CONT(p) WITHIN GROUP (ORDER BY x): from the other end where the order falls."""
-    source.check_parts(node, "this", "expression")
-    call, order = node.this, node.args["expression"]
+    call, order = source.sides(node)
     form = "PERCENTILE_CONT(fraction) WITHIN GROUP (ORDER BY number)"
     if called(source, call) not in _ORDERED or type(order) is not exp.Order:
         raise source.refusal(node, f"WITHIN GROUP has one form: {form}")
@@ -346,8 +345,7 @@ def _arguments(
 
 
 def _bounds(source: Source, node: exp.Expr) -> Bounds:
-    source.check_parts(node, "this", "expression")
-    pair = node.args["expression"]
+    _, pair = source.sides(node)
     if type(pair) is not exp.Tuple or len(pair.expressions) != 2:
         raise source.refusal(node, "bounds are written as (low, high)")
     source.check_parts(pair, "expressions")

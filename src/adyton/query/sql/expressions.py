@@ -36,7 +36,7 @@ from adyton.query.sql.functions.dates import added, read_extract, read_interval
 from adyton.query.sql.functions.numbers import read_div, read_mod
 from adyton.query.sql.functions.texts import read_joined, read_like
 from adyton.query.sql.functions.values import Interval, Texts, Value, described, missing_value, truth_of
-from adyton.query.sql.names import Names, title
+from adyton.query.sql.names import Names, calls, title
 from adyton.query.sql.reasons import reason_against
 from adyton.schema import BooleanColumn, CategoryColumn, DateColumn, TextColumn, day_number
 
@@ -175,8 +175,8 @@ class Source(Names):
         return And(parts) if type(node) is exp.And else Or(parts)
 
     def _is(self, node: exp.Expr) -> Condition:
-        self.check_parts(node, "this", "expression")
-        inner, said = self.bare(node.this), node.args["expression"]
+        inner, said = self.sides(node)
+        inner = self.bare(inner)
         if type(said) not in (exp.Null, exp.Boolean):
             raise self.refusal(node, "IS is followed by NULL, TRUE or FALSE, or by NOT and one of them")
         if type(inner) is exp.Column:
@@ -198,7 +198,7 @@ class Source(Names):
         left, values = self.operand(node.this), [self.operand(value) for value in listed]
         if not all(isinstance(value, _WRITTEN) for value in values):
             raise self.refusal(node.this, "IN needs a list of literals")
-        parts = tuple(dict.fromkeys(self.compared(node, left, "=", value) for value in values))
+        parts = tuple(dict.fromkeys(compared(self, node, left, "=", value) for value in values))
         listed_values = [part for part in parts if isinstance(part, OneOf)]
         if len(listed_values) == len(parts):  # of a category, or of a function of one
             chosen = dict.fromkeys(value for part in listed_values for value in part.values)
@@ -210,12 +210,12 @@ class Source(Names):
         value = self.operand(right)
         if not isinstance(value, _WRITTEN):
             raise self.refusal(right, "CASE x WHEN needs literals; or write CASE WHEN condition")
-        return self.compared(right, self.operand(left), "=", value)
+        return compared(self, right, self.operand(left), "=", value)
 
     def _between(self, node: exp.Expr) -> Condition:
         self.check_parts(node, "this", "low", "high")
         value, low, high = (self.operand(node.args[part]) for part in ("this", "low", "high"))
-        return And((self.compared(node, value, ">=", low), self.compared(node, value, "<=", high)))
+        return And((compared(self, node, value, ">=", low), compared(self, node, value, "<=", high)))
 
     # Comparisons -----------------------------------------------------------------------------------------
 
@@ -277,17 +277,12 @@ class Source(Names):
         return Day(day_number(day))
 
     def _comparison(self, node: exp.Expr) -> Condition:
-        self.check_parts(node, "this", "expression")
-        left, right = self.operand(node.this), self.operand(node.args["expression"])
-        return self.compared(node, left, OPERATORS[type(node)], right)
-
-    def compared(self, node: exp.Expr, left: Value, operator: Operator, right: Value) -> Condition:
-        return compared(self, node, left, operator, right)
+        left, right = map(self.operand, self.sides(node))
+        return compared(self, node, left, OPERATORS[type(node)], right)
 
     def _apart(self, node: exp.Expr) -> Condition:
         """IS [NOT] DISTINCT FROM."""
-        self.check_parts(node, "this", "expression")
-        left, right = self.optional(node.this), self.optional(node.args["expression"])
+        left, right = map(self.optional, self.sides(node))
         if left is None or right is None:
             known = left if right is None else right
             same = Always(True) if known is None else missing_value(known)
@@ -352,9 +347,8 @@ _OF_ANY_KIND = (exp.Column, exp.Anonymous, exp.Case, exp.Cast, exp.TryCast)
 
 def is_condition(node: exp.Expr) -> bool:
     """Whether ``node`` can only be read as a condition."""
-    if type(node) is exp.Anonymous:
-        return str(node.this).upper() in CONDITION_FUNCTIONS
-    return type(node) in _CONDITIONS and type(node) not in _OF_ANY_KIND
+    only = type(node) in _CONDITIONS and type(node) not in _OF_ANY_KIND
+    return only or calls(node, CONDITION_FUNCTIONS)
 
 
 def _negated(number: NumberExpression) -> NumberExpression:

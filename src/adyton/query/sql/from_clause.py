@@ -116,8 +116,7 @@ class _Reader:
         node = self.source.bare(on) if on is not None else None
         if type(node) is not exp.EQ:
             return set()
-        self.source.check_parts(node, "this", "expression")
-        return {self._side(self.source.bare(node.args[part])) for part in ("this", "expression")}
+        return {self._side(self.source.bare(side)) for side in self.source.sides(node)}
 
     def _side(self, node: exp.Expr) -> _Side:
         if type(node) is not exp.Column:
@@ -146,11 +145,8 @@ class _Reader:
             raise self.source.refusal(node, "FROM needs the name of the table")
         if node.args.get("db") is not None:
             raise self.source.refusal(node, no_such_table(self.tables))  # else it was written without
-        self.source.check_parts(node, "this", "alias")
-        alias = node.args.get("alias")
-        if alias is not None:
-            self.source.check_parts(alias, "this")
-        return self.source.name(node.this), self.source.name(alias.this) if alias is not None else None
+        alias = self.source.alias(node)
+        return self.source.name(node.this), alias
 
     def _add(self, node: exp.Expr, called: str, name: str) -> None:
         if name in self.known_as.values() or called.casefold() in self.known_as:

@@ -22,7 +22,7 @@ from adyton.query.sql.aggregates import filtered, is_aggregate
 from adyton.query.sql.expressions import OPERATORS, Source
 from adyton.query.sql.functions.labels import LABELS, NOT_IN_SET
 from adyton.query.sql.functions.values import Texts, Value, is_text, texts_of
-from adyton.query.sql.names import called, shortened
+from adyton.query.sql.names import called, calls, shortened
 from adyton.schema import BooleanColumn, CategoryColumn
 
 _NAMELESS = ("CLAMP", "CLIPPED", "GREATEST", "LEAST", "LOOKUP", "SQUARE", "UNDECLARED", "DATE_FROM_UNIX_DATE")
@@ -237,7 +237,7 @@ def _computed(source: Source, item: Item, groups: Mapping[str, Grouped]) -> Item
 def _may_mean_another(item: Item, groups: Mapping[str, Grouped]) -> bool:
     """Whether databases disagree on what GROUP BY means: a column, or the item that is called so."""
     alias = (item.alias or "").casefold()
-    of_sets = any(str(call.this) == NOT_IN_SET for call in item.node.find_all(exp.Anonymous))
+    of_sets = any(calls(part, (NOT_IN_SET,)) for part in item.node.walk())
     return not of_sets and any(group.default.casefold() == alias for group in groups.values())
 
 
@@ -245,7 +245,7 @@ def _is_made_of(source: Source, node: exp.Expr, groups: Mapping[str, Grouped]) -
     """Rows whose group is missing are in none, so what is said of missing keys would be said of nothing."""
     if node.find(exp.Column) is None or _group_text(source, node) in groups:
         return True
-    known = str(node.this).upper() in _OF_KEYS if type(node) is exp.Anonymous else type(node) in _OPERATIONS
+    known = calls(node, _OF_KEYS) or type(node) in _OPERATIONS
     return known and all(_is_made_of(source, part, groups) for part in node.iter_expressions())
 
 

@@ -74,13 +74,7 @@ def _inner_select(source: Source, tree: exp.Expr) -> tuple[exp.Expr, str | None]
     node = clause.this if clause is not None else None
     if type(node) is not exp.Subquery or type(node.this) is not exp.Select:
         return None
-    source.check_parts(node, "this", "alias")
-    if node.this.args.get("group") is None:
-        return None
-    alias = node.args.get("alias")
-    if alias is not None:
-        source.check_parts(alias, "this")
-    return node.this, source.name(alias.this) if alias is not None else None
+    return None if node.this.args.get("group") is None else (node.this, source.alias(node))
 
 
 # Inside ----------------------------------------------------------------------------------------------------

@@ -29,6 +29,7 @@ from adyton.query.sql.from_clause import read_from
 from adyton.query.sql.functions.calls import ROW_FUNCTIONS
 from adyton.query.sql.grammar import Options
 from adyton.query.sql.groups import Item, read_group, read_groups, read_histogram, read_items
+from adyton.query.sql.names import calls
 from adyton.query.sql.persons import read_persons, without_unused
 from adyton.query.sql.released import RELEASED_FUNCTIONS, Reader
 from adyton.query.sql.rewrite import SHAPES, rewritten, rewritten_condition
@@ -47,6 +48,7 @@ _NUMBER = re.compile(
 SETS = (exp.Rollup, exp.Cube, exp.GroupingSets)
 SET_CLAUSES = ("rollup", "cube", "grouping_sets")
 _BEHIND = ("order", "limit", "offset")
+_REWRITTEN = {*TRUTHS, *COMMON, *DISTINCT, *EXTREMES}
 FUNCTIONS = (
     *AGGREGATES,
     *ROW_FUNCTIONS,
@@ -113,7 +115,7 @@ def _taken(numbers: list[str], found: re.Match[str]) -> str:
 
 
 def _asked(sql: str, options: Options, tree: exp.Expr, tables: tuple[Table, ...]) -> Asked:
-    source = Source(sql, tables[0], tables[0].name)
+    source = Source(sql, tables[0])
     tree = _inner(source, tree)
     with source.at(tree):
         if type(tree) is exp.Select and not _is_unusual(tree):
@@ -133,7 +135,7 @@ def parse_request(sql: str, table: Table, *further: Table) -> Request:
     show the answer, and perhaps a price.
     """
     options, tree = question_tree(sql, known_words(table, *further))
-    source = Source(sql, table, table.name)
+    source = Source(sql, table)
     with source.at(tree):
         return read_select(source, options, tree, (table, *further))
 
@@ -166,8 +168,8 @@ def read_select(source: Source, options: Options, tree: exp.Expr, tables: Sequen
 
 
 def _may_be_rewritten(node: exp.Expr) -> bool:
-    if type(node) is exp.Anonymous:
-        return str(node.this).upper() in (*TRUTHS, *COMMON, *DISTINCT, *EXTREMES)
+    if calls(node, _REWRITTEN):
+        return True
     if type(node) in OPERATORS:
         return type(node.this) is type(node.args["expression"]) is exp.Literal  # 1 = 1
     return type(node) in SHAPES or node.args.get("db") is not None
@@ -180,26 +182,26 @@ def _asks_a_select(tree: exp.Expr) -> bool:
 
 def parse_condition(text: str, table: Table) -> Condition:
     """The condition on a row of ``table`` that ``text`` writes."""
-    source = Source(text, table, table.name)
+    source = Source(text, table)
     return source.condition(rewritten_condition(source, syntax_tree(text, known_words(table)), (table,)))
 
 
 def parse_number(text: str, table: Table) -> NumberExpression:
     """The number in a row of ``table`` that ``text`` writes."""
-    source = Source(text, table, table.name)
+    source = Source(text, table)
     return source.number(syntax_tree(text, known_words(table)))
 
 
 def parse_group(text: str, table: Table) -> Grouped:
     """What rows of ``table`` are grouped by: a column, or a number with few values."""
-    source, tree = Source(text, table, table.name), syntax_tree(text, known_words(table))
+    source, tree = Source(text, table), syntax_tree(text, known_words(table))
     with source.at(tree):
         return read_group(source, tree)
 
 
 def parse_value(text: str, table: Table) -> tuple[NumberExpression, Condition]:
     """What SUM and AVG take: a number, or a true-or-false column as 1 or 0; and where it is present."""
-    return read_value(Source(text, table, table.name), syntax_tree(text, known_words(table)))
+    return read_value(Source(text, table), syntax_tree(text, known_words(table)))
 
 
 @lru_cache(maxsize=16)

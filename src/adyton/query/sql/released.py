@@ -52,6 +52,7 @@ RELEASED_FUNCTIONS = (
     *_SEVERAL,
     *("ROUND", "TRUNC", "POWER", "NULLIF", "SAFE_DIVIDE", "DIV", "MOD", *LABELS, *WINDOWS),
 )
+_PRODUCT = (exp.Mul, exp.Div)
 _MOST_DIGITS, _MOST_POWER, _MOST_DIVISOR = 12, 20, 10**12
 
 
@@ -132,7 +133,10 @@ class Reader:
 
     def _product(self, node: exp.Expr, behind: bool) -> Released:
         """``/`` is the exact quotient.  One that is a share or a mean is asked for as that."""
-        first, rest = _chain(self.source, node)
+        first, rest = self.source.chain(node, _PRODUCT)
+        while type(bare := self.source.bare(first)) in _PRODUCT:
+            first, inside = self.source.chain(bare, _PRODUCT)
+            rest = inside + rest
         top = [first, *(part for kind, part in rest if kind is exp.Mul)]
         bottom = [part for kind, part in rest if kind is exp.Div]
         value: Released = Fraction(1)
@@ -207,8 +211,7 @@ class Reader:
 
     def _whole(self, node: exp.Expr, behind: bool) -> Released:
         """x // y, or x % m."""
-        self.source.check_parts(node, "this", "expression")
-        one, other = (self.number(node.args[part], behind) for part in ("this", "expression"))
+        one, other = (self.number(side, behind) for side in self.source.sides(node))
         if type(node) is exp.Mod:
             return self._modulo(node, one, other)
         return Apply("TRUNC", (self._quotient(node, one, other),))
@@ -350,18 +353,6 @@ def _times(one: Released, other: Released) -> Released:
     if isinstance(one, Fraction) and isinstance(other, Fraction):
         return one * other
     return other if one == 1 else Apply("*", (one, other))
-
-
-def _chain(source: Source, node: exp.Expr) -> tuple[exp.Expr, list[tuple[type[exp.Expr], exp.Expr]]]:
-    """As ``chain``, but a quotient says of itself whether it is typed or safe, which means nothing here."""
-    rest = []
-    while type(node) in (exp.Mul, exp.Div):
-        source.check_parts(node, "this", "expression")
-        rest.append((type(node), node.args["expression"]))
-        node = node.this
-        if type(source.bare(node)) in (exp.Mul, exp.Div):
-            node = source.bare(node)
-    return node, rest[::-1]
 
 
 _READ: dict[type[exp.Expr], Callable[[Reader, exp.Expr, bool], Released]] = {

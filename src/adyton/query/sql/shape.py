@@ -207,8 +207,7 @@ def read_condition(reader: Reader, node: exp.Expr, *, behind: bool = True) -> Ha
     if type(node) is exp.In:
         return _in(reader, node, behind)
     if type(node) in OPERATORS:
-        source.check_parts(node, "this", "expression")
-        left, right = (reader.value(node.args[part], behind=behind) for part in ("this", "expression"))
+        left, right = (reader.value(side, behind=behind) for side in source.sides(node))
         return _relation(reader, node, left, OPERATORS[type(node)], right)
     if type(node) is exp.Column:
         value = reader.value(node, behind=behind)

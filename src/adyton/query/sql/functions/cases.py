@@ -25,6 +25,7 @@ from adyton.query.expressions import (
 from adyton.query.leaves import Constant
 from adyton.query.missing import NEVER, ONE, ZERO, any_of, fails_or_misses, truth_number
 from adyton.query.sql.functions.arguments import arguments, several
+from adyton.query.sql.functions.comparing import compared
 from adyton.query.sql.functions.values import (
     Texts,
     Value,
@@ -174,7 +175,7 @@ def _null_if(source: Source, node: exp.Expr) -> Value:
     value, other = source.operand(first), source.optional(second)
     if other is None:
         return value
-    differs = source.compared(node, value, "<>", other)
+    differs = compared(source, node, value, "<>", other)
     return choice([(any_of(differs, missing_value(other)), value)], None)
 
 

@@ -64,8 +64,8 @@ _LONGEST = 4_000_000  # days; more than there are
 
 def read_extract(source: Source, node: exp.Expr) -> NumberExpression:
     """EXTRACT(part FROM date)."""
-    source.check_parts(node, "this", "expression")
-    return _part(source, node, str(node.this.this).upper(), node.args["expression"])
+    part, day = source.sides(node)
+    return _part(source, node, str(part.this).upper(), day)
 
 
 def read_interval(source: Source, node: exp.Expr) -> Interval:

@@ -117,8 +117,7 @@ def _ratio(source: Source, node: exp.Expr) -> tuple[NumberExpression, NumberExpr
     if type(node) is exp.Anonymous and called(source, node) == "SAFE_DIVIDE":
         over, under = arguments(source, node, "SAFE_DIVIDE(number, number)", 2)
     elif type(node) is exp.Div:
-        source.check_parts(node, "this", "expression")
-        over, under = node.this, node.args["expression"]
+        over, under = source.sides(node)
     else:
         return None
     divisor = source.number(_without_null_if(source, under))
@@ -152,10 +151,10 @@ def _ceiling(source: Source, node: exp.Expr) -> NumberExpression:
 def _divided(source: Source, inner: exp.Expr) -> tuple[NumberExpression, Fraction]:
     inner = source.bare(inner)
     if type(inner) is exp.Div:
-        width = source.number(inner.args["expression"])
+        divided, divisor = source.sides(inner)
+        width = source.number(divisor)
         if isinstance(width, Constant) and width.value > 0:
-            source.check_parts(inner, "this", "expression")
-            return source.number(inner.this), width.value
+            return source.number(divided), width.value
     return source.number(inner), Fraction(1)
 
 
@@ -197,20 +196,17 @@ def _sign(source: Source, node: exp.Expr) -> NumberExpression:
 
 
 def _mod(source: Source, node: exp.Expr) -> NumberExpression:
-    number, divisor = arguments(source, node, "MOD(number, literal)", 2)
-    return _remainder(source, number, divisor)
+    return _remainder(source, *arguments(source, node, "MOD(number, literal)", 2))
 
 
 def read_mod(source: Source, node: exp.Expr) -> NumberExpression:
     """number % literal."""
-    source.check_parts(node, "this", "expression")
-    return _remainder(source, node.this, node.args["expression"])
+    return _remainder(source, *source.sides(node))
 
 
 def read_div(source: Source, node: exp.Expr) -> NumberExpression:
     """number // literal, or number DIV literal: truncated towards zero."""
-    source.check_parts(node, "this", "expression")
-    return _quotient(source, node.this, node.args["expression"])
+    return _quotient(source, *source.sides(node))
 
 
 def _div(source: Source, node: exp.Expr) -> NumberExpression:

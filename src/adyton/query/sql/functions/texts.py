@@ -44,8 +44,8 @@ def read_like(source: Source, node: exp.Expr) -> Condition:
     """x [NOT] LIKE 'pattern' or ILIKE, perhaps with ESCAPE: % is any string, _ any character."""
     escape = None
     if type(node) is exp.Escape:
-        source.check_parts(node, "this", "expression")
-        escape, node = _written(source, node.args["expression"]), node.this
+        node, mark = source.sides(node)
+        escape = _written(source, mark)
         if len(escape) != 1 or type(node) not in (exp.Like, exp.ILike):
             raise source.refusal(node, "one character follows ESCAPE, behind LIKE 'pattern'")
     source.check_parts(node, "this", "expression", "negate")
@@ -94,15 +94,8 @@ def is_like(label: str, marks: Sequence[str]) -> bool:
 
 def read_joined(source: Source, node: exp.Expr) -> Texts:
     """a || b."""
-    first, rest = source.chain(_safe(node), (exp.DPipe,))
+    first, rest = source.chain(node, (exp.DPipe,))
     return _joined(source, node, [first, *(part for _, part in rest)])
-
-
-def _safe(node: exp.Expr) -> exp.Expr:
-    """Without the mark that the parser puts on ||."""
-    for part in node.find_all(exp.DPipe):
-        part.set("safe", None)
-    return node
 
 
 def _concat(source: Source, node: exp.Expr) -> Texts:

@@ -24,18 +24,14 @@ _TRUTHS: dict[str, Callable[[Any, Any], bool]] = {
 
 def fold_constants(context: Context, tree: exp.Expr) -> None:
     """In WHERE, where such conditions begin a list of others; what is always true there is left out."""
-    clause = tree.args.get("where")
-    if clause is None:
-        return
-    for one in conjuncts(clause.this):
+    for one in conjuncts(tree.args.get("where")):
         truth = _truth(context, one)
         if truth is not None:
             _replace(one, truth=truth)
 
 
 def _truth(context: Context, node: exp.Expr) -> bool | None:
-    while type(node) is exp.Paren:
-        node = node.this
+    node = node.unnest()
     if type(node) not in OPERATORS:
         return None
     written = [node.args[part] for part in ("this", "expression")]

@@ -18,13 +18,12 @@ from adyton.query.sql.rewrite.scopes import (
     all_of,
     base_origin,
     clause_parts,
-    column,
     columns_in,
     conjuncts,
     in_brackets,
     placed,
+    set_where,
     sources,
-    table_name,
 )
 from adyton.schema import IntegerColumn, RealColumn
 
@@ -65,8 +64,7 @@ class _Joins:
 
     def write(self) -> None:
         self._put_private_first()
-        written = self.select.args.get("where")
-        self.pool = conjuncts(written.this) if written is not None else []
+        self.pool = conjuncts(self.select.args.get("where"))
         for origin in self.origins:
             if origin.join is not None and not origin.optional and origin.join.args.get("on") is not None:
                 said = conjuncts(origin.join.args["on"])
@@ -112,7 +110,7 @@ class _Joins:
                 before = next((o for o in self.origins[:place] if o.expressions(one.name)), None)
                 if before is None or not origin.expressions(one.name):
                     return  # the reader says what is wrong
-                sides = (column(one.name, table.called) for table in (before, origin))
+                sides = (exp.column(one.name, table.called, quoted=True) for table in (before, origin))
                 equal.append(exp.EQ(this=placed(next(sides), one), expression=next(sides)))
             if equal and origin.join is not None:
                 origin.join.set("using", None)
@@ -128,10 +126,9 @@ class _Joins:
         own = conjuncts(origin.join.args.get("on"))
         found = next((one for one in own if self._sides(one) in wanted), None)
         if origin.optional:
-            if found is not None and len(own) > 1:
-                self.rest[origin.called] = [one for one in own if one is not found]
-                origin.join.set("on", self._equality(found))
-            elif found is not None:
+            if found is not None:
+                if len(own) > 1:
+                    self.rest[origin.called] = [one for one in own if one is not found]
                 origin.join.set("on", self._equality(found))
             return
         found = found or next((one for one in self.pool if self._sides(one) in wanted), None)
@@ -156,16 +153,14 @@ class _Joins:
 
     def _sides(self, node: exp.Expr) -> set[_Side]:
         """Table and column on both sides of an equality; nothing for any other condition."""
-        while type(node) is exp.Paren:
-            node = node.this
+        node = node.unnest()
         if type(node) is not exp.EQ:
             return set()
         found = [self._meant(node.args[part]) for part in ("this", "expression")]
         return set() if None in found else {_folded(one.node.name, name) for one, name in found if one}  # type: ignore[misc]
 
     def _meant(self, node: exp.Expr) -> tuple[Origin, str] | None:
-        while type(node) is exp.Paren:
-            node = node.this
+        node = node.unnest()
         if type(node) is not exp.Column or type(node.this) is not exp.Identifier:
             return None
         found = Scope(self.context, self.origins).of(node)
@@ -173,23 +168,20 @@ class _Joins:
 
     def _equality(self, node: exp.Expr) -> exp.Expr:
         """With the names of both tables."""
-        while type(node) is exp.Paren:
-            node = node.this
         sides = []
-        for part in ("this", "expression"):
-            meant = self._meant(node.args[part])
+        for side in node.unnest().iter_expressions():
+            meant = self._meant(side)
             assert meant is not None
-            sides.append(placed(column(meant[1], meant[0].called), node.args[part]))
+            sides.append(placed(exp.column(meant[1], meant[0].called, quoted=True), side))
         return exp.EQ(this=sides[0], expression=sides[1])
 
     # What is left ----------------------------------------------------------------------------------------
 
     def _write_where(self) -> None:
-        written = self.select.args.get("where")
-        before = conjuncts(written.this) if written is not None else []
+        before = conjuncts(self.select.args.get("where"))
         if len(before) == len(self.pool) and all(a is b for a, b in zip(before, self.pool, strict=True)):
             return
-        self.select.set("where", exp.Where(this=all_of(self.pool)) if self.pool else None)
+        set_where(self.select, self.pool)
 
     def _write_missing(self) -> None:
         """Values of a LEFT JOIN with a further condition: CASE WHEN condition THEN value END."""
@@ -224,7 +216,8 @@ class _Joins:
             for node in columns_in(part):
                 shared = any(node.name.casefold() in origin.shared for origin in left)
                 if shared and node.args.get("table") is None and len(found := scope.of(node)) == 1:
-                    node.replace(placed(column(found[0][1].name, table_name(found[0][0].node)), node))
+                    before, meant = found[0]
+                    node.replace(placed(exp.column(meant.name, before.called, quoted=True), node))
 
 
 def _folded(table: str, name: str) -> _Side:

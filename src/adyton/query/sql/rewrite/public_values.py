@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from adyton.query.conditions.possible import Known, Rows, Truths, is_understood
 from adyton.query.sql.expressions import Source
-from adyton.query.sql.rewrite.scopes import Context, columns_in, sources, table_name
+from adyton.query.sql.rewrite.scopes import Context, columns_in, sources
 from adyton.schema import Attribute, BooleanColumn, CategoryColumn, Dimension, Table
 
 Value = Fraction | str | bool | None
@@ -54,7 +54,7 @@ class PublicRows:
         found = context.public(nodes[0][0].name)
         assert found is not None
         table, rows = _rows(found[1])
-        called = table_name(nodes[0][0])
+        called = nodes[0][0].alias_or_name
         names = {called.casefold(): table.name}
         return PublicRows(replace(context.source, table=table, aliases=names), select, called, found[1], rows)
 

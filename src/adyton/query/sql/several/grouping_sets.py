@@ -32,12 +32,14 @@ from adyton.query.request import Combined, Part, Request, Shape
 from adyton.query.sql.expressions import Source
 from adyton.query.sql.functions.labels import NOT_IN_SET
 from adyton.query.sql.grammar import Options
-from adyton.query.sql.names import called
+from adyton.query.sql.names import called, calls
 from adyton.query.sql.read import SET_CLAUSES, SETS, read_select
 from adyton.query.sql.several.columns import alias_of, without_items
 from adyton.schema import Table
 
 MOST_SETS = 100
+_GROUPING = ("GROUPING",)
+_INSTEAD = ("COALESCE", "IFNULL", "NVL")
 _Set = tuple[exp.Expr, ...]
 
 
@@ -81,12 +83,12 @@ class _Sets:
         self.chosen = [tuple(sorted({self._place(node) for node in one})) for one in self._sets()]
         if len(set(self.chosen)) < len(self.chosen):
             raise source.refusal(tree.args["group"], "GROUP BY lists one set of groups twice")
-        self.grouping = [place for place, (node, _) in enumerate(self.items) if self._is_grouping(node)]
+        self.grouping = [place for place, (node, _) in enumerate(self.items) if calls(node, _GROUPING)]
         ordered = (tree.args.get("order") or exp.Order()).args.get("expressions") or []
         self.ordered = [(node, self._meant(node.this)) for node in ordered]
         # What GROUPING is asked of: items first, then what only ORDER BY names.
         self.asked = [self.items[place][0] for place in self.grouping]
-        self.asked += [n for _, n in self.ordered if self._is_grouping(n) and n not in self.asked]
+        self.asked += [n for _, n in self.ordered if calls(n, _GROUPING) and n not in self.asked]
 
     # The sets --------------------------------------------------------------------------------------------
 
@@ -154,7 +156,7 @@ class _Sets:
     def plain(self) -> exp.Expr:
         """The SELECT, grouped by all groups of all sets, without GROUPING."""
         tree = self.tree.copy()
-        kept = [node.copy() for node, meant in self.ordered if not self._is_grouping(meant)]
+        kept = [node.copy() for node, meant in self.ordered if not calls(meant, _GROUPING)]
         tree.set("order", exp.Order(expressions=kept) if kept else None)
         tree.set("group", None)
         tree = without_items(self.source, tree, self.grouping)
@@ -182,7 +184,7 @@ class _Sets:
         others = iter(shape.order)
         order = []
         for node, meant in self.ordered:
-            if self._is_grouping(meant):
+            if calls(meant, _GROUPING):
                 order.append(Term(marks[self.asked.index(meant)], bool(node.args.get("desc"))))
             else:
                 term = next(others)
@@ -208,19 +210,15 @@ class _Sets:
 
     # GROUPING --------------------------------------------------------------------------------------------
 
-    def _is_grouping(self, node: exp.Expr) -> bool:
-        return type(node) is exp.Anonymous and str(node.this).upper() == "GROUPING"
-
     def _of_set(self, node: exp.Expr) -> exp.Expr | None:
         """What is said inside an expression of keys that some sets do not have: GROUPING(x), x IS NULL, and
         COALESCE(x, 'all').  A key is NULL there and nowhere else.
         """
-        if self._is_grouping(node) and len(node.expressions) == 1:
+        if calls(node, _GROUPING) and len(node.expressions) == 1:
             return _not_in_set(self.groups[self._asked_group(node.expressions[0])])
         if type(node) is exp.Is and type(node.args["expression"]) is exp.Null and node.this in self.groups:
             return exp.Paren(this=exp.EQ(this=_not_in_set(node.this), expression=exp.Literal.number(1)))
-        name = str(node.this).upper() if type(node) is exp.Anonymous else ""
-        if name in ("COALESCE", "IFNULL", "NVL") and len(node.expressions) == 2:
+        if calls(node, _INSTEAD) and len(node.expressions) == 2:
             value, other = node.expressions
             key = value.this if type(value) is exp.Cast else value
             if key in self.groups and not other.find(exp.Column):
@@ -271,10 +269,8 @@ def _without(having: Having, gone: set[str]) -> Having:
         case Relation(left, sign, right):
             sides = _less(left, gone), _less(right, gone)
             return Relation(None, "=", None) if None in sides else Relation(sides[0], sign, sides[1])
-        case Every(parts):
-            return Every(tuple(_without(part, gone) for part in parts))
-        case Some(parts):
-            return Some(tuple(_without(part, gone) for part in parts))
+        case Every(parts) | Some(parts):
+            return type(having)(tuple(_without(part, gone) for part in parts))
         case Opposite(inner):
             return Opposite(_without(inner, gone))
         case IsNull(inner):
@@ -285,10 +281,8 @@ def _less(node: Released, gone: set[str]) -> Released:
     match node:
         case ReleasedName(name):
             return None if name in gone else node
-        case Apply(function, inner):
-            return Apply(function, tuple(_less(part, gone) for part in inner))
-        case Label(function, inner):
-            return Label(function, tuple(_less(part, gone) for part in inner))
+        case Apply(function, inner) | Label(function, inner):
+            return type(node)(function, tuple(_less(part, gone) for part in inner))
         case When(branches, otherwise):
             chosen = tuple((_without(condition, gone), _less(then, gone)) for condition, then in branches)
             return When(chosen, _less(otherwise, gone))
