@@ -26,6 +26,7 @@ from adyton.query.measures import (
 from adyton.query.missing import NEVER, present, truth_number
 from adyton.query.names import default_name
 from adyton.query.sql.expressions import Source
+from adyton.query.sql.functions.arguments import several
 from adyton.query.sql.functions.values import Texts, missing_value
 from adyton.query.sql.names import called, calls
 from adyton.query.text import from_text, moments_of, name_text
@@ -316,9 +317,7 @@ def _within_group(source: Source, node: exp.Expr, where: Condition) -> Named:
 
 
 def _cdf(source: Source, node: exp.Expr, where: Condition) -> Named:
-    if len(node.expressions) < 2:
-        raise source.refusal(node, "write CDF(number, point, point, ...)")
-    written, *points = node.expressions
+    written, *points = several(source, node, "CDF(number, point, point, ...)")
     value = source.number(written)
     return default_name("cdf", value), Cdf(value, tuple(source.constant(point) for point in points), where)
 

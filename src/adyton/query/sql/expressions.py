@@ -162,9 +162,6 @@ class Source(Names):
     def _is_true(self, node: exp.Expr) -> Condition:
         return IsTrue(self.column(node))  # type: ignore[arg-type]  # the node checks its column
 
-    def _always(self, node: exp.Expr) -> Condition:
-        return Always(self._truth(node))
-
     def _not(self, node: exp.Expr) -> Condition:
         self.check_parts(node, "this")
         return Not(self.condition(node.this))
@@ -310,7 +307,7 @@ _NUMBERS: dict[type[exp.Expr], Callable[[Source, exp.Expr], Value]] = {
 }
 _CONDITIONS: dict[type[exp.Expr], Callable[[Source, exp.Expr], Value]] = {
     exp.Column: Source._is_true,
-    exp.Boolean: Source._always,
+    exp.Boolean: Source._truth,
     exp.And: Source._joined,
     exp.Or: Source._joined,
     exp.Not: Source._not,

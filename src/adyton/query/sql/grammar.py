@@ -76,11 +76,11 @@ _MUST_FOLLOW: dict[TokenType, tuple[set[TokenType], str]] = {
         "nothing follows this comma",
     ),
 }
-_TYPED = ("CAST", "TRY_CAST", "SAFE_CAST")
+CASTS = ("CAST", "TRY_CAST", "SAFE_CAST")
 # Databases read a = b IS NULL as (a = b) IS NULL, and the parser as a = (b IS NULL).
 _COMPARISONS = {_T.EQ, _T.NEQ, _T.LT, _T.LTE, _T.GT, _T.GTE}
 _ENDS_COMPARISON = {_T.AND, _T.OR, _T.COMMA, _T.WHEN, _T.THEN, _T.ELSE, _T.ON, _T.JOIN, _T.UNION}
-_NOTHING = Token(_T.UNKNOWN, "")
+NO_WORD = Token(_T.UNKNOWN, "")
 _NAMES = {_T.VAR, _T.IDENTIFIER}
 _NUMBERS = ("epsilon", "delta", "max_groups_contributed")
 _REASONS = {
@@ -172,7 +172,7 @@ class _Order:
         return scope
 
     def _at(self, place: int) -> Token:
-        return self.words[place] if 0 <= place < len(self.words) else _NOTHING
+        return self.words[place] if 0 <= place < len(self.words) else NO_WORD
 
     def _wrong(self, place: int, before: Token, word: Token, after: Token) -> str | None:
         """Why ``word`` cannot stand there, if so."""
@@ -252,7 +252,7 @@ def _misplaced(before: Token, word: Token, after: Token, scope: _Scope) -> str |
     if after.token_type not in needed and not (kind is _T.FROM and before.token_type is _T.DISTINCT):
         return reason
     names_select = after.token_type is _T.L_PAREN and scope.reached < 0  # WITH name AS (SELECT ...)
-    names = after.token_type is _T.IDENTIFIER or names_select or scope.opener in _TYPED
+    names = after.token_type is _T.IDENTIFIER or names_select or scope.opener in CASTS
     if kind is _T.ALIAS and not names:
         return "a name follows AS; it may be quoted with double quotes"
     if kind not in _IN_FROM.get(clause, {kind}) and kind not in _CLAUSES and kind not in _JOIN_WORDS:

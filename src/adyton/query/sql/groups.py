@@ -20,6 +20,7 @@ from adyton.query.names import columns_in, distinct_names
 from adyton.query.nodes import Group
 from adyton.query.sql.aggregates import filtered, is_aggregate
 from adyton.query.sql.expressions import OPERATORS, Source
+from adyton.query.sql.functions.arguments import arguments, several
 from adyton.query.sql.functions.labels import LABELS, NOT_IN_SET
 from adyton.query.sql.functions.values import Texts, Value, is_text, texts_of
 from adyton.query.sql.names import called, calls, shortened
@@ -108,9 +109,9 @@ def read_histogram(source: Source, items: Sequence[Item]) -> tuple[Group, Condit
     node, where = filtered(source, asked[0].node)
     if type(node) is exp.WithinGroup or called(source, node) != "HISTOGRAM":
         return None
-    if len(node.expressions) not in (1, 2):
-        raise source.refusal(node, "write HISTOGRAM(column), or HISTOGRAM(number, width)")
-    group = read_group(source, node.expressions[0]) if len(node.expressions) == 1 else _bins(source, node)
+    form = "HISTOGRAM(column), or HISTOGRAM(number, width)"
+    value, *width = arguments(source, node, form, 1, 2)
+    group = bins(source.number(value), source.constant(width[0])) if width else read_group(source, value)
     return group.named(group.default), where, asked[0].alias
 
 
@@ -270,12 +271,11 @@ def _aliases_of_values(items: Sequence[Item]) -> list[str]:
 
 
 def _labelled(source: Source, node: exp.Expr) -> Grouped:
-    if len(node.expressions) < 2:
-        raise source.refusal(node, "write LABEL(number, 'name of 0', 'name of 1', ...)")
-    value = source.number(node.expressions[0])
+    number, *named = several(source, node, "LABEL(number, 'name of 0', 'name of 1', ...)")
+    value = source.number(number)
     if value.lattice.grain != 1:
         raise source.refusal(node, "LABEL names the whole numbers 0, 1, 2 and so on")
-    labels = tuple(_label(source, label) for label in node.expressions[1:])
+    labels = tuple(_label(source, label) for label in named)
     if len({type(label) for label in labels}) > 1:
         raise source.refusal(node, "labels are all strings, all whole numbers, or all TRUE or FALSE")
     return grouped(value, labels)
@@ -288,7 +288,3 @@ def _label(source: Source, node: exp.Expr) -> str | int | bool:
     if not isinstance(label, str | bool):
         raise source.refusal(node, "a label is a string, a whole number, TRUE or FALSE")
     return label
-
-
-def _bins(source: Source, node: exp.Expr) -> Grouped:
-    return bins(source.number(node.expressions[0]), source.constant(node.expressions[1]))

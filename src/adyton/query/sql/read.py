@@ -27,7 +27,7 @@ from adyton.query.sql.alike import MARK, Pattern, compares_alone, filled, has_al
 from adyton.query.sql.expressions import OPERATORS, Source
 from adyton.query.sql.from_clause import read_from
 from adyton.query.sql.functions.calls import ROW_FUNCTIONS
-from adyton.query.sql.grammar import Options
+from adyton.query.sql.grammar import CASTS, Options
 from adyton.query.sql.groups import Item, read_group, read_groups, read_histogram, read_items
 from adyton.query.sql.names import calls
 from adyton.query.sql.persons import read_persons, without_unused
@@ -36,7 +36,7 @@ from adyton.query.sql.rewrite import SHAPES, rewritten, rewritten_condition
 from adyton.query.sql.rewrite.answers import EXTREMES
 from adyton.query.sql.rewrite.truths import TRUTHS
 from adyton.query.sql.shape import CLAUSES, check_windows, read_shape
-from adyton.query.sql.words import CASTS, LONGEST_TEXT, Known, question_tree, syntax_tree
+from adyton.query.sql.words import LONGEST_TEXT, Known, question_tree, syntax_tree
 from adyton.query.text import group_value_text
 from adyton.schema import Table
 

@@ -31,6 +31,7 @@ from adyton.query.released.nodes import (
 )
 from adyton.query.sql.aggregates import is_aggregate, read_measure
 from adyton.query.sql.expressions import OPERATORS, Source
+from adyton.query.sql.functions.arguments import arguments
 from adyton.query.sql.functions.labels import LABELS, NOT_IN_SET, read_choice, read_joined, read_label
 from adyton.query.sql.groups import Item, read_group, shown_names
 from adyton.query.sql.names import called, title
@@ -183,18 +184,16 @@ class Reader:
             return read_label(self, node, name, behind)
         if name in WINDOWS or name not in RELEASED_FUNCTIONS:
             raise self.source.refusal(node, self._why_no_function(node, name))
-        inner = node.expressions
         if name in _UNARY or name == "CEILING":
-            self.check_number(node, f"{name}(number)", 1)
-            return Apply(_ALIASES.get(name, name), (self.number(inner[0], behind),))
+            (inner,) = arguments(self.source, node, f"{name}(number)", 1)
+            return Apply(_ALIASES.get(name, name), (self.number(inner, behind),))
         if name in _SEVERAL:
-            if not 1 <= len(inner) <= 100:
-                raise self.source.refusal(node, f"write {name}(number, number, ...)")
-            return Apply(_ALIASES.get(name, name), tuple(self.number(one, behind) for one in inner))
+            listed = arguments(self.source, node, f"{name}(number, number, ...)", *range(1, 101))
+            return Apply(_ALIASES.get(name, name), tuple(self.number(one, behind) for one in listed))
         if name in ("ROUND", "TRUNC"):
             return self._digits(node, name, behind)
-        self.check_number(node, f"{name}(number, number)", 2)
-        one, other = (self.number(part, behind) for part in inner)
+        both = arguments(self.source, node, f"{name}(number, number)", 2)
+        one, other = (self.number(part, behind) for part in both)
         if name in ("SAFE_DIVIDE", "DIV"):
             quotient = self._quotient(node, one, other)
             return quotient if name == "SAFE_DIVIDE" else Apply("TRUNC", (quotient,))
@@ -229,18 +228,13 @@ class Reader:
         known = ", ".join(dict.fromkeys(RELEASED_FUNCTIONS))
         return f"{name} is not a function of what is released; those are {known}"
 
-    def check_number(self, node: exp.Expr, form: str, number: int) -> None:
-        if len(node.expressions) != number:
-            raise self.source.refusal(node, f"write {form}")
-
     def _digits(self, node: exp.Expr, name: str, behind: bool) -> Released:
-        if len(node.expressions) not in (1, 2):
-            raise self.source.refusal(node, f"write {name}(number) or {name}(number, digits)")
-        value = self.number(node.expressions[0], behind)
+        inner, *more = arguments(self.source, node, f"{name}(number) or {name}(number, digits)", 1, 2)
+        value = self.number(inner, behind)
         if name == "TRUNC":
-            self.check_number(node, "TRUNC(number)", 1)
+            arguments(self.source, node, "TRUNC(number)", 1)
             return Apply("TRUNC", (value,))
-        digits = self.source.constant(node.expressions[1]) if len(node.expressions) == 2 else Fraction(0)
+        digits = self.source.constant(more[0]) if more else Fraction(0)
         if digits.denominator != 1 or abs(digits) > _MOST_DIGITS:
             raise self.source.refusal(node, f"ROUND takes at most {_MOST_DIGITS} digits")
         return Apply("ROUND", (value, digits))

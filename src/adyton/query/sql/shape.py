@@ -33,7 +33,7 @@ from adyton.query.released.nodes import (
 )
 from adyton.query.released.windows import MOST_ROWS as MOST_WINDOW_ROWS
 from adyton.query.request import AS_ASKED, Shape
-from adyton.query.sql.expressions import OPERATORS
+from adyton.query.sql.expressions import OPERATORS, Source
 from adyton.query.sql.groups import shown_names
 from adyton.query.sql.released import Reader
 
@@ -66,8 +66,8 @@ def read_shape(reader: Reader, tree: exp.Expr) -> Shape:
     return Shape(
         names=names,
         order=order,
-        limit=_number(reader, tree.args.get("limit"), "LIMIT"),
-        offset=_number(reader, tree.args.get("offset"), "OFFSET") or 0,
+        limit=read_number(reader.source, tree, "limit"),
+        offset=read_number(reader.source, tree, "offset") or 0,
         having=having,
         shown=shown,
         qualify=qualify,
@@ -91,22 +91,21 @@ def _shown(reader: Reader) -> tuple[tuple[str, Released], ...]:
     measures = iter(list(reader.measures))
     places = [place for place, item in enumerate(reader.items) if item.aggregates or item.computed]
     values: list[Released] = []
+    given: list[str | None] = []
     defaults: list[str] = []
     for place in places:
         item = reader.items[place]
         if item.aggregates:
             name = next(measures)[0]
             values.append(ReleasedName(name))
+            given.append(item.alias or name)
             defaults.append(name)
         else:
             values.append(reader.item(place))
+            given.append(item.alias)
             defaults.append(_default(item.node))
-    given = [reader.items[place].alias for place in places]
     taken = [*reader.key_names().values(), *reader.key_names()]
-    own = [v.name if isinstance(v, ReleasedName) and reader.items[p].aggregates else None
-           for p, v in zip(places, values, strict=True)]  # fmt: skip
-    names = distinct_names([a or b for a, b in zip(given, own, strict=True)], defaults, taken)
-    return tuple(zip(names, values, strict=True))
+    return tuple(zip(distinct_names(given, defaults, taken), values, strict=True))
 
 
 def _default(node: exp.Expr) -> str:
@@ -115,13 +114,14 @@ def _default(node: exp.Expr) -> str:
     return str(node.this).lower() if type(node) is exp.Anonymous else "value"
 
 
-def _number(reader: Reader, clause: exp.Expr | None, name: str) -> int | None:
-    if clause is None:
+def read_number(source: Source, tree: exp.Expr, clause: str) -> int | None:
+    """What LIMIT or OFFSET says."""
+    if (said := tree.args.get(clause)) is None:
         return None
-    reader.source.check_parts(clause, "expression")
-    value = reader.source.constant(clause.args["expression"])
+    source.check_parts(said, "expression")
+    value = source.constant(said.args["expression"])
     if value.denominator != 1 or not 0 <= value <= MOST_ROWS:
-        raise reader.source.refusal(clause.args["expression"], f"{name} is a whole number, not below 0")
+        raise source.refusal(said.args["expression"], f"{clause.upper()} is a whole number, not below 0")
     return int(value)
 
 

@@ -26,6 +26,7 @@ from adyton.query.leaves import Constant
 from adyton.query.missing import NEVER, ONE, ZERO, any_of, fails_or_misses, truth_number
 from adyton.query.sql.functions.arguments import arguments, several
 from adyton.query.sql.functions.comparing import compared
+from adyton.query.sql.functions.numbers import ends
 from adyton.query.sql.functions.values import (
     Texts,
     Value,
@@ -41,6 +42,7 @@ from adyton.query.sql.names import called
 if TYPE_CHECKING:
     from adyton.query.sql.expressions import Source
 
+_PICK: dict[str, Callable[..., Fraction]] = {"GREATEST": max, "LEAST": min}
 # A condition, and what is chosen where it is the first that is true; None is missing.
 Branch = tuple[Condition, Value | None]
 
@@ -165,9 +167,13 @@ def _coalesce(source: Source, node: exp.Expr) -> Value:
         raise source.refusal(node, f"{name} of NULL alone is NULL")
     *first, last = values
     for value in reversed(first):
-        absent = missing_value(value)
-        last = value if absent == NEVER else choice([(absent, last)], value)
+        last = _unless_missing(value, last)
     return last
+
+
+def _unless_missing(value: Value, otherwise: Value) -> Value:
+    absent = missing_value(value)
+    return value if absent == NEVER else choice([(absent, otherwise)], value)
 
 
 def _null_if(source: Source, node: exp.Expr) -> Value:
@@ -193,9 +199,7 @@ def _if_present(source: Source, node: exp.Expr) -> Value:
 
 
 def _zero_if_missing(source: Source, node: exp.Expr) -> Value:
-    value = source.number(arguments(source, node, "ZEROIFNULL(number)", 1)[0])
-    absent = missing_value(value)
-    return value if absent == NEVER else choice([(absent, ZERO)], value)
+    return _unless_missing(source.number(arguments(source, node, "ZEROIFNULL(number)", 1)[0]), ZERO)
 
 
 def _decode(source: Source, node: exp.Expr) -> Value:
@@ -225,7 +229,7 @@ def _extreme(source: Source, node: exp.Expr) -> Value:
 
 
 def _extreme_number(name: str, numbers: Sequence[NumberExpression]) -> NumberExpression:
-    pick: Callable[..., Fraction] = max if name == "GREATEST" else min
+    pick = _PICK[name]
     constants = [number.value for number in numbers if isinstance(number, Constant)]
     others = [number for number in dict.fromkeys(numbers) if not isinstance(number, Constant)]
     if not others:
@@ -233,7 +237,7 @@ def _extreme_number(name: str, numbers: Sequence[NumberExpression]) -> NumberExp
     value = others[0] if len(others) == 1 else _of_several(name, others)
     if not constants:
         return value
-    low, high = _ends(value)
+    low, high = ends(value)
     bound = pick(constants)
     if (bound / value.lattice.grain).denominator != 1:
         return _of_several(name, [value, Constant(bound)])
@@ -251,13 +255,8 @@ def _of_several(name: str, numbers: Sequence[NumberExpression]) -> NumberExpress
             if i != place
         ]
         branches.append((all_of(*others), one))
-    pick: Callable[..., Fraction] = max if name == "GREATEST" else min
-    low, high = (pick(ends) for ends in zip(*map(_ends, numbers), strict=True))
+    low, high = (_PICK[name](reached) for reached in zip(*map(ends, numbers), strict=True))
     return within(Case(tuple(branches)), low, high)
-
-
-def _ends(number: NumberExpression) -> tuple[Fraction, Fraction]:
-    return number.lattice.low * number.lattice.grain, number.lattice.high * number.lattice.grain
 
 
 CASES: dict[str, Callable[[Source, exp.Expr], Value]] = {

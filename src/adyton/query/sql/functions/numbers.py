@@ -26,7 +26,7 @@ from adyton.query.expressions import (
 )
 from adyton.query.leaves import Constant, Lookup
 from adyton.query.missing import ONE, ZERO, missing
-from adyton.query.sql.functions.arguments import arguments, whole_number
+from adyton.query.sql.functions.arguments import arguments, several, whole_number
 from adyton.query.sql.names import called
 from adyton.query.text import coarsest_grain
 from adyton.schema import CategoryColumn
@@ -56,8 +56,7 @@ def truncated(number: NumberExpression, step: Fraction = Fraction(1)) -> NumberE
     """The nearest multiple of ``step`` towards zero."""
     if (number.lattice.grain / step).denominator == 1:
         return number
-    low, high = (end * number.lattice.grain / step for end in (number.lattice.low, number.lattice.high))
-    toward = [(floor(end) if end > 0 else ceil(end)) * step for end in (low, high)]
+    toward = [(floor(end / step) if end > 0 else ceil(end / step)) * step for end in ends(number)]
     return within(_odd(number, lambda x: _multiple(Floor(x, step), step)), *toward)
 
 
@@ -88,6 +87,12 @@ def _odd(
 
 def _multiple(number: NumberExpression, step: Fraction) -> NumberExpression:
     return number if step == 1 else Times(number, Constant(step))
+
+
+def ends(number: NumberExpression) -> tuple[Fraction, Fraction]:
+    """The least and the greatest that it can be."""
+    lattice = number.lattice
+    return lattice.low * lattice.grain, lattice.high * lattice.grain
 
 
 def folded(number: NumberExpression) -> NumberExpression:
@@ -251,7 +256,7 @@ def _to_the(number: NumberExpression, power: int) -> NumberExpression:
         return Square(number)
     if power == 4:
         return Square(Square(number))
-    low, high = (end * number.lattice.grain for end in (number.lattice.low, number.lattice.high))
+    low, high = ends(number)
     return within(Times(Square(number), number), low**3, high**3)
 
 
@@ -285,19 +290,16 @@ def _bucket(source: Source, node: exp.Expr) -> NumberExpression:
 
 def _lookup(source: Source, node: exp.Expr) -> NumberExpression:
     """A list of numbers, one for each declared value of a category, in the order of declaration."""
-    if len(node.expressions) < 2:
-        raise source.refusal(node, "write LOOKUP(category, number, number, ...)")
-    column = source.column(source.bare(node.expressions[0]))
+    first, *listed = several(source, node, "LOOKUP(category, number, number, ...)")
+    column = source.column(source.bare(first))
     if not isinstance(column, CategoryColumn):
         raise source.refusal(node, f"LOOKUP needs a category; {column.name!r} is {column.kind}")
-    *listed, last = node.expressions[1:]
     grain = None
-    if type(last) is exp.Kwarg:
-        if str(last.this.this).upper() != "GRAIN":
+    if type(listed[-1]) is exp.Kwarg:
+        named = listed.pop()
+        if str(named.this.this).upper() != "GRAIN":
             raise source.refusal(node, "the argument with a name is grain => (number)")
-        grain = source.constant(last.args["expression"])
-    else:
-        listed.append(last)
+        grain = source.constant(named.args["expression"])
     values = [None if type(one) is exp.Null else source.constant(one) for one in listed]
     grain = coarsest_grain(value for value in values if value is not None) if grain is None else grain
     if grain <= 0 or any(value is not None and (value / grain).denominator != 1 for value in values):

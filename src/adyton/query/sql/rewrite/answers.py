@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from adyton.query.sql.functions.arguments import arguments
 from adyton.query.sql.names import calls
 from adyton.query.sql.reasons import reason_against
 from adyton.query.sql.rewrite.names_written_out import NamesWrittenOut, output_name
@@ -37,9 +38,7 @@ def order_by_extremes(context: Context, tree: exp.Expr) -> None:
         if not calls(call, EXTREMES) or type(inner) is not exp.Select or not is_answer(inner):
             continue
         context.source.check_parts(select, "expressions", "from_")
-        if len(call.expressions) != 2:
-            raise context.source.refusal(call, f"write {call.this}(key, value)")
-        key, value = call.expressions
+        key, value = arguments(context.source, call, f"{call.this}(key, value)", 2)
         falling = calls(call, _LARGEST)
         ordered = exp.Ordered(this=placed(value.copy(), value), desc=falling, nulls_first=False)
         call.replace(placed(key.copy(), key))

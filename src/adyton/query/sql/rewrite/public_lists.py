@@ -11,7 +11,7 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from adyton.query.sql.names import calls
-from adyton.query.sql.rewrite.public_values import PublicRows, Value
+from adyton.query.sql.rewrite.public_values import PublicRows, as_written
 from adyton.query.sql.rewrite.scopes import (
     Context,
     Scope,
@@ -48,7 +48,7 @@ def list_public_values(context: Context, select: exp.Expr, one_select: _ONE_SELE
                 node.replace(_exists(context, node, _inner(context, node.this, one_select)))
             elif type(node) is exp.Subquery and node.arg_key != "query":
                 inner = _inner(context, node.this, one_select)
-                node.replace(placed(written(PublicRows.of(context, inner).value(node)), node))
+                node.replace(placed(as_written(PublicRows.of(context, inner).value(node)), node))
 
 
 def _inner(context: Context, node: exp.Expr, one_select: _ONE_SELECT) -> exp.Expr:
@@ -62,7 +62,7 @@ def _inner(context: Context, node: exp.Expr, one_select: _ONE_SELECT) -> exp.Exp
 def _list(left: exp.Expr, rows: PublicRows, item: exp.Expr, kind: str, node: exp.Expr) -> exp.Expr:
     values = [rows.value(node)] if has_aggregate(item) else rows.values(item)
     there = list(dict.fromkeys(value for value in values if value is not None))
-    made = exp.In(this=left, expressions=[written(value) for value in there])
+    made = exp.In(this=left, expressions=[as_written(value) for value in there])
     made.meta[_LISTED], made.meta[_HAS_MISSING] = kind, None in values
     if rows.dimension.rows_left_out:
         made.meta[_KEY_OF] = rows.dimension.name if rows.is_key(item) else ""
@@ -205,17 +205,3 @@ def _column(context: Context, tree: exp.Expr, node: exp.Expr) -> Column | None:
             if one.name.casefold() == node.name.casefold():
                 return one
     return None
-
-
-def written(value: Value) -> exp.Expr:
-    """A value as it is written in SQL."""
-    if isinstance(value, bool):
-        return exp.Boolean(this=value)
-    if isinstance(value, str):
-        return exp.Literal.string(value)
-    if value is None:
-        return exp.Null()
-    if value < 0:
-        return exp.Paren(this=exp.Neg(this=written(-value)))
-    top, bottom = (exp.Literal.number(part) for part in value.as_integer_ratio())
-    return top if value == int(value) else exp.Paren(this=exp.Div(this=top, expression=bottom))

@@ -174,3 +174,17 @@ def _known(attribute: Attribute) -> Known:
         places = {value: place for place, value in enumerate(attribute.column.values)}
         numbers = [places.get(value, 0) for value in numbers]
     return np.array(numbers, np.int64), there
+
+
+def as_written(value: Value) -> exp.Expr:
+    """A value as it is written in SQL."""
+    if isinstance(value, bool):
+        return exp.Boolean(this=value)
+    if isinstance(value, str):
+        return exp.Literal.string(value)
+    if value is None:
+        return exp.Null()
+    if value < 0:
+        return exp.Paren(this=exp.Neg(this=as_written(-value)))
+    top, bottom = (exp.Literal.number(part) for part in value.as_integer_ratio())
+    return top if value == int(value) else exp.Paren(this=exp.Div(this=top, expression=bottom))

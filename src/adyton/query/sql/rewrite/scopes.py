@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from adyton.query.sql.aggregates import AGGREGATES
 from adyton.query.sql.expressions import Source
+from adyton.query.sql.from_clause import private_table, public_table
 from adyton.query.sql.grammar import DEEPEST_NESTING
 from adyton.query.sql.names import calls, starts_in
 from adyton.query.sql.words import MOST_TREE_NODES
@@ -36,15 +37,11 @@ class Context:
         return node.copy()
 
     def private(self, name: str) -> Table | None:
-        return next((table for table in self.tables if table.name.casefold() == name.casefold()), None)
+        return private_table(self.tables, name)
 
     def public(self, name: str) -> tuple[Table, Dimension] | None:
         """A public table, and the private one that it is joined to."""
-        for table in self.tables:
-            for dimension in table.dimensions:
-                if dimension.name.casefold() == name.casefold():
-                    return table, dimension
-        return None
+        return public_table(self.tables, name)
 
     def columns_of(self, name: str) -> tuple[str, ...]:
         """The names of the columns of a table of the study; none where there is no such table."""

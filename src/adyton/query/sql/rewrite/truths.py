@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from adyton.query.sql.functions.arguments import arguments
 from adyton.query.sql.names import SAID, calls
 from adyton.query.sql.rewrite.scopes import Context, in_brackets, placed
 
@@ -25,9 +26,8 @@ def count_truths(context: Context, tree: exp.Expr) -> None:
 
 def _counted(context: Context, call: exp.Expr, whole: exp.Expr) -> exp.Expr:
     name = str(call.this).upper()
-    if len(call.expressions) != 1:
-        raise context.source.refusal(call, f"write {name}(condition), with one condition")
-    condition, some = in_brackets(call.expressions[0].copy()), name in _SOME
+    (inner,) = arguments(context.source, call, f"{name}(condition), with one condition", 1)
+    condition, some = in_brackets(inner.copy()), name in _SOME
     counted = exp.Anonymous(this="COUNT_IF", expressions=[condition if some else exp.Not(this=condition)])
     placed(counted, call).meta[SAID] = name
     filtered = whole.args["expression"].copy() if type(whole) is exp.Filter else None

@@ -26,7 +26,6 @@ from adyton.query.released.nodes import (
     Term,
     When,
     has_window,
-    is_label,
 )
 from adyton.query.request import Combined, Part, Request, Shape
 from adyton.query.sql.expressions import Source
@@ -34,7 +33,7 @@ from adyton.query.sql.functions.labels import NOT_IN_SET
 from adyton.query.sql.grammar import Options
 from adyton.query.sql.names import called, calls
 from adyton.query.sql.read import SET_CLAUSES, SETS, read_select
-from adyton.query.sql.several.columns import alias_of, without_items
+from adyton.query.sql.several.columns import alias_of, shown_columns, without_items
 from adyton.schema import Table
 
 MOST_SETS = 100
@@ -51,11 +50,7 @@ def read_sets(source: Source, options: Options, tree: exp.Expr, tables: Sequence
     sets.check(whole.shape)
     sets.keys = [group.name for group in whole.question.by]
     parts = tuple(sets.part(whole, chosen) for chosen in sets.chosen)
-    shown, groups = dict(whole.shape.names), whole.question.by
-    keys = [shown.get(group.name, group.name) for group in groups if group.name not in whole.shape.unshown]
-    keys += [name for name, value in whole.shape.shown if is_label(value)]
-    columns = [name for name, _ in whole.shape.shown or whole.question.measures]
-    values = tuple(name for name in columns if name not in keys)
+    keys, values = shown_columns(whole)
     marks = sets.mark_names([*keys, *values])
     parts = tuple(
         replace(part, constants=tuple(zip(marks, sets.marks(chosen), strict=True)))
@@ -66,7 +61,7 @@ def read_sets(source: Source, options: Options, tree: exp.Expr, tables: Sequence
         parts,
         (*keys, *(name for name in marks if name in listed)),
         values,
-        sets.shape(whole.shape, marks, shown),
+        sets.shape(whole.shape, marks),
         options.epsilon,
         listed,
     )
@@ -179,7 +174,7 @@ class _Sets:
         shape = Shape(having=having, names=names, shown=computed)
         return Part(Request(question, shape, None, whole.delta))
 
-    def shape(self, shape: Shape, marks: Sequence[str], shown: dict[str, str]) -> Shape:
+    def shape(self, shape: Shape, marks: Sequence[str]) -> Shape:
         """What orders and cuts the whole table, by the names of its columns."""
         others = iter(shape.order)
         order = []
@@ -188,13 +183,13 @@ class _Sets:
                 order.append(Term(marks[self.asked.index(meant)], bool(node.args.get("desc"))))
             else:
                 term = next(others)
-                order.append(Term(self._column(node, term, shape, shown), term.descending))
+                order.append(Term(self._column(node, term, shape), term.descending))
         return Shape(tuple(order), shape.limit, shape.offset)
 
-    def _column(self, node: exp.Expr, term: Term, shape: Shape, shown: dict[str, str]) -> str:
+    def _column(self, node: exp.Expr, term: Term, shape: Shape) -> str:
         """The column of the table that a term of ORDER BY means."""
         if isinstance(term.name, str) and (term.name in self.keys or not shape.shown):
-            return shown.get(term.name, term.name)
+            return dict(shape.names).get(term.name, term.name)
         found = [name for name, value in shape.shown if value == term.value]
         if not found:
             raise self.source.refusal(node, "behind sets of groups ORDER BY names columns of the SELECT list")

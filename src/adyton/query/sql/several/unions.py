@@ -21,7 +21,7 @@ from adyton.query.sql.read import has_sets, is_empty, read_select
 from adyton.query.sql.several.columns import alias_of, is_written, label_of, without_items
 from adyton.query.sql.several.free import nothing_asked
 from adyton.query.sql.several.grouping_sets import read_sets
-from adyton.query.sql.shape import MOST_ROWS
+from adyton.query.sql.shape import read_number
 from adyton.schema import Table, TextColumn
 
 MOST_PARTS = 100
@@ -205,7 +205,7 @@ def _shape(source: Source, tree: exp.Expr, names: Sequence[str]) -> Shape:
     for node in (tree.args.get("order") or exp.Order()).args.get("expressions") or []:
         source.check_parts(node, "this", "desc", "nulls_first")
         order.append(Term(_ordered_by(source, source.bare(node.this), names), bool(node.args.get("desc"))))
-    limit, offset = (_rows(source, tree.args.get(name), name.upper()) for name in ("limit", "offset"))
+    limit, offset = (read_number(source, tree, clause) for clause in ("limit", "offset"))
     return Shape(tuple(order), limit, offset or 0)
 
 
@@ -222,13 +222,3 @@ def _ordered_by(source: Source, node: exp.Expr, names: Sequence[str]) -> str:
         )
         raise source.refusal(node, reason)
     return found[0]
-
-
-def _rows(source: Source, clause: exp.Expr | None, name: str) -> int | None:
-    if clause is None:
-        return None
-    source.check_parts(clause, "expression")
-    value = source.constant(clause.args["expression"])
-    if value.denominator != 1 or not 0 <= value <= MOST_ROWS:
-        raise source.refusal(clause.args["expression"], f"{name} is a whole number, not below 0")
-    return int(value)
