@@ -107,7 +107,10 @@ def read_day(source: Source, node: exp.Expr) -> DayCount | None:
 def _count(source: Source, node: exp.Expr, where: Condition) -> Named:
     (counted,), bounds = _arguments(source, node, "COUNT(*), COUNT(column) or COUNT(DISTINCT person)", 1)
     if type(counted) is exp.Distinct:
-        return _count_persons(source, counted, where, bounds)
+        source.check_parts(counted, "expressions")
+        if bounds:
+            raise source.refusal(counted, "a person counts once; leave out the bounds")
+        return _persons(source, counted, where)
     name, present = _counted(source, node, source.bare(counted))
     where = all_of(present, where)
     if _PER_ROW in bounds:
@@ -142,15 +145,6 @@ def _counted(source: Source, node: exp.Expr, counted: exp.Expr) -> tuple[str, Co
 
 def _are_written(value: Case) -> bool:
     return all(isinstance(then, Constant) for _, then in value.branches)
-
-
-def _count_persons(
-    source: Source, node: exp.Expr, where: Condition, bounds: dict[str, Bounds]
-) -> tuple[str, Measure]:
-    source.check_parts(node, "expressions")
-    if bounds:
-        raise source.refusal(node, "a person counts once; leave out the bounds")
-    return _persons(source, node, where)
 
 
 def _approximate_persons(source: Source, node: exp.Expr, where: Condition) -> Named:

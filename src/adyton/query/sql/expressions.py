@@ -65,25 +65,22 @@ class Source(Names):
 
     def number(self, node: exp.Expr) -> NumberExpression:
         node = self.bare(node)
-        read = _NUMBERS.get(type(node))
-        if read is None:
-            raise self.refusal(node, self.why_not(node, "a number"))
-        try:
-            found = read(self, node)
-        except InvalidRequest as wrong:
-            raise self.placed(node, wrong) from None
+        found = self._read(node, _NUMBERS, "a number")
         if not isinstance(found, NumberExpression):
             raise self.refusal(node, f"a number is needed here, not {described(found)}")
         return self._short(node, found)
 
-    def why_not(self, node: exp.Expr, needed: str) -> str:
-        """Why ``node`` is not supported, or that something else is needed in its place."""
-        reason = reason_against(title(node), self.table)
-        return (
-            f"{title(node)} is not supported: {reason}"
-            if reason
-            else f"{needed} is needed here, not {title(node)}"
-        )
+    def _read(self, node: exp.Expr, readers: _Readers, needed: str) -> Value:
+        """What ``node`` is, by the reader of its kind; without one it is refused, as ``needed`` says."""
+        read = readers.get(type(node))
+        if read is None:
+            reason = reason_against(title(node), self.table)
+            why = f"{title(node)} is not supported: {reason}"
+            raise self.refusal(node, why if reason else f"{needed} is needed here, not {title(node)}")
+        try:
+            return read(self, node)
+        except InvalidRequest as wrong:
+            raise self.placed(node, wrong) from None
 
     def constant(self, node: exp.Expr) -> Fraction:
         """A number that is written out, such as 12, -0.5 or (1 / 3)."""
@@ -147,13 +144,7 @@ class Source(Names):
 
     def condition(self, node: exp.Expr) -> Condition:
         node = self.bare(node)
-        read = _CONDITIONS.get(type(node))
-        if read is None:
-            raise self.refusal(node, self.why_not(node, "a condition"))
-        try:
-            found = read(self, node)
-        except InvalidRequest as wrong:
-            raise self.placed(node, wrong) from None
+        found = self._read(node, _CONDITIONS, "a condition")
         truth = found if isinstance(found, Condition) else truth_of(found)
         if truth is None:
             raise self.refusal(node, f"a condition is needed here, not {title(node)}")
@@ -167,8 +158,7 @@ class Source(Names):
         return Not(self.condition(node.this))
 
     def _joined(self, node: exp.Expr) -> Condition:
-        first, rest = self.chain(node, (type(node),))
-        parts = tuple(self.condition(part) for part in (first, *(part for _, part in rest)))
+        parts = tuple(map(self.condition, self.operands(node)))
         return And(parts) if type(node) is exp.And else Or(parts)
 
     def _is(self, node: exp.Expr) -> Condition:
@@ -219,12 +209,8 @@ class Source(Names):
     def operand(self, node: exp.Expr) -> Value:
         """What ``node`` is, before it is known what it is compared with."""
         node = self.bare(node)
-        read = _OPERANDS.get(type(node))
-        if read is not None:
-            try:
-                return self._short(node, read(self, node))
-            except InvalidRequest as wrong:
-                raise self.placed(node, wrong) from None
+        if type(node) in _OPERANDS:
+            return self._short(node, self._read(node, _OPERANDS, "a value"))
         if type(node) is exp.Null:
             raise self.refusal(node, "nothing equals NULL; write IS NULL or IS NOT NULL")
         return self.condition(node) if is_condition(node) else self.number(node)
@@ -289,7 +275,8 @@ class Source(Names):
 
 
 # Every kind of node that has a meaning, and how it is read.
-_NUMBERS: dict[type[exp.Expr], Callable[[Source, exp.Expr], Value]] = {
+_Readers = dict[type[exp.Expr], Callable[[Source, exp.Expr], Value]]
+_NUMBERS: _Readers = {
     exp.Literal: Source._constant,
     exp.Column: Source._value_of,
     exp.Neg: Source._negative,
@@ -305,7 +292,7 @@ _NUMBERS: dict[type[exp.Expr], Callable[[Source, exp.Expr], Value]] = {
     exp.Anonymous: read_call,
     exp.Extract: read_extract,
 }
-_CONDITIONS: dict[type[exp.Expr], Callable[[Source, exp.Expr], Value]] = {
+_CONDITIONS: _Readers = {
     exp.Column: Source._is_true,
     exp.Boolean: Source._truth,
     exp.And: Source._joined,
@@ -325,7 +312,7 @@ _CONDITIONS: dict[type[exp.Expr], Callable[[Source, exp.Expr], Value]] = {
     exp.TryCast: read_cast,
     **dict.fromkeys(OPERATORS, Source._comparison),
 }
-_OPERANDS: dict[type[exp.Expr], Callable[[Source, exp.Expr], Value]] = {
+_OPERANDS: _Readers = {
     exp.Boolean: Source._truth,
     exp.Literal: Source._literal,
     exp.Column: Source._column_operand,

@@ -86,7 +86,8 @@ def read_groups(
     items = [_computed(source, item, groups) if item.groups else item for item in items]
     given = _given_names(source, items, groups)
     defaults = [group.default for group in groups.values()]
-    names = distinct_names(given, defaults, _aliases_of_values(items))
+    taken = [item.alias for item in items if item.alias is not None and item.aggregates]
+    names = distinct_names(given, defaults, taken)
     by = tuple(group.named(name) for group, name in zip(groups.values(), names, strict=True))
     return by, items
 
@@ -264,10 +265,6 @@ def _listed(source: Source, item: Item, groups: Mapping[str, Grouped]) -> Groupe
         said = "this" if group.default == "group" else repr(group.default)
         raise source.refusal(item.node, f"{said} is neither grouped nor aggregated: {reason}")
     return group
-
-
-def _aliases_of_values(items: Sequence[Item]) -> list[str]:
-    return [item.alias for item in items if item.alias is not None and item.aggregates]
 
 
 def _labelled(source: Source, node: exp.Expr) -> Grouped:

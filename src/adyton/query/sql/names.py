@@ -177,6 +177,11 @@ class Names:
             rest.append((kind, last))
         return node, rest[::-1]
 
+    def operands(self, node: exp.Expr) -> list[exp.Expr]:
+        """All operands of a chain of one sign, from the left."""
+        first, rest = self.chain(node, (type(node),))
+        return [first, *(part for _, part in rest)]
+
 
 def _start(node: exp.Expr) -> int:
     """Where a node begins, or what holds it: some words leave no trace in the tree."""

@@ -182,8 +182,12 @@ class Reader:
         name = called(self.source, node)
         if name in (*LABELS, NOT_IN_SET):
             return read_label(self, node, name, behind)
-        if name in WINDOWS or name not in RELEASED_FUNCTIONS:
-            raise self.source.refusal(node, self._why_no_function(node, name))
+        if name in WINDOWS:
+            raise self.source.refusal(node, f"{name} needs OVER (...): it looks at the rows of the answer")
+        if name not in RELEASED_FUNCTIONS:
+            known = ", ".join(dict.fromkeys(RELEASED_FUNCTIONS))
+            reason = f"{name} is not a function of what is released; those are {known}"
+            raise self.source.refusal(node, reason)
         if name in _UNARY or name == "CEILING":
             (inner,) = arguments(self.source, node, f"{name}(number)", 1)
             return Apply(_ALIASES.get(name, name), (self.number(inner, behind),))
@@ -221,12 +225,6 @@ class Reader:
                 node, "what is released is divided with a rest by a whole number, as in x % 7"
             )
         return Apply("MOD", (value, by))
-
-    def _why_no_function(self, node: exp.Expr, name: str) -> str:
-        if name in WINDOWS:
-            return f"{name} needs OVER (...): it looks at the rows of the answer"
-        known = ", ".join(dict.fromkeys(RELEASED_FUNCTIONS))
-        return f"{name} is not a function of what is released; those are {known}"
 
     def _digits(self, node: exp.Expr, name: str, behind: bool) -> Released:
         inner, *more = arguments(self.source, node, f"{name}(number) or {name}(number, digits)", 1, 2)

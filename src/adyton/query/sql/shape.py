@@ -185,10 +185,7 @@ def read_condition(reader: Reader, node: exp.Expr, *, behind: bool = True) -> Ha
     source = reader.source
     node = source.bare(node)
     if type(node) in (exp.And, exp.Or):
-        first, rest = source.chain(node, (type(node),))
-        parts = tuple(
-            read_condition(reader, part, behind=behind) for part in (first, *(part for _, part in rest))
-        )
+        parts = tuple(read_condition(reader, part, behind=behind) for part in source.operands(node))
         return _joined(Every, parts, NEVER) if type(node) is exp.And else _joined(Some, parts, ALWAYS)
     if type(node) is exp.Not:
         source.check_parts(node, "this")

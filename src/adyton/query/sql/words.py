@@ -32,11 +32,14 @@ from adyton.query.sql.grammar import (
     NO_WORD,
     Options,
     check_order,
+    retold,
     taken_options,
+    word_at,
+    words_around,
 )
 from adyton.query.sql.names import Refused, place, refuse, shortened
 from adyton.query.sql.reasons import NO_ON, reason_against
-from adyton.query.sql.several.plain_words import SIGNS, plain_limits, plain_signs, retold
+from adyton.query.sql.several.plain_words import SIGNS, plain_limits, plain_signs
 from adyton.schema import Table
 
 LONGEST_TEXT = 10_000  # characters
@@ -185,7 +188,7 @@ class _WordReader:
         self.openers: list[str] = []  # the words before the brackets that are open, in capitals
 
     def word(self, place: int) -> Token:
-        before, word, after = self._at(place - 1), self._at(place), self._at(place + 1)
+        before, word, after = words_around(self.words, place)
         kind = word.token_type
         if kind is _T.L_PAREN:
             self.openers.append(before.text.upper())
@@ -212,12 +215,9 @@ class _WordReader:
             self._refuse(word, after)
         return word
 
-    def _at(self, place: int) -> Token:
-        return self.words[place] if 0 <= place < len(self.words) else NO_WORD
-
     def _stands_for_itself(self, place: int) -> bool:
         """Whether it names neither a column nor a table: a part of a date, a type, an argument, a frame."""
-        before, word, after = self._at(place - 1), self._at(place), self._at(place + 1)
+        before, word, after = words_around(self.words, place)
         opener, said = self.openers[-1] if self.openers else "", word.text.upper()
         if word.token_type in _TYPES:
             is_cast = opener in CASTS and before.token_type is _T.ALIAS
@@ -226,7 +226,7 @@ class _WordReader:
             return False
         if after.token_type is _T.FARROW:
             return said in NAMED_ARGUMENTS
-        if self._at(place - 2).token_type is _T.INTERVAL:
+        if word_at(self.words, place - 2).token_type is _T.INTERVAL:
             return True
         pairs = ((said, after.text.upper()), (before.text.upper(), said))
         if ("WITHIN", "GROUP") in pairs:

@@ -95,8 +95,7 @@ def is_like(label: str, marks: Sequence[str]) -> bool:
 
 def read_joined(source: Source, node: exp.Expr) -> Texts:
     """a || b."""
-    first, rest = source.chain(node, (exp.DPipe,))
-    return _joined(source, node, [first, *(part for _, part in rest)])
+    return _joined(source, node, source.operands(node))
 
 
 def _concat(source: Source, node: exp.Expr) -> Texts:

@@ -17,13 +17,13 @@ from adyton.query.sql.rewrite.scopes import (
     Scope,
     all_of,
     base_origin,
-    clause_parts,
-    columns_in,
+    columns_of_clauses,
     conjuncts,
     in_brackets,
     placed,
     set_where,
     sources,
+    write_using,
 )
 from adyton.schema import IntegerColumn, RealColumn
 
@@ -96,25 +96,11 @@ class _Joins:
                     "shown without it: put the private table first"
                 )
                 raise self.context.source.refusal(origin.join or origin.node, reason)
-        self._write_using()
+        write_using(self.context, self.origins)  # the reader says what is wrong with others
         before = self.origins[0]
         on = first.join.args.get("on") if first.join is not None else None
         self.select.args["from_"].set("this", first.node)
         before.join, first.join = exp.Join(this=before.node, on=on), None
-
-    def _write_using(self) -> None:
-        for place, origin in enumerate(self.origins):
-            names = (origin.join.args.get("using") or []) if origin.join is not None else []
-            equal = []
-            for one in names:
-                before = next((o for o in self.origins[:place] if o.expressions(one.name)), None)
-                if before is None or not origin.expressions(one.name):
-                    return  # the reader says what is wrong
-                sides = (exp.column(one.name, table.called, quoted=True) for table in (before, origin))
-                equal.append(exp.EQ(this=placed(next(sides), one), expression=next(sides)))
-            if equal and origin.join is not None:
-                origin.join.set("using", None)
-                origin.join.set("on", all_of(equal))
 
     # The equality of each join ---------------------------------------------------------------------------
 
@@ -188,11 +174,10 @@ class _Joins:
         if not self.rest:
             return
         scope = Scope(self.context, self.origins)
-        for _, part in list(clause_parts(self.select)):
-            for node in columns_in(part):
-                found = scope.of(node)
-                if len(found) == 1 and found[0][0].called in self.rest:
-                    self._write_case(node, found[0][0])
+        for node in columns_of_clauses(self.select):
+            found = scope.of(node)
+            if len(found) == 1 and found[0][0].called in self.rest:
+                self._write_case(node, found[0][0])
 
     def _write_case(self, node: exp.Expr, origin: Origin) -> None:
         public = self.context.public(origin.node.name)
@@ -212,12 +197,11 @@ class _Joins:
         """A name of USING behind LEFT JOIN is that of the table before."""
         left = [origin for origin in self.origins if origin.optional and origin.shared]
         scope = Scope(self.context, self.origins)
-        for _, part in list(clause_parts(self.select)) if left else []:
-            for node in columns_in(part):
-                shared = any(node.name.casefold() in origin.shared for origin in left)
-                if shared and node.args.get("table") is None and len(found := scope.of(node)) == 1:
-                    before, meant = found[0]
-                    node.replace(placed(exp.column(meant.name, before.called, quoted=True), node))
+        for node in columns_of_clauses(self.select) if left else []:
+            shared = any(node.name.casefold() in origin.shared for origin in left)
+            if shared and node.args.get("table") is None and len(found := scope.of(node)) == 1:
+                before, meant = found[0]
+                node.replace(placed(exp.column(meant.name, before.called, quoted=True), node))
 
 
 def _folded(table: str, name: str) -> _Side:

@@ -119,8 +119,11 @@ class PublicRows:
         self.check_all_rows(node)
         item = self.item
         name = str(item.this).upper() if type(item) is exp.Anonymous else ""
-        if name == "COUNT" and self._counts(item):
-            return Fraction(len(self._counted(item)))
+        counted = item.expressions[0] if name == "COUNT" and len(item.expressions) == 1 else None
+        if type(counted) is exp.Column:
+            return Fraction(sum(value is not None for value in self.values(counted)))
+        if type(counted) in (exp.Star, exp.Literal):
+            return Fraction(int(self.chosen().sum()))
         if name in _TOTALS and len(item.expressions) == 1:
             numbers = [value for value in self.values(item.expressions[0]) if value is not None]
             if any(not isinstance(value, Fraction) for value in numbers):
@@ -131,15 +134,6 @@ class PublicRows:
         if len(found) != 1 or found[0] is None:
             raise self.source.refusal(node, f"one value is needed here; the public table gives {len(found)}")
         return found[0]
-
-    def _counts(self, item: exp.Expr) -> bool:
-        return len(item.expressions) == 1 and type(item.expressions[0]) in (exp.Star, exp.Literal, exp.Column)
-
-    def _counted(self, item: exp.Expr) -> list[Any]:
-        counted = item.expressions[0]
-        if type(counted) is not exp.Column:
-            return [one for one in self.chosen() if one]
-        return [value for value in self.values(counted) if value is not None]
 
     def _all(self, node: exp.Expr) -> list[Value]:
         node = self.source.bare(node)

@@ -155,6 +155,31 @@ def clause_parts(select: exp.Expr) -> Iterator[tuple[str, exp.Expr]]:
                 yield name, part
 
 
+def columns_of_clauses(select: exp.Expr) -> list[exp.Expr]:
+    """The columns that the clauses of a SELECT name."""
+    return [node for _, part in clause_parts(select) for node in columns_in(part)]
+
+
+def write_using(context: Context, origins: Sequence[Origin]) -> exp.Expr | None:
+    """USING (k) as ON: k of the first table before that has it equals k of this one.
+
+    Stops at a name that is not once in both tables, and says which.
+    """
+    for place, origin in enumerate(origins):
+        names: list[exp.Expr] = origin.join.args.get("using") or [] if origin.join is not None else []
+        equal = []
+        for one in names:
+            left = next((o.expressions(one.name) for o in origins[:place] if o.expressions(one.name)), [])
+            right = origin.expressions(one.name)
+            if len(left) != 1 or len(right) != 1:
+                return one
+            equal.append(exp.EQ(this=context.copy(left[0]), expression=context.copy(right[0])))
+        if equal and origin.join is not None:
+            origin.join.set("using", None)
+            origin.join.set("on", all_of(equal))
+    return None
+
+
 def in_brackets(node: exp.Expr) -> exp.Expr:
     """``node`` as it can stand inside any expression."""
     return node if isinstance(node, _STANDS_ALONE) else exp.Paren(this=node)

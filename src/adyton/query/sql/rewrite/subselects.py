@@ -6,8 +6,6 @@ WHERE joins the outer one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from sqlglot import exp
 
 from adyton.query.sql.aggregates import AGGREGATES
@@ -25,11 +23,13 @@ from adyton.query.sql.rewrite.scopes import (
     base_origin,
     clause_parts,
     columns_in,
+    columns_of_clauses,
     conjuncts,
     in_brackets,
     placed,
     set_where,
     sources,
+    write_using,
 )
 
 _SINGLE_ROWS = "single rows are never answered; ask for aggregates, such as COUNT(*)"
@@ -71,7 +71,7 @@ def _count_persons(context: Context, select: exp.Expr) -> None:
     asked = [node for part in parts for node in part.find_all(exp.Anonymous)]
     counts = [call for call in asked if calls(call, ("COUNT",))]
     counted = [node for call in counts for node in call.find_all(exp.Column)]
-    columns = [node for part in parts for node in columns_in(part)]
+    columns = columns_of_clauses(select)
     others = [call for call in asked if call not in counts and calls(call, AGGREGATES)]
     if not counts or others or len(counted) != len(columns) or not all(map(_counts_rows, counts)):
         return
@@ -208,27 +208,8 @@ def _write_conditions(context: Context, scope: Scope) -> None:
         for node in columns_in(on) if on is not None else []:
             value = context.copy(scope.one(node)[1])
             node.replace(in_brackets(placed(value, node)))
-    _without_using(context, scope.origins)
-
-
-def _without_using(context: Context, origins: Sequence[Origin]) -> None:
-    """USING (k) as ON: k of the first table before that has it equals k of this one."""
-    for place, origin in enumerate(origins):
-        names = origin.join.args.get("using") if origin.join is not None else None
-        if not names:
-            continue
-        equal = []
-        for one in names:
-            left = next((o.expressions(one.name) for o in origins[:place] if o.expressions(one.name)), [])
-            right = origin.expressions(one.name)
-            if len(left) != 1 or len(right) != 1:
-                raise context.source.refusal(
-                    one, f"USING names {one.name!r}, which is not once in both tables"
-                )
-            equal.append(exp.EQ(this=context.copy(left[0]), expression=context.copy(right[0])))
-        assert origin.join is not None
-        origin.join.set("using", None)
-        origin.join.set("on", all_of(equal))
+    if (wrong := write_using(context, scope.origins)) is not None:
+        raise context.source.refusal(wrong, f"USING names {wrong.name!r}, which is not once in both tables")
 
 
 def _put_tables(context: Context, select: exp.Expr, origins: list[Origin]) -> None:

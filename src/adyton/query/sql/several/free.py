@@ -56,7 +56,6 @@ def columns_asked(source: Source, tree: exp.Expr, tables: Sequence[Table]) -> Fr
         return None
     if any(node.args.get("db") is not None for node in tree.walk()):
         write_plain_names(Context(source, tuple(tables)), tree)  # schema.table is table
-        items = [alias_of(source, item) for item in tree.args["expressions"]]
     table, aliases = read_from(source, tree, tables)
     source = replace(source, table=table, aliases=aliases)
     names: list[str] = []

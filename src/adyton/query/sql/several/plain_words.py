@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from adyton.query.sql.grammar import NO_WORD
+from adyton.query.sql.grammar import NO_WORD, retold, word_at
 
 _T = TokenType
 _ROWS = ("ROW", "ROWS")
@@ -36,11 +36,11 @@ def plain_limits(words: list[Token]) -> list[Token]:
 
 
 def _at(words: list[Token], place: int) -> str:
-    return words[place].text.upper() if 0 <= place < len(words) else ""
+    return word_at(words, place).text.upper()
 
 
 def _is_number(words: list[Token], place: int) -> bool:
-    return 0 <= place < len(words) and words[place].token_type is _T.NUMBER
+    return word_at(words, place).token_type is _T.NUMBER
 
 
 def _up_to_the_row(words: list[Token]) -> list[Token]:
@@ -117,11 +117,6 @@ def _top(words: list[Token]) -> list[Token]:
 
 def _said(words: list[Token], *some: str) -> int:
     return sum(word.text.upper() in some and word.token_type is not _T.STRING for word in words)
-
-
-def retold(word: Token, kind: TokenType, text: str) -> Token:
-    """Another word at the place of ``word``."""
-    return Token(kind, text, word.line, word.col, word.start, word.end)
 
 
 # By a word without which there is nothing to do; the order matters.

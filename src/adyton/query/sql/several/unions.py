@@ -113,17 +113,11 @@ class _Selected:
     @classmethod
     def of(cls, source: Source, options: Options, node: exp.Expr, tables: Sequence[Table]) -> _Selected:
         items = [alias_of(source, item) for item in node.args.get("expressions") or []]
-        written = {
-            place: _Column(
-                name or "column",
-                _kind(label_of(source, item)),
-                name is not None,
-                label_of(source, item),
-                True,
-            )
-            for place, (item, name) in enumerate(items)
-            if is_written(item)
-        }
+        written: dict[int, _Column] = {}
+        for place, (item, name) in enumerate(items):
+            if is_written(item):
+                label = label_of(source, item)
+                written[place] = _Column(name or "column", _kind(label), name is not None, label, True)
         if len(written) == len(items):
             raise source.refusal(node, "UNION ALL joins SELECTs of aggregates")
         plain = without_items(source, node, list(written)) if written else node
@@ -202,7 +196,7 @@ def _check_alike(source: Source, first: _Selected, other: _Selected) -> None:
 def _shape(source: Source, tree: exp.Expr, names: Sequence[str]) -> Shape:
     """What stands behind the last SELECT: of the whole table."""
     order = []
-    for node in (tree.args.get("order") or exp.Order()).args.get("expressions") or []:
+    for node in (tree.args.get("order") or exp.Order()).expressions:
         source.check_parts(node, "this", "desc", "nulls_first")
         order.append(Term(_ordered_by(source, source.bare(node.this), names), bool(node.args.get("desc"))))
     limit, offset = (read_number(source, tree, clause) for clause in ("limit", "offset"))
