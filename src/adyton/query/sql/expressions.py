@@ -178,10 +178,7 @@ class Source(Names):
         return holds(condition if said.this else Not(condition))
 
     def _in(self, node: exp.Expr) -> Condition:
-        self.check_parts(node, "this", "expressions")
-        listed = node.args.get("expressions") or []
-        if not 1 <= len(listed) <= MOST_VALUES:
-            raise self.refusal(node.this, f"IN needs a list of 1 to {MOST_VALUES} literals")
+        listed = self.listed(node)
         left, values = self.operand(node.this), [self.operand(value) for value in listed]
         if not all(isinstance(value, _WRITTEN) for value in values):
             raise self.refusal(node.this, "IN needs a list of literals")
@@ -191,6 +188,13 @@ class Source(Names):
             chosen = dict.fromkeys(value for part in listed_values for value in part.values)
             return OneOf(listed_values[0].column, tuple(chosen))
         return parts[0] if len(parts) == 1 else Or(parts)
+
+    def listed(self, node: exp.Expr) -> list[exp.Expr]:
+        """What stands in the brackets of IN."""
+        self.check_parts(node, "this", "expressions")
+        if not 1 <= len(node.expressions) <= MOST_VALUES:
+            raise self.refusal(node.this, f"IN needs a list of 1 to {MOST_VALUES} literals")
+        return node.expressions
 
     def equal(self, left: exp.Expr, right: exp.Expr) -> Condition:
         """``left`` = ``right``, a written value."""

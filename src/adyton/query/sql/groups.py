@@ -65,7 +65,7 @@ class Item:
 
 def read_items(source: Source, tree: exp.Expr) -> list[Item]:
     """The SELECT list."""
-    items = [_item(source, source.bare(node)) for node in tree.args.get("expressions") or []]
+    items = [_item(source, node) for node in tree.expressions]
     values = {item.alias.casefold() for item in items if item.alias is not None and not item.groups}
     return [replace(item, computed=True) if _speaks_of(source, item, values) else item for item in items]
 
@@ -171,10 +171,7 @@ def _speaks_of(source: Source, item: Item, values: set[str]) -> bool:
 
 
 def _item(source: Source, node: exp.Expr) -> Item:
-    alias = None
-    if type(node) is exp.Alias:
-        source.check_parts(node, "this", "alias")
-        node, alias = source.bare(node.this), source.name(node.args["alias"])
+    node, alias = source.item(node)
     if is_aggregate(node):
         return Item(node, alias, aggregates=True)
     inside = list(node.walk())

@@ -146,6 +146,13 @@ class Names:
         self.check_parts(node, "this", "quoted")
         return str(node.this)
 
+    def item(self, node: exp.Expr) -> tuple[exp.Expr, str | None]:
+        """An item of the SELECT list, and the name that AS gives it."""
+        if type(node) is not exp.Alias:
+            return self.bare(node), None
+        self.check_parts(node, "this", "alias")
+        return self.bare(node.this), self.name(node.args["alias"])
+
     def alias(self, node: exp.Expr) -> str | None:
         """The name that AS gives a table or a sub-select."""
         self.check_parts(node, "this", "alias")

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -48,28 +49,19 @@ Branch = tuple[Condition, Value | None]
 
 
 def read_case(source: Source, node: exp.Expr) -> Value:
-    """CASE WHEN condition THEN value ... [ELSE value] END; 1 or 0 for one condition is an indicator."""
-    branches = [(when, source.optional(then)) for when, then in whens(source, node)]
-    default = node.args.get("default")
-    return choice(branches, None if default is None else source.optional(default))
-
-
-def whens(source: Source, node: exp.Expr) -> list[tuple[Condition, exp.Expr]]:
-    """The conditions of a CASE, and what it gives where each is the first that is true.
+    """CASE WHEN condition THEN value ... [ELSE value] END; 1 or 0 for one condition is an indicator.
 
     CASE x WHEN a THEN ... means CASE WHEN x = a THEN ...
     """
     source.check_parts(node, "this", "ifs", "default")
-    for branch in node.args["ifs"]:
-        source.check_parts(branch, "this", "true")
-    subject = node.args.get("this")
-    return [
-        (
-            source.condition(branch.this) if subject is None else source.equal(subject, branch.this),
-            branch.args["true"],
-        )
-        for branch in node.args["ifs"]
-    ]
+    ifs, subject, default = node.args["ifs"], node.args.get("this"), node.args.get("default")
+    for one in ifs:
+        source.check_parts(one, "this", "true")
+    when = source.condition if subject is None else partial(source.equal, subject)
+    whens = [when(one.this) for one in ifs]
+    thens = [source.optional(one.args["true"]) for one in ifs]
+    otherwise = None if default is None else source.optional(default)
+    return choice(list(zip(whens, thens, strict=True)), otherwise)
 
 
 def choice(branches: Sequence[Branch], otherwise: Value | None) -> Value:

@@ -158,20 +158,20 @@ def _of_one_date(source: Source, node: exp.Expr) -> NumberExpression:
 def _date_part(source: Source, node: exp.Expr) -> NumberExpression:
     name = called(source, node)
     part, day = arguments(source, node, f"{name}('part', date)", 2)
-    return _part(source, node, (written(source, part) or "").upper(), day)
+    return _part(source, node, written(source, part), day)
 
 
 def _date_trunc(source: Source, node: exp.Expr) -> Value:
     name = called(source, node)
     first, second = arguments(source, node, f"{name}('month', date)", 2)
     said, day = written(source, first), second
-    if said is None or said.lower() not in (*_STARTS, "isoweek"):
+    if said.lower() not in (*_STARTS, "isoweek"):
         said, day = written(source, second), first  # BigQuery writes the part behind the date
-        if (said or "").upper() == "WEEK":
+        if said == "WEEK":
             raise source.refusal(
                 node, "this week begins on Sunday in some databases; write ISOWEEK, from Monday"
             )
-    start = {"isoweek": "week"}.get((said or "").lower(), (said or "").lower())
+    start = "week" if said == "ISOWEEK" else said.lower()
     if start not in _STARTS:
         raise source.refusal(node, f"a date begins a {', '.join(_STARTS)}; write {name}('month', date)")
     return start_of(start, read_day(source, day))
@@ -186,9 +186,9 @@ def _date_diff(source: Source, node: exp.Expr) -> NumberExpression:
     given = arguments(source, node, f"{name}('day', from date, to date)", 2, 3)
     unit, first, second = "DAY", given[-1], given[0]
     if len(given) == 3:
-        unit, first, second = (written(source, given[0]) or "").upper(), given[1], given[2]
+        unit, first, second = written(source, given[0]), given[1], given[2]
         if unit not in _UNITS:
-            unit, first, second = (written(source, given[2]) or "").upper(), given[1], given[0]
+            unit, first, second = written(source, given[2]), given[1], given[0]
     start, end = read_day(source, first), read_day(source, second)
     if unit not in _COUNTED:
         reason = "dates are DAY, MONTH, QUARTER or YEAR apart; databases differ on other units"
@@ -205,7 +205,7 @@ def _moved(sign: int) -> Callable[[Source, exp.Expr], Value]:
         name = called(source, node)
         given = arguments(source, node, f"{name}(date, INTERVAL 3 MONTH)", 2, 3)
         if len(given) == 3:  # DATEADD(month, 3, date)
-            unit = (written(source, given[0]) or "").upper()
+            unit = written(source, given[0])
             if name == "DATE_SUB" or unit not in _UNITS:
                 raise source.refusal(node, f"write {name}(date, INTERVAL 3 MONTH)")
             amount = _interval(source, node, whole_number(source, given[1], -_LONGEST, _LONGEST), unit)

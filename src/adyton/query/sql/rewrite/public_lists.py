@@ -78,8 +78,9 @@ def _exists(context: Context, node: exp.Expr, inner: exp.Expr) -> exp.Expr:
     for item in inner.expressions:
         if has_aggregate(item):
             raise context.source.refusal(item, "an aggregate always gives a row: leave out EXISTS")
-        rows.check_columns(item)
-    outside = [one for one in conditions if not rows.has_all(one)]
+        for column in columns_in(item):
+            rows.source.column(column)  # refused if there is none
+    outside = [one for one in conditions if not all(map(rows.has, columns_in(one)))]
     if not outside:
         found = bool(rows.chosen().any())
         if not found:
@@ -101,7 +102,7 @@ def _pair(rows: PublicRows, node: exp.Expr) -> tuple[exp.Expr, exp.Expr] | None:
         return None
     sides = [node.this, node.args["expression"]]
     for inside, beyond in (sides, sides[::-1]):
-        if type(inside) is exp.Column and rows.has(inside) and not rows.has_any(beyond):
+        if type(inside) is exp.Column and rows.has(inside) and not any(map(rows.has, columns_in(beyond))):
             return inside, beyond
     return None
 

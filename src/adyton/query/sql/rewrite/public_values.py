@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from adyton.query.conditions.possible import Known, Rows, Truths, is_understood
 from adyton.query.sql.expressions import Source
-from adyton.query.sql.rewrite.scopes import Context, columns_in, sources
+from adyton.query.sql.rewrite.scopes import Context, sources
 from adyton.schema import Attribute, BooleanColumn, CategoryColumn, Dimension, Table
 
 Value = Fraction | str | bool | None
@@ -65,16 +65,6 @@ class PublicRows:
         if qualifier is not None:
             return str(qualifier.name).casefold() == self.called.casefold()
         return self.source.has_column(node.name)
-
-    def has_all(self, node: exp.Expr) -> bool:
-        return all(map(self.has, columns_in(node)))
-
-    def has_any(self, node: exp.Expr) -> bool:
-        return any(map(self.has, columns_in(node)))
-
-    def check_columns(self, node: exp.Expr) -> None:
-        for one in columns_in(node):
-            self.source.column(one)
 
     def is_key(self, node: exp.Expr) -> bool:
         """Whether ``node`` is the key, of which all values are known that a private row can have."""

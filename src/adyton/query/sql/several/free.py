@@ -24,7 +24,7 @@ from adyton.query.sql.grammar import Options
 from adyton.query.sql.read import leaves_nothing, read_select
 from adyton.query.sql.rewrite.from_names import write_plain_names
 from adyton.query.sql.rewrite.scopes import Context
-from adyton.query.sql.several.columns import alias_of, label_of, shown_columns
+from adyton.query.sql.several.columns import label_of, shown_columns
 from adyton.schema import Table, TextColumn
 
 _NO_ROWS = "no row can be in this table, so these are its columns"
@@ -51,7 +51,7 @@ def columns_asked(source: Source, tree: exp.Expr, tables: Sequence[Table]) -> Fr
     """SELECT of columns, or of all, that no row can be in: their names."""
     if not leaves_nothing(tree) or tree.args.get("group") is not None:
         return None
-    items = [alias_of(source, item) for item in tree.args["expressions"]]
+    items = list(map(source.item, tree.expressions))
     if not all(type(node) in (exp.Column, exp.Star) for node, _ in items):
         return None
     if any(node.args.get("db") is not None for node in tree.walk()):
@@ -90,7 +90,7 @@ def declared_asked(source: Source, options: Options, tree: exp.Expr, tables: Seq
 def constants_asked(source: Source, tree: exp.Expr) -> Free:
     """SELECT without FROM: one row of literals."""
     source.check_parts(tree, "expressions")
-    items = [alias_of(source, item) for item in tree.args.get("expressions") or []]
+    items = list(map(source.item, tree.expressions))
     if not items:
         raise source.refusal(tree, "SELECT asks nothing")
     for node, _ in items:
@@ -110,7 +110,7 @@ def _grouped(source: Source, tree: exp.Expr) -> exp.Expr:
     """Grouped by all items, with a count that is not asked for."""
     tree = tree.copy()
     source.check_parts(tree.args["distinct"])
-    items = [alias_of(source, item)[0] for item in tree.args["expressions"]]
+    items = [source.item(item)[0] for item in tree.expressions]
     if tree.args.get("group") is not None or any(map(is_aggregate, items)):
         raise source.refusal(tree, "leave out DISTINCT: the rows of an answer differ in their keys")
     if tree.args.get("having") is not None:

@@ -33,7 +33,7 @@ from adyton.query.sql.functions.labels import NOT_IN_SET
 from adyton.query.sql.grammar import Options
 from adyton.query.sql.names import called, calls
 from adyton.query.sql.read import SET_CLAUSES, SETS, read_select
-from adyton.query.sql.several.columns import alias_of, shown_columns, without_items
+from adyton.query.sql.several.columns import shown_columns, without_items
 from adyton.schema import Table
 
 MOST_SETS = 100
@@ -49,13 +49,9 @@ def read_sets(source: Source, options: Options, tree: exp.Expr, tables: Sequence
     whole = read_select(source, replace(options, epsilon=None), sets.plain(), tables)
     sets.check(whole.shape)
     sets.keys = [group.name for group in whole.question.by]
-    parts = tuple(sets.part(whole, chosen) for chosen in sets.chosen)
     keys, values = shown_columns(whole)
     marks = sets.mark_names([*keys, *values])
-    parts = tuple(
-        replace(part, constants=tuple(zip(marks, sets.marks(chosen), strict=True)))
-        for part, chosen in zip(parts, sets.chosen, strict=True)
-    )
+    parts = tuple(sets.part(whole, chosen, marks) for chosen in sets.chosen)
     listed = sets.listed(whole.listed, marks)
     return Combined(
         parts,
@@ -72,15 +68,15 @@ class _Sets:
 
     def __init__(self, source: Source, tree: exp.Expr, columns: set[str]) -> None:
         self.source, self.tree, self.columns = source, tree, columns
-        self.items = [alias_of(source, item) for item in tree.args.get("expressions") or []]
+        self.items = list(map(source.item, tree.expressions))
         self.groups: list[exp.Expr] = []
         self.keys: list[str] = []  # the names of the groups in the question
         self.chosen = [tuple(sorted({self._place(node) for node in one})) for one in self._sets()]
         if len(set(self.chosen)) < len(self.chosen):
             raise source.refusal(tree.args["group"], "GROUP BY lists one set of groups twice")
         self.grouping = [place for place, (node, _) in enumerate(self.items) if calls(node, _GROUPING)]
-        ordered = (tree.args.get("order") or exp.Order()).args.get("expressions") or []
-        self.ordered = [(node, self._meant(node.this)) for node in ordered]
+        ordered = tree.args.get("order") or exp.Order()
+        self.ordered = [(node, self._meant(node.this)) for node in ordered.expressions]
         # What GROUPING is asked of: items first, then what only ORDER BY names.
         self.asked = [self.items[place][0] for place in self.grouping]
         self.asked += [n for _, n in self.ordered if calls(n, _GROUPING) and n not in self.asked]
@@ -162,8 +158,8 @@ class _Sets:
         tree.set("group", exp.Group(expressions=groups) if groups else None)
         return tree
 
-    def part(self, whole: Request, chosen: Sequence[int]) -> Part:
-        """The question of one set."""
+    def part(self, whole: Request, chosen: Sequence[int], marks: Sequence[str]) -> Part:
+        """The question of one set; ``marks`` are the names of what GROUPING says of it."""
         by = whole.question.by
         kept = tuple(g for place, g in enumerate(by) if place in chosen or place >= len(self.groups))
         question = replace(whole.question, by=kept)
@@ -172,7 +168,8 @@ class _Sets:
         having = None if whole.shape.having is None else _without(whole.shape.having, gone)
         computed = tuple((name, _less(value, gone)) for name, value in whole.shape.shown)
         shape = Shape(having=having, names=names, shown=computed)
-        return Part(Request(question, shape, None, whole.delta))
+        said = tuple(zip(marks, self.marks(chosen), strict=True))
+        return Part(Request(question, shape, None, whole.delta), constants=said)
 
     def shape(self, shape: Shape, marks: Sequence[str]) -> Shape:
         """What orders and cuts the whole table, by the names of its columns."""

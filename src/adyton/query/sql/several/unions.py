@@ -18,7 +18,7 @@ from adyton.query.request import Combined, Free, Part, Shape
 from adyton.query.sql.expressions import Source
 from adyton.query.sql.grammar import Options
 from adyton.query.sql.read import has_sets, is_empty, read_select
-from adyton.query.sql.several.columns import alias_of, is_written, label_of, without_items
+from adyton.query.sql.several.columns import is_written, label_of, without_items
 from adyton.query.sql.several.free import nothing_asked
 from adyton.query.sql.several.grouping_sets import read_sets
 from adyton.query.sql.shape import read_number
@@ -112,7 +112,7 @@ class _Selected:
 
     @classmethod
     def of(cls, source: Source, options: Options, node: exp.Expr, tables: Sequence[Table]) -> _Selected:
-        items = [alias_of(source, item) for item in node.args.get("expressions") or []]
+        items = list(map(source.item, node.expressions))
         written: dict[int, _Column] = {}
         for place, (item, name) in enumerate(items):
             if is_written(item):
