@@ -48,12 +48,8 @@ def is_aggregate(node: exp.Expr) -> bool:
 
 
 def read_measure(source: Source, node: exp.Expr) -> Named:
-    """The measure that ``node`` asks for."""
+    """The measure that ``node``, an aggregate, asks for."""
     node, where = filtered(source, node)
-    if not is_aggregate(node):
-        raise source.refusal(
-            node, f"SELECT lists aggregates and groups only; aggregates: {', '.join(AGGREGATES)}"
-        )
     with source.at(node):
         if type(node) is exp.WithinGroup:
             return _within_group(source, node, where)

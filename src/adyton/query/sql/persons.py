@@ -43,12 +43,10 @@ class OfPersons:
     aliases: dict[str, str]
 
 
-def read_persons(source: Source, tree: exp.Expr, tables: Sequence[Table]) -> OfPersons | None:
-    """The question outside, if it is asked of a SELECT that groups; None where it is asked of a table."""
-    found = _inner_select(source, tree)
-    if found is None:
-        return None
-    inner, name = found
+def read_persons(source: Source, tree: exp.Expr, tables: Sequence[Table]) -> OfPersons:
+    """The question outside, which is asked of a SELECT that groups."""
+    node = tree.args["from_"].this
+    inner, name = node.this, source.alias(node)
     if tree.args.get("joins"):
         raise source.refusal(tree.args["joins"][0], "a table of persons is asked alone, without JOIN")
     reader = _Inner.of(source, inner, tables)
@@ -67,15 +65,6 @@ def without_unused(question: Question) -> Question:
     used = {column.name for column in columns_in(question.by, question.where, question.measures)}
     numbers = tuple((name, number) for name, number in table.numbers if name in used)
     return replace(question, table=table_of_persons(table.of, table.given, numbers))
-
-
-def _inner_select(source: Source, tree: exp.Expr) -> tuple[exp.Expr, str | None] | None:
-    """A SELECT with GROUP BY that stands in FROM, and its name."""
-    clause = tree.args.get("from_")
-    node = clause.this if clause is not None else None
-    if type(node) is not exp.Subquery or type(node.this) is not exp.Select:
-        return None
-    return None if node.this.args.get("group") is None else (node.this, source.alias(node))
 
 
 # Inside ----------------------------------------------------------------------------------------------------

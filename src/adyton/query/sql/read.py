@@ -146,7 +146,7 @@ def read_select(source: Source, options: Options, tree: exp.Expr, tables: Sequen
         tree = rewritten(source, tree, tables)
     if type(tree) is not exp.Select:
         raise source.refusal(tree, "a question is one SELECT")
-    persons = read_persons(source, tree, tables) if _asks_a_select(tree) else None
+    persons = read_persons(source, tree, tables) if _asks_a_group(tree) else None
     tree = tree if persons is None else persons.tree
     source.check_parts(tree, "expressions", "from_", "joins", "where", "group", *CLAUSES)
     table, aliases = read_from(source, tree, tables) if persons is None else (persons.table, persons.aliases)
@@ -175,9 +175,11 @@ def _may_be_rewritten(node: exp.Expr) -> bool:
     return type(node) in SHAPES or node.args.get("db") is not None
 
 
-def _asks_a_select(tree: exp.Expr) -> bool:
+def _asks_a_group(tree: exp.Expr) -> bool:
+    """Whether a SELECT with GROUP BY stands in FROM."""
     clause = tree.args.get("from_")
-    return clause is not None and type(clause.this) is exp.Subquery
+    inner = clause.this.this if clause is not None and type(clause.this) is exp.Subquery else None
+    return type(inner) is exp.Select and inner.args.get("group") is not None
 
 
 def parse_condition(text: str, table: Table) -> Condition:

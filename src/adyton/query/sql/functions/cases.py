@@ -77,8 +77,8 @@ def choice(branches: Sequence[Branch], otherwise: Value | None) -> Value:
     if all(is_text(value) for value in values):
         return _texts(given, last)
     if all(truth_of(value) is not None for value in values):
-        truths = [(when, truth_number(_truth(value))) for when, value in given]
-        return Compare(_case(truths, None if last is None else truth_number(_truth(last))), "=", ONE)
+        truths = tuple((when, truth_number(_truth(value))) for when, value in given)
+        return Compare(Case(truths, None if last is None else truth_number(_truth(last))), "=", ONE)
     first = described(values[0])
     other = next((said for said in map(described, values) if said != first), first)
     raise InvalidRequest(f"values of one kind are needed everywhere, not {first} and {other}")
@@ -105,20 +105,12 @@ def _numbers(given: Sequence[tuple[Condition, Value]], last: Value | None) -> Nu
     otherwise = last if isinstance(last, NumberExpression) else None
     if len(branches) == 1 and branches[0][1] == ONE and otherwise == ZERO:
         return Indicator(branches[0][0])
-    return _case(branches, otherwise)
-
-
-def _case(
-    branches: Sequence[tuple[Condition, NumberExpression]], otherwise: NumberExpression | None
-) -> NumberExpression:
-    if not branches and otherwise is not None:
-        return otherwise
-    return Case(tuple(branches), otherwise)
+    return Case(branches, otherwise)
 
 
 def _days(given: Sequence[tuple[Condition, Value]], last: Value | None) -> Days:
-    branches = [(when, _day_number(value)) for when, value in given]
-    return day_at(_case(branches, None if last is None else _day_number(last)))
+    branches = tuple((when, _day_number(value)) for when, value in given)
+    return day_at(Case(branches, None if last is None else _day_number(last)))
 
 
 def _day_number(value: Value) -> NumberExpression:
@@ -138,8 +130,8 @@ def _texts(given: Sequence[tuple[Condition, Value]], last: Value | None) -> Text
     def code(texts: Texts) -> NumberExpression:
         return recoded(texts.code, [places[label] for label in texts.labels])
 
-    branches = [(when, code(texts)) for when, texts in read]
-    return Texts(_case(branches, None if otherwise is None else code(otherwise)), labels)
+    branches = tuple((when, code(texts)) for when, texts in read)
+    return Texts(Case(branches, None if otherwise is None else code(otherwise)), labels)
 
 
 def _truth(value: Value) -> Condition:
