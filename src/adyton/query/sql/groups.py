@@ -121,7 +121,7 @@ def read_group(source: Source, node: exp.Expr) -> Grouped:
     node = source.bare(node)
     if type(node) is exp.Star:
         raise source.refusal(node, "single rows are never answered; ask for aggregates, such as COUNT(*)")
-    if type(node) is exp.Anonymous and called(source, node) == "LABEL":
+    if calls(node, ("LABEL",)):
         return _labelled(source, node)
     if type(node) is exp.Column:
         return grouped(source.column(node))

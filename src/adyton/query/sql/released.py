@@ -107,7 +107,7 @@ class Reader:
             return str(node.this)
         if type(node) is exp.Cast and node.args["to"].this is exp.DType.DATE:
             return day_of(self.source.written_day(node).number).isoformat()
-        if type(node) in _READ and type(node) in (exp.Anonymous, exp.Case, exp.Cast, exp.TryCast):
+        if type(node) in (exp.Anonymous, exp.Case, exp.Cast, exp.TryCast):
             return _READ[type(node)](self, node, True)
         return self.source.constant(node)
 

@@ -27,7 +27,7 @@ from adyton.query.expressions import (
 from adyton.query.leaves import Constant, Lookup
 from adyton.query.missing import ONE, ZERO, missing
 from adyton.query.sql.functions.arguments import arguments, several, whole_number
-from adyton.query.sql.names import called
+from adyton.query.sql.names import called, calls
 from adyton.query.text import coarsest_grain
 from adyton.schema import CategoryColumn
 
@@ -116,26 +116,25 @@ def _clamp(source: Source, node: exp.Expr) -> NumberExpression:
 def _ratio(source: Source, node: exp.Expr) -> tuple[NumberExpression, NumberExpression, int] | None:
     """The parts of a quotient of two columns, and its decimals; None if it is none."""
     node, decimals = source.bare(node), _DECIMALS
-    if type(node) is exp.Anonymous and called(source, node) == "ROUND" and len(node.expressions) == 2:
+    if calls(node, ("ROUND",)) and len(node.expressions) == 2:
         decimals = whole_number(source, node.expressions[1], -18, 18)
         node = source.bare(node.expressions[0])
-    if type(node) is exp.Anonymous and called(source, node) == "SAFE_DIVIDE":
+    if calls(node, ("SAFE_DIVIDE",)):
         over, under = arguments(source, node, "SAFE_DIVIDE(number, number)", 2)
     elif type(node) is exp.Div:
         over, under = source.sides(node)
     else:
         return None
-    divisor = source.number(_without_null_if(source, under))
+    divisor = source.number(without_null_if(source, under))
     return None if isinstance(divisor, Constant) else (source.number(over), divisor, decimals)
 
 
-def _without_null_if(source: Source, node: exp.Expr) -> exp.Expr:
+def without_null_if(source: Source, node: exp.Expr) -> exp.Expr:
     """x of NULLIF(x, 0): division by 0 is missing without it as well."""
     node = source.bare(node)
-    if type(node) is exp.Anonymous and called(source, node) == "NULLIF" and len(node.expressions) == 2:
-        first: exp.Expr = node.expressions[0]
-        zero = source.bare(node.expressions[1])
-        if type(zero) is exp.Literal and not zero.args["is_string"] and source.constant(zero) == 0:
+    if calls(node, ("NULLIF",)) and len(node.expressions) == 2:
+        first, zero = map(source.bare, node.expressions)
+        if type(zero) is exp.Literal and not zero.is_string and source.constant(zero) == 0:
             return first
     return node
 
@@ -167,7 +166,7 @@ def _round(source: Source, node: exp.Expr) -> NumberExpression:
     inner, *digits = arguments(source, node, "ROUND(number) or ROUND(number, decimals)", 1, 2)
     decimals = whole_number(source, digits[0], -18, 18) if digits else 0
     inner = source.bare(inner)
-    if type(inner) is exp.Anonymous and called(source, inner) in _CURVES and decimals >= 0:
+    if calls(inner, _CURVES) and decimals >= 0:
         return _curved(source, inner, decimals)
     return folded(rounded(source.number(inner), Fraction(10) ** -decimals))
 

@@ -21,7 +21,6 @@ from adyton.query.sql.rewrite.scopes import (
     clause_parts,
     conjuncts,
     has_aggregate,
-    placed,
 )
 
 _LARGEST, _LEAST = ("ARG_MAX", "ARGMAX", "MAX_BY"), ("ARG_MIN", "ARGMIN", "MIN_BY")
@@ -40,8 +39,8 @@ def order_by_extremes(context: Context, tree: exp.Expr) -> None:
         context.source.check_parts(select, "expressions", "from_")
         key, value = arguments(context.source, call, f"{call.this}(key, value)", 2)
         falling = calls(call, _LARGEST)
-        ordered = exp.Ordered(this=placed(value.copy(), value), desc=falling, nulls_first=False)
-        call.replace(placed(key.copy(), key))
+        ordered = exp.Ordered(this=value.copy(), desc=falling, nulls_first=False)
+        call.replace(key.copy())
         select.set("order", exp.Order(expressions=[ordered]))
         select.set("limit", exp.Limit(expression=exp.Literal.number(1)))
     for call in tree.find_all(exp.Anonymous):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product
+from math import prod
 
 from sqlglot import exp
 
@@ -110,14 +111,11 @@ class _Sets:
         return [sum((one for one, take in zip(listed, takes, strict=True) if take), ()) for takes in taken]
 
     def _check_number(self, *sizes: int) -> None:
-        number = 1
-        for size in sizes:
-            number *= size
-            if number > MOST_SETS:
-                raise self.source.refusal(
-                    self.tree.args["group"],
-                    f"GROUP BY lists more than {MOST_SETS} sets of groups, each of which is a question",
-                )
+        if prod(sizes) > MOST_SETS:
+            raise self.source.refusal(
+                self.tree.args["group"],
+                f"GROUP BY lists more than {MOST_SETS} sets of groups, each of which is a question",
+            )
 
     def _place(self, node: exp.Expr) -> int:
         """The number of a group among all that are named."""
