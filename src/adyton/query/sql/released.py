@@ -135,7 +135,7 @@ class Reader:
     def _product(self, node: exp.Expr, behind: bool) -> Released:
         """``/`` is the exact quotient.  One that is a share or a mean is asked for as that."""
         first, rest = self.source.chain(node, _PRODUCT)
-        while type(bare := self.source.bare(first)) in _PRODUCT:
+        while type(bare := self.source.bare(first)) in _PRODUCT:  # (a / b) * c is one product as well
             first, inside = self.source.chain(bare, _PRODUCT)
             rest = inside + rest
         top = [first, *(part for kind, part in rest if kind is exp.Mul)]
