@@ -88,18 +88,16 @@ def check_windows(question: Question, shape: Shape) -> None:
 def _shown(reader: Reader) -> tuple[tuple[str, Released], ...]:
     """The columns beside keys, in the order of SELECT."""
     measures = iter(list(reader.measures))
-    places = [place for place, item in enumerate(reader.items) if item.aggregates or item.computed]
     values: list[Released] = []
     given: list[str | None] = []
     defaults: list[str] = []
-    for place in places:
-        item = reader.items[place]
+    for place, item in enumerate(reader.items):
         if item.aggregates:
             name = next(measures)[0]
             values.append(ReleasedName(name))
             given.append(item.alias or name)
             defaults.append(name)
-        else:
+        elif item.computed:
             values.append(reader.item(place))
             given.append(item.alias)
             defaults.append(_default(item.node))

@@ -66,8 +66,8 @@ class _Joins:
         self._put_private_first()
         self.pool = conjuncts(self.select.args.get("where"))
         for origin in self.origins:
-            if origin.join is not None and not origin.optional and origin.join.args.get("on") is not None:
-                said = conjuncts(origin.join.args["on"])
+            if origin.join is not None and not origin.optional:
+                said = conjuncts(origin.join.args.get("on"))
                 self.pool += [one for one in said if one != exp.Boolean(this=True)]
         joined = [self.origins[0]]
         for origin in self.origins[1:]:
