@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import ceil, floor
 from typing import TYPE_CHECKING
@@ -199,33 +199,24 @@ def _sign(source: Source, node: exp.Expr) -> NumberExpression:
     return folded(Case(signs))
 
 
-def _mod(source: Source, node: exp.Expr) -> NumberExpression:
-    return _remainder(source, *arguments(source, node, "MOD(number, literal)", 2))
-
-
 def read_mod(source: Source, node: exp.Expr) -> NumberExpression:
-    """number % literal."""
-    return _remainder(source, *source.sides(node))
-
-
-def read_div(source: Source, node: exp.Expr) -> NumberExpression:
-    """number // literal, or number DIV literal: truncated towards zero."""
-    return _quotient(source, *source.sides(node))
-
-
-def _div(source: Source, node: exp.Expr) -> NumberExpression:
-    return _quotient(source, *arguments(source, node, "DIV(number, literal)", 2))
-
-
-def _remainder(source: Source, number: exp.Expr, divisor: exp.Expr) -> NumberExpression:
+    """number % literal, or MOD(number, literal)."""
+    number, divisor = _both(source, node, "MOD(number, literal)")
     return folded(remainder(source.number(number), _divisor(source, divisor)))
 
 
-def _quotient(source: Source, number: exp.Expr, divisor: exp.Expr) -> NumberExpression:
+def read_div(source: Source, node: exp.Expr) -> NumberExpression:
+    """number // literal, number DIV literal, or DIV(number, literal): truncated towards zero."""
+    number, divisor = _both(source, node, "DIV(number, literal)")
     value, by = source.number(number), _divisor(source, divisor)
     if value.lattice.grain.denominator != 1 or by.denominator != 1:
         raise source.refusal(number, "whole division is of whole numbers; write FLOOR(x / w) for others")
     return folded(truncated(Times(value, Constant(1 / by))))
+
+
+def _both(source: Source, node: exp.Expr, form: str) -> Sequence[exp.Expr]:
+    """The sides of a sign, or the two arguments of the function that says the same."""
+    return arguments(source, node, form, 2) if type(node) is exp.Anonymous else source.sides(node)
 
 
 def _divisor(source: Source, node: exp.Expr) -> Fraction:
@@ -311,10 +302,10 @@ NUMBERS: dict[str, Callable[[Source, exp.Expr], NumberExpression]] = {
     "CEIL": _ceiling,
     "CEILING": _ceiling,
     "CLAMP": _clamp,
-    "DIV": _div,
+    "DIV": read_div,
     "FLOOR": _floor,
     "LOOKUP": _lookup,
-    "MOD": _mod,
+    "MOD": read_mod,
     "POW": _power,
     "POWER": _power,
     "ROUND": _round,
