@@ -117,7 +117,7 @@ def _rows_of(public: Dimension) -> Iterator[tuple[Any, ...]]:
 
 def _tree(text: str) -> exp.Expr:
     _, tree = question_tree(text, known_words(*TABLES))
-    return rewritten(Source(text, SALES, "sales"), tree, TABLES)
+    return rewritten(Source(text, SALES), tree, TABLES)
 
 
 def _is_one_select(tree: exp.Expr) -> bool:

@@ -30,7 +30,7 @@ PEOPLE = strategies.PEOPLE
 
 def written_out(sql: str) -> str:
     """What the text becomes, in DuckDB's words: a row of no group counts for nothing."""
-    tree = rewritten(Source(sql, PEOPLE, "people"), question_tree(sql, known_words(PEOPLE))[1], (PEOPLE,))
+    tree = rewritten(Source(sql, PEOPLE), question_tree(sql, known_words(PEOPLE))[1], (PEOPLE,))
     for window in list(tree.find_all(exp.Window)):
         if str(window.this.this) == "OCCURRING":
             count, value = (part.sql("duckdb") for part in window.this.expressions)

@@ -26,8 +26,9 @@ from adyton.query.measures import (
 from adyton.query.missing import NEVER, present, truth_number
 from adyton.query.names import default_name
 from adyton.query.sql.expressions import Source
+from adyton.query.sql.functions.arguments import several
 from adyton.query.sql.functions.values import Texts, missing_value
-from adyton.query.sql.names import called
+from adyton.query.sql.names import called, calls
 from adyton.query.text import from_text, moments_of, name_text
 from adyton.schema import BooleanColumn, CategoryColumn, DateColumn
 
@@ -43,16 +44,12 @@ def is_aggregate(node: exp.Expr) -> bool:
     """Whether ``node`` is one of the aggregates, perhaps with WITHIN GROUP and FILTER."""
     node = node.this if type(node) is exp.Filter else node
     node = node.this if type(node) is exp.WithinGroup else node
-    return type(node) is exp.Anonymous and str(node.this).upper() in AGGREGATES
+    return calls(node, AGGREGATES)
 
 
 def read_measure(source: Source, node: exp.Expr) -> Named:
-    """The measure that ``node`` asks for."""
+    """The measure that ``node``, an aggregate, asks for."""
     node, where = filtered(source, node)
-    if not is_aggregate(node):
-        raise source.refusal(
-            node, f"SELECT lists aggregates and groups only; aggregates: {', '.join(AGGREGATES)}"
-        )
     with source.at(node):
         if type(node) is exp.WithinGroup:
             return _within_group(source, node, where)
@@ -63,8 +60,8 @@ def filtered(source: Source, node: exp.Expr) -> tuple[exp.Expr, Condition]:
     """An aggregate without its FILTER, and the rows that the FILTER leaves."""
     if type(node) is not exp.Filter:
         return node, EVERY_ROW
-    source.check_parts(node, "this", "expression")
-    return node.this, read_where(source, node.args["expression"])
+    inner, clause = source.sides(node)
+    return inner, read_where(source, clause)
 
 
 def read_where(source: Source, clause: exp.Expr | None) -> Condition:
@@ -106,7 +103,10 @@ def read_day(source: Source, node: exp.Expr) -> DayCount | None:
 def _count(source: Source, node: exp.Expr, where: Condition) -> Named:
     (counted,), bounds = _arguments(source, node, "COUNT(*), COUNT(column) or COUNT(DISTINCT person)", 1)
     if type(counted) is exp.Distinct:
-        return _count_persons(source, counted, where, bounds)
+        source.check_parts(counted, "expressions")
+        if bounds:
+            raise source.refusal(counted, "a person counts once; leave out the bounds")
+        return _persons(source, counted, where)
     name, present = _counted(source, node, source.bare(counted))
     where = all_of(present, where)
     if _PER_ROW in bounds:
@@ -141,15 +141,6 @@ def _counted(source: Source, node: exp.Expr, counted: exp.Expr) -> tuple[str, Co
 
 def _are_written(value: Case) -> bool:
     return all(isinstance(then, Constant) for _, then in value.branches)
-
-
-def _count_persons(
-    source: Source, node: exp.Expr, where: Condition, bounds: dict[str, Bounds]
-) -> tuple[str, Measure]:
-    source.check_parts(node, "expressions")
-    if bounds:
-        raise source.refusal(node, "a person counts once; leave out the bounds")
-    return _persons(source, node, where)
 
 
 def _approximate_persons(source: Source, node: exp.Expr, where: Condition) -> Named:
@@ -300,8 +291,7 @@ def _quantile(source: Source, node: exp.Expr, where: Condition) -> Named:
 
 def _within_group(source: Source, node: exp.Expr, where: Condition) -> Named:
     """PERCENTILE_CONT(p) WITHIN GROUP (ORDER BY x): from the other end where the order falls."""
-    source.check_parts(node, "this", "expression")
-    call, order = node.this, node.args["expression"]
+    call, order = source.sides(node)
     form = "PERCENTILE_CONT(fraction) WITHIN GROUP (ORDER BY number)"
     if called(source, call) not in _ORDERED or type(order) is not exp.Order:
         raise source.refusal(node, f"WITHIN GROUP has one form: {form}")
@@ -317,9 +307,7 @@ def _within_group(source: Source, node: exp.Expr, where: Condition) -> Named:
 
 
 def _cdf(source: Source, node: exp.Expr, where: Condition) -> Named:
-    if len(node.expressions) < 2:
-        raise source.refusal(node, "write CDF(number, point, point, ...)")
-    written, *points = node.expressions
+    written, *points = several(source, node, "CDF(number, point, point, ...)")
     value = source.number(written)
     return default_name("cdf", value), Cdf(value, tuple(source.constant(point) for point in points), where)
 
@@ -346,8 +334,7 @@ def _arguments(
 
 
 def _bounds(source: Source, node: exp.Expr) -> Bounds:
-    source.check_parts(node, "this", "expression")
-    pair = node.args["expression"]
+    _, pair = source.sides(node)
     if type(pair) is not exp.Tuple or len(pair.expressions) != 2:
         raise source.refusal(node, "bounds are written as (low, high)")
     source.check_parts(pair, "expressions")

@@ -56,7 +56,8 @@ def filled(tree: exp.Expr, numbers: Sequence[str]) -> exp.Expr:
 
 def compares_alone(tree: exp.Expr, request: Request, numbers: int) -> bool:
     """Whether all that the numbers of a marked text do is to be compared with columns in WHERE."""
-    marks, values = _marks(numbers), _values(numbers)
+    marks = _marks(numbers)
+    values = [Fraction(mark) for mark in marks]
     written = [node for node in tree.find_all(exp.Literal) if node.this in marks]
     found = sorted(value for value in _compared(request.question.where) if value in values)
     return found == values and all(map(_is_compared, written))
@@ -71,10 +72,6 @@ def with_numbers(request: Request, numbers: Sequence[str]) -> Request:
 
 def _marks(numbers: int) -> list[str]:
     return [str(_FIRST + place) for place in range(numbers)]
-
-
-def _values(numbers: int) -> list[Fraction]:
-    return [Fraction(_FIRST + place) for place in range(numbers)]
 
 
 def _filled(part: Any, numbers: Mapping[str, str]) -> Any:

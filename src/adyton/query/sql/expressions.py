@@ -36,7 +36,7 @@ from adyton.query.sql.functions.dates import added, read_extract, read_interval
 from adyton.query.sql.functions.numbers import read_div, read_mod
 from adyton.query.sql.functions.texts import read_joined, read_like
 from adyton.query.sql.functions.values import Interval, Texts, Value, described, missing_value, truth_of
-from adyton.query.sql.names import Names, title
+from adyton.query.sql.names import Names, calls, title
 from adyton.query.sql.reasons import reason_against
 from adyton.schema import BooleanColumn, CategoryColumn, DateColumn, TextColumn, day_number
 
@@ -65,25 +65,22 @@ class Source(Names):
 
     def number(self, node: exp.Expr) -> NumberExpression:
         node = self.bare(node)
-        read = _NUMBERS.get(type(node))
-        if read is None:
-            raise self.refusal(node, self.why_not(node, "a number"))
-        try:
-            found = read(self, node)
-        except InvalidRequest as wrong:
-            raise self.placed(node, wrong) from None
+        found = self._read(node, _NUMBERS, "a number")
         if not isinstance(found, NumberExpression):
             raise self.refusal(node, f"a number is needed here, not {described(found)}")
         return self._short(node, found)
 
-    def why_not(self, node: exp.Expr, needed: str) -> str:
-        """Why ``node`` is not supported, or that something else is needed in its place."""
-        reason = reason_against(title(node), self.table)
-        return (
-            f"{title(node)} is not supported: {reason}"
-            if reason
-            else f"{needed} is needed here, not {title(node)}"
-        )
+    def _read(self, node: exp.Expr, readers: _Readers, needed: str) -> Value:
+        """What ``node`` is, by the reader of its kind; without one it is refused, as ``needed`` says."""
+        read = readers.get(type(node))
+        if read is None:
+            reason = reason_against(title(node), self.table)
+            why = f"{title(node)} is not supported: {reason}"
+            raise self.refusal(node, why if reason else f"{needed} is needed here, not {title(node)}")
+        try:
+            return read(self, node)
+        except InvalidRequest as wrong:
+            raise self.placed(node, wrong) from None
 
     def constant(self, node: exp.Expr) -> Fraction:
         """A number that is written out, such as 12, -0.5 or (1 / 3)."""
@@ -147,13 +144,7 @@ class Source(Names):
 
     def condition(self, node: exp.Expr) -> Condition:
         node = self.bare(node)
-        read = _CONDITIONS.get(type(node))
-        if read is None:
-            raise self.refusal(node, self.why_not(node, "a condition"))
-        try:
-            found = read(self, node)
-        except InvalidRequest as wrong:
-            raise self.placed(node, wrong) from None
+        found = self._read(node, _CONDITIONS, "a condition")
         truth = found if isinstance(found, Condition) else truth_of(found)
         if truth is None:
             raise self.refusal(node, f"a condition is needed here, not {title(node)}")
@@ -162,21 +153,17 @@ class Source(Names):
     def _is_true(self, node: exp.Expr) -> Condition:
         return IsTrue(self.column(node))  # type: ignore[arg-type]  # the node checks its column
 
-    def _always(self, node: exp.Expr) -> Condition:
-        return Always(self._truth(node))
-
     def _not(self, node: exp.Expr) -> Condition:
         self.check_parts(node, "this")
         return Not(self.condition(node.this))
 
     def _joined(self, node: exp.Expr) -> Condition:
-        first, rest = self.chain(node, (type(node),))
-        parts = tuple(self.condition(part) for part in (first, *(part for _, part in rest)))
+        parts = tuple(map(self.condition, self.operands(node)))
         return And(parts) if type(node) is exp.And else Or(parts)
 
     def _is(self, node: exp.Expr) -> Condition:
-        self.check_parts(node, "this", "expression")
-        inner, said = self.bare(node.this), node.args["expression"]
+        inner, said = self.sides(node)
+        inner = self.bare(inner)
         if type(said) not in (exp.Null, exp.Boolean):
             raise self.refusal(node, "IS is followed by NULL, TRUE or FALSE, or by NOT and one of them")
         if type(inner) is exp.Column:
@@ -191,43 +178,43 @@ class Source(Names):
         return holds(condition if said.this else Not(condition))
 
     def _in(self, node: exp.Expr) -> Condition:
-        self.check_parts(node, "this", "expressions")
-        listed = node.args.get("expressions") or []
-        if not 1 <= len(listed) <= MOST_VALUES:
-            raise self.refusal(node.this, f"IN needs a list of 1 to {MOST_VALUES} literals")
+        listed = self.listed(node)
         left, values = self.operand(node.this), [self.operand(value) for value in listed]
         if not all(isinstance(value, _WRITTEN) for value in values):
             raise self.refusal(node.this, "IN needs a list of literals")
-        parts = tuple(dict.fromkeys(self.compared(node, left, "=", value) for value in values))
+        parts = tuple(dict.fromkeys(compared(self, node, left, "=", value) for value in values))
         listed_values = [part for part in parts if isinstance(part, OneOf)]
         if len(listed_values) == len(parts):  # of a category, or of a function of one
             chosen = dict.fromkeys(value for part in listed_values for value in part.values)
             return OneOf(listed_values[0].column, tuple(chosen))
         return parts[0] if len(parts) == 1 else Or(parts)
 
+    def listed(self, node: exp.Expr) -> list[exp.Expr]:
+        """What stands in the brackets of IN."""
+        self.check_parts(node, "this", "expressions")
+        if not 1 <= len(node.expressions) <= MOST_VALUES:
+            raise self.refusal(node.this, f"IN needs a list of 1 to {MOST_VALUES} literals")
+        return node.expressions
+
     def equal(self, left: exp.Expr, right: exp.Expr) -> Condition:
         """``left`` = ``right``, a written value."""
         value = self.operand(right)
         if not isinstance(value, _WRITTEN):
             raise self.refusal(right, "CASE x WHEN needs literals; or write CASE WHEN condition")
-        return self.compared(right, self.operand(left), "=", value)
+        return compared(self, right, self.operand(left), "=", value)
 
     def _between(self, node: exp.Expr) -> Condition:
         self.check_parts(node, "this", "low", "high")
         value, low, high = (self.operand(node.args[part]) for part in ("this", "low", "high"))
-        return And((self.compared(node, value, ">=", low), self.compared(node, value, "<=", high)))
+        return And((compared(self, node, value, ">=", low), compared(self, node, value, "<=", high)))
 
     # Comparisons -----------------------------------------------------------------------------------------
 
     def operand(self, node: exp.Expr) -> Value:
         """What ``node`` is, before it is known what it is compared with."""
         node = self.bare(node)
-        read = _OPERANDS.get(type(node))
-        if read is not None:
-            try:
-                return self._short(node, read(self, node))
-            except InvalidRequest as wrong:
-                raise self.placed(node, wrong) from None
+        if type(node) in _OPERANDS:
+            return self._short(node, self._read(node, _OPERANDS, "a value"))
         if type(node) is exp.Null:
             raise self.refusal(node, "nothing equals NULL; write IS NULL or IS NOT NULL")
         return self.condition(node) if is_condition(node) else self.number(node)
@@ -277,17 +264,12 @@ class Source(Names):
         return Day(day_number(day))
 
     def _comparison(self, node: exp.Expr) -> Condition:
-        self.check_parts(node, "this", "expression")
-        left, right = self.operand(node.this), self.operand(node.args["expression"])
-        return self.compared(node, left, OPERATORS[type(node)], right)
-
-    def compared(self, node: exp.Expr, left: Value, operator: Operator, right: Value) -> Condition:
-        return compared(self, node, left, operator, right)
+        left, right = map(self.operand, self.sides(node))
+        return compared(self, node, left, OPERATORS[type(node)], right)
 
     def _apart(self, node: exp.Expr) -> Condition:
         """IS [NOT] DISTINCT FROM."""
-        self.check_parts(node, "this", "expression")
-        left, right = self.optional(node.this), self.optional(node.args["expression"])
+        left, right = map(self.optional, self.sides(node))
         if left is None or right is None:
             known = left if right is None else right
             same = Always(True) if known is None else missing_value(known)
@@ -297,7 +279,8 @@ class Source(Names):
 
 
 # Every kind of node that has a meaning, and how it is read.
-_NUMBERS: dict[type[exp.Expr], Callable[[Source, exp.Expr], Value]] = {
+_Readers = dict[type[exp.Expr], Callable[[Source, exp.Expr], Value]]
+_NUMBERS: _Readers = {
     exp.Literal: Source._constant,
     exp.Column: Source._value_of,
     exp.Neg: Source._negative,
@@ -313,9 +296,9 @@ _NUMBERS: dict[type[exp.Expr], Callable[[Source, exp.Expr], Value]] = {
     exp.Anonymous: read_call,
     exp.Extract: read_extract,
 }
-_CONDITIONS: dict[type[exp.Expr], Callable[[Source, exp.Expr], Value]] = {
+_CONDITIONS: _Readers = {
     exp.Column: Source._is_true,
-    exp.Boolean: Source._always,
+    exp.Boolean: Source._truth,
     exp.And: Source._joined,
     exp.Or: Source._joined,
     exp.Not: Source._not,
@@ -333,7 +316,7 @@ _CONDITIONS: dict[type[exp.Expr], Callable[[Source, exp.Expr], Value]] = {
     exp.TryCast: read_cast,
     **dict.fromkeys(OPERATORS, Source._comparison),
 }
-_OPERANDS: dict[type[exp.Expr], Callable[[Source, exp.Expr], Value]] = {
+_OPERANDS: _Readers = {
     exp.Boolean: Source._truth,
     exp.Literal: Source._literal,
     exp.Column: Source._column_operand,
@@ -352,9 +335,8 @@ _OF_ANY_KIND = (exp.Column, exp.Anonymous, exp.Case, exp.Cast, exp.TryCast)
 
 def is_condition(node: exp.Expr) -> bool:
     """Whether ``node`` can only be read as a condition."""
-    if type(node) is exp.Anonymous:
-        return str(node.this).upper() in CONDITION_FUNCTIONS
-    return type(node) in _CONDITIONS and type(node) not in _OF_ANY_KIND
+    only = type(node) in _CONDITIONS and type(node) not in _OF_ANY_KIND
+    return only or calls(node, CONDITION_FUNCTIONS)
 
 
 def _negated(number: NumberExpression) -> NumberExpression:

@@ -14,6 +14,7 @@ from sqlglot import exp
 from adyton.errors import InvalidRequest
 from adyton.query.names import joined
 from adyton.query.sql.expressions import Source
+from adyton.query.sql.reasons import NO_ON
 from adyton.schema import Dimension, Link, Table
 
 MOST_PRIVATE_TABLES = 3
@@ -47,9 +48,9 @@ class _Reader:
 
     def first(self, node: exp.Expr) -> None:
         name, alias = self._named(node)
-        table = self._private(name)
+        table = private_table(self.tables, name)
         if table is None:
-            if (public := self._public(name)) is not None:
+            if (public := public_table(self.tables, name)) is not None:
                 raise self.source.refusal(node, _private_first(*public))
             raise self.source.refusal(node, no_such_table(self.tables))
         self._add(node, alias or table.name, table.name)
@@ -59,7 +60,7 @@ class _Reader:
         self.source.check_parts(node, "this", "side", "kind", "on", "using")
         left = self._is_left(node)
         name, alias = self._named(node.this)
-        table, link = self._private(name), self._public(name)
+        table, link = private_table(self.tables, name), public_table(self.tables, name)
         if table is not None:
             self._join_private(node, table, alias, left=left)
         elif link is not None:
@@ -116,8 +117,7 @@ class _Reader:
         node = self.source.bare(on) if on is not None else None
         if type(node) is not exp.EQ:
             return set()
-        self.source.check_parts(node, "this", "expression")
-        return {self._side(self.source.bare(node.args[part])) for part in ("this", "expression")}
+        return {self._side(self.source.bare(side)) for side in self.source.sides(node)}
 
     def _side(self, node: exp.Expr) -> _Side:
         if type(node) is not exp.Column:
@@ -133,9 +133,7 @@ class _Reader:
     def _is_left(self, node: exp.Expr) -> bool:
         side, kind = (str(node.args.get(part) or "").upper() for part in ("side", "kind"))
         if not (node.args.get("on") or node.args.get("using")):
-            raise self.source.refusal(
-                node, "say on which columns: JOIN table ON a.key = b.key, or USING (key)"
-            )
+            raise self.source.refusal(node, NO_ON)
         if (side, kind) not in (("", ""), ("", "INNER"), ("LEFT", ""), ("LEFT", "OUTER")):
             raise self.source.refusal(node, "only JOIN and LEFT JOIN are supported")
         return side == "LEFT"
@@ -146,11 +144,8 @@ class _Reader:
             raise self.source.refusal(node, "FROM needs the name of the table")
         if node.args.get("db") is not None:
             raise self.source.refusal(node, no_such_table(self.tables))  # else it was written without
-        self.source.check_parts(node, "this", "alias")
-        alias = node.args.get("alias")
-        if alias is not None:
-            self.source.check_parts(alias, "this")
-        return self.source.name(node.this), self.source.name(alias.this) if alias is not None else None
+        alias = self.source.alias(node)
+        return self.source.name(node.this), alias
 
     def _add(self, node: exp.Expr, called: str, name: str) -> None:
         if name in self.known_as.values() or called.casefold() in self.known_as:
@@ -158,17 +153,16 @@ class _Reader:
             raise self.source.refusal(node, f"{twice!r} is named twice; a table is joined once")
         self.known_as[called.casefold()] = name
 
-    def _private(self, name: str) -> Table | None:
-        return next((table for table in self.tables if table.name.casefold() == name.casefold()), None)
 
-    def _public(self, name: str) -> tuple[Table, Dimension] | None:
-        found = (
-            (table, dimension)
-            for table in self.tables
-            for dimension in table.dimensions
-            if dimension.name.casefold() == name.casefold()
-        )
-        return next(found, None)
+def private_table(tables: Sequence[Table], name: str) -> Table | None:
+    """The private table that is called so."""
+    return next((table for table in tables if table.name.casefold() == name.casefold()), None)
+
+
+def public_table(tables: Sequence[Table], name: str) -> tuple[Table, Dimension] | None:
+    """The public table that is called so, behind the private one that it is joined to."""
+    pairs = ((table, dimension) for table in tables for dimension in table.dimensions)
+    return next((pair for pair in pairs if pair[1].name.casefold() == name.casefold()), None)
 
 
 def no_such_table(tables: Sequence[Table]) -> str:

@@ -76,17 +76,32 @@ _MUST_FOLLOW: dict[TokenType, tuple[set[TokenType], str]] = {
         "nothing follows this comma",
     ),
 }
-_TYPED = ("CAST", "TRY_CAST", "SAFE_CAST")
+CASTS = ("CAST", "TRY_CAST", "SAFE_CAST")
 # Databases read a = b IS NULL as (a = b) IS NULL, and the parser as a = (b IS NULL).
 _COMPARISONS = {_T.EQ, _T.NEQ, _T.LT, _T.LTE, _T.GT, _T.GTE}
 _ENDS_COMPARISON = {_T.AND, _T.OR, _T.COMMA, _T.WHEN, _T.THEN, _T.ELSE, _T.ON, _T.JOIN, _T.UNION}
-_NOTHING = Token(_T.UNKNOWN, "")
+NO_WORD = Token(_T.UNKNOWN, "")
 _NAMES = {_T.VAR, _T.IDENTIFIER}
 _NUMBERS = ("epsilon", "delta", "max_groups_contributed")
 _REASONS = {
     "max_rows_contributed": "how many rows of a person count is declared in the study",
     "group_selection_strategy": "groups are declared, or found by a threshold",
 }
+
+
+def word_at(words: list[Token], place: int) -> Token:
+    """The word at this place; before the first and behind the last there is one that says nothing."""
+    return words[place] if 0 <= place < len(words) else NO_WORD
+
+
+def words_around(words: list[Token], place: int) -> tuple[Token, Token, Token]:
+    """The word before the one at this place, that one, and the word behind it."""
+    return word_at(words, place - 1), words[place], word_at(words, place + 1)
+
+
+def retold(word: Token, kind: TokenType, text: str) -> Token:
+    """Another word at the place of ``word``."""
+    return Token(kind, text, word.line, word.col, word.start, word.end)
 
 
 def check_order(words: list[Token], text: str, *, whole: bool) -> None:
@@ -151,8 +166,8 @@ class _Order:
         first = self.words[0]
         if self.whole and first.token_type not in (_T.SELECT, _T.WITH, _T.L_PAREN):
             refuse(first, self.text, "a question begins with SELECT")
-        for place, word in enumerate(self.words):
-            before, after = self._at(place - 1), self._at(place + 1)
+        for place in range(len(self.words)):
+            before, word, after = words_around(self.words, place)
             if word.token_type is _T.R_PAREN and len(self.scopes) > 1:
                 self.scopes.pop()
             if reason := self._wrong(place, before, word, after):
@@ -170,9 +185,6 @@ class _Order:
         if tables and after.token_type not in (_T.SELECT, _T.WITH):
             scope.clause, scope.reached = _T.FROM, _CLAUSES.index(_T.FROM)
         return scope
-
-    def _at(self, place: int) -> Token:
-        return self.words[place] if 0 <= place < len(self.words) else _NOTHING
 
     def _wrong(self, place: int, before: Token, word: Token, after: Token) -> str | None:
         """Why ``word`` cannot stand there, if so."""
@@ -199,7 +211,7 @@ class _Order:
         if kind is _T.ORDER_BY:
             return scope.opener in ("OVER", "GROUP")
         return kind is _T.FROM and (
-            _extracts(self.words, place) or self._at(place - 1).token_type is _T.DISTINCT
+            _extracts(self.words, place) or word_at(self.words, place - 1).token_type is _T.DISTINCT
         )
 
     def _wrong_clause(self, scope: _Scope, word: Token) -> str | None:
@@ -216,7 +228,7 @@ class _Order:
 
 def _wrong_form(words: list[Token], place: int) -> str | None:
     """COUNT(DISTINCT column), EXTRACT(part FROM column) and name => (...) have one form each."""
-    word, before = words[place], words[place - 1].token_type if place else _T.UNKNOWN
+    word, before = words[place], word_at(words, place - 1).token_type
     apart = before in (_T.SELECT, _T.IS, _T.NOT) or _calls(words, place - 2, "COUNT")
     if word.token_type is _T.DISTINCT and not apart:
         return "DISTINCT stands in COUNT(DISTINCT person) only"
@@ -252,7 +264,7 @@ def _misplaced(before: Token, word: Token, after: Token, scope: _Scope) -> str |
     if after.token_type not in needed and not (kind is _T.FROM and before.token_type is _T.DISTINCT):
         return reason
     names_select = after.token_type is _T.L_PAREN and scope.reached < 0  # WITH name AS (SELECT ...)
-    names = after.token_type is _T.IDENTIFIER or names_select or scope.opener in _TYPED
+    names = after.token_type is _T.IDENTIFIER or names_select or scope.opener in CASTS
     if kind is _T.ALIAS and not names:
         return "a name follows AS; it may be quoted with double quotes"
     if kind not in _IN_FROM.get(clause, {kind}) and kind not in _CLAUSES and kind not in _JOIN_WORDS:

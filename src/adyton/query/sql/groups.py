@@ -20,9 +20,10 @@ from adyton.query.names import columns_in, distinct_names
 from adyton.query.nodes import Group
 from adyton.query.sql.aggregates import filtered, is_aggregate
 from adyton.query.sql.expressions import OPERATORS, Source
+from adyton.query.sql.functions.arguments import arguments, several
 from adyton.query.sql.functions.labels import LABELS, NOT_IN_SET
 from adyton.query.sql.functions.values import Texts, Value, is_text, texts_of
-from adyton.query.sql.names import called, shortened
+from adyton.query.sql.names import called, calls, shortened
 from adyton.schema import BooleanColumn, CategoryColumn
 
 _NAMELESS = ("CLAMP", "CLIPPED", "GREATEST", "LEAST", "LOOKUP", "SQUARE", "UNDECLARED", "DATE_FROM_UNIX_DATE")
@@ -64,7 +65,7 @@ class Item:
 
 def read_items(source: Source, tree: exp.Expr) -> list[Item]:
     """The SELECT list."""
-    items = [_item(source, source.bare(node)) for node in tree.args.get("expressions") or []]
+    items = [_item(source, node) for node in tree.expressions]
     values = {item.alias.casefold() for item in items if item.alias is not None and not item.groups}
     return [replace(item, computed=True) if _speaks_of(source, item, values) else item for item in items]
 
@@ -85,7 +86,8 @@ def read_groups(
     items = [_computed(source, item, groups) if item.groups else item for item in items]
     given = _given_names(source, items, groups)
     defaults = [group.default for group in groups.values()]
-    names = distinct_names(given, defaults, _aliases_of_values(items))
+    taken = [item.alias for item in items if item.alias is not None and item.aggregates]
+    names = distinct_names(given, defaults, taken)
     by = tuple(group.named(name) for group, name in zip(groups.values(), names, strict=True))
     return by, items
 
@@ -108,9 +110,9 @@ def read_histogram(source: Source, items: Sequence[Item]) -> tuple[Group, Condit
     node, where = filtered(source, asked[0].node)
     if type(node) is exp.WithinGroup or called(source, node) != "HISTOGRAM":
         return None
-    if len(node.expressions) not in (1, 2):
-        raise source.refusal(node, "write HISTOGRAM(column), or HISTOGRAM(number, width)")
-    group = read_group(source, node.expressions[0]) if len(node.expressions) == 1 else _bins(source, node)
+    form = "HISTOGRAM(column), or HISTOGRAM(number, width)"
+    value, *width = arguments(source, node, form, 1, 2)
+    group = bins(source.number(value), source.constant(width[0])) if width else read_group(source, value)
     return group.named(group.default), where, asked[0].alias
 
 
@@ -119,7 +121,7 @@ def read_group(source: Source, node: exp.Expr) -> Grouped:
     node = source.bare(node)
     if type(node) is exp.Star:
         raise source.refusal(node, "single rows are never answered; ask for aggregates, such as COUNT(*)")
-    if type(node) is exp.Anonymous and called(source, node) == "LABEL":
+    if calls(node, ("LABEL",)):
         return _labelled(source, node)
     if type(node) is exp.Column:
         return grouped(source.column(node))
@@ -169,10 +171,7 @@ def _speaks_of(source: Source, item: Item, values: set[str]) -> bool:
 
 
 def _item(source: Source, node: exp.Expr) -> Item:
-    alias = None
-    if type(node) is exp.Alias:
-        source.check_parts(node, "this", "alias")
-        node, alias = source.bare(node.this), source.name(node.args["alias"])
+    node, alias = source.item(node)
     if is_aggregate(node):
         return Item(node, alias, aggregates=True)
     inside = list(node.walk())
@@ -237,7 +236,7 @@ def _computed(source: Source, item: Item, groups: Mapping[str, Grouped]) -> Item
 def _may_mean_another(item: Item, groups: Mapping[str, Grouped]) -> bool:
     """Whether databases disagree on what GROUP BY means: a column, or the item that is called so."""
     alias = (item.alias or "").casefold()
-    of_sets = any(str(call.this) == NOT_IN_SET for call in item.node.find_all(exp.Anonymous))
+    of_sets = any(calls(part, (NOT_IN_SET,)) for part in item.node.walk())
     return not of_sets and any(group.default.casefold() == alias for group in groups.values())
 
 
@@ -245,7 +244,7 @@ def _is_made_of(source: Source, node: exp.Expr, groups: Mapping[str, Grouped]) -
     """Rows whose group is missing are in none, so what is said of missing keys would be said of nothing."""
     if node.find(exp.Column) is None or _group_text(source, node) in groups:
         return True
-    known = str(node.this).upper() in _OF_KEYS if type(node) is exp.Anonymous else type(node) in _OPERATIONS
+    known = calls(node, _OF_KEYS) or type(node) in _OPERATIONS
     return known and all(_is_made_of(source, part, groups) for part in node.iter_expressions())
 
 
@@ -265,17 +264,12 @@ def _listed(source: Source, item: Item, groups: Mapping[str, Grouped]) -> Groupe
     return group
 
 
-def _aliases_of_values(items: Sequence[Item]) -> list[str]:
-    return [item.alias for item in items if item.alias is not None and item.aggregates]
-
-
 def _labelled(source: Source, node: exp.Expr) -> Grouped:
-    if len(node.expressions) < 2:
-        raise source.refusal(node, "write LABEL(number, 'name of 0', 'name of 1', ...)")
-    value = source.number(node.expressions[0])
+    number, *named = several(source, node, "LABEL(number, 'name of 0', 'name of 1', ...)")
+    value = source.number(number)
     if value.lattice.grain != 1:
         raise source.refusal(node, "LABEL names the whole numbers 0, 1, 2 and so on")
-    labels = tuple(_label(source, label) for label in node.expressions[1:])
+    labels = tuple(_label(source, label) for label in named)
     if len({type(label) for label in labels}) > 1:
         raise source.refusal(node, "labels are all strings, all whole numbers, or all TRUE or FALSE")
     return grouped(value, labels)
@@ -288,7 +282,3 @@ def _label(source: Source, node: exp.Expr) -> str | int | bool:
     if not isinstance(label, str | bool):
         raise source.refusal(node, "a label is a string, a whole number, TRUE or FALSE")
     return label
-
-
-def _bins(source: Source, node: exp.Expr) -> Grouped:
-    return bins(source.number(node.expressions[0]), source.constant(node.expressions[1]))

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from operator import eq
-from typing import NoReturn
+from typing import NoReturn, TypeGuard
 
 from sqlglot import Dialect, exp
 from sqlglot.errors import ErrorLevel
@@ -60,7 +60,6 @@ class Names:
 
     text: str
     table: Table
-    known_as: str
     aliases: Mapping[str, str] = field(default_factory=dict)  # in small letters -> the table's own name
 
     @contextlib.contextmanager
@@ -132,7 +131,7 @@ class Names:
         qualifier = node.args.get("table")
         if qualifier is None:
             return None
-        known = self.aliases or {self.known_as.casefold(): self.table.name}
+        known = self.aliases or {self.table.name.casefold(): self.table.name}
         found = known.get(self.name(qualifier).casefold())
         if found is None:
             names = ", ".join(map(repr, known))
@@ -147,6 +146,26 @@ class Names:
         self.check_parts(node, "this", "quoted")
         return str(node.this)
 
+    def item(self, node: exp.Expr) -> tuple[exp.Expr, str | None]:
+        """An item of the SELECT list, and the name that AS gives it."""
+        if type(node) is not exp.Alias:
+            return self.bare(node), None
+        self.check_parts(node, "this", "alias")
+        return self.bare(node.this), self.name(node.args["alias"])
+
+    def alias(self, node: exp.Expr) -> str | None:
+        """The name that AS gives a table or a sub-select."""
+        self.check_parts(node, "this", "alias")
+        if (alias := node.args.get("alias")) is None:
+            return None
+        self.check_parts(alias, "this")
+        return self.name(alias.this)
+
+    def sides(self, node: exp.Expr) -> tuple[exp.Expr, exp.Expr]:
+        """What stands before and behind a sign; of || the parser says that it is safe, which says nothing."""
+        self.check_parts(node, "this", "expression", "safe")
+        return node.this, node.args["expression"]
+
     def bare(self, node: exp.Expr) -> exp.Expr:
         """``node`` without the brackets around it."""
         while type(node) is exp.Paren:
@@ -160,21 +179,30 @@ class Names:
         """The first operand of a chain like a - b + c, and the others with their signs, from the left."""
         rest = []
         while type(node) in kinds:
-            self.check_parts(node, "this", "expression")
-            rest.append((type(node), node.args["expression"]))
-            node = node.this
+            kind = type(node)
+            node, last = self.sides(node)
+            rest.append((kind, last))
         return node, rest[::-1]
+
+    def operands(self, node: exp.Expr) -> list[exp.Expr]:
+        """All operands of a chain of one sign, from the left."""
+        first, rest = self.chain(node, (type(node),))
+        return [first, *(part for _, part in rest)]
 
 
 def _start(node: exp.Expr) -> int:
     """Where a node begins, or what holds it: some words leave no trace in the tree."""
     inside: exp.Expr | None = node
     while inside is not None:
-        starts = [part.meta["start"] for part in inside.walk() if "start" in part.meta]
-        if starts:
-            return int(min(starts))
+        if starts := starts_in(inside):
+            return min(starts)
         inside = inside.parent
     return 0
+
+
+def starts_in(node: exp.Expr) -> list[int]:
+    """Where the parts of a node begin that know their place in the text."""
+    return [int(part.meta["start"]) for part in node.walk() if "start" in part.meta]
 
 
 # Where a node is written -----------------------------------------------------------------------------------
@@ -296,6 +324,11 @@ def title(node: exp.Expr) -> str:
     if type(node) in _TITLES:
         return _TITLES[type(node)]
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(node).__name__).upper()
+
+
+def calls(node: exp.Expr | None, functions: Collection[str]) -> TypeGuard[exp.Anonymous]:
+    """Whether ``node`` is a call of one of these functions, whose names are in capitals."""
+    return type(node) is exp.Anonymous and str(node.this).upper() in functions
 
 
 def called(source: Names, node: exp.Expr) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 
 from sqlglot import exp
 
@@ -23,8 +22,10 @@ from adyton.query.persons import PersonNumber, TableOfPersons, table_of_persons
 from adyton.query.sql.aggregates import filtered, is_aggregate, read_measure, read_where
 from adyton.query.sql.expressions import Source
 from adyton.query.sql.from_clause import read_from
+from adyton.query.sql.functions.numbers import ends
 from adyton.query.sql.groups import Item, read_items
 from adyton.query.sql.names import called
+from adyton.query.sql.rewrite.public_values import as_written
 from adyton.schema import CategoryColumn, DateColumn, Table
 
 MOST_AVERAGED = 12  # rows of a person: the average of more has too fine a grain
@@ -42,12 +43,10 @@ class OfPersons:
     aliases: dict[str, str]
 
 
-def read_persons(source: Source, tree: exp.Expr, tables: Sequence[Table]) -> OfPersons | None:
-    """The question outside, if it is asked of a SELECT that groups; None where it is asked of a table."""
-    found = _inner_select(source, tree)
-    if found is None:
-        return None
-    inner, name = found
+def read_persons(source: Source, tree: exp.Expr, tables: Sequence[Table]) -> OfPersons:
+    """The question outside, which is asked of a SELECT that groups."""
+    node = tree.args["from_"].this
+    inner, name = node.this, source.alias(node)
     if tree.args.get("joins"):
         raise source.refusal(tree.args["joins"][0], "a table of persons is asked alone, without JOIN")
     reader = _Inner.of(source, inner, tables)
@@ -66,21 +65,6 @@ def without_unused(question: Question) -> Question:
     used = {column.name for column in columns_in(question.by, question.where, question.measures)}
     numbers = tuple((name, number) for name, number in table.numbers if name in used)
     return replace(question, table=table_of_persons(table.of, table.given, numbers))
-
-
-def _inner_select(source: Source, tree: exp.Expr) -> tuple[exp.Expr, str | None] | None:
-    """A SELECT with GROUP BY that stands in FROM, and its name."""
-    clause = tree.args.get("from_")
-    node = clause.this if clause is not None else None
-    if type(node) is not exp.Subquery or type(node.this) is not exp.Select:
-        return None
-    source.check_parts(node, "this", "alias")
-    if node.this.args.get("group") is None:
-        return None
-    alias = node.args.get("alias")
-    if alias is not None:
-        source.check_parts(alias, "this")
-    return node.this, source.name(alias.this) if alias is not None else None
 
 
 # Inside ----------------------------------------------------------------------------------------------------
@@ -115,10 +99,11 @@ class _Inner:
         """What each name of the inner SELECT list stands for."""
         found: dict[str, exp.Expr] = {}
         person = self.source.table.person or ""
+        written: exp.Expr
         for item in self.items:
             name = item.alias
             if self.source.is_person(item.node):
-                name, written = name or person, _column(person)
+                name, written = name or person, exp.column(person, quoted=True)
             elif name is None:
                 continue  # nothing outside can mean it
             elif name.casefold() == person.casefold():
@@ -170,7 +155,7 @@ class _Inner:
             case SumOfPersons(value, low, high, where):
                 counts = isinstance(value, Constant)
                 own = PersonNumber("rows", None, where) if counts else PersonNumber("sum", value, where)
-                return _call("CLAMP", self._named(own, None, default), _literal(low), _literal(high))
+                return _call("CLAMP", self._named(own, None, default), as_written(low), as_written(high))
             case Mean(value, where):
                 return self._average(node, value, where)
         raise self.source.refusal(node, f"of the rows of one person, {_INSIDE} are taken")
@@ -204,18 +189,15 @@ class _Inner:
                 f"the average of up to {most} rows of a person is not exact, of up to {MOST_AVERAGED} it is; "
                 "take SUM(...) and COUNT(...) inside, and divide their sums outside",
             )
-        lattice = value.lattice
         present = Not(IsMissing(value.column)) if isinstance(value, ValueOf) else _is_there(value)
         total = self._named(PersonNumber("sum", value, where), None, default_name("sum", value))
         rows = self._named(
             PersonNumber("rows", None, all_of(present, where)), None, default_name("count", value)
         )
         cases = [
-            exp.If(this=exp.EQ(this=rows.copy(), expression=_literal(n)), true=_divided(total.copy(), n))
-            for n in range(1, most + 1)
+            exp.If(this=rows.eq(n), true=total.copy() if n == 1 else total.div(n)) for n in range(1, most + 1)
         ]
-        ends = (_literal(end * lattice.grain) for end in (lattice.low, lattice.high))
-        return _call("CLAMP", exp.Case(ifs=cases), *ends)
+        return _call("CLAMP", exp.Case(ifs=cases), *map(as_written, ends(value)))
 
     def _named(self, number: PersonNumber, name: str | None, default: str) -> exp.Expr:
         known = next((known for known, own in self.numbers.items() if own == number), None)
@@ -225,7 +207,7 @@ class _Inner:
             (known,) = distinct_names([name], [default], taken)
             self.numbers[known] = number
             table_of_persons(self.source.table, EVERY_ROW, ((known, number),))  # refuses what has no bounds
-        return _column(known)
+        return exp.column(known, quoted=True)
 
 
 def _check_grouped(source: Source, group: exp.Expr, items: Sequence[Item]) -> None:
@@ -241,7 +223,7 @@ def _check_grouped(source: Source, group: exp.Expr, items: Sequence[Item]) -> No
 
 def _is_there(value: NumberExpression) -> Condition:
     """True where there is a number, because it is never below its least."""
-    return Compare(value, ">=", Constant(value.lattice.low * value.lattice.grain))
+    return Compare(value, ">=", Constant(ends(value)[0]))
 
 
 # Outside ---------------------------------------------------------------------------------------------------
@@ -296,22 +278,5 @@ class _Outer:
         return exp.Paren(this=meant.copy())
 
 
-def _column(name: str) -> exp.Expr:
-    return exp.Column(this=exp.Identifier(this=name, quoted=True))
-
-
 def _call(name: str, *arguments: exp.Expr) -> exp.Expr:
     return exp.Anonymous(this=name, expressions=list(arguments))
-
-
-def _literal(value: Fraction | int) -> exp.Expr:
-    """A number as it is written: digits, a quotient of them, perhaps with a sign."""
-    one = Fraction(value)
-    written: exp.Expr = exp.Literal.number(abs(one.numerator))
-    if one.denominator > 1:
-        written = exp.Paren(this=exp.Div(this=written, expression=exp.Literal.number(one.denominator)))
-    return exp.Neg(this=written) if one < 0 else written
-
-
-def _divided(number: exp.Expr, divisor: int) -> exp.Expr:
-    return number if divisor == 1 else exp.Div(this=number, expression=_literal(divisor))

@@ -13,6 +13,7 @@ from adyton.query.measures import Count, Mean, Measure, Proportion, Sum
 from adyton.query.names import default_name
 from adyton.query.sql.aggregates import is_aggregate, read_measure
 from adyton.query.sql.expressions import Source
+from adyton.query.sql.functions.numbers import without_null_if
 
 _ZERO = Constant(Fraction(0))
 Found = tuple[int, int, str, Measure]
@@ -75,10 +76,8 @@ def _present(condition: Condition) -> Condition | None:
 def _measure(source: Source, node: exp.Expr) -> Measure | None:
     """The aggregate that a factor is; NULLIF(aggregate, 0) as well, and a CAST to a number with a point."""
     node = source.bare(node)
-    if type(node) is exp.Anonymous and str(node.this).upper() == "NULLIF" and len(node.expressions) == 2:
-        inner, zero = map(source.bare, node.expressions)
-        if type(zero) is exp.Literal and not zero.is_string and source.constant(zero) == 0:
-            return _measure(source, inner)
+    if (inner := without_null_if(source, node)) is not node:
+        return _measure(source, inner)
     is_cast = type(node) in (exp.Cast, exp.TryCast)
     if is_cast and node.args["to"].this in (exp.DType.DOUBLE, exp.DType.FLOAT):
         return _measure(source, node.this)

@@ -27,15 +27,16 @@ from adyton.query.sql.alike import MARK, Pattern, compares_alone, filled, has_al
 from adyton.query.sql.expressions import OPERATORS, Source
 from adyton.query.sql.from_clause import read_from
 from adyton.query.sql.functions.calls import ROW_FUNCTIONS
-from adyton.query.sql.grammar import Options
+from adyton.query.sql.grammar import CASTS, Options
 from adyton.query.sql.groups import Item, read_group, read_groups, read_histogram, read_items
+from adyton.query.sql.names import calls
 from adyton.query.sql.persons import read_persons, without_unused
 from adyton.query.sql.released import RELEASED_FUNCTIONS, Reader
 from adyton.query.sql.rewrite import SHAPES, rewritten, rewritten_condition
 from adyton.query.sql.rewrite.answers import EXTREMES
 from adyton.query.sql.rewrite.truths import TRUTHS
 from adyton.query.sql.shape import CLAUSES, check_windows, read_shape
-from adyton.query.sql.words import CASTS, LONGEST_TEXT, Known, question_tree, syntax_tree
+from adyton.query.sql.words import LONGEST_TEXT, Known, question_tree, syntax_tree
 from adyton.query.text import group_value_text
 from adyton.schema import Table
 
@@ -47,6 +48,7 @@ _NUMBER = re.compile(
 SETS = (exp.Rollup, exp.Cube, exp.GroupingSets)
 SET_CLAUSES = ("rollup", "cube", "grouping_sets")
 _BEHIND = ("order", "limit", "offset")
+_REWRITTEN = {*TRUTHS, *COMMON, *DISTINCT, *EXTREMES}
 FUNCTIONS = (
     *AGGREGATES,
     *ROW_FUNCTIONS,
@@ -113,7 +115,7 @@ def _taken(numbers: list[str], found: re.Match[str]) -> str:
 
 
 def _asked(sql: str, options: Options, tree: exp.Expr, tables: tuple[Table, ...]) -> Asked:
-    source = Source(sql, tables[0], tables[0].name)
+    source = Source(sql, tables[0])
     tree = _inner(source, tree)
     with source.at(tree):
         if type(tree) is exp.Select and not _is_unusual(tree):
@@ -133,7 +135,7 @@ def parse_request(sql: str, table: Table, *further: Table) -> Request:
     show the answer, and perhaps a price.
     """
     options, tree = question_tree(sql, known_words(table, *further))
-    source = Source(sql, table, table.name)
+    source = Source(sql, table)
     with source.at(tree):
         return read_select(source, options, tree, (table, *further))
 
@@ -144,7 +146,7 @@ def read_select(source: Source, options: Options, tree: exp.Expr, tables: Sequen
         tree = rewritten(source, tree, tables)
     if type(tree) is not exp.Select:
         raise source.refusal(tree, "a question is one SELECT")
-    persons = read_persons(source, tree, tables) if _asks_a_select(tree) else None
+    persons = read_persons(source, tree, tables) if _asks_a_group(tree) else None
     tree = tree if persons is None else persons.tree
     source.check_parts(tree, "expressions", "from_", "joins", "where", "group", *CLAUSES)
     table, aliases = read_from(source, tree, tables) if persons is None else (persons.table, persons.aliases)
@@ -166,40 +168,42 @@ def read_select(source: Source, options: Options, tree: exp.Expr, tables: Sequen
 
 
 def _may_be_rewritten(node: exp.Expr) -> bool:
-    if type(node) is exp.Anonymous:
-        return str(node.this).upper() in (*TRUTHS, *COMMON, *DISTINCT, *EXTREMES)
+    if calls(node, _REWRITTEN):
+        return True
     if type(node) in OPERATORS:
         return type(node.this) is type(node.args["expression"]) is exp.Literal  # 1 = 1
     return type(node) in SHAPES or node.args.get("db") is not None
 
 
-def _asks_a_select(tree: exp.Expr) -> bool:
+def _asks_a_group(tree: exp.Expr) -> bool:
+    """Whether a SELECT with GROUP BY stands in FROM."""
     clause = tree.args.get("from_")
-    return clause is not None and type(clause.this) is exp.Subquery
+    inner = clause.this.this if clause is not None and type(clause.this) is exp.Subquery else None
+    return type(inner) is exp.Select and inner.args.get("group") is not None
 
 
 def parse_condition(text: str, table: Table) -> Condition:
     """The condition on a row of ``table`` that ``text`` writes."""
-    source = Source(text, table, table.name)
+    source = Source(text, table)
     return source.condition(rewritten_condition(source, syntax_tree(text, known_words(table)), (table,)))
 
 
 def parse_number(text: str, table: Table) -> NumberExpression:
     """The number in a row of ``table`` that ``text`` writes."""
-    source = Source(text, table, table.name)
+    source = Source(text, table)
     return source.number(syntax_tree(text, known_words(table)))
 
 
 def parse_group(text: str, table: Table) -> Grouped:
     """What rows of ``table`` are grouped by: a column, or a number with few values."""
-    source, tree = Source(text, table, table.name), syntax_tree(text, known_words(table))
+    source, tree = Source(text, table), syntax_tree(text, known_words(table))
     with source.at(tree):
         return read_group(source, tree)
 
 
 def parse_value(text: str, table: Table) -> tuple[NumberExpression, Condition]:
     """What SUM and AVG take: a number, or a true-or-false column as 1 or 0; and where it is present."""
-    return read_value(Source(text, table, table.name), syntax_tree(text, known_words(table)))
+    return read_value(Source(text, table), syntax_tree(text, known_words(table)))
 
 
 @lru_cache(maxsize=16)

@@ -38,7 +38,9 @@ _WEEKDAY = (
 _QUOTED = 'a name is quoted as "name"'
 _POWER = "write POWER({number}, 2)"
 _VALUE = "write the value itself into the question"
-LIMIT = "write LIMIT and a number at the end of the question"
+_LIMIT = "write LIMIT and a number at the end of the question"
+
+NO_ON = "say on which columns: JOIN table ON a.key = b.key, or USING (key)"
 
 _REASONS: dict[str, str] = {
     "!": "write NOT",
@@ -57,7 +59,7 @@ _REASONS: dict[str, str] = {
     "DAYOFWEEK": _WEEKDAY,
     "EXCEPT": _NOT_COMPARED,
     "EXISTS": "public tables are looked up in SQL, not in a condition that stands alone",
-    "FETCH": LIMIT,
+    "FETCH": _LIMIT,
     "GETDATE": _TODAY,
     "INTERSECT": _NOT_COMPARED,
     "INTO": _CHANGES,
@@ -66,7 +68,7 @@ _REASONS: dict[str, str] = {
     "LOG2": "write LN({number} + 1) or LOG10({number} + 1); LOG2 is for what is released",
     "MAKE_DATE": "write the day: DATE '2020-01-31'; or DATE_TRUNC('month', {day})",
     "MONTHS_BETWEEN": _MONTHS,
-    "NATURAL": "say on which columns: JOIN table ON a.key = b.key, or USING (key)",
+    "NATURAL": NO_ON,
     "NOW": _TODAY,
     "POSITION": "write STRPOS({category}, 'part')",
     "RAND": _CHANCE,
@@ -81,7 +83,7 @@ _REASONS: dict[str, str] = {
     "SYSDATE": _TODAY,
     "TIMESTAMPDIFF": _MONTHS,
     "TODAY": _TODAY,
-    "TOP": LIMIT,
+    "TOP": _LIMIT,
     "WEEKDAY": _WEEKDAY,
     "XOR": "write (a) <> (b)",
     "[": _QUOTED,
@@ -107,12 +109,8 @@ _REASONS: dict[str, str] = {
 
 def reason_against(word: str, table: Table) -> str | None:
     """Why ``word`` is not supported or what to write, with an example of the table's own; None if unknown."""
-    reason = _REASONS.get(word)
-    return None if reason is None else with_examples(reason, table)
-
-
-def with_examples(reason: str, table: Table) -> str:
-    """``reason`` with names of the table in its gaps."""
+    if (reason := _REASONS.get(word)) is None:
+        return None
     categories = [column for column in table.columns if isinstance(column, CategoryColumn)]
     numbers = [name_text(c.name) for c in table.columns if isinstance(c, IntegerColumn | RealColumn)]
     days = [name_text(column.name) for column in table.columns if isinstance(column, DateColumn)]
@@ -120,12 +118,10 @@ def with_examples(reason: str, table: Table) -> str:
     if categories:
         values = ", ".join(map(value_text, categories[0].values[:2]))
         listed = f"{name_text(categories[0].name)} IN ({values})"
-    grouped = [name_text(column.name) for column in categories] + numbers
     return reason.format(
         listed=listed,
         number=numbers[0] if numbers else "x",
         day=days[0] if days else "day",
         category=name_text(categories[0].name) if categories else "category",
         table=from_text(table),
-        both=", ".join(grouped[:2]) if len(grouped) > 1 else "a, b",
     )

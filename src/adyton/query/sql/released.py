@@ -31,6 +31,7 @@ from adyton.query.released.nodes import (
 )
 from adyton.query.sql.aggregates import is_aggregate, read_measure
 from adyton.query.sql.expressions import OPERATORS, Source
+from adyton.query.sql.functions.arguments import arguments
 from adyton.query.sql.functions.labels import LABELS, NOT_IN_SET, read_choice, read_joined, read_label
 from adyton.query.sql.groups import Item, read_group, shown_names
 from adyton.query.sql.names import called, title
@@ -52,6 +53,7 @@ RELEASED_FUNCTIONS = (
     *_SEVERAL,
     *("ROUND", "TRUNC", "POWER", "NULLIF", "SAFE_DIVIDE", "DIV", "MOD", *LABELS, *WINDOWS),
 )
+_PRODUCT = (exp.Mul, exp.Div)
 _MOST_DIGITS, _MOST_POWER, _MOST_DIVISOR = 12, 20, 10**12
 
 
@@ -105,7 +107,7 @@ class Reader:
             return str(node.this)
         if type(node) is exp.Cast and node.args["to"].this is exp.DType.DATE:
             return day_of(self.source.written_day(node).number).isoformat()
-        if type(node) in _READ and type(node) in (exp.Anonymous, exp.Case, exp.Cast, exp.TryCast):
+        if type(node) in (exp.Anonymous, exp.Case, exp.Cast, exp.TryCast):
             return _READ[type(node)](self, node, True)
         return self.source.constant(node)
 
@@ -132,7 +134,10 @@ class Reader:
 
     def _product(self, node: exp.Expr, behind: bool) -> Released:
         """``/`` is the exact quotient.  One that is a share or a mean is asked for as that."""
-        first, rest = _chain(self.source, node)
+        first, rest = self.source.chain(node, _PRODUCT)
+        while type(bare := self.source.bare(first)) in _PRODUCT:  # (a / b) * c is one product as well
+            first, inside = self.source.chain(bare, _PRODUCT)
+            rest = inside + rest
         top = [first, *(part for kind, part in rest if kind is exp.Mul)]
         bottom = [part for kind, part in rest if kind is exp.Div]
         value: Released = Fraction(1)
@@ -177,20 +182,22 @@ class Reader:
         name = called(self.source, node)
         if name in (*LABELS, NOT_IN_SET):
             return read_label(self, node, name, behind)
-        if name in WINDOWS or name not in RELEASED_FUNCTIONS:
-            raise self.source.refusal(node, self._why_no_function(node, name))
-        inner = node.expressions
+        if name in WINDOWS:
+            raise self.source.refusal(node, f"{name} needs OVER (...): it looks at the rows of the answer")
+        if name not in RELEASED_FUNCTIONS:
+            known = ", ".join(dict.fromkeys(RELEASED_FUNCTIONS))
+            reason = f"{name} is not a function of what is released; those are {known}"
+            raise self.source.refusal(node, reason)
         if name in _UNARY or name == "CEILING":
-            self.check_number(node, f"{name}(number)", 1)
-            return Apply(_ALIASES.get(name, name), (self.number(inner[0], behind),))
+            (inner,) = arguments(self.source, node, f"{name}(number)", 1)
+            return Apply(_ALIASES.get(name, name), (self.number(inner, behind),))
         if name in _SEVERAL:
-            if not 1 <= len(inner) <= 100:
-                raise self.source.refusal(node, f"write {name}(number, number, ...)")
-            return Apply(_ALIASES.get(name, name), tuple(self.number(one, behind) for one in inner))
+            listed = arguments(self.source, node, f"{name}(number, number, ...)", *range(1, 101))
+            return Apply(_ALIASES.get(name, name), tuple(self.number(one, behind) for one in listed))
         if name in ("ROUND", "TRUNC"):
             return self._digits(node, name, behind)
-        self.check_number(node, f"{name}(number, number)", 2)
-        one, other = (self.number(part, behind) for part in inner)
+        both = arguments(self.source, node, f"{name}(number, number)", 2)
+        one, other = (self.number(part, behind) for part in both)
         if name in ("SAFE_DIVIDE", "DIV"):
             quotient = self._quotient(node, one, other)
             return quotient if name == "SAFE_DIVIDE" else Apply("TRUNC", (quotient,))
@@ -207,8 +214,7 @@ class Reader:
 
     def _whole(self, node: exp.Expr, behind: bool) -> Released:
         """x // y, or x % m."""
-        self.source.check_parts(node, "this", "expression")
-        one, other = (self.number(node.args[part], behind) for part in ("this", "expression"))
+        one, other = (self.number(side, behind) for side in self.source.sides(node))
         if type(node) is exp.Mod:
             return self._modulo(node, one, other)
         return Apply("TRUNC", (self._quotient(node, one, other),))
@@ -220,24 +226,13 @@ class Reader:
             )
         return Apply("MOD", (value, by))
 
-    def _why_no_function(self, node: exp.Expr, name: str) -> str:
-        if name in WINDOWS:
-            return f"{name} needs OVER (...): it looks at the rows of the answer"
-        known = ", ".join(dict.fromkeys(RELEASED_FUNCTIONS))
-        return f"{name} is not a function of what is released; those are {known}"
-
-    def check_number(self, node: exp.Expr, form: str, number: int) -> None:
-        if len(node.expressions) != number:
-            raise self.source.refusal(node, f"write {form}")
-
     def _digits(self, node: exp.Expr, name: str, behind: bool) -> Released:
-        if len(node.expressions) not in (1, 2):
-            raise self.source.refusal(node, f"write {name}(number) or {name}(number, digits)")
-        value = self.number(node.expressions[0], behind)
+        inner, *more = arguments(self.source, node, f"{name}(number) or {name}(number, digits)", 1, 2)
+        value = self.number(inner, behind)
         if name == "TRUNC":
-            self.check_number(node, "TRUNC(number)", 1)
+            arguments(self.source, node, "TRUNC(number)", 1)
             return Apply("TRUNC", (value,))
-        digits = self.source.constant(node.expressions[1]) if len(node.expressions) == 2 else Fraction(0)
+        digits = self.source.constant(more[0]) if more else Fraction(0)
         if digits.denominator != 1 or abs(digits) > _MOST_DIGITS:
             raise self.source.refusal(node, f"ROUND takes at most {_MOST_DIGITS} digits")
         return Apply("ROUND", (value, digits))
@@ -350,18 +345,6 @@ def _times(one: Released, other: Released) -> Released:
     if isinstance(one, Fraction) and isinstance(other, Fraction):
         return one * other
     return other if one == 1 else Apply("*", (one, other))
-
-
-def _chain(source: Source, node: exp.Expr) -> tuple[exp.Expr, list[tuple[type[exp.Expr], exp.Expr]]]:
-    """As ``chain``, but a quotient says of itself whether it is typed or safe, which means nothing here."""
-    rest = []
-    while type(node) in (exp.Mul, exp.Div):
-        source.check_parts(node, "this", "expression")
-        rest.append((type(node), node.args["expression"]))
-        node = node.this
-        if type(source.bare(node)) in (exp.Mul, exp.Div):
-            node = source.bare(node)
-    return node, rest[::-1]
 
 
 _READ: dict[type[exp.Expr], Callable[[Reader, exp.Expr, bool], Released]] = {

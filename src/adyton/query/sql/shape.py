@@ -33,12 +33,11 @@ from adyton.query.released.nodes import (
 )
 from adyton.query.released.windows import MOST_ROWS as MOST_WINDOW_ROWS
 from adyton.query.request import AS_ASKED, Shape
-from adyton.query.sql.expressions import OPERATORS
+from adyton.query.sql.expressions import OPERATORS, Source
 from adyton.query.sql.groups import shown_names
 from adyton.query.sql.released import Reader
 
 CLAUSES = ("having", "qualify", "order", "limit", "offset")
-MOST_VALUES = 10_000
 MOST_ROWS = 10**12
 _COMPARES = "HAVING compares values and keys of the answer with literals"
 ALWAYS, NEVER = Every(()), Some(())
@@ -66,8 +65,8 @@ def read_shape(reader: Reader, tree: exp.Expr) -> Shape:
     return Shape(
         names=names,
         order=order,
-        limit=_number(reader, tree.args.get("limit"), "LIMIT"),
-        offset=_number(reader, tree.args.get("offset"), "OFFSET") or 0,
+        limit=read_number(reader.source, tree, "limit"),
+        offset=read_number(reader.source, tree, "offset") or 0,
         having=having,
         shown=shown,
         qualify=qualify,
@@ -89,24 +88,21 @@ def check_windows(question: Question, shape: Shape) -> None:
 def _shown(reader: Reader) -> tuple[tuple[str, Released], ...]:
     """The columns beside keys, in the order of SELECT."""
     measures = iter(list(reader.measures))
-    places = [place for place, item in enumerate(reader.items) if item.aggregates or item.computed]
     values: list[Released] = []
+    given: list[str | None] = []
     defaults: list[str] = []
-    for place in places:
-        item = reader.items[place]
+    for place, item in enumerate(reader.items):
         if item.aggregates:
             name = next(measures)[0]
             values.append(ReleasedName(name))
+            given.append(item.alias or name)
             defaults.append(name)
-        else:
+        elif item.computed:
             values.append(reader.item(place))
+            given.append(item.alias)
             defaults.append(_default(item.node))
-    given = [reader.items[place].alias for place in places]
     taken = [*reader.key_names().values(), *reader.key_names()]
-    own = [v.name if isinstance(v, ReleasedName) and reader.items[p].aggregates else None
-           for p, v in zip(places, values, strict=True)]  # fmt: skip
-    names = distinct_names([a or b for a, b in zip(given, own, strict=True)], defaults, taken)
-    return tuple(zip(names, values, strict=True))
+    return tuple(zip(distinct_names(given, defaults, taken), values, strict=True))
 
 
 def _default(node: exp.Expr) -> str:
@@ -115,13 +111,14 @@ def _default(node: exp.Expr) -> str:
     return str(node.this).lower() if type(node) is exp.Anonymous else "value"
 
 
-def _number(reader: Reader, clause: exp.Expr | None, name: str) -> int | None:
-    if clause is None:
+def read_number(source: Source, tree: exp.Expr, clause: str) -> int | None:
+    """What LIMIT or OFFSET says."""
+    if (said := tree.args.get(clause)) is None:
         return None
-    reader.source.check_parts(clause, "expression")
-    value = reader.source.constant(clause.args["expression"])
+    source.check_parts(said, "expression")
+    value = source.constant(said.args["expression"])
     if value.denominator != 1 or not 0 <= value <= MOST_ROWS:
-        raise reader.source.refusal(clause.args["expression"], f"{name} is a whole number, not below 0")
+        raise source.refusal(said.args["expression"], f"{clause.upper()} is a whole number, not below 0")
     return int(value)
 
 
@@ -185,10 +182,7 @@ def read_condition(reader: Reader, node: exp.Expr, *, behind: bool = True) -> Ha
     source = reader.source
     node = source.bare(node)
     if type(node) in (exp.And, exp.Or):
-        first, rest = source.chain(node, (type(node),))
-        parts = tuple(
-            read_condition(reader, part, behind=behind) for part in (first, *(part for _, part in rest))
-        )
+        parts = tuple(read_condition(reader, part, behind=behind) for part in source.operands(node))
         return _joined(Every, parts, NEVER) if type(node) is exp.And else _joined(Some, parts, ALWAYS)
     if type(node) is exp.Not:
         source.check_parts(node, "this")
@@ -207,8 +201,7 @@ def read_condition(reader: Reader, node: exp.Expr, *, behind: bool = True) -> Ha
     if type(node) is exp.In:
         return _in(reader, node, behind)
     if type(node) in OPERATORS:
-        source.check_parts(node, "this", "expression")
-        left, right = (reader.value(node.args[part], behind=behind) for part in ("this", "expression"))
+        left, right = (reader.value(side, behind=behind) for side in source.sides(node))
         return _relation(reader, node, left, OPERATORS[type(node)], right)
     if type(node) is exp.Column:
         value = reader.value(node, behind=behind)
@@ -218,10 +211,7 @@ def read_condition(reader: Reader, node: exp.Expr, *, behind: bool = True) -> Ha
 
 
 def _in(reader: Reader, node: exp.Expr, behind: bool) -> Having:
-    reader.source.check_parts(node, "this", "expressions")
-    listed = node.args.get("expressions") or []
-    if not 1 <= len(listed) <= MOST_VALUES:
-        raise reader.source.refusal(node.this, f"IN needs a list of 1 to {MOST_VALUES} literals")
+    listed = reader.source.listed(node)
     left, values = reader.value(node.this, behind=behind), [reader.value(value) for value in listed]
     if not all(isinstance(value, Fraction | str | bool) for value in values):
         raise reader.source.refusal(node.this, "IN needs a list of literals")

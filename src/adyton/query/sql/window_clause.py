@@ -10,6 +10,7 @@ from sqlglot import exp
 from adyton.query.released.nodes import Frame, Released, ReleasedName, Window
 from adyton.query.released.windows import ENDS, OCCURRING, RANKS, SHIFTS, TOTALS
 from adyton.query.sql.expressions import Source
+from adyton.query.sql.functions.arguments import arguments
 from adyton.query.sql.names import called, title
 
 if TYPE_CHECKING:
@@ -42,10 +43,10 @@ def read_window(reader: Reader, node: exp.Expr, behind: bool) -> Released:
 def _arguments(reader: Reader, node: exp.Expr, name: str, behind: bool) -> tuple[Released, ...]:
     inner = node.expressions
     if name == "NTILE":
-        reader.check_number(node, "NTILE(number)", 1)
-        return (_small(reader, inner[0], 1),)
+        (tiles,) = arguments(reader.source, node, "NTILE(number)", 1)
+        return (_small(reader, tiles, 1),)
     if name in RANKS:
-        reader.check_number(node, f"{name}() OVER (ORDER BY ...)", 0)
+        arguments(reader.source, node, f"{name}() OVER (ORDER BY ...)", 0)
         return ()
     if name == "COUNT" and len(inner) == 1 and type(inner[0]) in (exp.Star, exp.Literal):
         return ()
@@ -55,8 +56,8 @@ def _arguments(reader: Reader, node: exp.Expr, name: str, behind: bool) -> tuple
         return (reader.number(inner[0], behind), *more, *default)
     if name == OCCURRING:  # the count, and the group whose values are counted
         return (reader.number(inner[0], behind), reader.value(inner[1], behind=behind))
-    reader.check_number(node, f"{name}(value) OVER (...)", 1)
-    return (reader.number(inner[0], behind),)
+    (value,) = arguments(reader.source, node, f"{name}(value) OVER (...)", 1)
+    return (reader.number(value, behind),)
 
 
 def _small(reader: Reader, node: exp.Expr, least: int) -> Fraction:

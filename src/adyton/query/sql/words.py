@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import lru_cache
 from importlib.util import module_from_spec, spec_from_file_location
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
@@ -26,11 +25,21 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from adyton.errors import InvalidRequest
-from adyton.query.sql.grammar import DEEPEST_NESTING, NAMED_ARGUMENTS, Options, check_order, taken_options
+from adyton.query.sql.grammar import (
+    CASTS,
+    DEEPEST_NESTING,
+    NAMED_ARGUMENTS,
+    NO_WORD,
+    Options,
+    check_order,
+    retold,
+    taken_options,
+    word_at,
+    words_around,
+)
 from adyton.query.sql.names import Refused, place, refuse, shortened
-from adyton.query.sql.reasons import reason_against
-from adyton.query.sql.several.limits import plain_limits
-from adyton.query.sql.several.signs import SIGNS, plain_signs
+from adyton.query.sql.reasons import NO_ON, reason_against
+from adyton.query.sql.several.plain_words import SIGNS, plain_limits, plain_signs
 from adyton.schema import Table
 
 LONGEST_TEXT = 10_000  # characters
@@ -58,14 +67,11 @@ _ALL_KEYWORDS = _KEYWORDS | _SOFT_KEYWORDS
 
 # What may be left out, or is written in another way for the same.
 _SAY_NOTHING = {_T.L_PAREN, _T.R_PAREN, _T.DOT, _T.ALIAS, _T.INNER, _T.OUTER, _T.ASC, _T.DCOLON}
-CASTS = ("CAST", "TRY_CAST", "SAFE_CAST")
 _SAY_NO_MORE = {"nulls", "last", *(name.casefold() for name in CASTS)}  # what is missing is always last
 _NESTING = (exp.Cast, exp.Is, exp.In, exp.Between, exp.Mod, exp.IntDiv, exp.Predicate)
 _DEEPEST_CHAIN = 80
 _LIMITING = {"LIMIT", "TOP", "FETCH", "OFFSET", "PRECEDING"}
 _FRAME = ("UNBOUNDED", "PRECEDING", "FOLLOWING", "CURRENT")
-_NO_ON = "say on which columns: JOIN table ON a.key = b.key, or USING (key)"
-_NO_WORD = Token(_T.UNKNOWN, "")
 
 _DIALECT = Dialect()
 # To write a tree changes some kinds of nodes; these it leaves alone, so that no copy of them is needed.
@@ -168,7 +174,7 @@ def _checked(words: list[Token], text: str, known: Known) -> list[Token]:
 def _given_names(words: list[Token]) -> set[str]:
     """Names that the text itself gives: AS name, and WITH name AS (."""
     given = set()
-    for before, word, after in zip(words, words[1:], [*words[2:], _NO_WORD], strict=False):
+    for before, word, after in zip(words, words[1:], [*words[2:], NO_WORD], strict=False):
         if word.token_type is _T.ALIAS:
             given.add((before if after.token_type is _T.L_PAREN else after).text.casefold())
     return given
@@ -180,11 +186,9 @@ class _WordReader:
     def __init__(self, words: list[Token], text: str, known: Known) -> None:
         self.words, self.text, self.known = words, text, known
         self.openers: list[str] = []  # the words before the brackets that are open, in capitals
-        named = (word for before, word in pairwise(words) if before.token_type is _T.ALIAS)
-        self.given = {word.text.casefold() for word in named}  # names that AS gives, such as AS percent
 
     def word(self, place: int) -> Token:
-        before, word, after = self._at(place - 1), self._at(place), self._at(place + 1)
+        before, word, after = words_around(self.words, place)
         kind = word.token_type
         if kind is _T.L_PAREN:
             self.openers.append(before.text.upper())
@@ -201,9 +205,9 @@ class _WordReader:
         if self._stands_for_itself(place):
             return word
         if after.token_type is _T.L_PAREN and word.text.upper() in self.known.functions:
-            return Token(_T.VAR, word.text, word.line, word.col, word.start, word.end)
+            return retold(word, _T.VAR, word.text)
         if _PLAIN_WORD.fullmatch(word.text) and self._is_name(before, word, after):
-            return Token(_T.IDENTIFIER, word.text.lower(), word.line, word.col, word.start, word.end)
+            return retold(word, _T.IDENTIFIER, word.text.lower())
         is_called = (
             kind is _T.FIRST and after.token_type is _T.L_PAREN
         )  # as an aggregate, not as in FETCH FIRST
@@ -211,12 +215,9 @@ class _WordReader:
             self._refuse(word, after)
         return word
 
-    def _at(self, place: int) -> Token:
-        return self.words[place] if 0 <= place < len(self.words) else _NO_WORD
-
     def _stands_for_itself(self, place: int) -> bool:
         """Whether it names neither a column nor a table: a part of a date, a type, an argument, a frame."""
-        before, word, after = self._at(place - 1), self._at(place), self._at(place + 1)
+        before, word, after = words_around(self.words, place)
         opener, said = self.openers[-1] if self.openers else "", word.text.upper()
         if word.token_type in _TYPES:
             is_cast = opener in CASTS and before.token_type is _T.ALIAS
@@ -225,7 +226,7 @@ class _WordReader:
             return False
         if after.token_type is _T.FARROW:
             return said in NAMED_ARGUMENTS
-        if self._at(place - 2).token_type is _T.INTERVAL:
+        if word_at(self.words, place - 2).token_type is _T.INTERVAL:
             return True
         pairs = ((said, after.text.upper()), (before.text.upper(), said))
         if ("WITHIN", "GROUP") in pairs:
@@ -243,10 +244,8 @@ class _WordReader:
             return False
         if word.token_type in (_T.DATE, _T.TIMESTAMP):
             return after.token_type is not _T.STRING
-        said, kind = word.text.casefold(), word.token_type
-        is_known = kind not in _KEYWORDS and said in self.known.names
-        is_given = kind not in _KEYWORDS | _SOFT_KEYWORDS and said in self.given
-        return kind is _T.VAR or is_known or is_given
+        is_known = word.token_type not in _KEYWORDS and word.text.casefold() in self.known.names
+        return word.token_type is _T.VAR or is_known
 
     def _no_function(self, word: Token) -> NoReturn:
         said = shortened(word.text.upper())
@@ -297,7 +296,7 @@ def _check_nothing_is_lost(words: list[Token], text: str, tree: exp.Expr, kinds:
     said, kept = (Counter(_meanings(some)) for some in (words, written))
     for word in words:
         if any(said[meaning] > kept[meaning] for meaning in _meanings([word])):
-            refuse(word, text, _NO_ON if word.token_type is _T.JOIN else "this cannot be read as SQL")
+            refuse(word, text, NO_ON if word.token_type is _T.JOIN else "this cannot be read as SQL")
     if said != kept:
         raise InvalidRequest("this cannot be read as SQL")
     found.append(True)
@@ -321,7 +320,7 @@ def _printable(tree: exp.Expr) -> exp.Expr:
 
 def _meanings(words: Iterable[Token]) -> Iterator[str]:
     """The words that say something; brackets are in the tree, and a type is written in several ways."""
-    before = _NO_WORD
+    before = NO_WORD
     for word in words:
         kind, said = word.token_type, word.text.casefold()
         if before.token_type is _T.INTERVAL:

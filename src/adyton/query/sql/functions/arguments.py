@@ -24,14 +24,11 @@ def several(source: Source, node: exp.Expr, form: str, least: int = 2) -> list[e
     return list(node.expressions)
 
 
-def written(source: Source, node: exp.Expr) -> str | None:
-    """The string that is written, or the bare name, such as MONTH; None if ``node`` is neither."""
+def written(source: Source, node: exp.Expr) -> str:
+    """The string that is written, or the bare name, such as MONTH, in capitals; else an empty one."""
     node = source.bare(node)
-    if type(node) is exp.Literal and node.args["is_string"]:
-        return str(node.this)
-    if type(node) is exp.Var:
-        return str(node.this)
-    return source.plain_name(node)
+    said = str(node.this) if node.is_string or type(node) is exp.Var else source.plain_name(node)
+    return (said or "").upper()
 
 
 def whole_number(source: Source, node: exp.Expr, low: int, high: int) -> int:

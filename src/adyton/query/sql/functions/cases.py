@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -25,6 +26,8 @@ from adyton.query.expressions import (
 from adyton.query.leaves import Constant
 from adyton.query.missing import NEVER, ONE, ZERO, any_of, fails_or_misses, truth_number
 from adyton.query.sql.functions.arguments import arguments, several
+from adyton.query.sql.functions.comparing import compared
+from adyton.query.sql.functions.numbers import ends
 from adyton.query.sql.functions.values import (
     Texts,
     Value,
@@ -40,33 +43,25 @@ from adyton.query.sql.names import called
 if TYPE_CHECKING:
     from adyton.query.sql.expressions import Source
 
+_PICK: dict[str, Callable[..., Fraction]] = {"GREATEST": max, "LEAST": min}
 # A condition, and what is chosen where it is the first that is true; None is missing.
 Branch = tuple[Condition, Value | None]
 
 
 def read_case(source: Source, node: exp.Expr) -> Value:
-    """CASE WHEN condition THEN value ... [ELSE value] END; 1 or 0 for one condition is an indicator."""
-    branches = [(when, source.optional(then)) for when, then in whens(source, node)]
-    default = node.args.get("default")
-    return choice(branches, None if default is None else source.optional(default))
-
-
-def whens(source: Source, node: exp.Expr) -> list[tuple[Condition, exp.Expr]]:
-    """The conditions of a CASE, and what it gives where each is the first that is true.
+    """CASE WHEN condition THEN value ... [ELSE value] END; 1 or 0 for one condition is an indicator.
 
     CASE x WHEN a THEN ... means CASE WHEN x = a THEN ...
     """
     source.check_parts(node, "this", "ifs", "default")
-    for branch in node.args["ifs"]:
-        source.check_parts(branch, "this", "true")
-    subject = node.args.get("this")
-    return [
-        (
-            source.condition(branch.this) if subject is None else source.equal(subject, branch.this),
-            branch.args["true"],
-        )
-        for branch in node.args["ifs"]
-    ]
+    ifs, subject, default = node.args["ifs"], node.args.get("this"), node.args.get("default")
+    for one in ifs:
+        source.check_parts(one, "this", "true")
+    when = source.condition if subject is None else partial(source.equal, subject)
+    whens = [when(one.this) for one in ifs]
+    thens = [source.optional(one.args["true"]) for one in ifs]
+    otherwise = None if default is None else source.optional(default)
+    return choice(list(zip(whens, thens, strict=True)), otherwise)
 
 
 def choice(branches: Sequence[Branch], otherwise: Value | None) -> Value:
@@ -82,8 +77,8 @@ def choice(branches: Sequence[Branch], otherwise: Value | None) -> Value:
     if all(is_text(value) for value in values):
         return _texts(given, last)
     if all(truth_of(value) is not None for value in values):
-        truths = [(when, truth_number(_truth(value))) for when, value in given]
-        return Compare(_case(truths, None if last is None else truth_number(_truth(last))), "=", ONE)
+        truths = tuple((when, truth_number(_truth(value))) for when, value in given)
+        return Compare(Case(truths, None if last is None else truth_number(_truth(last))), "=", ONE)
     first = described(values[0])
     other = next((said for said in map(described, values) if said != first), first)
     raise InvalidRequest(f"values of one kind are needed everywhere, not {first} and {other}")
@@ -110,20 +105,12 @@ def _numbers(given: Sequence[tuple[Condition, Value]], last: Value | None) -> Nu
     otherwise = last if isinstance(last, NumberExpression) else None
     if len(branches) == 1 and branches[0][1] == ONE and otherwise == ZERO:
         return Indicator(branches[0][0])
-    return _case(branches, otherwise)
-
-
-def _case(
-    branches: Sequence[tuple[Condition, NumberExpression]], otherwise: NumberExpression | None
-) -> NumberExpression:
-    if not branches and otherwise is not None:
-        return otherwise
-    return Case(tuple(branches), otherwise)
+    return Case(branches, otherwise)
 
 
 def _days(given: Sequence[tuple[Condition, Value]], last: Value | None) -> Days:
-    branches = [(when, _day_number(value)) for when, value in given]
-    return day_at(_case(branches, None if last is None else _day_number(last)))
+    branches = tuple((when, _day_number(value)) for when, value in given)
+    return day_at(Case(branches, None if last is None else _day_number(last)))
 
 
 def _day_number(value: Value) -> NumberExpression:
@@ -143,8 +130,8 @@ def _texts(given: Sequence[tuple[Condition, Value]], last: Value | None) -> Text
     def code(texts: Texts) -> NumberExpression:
         return recoded(texts.code, [places[label] for label in texts.labels])
 
-    branches = [(when, code(texts)) for when, texts in read]
-    return Texts(_case(branches, None if otherwise is None else code(otherwise)), labels)
+    branches = tuple((when, code(texts)) for when, texts in read)
+    return Texts(Case(branches, None if otherwise is None else code(otherwise)), labels)
 
 
 def _truth(value: Value) -> Condition:
@@ -164,9 +151,13 @@ def _coalesce(source: Source, node: exp.Expr) -> Value:
         raise source.refusal(node, f"{name} of NULL alone is NULL")
     *first, last = values
     for value in reversed(first):
-        absent = missing_value(value)
-        last = value if absent == NEVER else choice([(absent, last)], value)
+        last = _unless_missing(value, last)
     return last
+
+
+def _unless_missing(value: Value, otherwise: Value) -> Value:
+    absent = missing_value(value)
+    return value if absent == NEVER else choice([(absent, otherwise)], value)
 
 
 def _null_if(source: Source, node: exp.Expr) -> Value:
@@ -174,7 +165,7 @@ def _null_if(source: Source, node: exp.Expr) -> Value:
     value, other = source.operand(first), source.optional(second)
     if other is None:
         return value
-    differs = source.compared(node, value, "<>", other)
+    differs = compared(source, node, value, "<>", other)
     return choice([(any_of(differs, missing_value(other)), value)], None)
 
 
@@ -192,9 +183,7 @@ def _if_present(source: Source, node: exp.Expr) -> Value:
 
 
 def _zero_if_missing(source: Source, node: exp.Expr) -> Value:
-    value = source.number(arguments(source, node, "ZEROIFNULL(number)", 1)[0])
-    absent = missing_value(value)
-    return value if absent == NEVER else choice([(absent, ZERO)], value)
+    return _unless_missing(source.number(arguments(source, node, "ZEROIFNULL(number)", 1)[0]), ZERO)
 
 
 def _decode(source: Source, node: exp.Expr) -> Value:
@@ -224,7 +213,7 @@ def _extreme(source: Source, node: exp.Expr) -> Value:
 
 
 def _extreme_number(name: str, numbers: Sequence[NumberExpression]) -> NumberExpression:
-    pick: Callable[..., Fraction] = max if name == "GREATEST" else min
+    pick = _PICK[name]
     constants = [number.value for number in numbers if isinstance(number, Constant)]
     others = [number for number in dict.fromkeys(numbers) if not isinstance(number, Constant)]
     if not others:
@@ -232,7 +221,7 @@ def _extreme_number(name: str, numbers: Sequence[NumberExpression]) -> NumberExp
     value = others[0] if len(others) == 1 else _of_several(name, others)
     if not constants:
         return value
-    low, high = _ends(value)
+    low, high = ends(value)
     bound = pick(constants)
     if (bound / value.lattice.grain).denominator != 1:
         return _of_several(name, [value, Constant(bound)])
@@ -250,13 +239,8 @@ def _of_several(name: str, numbers: Sequence[NumberExpression]) -> NumberExpress
             if i != place
         ]
         branches.append((all_of(*others), one))
-    pick: Callable[..., Fraction] = max if name == "GREATEST" else min
-    low, high = (pick(ends) for ends in zip(*map(_ends, numbers), strict=True))
+    low, high = (_PICK[name](reached) for reached in zip(*map(ends, numbers), strict=True))
     return within(Case(tuple(branches)), low, high)
-
-
-def _ends(number: NumberExpression) -> tuple[Fraction, Fraction]:
-    return number.lattice.low * number.lattice.grain, number.lattice.high * number.lattice.grain
 
 
 CASES: dict[str, Callable[[Source, exp.Expr], Value]] = {

@@ -57,7 +57,7 @@ def read_cast(source: Source, node: exp.Expr) -> Value:
     raise source.refusal(node, f"{_REASON}; not this")
 
 
-def number_from(text: str) -> NumberExpression:
+def number_from(text: str) -> Constant:
     """The number that a string writes, such as '7'."""
     if not _NUMBER.fullmatch(text):
         raise InvalidRequest(f"the string {text[:40]!r} is not a number")
@@ -120,9 +120,9 @@ def digits_of(value: Value) -> Value:
     truth = truth_of(value)
     if truth is not None:
         return Texts(truth_number(truth), ("false", "true"))
-    if isinstance(value, NumberExpression) and value.lattice.grain.denominator == 1:
-        grain, low, high = value.lattice.grain, value.lattice.low, value.lattice.high
-        if high - low < MOST_STEPS and grain == 1:
+    if isinstance(value, NumberExpression) and value.lattice.grain == 1:
+        low, high = value.lattice.low, value.lattice.high
+        if high - low < MOST_STEPS:
             return merged(sum_of(value, whole(-low)), [str(one) for one in range(low, high + 1)])
     raise InvalidRequest(
         f"{described(value)} becomes a string only if it is a whole number with at most {MOST_STEPS} values"

@@ -11,6 +11,7 @@ from adyton.errors import InvalidRequest
 from adyton.query.expressions import And, Compare, Condition, Days, Not, NumberExpression, Operator, Or
 from adyton.query.leaves import Always, Constant, OneOf
 from adyton.query.missing import NEVER, any_of, holds
+from adyton.query.released.nodes import SIGNS
 from adyton.query.sql.functions.casts import number_from
 from adyton.query.sql.functions.values import (
     Texts,
@@ -27,12 +28,6 @@ if TYPE_CHECKING:
     from adyton.query.sql.expressions import Source
 
 _MIRRORED: dict[Operator, Operator] = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
-_ORDER = {
-    "<": lambda a, b: a < b,
-    "<=": lambda a, b: a <= b,
-    ">": lambda a, b: a > b,
-    ">=": lambda a, b: a >= b,
-}
 
 
 def compared(source: Source, node: exp.Expr, left: Value, operator: Operator, right: Value) -> Condition:
@@ -92,22 +87,16 @@ def _category(
     if is_string != isinstance(column.values[0], str):
         if isinstance(written, Constant):
             raise source.refusal(node, f"the category {column.name!r} holds strings, not a number")
-        return _category(source, node, column, operator, Constant(_number(written)))
+        return _category(source, node, column, operator, number_from(written))
     if operator not in ("=", "<>"):
         wanted = written if isinstance(written, str) else written.value
-        values = tuple(value for value in column.values if _ORDER[operator](value, wanted))
+        values = tuple(value for value in column.values if SIGNS[operator](value, wanted))
         if not values:
             said = repr(written[:40]) if isinstance(written, str) else written.value
             raise source.refusal(node, f"no declared value of {column.name!r} is {operator} {said}")
         return OneOf(column, values)
     chosen = OneOf(column, (written if isinstance(written, str) else _whole(written.value),))
     return chosen if operator == "=" else Not(chosen)
-
-
-def _number(text: str) -> Fraction:
-    found = number_from(text)
-    assert isinstance(found, Constant)
-    return found.value
 
 
 def _whole(value: Fraction) -> int:

@@ -27,7 +27,7 @@ from adyton.query.leaves import Part, ValueOf
 from adyton.query.sql.functions.arguments import arguments, whole_number, written
 from adyton.query.sql.functions.formats import formatted, read_format
 from adyton.query.sql.functions.numbers import folded, remainder
-from adyton.query.sql.functions.values import Interval, Texts, Value, described
+from adyton.query.sql.functions.values import Interval, Value, described
 from adyton.query.sql.names import called
 from adyton.schema import IntegerColumn
 
@@ -59,13 +59,28 @@ _OF_ONE_DATE = {
     "WEEKOFYEAR": "WEEK",
 }
 _UNITS = {"YEAR": (12, 0), "QUARTER": (3, 0), "MONTH": (1, 0), "WEEK": (0, 7), "DAY": (0, 1)}
+# What counts the days, months, quarters and years up to a day.
+_COUNTED: dict[str, Callable[[Days], NumberExpression]] = {
+    "DAY": days_since_1970,
+    "MONTH": month_number,
+    "QUARTER": lambda day: sum_of(scaled(part_of(day, "year"), 4), part_of(day, "quarter")),
+    "YEAR": lambda day: part_of(day, "year"),
+}
+# Other functions of one date.
+_OF_DAY: dict[str, Callable[[Days], Value]] = {
+    "DATE": lambda day: day,
+    "DAYNAME": lambda day: formatted(day, ["%A"]),
+    "LAST_DAY": last_of_month,
+    "MONTHNAME": lambda day: formatted(day, ["%B"]),
+    "UNIX_DATE": days_since_1970,
+}
 _LONGEST = 4_000_000  # days; more than there are
 
 
 def read_extract(source: Source, node: exp.Expr) -> NumberExpression:
     """EXTRACT(part FROM date)."""
-    source.check_parts(node, "this", "expression")
-    return _part(source, node, str(node.this.this).upper(), node.args["expression"])
+    part, day = source.sides(node)
+    return _part(source, node, str(part.this).upper(), day)
 
 
 def read_interval(source: Source, node: exp.Expr) -> Interval:
@@ -89,7 +104,7 @@ def added(source: Source, node: exp.Expr, left: Value, sign: int, right: Value) 
         case (_, Interval(months, days)) if isinstance(left, Days):
             return later(left, sign * months, sign * days)
     if isinstance(left, Days) and isinstance(right, Days) and sign < 0:
-        return _days_between(right, left)
+        return _between(days_since_1970, right, left)
     if isinstance(left, Days) and isinstance(right, NumberExpression):
         if right.lattice.grain.denominator != 1:
             raise source.refusal(node, "a whole number of days can be added to a date")
@@ -143,20 +158,20 @@ def _of_one_date(source: Source, node: exp.Expr) -> NumberExpression:
 def _date_part(source: Source, node: exp.Expr) -> NumberExpression:
     name = called(source, node)
     part, day = arguments(source, node, f"{name}('part', date)", 2)
-    return _part(source, node, (written(source, part) or "").upper(), day)
+    return _part(source, node, written(source, part), day)
 
 
 def _date_trunc(source: Source, node: exp.Expr) -> Value:
     name = called(source, node)
     first, second = arguments(source, node, f"{name}('month', date)", 2)
     said, day = written(source, first), second
-    if said is None or said.lower() not in (*_STARTS, "isoweek"):
+    if said.lower() not in (*_STARTS, "isoweek"):
         said, day = written(source, second), first  # BigQuery writes the part behind the date
-        if (said or "").upper() == "WEEK":
+        if said == "WEEK":
             raise source.refusal(
                 node, "this week begins on Sunday in some databases; write ISOWEEK, from Monday"
             )
-    start = {"isoweek": "week"}.get((said or "").lower(), (said or "").lower())
+    start = "week" if said == "ISOWEEK" else said.lower()
     if start not in _STARTS:
         raise source.refusal(node, f"a date begins a {', '.join(_STARTS)}; write {name}('month', date)")
     return start_of(start, read_day(source, day))
@@ -165,39 +180,24 @@ def _date_trunc(source: Source, node: exp.Expr) -> Value:
 _STARTS = ("year", "quarter", "month", "week", "day")
 
 
-def _last_day(source: Source, node: exp.Expr) -> Value:
-    (day,) = arguments(source, node, "LAST_DAY(date)", 1)
-    return last_of_month(read_day(source, day))
-
-
 def _date_diff(source: Source, node: exp.Expr) -> NumberExpression:
     """From the first date to the second where the unit is said first, else back: as databases have it."""
     name = called(source, node)
     given = arguments(source, node, f"{name}('day', from date, to date)", 2, 3)
     unit, first, second = "DAY", given[-1], given[0]
     if len(given) == 3:
-        unit, first, second = (written(source, given[0]) or "").upper(), given[1], given[2]
-        if unit not in _UNITS and unit + "S" not in _UNITS:
-            unit, first, second = (written(source, given[2]) or "").upper(), given[1], given[0]
+        unit, first, second = written(source, given[0]), given[1], given[2]
+        if unit not in _UNITS:
+            unit, first, second = written(source, given[2]), given[1], given[0]
     start, end = read_day(source, first), read_day(source, second)
-    match unit:
-        case "DAY":
-            return folded(_days_between(start, end))
-        case "MONTH":
-            return folded(sum_of(month_number(end), Negative(month_number(start))))
-        case "QUARTER":
-            return folded(sum_of(_quarters(end), Negative(_quarters(start))))
-        case "YEAR":
-            return folded(sum_of(part_of(end, "year"), Negative(part_of(start, "year"))))
-    raise source.refusal(node, "dates are DAY, MONTH, QUARTER or YEAR apart; databases differ on other units")
+    if unit not in _COUNTED:
+        reason = "dates are DAY, MONTH, QUARTER or YEAR apart; databases differ on other units"
+        raise source.refusal(node, reason)
+    return _between(_COUNTED[unit], start, end)
 
 
-def _quarters(day: Days) -> NumberExpression:
-    return sum_of(scaled(part_of(day, "year"), 4), part_of(day, "quarter"))
-
-
-def _days_between(start: Days, end: Days) -> NumberExpression:
-    return folded(sum_of(days_since_1970(end), Negative(days_since_1970(start))))
+def _between(counted: Callable[[Days], NumberExpression], start: Days, end: Days) -> NumberExpression:
+    return folded(sum_of(counted(end), Negative(counted(start))))
 
 
 def _moved(sign: int) -> Callable[[Source, exp.Expr], Value]:
@@ -205,7 +205,7 @@ def _moved(sign: int) -> Callable[[Source, exp.Expr], Value]:
         name = called(source, node)
         given = arguments(source, node, f"{name}(date, INTERVAL 3 MONTH)", 2, 3)
         if len(given) == 3:  # DATEADD(month, 3, date)
-            unit = (written(source, given[0]) or "").upper()
+            unit = written(source, given[0])
             if name == "DATE_SUB" or unit not in _UNITS:
                 raise source.refusal(node, f"write {name}(date, INTERVAL 3 MONTH)")
             amount = _interval(source, node, whole_number(source, given[1], -_LONGEST, _LONGEST), unit)
@@ -226,16 +226,6 @@ def _interval(source: Source, node: exp.Expr, count: int, unit: str) -> Interval
     return Interval(count * months, count * days)
 
 
-def _day_name(source: Source, node: exp.Expr) -> Texts:
-    (day,) = arguments(source, node, "DAYNAME(date)", 1)
-    return formatted(read_day(source, day), ["%A"])
-
-
-def _month_name(source: Source, node: exp.Expr) -> Texts:
-    (day,) = arguments(source, node, "MONTHNAME(date)", 1)
-    return formatted(read_day(source, day), ["%B"])
-
-
 def _format(source: Source, node: exp.Expr) -> Value:
     """A date and a format, in either order: one of them is a written string."""
     name = called(source, node)
@@ -250,26 +240,22 @@ def _format(source: Source, node: exp.Expr) -> Value:
         return of if pieces == ["%Y", "-", "%m", "-", "%d"] else formatted(of, pieces)
 
 
-def _date(source: Source, node: exp.Expr) -> Value:
-    (day,) = arguments(source, node, f"{called(source, node)}(date)", 1)
-    return read_day(source, day)
+def _of_day(source: Source, node: exp.Expr) -> Value:
+    name = called(source, node)
+    (day,) = arguments(source, node, f"{name}(date)", 1)
+    return _OF_DAY[name](read_day(source, day))
 
 
 def _written_date(source: Source, node: exp.Expr) -> Value:
     """TO_DATE('2020-01-31', 'YYYY-MM-DD'), as dashboards write days; the format must be that of days here."""
     name = called(source, node)
     if len(node.expressions) == 1:
-        return _date(source, node)
+        return read_day(source, node.expressions[0])
     day, form = arguments(source, node, f"{name}('2020-01-31', 'YYYY-MM-DD')", 2)
     said = (source.operand(day), source.operand(form))
     if not all(isinstance(one, str) for one in said) or str(said[1]).upper() not in _WRITTEN:
         raise source.refusal(node, f"write {name}('2020-01-31', 'YYYY-MM-DD'), or DATE '2020-01-31'")
     return source.operand(exp.Cast(this=day.copy(), to=exp.DataType(this=exp.DType.TIMESTAMP)))
-
-
-def _unix_date(source: Source, node: exp.Expr) -> NumberExpression:
-    (day,) = arguments(source, node, "UNIX_DATE(date)", 1)
-    return days_since_1970(read_day(source, day))
 
 
 def _date_from_unix(source: Source, node: exp.Expr) -> Value:
@@ -279,17 +265,13 @@ def _date_from_unix(source: Source, node: exp.Expr) -> Value:
 
 DATES: dict[str, Callable[[Source, exp.Expr], Value]] = {
     **dict.fromkeys(_OF_ONE_DATE, _of_one_date),
+    **dict.fromkeys(_OF_DAY, _of_day),
     **dict.fromkeys(("DATE_PART", "DATEPART"), _date_part),
     **dict.fromkeys(("DATE_TRUNC", "DATETRUNC"), _date_trunc),
     **dict.fromkeys(("DATE_DIFF", "DATEDIFF"), _date_diff),
     **dict.fromkeys(("DATE_ADD", "DATEADD"), _moved(1)),
     "DATE_SUB": _moved(-1),
     **dict.fromkeys(("STRFTIME", "TO_CHAR", "DATE_FORMAT", "FORMAT_DATE"), _format),
-    "DATE": _date,
     **dict.fromkeys(("TO_DATE", "TO_TIMESTAMP"), _written_date),
-    "DAYNAME": _day_name,
-    "MONTHNAME": _month_name,
-    "LAST_DAY": _last_day,
-    "UNIX_DATE": _unix_date,
     "DATE_FROM_UNIX_DATE": _date_from_unix,
 }

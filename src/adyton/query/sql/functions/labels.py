@@ -65,11 +65,7 @@ def _chosen(branches: list[tuple[Having, Released]], otherwise: Released) -> Rel
 
 def read_joined(reader: Reader, node: exp.Expr, behind: bool) -> Released:
     """a || b."""
-    for part in node.find_all(exp.DPipe):
-        part.set("safe", None)
-    first, rest = reader.source.chain(node, (exp.DPipe,))
-    parts = [first, *(part for _, part in rest)]
-    return Label("||", tuple(reader.value(part, behind=behind) for part in parts))
+    return Label("||", tuple(reader.value(part, behind=behind) for part in reader.source.operands(node)))
 
 
 def read_label(reader: Reader, node: exp.Expr, name: str, behind: bool) -> Released:

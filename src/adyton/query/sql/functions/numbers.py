@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import ceil, floor
 from typing import TYPE_CHECKING
@@ -26,8 +26,8 @@ from adyton.query.expressions import (
 )
 from adyton.query.leaves import Constant, Lookup
 from adyton.query.missing import ONE, ZERO, missing
-from adyton.query.sql.functions.arguments import arguments, whole_number
-from adyton.query.sql.names import called
+from adyton.query.sql.functions.arguments import arguments, several, whole_number
+from adyton.query.sql.names import called, calls
 from adyton.query.text import coarsest_grain
 from adyton.schema import CategoryColumn
 
@@ -56,8 +56,7 @@ def truncated(number: NumberExpression, step: Fraction = Fraction(1)) -> NumberE
     """The nearest multiple of ``step`` towards zero."""
     if (number.lattice.grain / step).denominator == 1:
         return number
-    low, high = (end * number.lattice.grain / step for end in (number.lattice.low, number.lattice.high))
-    toward = [(floor(end) if end > 0 else ceil(end)) * step for end in (low, high)]
+    toward = [(floor(end / step) if end > 0 else ceil(end / step)) * step for end in ends(number)]
     return within(_odd(number, lambda x: _multiple(Floor(x, step), step)), *toward)
 
 
@@ -90,6 +89,12 @@ def _multiple(number: NumberExpression, step: Fraction) -> NumberExpression:
     return number if step == 1 else Times(number, Constant(step))
 
 
+def ends(number: NumberExpression) -> tuple[Fraction, Fraction]:
+    """The least and the greatest that it can be."""
+    lattice = number.lattice
+    return lattice.low * lattice.grain, lattice.high * lattice.grain
+
+
 def folded(number: NumberExpression) -> NumberExpression:
     """A number that reads no column is written out."""
     value = None if isinstance(number, Constant) else known_value(number)
@@ -111,27 +116,25 @@ def _clamp(source: Source, node: exp.Expr) -> NumberExpression:
 def _ratio(source: Source, node: exp.Expr) -> tuple[NumberExpression, NumberExpression, int] | None:
     """The parts of a quotient of two columns, and its decimals; None if it is none."""
     node, decimals = source.bare(node), _DECIMALS
-    if type(node) is exp.Anonymous and called(source, node) == "ROUND" and len(node.expressions) == 2:
+    if calls(node, ("ROUND",)) and len(node.expressions) == 2:
         decimals = whole_number(source, node.expressions[1], -18, 18)
         node = source.bare(node.expressions[0])
-    if type(node) is exp.Anonymous and called(source, node) == "SAFE_DIVIDE":
+    if calls(node, ("SAFE_DIVIDE",)):
         over, under = arguments(source, node, "SAFE_DIVIDE(number, number)", 2)
     elif type(node) is exp.Div:
-        source.check_parts(node, "this", "expression")
-        over, under = node.this, node.args["expression"]
+        over, under = source.sides(node)
     else:
         return None
-    divisor = source.number(_without_null_if(source, under))
+    divisor = source.number(without_null_if(source, under))
     return None if isinstance(divisor, Constant) else (source.number(over), divisor, decimals)
 
 
-def _without_null_if(source: Source, node: exp.Expr) -> exp.Expr:
+def without_null_if(source: Source, node: exp.Expr) -> exp.Expr:
     """x of NULLIF(x, 0): division by 0 is missing without it as well."""
     node = source.bare(node)
-    if type(node) is exp.Anonymous and called(source, node) == "NULLIF" and len(node.expressions) == 2:
-        first: exp.Expr = node.expressions[0]
-        zero = source.bare(node.expressions[1])
-        if type(zero) is exp.Literal and not zero.args["is_string"] and source.constant(zero) == 0:
+    if calls(node, ("NULLIF",)) and len(node.expressions) == 2:
+        first, zero = map(source.bare, node.expressions)
+        if type(zero) is exp.Literal and not zero.is_string and source.constant(zero) == 0:
             return first
     return node
 
@@ -152,10 +155,10 @@ def _ceiling(source: Source, node: exp.Expr) -> NumberExpression:
 def _divided(source: Source, inner: exp.Expr) -> tuple[NumberExpression, Fraction]:
     inner = source.bare(inner)
     if type(inner) is exp.Div:
-        width = source.number(inner.args["expression"])
+        divided, divisor = source.sides(inner)
+        width = source.number(divisor)
         if isinstance(width, Constant) and width.value > 0:
-            source.check_parts(inner, "this", "expression")
-            return source.number(inner.this), width.value
+            return source.number(divided), width.value
     return source.number(inner), Fraction(1)
 
 
@@ -163,7 +166,7 @@ def _round(source: Source, node: exp.Expr) -> NumberExpression:
     inner, *digits = arguments(source, node, "ROUND(number) or ROUND(number, decimals)", 1, 2)
     decimals = whole_number(source, digits[0], -18, 18) if digits else 0
     inner = source.bare(inner)
-    if type(inner) is exp.Anonymous and called(source, inner) in _CURVES and decimals >= 0:
+    if calls(inner, _CURVES) and decimals >= 0:
         return _curved(source, inner, decimals)
     return folded(rounded(source.number(inner), Fraction(10) ** -decimals))
 
@@ -196,36 +199,24 @@ def _sign(source: Source, node: exp.Expr) -> NumberExpression:
     return folded(Case(signs))
 
 
-def _mod(source: Source, node: exp.Expr) -> NumberExpression:
-    number, divisor = arguments(source, node, "MOD(number, literal)", 2)
-    return _remainder(source, number, divisor)
-
-
 def read_mod(source: Source, node: exp.Expr) -> NumberExpression:
-    """number % literal."""
-    source.check_parts(node, "this", "expression")
-    return _remainder(source, node.this, node.args["expression"])
-
-
-def read_div(source: Source, node: exp.Expr) -> NumberExpression:
-    """number // literal, or number DIV literal: truncated towards zero."""
-    source.check_parts(node, "this", "expression")
-    return _quotient(source, node.this, node.args["expression"])
-
-
-def _div(source: Source, node: exp.Expr) -> NumberExpression:
-    return _quotient(source, *arguments(source, node, "DIV(number, literal)", 2))
-
-
-def _remainder(source: Source, number: exp.Expr, divisor: exp.Expr) -> NumberExpression:
+    """number % literal, or MOD(number, literal)."""
+    number, divisor = _both(source, node, "MOD(number, literal)")
     return folded(remainder(source.number(number), _divisor(source, divisor)))
 
 
-def _quotient(source: Source, number: exp.Expr, divisor: exp.Expr) -> NumberExpression:
+def read_div(source: Source, node: exp.Expr) -> NumberExpression:
+    """number // literal, number DIV literal, or DIV(number, literal): truncated towards zero."""
+    number, divisor = _both(source, node, "DIV(number, literal)")
     value, by = source.number(number), _divisor(source, divisor)
     if value.lattice.grain.denominator != 1 or by.denominator != 1:
         raise source.refusal(number, "whole division is of whole numbers; write FLOOR(x / w) for others")
     return folded(truncated(Times(value, Constant(1 / by))))
+
+
+def _both(source: Source, node: exp.Expr, form: str) -> Sequence[exp.Expr]:
+    """The sides of a sign, or the two arguments of the function that says the same."""
+    return arguments(source, node, form, 2) if type(node) is exp.Anonymous else source.sides(node)
 
 
 def _divisor(source: Source, node: exp.Expr) -> Fraction:
@@ -255,7 +246,7 @@ def _to_the(number: NumberExpression, power: int) -> NumberExpression:
         return Square(number)
     if power == 4:
         return Square(Square(number))
-    low, high = (end * number.lattice.grain for end in (number.lattice.low, number.lattice.high))
+    low, high = ends(number)
     return within(Times(Square(number), number), low**3, high**3)
 
 
@@ -289,19 +280,16 @@ def _bucket(source: Source, node: exp.Expr) -> NumberExpression:
 
 def _lookup(source: Source, node: exp.Expr) -> NumberExpression:
     """A list of numbers, one for each declared value of a category, in the order of declaration."""
-    if len(node.expressions) < 2:
-        raise source.refusal(node, "write LOOKUP(category, number, number, ...)")
-    column = source.column(source.bare(node.expressions[0]))
+    first, *listed = several(source, node, "LOOKUP(category, number, number, ...)")
+    column = source.column(source.bare(first))
     if not isinstance(column, CategoryColumn):
         raise source.refusal(node, f"LOOKUP needs a category; {column.name!r} is {column.kind}")
-    *listed, last = node.expressions[1:]
     grain = None
-    if type(last) is exp.Kwarg:
-        if str(last.this.this).upper() != "GRAIN":
+    if type(listed[-1]) is exp.Kwarg:
+        named = listed.pop()
+        if str(named.this.this).upper() != "GRAIN":
             raise source.refusal(node, "the argument with a name is grain => (number)")
-        grain = source.constant(last.args["expression"])
-    else:
-        listed.append(last)
+        grain = source.constant(named.args["expression"])
     values = [None if type(one) is exp.Null else source.constant(one) for one in listed]
     grain = coarsest_grain(value for value in values if value is not None) if grain is None else grain
     if grain <= 0 or any(value is not None and (value / grain).denominator != 1 for value in values):
@@ -314,10 +302,10 @@ NUMBERS: dict[str, Callable[[Source, exp.Expr], NumberExpression]] = {
     "CEIL": _ceiling,
     "CEILING": _ceiling,
     "CLAMP": _clamp,
-    "DIV": _div,
+    "DIV": read_div,
     "FLOOR": _floor,
     "LOOKUP": _lookup,
-    "MOD": _mod,
+    "MOD": read_mod,
     "POW": _power,
     "POWER": _power,
     "ROUND": _round,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -34,7 +35,10 @@ Change = Callable[[str], str]
 
 def read_text(source: Source, node: exp.Expr) -> Texts:
     """A string whose possible values are public."""
-    value = source.operand(node)
+    return _texts(source, node, source.operand(node))
+
+
+def _texts(source: Source, node: exp.Expr, value: Value) -> Texts:
     if not is_text(value):
         raise source.refusal(node, f"a string is needed here, not {described(value)}")
     return texts_of(value)  # type: ignore[arg-type]  # by the lines above
@@ -44,20 +48,17 @@ def read_like(source: Source, node: exp.Expr) -> Condition:
     """x [NOT] LIKE 'pattern' or ILIKE, perhaps with ESCAPE: % is any string, _ any character."""
     escape = None
     if type(node) is exp.Escape:
-        source.check_parts(node, "this", "expression")
-        escape, node = _written(source, node.args["expression"]), node.this
+        node, mark = source.sides(node)
+        escape = _written(source, mark)
         if len(escape) != 1 or type(node) not in (exp.Like, exp.ILike):
             raise source.refusal(node, "one character follows ESCAPE, behind LIKE 'pattern'")
     source.check_parts(node, "this", "expression", "negate")
     texts, pattern = read_text(source, node.this), _written(source, node.args["expression"])
     folds: Change = str.lower if type(node) is exp.ILike else str
     marks = _marks(source, node, folds(pattern), escape)
+    wanted, said = (False, "is unlike") if node.args.get("negate") else (True, "is like")
     with source.at(node):
-        if node.args.get("negate"):
-            return chosen(
-                texts, lambda label: not is_like(folds(label), marks), f"is unlike {pattern[:40]!r}"
-            )
-        return chosen(texts, lambda label: is_like(folds(label), marks), f"is like {pattern[:40]!r}")
+        return chosen(texts, lambda label: is_like(folds(label), marks) is wanted, f"{said} {pattern[:40]!r}")
 
 
 def _marks(source: Source, node: exp.Expr, pattern: str, escape: str | None) -> list[str]:
@@ -94,15 +95,7 @@ def is_like(label: str, marks: Sequence[str]) -> bool:
 
 def read_joined(source: Source, node: exp.Expr) -> Texts:
     """a || b."""
-    first, rest = source.chain(_safe(node), (exp.DPipe,))
-    return _joined(source, node, [first, *(part for _, part in rest)])
-
-
-def _safe(node: exp.Expr) -> exp.Expr:
-    """Without the mark that the parser puts on ||."""
-    for part in node.find_all(exp.DPipe):
-        part.set("safe", None)
-    return node
+    return _joined(source, node, source.operands(node))
 
 
 def _concat(source: Source, node: exp.Expr) -> Texts:
@@ -111,18 +104,8 @@ def _concat(source: Source, node: exp.Expr) -> Texts:
 
 def _joined(source: Source, node: exp.Expr, parts: list[exp.Expr]) -> Texts:
     with source.at(node):
-        texts = _as_text(source, parts[0])
-        for part in parts[1:]:
-            texts = joined(texts, _as_text(source, part))
-        return texts
-
-
-def _as_text(source: Source, node: exp.Expr) -> Texts:
-    """What is joined to a string becomes one, if it is a whole number or a truth."""
-    value = digits_of(source.operand(node))
-    if not is_text(value):
-        raise source.refusal(node, f"a string is needed here, not {described(value)}")
-    return texts_of(value)  # type: ignore[arg-type]  # by the lines above
+        # What is joined to a string becomes one, if it is a whole number or a truth.
+        return reduce(joined, [_texts(source, part, digits_of(source.operand(part))) for part in parts])
 
 
 def _written(source: Source, node: exp.Expr) -> str:
@@ -148,16 +131,13 @@ def _substring(source: Source, node: exp.Expr) -> Texts:
     return relabelled(read_text(source, inner), lambda label: label[first : first + size])
 
 
-def _left(source: Source, node: exp.Expr) -> Texts:
-    inner, length = arguments(source, node, "LEFT(string, length)", 2)
-    size = whole_number(source, length, 0, _LONGEST)
-    return relabelled(read_text(source, inner), lambda label: label[:size])
+def _cut(cut: Callable[[str, int], str]) -> Callable[[Source, exp.Expr], Texts]:
+    def read(source: Source, node: exp.Expr) -> Texts:
+        inner, length = arguments(source, node, f"{called(source, node)}(string, length)", 2)
+        size = whole_number(source, length, 0, _LONGEST)
+        return relabelled(read_text(source, inner), lambda label: cut(label, size))
 
-
-def _right(source: Source, node: exp.Expr) -> Texts:
-    inner, length = arguments(source, node, "RIGHT(string, length)", 2)
-    size = whole_number(source, length, 0, _LONGEST)
-    return relabelled(read_text(source, inner), lambda label: label[-size:] if size else "")
+    return read
 
 
 def _replace(source: Source, node: exp.Expr) -> Texts:
@@ -238,12 +218,12 @@ TEXTS: dict[str, Callable[[Source, exp.Expr], Value]] = {
     "CONTAINS": _tested(lambda a, b: b in a, "contains"),
     **dict.fromkeys(("ENDS_WITH", "ENDSWITH"), _tested(str.endswith, "ends with")),
     **dict.fromkeys(("LENGTH", "LEN", "CHAR_LENGTH", "CHARACTER_LENGTH"), _length),
-    "LEFT": _left,
+    "LEFT": _cut(lambda label, size: label[:size]),
     **dict.fromkeys(("LOWER", "LCASE"), _changed(str.lower)),
     **dict.fromkeys(("LPAD", "RPAD"), _padded),
     "LTRIM": _trimmed(str.lstrip),
     "REPLACE": _replace,
-    "RIGHT": _right,
+    "RIGHT": _cut(lambda label, size: label[-size:] if size else ""),
     "REVERSE": _changed(lambda label: label[::-1]),
     "RTRIM": _trimmed(str.rstrip),
     "SPLIT_PART": _part,

@@ -20,6 +20,7 @@ from adyton.query.expressions import (
 )
 from adyton.query.leaves import Always, Constant, IsMissing, IsTrue, Lookup, OneOf
 from adyton.query.missing import NEVER, ONE, missing, undecided
+from adyton.query.released.nodes import SIGNS
 from adyton.schema import BooleanColumn, CategoryColumn
 
 
@@ -42,14 +43,6 @@ class Interval:
 # What can stand beside a comparison sign, or in a function.
 Value = NumberExpression | Days | str | bool | CategoryColumn | BooleanColumn | Texts | Interval | Condition
 Textual = str | CategoryColumn | Texts
-_HOLDS: dict[str, Callable[[str, str], bool]] = {
-    "<": lambda a, b: a < b,
-    "<=": lambda a, b: a <= b,
-    "=": lambda a, b: a == b,
-    "<>": lambda a, b: a != b,
-    ">=": lambda a, b: a >= b,
-    ">": lambda a, b: a > b,
-}
 
 
 def described(value: Value) -> str:
@@ -116,8 +109,7 @@ def texts_of(value: Textual) -> Texts:
 
 def relabelled(texts: Texts, new: Callable[[str], str]) -> Texts:
     """Another string for each; where two become the same they are one."""
-    given = [new(label) for label in texts.labels]
-    return merged(texts.code, given)
+    return merged(texts.code, [new(label) for label in texts.labels])
 
 
 def merged(code: NumberExpression, given: Sequence[str]) -> Texts:
@@ -179,12 +171,9 @@ def chosen(texts: Texts, wanted: Callable[[str], bool], said: str) -> Condition:
 
 def compared_texts(left: Textual, operator: Operator, right: Textual) -> Condition:
     """Strings are compared by the codes of their characters, as SQL's binary order does."""
-    if isinstance(left, str) and not isinstance(right, str):
-        mirrored: dict[Operator, Operator] = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
-        left, operator, right = right, mirrored.get(operator, operator), left
     one, other = texts_of(left), texts_of(right)
     if isinstance(right, str):
-        return chosen(one, lambda label: _HOLDS[operator](label, right), f"is {operator} {right[:40]!r}")
+        return chosen(one, lambda label: SIGNS[operator](label, right), f"is {operator} {right[:40]!r}")
     places = {label: place for place, label in enumerate(sorted({*one.labels, *other.labels}))}
     sides = (recoded(side.code, [places[label] for label in side.labels]) for side in (one, other))
     return Compare(next(sides), operator, next(sides))

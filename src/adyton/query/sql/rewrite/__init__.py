@@ -23,7 +23,7 @@ from adyton.query.sql.rewrite.joins import declared_joins
 from adyton.query.sql.rewrite.public_lists import settle_lists
 from adyton.query.sql.rewrite.scopes import Context, check_items, check_nesting
 from adyton.query.sql.rewrite.subselects import one_select
-from adyton.query.sql.rewrite.truths import count_truths, is_truth
+from adyton.query.sql.rewrite.truths import TRUTHS, count_truths
 from adyton.query.sql.rewrite.tuples import compare_one_by_one
 from adyton.query.sql.rewrite.values_counted import count_values
 from adyton.query.sql.rewrite.with_clause import write_out_ctes
@@ -64,7 +64,7 @@ def _rewritten(context: Context, tree: exp.Expr) -> exp.Expr:
         write_out_ctes(context, tree)  # WITH x AS (...): each use of x is a sub-select
     if called & {*EXTREMES}:
         order_by_extremes(context, tree)  # ARG_MAX(key, value) is ORDER BY value DESC LIMIT 1
-    if any(map(is_truth, nodes)):
+    if called & {*TRUTHS}:
         count_truths(context, tree)  # BOOL_OR(c) is whether COUNT_IF(c) is 1 or more
     if any(node.args.get("db") is not None for node in nodes):
         write_plain_names(context, tree)  # schema.table is table

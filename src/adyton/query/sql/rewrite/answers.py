@@ -7,12 +7,12 @@ key of the first row.
 
 from __future__ import annotations
 
-from typing import TypeGuard
-
 from sqlglot import exp
 
+from adyton.query.sql.functions.arguments import arguments
+from adyton.query.sql.names import calls
 from adyton.query.sql.reasons import reason_against
-from adyton.query.sql.rewrite.names_written_out import NamesWrittenOut, bare_item, output_name
+from adyton.query.sql.rewrite.names_written_out import NamesWrittenOut, output_name
 from adyton.query.sql.rewrite.scopes import (
     Context,
     Origin,
@@ -21,7 +21,6 @@ from adyton.query.sql.rewrite.scopes import (
     clause_parts,
     conjuncts,
     has_aggregate,
-    placed,
 )
 
 _LARGEST, _LEAST = ("ARG_MAX", "ARGMAX", "MAX_BY"), ("ARG_MIN", "ARGMIN", "MIN_BY")
@@ -33,28 +32,22 @@ def order_by_extremes(context: Context, tree: exp.Expr) -> None:
     """SELECT ARG_MAX(key, value) FROM (an aggregate query): its first row in the order of the value."""
     for select in list(tree.find_all(exp.Select)):
         clause, items = select.args.get("from_"), select.expressions
-        call = bare_item(items[0]) if len(items) == 1 else None
+        call = items[0].unalias() if len(items) == 1 else None
         inner = clause.this.this if clause is not None and type(clause.this) is exp.Subquery else None
-        if not _is_extreme(call) or type(inner) is not exp.Select or not is_answer(inner):
+        if not calls(call, EXTREMES) or type(inner) is not exp.Select or not is_answer(inner):
             continue
         context.source.check_parts(select, "expressions", "from_")
-        if len(call.expressions) != 2:
-            raise context.source.refusal(call, f"write {call.this}(key, value)")
-        key, value = call.expressions
-        falling = str(call.this).upper() in _LARGEST
-        ordered = exp.Ordered(this=placed(value.copy(), value), desc=falling, nulls_first=False)
-        call.replace(placed(key.copy(), key))
+        key, value = arguments(context.source, call, f"{call.this}(key, value)", 2)
+        falling = calls(call, _LARGEST)
+        ordered = exp.Ordered(this=value.copy(), desc=falling, nulls_first=False)
+        call.replace(key.copy())
         select.set("order", exp.Order(expressions=[ordered]))
         select.set("limit", exp.Limit(expression=exp.Literal.number(1)))
     for call in tree.find_all(exp.Anonymous):
-        if _is_extreme(call):
+        if calls(call, EXTREMES):
             name = str(call.this).upper()
             reason = reason_against(name, context.tables[0])
             raise context.source.refusal(call, f"{name} is not supported: {reason}")
-
-
-def _is_extreme(node: exp.Expr | None) -> TypeGuard[exp.Anonymous]:
-    return type(node) is exp.Anonymous and str(node.this).upper() in EXTREMES
 
 
 def is_answer(select: exp.Expr) -> bool:
@@ -72,16 +65,14 @@ def asked_inside(context: Context, outer: exp.Expr, origin: Origin) -> exp.Expr:
     context.source.check_parts(outer, "expressions", "from_", *_AFTERWARDS)
     _check_rows(context, outer, inner)
     has_windows = inner.find(exp.Window) is not None
-    origin.columns = [(output_name(item), bare_item(item)) for item in inner.expressions]
+    origin.columns = [(output_name(item), item.unalias()) for item in inner.expressions]
     NamesWrittenOut(context, outer, Scope(context, [origin]), keeps_answer=True).write()
     _check_once(context, outer)
     inner.set("expressions", outer.expressions)
     chosen = outer.args.get("where")
     if chosen is not None:
         name, kind = ("qualify", exp.Qualify) if has_windows else ("having", exp.Having)
-        before = inner.args.get(name)
-        parts = [*conjuncts(before.this if before is not None else None), *conjuncts(chosen.this)]
-        inner.set(name, kind(this=all_of(parts)))
+        inner.set(name, kind(this=all_of([*conjuncts(inner.args.get(name)), *conjuncts(chosen)])))
     for name in ("order", "limit", "offset", "qualify"):
         if outer.args.get(name) is not None:
             inner.set(name, outer.args[name])
@@ -113,7 +104,7 @@ def _check_once(context: Context, outer: exp.Expr) -> None:
     """Two columns of one aggregate would get noise twice, and differ."""
     seen: set[str] = set()
     for item in outer.expressions:
-        text = bare_item(item).sql()
+        text = item.unalias().sql()
         if text in seen and has_aggregate(item):
             raise context.source.refusal(item, "this aggregate is listed twice; list it once")
         seen.add(text)

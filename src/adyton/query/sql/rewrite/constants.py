@@ -2,51 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 from sqlglot import exp
 
 from adyton.errors import InvalidRequest
+from adyton.query.released.nodes import SIGNS
 from adyton.query.sql.expressions import OPERATORS
 from adyton.query.sql.rewrite.scopes import Context, conjuncts, placed
-
-_TRUTHS: dict[str, Callable[[Any, Any], bool]] = {
-    "=": lambda a, b: a == b,
-    "<>": lambda a, b: a != b,
-    "<": lambda a, b: a < b,
-    "<=": lambda a, b: a <= b,
-    ">": lambda a, b: a > b,
-    ">=": lambda a, b: a >= b,
-}
 
 
 def fold_constants(context: Context, tree: exp.Expr) -> None:
     """In WHERE, where such conditions begin a list of others; what is always true there is left out."""
-    clause = tree.args.get("where")
-    if clause is None:
-        return
-    for one in conjuncts(clause.this):
+    for one in conjuncts(tree.args.get("where")):
         truth = _truth(context, one)
         if truth is not None:
             _replace(one, truth=truth)
 
 
 def _truth(context: Context, node: exp.Expr) -> bool | None:
-    while type(node) is exp.Paren:
-        node = node.this
+    node = node.unnest()
     if type(node) not in OPERATORS:
         return None
     written = [node.args[part] for part in ("this", "expression")]
     if any(type(side) is not exp.Literal for side in written):
         return None
-    sides = [_written(context, side) for side in written]
+    sides: list[Any] = [_written(context, side) for side in written]
     if None in sides or len({type(side) for side in sides}) > 1:
         return None
     if isinstance(sides[0], str) and type(node) not in (exp.EQ, exp.NEQ):
         return None  # strings have no order here
-    return bool(_TRUTHS[OPERATORS[type(node)]](*sides))
+    return bool(SIGNS[OPERATORS[type(node)]](*sides))
 
 
 def _written(context: Context, node: exp.Expr) -> Fraction | str | None:

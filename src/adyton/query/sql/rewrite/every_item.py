@@ -22,13 +22,12 @@ def write_out_items(context: Context, selects: Sequence[exp.Expr]) -> None:
 def _write_groups(context: Context, select: exp.Expr, group: exp.Expr) -> None:
     """All items that depend on a row, and aggregate nothing."""
     context.source.check_parts(group, "all")
-    bare = [item.this if type(item) is exp.Alias else item for item in select.expressions]
+    bare = [item.unalias() for item in select.expressions]
     if any(part.is_star for part in bare):
         raise context.source.refusal(group, "GROUP BY ALL groups by what SELECT lists: list the columns")
-    groups = [part for part in bare if not has_aggregate(part) and part.find(exp.Column, exp.Window)]
-    groups = [part for part in groups if not part.find(exp.Window)]
-    written = exp.Group(expressions=[context.copy(part) for part in groups]) if groups else None
-    select.set("group", written)
+    plain = [part for part in bare if not has_aggregate(part) and not part.find(exp.Window)]
+    groups = [context.copy(part) for part in plain if part.find(exp.Column)]
+    select.set("group", exp.Group(expressions=groups) if groups else None)
 
 
 def _write_order(select: exp.Expr) -> None:

@@ -17,14 +17,13 @@ from adyton.query.sql.rewrite.scopes import (
     Scope,
     all_of,
     base_origin,
-    clause_parts,
-    column,
-    columns_in,
+    columns_of_clauses,
     conjuncts,
     in_brackets,
     placed,
+    set_where,
     sources,
-    table_name,
+    write_using,
 )
 from adyton.schema import IntegerColumn, RealColumn
 
@@ -65,11 +64,10 @@ class _Joins:
 
     def write(self) -> None:
         self._put_private_first()
-        written = self.select.args.get("where")
-        self.pool = conjuncts(written.this) if written is not None else []
+        self.pool = conjuncts(self.select.args.get("where"))
         for origin in self.origins:
-            if origin.join is not None and not origin.optional and origin.join.args.get("on") is not None:
-                said = conjuncts(origin.join.args["on"])
+            if origin.join is not None and not origin.optional:
+                said = conjuncts(origin.join.args.get("on"))
                 self.pool += [one for one in said if one != exp.Boolean(this=True)]
         joined = [self.origins[0]]
         for origin in self.origins[1:]:
@@ -98,25 +96,11 @@ class _Joins:
                     "shown without it: put the private table first"
                 )
                 raise self.context.source.refusal(origin.join or origin.node, reason)
-        self._write_using()
+        write_using(self.context, self.origins)  # the reader says what is wrong with others
         before = self.origins[0]
         on = first.join.args.get("on") if first.join is not None else None
         self.select.args["from_"].set("this", first.node)
         before.join, first.join = exp.Join(this=before.node, on=on), None
-
-    def _write_using(self) -> None:
-        for place, origin in enumerate(self.origins):
-            names = (origin.join.args.get("using") or []) if origin.join is not None else []
-            equal = []
-            for one in names:
-                before = next((o for o in self.origins[:place] if o.expressions(one.name)), None)
-                if before is None or not origin.expressions(one.name):
-                    return  # the reader says what is wrong
-                sides = (column(one.name, table.called) for table in (before, origin))
-                equal.append(exp.EQ(this=placed(next(sides), one), expression=next(sides)))
-            if equal and origin.join is not None:
-                origin.join.set("using", None)
-                origin.join.set("on", all_of(equal))
 
     # The equality of each join ---------------------------------------------------------------------------
 
@@ -128,10 +112,9 @@ class _Joins:
         own = conjuncts(origin.join.args.get("on"))
         found = next((one for one in own if self._sides(one) in wanted), None)
         if origin.optional:
-            if found is not None and len(own) > 1:
-                self.rest[origin.called] = [one for one in own if one is not found]
-                origin.join.set("on", self._equality(found))
-            elif found is not None:
+            if found is not None:
+                if len(own) > 1:
+                    self.rest[origin.called] = [one for one in own if one is not found]
                 origin.join.set("on", self._equality(found))
             return
         found = found or next((one for one in self.pool if self._sides(one) in wanted), None)
@@ -156,16 +139,14 @@ class _Joins:
 
     def _sides(self, node: exp.Expr) -> set[_Side]:
         """Table and column on both sides of an equality; nothing for any other condition."""
-        while type(node) is exp.Paren:
-            node = node.this
+        node = node.unnest()
         if type(node) is not exp.EQ:
             return set()
         found = [self._meant(node.args[part]) for part in ("this", "expression")]
         return set() if None in found else {_folded(one.node.name, name) for one, name in found if one}  # type: ignore[misc]
 
     def _meant(self, node: exp.Expr) -> tuple[Origin, str] | None:
-        while type(node) is exp.Paren:
-            node = node.this
+        node = node.unnest()
         if type(node) is not exp.Column or type(node.this) is not exp.Identifier:
             return None
         found = Scope(self.context, self.origins).of(node)
@@ -173,34 +154,30 @@ class _Joins:
 
     def _equality(self, node: exp.Expr) -> exp.Expr:
         """With the names of both tables."""
-        while type(node) is exp.Paren:
-            node = node.this
         sides = []
-        for part in ("this", "expression"):
-            meant = self._meant(node.args[part])
+        for side in node.unnest().iter_expressions():
+            meant = self._meant(side)
             assert meant is not None
-            sides.append(placed(column(meant[1], meant[0].called), node.args[part]))
+            sides.append(placed(exp.column(meant[1], meant[0].called, quoted=True), side))
         return exp.EQ(this=sides[0], expression=sides[1])
 
     # What is left ----------------------------------------------------------------------------------------
 
     def _write_where(self) -> None:
-        written = self.select.args.get("where")
-        before = conjuncts(written.this) if written is not None else []
+        before = conjuncts(self.select.args.get("where"))
         if len(before) == len(self.pool) and all(a is b for a, b in zip(before, self.pool, strict=True)):
             return
-        self.select.set("where", exp.Where(this=all_of(self.pool)) if self.pool else None)
+        set_where(self.select, self.pool)
 
     def _write_missing(self) -> None:
         """Values of a LEFT JOIN with a further condition: CASE WHEN condition THEN value END."""
         if not self.rest:
             return
         scope = Scope(self.context, self.origins)
-        for _, part in list(clause_parts(self.select)):
-            for node in columns_in(part):
-                found = scope.of(node)
-                if len(found) == 1 and found[0][0].called in self.rest:
-                    self._write_case(node, found[0][0])
+        for node in columns_of_clauses(self.select):
+            found = scope.of(node)
+            if len(found) == 1 and found[0][0].called in self.rest:
+                self._write_case(node, found[0][0])
 
     def _write_case(self, node: exp.Expr, origin: Origin) -> None:
         public = self.context.public(origin.node.name)
@@ -220,11 +197,11 @@ class _Joins:
         """A name of USING behind LEFT JOIN is that of the table before."""
         left = [origin for origin in self.origins if origin.optional and origin.shared]
         scope = Scope(self.context, self.origins)
-        for _, part in list(clause_parts(self.select)) if left else []:
-            for node in columns_in(part):
-                shared = any(node.name.casefold() in origin.shared for origin in left)
-                if shared and node.args.get("table") is None and len(found := scope.of(node)) == 1:
-                    node.replace(placed(column(found[0][1].name, table_name(found[0][0].node)), node))
+        for node in columns_of_clauses(self.select) if left else []:
+            shared = any(node.name.casefold() in origin.shared for origin in left)
+            if shared and node.args.get("table") is None and len(found := scope.of(node)) == 1:
+                before, meant = found[0]
+                node.replace(placed(exp.column(meant.name, before.called, quoted=True), node))
 
 
 def _folded(table: str, name: str) -> _Side:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from adyton.query.sql.aggregates import AGGREGATES
+from adyton.query.sql.names import calls, starts_in
 from adyton.query.sql.rewrite.scopes import (
     Context,
     Origin,
@@ -29,10 +30,6 @@ _OF_ANSWER = ("having", "order", "qualify")
 def output_name(item: exp.Expr) -> str:
     """How a sub-select calls what ``item`` gives; empty where it has no name."""
     return str(item.alias) if type(item) is exp.Alias else item.name if type(item) is exp.Column else ""
-
-
-def bare_item(item: exp.Expr) -> exp.Expr:
-    return item.this if type(item) is exp.Alias else item
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +56,7 @@ class NamesWrittenOut:
         if of_answer and self.keeps_answer:
             return
         if item is not None and (of_answer or (clause == "group" and not self.scope.of(node))):
-            new = in_brackets(self.context.copy(bare_item(item)))
+            new = in_brackets(self.context.copy(item.unalias()))
         else:
             if item is not None and clause == "where" and not self.scope.of(node):
                 raise self.context.source.refusal(node, _BEFORE_SELECT)
@@ -75,8 +72,12 @@ class NamesWrittenOut:
         if origin.optional and origin.inner is not None and type(value) is not exp.Column:
             reason = "what is computed inside is missing where LEFT JOIN finds no row: compute it outside"
             raise self.context.source.refusal(node, reason)
+        return in_brackets(self._copied(value, node))
+
+    def _copied(self, value: exp.Expr, node: exp.Expr) -> exp.Expr:
+        """What ``node`` stands for; if it is not written anywhere, it stands where ``node`` does."""
         new = self.context.copy(value)
-        return in_brackets(new if "start" in _first(new).meta else placed(new, node))
+        return new if starts_in(new) else placed(new, node)
 
     def _item_called(self, node: exp.Expr) -> exp.Expr | None:
         if node.args.get("table") is not None:
@@ -118,8 +119,7 @@ class NamesWrittenOut:
         ]
 
     def _listed(self, item: exp.Expr, origin: Origin, name: str, value: exp.Expr) -> exp.Expr:
-        new = self.context.copy(value)
-        new = new if "start" in _first(new).meta else placed(new, item)
+        new = self._copied(value, item)
         if origin.optional and origin.inner is not None and type(value) is not exp.Column:
             raise self.context.source.refusal(item, "list the columns that are meant, behind a LEFT JOIN")
         if not name or name == new.name:
@@ -136,7 +136,7 @@ class NamesWrittenOut:
             for part in (self.select.args.get(clause) or exp.Group()).expressions:
                 node = part.this if type(part) is exp.Ordered else part
                 if type(node) is exp.Literal and not node.is_string:
-                    node.replace(self.context.copy(bare_item(self._at(node))))
+                    node.replace(self.context.copy(self._at(node).unalias()))
 
     def _at(self, node: exp.Expr) -> exp.Expr:
         items, place = self.select.expressions, str(node.this)
@@ -157,11 +157,6 @@ def check_where(context: Context, select: exp.Expr) -> None:
             raise context.source.refusal(node, _BEFORE_SELECT)
 
 
-def _first(node: exp.Expr) -> exp.Expr:
-    """A part of ``node`` that knows its place in the text, if there is one."""
-    return next((part for part in node.walk() if "start" in part.meta), node)
-
-
 def _is_plain_star(item: exp.Expr) -> bool:
     return type(item) is exp.Star or (type(item) is exp.Column and type(item.this) is exp.Star)
 
@@ -170,7 +165,7 @@ def _is_aggregated(node: exp.Expr) -> bool:
     """Whether an aggregate stands around ``node``: what is inside is about rows, not about the answer."""
     above = node.parent
     while above is not None and type(above) is not exp.Select:
-        if type(above) is exp.Anonymous and str(above.this).upper() in AGGREGATES:
+        if calls(above, AGGREGATES):
             return True
         above = above.parent
     return False

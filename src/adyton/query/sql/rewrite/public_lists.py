@@ -10,17 +10,18 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from adyton.query.sql.rewrite.public_values import PublicRows, Value
+from adyton.query.sql.names import calls
+from adyton.query.sql.rewrite.public_values import PublicRows, as_written
 from adyton.query.sql.rewrite.scopes import (
     Context,
     Scope,
-    all_of,
     base_origin,
     clause_parts,
     columns_in,
     conjuncts,
     has_aggregate,
     placed,
+    set_where,
     sources,
 )
 from adyton.schema import CategoryColumn, Column
@@ -47,7 +48,7 @@ def list_public_values(context: Context, select: exp.Expr, one_select: _ONE_SELE
                 node.replace(_exists(context, node, _inner(context, node.this, one_select)))
             elif type(node) is exp.Subquery and node.arg_key != "query":
                 inner = _inner(context, node.this, one_select)
-                node.replace(placed(written(PublicRows.of(context, inner).value(node)), node))
+                node.replace(placed(as_written(PublicRows.of(context, inner).value(node)), node))
 
 
 def _inner(context: Context, node: exp.Expr, one_select: _ONE_SELECT) -> exp.Expr:
@@ -61,7 +62,7 @@ def _inner(context: Context, node: exp.Expr, one_select: _ONE_SELECT) -> exp.Exp
 def _list(left: exp.Expr, rows: PublicRows, item: exp.Expr, kind: str, node: exp.Expr) -> exp.Expr:
     values = [rows.value(node)] if has_aggregate(item) else rows.values(item)
     there = list(dict.fromkeys(value for value in values if value is not None))
-    made = exp.In(this=left, expressions=[written(value) for value in there])
+    made = exp.In(this=left, expressions=[as_written(value) for value in there])
     made.meta[_LISTED], made.meta[_HAS_MISSING] = kind, None in values
     if rows.dimension.rows_left_out:
         made.meta[_KEY_OF] = rows.dimension.name if rows.is_key(item) else ""
@@ -73,12 +74,13 @@ def _list(left: exp.Expr, rows: PublicRows, item: exp.Expr, kind: str, node: exp
 
 def _exists(context: Context, node: exp.Expr, inner: exp.Expr) -> exp.Expr:
     """EXISTS (SELECT ... FROM public WHERE public.a = t.b AND c): b is one of the a of which c is true."""
-    rows, where = PublicRows.of(context, inner), inner.args.get("where")
+    rows, conditions = PublicRows.of(context, inner), conjuncts(inner.args.get("where"))
     for item in inner.expressions:
         if has_aggregate(item):
             raise context.source.refusal(item, "an aggregate always gives a row: leave out EXISTS")
-        rows.check_columns(item)
-    outside = [one for one in conjuncts(where.this if where else None) if not rows.has_all(one)]
+        for column in columns_in(item):
+            rows.source.column(column)  # refused if there is none
+    outside = [one for one in conditions if not all(map(rows.has, columns_in(one)))]
     if not outside:
         found = bool(rows.chosen().any())
         if not found:
@@ -89,20 +91,18 @@ def _exists(context: Context, node: exp.Expr, inner: exp.Expr) -> exp.Expr:
         reason = "EXISTS compares one column of the public table with one value outside: public.key = t.key"
         raise context.source.refusal(outside[0], reason)
     inside, beyond = pair
-    kept = [one for one in conjuncts(where.this if where else None) if one is not outside[0]]
-    inner.set("where", exp.Where(this=all_of(kept)) if kept else None)
+    set_where(inner, [one for one in conditions if one is not outside[0]])
     return _list(beyond, rows, inside, "exists", node)
 
 
 def _pair(rows: PublicRows, node: exp.Expr) -> tuple[exp.Expr, exp.Expr] | None:
     """The public side of an equality, and the other one."""
-    while type(node) is exp.Paren:
-        node = node.this
+    node = node.unnest()
     if type(node) is not exp.EQ:
         return None
     sides = [node.this, node.args["expression"]]
     for inside, beyond in (sides, sides[::-1]):
-        if type(inside) is exp.Column and rows.has(inside) and not rows.has_any(beyond):
+        if type(inside) is exp.Column and rows.has(inside) and not any(map(rows.has, columns_in(beyond))):
             return inside, beyond
     return None
 
@@ -157,14 +157,12 @@ def _counts_truth(node: exp.Expr) -> bool | None:
         truth = truth is not isinstance(above, exp.Not)
         below, above = above, above.parent
     filters = isinstance(above, exp.Where | exp.Join) or (type(above) is exp.If and above.this is below)
-    called = type(above) is exp.Anonymous and str(above.this).upper() in _CONDITIONS
-    return truth if filters or called else None
+    return truth if filters or calls(above, _CONDITIONS) else None
 
 
 def _possible(context: Context, tree: exp.Expr, left: exp.Expr, listed: list[exp.Expr]) -> list[exp.Expr]:
     """A category is never one of the values that it does not declare."""
-    while type(left) is exp.Paren:
-        left = left.this
+    left = left.unnest()
     kind = _column(context, tree, left) if type(left) is exp.Column else None
     if not isinstance(kind, CategoryColumn):
         return listed
@@ -200,25 +198,11 @@ def _check_all_rows(context: Context, tree: exp.Expr, node: exp.Expr) -> None:
 def _column(context: Context, tree: exp.Expr, node: exp.Expr) -> Column | None:
     qualifier = node.args.get("table")
     for table, _ in sources(tree):
-        called = table.alias or table.name
         private = context.private(table.name) if type(table) is exp.Table else None
-        if private is None or (qualifier is not None and qualifier.name.casefold() != called.casefold()):
+        named = qualifier is None or qualifier.name.casefold() == table.alias_or_name.casefold()
+        if private is None or not named:
             continue
         for one in private.columns:
             if one.name.casefold() == node.name.casefold():
                 return one
     return None
-
-
-def written(value: Value) -> exp.Expr:
-    """A value as it is written in SQL."""
-    if isinstance(value, bool):
-        return exp.Boolean(this=value)
-    if isinstance(value, str):
-        return exp.Literal.string(value)
-    if value is None:
-        return exp.Null()
-    if value < 0:
-        return exp.Paren(this=exp.Neg(this=written(-value)))
-    top, bottom = (exp.Literal.number(part) for part in value.as_integer_ratio())
-    return top if value == int(value) else exp.Paren(this=exp.Div(this=top, expression=bottom))

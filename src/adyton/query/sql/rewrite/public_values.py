@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from adyton.query.conditions.possible import Known, Rows, Truths, is_understood
 from adyton.query.sql.expressions import Source
-from adyton.query.sql.rewrite.scopes import Context, columns_in, sources, table_name
+from adyton.query.sql.rewrite.scopes import Context, sources
 from adyton.schema import Attribute, BooleanColumn, CategoryColumn, Dimension, Table
 
 Value = Fraction | str | bool | None
@@ -54,7 +54,7 @@ class PublicRows:
         found = context.public(nodes[0][0].name)
         assert found is not None
         table, rows = _rows(found[1])
-        called = table_name(nodes[0][0])
+        called = nodes[0][0].alias_or_name
         names = {called.casefold(): table.name}
         return PublicRows(replace(context.source, table=table, aliases=names), select, called, found[1], rows)
 
@@ -65,16 +65,6 @@ class PublicRows:
         if qualifier is not None:
             return str(qualifier.name).casefold() == self.called.casefold()
         return self.source.has_column(node.name)
-
-    def has_all(self, node: exp.Expr) -> bool:
-        return all(map(self.has, columns_in(node)))
-
-    def has_any(self, node: exp.Expr) -> bool:
-        return any(map(self.has, columns_in(node)))
-
-    def check_columns(self, node: exp.Expr) -> None:
-        for one in columns_in(node):
-            self.source.column(one)
 
     def is_key(self, node: exp.Expr) -> bool:
         """Whether ``node`` is the key, of which all values are known that a private row can have."""
@@ -119,8 +109,11 @@ class PublicRows:
         self.check_all_rows(node)
         item = self.item
         name = str(item.this).upper() if type(item) is exp.Anonymous else ""
-        if name == "COUNT" and self._counts(item):
-            return Fraction(len(self._counted(item)))
+        counted = item.expressions[0] if name == "COUNT" and len(item.expressions) == 1 else None
+        if type(counted) is exp.Column:
+            return Fraction(sum(value is not None for value in self.values(counted)))
+        if type(counted) in (exp.Star, exp.Literal):
+            return Fraction(int(self.chosen().sum()))
         if name in _TOTALS and len(item.expressions) == 1:
             numbers = [value for value in self.values(item.expressions[0]) if value is not None]
             if any(not isinstance(value, Fraction) for value in numbers):
@@ -131,15 +124,6 @@ class PublicRows:
         if len(found) != 1 or found[0] is None:
             raise self.source.refusal(node, f"one value is needed here; the public table gives {len(found)}")
         return found[0]
-
-    def _counts(self, item: exp.Expr) -> bool:
-        return len(item.expressions) == 1 and type(item.expressions[0]) in (exp.Star, exp.Literal, exp.Column)
-
-    def _counted(self, item: exp.Expr) -> list[Any]:
-        counted = item.expressions[0]
-        if type(counted) is not exp.Column:
-            return [one for one in self.chosen() if one]
-        return [value for value in self.values(counted) if value is not None]
 
     def _all(self, node: exp.Expr) -> list[Value]:
         node = self.source.bare(node)
@@ -174,3 +158,17 @@ def _known(attribute: Attribute) -> Known:
         places = {value: place for place, value in enumerate(attribute.column.values)}
         numbers = [places.get(value, 0) for value in numbers]
     return np.array(numbers, np.int64), there
+
+
+def as_written(value: Value) -> exp.Expr:
+    """A value as it is written in SQL."""
+    if isinstance(value, bool):
+        return exp.Boolean(this=value)
+    if isinstance(value, str):
+        return exp.Literal.string(value)
+    if value is None:
+        return exp.Null()
+    if value < 0:
+        return exp.Paren(this=exp.Neg(this=as_written(-value)))
+    top, bottom = (exp.Literal.number(part) for part in value.as_integer_ratio())
+    return top if value == int(value) else exp.Paren(this=exp.Div(this=top, expression=bottom))

@@ -9,12 +9,15 @@ from sqlglot import exp
 
 from adyton.query.sql.aggregates import AGGREGATES
 from adyton.query.sql.expressions import Source
+from adyton.query.sql.from_clause import private_table, public_table
 from adyton.query.sql.grammar import DEEPEST_NESTING
+from adyton.query.sql.names import calls, starts_in
 from adyton.query.sql.words import MOST_TREE_NODES
 from adyton.schema import Dimension, Table
 
 _STANDS_ALONE = (exp.Column, exp.Literal, exp.Anonymous, exp.Case, exp.Paren, exp.Boolean, exp.Null)
 _NESTS = (exp.Paren, exp.Case, exp.Anonymous, exp.Not, exp.Neg, exp.Tuple)
+_CLAUSES_OF_CONDITIONS = (exp.Where, exp.Having, exp.Qualify)
 CLAUSES = ("expressions", "where", "group", "having", "qualify", "order")
 
 
@@ -34,15 +37,11 @@ class Context:
         return node.copy()
 
     def private(self, name: str) -> Table | None:
-        return next((table for table in self.tables if table.name.casefold() == name.casefold()), None)
+        return private_table(self.tables, name)
 
     def public(self, name: str) -> tuple[Table, Dimension] | None:
         """A public table, and the private one that it is joined to."""
-        for table in self.tables:
-            for dimension in table.dimensions:
-                if dimension.name.casefold() == name.casefold():
-                    return table, dimension
-        return None
+        return public_table(self.tables, name)
 
     def columns_of(self, name: str) -> tuple[str, ...]:
         """The names of the columns of a table of the study; none where there is no such table."""
@@ -61,10 +60,14 @@ class Origin:
 
     called: str
     node: exp.Expr
-    columns: list[tuple[str, exp.Expr]]
+    columns: Sequence[tuple[str, exp.Expr]]
     inner: exp.Expr | None = None  # the SELECT of a sub-select
     join: exp.Expr | None = None  # None for the first
-    shared: set[str] = field(default_factory=set)  # names of USING, which belong to a table before
+    shared: set[str] = field(init=False)  # names of USING, which belong to a table before
+
+    def __post_init__(self) -> None:
+        using = self.join.args.get("using") if self.join is not None else None
+        self.shared = {one.name.casefold() for one in using or []}
 
     @property
     def optional(self) -> bool:
@@ -113,14 +116,6 @@ class Scope:
         raise refusal(node, f"there is no column {name!r} here; known are {', '.join(known[:10]) or 'none'}")
 
 
-def table_name(node: exp.Expr) -> str:
-    """How a table or sub-select of FROM is called."""
-    alias = node.args.get("alias")
-    if alias is not None and alias.this is not None:
-        return str(alias.this.name)
-    return str(node.name) if type(node) is exp.Table else ""
-
-
 def sources(select: exp.Expr) -> list[tuple[exp.Expr, exp.Expr | None]]:
     """The tables and sub-selects of FROM, each with its JOIN."""
     clause = select.args.get("from_")
@@ -130,23 +125,14 @@ def sources(select: exp.Expr) -> list[tuple[exp.Expr, exp.Expr | None]]:
 
 def base_origin(context: Context, node: exp.Expr, join: exp.Expr | None) -> Origin:
     """A table of the study, or one that is not known, which has no columns."""
-    called = table_name(node)
-    columns = [(name, column(name, called)) for name in context.columns_of(node.name)]
-    origin = Origin(called, node, columns, join=join)
-    origin.shared = {one.name.casefold() for one in (join.args.get("using") or [])} if join else set()
-    return origin
-
-
-def column(name: str, table: str) -> exp.Expr:
-    return exp.Column(
-        this=exp.Identifier(this=name, quoted=True), table=exp.Identifier(this=table, quoted=True)
-    )
+    called = node.alias_or_name
+    columns = [(name, exp.column(name, called, quoted=True)) for name in context.columns_of(node.name)]
+    return Origin(called, node, columns, join=join)
 
 
 def placed(node: exp.Expr, like: exp.Expr) -> exp.Expr:
     """``node``, which stands in the text where ``like`` does."""
-    starts = [part.meta["start"] for part in like.walk() if "start" in part.meta]
-    if starts:
+    if starts := starts_in(like):
         node.meta["start"] = min(starts)
     return node
 
@@ -169,19 +155,43 @@ def clause_parts(select: exp.Expr) -> Iterator[tuple[str, exp.Expr]]:
                 yield name, part
 
 
+def columns_of_clauses(select: exp.Expr) -> list[exp.Expr]:
+    """The columns that the clauses of a SELECT name."""
+    return [node for _, part in clause_parts(select) for node in columns_in(part)]
+
+
+def write_using(context: Context, origins: Sequence[Origin]) -> exp.Expr | None:
+    """USING (k) as ON: k of the first table before that has it equals k of this one.
+
+    Stops at a name that is not once in both tables, and says which.
+    """
+    for place, origin in enumerate(origins):
+        names: list[exp.Expr] = origin.join.args.get("using") or [] if origin.join is not None else []
+        equal = []
+        for one in names:
+            left = next((o.expressions(one.name) for o in origins[:place] if o.expressions(one.name)), [])
+            right = origin.expressions(one.name)
+            if len(left) != 1 or len(right) != 1:
+                return one
+            equal.append(exp.EQ(this=context.copy(left[0]), expression=context.copy(right[0])))
+        if equal and origin.join is not None:
+            origin.join.set("using", None)
+            origin.join.set("on", all_of(equal))
+    return None
+
+
 def in_brackets(node: exp.Expr) -> exp.Expr:
     """``node`` as it can stand inside any expression."""
     return node if isinstance(node, _STANDS_ALONE) else exp.Paren(this=node)
 
 
 def conjuncts(node: exp.Expr | None) -> list[exp.Expr]:
-    """The conditions that AND joins, also inside brackets, from the left."""
+    """The conditions that AND joins in an expression or a clause, also inside brackets, from the left."""
+    node = node.this if isinstance(node, _CLAUSES_OF_CONDITIONS) else node
     found, waiting = [], [] if node is None else [node]
     while waiting:
         one = waiting.pop()
-        bare = one
-        while type(bare) is exp.Paren:
-            bare = bare.this
+        bare = one.unnest()
         if type(bare) is exp.And:
             waiting += [bare.args["expression"], bare.this]
         else:
@@ -191,14 +201,12 @@ def conjuncts(node: exp.Expr | None) -> list[exp.Expr]:
 
 def all_of(parts: Sequence[exp.Expr]) -> exp.Expr:
     """The conditions joined by AND."""
-    first, *rest = [_in_and(part) for part in parts]
-    for part in rest:
-        first = exp.And(this=first, expression=part)
-    return first
+    return exp.and_(*parts, copy=False)
 
 
-def _in_and(part: exp.Expr) -> exp.Expr:
-    return exp.Paren(this=part) if isinstance(part, exp.Or) else part
+def set_where(select: exp.Expr, conditions: Sequence[exp.Expr]) -> None:
+    """WHERE with all of the conditions, or without any no WHERE."""
+    select.set("where", exp.Where(this=all_of(conditions)) if conditions else None)
 
 
 def check_items(context: Context, selects: Sequence[exp.Expr]) -> None:
@@ -230,10 +238,7 @@ def check_nesting(context: Context, tree: exp.Expr) -> None:
 
 def has_aggregate(node: exp.Expr) -> bool:
     """Whether an aggregate over the rows of the table is asked for in ``node``, not one over the answer's."""
-    return any(
-        type(part) is exp.Anonymous and str(part.this).upper() in AGGREGATES and not is_window(part)
-        for part in node.walk()
-    )
+    return any(calls(part, AGGREGATES) and not is_window(part) for part in node.walk())
 
 
 def is_window(node: exp.Expr) -> bool:

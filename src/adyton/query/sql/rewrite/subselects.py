@@ -6,15 +6,14 @@ WHERE joins the outer one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from sqlglot import exp
 
 from adyton.query.sql.aggregates import AGGREGATES
 from adyton.query.sql.from_clause import no_such_table
+from adyton.query.sql.names import calls
 from adyton.query.sql.rewrite.answers import aggregate_inside, asked_inside, is_answer
 from adyton.query.sql.rewrite.joins import without_right_joins
-from adyton.query.sql.rewrite.names_written_out import NamesWrittenOut, bare_item, check_where, output_name
+from adyton.query.sql.rewrite.names_written_out import NamesWrittenOut, check_where, output_name
 from adyton.query.sql.rewrite.public_lists import list_public_values
 from adyton.query.sql.rewrite.scopes import (
     Context,
@@ -24,11 +23,13 @@ from adyton.query.sql.rewrite.scopes import (
     base_origin,
     clause_parts,
     columns_in,
+    columns_of_clauses,
     conjuncts,
     in_brackets,
     placed,
+    set_where,
     sources,
-    table_name,
+    write_using,
 )
 
 _SINGLE_ROWS = "single rows are never answered; ask for aggregates, such as COUNT(*)"
@@ -67,16 +68,16 @@ def _count_persons(context: Context, select: exp.Expr) -> None:
     if type(inner) is not exp.Select or not _lists_persons(context, inner):
         return
     parts = [part for _, part in clause_parts(select)]
-    calls = [node for part in parts for node in part.find_all(exp.Anonymous)]
-    counts = [call for call in calls if str(call.this).upper() == "COUNT"]
+    asked = [node for part in parts for node in part.find_all(exp.Anonymous)]
+    counts = [call for call in asked if calls(call, ("COUNT",))]
     counted = [node for call in counts for node in call.find_all(exp.Column)]
-    columns = [node for part in parts for node in columns_in(part)]
-    others = [call for call in calls if call not in counts and str(call.this).upper() in AGGREGATES]
+    columns = columns_of_clauses(select)
+    others = [call for call in asked if call not in counts and calls(call, AGGREGATES)]
     if not counts or others or len(counted) != len(columns) or not all(map(_counts_rows, counts)):
         return
     for call in counts:
         if type(call.expressions[0]) is not exp.Distinct:
-            name = exp.Column(this=exp.Identifier(this=output_name(inner.expressions[0]), quoted=True))
+            name = exp.column(output_name(inner.expressions[0]), quoted=True)
             call.set("expressions", [exp.Distinct(expressions=[placed(name, call)])])
     inner.set("distinct", None)
 
@@ -86,7 +87,7 @@ def _lists_persons(context: Context, inner: exp.Expr) -> bool:
     clauses = ("group", "having", "qualify", "limit", "offset")
     if inner.args.get("distinct") is None or len(inner.expressions) != 1:
         return False
-    item = bare_item(inner.expressions[0])
+    item = inner.expressions[0].unalias()
     tables = [table.name for table in context.tables]
     tables += [public.name for table in context.tables for public in table.dimensions]
     known = [name.casefold() for table in tables for name in context.columns_of(table)]
@@ -112,11 +113,7 @@ def _origin(context: Context, node: exp.Expr, join: exp.Expr | None) -> Origin:
         return base_origin(context, node, join)
     if type(node) is not exp.Subquery:
         raise context.source.refusal(node, "FROM needs the name of the table")
-    called, alias = table_name(node), node.args.get("alias")
-    if alias is not None:
-        context.source.check_parts(alias, "this")
-    context.source.check_parts(node, "this", "alias")
-    inner = node.this
+    called, inner = context.source.alias(node) or "", node.this
     while type(inner) is exp.Subquery:
         context.source.check_parts(inner, "this")
         inner = inner.this
@@ -126,9 +123,7 @@ def _origin(context: Context, node: exp.Expr, join: exp.Expr | None) -> Origin:
         raise context.source.refusal(node, f"a sub-select names its table: FROM {context.tables[0].name}")
     inner = one_select(context, inner, whole=False)
     _write_out(context, inner)
-    origin = Origin(called, node, [], inner, join)
-    origin.shared = {one.name.casefold() for one in (join.args.get("using") or [])} if join else set()
-    return origin
+    return Origin(called, node, [], inner, join)
 
 
 def _write_out(context: Context, inner: exp.Expr) -> None:
@@ -169,7 +164,7 @@ def _merged(context: Context, select: exp.Expr, origins: list[Origin]) -> exp.Ex
         if origin.inner is not None:
             _check_plain(context, origin.inner)
             _rename_tables(origin.inner, taken)
-            origin.columns = [(output_name(item), bare_item(item)) for item in origin.inner.expressions]
+            origin.columns = [(output_name(item), item.unalias()) for item in origin.inner.expressions]
     scope = Scope(context, origins)
     _write_conditions(context, scope)
     NamesWrittenOut(context, select, scope, keeps_answer=True).write()
@@ -192,7 +187,7 @@ def _rename_tables(inner: exp.Expr, taken: set[str]) -> None:
     """Tables of a sub-select get other names where the outer SELECT uses theirs."""
     renamed = {}
     for node, _ in sources(inner):
-        called = table_name(node)
+        called = node.alias_or_name
         new, number = called, 2
         while new.casefold() in taken:
             new, number = f"{called}_{number}", number + 1
@@ -213,27 +208,8 @@ def _write_conditions(context: Context, scope: Scope) -> None:
         for node in columns_in(on) if on is not None else []:
             value = context.copy(scope.one(node)[1])
             node.replace(in_brackets(placed(value, node)))
-    _without_using(context, scope.origins)
-
-
-def _without_using(context: Context, origins: Sequence[Origin]) -> None:
-    """USING (k) as ON: k of the first table before that has it equals k of this one."""
-    for place, origin in enumerate(origins):
-        names = origin.join.args.get("using") if origin.join is not None else None
-        if not names:
-            continue
-        equal = []
-        for one in names:
-            left = next((o.expressions(one.name) for o in origins[:place] if o.expressions(one.name)), [])
-            right = origin.expressions(one.name)
-            if len(left) != 1 or len(right) != 1:
-                raise context.source.refusal(
-                    one, f"USING names {one.name!r}, which is not once in both tables"
-                )
-            equal.append(exp.EQ(this=context.copy(left[0]), expression=context.copy(right[0])))
-        assert origin.join is not None
-        origin.join.set("using", None)
-        origin.join.set("on", all_of(equal))
+    if (wrong := write_using(context, scope.origins)) is not None:
+        raise context.source.refusal(wrong, f"USING names {wrong.name!r}, which is not once in both tables")
 
 
 def _put_tables(context: Context, select: exp.Expr, origins: list[Origin]) -> None:
@@ -245,8 +221,8 @@ def _put_tables(context: Context, select: exp.Expr, origins: list[Origin]) -> No
         if inner is None:
             joins += [] if join is None else [join]
             continue
-        first, more, where = inner.args["from_"].this, inner.args.get("joins") or [], inner.args.get("where")
-        own = conjuncts(where.this) if where is not None else []
+        first, more = inner.args["from_"].this, inner.args.get("joins") or []
+        own = conjuncts(inner.args.get("where"))
         if join is None:
             select.args["from_"].set("this", first)
         else:
@@ -262,6 +238,4 @@ def _put_tables(context: Context, select: exp.Expr, origins: list[Origin]) -> No
             conditions += own
         joins += more
     select.set("joins", joins)
-    outer = select.args.get("where")
-    conditions += conjuncts(outer.this) if outer is not None else []
-    select.set("where", exp.Where(this=all_of(conditions)) if conditions else None)
+    set_where(select, [*conditions, *conjuncts(select.args.get("where"))])

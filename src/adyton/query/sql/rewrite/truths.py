@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from adyton.query.sql.names import SAID
+from adyton.query.sql.functions.arguments import arguments
+from adyton.query.sql.names import SAID, calls
 from adyton.query.sql.rewrite.scopes import Context, in_brackets, placed
 
 _SOME = ("BOOL_OR", "BOOLOR_AGG", "LOGICAL_OR")
 _ALL = ("BOOL_AND", "BOOLAND_AGG", "EVERY", "LOGICAL_AND")
 TRUTHS = (*_SOME, *_ALL)
-
-
-def is_truth(node: exp.Expr) -> bool:
-    return type(node) is exp.Anonymous and str(node.this).upper() in TRUTHS
 
 
 def count_truths(context: Context, tree: exp.Expr) -> None:
@@ -22,16 +19,15 @@ def count_truths(context: Context, tree: exp.Expr) -> None:
     In HAVING it is a condition.  Where no row has a truth it is false, or true, and not missing.
     """
     for call in list(tree.find_all(exp.Anonymous)):
-        if is_truth(call):
+        if calls(call, TRUTHS):
             whole = call.parent if type(call.parent) is exp.Filter else call
             whole.replace(_counted(context, call, whole))
 
 
 def _counted(context: Context, call: exp.Expr, whole: exp.Expr) -> exp.Expr:
     name = str(call.this).upper()
-    if len(call.expressions) != 1:
-        raise context.source.refusal(call, f"write {name}(condition), with one condition")
-    condition, some = in_brackets(call.expressions[0].copy()), name in _SOME
+    (inner,) = arguments(context.source, call, f"{name}(condition), with one condition", 1)
+    condition, some = in_brackets(inner.copy()), name in _SOME
     counted = exp.Anonymous(this="COUNT_IF", expressions=[condition if some else exp.Not(this=condition)])
     placed(counted, call).meta[SAID] = name
     filtered = whole.args["expression"].copy() if type(whole) is exp.Filter else None

@@ -18,11 +18,8 @@ def _alternatives(context: Context, node: exp.Expr) -> exp.Expr:
     left, listed = node.this.expressions, [_parts(one) for one in node.expressions]
     if not listed or any(len(parts) != len(left) for parts in listed):
         raise context.source.refusal(node, f"IN needs a list of tuples of {len(left)} values each")
-    rows: list[exp.Expr] = [exp.Paren(this=_equal(context, left, parts)) for parts in listed]
-    either, *rest = rows
-    for one in rest:
-        either = exp.Or(this=either, expression=one)
-    return exp.Paren(this=either)
+    rows = [exp.Paren(this=_equal(context, left, parts)) for parts in listed]
+    return exp.Paren(this=exp.or_(*rows, copy=False))
 
 
 def _parts(node: exp.Expr) -> list[exp.Expr]:

@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from adyton.query.released.windows import MOST_ROWS, OCCURRING
 from adyton.query.sql.aggregates import COMMON, DISTINCT
+from adyton.query.sql.functions.arguments import arguments
 from adyton.query.sql.rewrite.scopes import Context, has_aggregate, is_window, placed
 from adyton.schema import TextColumn
 
@@ -129,22 +130,20 @@ def _common(
     context: Context, call: exp.Expr, name: str, ordered: exp.Expr | None
 ) -> tuple[exp.Expr, int | None]:
     """The value, and how many of the most common are asked for."""
-    inner, source = call.expressions, context.source
+    source = context.source
     if ordered is not None:
         terms = ordered.args.get("expressions") or []
-        if name != "MODE" or inner or len(terms) != 1:
+        if name != "MODE" or call.expressions or len(terms) != 1:
             raise source.refusal(call, "write MODE() WITHIN GROUP (ORDER BY value), or MODE(value)")
         return terms[0].this, 1
     if name == "MODE":
-        if len(inner) != 1:
-            raise source.refusal(call, "write MODE(value), with one value")
-        return inner[0], 1
-    if len(inner) != 2:
-        raise source.refusal(call, f"write {name}(value, number)")
-    number = source.constant(inner[1])
+        (value,) = arguments(source, call, "MODE(value), with one value", 1)
+        return value, 1
+    value, most = arguments(source, call, f"{name}(value, number)", 2)
+    number = source.constant(most)
     if number.denominator != 1 or not 1 <= number <= MOST_ROWS:
-        raise source.refusal(inner[1], f"a whole number is needed here, 1 to {MOST_ROWS:,}")
-    return inner[0], int(number)
+        raise source.refusal(most, f"a whole number is needed here, 1 to {MOST_ROWS:,}")
+    return value, int(number)
 
 
 def _is_of_values(context: Context, value: exp.Expr) -> bool:

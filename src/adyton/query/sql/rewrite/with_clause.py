@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from adyton.query.sql.rewrite.scopes import Context, table_name
+from adyton.query.sql.rewrite.scopes import Context
 
 
 def write_out_ctes(context: Context, tree: exp.Expr) -> None:
@@ -32,9 +32,7 @@ def _named(context: Context, clause: exp.Expr, known: Mapping[str, exp.Expr]) ->
     context.source.check_parts(clause, "expressions")  # and not RECURSIVE
     named: dict[str, exp.Expr] = {}
     for one in clause.expressions:
-        context.source.check_parts(one, "this", "alias")
-        context.source.check_parts(one.args["alias"], "this")
-        name = one.args["alias"].this.name.casefold()
+        name = (context.source.alias(one) or "").casefold()
         if name in named:
             raise context.source.refusal(one.args["alias"], f"WITH names {name!r} twice")
         if type(one.this) is not exp.Select:
@@ -51,10 +49,6 @@ def _nearest(node: exp.Expr) -> list[exp.Expr]:
 
 
 def _subselect(context: Context, table: exp.Expr, meant: exp.Expr) -> exp.Expr:
-    context.source.check_parts(table, "this", "alias")
-    alias = table.args.get("alias")
-    if alias is not None:
-        context.source.check_parts(alias, "this")
-    name = exp.Identifier(this=table_name(table), quoted=True)
+    name = exp.to_identifier(context.source.alias(table) or table.name, quoted=True)
     body = context.copy(meant) if type(meant.parent) is exp.Subquery else meant  # the first use needs no copy
     return exp.Subquery(this=body, alias=exp.TableAlias(this=name))

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from adyton.query.released.answered import KeyLabel
+from adyton.query.released.nodes import is_label
+from adyton.query.request import Request
 from adyton.query.sql.expressions import Source
 
 
@@ -29,11 +31,13 @@ def label_of(source: Source, node: exp.Expr) -> KeyLabel:
     return int(number) if number.denominator == 1 else float(number)
 
 
-def alias_of(source: Source, item: exp.Expr) -> tuple[exp.Expr, str | None]:
-    """An item of the SELECT list, and the name that it is given."""
-    if type(item) is exp.Alias:
-        return source.bare(item.this), source.name(item.args["alias"])
-    return source.bare(item), None
+def shown_columns(asked: Request) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The names of the keys and of the values of an answer, as they are shown."""
+    question, shape, shown = asked.question, asked.shape, dict(asked.shape.names)
+    keys = [shown.get(group.name, group.name) for group in question.by if group.name not in shape.unshown]
+    keys += [name for name, value in shape.shown if is_label(value)]
+    values = [name for name, _ in shape.shown or question.measures if name not in keys]
+    return tuple(keys), tuple(values)
 
 
 def without_items(source: Source, select: exp.Expr, left_out: Sequence[int]) -> exp.Expr:
@@ -41,7 +45,7 @@ def without_items(source: Source, select: exp.Expr, left_out: Sequence[int]) -> 
     select = select.copy()
     items = select.args["expressions"]
     for clause in ("group", "order"):
-        for node in (select.args.get(clause) or exp.Group()).args.get("expressions") or []:
+        for node in (select.args.get(clause) or exp.Group()).expressions:
             inner = node.this if type(node) is exp.Ordered else node
             if type(inner) is not exp.Literal or inner.is_string:
                 continue

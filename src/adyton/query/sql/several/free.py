@@ -16,7 +16,6 @@ from adyton.query.measures import Count, CountPersons
 from adyton.query.names import distinct_names
 from adyton.query.nodes import group_values
 from adyton.query.released.answered import Answered, KeyLabel, Told
-from adyton.query.released.nodes import is_label
 from adyton.query.request import Combined, Free, Request
 from adyton.query.sql.aggregates import is_aggregate
 from adyton.query.sql.expressions import Source
@@ -25,7 +24,7 @@ from adyton.query.sql.grammar import Options
 from adyton.query.sql.read import leaves_nothing, read_select
 from adyton.query.sql.rewrite.from_names import write_plain_names
 from adyton.query.sql.rewrite.scopes import Context
-from adyton.query.sql.several.columns import alias_of, label_of
+from adyton.query.sql.several.columns import label_of, shown_columns
 from adyton.schema import Table, TextColumn
 
 _NO_ROWS = "no row can be in this table, so these are its columns"
@@ -37,42 +36,33 @@ _ROWS = "declared_values"
 
 def nothing_asked(source: Source, asked: Request | Combined) -> Free:
     """Its columns, and no rows."""
-    if isinstance(asked, Combined):
-        keys, values = asked.keys, asked.values
-    else:
-        shown = dict(asked.shape.names)
-        labels = [name for name, value in asked.shape.shown if is_label(value)]
-        groups = [group.name for group in asked.question.by if group.name not in asked.shape.unshown]
-        keys = (*(shown.get(name, name) for name in groups), *labels)
-        columns = [name for name, _ in asked.shape.shown or asked.question.measures]
-        values = tuple(name for name in columns if name not in labels)
-    return Free(said_in(source), _NO_ROWS, tuple((name, ()) for name in keys), values)
+    keys, values = (asked.keys, asked.values) if isinstance(asked, Combined) else shown_columns(asked)
+    return Free(_said_in(source), _NO_ROWS, tuple((name, ()) for name in keys), values)
 
 
 def row_of_nothing(source: Source, asked: Request) -> Free:
     """What aggregates are over no rows: a count is 0, all else is missing."""
     counts = (Count, CountPersons)
     row = tuple((name, (0 if isinstance(m, counts) else None,)) for name, m in asked.question.measures)
-    return Free(said_in(source), _NO_MATCH, row)
+    return Free(_said_in(source), _NO_MATCH, row)
 
 
 def columns_asked(source: Source, tree: exp.Expr, tables: Sequence[Table]) -> Free | None:
     """SELECT of columns, or of all, that no row can be in: their names."""
     if not leaves_nothing(tree) or tree.args.get("group") is not None:
         return None
-    items = [alias_of(source, item) for item in tree.args["expressions"]]
+    items = list(map(source.item, tree.expressions))
     if not all(type(node) in (exp.Column, exp.Star) for node, _ in items):
         return None
     if any(node.args.get("db") is not None for node in tree.walk()):
         write_plain_names(Context(source, tuple(tables)), tree)  # schema.table is table
-        items = [alias_of(source, item) for item in tree.args["expressions"]]
     table, aliases = read_from(source, tree, tables)
     source = replace(source, table=table, aliases=aliases)
     names: list[str] = []
     for node, alias in items:
         every = type(node) is exp.Star or type(node.this) is exp.Star
         names += [column.name for column in table.columns] if every else [alias or source.column(node).name]
-    return Free(said_in(source), _NO_ROWS, tuple((name, ()) for name in dict.fromkeys(names)))
+    return Free(_said_in(source), _NO_ROWS, tuple((name, ()) for name in dict.fromkeys(names)))
 
 
 def declared_asked(source: Source, options: Options, tree: exp.Expr, tables: Sequence[Table]) -> Free:
@@ -94,13 +84,13 @@ def declared_asked(source: Source, options: Options, tree: exp.Expr, tables: Seq
     places, shown = shape.places(Answered(told, size, {})), dict(shape.names)
     by_name = {shown.get(name, name): _labels(column, places) for name, column in told.items()}
     keys = tuple((name, by_name[name]) for name in request.listed[:-1])
-    return Free(said_in(source), _DECLARED, keys)
+    return Free(_said_in(source), _DECLARED, keys)
 
 
 def constants_asked(source: Source, tree: exp.Expr) -> Free:
     """SELECT without FROM: one row of literals."""
     source.check_parts(tree, "expressions")
-    items = [alias_of(source, item) for item in tree.args.get("expressions") or []]
+    items = list(map(source.item, tree.expressions))
     if not items:
         raise source.refusal(tree, "SELECT asks nothing")
     for node, _ in items:
@@ -108,10 +98,10 @@ def constants_asked(source: Source, tree: exp.Expr) -> Free:
             raise source.refusal(tree, "FROM and the name of a table are missing")
     names = distinct_names([name for _, name in items], ["column"] * len(items), taken=[])
     keys = tuple((name, (label_of(source, node),)) for name, (node, _) in zip(names, items, strict=True))
-    return Free(said_in(source), _WRITTEN, keys)
+    return Free(_said_in(source), _WRITTEN, keys)
 
 
-def said_in(source: Source) -> str:
+def _said_in(source: Source) -> str:
     """The text, on one line."""
     return " ".join(source.text.split())
 
@@ -120,7 +110,7 @@ def _grouped(source: Source, tree: exp.Expr) -> exp.Expr:
     """Grouped by all items, with a count that is not asked for."""
     tree = tree.copy()
     source.check_parts(tree.args["distinct"])
-    items = [alias_of(source, item)[0] for item in tree.args["expressions"]]
+    items = [source.item(item)[0] for item in tree.expressions]
     if tree.args.get("group") is not None or any(map(is_aggregate, items)):
         raise source.refusal(tree, "leave out DISTINCT: the rows of an answer differ in their keys")
     if tree.args.get("having") is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product
+from math import prod
 
 from sqlglot import exp
 
@@ -26,18 +27,19 @@ from adyton.query.released.nodes import (
     Term,
     When,
     has_window,
-    is_label,
 )
 from adyton.query.request import Combined, Part, Request, Shape
 from adyton.query.sql.expressions import Source
 from adyton.query.sql.functions.labels import NOT_IN_SET
 from adyton.query.sql.grammar import Options
-from adyton.query.sql.names import called
+from adyton.query.sql.names import called, calls
 from adyton.query.sql.read import SET_CLAUSES, SETS, read_select
-from adyton.query.sql.several.columns import alias_of, without_items
+from adyton.query.sql.several.columns import shown_columns, without_items
 from adyton.schema import Table
 
 MOST_SETS = 100
+_GROUPING = ("GROUPING",)
+_INSTEAD = ("COALESCE", "IFNULL", "NVL")
 _Set = tuple[exp.Expr, ...]
 
 
@@ -48,23 +50,15 @@ def read_sets(source: Source, options: Options, tree: exp.Expr, tables: Sequence
     whole = read_select(source, replace(options, epsilon=None), sets.plain(), tables)
     sets.check(whole.shape)
     sets.keys = [group.name for group in whole.question.by]
-    parts = tuple(sets.part(whole, chosen) for chosen in sets.chosen)
-    shown, groups = dict(whole.shape.names), whole.question.by
-    keys = [shown.get(group.name, group.name) for group in groups if group.name not in whole.shape.unshown]
-    keys += [name for name, value in whole.shape.shown if is_label(value)]
-    columns = [name for name, _ in whole.shape.shown or whole.question.measures]
-    values = tuple(name for name in columns if name not in keys)
+    keys, values = shown_columns(whole)
     marks = sets.mark_names([*keys, *values])
-    parts = tuple(
-        replace(part, constants=tuple(zip(marks, sets.marks(chosen), strict=True)))
-        for part, chosen in zip(parts, sets.chosen, strict=True)
-    )
+    parts = tuple(sets.part(whole, chosen, marks) for chosen in sets.chosen)
     listed = sets.listed(whole.listed, marks)
     return Combined(
         parts,
         (*keys, *(name for name in marks if name in listed)),
         values,
-        sets.shape(whole.shape, marks, shown),
+        sets.shape(whole.shape, marks),
         options.epsilon,
         listed,
     )
@@ -75,18 +69,18 @@ class _Sets:
 
     def __init__(self, source: Source, tree: exp.Expr, columns: set[str]) -> None:
         self.source, self.tree, self.columns = source, tree, columns
-        self.items = [alias_of(source, item) for item in tree.args.get("expressions") or []]
+        self.items = list(map(source.item, tree.expressions))
         self.groups: list[exp.Expr] = []
         self.keys: list[str] = []  # the names of the groups in the question
         self.chosen = [tuple(sorted({self._place(node) for node in one})) for one in self._sets()]
         if len(set(self.chosen)) < len(self.chosen):
             raise source.refusal(tree.args["group"], "GROUP BY lists one set of groups twice")
-        self.grouping = [place for place, (node, _) in enumerate(self.items) if self._is_grouping(node)]
-        ordered = (tree.args.get("order") or exp.Order()).args.get("expressions") or []
-        self.ordered = [(node, self._meant(node.this)) for node in ordered]
+        self.grouping = [place for place, (node, _) in enumerate(self.items) if calls(node, _GROUPING)]
+        ordered = tree.args.get("order") or exp.Order()
+        self.ordered = [(node, self._meant(node.this)) for node in ordered.expressions]
         # What GROUPING is asked of: items first, then what only ORDER BY names.
         self.asked = [self.items[place][0] for place in self.grouping]
-        self.asked += [n for _, n in self.ordered if self._is_grouping(n) and n not in self.asked]
+        self.asked += [n for _, n in self.ordered if calls(n, _GROUPING) and n not in self.asked]
 
     # The sets --------------------------------------------------------------------------------------------
 
@@ -117,14 +111,11 @@ class _Sets:
         return [sum((one for one, take in zip(listed, takes, strict=True) if take), ()) for takes in taken]
 
     def _check_number(self, *sizes: int) -> None:
-        number = 1
-        for size in sizes:
-            number *= size
-            if number > MOST_SETS:
-                raise self.source.refusal(
-                    self.tree.args["group"],
-                    f"GROUP BY lists more than {MOST_SETS} sets of groups, each of which is a question",
-                )
+        if prod(sizes) > MOST_SETS:
+            raise self.source.refusal(
+                self.tree.args["group"],
+                f"GROUP BY lists more than {MOST_SETS} sets of groups, each of which is a question",
+            )
 
     def _place(self, node: exp.Expr) -> int:
         """The number of a group among all that are named."""
@@ -154,7 +145,7 @@ class _Sets:
     def plain(self) -> exp.Expr:
         """The SELECT, grouped by all groups of all sets, without GROUPING."""
         tree = self.tree.copy()
-        kept = [node.copy() for node, meant in self.ordered if not self._is_grouping(meant)]
+        kept = [node.copy() for node, meant in self.ordered if not calls(meant, _GROUPING)]
         tree.set("order", exp.Order(expressions=kept) if kept else None)
         tree.set("group", None)
         tree = without_items(self.source, tree, self.grouping)
@@ -165,8 +156,8 @@ class _Sets:
         tree.set("group", exp.Group(expressions=groups) if groups else None)
         return tree
 
-    def part(self, whole: Request, chosen: Sequence[int]) -> Part:
-        """The question of one set."""
+    def part(self, whole: Request, chosen: Sequence[int], marks: Sequence[str]) -> Part:
+        """The question of one set; ``marks`` are the names of what GROUPING says of it."""
         by = whole.question.by
         kept = tuple(g for place, g in enumerate(by) if place in chosen or place >= len(self.groups))
         question = replace(whole.question, by=kept)
@@ -175,24 +166,25 @@ class _Sets:
         having = None if whole.shape.having is None else _without(whole.shape.having, gone)
         computed = tuple((name, _less(value, gone)) for name, value in whole.shape.shown)
         shape = Shape(having=having, names=names, shown=computed)
-        return Part(Request(question, shape, None, whole.delta))
+        said = tuple(zip(marks, self.marks(chosen), strict=True))
+        return Part(Request(question, shape, None, whole.delta), constants=said)
 
-    def shape(self, shape: Shape, marks: Sequence[str], shown: dict[str, str]) -> Shape:
+    def shape(self, shape: Shape, marks: Sequence[str]) -> Shape:
         """What orders and cuts the whole table, by the names of its columns."""
         others = iter(shape.order)
         order = []
         for node, meant in self.ordered:
-            if self._is_grouping(meant):
+            if calls(meant, _GROUPING):
                 order.append(Term(marks[self.asked.index(meant)], bool(node.args.get("desc"))))
             else:
                 term = next(others)
-                order.append(Term(self._column(node, term, shape, shown), term.descending))
+                order.append(Term(self._column(node, term, shape), term.descending))
         return Shape(tuple(order), shape.limit, shape.offset)
 
-    def _column(self, node: exp.Expr, term: Term, shape: Shape, shown: dict[str, str]) -> str:
+    def _column(self, node: exp.Expr, term: Term, shape: Shape) -> str:
         """The column of the table that a term of ORDER BY means."""
         if isinstance(term.name, str) and (term.name in self.keys or not shape.shown):
-            return shown.get(term.name, term.name)
+            return dict(shape.names).get(term.name, term.name)
         found = [name for name, value in shape.shown if value == term.value]
         if not found:
             raise self.source.refusal(node, "behind sets of groups ORDER BY names columns of the SELECT list")
@@ -208,19 +200,15 @@ class _Sets:
 
     # GROUPING --------------------------------------------------------------------------------------------
 
-    def _is_grouping(self, node: exp.Expr) -> bool:
-        return type(node) is exp.Anonymous and str(node.this).upper() == "GROUPING"
-
     def _of_set(self, node: exp.Expr) -> exp.Expr | None:
         """What is said inside an expression of keys that some sets do not have: GROUPING(x), x IS NULL, and
         COALESCE(x, 'all').  A key is NULL there and nowhere else.
         """
-        if self._is_grouping(node) and len(node.expressions) == 1:
+        if calls(node, _GROUPING) and len(node.expressions) == 1:
             return _not_in_set(self.groups[self._asked_group(node.expressions[0])])
         if type(node) is exp.Is and type(node.args["expression"]) is exp.Null and node.this in self.groups:
             return exp.Paren(this=exp.EQ(this=_not_in_set(node.this), expression=exp.Literal.number(1)))
-        name = str(node.this).upper() if type(node) is exp.Anonymous else ""
-        if name in ("COALESCE", "IFNULL", "NVL") and len(node.expressions) == 2:
+        if calls(node, _INSTEAD) and len(node.expressions) == 2:
             value, other = node.expressions
             key = value.this if type(value) is exp.Cast else value
             if key in self.groups and not other.find(exp.Column):
@@ -271,10 +259,8 @@ def _without(having: Having, gone: set[str]) -> Having:
         case Relation(left, sign, right):
             sides = _less(left, gone), _less(right, gone)
             return Relation(None, "=", None) if None in sides else Relation(sides[0], sign, sides[1])
-        case Every(parts):
-            return Every(tuple(_without(part, gone) for part in parts))
-        case Some(parts):
-            return Some(tuple(_without(part, gone) for part in parts))
+        case Every(parts) | Some(parts):
+            return type(having)(tuple(_without(part, gone) for part in parts))
         case Opposite(inner):
             return Opposite(_without(inner, gone))
         case IsNull(inner):
@@ -285,10 +271,8 @@ def _less(node: Released, gone: set[str]) -> Released:
     match node:
         case ReleasedName(name):
             return None if name in gone else node
-        case Apply(function, inner):
-            return Apply(function, tuple(_less(part, gone) for part in inner))
-        case Label(function, inner):
-            return Label(function, tuple(_less(part, gone) for part in inner))
+        case Apply(function, inner) | Label(function, inner):
+            return type(node)(function, tuple(_less(part, gone) for part in inner))
         case When(branches, otherwise):
             chosen = tuple((_without(condition, gone), _less(then, gone)) for condition, then in branches)
             return When(chosen, _less(otherwise, gone))

@@ -18,10 +18,10 @@ from adyton.query.request import Combined, Free, Part, Shape
 from adyton.query.sql.expressions import Source
 from adyton.query.sql.grammar import Options
 from adyton.query.sql.read import has_sets, is_empty, read_select
-from adyton.query.sql.several.columns import alias_of, is_written, label_of, without_items
+from adyton.query.sql.several.columns import is_written, label_of, without_items
 from adyton.query.sql.several.free import nothing_asked
 from adyton.query.sql.several.grouping_sets import read_sets
-from adyton.query.sql.shape import MOST_ROWS
+from adyton.query.sql.shape import read_number
 from adyton.schema import Table, TextColumn
 
 MOST_PARTS = 100
@@ -112,18 +112,12 @@ class _Selected:
 
     @classmethod
     def of(cls, source: Source, options: Options, node: exp.Expr, tables: Sequence[Table]) -> _Selected:
-        items = [alias_of(source, item) for item in node.args.get("expressions") or []]
-        written = {
-            place: _Column(
-                name or "column",
-                _kind(label_of(source, item)),
-                name is not None,
-                label_of(source, item),
-                True,
-            )
-            for place, (item, name) in enumerate(items)
-            if is_written(item)
-        }
+        items = list(map(source.item, node.expressions))
+        written: dict[int, _Column] = {}
+        for place, (item, name) in enumerate(items):
+            if is_written(item):
+                label = label_of(source, item)
+                written[place] = _Column(name or "column", _kind(label), name is not None, label, True)
         if len(written) == len(items):
             raise source.refusal(node, "UNION ALL joins SELECTs of aggregates")
         plain = without_items(source, node, list(written)) if written else node
@@ -202,10 +196,10 @@ def _check_alike(source: Source, first: _Selected, other: _Selected) -> None:
 def _shape(source: Source, tree: exp.Expr, names: Sequence[str]) -> Shape:
     """What stands behind the last SELECT: of the whole table."""
     order = []
-    for node in (tree.args.get("order") or exp.Order()).args.get("expressions") or []:
+    for node in (tree.args.get("order") or exp.Order()).expressions:
         source.check_parts(node, "this", "desc", "nulls_first")
         order.append(Term(_ordered_by(source, source.bare(node.this), names), bool(node.args.get("desc"))))
-    limit, offset = (_rows(source, tree.args.get(name), name.upper()) for name in ("limit", "offset"))
+    limit, offset = (read_number(source, tree, clause) for clause in ("limit", "offset"))
     return Shape(tuple(order), limit, offset or 0)
 
 
@@ -222,13 +216,3 @@ def _ordered_by(source: Source, node: exp.Expr, names: Sequence[str]) -> str:
         )
         raise source.refusal(node, reason)
     return found[0]
-
-
-def _rows(source: Source, clause: exp.Expr | None, name: str) -> int | None:
-    if clause is None:
-        return None
-    source.check_parts(clause, "expression")
-    value = source.constant(clause.args["expression"])
-    if value.denominator != 1 or not 0 <= value <= MOST_ROWS:
-        raise source.refusal(clause.args["expression"], f"{name} is a whole number, not below 0")
-    return int(value)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 
+from adyton.query.sql.functions.texts import is_like as fits_marks
 from adyton.transports.pg.catalog.relations import unsupported
 
 _LONGEST, _LONGEST_LIKE, _DEEPEST = 300, 1000, 30
@@ -20,21 +21,7 @@ def is_like(text: str, pattern: str, escape: str = "\\", *, small: bool = False)
     """As LIKE; every mark of the text is looked at a few times, whatever the pattern."""
     if small:
         text, pattern = text.lower(), pattern.lower()
-    marks = _marks(pattern, escape)
-    place = at = 0
-    star, back = -1, 0
-    while place < len(text):
-        if at < len(marks) and marks[at] in ("_", "=" + text[place]):
-            place, at = place + 1, at + 1
-        elif at < len(marks) and marks[at] == "%":
-            star, back = at, place
-            at += 1
-        elif star >= 0:
-            back += 1
-            place, at = back, star + 1
-        else:
-            return False
-    return all(mark == "%" for mark in marks[at:])
+    return fits_marks(text, _marks(pattern, escape))
 
 
 def _marks(pattern: str, escape: str) -> list[str]:

@@ -1,15 +1,27 @@
-"""TOP n, FETCH FIRST n ROWS ONLY, OFFSET n ROWS and LIMIT a, b: other words for LIMIT and OFFSET; and ROWS n
-PRECEDING for a frame up to the row.
+"""Words and signs that the parser reads in another way than they are meant, or not at all.
+
+TOP n, FETCH FIRST n ROWS ONLY, OFFSET n ROWS and LIMIT a, b are other words for LIMIT and OFFSET, and ROWS n
+PRECEDING for a frame up to the row; // is one sign, and +5 is 5.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from sqlglot.tokenizer_core import Token, TokenType
 
+from adyton.query.sql.grammar import NO_WORD, retold, word_at
+
 _T = TokenType
 _ROWS = ("ROW", "ROWS")
+SIGNS = (_T.SLASH, _T.PLUS)
+# A name can be none of these, so that a plus behind one stands between no two values.
+_BEFORE_VALUE = {
+    *(_T.UNKNOWN, _T.L_PAREN, _T.COMMA, _T.PLUS, _T.DASH, _T.STAR, _T.SLASH, _T.DIV, _T.MOD),
+    *(_T.EQ, _T.NEQ, _T.LT, _T.LTE, _T.GT, _T.GTE, _T.SELECT, _T.WHERE, _T.HAVING, _T.GROUP_BY, _T.ORDER_BY),
+    *(_T.AND, _T.OR, _T.NOT, _T.BETWEEN, _T.CASE, _T.WHEN, _T.THEN, _T.ELSE, _T.ON),
+}
+_SIGNED = {_T.NUMBER, _T.VAR, _T.IDENTIFIER, _T.L_PAREN, _T.CASE}
 
 
 def plain_limits(words: list[Token]) -> list[Token]:
@@ -24,11 +36,11 @@ def plain_limits(words: list[Token]) -> list[Token]:
 
 
 def _at(words: list[Token], place: int) -> str:
-    return words[place].text.upper() if 0 <= place < len(words) else ""
+    return word_at(words, place).text.upper()
 
 
 def _is_number(words: list[Token], place: int) -> bool:
-    return 0 <= place < len(words) and words[place].token_type is _T.NUMBER
+    return word_at(words, place).token_type is _T.NUMBER
 
 
 def _up_to_the_row(words: list[Token]) -> list[Token]:
@@ -39,9 +51,9 @@ def _up_to_the_row(words: list[Token]) -> list[Token]:
         short = _at(words, place) == "PRECEDING" and begins and _at(words, place - 2) in ("ROWS", "RANGE")
         written.append(word)
         if short:
-            written.insert(-2, _like(word, _T.BETWEEN, "BETWEEN"))
+            written.insert(-2, retold(word, _T.BETWEEN, "BETWEEN"))
             ends = ((_T.AND, "AND"), (_T.VAR, "CURRENT"), (_T.ROW, "ROW"))
-            written += [_like(word, *end) for end in ends]
+            written += [retold(word, *end) for end in ends]
     return written
 
 
@@ -66,7 +78,7 @@ def _comma(words: list[Token]) -> list[Token]:
                 *words[:place],
                 limit,
                 shown,
-                _like(limit, _T.OFFSET, "OFFSET"),
+                retold(limit, _T.OFFSET, "OFFSET"),
                 skipped,
                 *words[place + 4 :],
             ]
@@ -83,9 +95,9 @@ def _fetch(words: list[Token]) -> list[Token]:
         end = place + (2 if one else 3)
         if _at(words, end) not in _ROWS or _at(words, end + 1) != "ONLY":
             continue
-        number = _like(words[place], _T.NUMBER, "1") if one else words[place + 2]
+        number = retold(words[place], _T.NUMBER, "1") if one else words[place + 2]
         begin = place - 2 if _at(words, place - 2) == "OFFSET" else place
-        limit = [_like(words[place], _T.LIMIT, "LIMIT"), number]
+        limit = [retold(words[place], _T.LIMIT, "LIMIT"), number]
         return [*words[:begin], *limit, *words[begin:place], *words[end + 2 :]]
     return words
 
@@ -100,16 +112,11 @@ def _top(words: list[Token]) -> list[Token]:
         return words
     rest = [words[0], *words[place + 1 + bracketed :]]
     ended = [rest.pop()] if rest[-1].token_type is _T.SEMICOLON else []
-    return [*rest, _like(words[1], _T.LIMIT, "LIMIT"), words[place], *ended]
+    return [*rest, retold(words[1], _T.LIMIT, "LIMIT"), words[place], *ended]
 
 
 def _said(words: list[Token], *some: str) -> int:
     return sum(word.text.upper() in some and word.token_type is not _T.STRING for word in words)
-
-
-def _like(word: Token, kind: TokenType, text: str) -> Token:
-    """Another word at the place of ``word``."""
-    return Token(kind, text, word.line, word.col, word.start, word.end)
 
 
 # By a word without which there is nothing to do; the order matters.
@@ -120,3 +127,35 @@ _REWRITTEN: dict[str, Callable[[list[Token]], list[Token]]] = {
     "FETCH": _fetch,
     "TOP": _top,
 }
+
+
+# Signs -----------------------------------------------------------------------------------------------------
+
+
+def plain_signs(words: list[Token]) -> list[Token]:
+    """The words with one sign for whole division, and without a plus before a number."""
+    return list(_without_plus(list(_with_whole_division(words))))
+
+
+def _with_whole_division(words: list[Token]) -> Iterator[Token]:
+    """Two slashes side by side are one sign."""
+    before = NO_WORD
+    for word in words:
+        if word.token_type is before.token_type is _T.SLASH and word.start == before.end + 1:
+            yield Token(_T.DIV, "//", before.line, before.col, before.start, word.end)
+            before = NO_WORD
+            continue
+        if before.token_type is _T.SLASH:
+            yield before
+        if word.token_type is not _T.SLASH:
+            yield word
+        before = word
+    if before.token_type is _T.SLASH:
+        yield before
+
+
+def _without_plus(words: list[Token]) -> Iterator[Token]:
+    for before, word, after in zip([NO_WORD, *words], words, [*words[1:], NO_WORD], strict=False):
+        alone = before.token_type in _BEFORE_VALUE and after.token_type in _SIGNED
+        if word.token_type is not _T.PLUS or not alone:
+            yield word
