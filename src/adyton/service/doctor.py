@@ -16,8 +16,8 @@ from typing import Any
 
 from adyton.errors import CuratorError
 from adyton.ledger.anchor import anchor_at
+from adyton.service.beside import FILE, VARIABLE
 from adyton.service.house import House
-from adyton.service.secret import FILE, VARIABLE
 from adyton.service.settings import Settings
 from adyton.service.studies import ServedStudy
 from adyton.show import Sheet, Shown

@@ -211,10 +211,6 @@ class ServedStudy:
         found = self._curator.verify(head)
         return {"ok": True, "receipts": found.receipts, "head": found.head}
 
-    @property
-    def limit(self) -> str:
-        return decimal_text(self._header.limit)
-
     def anchor(self) -> dict[str, Any] | None:
         """What it has seen, and how far the ledger is; None if the study has none."""
         return None if self._curator.study.anchor is None else show_anchor(self.path)

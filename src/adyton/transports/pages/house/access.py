@@ -56,7 +56,7 @@ async def _shown(page: Page, name: str, error: CuratorError | None = None) -> Re
         "Access",
         of=name,
         kind=_kind(found),
-        roles=[str(role) for role in Role],
+        roles=[(role, role) for role in Role],
         typed={field: page.typed(field) for field in _FIELDS},
         settings=page.desk.house.settings.limits,
         problem=None if error is None else problem_of(error),
@@ -72,7 +72,7 @@ def _kind(found: Served) -> str:
 def _told(found: Served, who: Identity) -> dict[str, Any]:
     now = time.time()
     parts = found.statement(who)["by_name"] if isinstance(found, ServedStudy) else {}
-    limit = found.limit if isinstance(found, ServedStudy) else None
+    limit = found.limit_told() if isinstance(found, ServedStudy) else None
     tokens = [
         {
             **known.to_json(),
