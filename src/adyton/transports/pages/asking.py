@@ -121,10 +121,7 @@ async def download(page: ThePage, study: str, form: str) -> Response:
         raise NotFound
     *_, answer = await _again(page, study)
     if form == "svg":
-        figure = await page.done(lambda: pictures.of_answer(answer))
-        if figure is None:
-            raise NotFound
-        return await page.done(lambda: pictures.drawn(page, figure))
+        return await page.done(lambda: pictures.drawn(page, pictures.of_answer(answer)))
     text = await page.done(lambda: answer.to_csv() if form == "csv" else json_text(answer.to_json()))
     headers = {"Content-Disposition": f'attachment; filename="answer.{form}"'}
     return Response(text, media_type=_TYPES[form], headers=headers)

@@ -9,7 +9,6 @@ from typing import Any
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from adyton.errors import NotFound
 from adyton.service.identity import Identity
 from adyton.service.roles import Action
 from adyton.service.studies import ServedStudy
@@ -45,10 +44,7 @@ async def budget(page: ThePage, study: str) -> Response:
 @routes.get("/studies/{study}/budget.svg")
 async def burn_down(page: ThePage, study: str) -> Response:
     found, who = page.desk.house.study(page.visitor, study, Action.STATEMENT)
-    figure = await page.done(lambda: pictures.of_budget(found, who))
-    if figure is None:
-        raise NotFound
-    return await page.done(lambda: pictures.drawn(page, figure))
+    return await page.done(lambda: pictures.drawn(page, pictures.of_budget(found, who)))
 
 
 def _newest(found: ServedStudy, who: Identity) -> dict[str, Any]:
