@@ -25,6 +25,16 @@ Csv = Annotated[
     bool,
     typer.Option("--csv", help="Print comma-separated values; cost, receipt and notes go to standard error."),
 ]
+Share = Annotated[str | None, typer.Option(help="Price: share of what is left, e.g. 0.1.", metavar="S")]
+Preview = Annotated[bool, typer.Option("--preview", help="Only say what it would cost: free, reads nothing.")]
+Request = Annotated[str | None, typer.Option(help="An id that makes a retry safe.", metavar="ID")]
+Head = Annotated[
+    str | None, typer.Option(help="A head that you kept: it must be in the chain.", metavar="DIGEST")
+]
+TableFile = Annotated[
+    Path, typer.Option("-o", "--output", help="File to write: .parquet or .csv.", show_default=False)
+]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
 
 
 class Told(SystemExit):
@@ -49,23 +59,24 @@ def run(work: Callable[[], _Done], as_json: bool, paid: Callable[[], int | None]
 
 
 def show(
-    make: Callable[[], Any],
-    as_json: bool,
-    drawn: Callable[[Any], Any] = lambda made: made,
-    *,
-    paid: Callable[[], int | None] = lambda: None,
-) -> None:
-    """Print what ``make`` makes: what has ``to_json`` and what rich can draw, as ``drawn``."""
+    make: Callable[[], Any], as_json: bool, *, paid: Callable[[], int | None] = lambda: None, **how: bool
+) -> Any:
+    """Print what ``make`` makes, and return it: what has ``to_json`` and a sheet, which is drawn as ``how``
+    says, such as ``verbose``.
+    """
+    found: list[Any] = []
 
     def work() -> Any:
         made = make()
+        found.append(made)
         if not as_json:
             from rich.console import Console
 
-            Console().print(drawn(made))
+            Console().print(made.sheet(**how))
         return made.to_json()
 
     run(work, as_json, paid)
+    return found[0]
 
 
 def leave_interrupted(stop: Interrupted, as_json: bool) -> NoReturn:
@@ -139,6 +150,17 @@ def whole(text: str, option: str) -> int:
     if number is None or number != int(number):
         raise InvalidRequest(f"{option} must be a whole number, such as 1000 or 1e3, not {text[:40]!r}")
     return int(number)
+
+
+def whole_if_said(text: str | None, option: str) -> int | None:
+    return None if text is None else whole(text, option)
+
+
+def one_price(epsilon: str | None, share: str | None) -> dict[str, Any]:
+    """Of what is paid for at once."""
+    if (epsilon is None) == (share is None):
+        raise InvalidRequest("give exactly one price: --epsilon or --share")
+    return {"epsilon": epsilon} if epsilon is not None else {"share": share}
 
 
 def _number(text: str) -> Decimal | None:

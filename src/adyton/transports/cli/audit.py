@@ -35,10 +35,8 @@ def audit(
     as_json: Json = False,
 ) -> None:
     """Try to refute a claim of privacy by sampling. Exit code 1: it was refuted."""
-    refuted = False
 
     def make() -> Any:
-        nonlocal refuted
         from adyton.audit.cases.catalogue import CATALOGUE, target_of
         from adyton.audit.report import Contents, audit_named, run
 
@@ -55,15 +53,14 @@ def audit(
                 made = run(CATALOGUE, target, count, level, on_step)
             else:
                 made = audit_named(name, target, count, level, on_step)
-        refuted = bool(made.refuted)
         if write is not None:
             from adyton.audit.page import page
 
             write_file(write, page(made, level))
         return made
 
-    show(make, as_json)
-    if refuted:
+    found = show(make, as_json)
+    if (name is not None or everything) and found.refuted:
         raise typer.Exit(1)
 
 

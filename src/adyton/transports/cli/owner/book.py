@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adyton.transports.terminal import Json, run, show
+from adyton.transports.terminal import Head, Json, run, show
 
 if TYPE_CHECKING:  # loaded by the commands: others need not wait for it
     from adyton.ledger.book.statement import BookStatement
@@ -35,9 +35,6 @@ Confidence = Annotated[
 ]
 Stability = Annotated[
     str | None, typer.Option(help="With rows same and filter pure: validity.stability.", metavar="M")
-]
-Head = Annotated[
-    str | None, typer.Option(help="A head that you kept: it must be in the chain.", metavar="DIGEST")
 ]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Add amounts as the filter counts them.")]
 
@@ -90,7 +87,7 @@ def statement(file: File, verbose: Verbose = False, as_json: Json = False) -> No
         with Book(file) as book:
             return book.statement()
 
-    show(make, as_json, lambda made: made.sheet(verbose=verbose))
+    show(make, as_json, verbose=verbose)
 
 
 def verify(file: File, head: Head = None, as_json: Json = False) -> None:

@@ -11,7 +11,7 @@ from adyton.errors import InvalidRequest
 from adyton.privacy import NEIGHBOURS, Neighbours
 from adyton.setup.drafting import DraftOptions, draft_study
 from adyton.study import FILL_IN
-from adyton.transports.terminal import Json, run, whole, write_file
+from adyton.transports.terminal import Json, run, whole, whole_if_said, write_file
 
 _UNASKED = {
     "gdp": "better for many questions; --questions N compares for yours",
@@ -76,13 +76,13 @@ def init(
             _neighbours(neighbours),
             person,
             whole(rows_per_person, "--rows-per-person"),
-            None if rows is None else whole(rows, "--rows"),
-            None if lines is None else whole(lines, "--lines"),
+            whole_if_said(rows, "--rows"),
+            whole_if_said(lines, "--lines"),
             name,
             filter_name,
             public,
             metadata,
-            None if questions is None else whole(questions, "--questions"),
+            whole_if_said(questions, "--questions"),
         ).decided()
         why = wishes.why or ("as named" if filter_name else _UNASKED[wishes.filter or "gdp"])
         return {**_drafted(data, study_file, wishes), "filter": wishes.filter, "why": why}

@@ -60,7 +60,7 @@ def list_(file: File, as_json: Json = False) -> None:
 
         return _Listed([known.to_json() for known in Tokens(_existing(file)).all()])
 
-    show(work, as_json, lambda made: made.sheet())
+    show(work, as_json)
 
 
 @app.command()
