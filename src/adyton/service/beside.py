@@ -21,7 +21,6 @@ from adyton.errors import InvalidRequest, LedgerCorrupt
 VARIABLE = "ADYTON_SECRET"
 FILE = "server.secret"
 _LEAST = 32  # characters
-_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def secret_beside(path: Path) -> bytes:
@@ -46,8 +45,12 @@ def keyed_hash(secret: bytes, purpose: str, text: str) -> str:
     return hmac.new(secret, f"adyton {purpose}\n{text}".encode(), "sha256").hexdigest()
 
 
+def is_open_to_others(file: Path) -> bool:
+    return bool(file.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO))
+
+
 def _read(file: Path) -> bytes:
-    if file.stat().st_mode & _OTHERS:
+    if is_open_to_others(file):
         raise InvalidRequest(f"{file.name} can be read by others: chmod 600 {file.name}")
     content = file.read_bytes().strip()
     if len(content) < _LEAST:

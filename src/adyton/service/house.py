@@ -101,7 +101,7 @@ class House:
     def visitor(self, token: str | None) -> Visitor:
         """Whoever holds this token; Unauthenticated if it is not valid anywhere."""
         if self.provider is not None and self.is_from_provider(token):
-            return self.visitor_of(self.provider.places(token or ""))
+            return self.visitor_of(self.provider.places_of(self.provider.person(token or "")))
         return self.visitor_by(lambda one: one.tokens.find(token or ""))
 
     def visitor_hashed(self, hashed: str) -> Visitor:

@@ -102,7 +102,7 @@ class ServedStudy:
     def own(self, who: Identity) -> dict[str, Any]:
         """What a name has spent and left of its part; where its sessions are capped, also of this one."""
         told = {"by": who.name, **self._part(who.name, who.sub_limit(self._header.limit))}
-        turns = turns_of(self.sessions, self._ledger, who)
+        turns = _turns(self.sessions, self._ledger, who)
         return told if turns is None else {**told, "session": self._of_session(who, turns)}
 
     def session(self, who: Identity) -> Session:
@@ -111,7 +111,7 @@ class ServedStudy:
 
     def share_left_to(self, who: Identity) -> Fraction:
         """What a name may still spend in all, as a share of the study's limit."""
-        ledger = NamedLedger(self._ledger, who, reads, shows, turns_of(self.sessions, self._ledger, who))
+        ledger = on_account(self._ledger, who, self.sessions)
         return Fraction(ledger.left_in_all(self._ledger.spent()), self._header.limit)
 
     # Questions.
@@ -229,12 +229,7 @@ class ServedStudy:
         with self._lock:
             curator = self._by_name.pop(who, None)
             if curator is None:
-                curator = self._curator.through(
-                    lambda ledger: NamedLedger(
-                        ledger, who, reads, shows, turns_of(self.sessions, ledger, who), charges
-                    ),
-                    reads,
-                )
+                curator = self._curator.through(lambda ledger: on_account(ledger, who, self.sessions), reads)
             self._by_name[who] = curator
             if len(self._by_name) > _MOST_NAMES:
                 self._by_name.popitem(last=False)
@@ -327,7 +322,12 @@ def _nothing() -> None:
     """Made-up rows may take as long as they like."""
 
 
-def turns_of(sessions: Sessions, ledger: Ledger, who: Identity) -> Turns | None:
+def on_account(ledger: Ledger, who: Identity, sessions: Sessions) -> NamedLedger:
+    """The ledger as a name uses it, in the request that this thread works on."""
+    return NamedLedger(ledger, who, reads, shows, _turns(sessions, ledger, who), charges)
+
+
+def _turns(sessions: Sessions, ledger: Ledger, who: Identity) -> Turns | None:
     """The session of a name, if what it may do in one is capped."""
     if who.session is None:
         return None

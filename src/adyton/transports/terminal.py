@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any, NoReturn, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import typer
 
@@ -51,11 +51,22 @@ def run(work: Callable[[], _Done], as_json: bool, paid: Callable[[], int | None]
         if as_json:
             typer.echo(json_text(done))
     except CuratorError as error:
-        leave(error, as_json)
+        _say(error.to_json(), error.message, as_json)
+        raise typer.Exit(error.exit_code) from None
     except KeyboardInterrupt as stop:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second one would come in the middle of the sentence
-        leave_interrupted(stop if isinstance(stop, Interrupted) else Interrupted(paid()), as_json)
+        found = stop if isinstance(stop, Interrupted) else Interrupted(paid())
+        told = {"kind": "interrupted", "message": found.message, "receipt": found.receipt}
+        _say({"error": told}, found.message, as_json)
+        raise Told(130) from None
     return done
+
+
+def _say(told: object, message: str, as_json: bool) -> None:
+    if as_json:
+        typer.echo(json_text(told))
+    else:
+        typer.echo(f"adyton: {message}", err=True)
 
 
 def show(
@@ -79,15 +90,6 @@ def show(
     return found[0]
 
 
-def leave_interrupted(stop: Interrupted, as_json: bool) -> NoReturn:
-    if as_json:
-        said = {"kind": "interrupted", "message": stop.message, "receipt": stop.receipt}
-        typer.echo(json_text({"error": said}))
-    else:
-        typer.echo(f"adyton: {stop.message}", err=True)
-    raise Told(130) from None
-
-
 def show_csv(
     make: Callable[[], Any], as_json: bool, *, paid: Callable[[], int | None] = lambda: None
 ) -> None:
@@ -103,14 +105,6 @@ def show_csv(
     for answer in getattr(made, "answers", [made]):
         for note in answer.notes():
             typer.echo(note, err=True)
-
-
-def leave(error: CuratorError, as_json: bool) -> NoReturn:
-    if as_json:
-        typer.echo(json_text(error.to_json()))
-    else:
-        typer.echo(f"adyton: {error.message}", err=True)
-    raise typer.Exit(error.exit_code) from None
 
 
 @contextmanager

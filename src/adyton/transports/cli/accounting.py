@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from fractions import Fraction
 from pathlib import Path
@@ -56,7 +56,7 @@ def compose(
         with progress("composing") as step:
             composition = Composition(asked, asked.composed(step))
             if figure is not None:
-                _draw(asked.figure(view, step), figure)
+                write_figure(asked.figure(view, step).figure(), figure)
         return composition
 
     show(make, as_json)
@@ -84,7 +84,7 @@ def calibrate(
                 positive(epsilon, "epsilon"), total, count, positive(sensitivity, "the sensitivity"), found
             )
             if figure is not None:
-                _draw(calibration.figure(view, step), figure)
+                write_figure(calibration.figure(view, step).figure(), figure)
         return calibration
 
     show(make, as_json)
@@ -168,16 +168,7 @@ class Calibration(Shown):
             "delta": float(self.delta),
             "times": self.times,
             "sensitivity": float(self.sensitivity),
-            "results": [
-                {
-                    "theorem": one.theorem,
-                    "mechanism": one.mechanism,
-                    "scale": one.scale,
-                    "epsilon0": one.epsilon0,
-                    "mu": one.mu,
-                }
-                for one in self.results
-            ],
+            "results": [asdict(one) for one in self.results],
         }
 
     def sheet(self, verbose: bool = False) -> Sheet:
@@ -239,10 +230,6 @@ def _check(view: str, figure: Path | None) -> None:
     if figure is None and view != VIEWS[0]:
         raise InvalidRequest("--view chooses a figure: say with --figure where to write it")
     check_figure(figure)
-
-
-def _draw(report: Report, path: Path) -> None:
-    write_figure(report.figure(), path)
 
 
 def _up(value: float) -> str:

@@ -67,8 +67,8 @@ class Sessions:
         """For whoever holds this token; Unauthenticated if nobody does."""
         now, provider = self._clock(), self._house.provider
         if provider is not None and self._house.is_from_provider(token):
-            self._house.visitor(token)
             person = provider.person(token)
+            self._house.visitor_of(provider.places_of(person))  # Unauthenticated if nothing here is for them
             end = min(now + LONGEST, person.until)
             return _fresh(now, end, {}, person.name, person.claims)
         found = {one.name: one.tokens.find(token) for one in self._house.served}
