@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from fractions import Fraction
@@ -194,8 +194,7 @@ class ServedStudy:
         """The same of at most so many receipts, spread evenly over the whole chain, the newest among them."""
         newest = self._ledger.count()
         wanted = {-(-place * newest // most) for place in range(1, most + 1)}
-        found = (self._ledger.receipt(number) for number in sorted(wanted) if number)
-        return self._chain(who, [receipt for receipt in found if receipt is not None])
+        return self._chain(who, self._receipts(sorted(wanted)))
 
     def _chain(self, who: Identity, page: list[Receipt]) -> dict[str, Any]:
         everything = may(who.role, Action.ALL_RECEIPTS)
@@ -251,7 +250,7 @@ class ServedStudy:
             raise PrivacyRefused(refusal.message, **{**facts, **own}) from None
 
     def _stream(self, who: Identity, number: int) -> Stream:
-        receipt = self._ledger.receipt(number) if number > 0 else None
+        receipt = self.receipt(number)
         if receipt is None or receipt.order.by != who.name:
             raise NotFound
         return self._for(who).stream(number)
@@ -262,8 +261,10 @@ class ServedStudy:
             raise InvalidRequest("receipts are listed from a number on, at least 0")
         newest = self._ledger.count()
         last = min(after + most, newest)
-        found = (self._ledger.receipt(number) for number in range(after + 1, last + 1))
-        return [receipt for receipt in found if receipt is not None], last if last < newest else None
+        return self._receipts(range(after + 1, last + 1)), last if last < newest else None
+
+    def _receipts(self, numbers: Iterable[int]) -> list[Receipt]:
+        return [found for number in numbers if (found := self.receipt(number)) is not None]
 
     def _part(self, name: str, sub_limit: int | None) -> dict[str, Any]:
         spent = self._ledger.spent_by(name)

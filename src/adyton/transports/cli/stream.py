@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -11,9 +11,6 @@ from adyton.errors import InvalidRequest
 from adyton.transports.places import Opened, StudyPlace, shown
 from adyton.transports.questions_file import check_asked, read_compared
 from adyton.transports.terminal import Json, Preview, Request, Share, one_price, whole
-
-if TYPE_CHECKING:
-    from adyton.streams.answer import StreamAnswers
 
 Number = Annotated[
     str,
@@ -127,7 +124,12 @@ def list_streams(study: StudyPlace, number: OneOrAll = None, as_json: Json = Fal
     """Show every stream of a study and how far it is, or all answers of one. Free, and reads no data."""
 
     def make(curator: Opened) -> Any:
-        return curator.streams() if number is None else _all_answers(curator, whole(number, "NUMBER"))
+        from adyton.streams.answer import StreamAnswers
+
+        if number is None:
+            return curator.streams()
+        stream = curator.stream(whole(number, "NUMBER"))
+        return StreamAnswers(stream.answers(), stream.statement())
 
     shown(study, make, as_json)
 
@@ -135,13 +137,6 @@ def list_streams(study: StudyPlace, number: OneOrAll = None, as_json: Json = Fal
 def close(study: StudyPlace, number: Number, as_json: Json = False) -> None:
     """End a stream for good: it answers no more. What it cost stays spent."""
     shown(study, lambda curator: curator.stream(whole(number, "NUMBER")).close(), as_json)
-
-
-def _all_answers(curator: Opened, number: int) -> StreamAnswers:
-    from adyton.streams.answer import StreamAnswers
-
-    stream = curator.stream(number)
-    return StreamAnswers(stream.answers(), stream.statement())
 
 
 app = typer.Typer(

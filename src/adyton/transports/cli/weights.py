@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -13,9 +13,6 @@ from adyton.transports.cli.synthesize import Share, bins_of
 from adyton.transports.places import shown
 from adyton.transports.questions_file import check_asked, read_questions
 from adyton.transports.terminal import Json, Preview, Request, StudyFile, one_price, whole
-
-if TYPE_CHECKING:
-    from adyton.streams.weights.answer import WeightsAnswers
 
 Columns = Annotated[
     str,
@@ -119,16 +116,14 @@ def list_weights(study: StudyFile, number: OneOrAll = None, as_json: Json = Fals
     """
 
     def make(curator: Curator) -> Any:
-        return curator.opened_weights() if number is None else _answers(curator, whole(number, "NUMBER"))
+        from adyton.streams.weights.answer import WeightsAnswers
+
+        if number is None:
+            return curator.opened_weights()
+        weights = curator.weights(whole(number, "NUMBER"))
+        return WeightsAnswers(weights.answers(), weights.statement())
 
     shown(study, make, as_json)
-
-
-def _answers(curator: Curator, number: int) -> WeightsAnswers:
-    from adyton.streams.weights.answer import WeightsAnswers
-
-    weights = curator.weights(number)
-    return WeightsAnswers(weights.answers(), weights.statement())
 
 
 app = typer.Typer(

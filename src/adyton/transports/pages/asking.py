@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -65,8 +65,7 @@ class Typed:
 
     @property
     def address(self) -> str:
-        given = {one.name: getattr(self, one.name) for one in fields(self)}
-        return urlencode({name: value for name, value in given.items() if value})
+        return urlencode({name: value for name, value in asdict(self).items() if value})
 
 
 @routes.get("/studies/{study}/ask")

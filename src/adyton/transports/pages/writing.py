@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 from urllib.parse import urlencode
 
@@ -52,7 +52,7 @@ class Chosen:
 
     @property
     def address(self) -> str:
-        return urlencode({name: getattr(self, name) for name in self.__slots__ if getattr(self, name)})
+        return urlencode({name: value for name, value in asdict(self).items() if value})
 
 
 def written(chosen: Chosen, facts: Mapping[str, Any]) -> str:

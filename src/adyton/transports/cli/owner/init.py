@@ -84,8 +84,14 @@ def init(
             metadata,
             whole_if_said(questions, "--questions"),
         ).decided()
-        why = wishes.why or ("as named" if filter_name else _UNASKED[wishes.filter or "gdp"])
-        return {**_drafted(data, study_file, wishes), "filter": wishes.filter, "why": why}
+        text = draft_study(data, wishes, study_file)
+        write_file(study_file, text)
+        return {
+            "study": str(study_file),
+            "to_fill_in": text.count(f'"{FILL_IN}"'),
+            "filter": wishes.filter,
+            "why": wishes.why or ("as named" if filter_name else _UNASKED[wishes.filter or "gdp"]),
+        }
 
     done = run(work, as_json)
     if not as_json:
@@ -105,12 +111,6 @@ def _neighbours(text: str) -> Neighbours:
     if text not in NEIGHBOURS:
         raise InvalidRequest(f"neighbours must be one of {', '.join(NEIGHBOURS)}, not {text!r}")
     return text
-
-
-def _drafted(data: Path, study_file: Path, wishes: DraftOptions) -> dict[str, Any]:
-    text = draft_study(data, wishes, study_file)
-    write_file(study_file, text)
-    return {"study": str(study_file), "to_fill_in": text.count(f'"{FILL_IN}"')}
 
 
 def _say(done: dict[str, Any]) -> None:

@@ -18,7 +18,7 @@ from adyton.validity.planner import plan
 
 routes = APIRouter(route_class=PageRoute, include_in_schema=False)
 _USUAL = {"rows": "", "tolerance": "", "questions": "", "confidence": "0.95"}
-_EXPECTED = ("expect_share", "spread", "group")
+_USUAL |= {"expect_share": "", "spread": "", "group": ""}
 _WHOLE = ("rows", "questions")
 _LONGEST = 40
 
@@ -73,8 +73,7 @@ def _figure(**given: str | int) -> Figure:
 
 def _typed(page: Page) -> dict[str, str]:
     asked = page.request.query_params
-    usual = {**_USUAL, **dict.fromkeys(_EXPECTED, "")}
-    return {name: asked.get(name, default).strip() for name, default in usual.items()}
+    return {name: asked.get(name, default).strip() for name, default in _USUAL.items()}
 
 
 def _given(typed: dict[str, str]) -> dict[str, str | int]:
