@@ -40,9 +40,9 @@ HoldoutPlace = Annotated[
 ]
 
 
-def is_address(place: str | Path) -> bool:
-    """Whether it names a server, and no file; a path that was made of an address has lost a slash."""
-    return re.match(r"https?:/", str(place)) is not None
+def is_address(place: str) -> bool:
+    """Whether it names a server, and no file; also an address that has lost a slash."""
+    return re.match(r"https?:/", place) is not None
 
 
 def file_of(place: str, what: str) -> Path:

@@ -12,14 +12,16 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adyton.certify import Answer, Preview
 from adyton.curator import Curator
 from adyton.errors import InvalidRequest
 from adyton.query.request import asked_of
-from adyton.show import Sheet
 from adyton.transports.places import Asker
+
+if TYPE_CHECKING:  # loaded by whoever prints a table
+    from rich.console import Group
 
 # Quoted texts, quoted names and comments are taken whole: a semicolon in them ends nothing.
 _PIECES = re.compile(
@@ -45,20 +47,12 @@ class Batch:
         """One table after the other, with an empty line between them."""
         return "\n".join(answer.to_csv() for answer in self.answers if isinstance(answer, Answer))
 
-    def sheet(self, verbose: bool = False) -> Sheets:
-        return Sheets([answer.sheet(verbose=verbose) for answer in self.answers])
-
-
-@dataclass(frozen=True, slots=True)
-class Sheets:
-    """One below the other."""
-
-    sheets: Sequence[Sheet]
-
-    def __rich__(self) -> object:
+    def sheet(self, verbose: bool = False) -> Group:
+        """One below the other."""
         from rich.console import Group
 
-        return Group(*(part for sheet in self.sheets for part in (sheet, "")))
+        sheets = [answer.sheet(verbose=verbose) for answer in self.answers]
+        return Group(*(part for sheet in sheets for part in (sheet, "")))
 
 
 @contextlib.contextmanager

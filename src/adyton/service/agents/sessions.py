@@ -36,6 +36,11 @@ _LONGEST = Fraction(24 * 366)
 _LEAST = Fraction(1, 10**6)
 
 
+def check_share(share: Fraction | None, what: str) -> None:
+    if share is not None and not _LEAST <= share <= 1:
+        raise InvalidRequest(f"{what} is a share of the limit: from {float(_LEAST):g} to 1")
+
+
 @dataclass(frozen=True, slots=True)
 class Caps:
     """The section ``[agent]`` of the server file: what one session may spend, as a share of the study's
@@ -47,8 +52,7 @@ class Caps:
     hours: Fraction = _DAY
 
     def __post_init__(self) -> None:
-        if self.limit_share is not None and not _LEAST <= self.limit_share <= 1:
-            raise InvalidRequest(f"agent.limit_share is a share of the limit: from {float(_LEAST):g} to 1")
+        check_share(self.limit_share, "agent.limit_share")
         if self.questions is not None and (type(self.questions) is not int or self.questions < 1):
             raise InvalidRequest("agent.questions is a whole number, at least 1")
         if not 0 < self.hours <= _LONGEST:

@@ -162,12 +162,11 @@ async def _form(
     shown |= {"alone": page.is_part}  # a problem is said once: beside its field, or to the script
     if page.is_part:
         return page.part("part_preview.html", **shown)
-    facts = found.facts()
     return page.show(
         "ask.html",
         "Ask",
         status=200 if error is None else error.status,
-        **{**shown, **_choices(facts), "chosen": chosen, "facts": facts, "tried": None, **values},
+        **{**shown, **_choices(found.facts()), "chosen": chosen, "tried": None, **values},
     )
 
 

@@ -37,7 +37,6 @@ async def budget(page: ThePage, study: str) -> Response:
         chain_links=newest["links"][::-1],
         picture=picture,
         validity=_validity(newest["links"], told),
-        filter_name=newest["filter"],
     )
 
 
@@ -65,9 +64,8 @@ def _part(part: Mapping[str, Any], limit: str) -> dict[str, Any]:
 
 def _validity(links: list[dict[str, Any]], told: Mapping[str, Any]) -> dict[str, Any]:
     """What validity was charged; of a pure study also how much is certified."""
-    newest = links[-1] if links else {"spent_radius": "0", "spent_pure": "0", "unproved": 0}
-    known = told.get("validity")
-    share = None
+    charged = links[-1]["spent_radius"] if links else "0"
+    known, share = told.get("validity"), None
     if known is not None and Fraction(known["cap"]) > 0:
         share = max(Fraction(0), 1 - Fraction(known["spent"]) / Fraction(known["cap"]))
-    return {"newest": newest, "known": known, "left": share}
+    return {"charged": charged, "known": known, "left": share}
