@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import random
 import secrets
+import ssl
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -248,8 +249,6 @@ def _seconds(text: str | None) -> float | None:
 def _trusted(ca: str | None) -> Any:
     if ca is None:
         return True
-    import ssl
-
     if not Path(ca).is_file():
         raise InvalidRequest(f"there is no file of certificates {ca!r}")
     try:

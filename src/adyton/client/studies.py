@@ -22,6 +22,7 @@ from adyton.planning.price import PriceWords
 from adyton.show import Sheet, Shown
 from adyton.streams.answer import StreamList, StreamPreview
 from adyton.streams.kinds import StreamKind
+from adyton.streams.plan import stream_in
 
 if TYPE_CHECKING:
     from adyton.curator.bounds import SuggestedBounds
@@ -174,8 +175,6 @@ class RemoteStudy(_Asked, Shown):
 
     def streams(self) -> StreamList:
         """How far every own stream is, oldest first.  Reads no data."""
-        from adyton.streams.plan import stream_in
-
         paid = [r.number for r in self._chain().receipts if stream_in(r.order.question, r.order.detail)]
         return StreamList([self.stream(number).statement() for number in paid])
 

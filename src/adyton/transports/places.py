@@ -12,12 +12,12 @@ import typer
 
 from adyton.curator import Curator, open_study
 from adyton.errors import InvalidRequest
+from adyton.study import Study, read_study
 from adyton.transports.terminal import show, show_csv
 
 if TYPE_CHECKING:  # only whoever gives an address waits for them
     from adyton.client import Connection, RemoteDummy, RemoteHoldout, RemoteLeaderboard, RemoteStudy
     from adyton.holdout import Holdout, Leaderboard
-    from adyton.study import Study
 
 Opened: TypeAlias = "Curator | RemoteStudy"
 Asker: TypeAlias = "Curator | RemoteStudy | RemoteDummy"
@@ -73,7 +73,7 @@ def shown(
         return askers[0].paid_for if askers else None
 
     if as_csv:
-        show_csv(done, as_json, paid=paid)
+        show_csv(done, as_json, paid)
     else:
         show(done, as_json, paid=paid, **how)
 
@@ -108,8 +108,6 @@ def opened_leaderboard(place: str | Path) -> AbstractContextManager[Leaderboard 
 def public_study(place: str) -> Study:
     """What is public of a study, enough to make rows up."""
     if not is_address(place):
-        from adyton.study import read_study
-
         return read_study(place)
     from adyton.client.facts import study_of
 

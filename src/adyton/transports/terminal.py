@@ -41,23 +41,29 @@ class Told(SystemExit):
     """Left because of Ctrl-C, and what that means was said."""
 
 
-def run(work: Callable[[], _Done], as_json: bool, paid: Callable[[], int | None] = lambda: None) -> _Done:
+def run(
+    work: Callable[[], _Done],
+    as_json: bool,
+    paid: Callable[[], int | None] = lambda: None,
+    told: Callable[[_Done], object] = lambda done: done,
+) -> _Done:
     """Do the work; print its JSON, or the error's, and leave with the error's code.
 
-    ``paid`` says after Ctrl-C which receipt the command has paid for by then.
+    ``paid`` says after Ctrl-C which receipt the command has paid for by then.  ``told`` makes JSON of what
+    was done.
     """
     try:
         done = work()
         if as_json:
-            typer.echo(json_text(done))
+            typer.echo(json_text(told(done)))
     except CuratorError as error:
         _say(error.to_json(), error.message, as_json)
         raise typer.Exit(error.exit_code) from None
     except KeyboardInterrupt as stop:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second one would come in the middle of the sentence
         found = stop if isinstance(stop, Interrupted) else Interrupted(paid())
-        told = {"kind": "interrupted", "message": found.message, "receipt": found.receipt}
-        _say({"error": told}, found.message, as_json)
+        said = {"kind": "interrupted", "message": found.message, "receipt": found.receipt}
+        _say({"error": said}, found.message, as_json)
         raise Told(130) from None
     return done
 
@@ -75,36 +81,31 @@ def show(
     """Print what ``make`` makes, and return it: what has ``to_json`` and a sheet, which is drawn as ``how``
     says, such as ``verbose``.
     """
-    found: list[Any] = []
 
     def work() -> Any:
         made = make()
-        found.append(made)
         if not as_json:
             from rich.console import Console
 
             Console().print(made.sheet(**how))
-        return made.to_json()
+        return made
 
-    run(work, as_json, paid)
-    return found[0]
+    return run(work, as_json, paid, lambda made: made.to_json())
 
 
-def show_csv(
-    make: Callable[[], Any], as_json: bool, *, paid: Callable[[], int | None] = lambda: None
-) -> None:
+def show_csv(make: Callable[[], Any], as_json: bool, paid: Callable[[], int | None]) -> None:
     """Print answers as comma-separated values; what else there is to say goes to standard error."""
 
-    def work() -> Any:
+    def work() -> None:
         if as_json:
             raise InvalidRequest("give either --json or --csv")
-        return make()
+        made = make()
+        typer.echo(made.to_csv(), nl=False)
+        for answer in getattr(made, "answers", [made]):
+            for note in answer.notes():
+                typer.echo(note, err=True)
 
-    made = run(work, as_json, paid)
-    typer.echo(made.to_csv(), nl=False)
-    for answer in getattr(made, "answers", [made]):
-        for note in answer.notes():
-            typer.echo(note, err=True)
+    run(work, as_json, paid)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from adyton.errors import InvalidRequest
+from adyton.exact import rational
 from adyton.transports.terminal import Json, progress, show, whole, write_file
 
 Name = Annotated[str | None, typer.Argument(help="A mechanism; --list shows them.", show_default=False)]
@@ -65,8 +66,6 @@ def audit(
 
 
 def _level(text: str) -> float:
-    from adyton.exact import rational
-
     level = float(rational(text, "confidence"))
     if not 0.5 <= level < 1:
         raise InvalidRequest(f"confidence must be at least 0.5 and below 1, not {text}")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
+import numpy as np
 import typer
 
 from adyton.errors import InvalidRequest
+from adyton.noise import SystemBits
 from adyton.transports.figure_file import Figure, check_figure, write_figure
 from adyton.transports.terminal import Json, show
 
@@ -39,9 +41,6 @@ def lab(name: Name = None, listed: List = False, figure: Figure = None, as_json:
 
 
 def _report(name: str) -> Report:
-    import numpy as np
-
     from adyton.lab import run
-    from adyton.noise import SystemBits
 
     return run(name, SystemBits(), np.random.default_rng())

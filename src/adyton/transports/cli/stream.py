@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from adyton.errors import InvalidRequest
+from adyton.streams.answer import StreamAnswers
 from adyton.transports.places import Opened, StudyPlace, shown
 from adyton.transports.questions_file import check_asked, read_compared
 from adyton.transports.terminal import Json, Preview, Request, Share, one_price, whole
@@ -124,8 +125,6 @@ def list_streams(study: StudyPlace, number: OneOrAll = None, as_json: Json = Fal
     """Show every stream of a study and how far it is, or all answers of one. Free, and reads no data."""
 
     def make(curator: Opened) -> Any:
-        from adyton.streams.answer import StreamAnswers
-
         if number is None:
             return curator.streams()
         stream = curator.stream(whole(number, "NUMBER"))

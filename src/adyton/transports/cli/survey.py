@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -139,8 +140,6 @@ def _rows(path: Path) -> list[dict[str, str]]:
 
 
 def _csv(read: Survey, reports: list[dict[str, str | int]]) -> str:
-    import io
-
     paper = io.StringIO()
     writer = csv.DictWriter(
         paper, ["survey", *(question.name for question in read.questions)], lineterminator="\n"

@@ -73,8 +73,7 @@ def can_group(column: Mapping[str, Any]) -> bool:
 
 def _table(chosen: Chosen, facts: Mapping[str, Any]) -> Mapping[str, Any]:
     tables: list[Mapping[str, Any]] = facts["tables"]
-    found = [table for table in tables if table["name"] == chosen.table]
-    return found[0] if found else tables[0]
+    return next((table for table in tables if table["name"] == chosen.table), tables[0])
 
 
 def _measure(chosen: Chosen, columns: Mapping[str, Any], condition: str) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from adyton.ledger.book import Book
 from adyton.transports.terminal import Head, Json, run, show
 
 if TYPE_CHECKING:  # loaded by the commands: others need not wait for it
@@ -59,8 +60,6 @@ def create(
     """
 
     def make() -> BookStatement:
-        from adyton.ledger.book import Book
-
         with Book.create(
             file,
             epsilon=epsilon,
@@ -82,8 +81,6 @@ def statement(file: File, verbose: Verbose = False, as_json: Json = False) -> No
     """Show what each study has spent of what all of them may spend together."""
 
     def make() -> BookStatement:
-        from adyton.ledger.book import Book
-
         with Book(file) as book:
             return book.statement()
 
@@ -94,8 +91,6 @@ def verify(file: File, head: Head = None, as_json: Json = False) -> None:
     """Replay the book: is the chain intact, and the total within the limit?"""
 
     def work() -> dict[str, Any]:
-        from adyton.ledger.book import Book
-
         with Book(file) as book:
             found = book.verify(head)
         return {"ok": True, "receipts": found.receipts, "head": found.head}

@@ -11,6 +11,7 @@ from starlette.responses import Response
 from adyton.errors import CuratorError, InvalidRequest
 from adyton.figures.drawing import Figure
 from adyton.transports.all_methods import AllMethods
+from adyton.transports.http.formats import told
 from adyton.transports.pages import pictures
 from adyton.transports.pages.page import Page, PageRoute, ThePage
 from adyton.transports.pages.problems import Problem, problem_of
@@ -54,8 +55,6 @@ async def plan_picture(page: ThePage) -> Response:
 @routes.get("/plan.json")
 async def plan_numbers(page: ThePage) -> Response:
     """The same object that ``adyton plan --json`` prints."""
-    from adyton.transports.http.formats import told
-
     typed = _typed(page)
     return await page.done(lambda: told(_found(**_given(typed)).to_json()))
 
