@@ -22,9 +22,8 @@ from adyton.service.tokens import Tokens
 class ServedHoldout:
     """One holdout file."""
 
-    def __init__(self, path: str | Path, hours: Fraction = Fraction(24)) -> None:
-        self.path = Path(path)
-        self.name = self.path.stem
+    def __init__(self, path: Path, hours: Fraction) -> None:
+        self.path, self.name = path, path.stem
         self.tokens = Tokens(self.path)
         self.sessions = Sessions(self.path, hours)
         self._holdout = Holdout.open(self.path)

@@ -6,11 +6,11 @@ Everything that goes out is an object of docs/reference/json.md.
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from fractions import Fraction
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -47,14 +47,13 @@ Words = Mapping[str, Any]  # a price, and what else is said of a question
 class ServedStudy:
     """One study file.  Its data is loaded and its ledger replayed before anybody can ask."""
 
-    def __init__(self, path: str | Path, hours: Fraction = Fraction(24), **limits: Any) -> None:
-        self.path = Path(path)
-        self.name = self.path.stem
+    def __init__(self, path: Path, hours: Fraction, **limits: Any) -> None:
+        self.path, self.name = path, path.stem
         self.tokens = Tokens(self.path)
         self.sessions = Sessions(self.path, hours)
         self._curator = open_study(self.path, **limits)
         self.repeats: Repeats[Any] = Repeats(self._curator.ledger)
-        self._by_name: OrderedDict[Identity, Curator] = OrderedDict()
+        self._for = lru_cache(_MOST_NAMES)(self._opened_for)
         self._dummy: Curator | None = None
         self._charged: dict[str, int | None] = {}
         self._looked_at, self._looking = 0, threading.Lock()
@@ -92,12 +91,10 @@ class ServedStudy:
 
     def statement(self, who: Identity) -> dict[str, Any]:
         """Of all together, and of the own part; the parts of others for those who may see them."""
-        curator = self._for(who)
-        told = curator.statement().to_json()
-        own = self.own(who)
+        told = {**self._for(who).statement().to_json(), "own": self.own(who)}
         if may(who.role, Action.ALL_RECEIPTS):
-            return {**told, "own": own, "by_name": self._by_everybody()}
-        return {**told, "own": own}
+            told["by_name"] = self._by_everybody()
+        return told
 
     def own(self, who: Identity) -> dict[str, Any]:
         """What a name has spent and left of its part; where its sessions are capped, also of this one."""
@@ -140,7 +137,7 @@ class ServedStudy:
         """The one that paid for an answer; who may read its question is for the caller to say."""
         return self._ledger.receipt(number) if number > 0 else None
 
-    def asked_before(self, who: Identity, question: str, dialect: str | None = None) -> Answer | None:
+    def asked_before(self, who: Identity, question: str, dialect: str | None) -> Answer | None:
         """The newest answer that anybody got to this very question, at whatever price: free."""
         return answered_before(self._for(who), self._earlier, question, dialect)
 
@@ -224,15 +221,8 @@ class ServedStudy:
     def _header(self) -> Header:
         return self._ledger.header
 
-    def _for(self, who: Identity) -> Curator:
-        with self._lock:
-            curator = self._by_name.pop(who, None)
-            if curator is None:
-                curator = self._curator.through(lambda ledger: on_account(ledger, who, self.sessions), reads)
-            self._by_name[who] = curator
-            if len(self._by_name) > _MOST_NAMES:
-                self._by_name.popitem(last=False)
-            return curator
+    def _opened_for(self, who: Identity) -> Curator:
+        return self._curator.through(lambda ledger: on_account(ledger, who, self.sessions), reads)
 
     @contextmanager
     def _on_account(self, who: Identity) -> Iterator[Curator]:
