@@ -13,6 +13,8 @@ from adyton.client.facts import tables_of
 from adyton.client.line import LeftOpen, Line, checked_reply, each
 from adyton.client.streams import RemoteStream
 from adyton.client.wording import text_of, words_of
+from adyton.curator.bounds import SuggestedBounds, column_of
+from adyton.curator.dummy import DummyAnswer
 from adyton.curator.receipts import Receipts
 from adyton.curator.tables import Asking
 from adyton.errors import InvalidRequest
@@ -25,7 +27,6 @@ from adyton.streams.kinds import StreamKind
 from adyton.streams.plan import stream_in
 
 if TYPE_CHECKING:
-    from adyton.curator.bounds import SuggestedBounds
     from adyton.synthesis.result import Synthesis
 
 _MADE_UP_THERE = "the server makes up the rows, as many as the study declares: leave rows and like out"
@@ -129,8 +130,6 @@ class RemoteStudy(_Asked, Shown):
         **price: Unpack[PriceWords],
     ) -> SuggestedBounds:
         """Where nearly all values of ``column`` lie, for a part of the budget: ``epsilon`` or ``share``."""
-        from adyton.curator.bounds import SuggestedBounds, column_of
-
         _, known = column_of(self._tables, column)
         ends = {"low_fraction": low_fraction, "high_fraction": high_fraction}
         body = {"column": column, **words_of(where=where, **ends, **price)}
@@ -247,8 +246,6 @@ class RemoteDummy(_Asked):
         **price: Unpack[PriceWords],
     ) -> Answer:
         """As ``RemoteStudy.ask``, about rows that nobody ever had; a request id means nothing here."""
-        from adyton.curator.dummy import DummyAnswer
-
         body = self._body(question, dialect=dialect, strategy=strategy, **price)
         return self._line.post(self._path("dummy", "ask"), body, DummyAnswer.from_json)
 
@@ -262,8 +259,6 @@ class RemoteDummy(_Asked):
         **price: Unpack[PriceWords],
     ) -> list[Answer]:
         """As ``RemoteStudy.ask_many``, about rows that nobody ever had."""
-        from adyton.curator.dummy import DummyAnswer
-
         body = self._bodies(questions, dialect=dialect, strategy=strategy, **price)
         return self._line.post(self._path("dummy", "ask_many"), body, each(DummyAnswer.from_json))
 
