@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from adyton.errors import InvalidRequest
-from adyton.service import secret
+from adyton.service import beside
 from adyton.service.identity import Identity
 from adyton.service.roles import Role
 from adyton.service.tokens import Tokens
@@ -37,7 +37,7 @@ def test_a_token_is_kept_as_a_keyed_hash_only(tokens: Tokens) -> None:
     assert token.encode() not in stored
     assert token.removeprefix("adyton_").encode() not in stored
     assert stat.S_IMODE(tokens.path.stat().st_mode) == 0o600
-    key = tokens.path.parent / secret.FILE
+    key = tokens.path.parent / beside.FILE
     assert stat.S_IMODE(key.stat().st_mode) == 0o600
     key.write_text("another secret that is long enough, really")
     assert Tokens(tokens.path.with_suffix(".toml")).find(token) is None
@@ -46,15 +46,15 @@ def test_a_token_is_kept_as_a_keyed_hash_only(tokens: Tokens) -> None:
 def test_the_secret_may_come_from_the_environment_and_must_be_hidden(
     tokens: Tokens, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(secret.VARIABLE, "s" * 40)
+    monkeypatch.setenv(beside.VARIABLE, "s" * 40)
     token, _ = tokens.make(ANA)
-    assert not (tokens.path.parent / secret.FILE).exists()
-    monkeypatch.setenv(secret.VARIABLE, "too short")
+    assert not (tokens.path.parent / beside.FILE).exists()
+    monkeypatch.setenv(beside.VARIABLE, "too short")
     with pytest.raises(InvalidRequest, match="at least 32"):
         Tokens(tokens.path).find(token)
-    monkeypatch.delenv(secret.VARIABLE)
+    monkeypatch.delenv(beside.VARIABLE)
     Tokens(tokens.path).make(ANA)
-    (tokens.path.parent / secret.FILE).chmod(0o644)
+    (tokens.path.parent / beside.FILE).chmod(0o644)
     with pytest.raises(InvalidRequest, match="chmod 600"):
         Tokens(tokens.path).find(token)
 

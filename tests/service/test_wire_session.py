@@ -350,7 +350,7 @@ def test_a_token_of_an_older_version_has_no_verifier_until_it_is_made_anew(tmp_p
     with wired([study]) as house:
         old = house.token("old")
         (served,) = house.house.served
-        with served.tokens._session() as connection:
+        with served.tokens._kept.work() as connection:
             connection.execute("ALTER TABLE tokens DROP COLUMN verifier")
         served.tokens.close()
         with pytest.raises(psycopg.OperationalError, match="make a new one"):

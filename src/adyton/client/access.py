@@ -19,14 +19,14 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 class Access:
-    """A token that does not show itself; ``source`` says where it came from."""
+    """A token that does not show itself; ``source`` says where it came from, ``file`` if that was a file."""
 
-    __slots__ = ("_token", "source")
+    __slots__ = ("_token", "file", "source")
 
-    def __init__(self, token: str, source: str) -> None:
+    def __init__(self, token: str, source: str, file: str | None = None) -> None:
         if not isinstance(token, str) or not 0 < len(token) <= _LONGEST or not _is_plain(token):
             raise InvalidRequest(f"{source} is no token: one has letters, digits and signs, and no spaces")
-        self._token, self.source = token, source
+        self._token, self.source, self.file = token, source, file
 
     @classmethod
     def found(cls, token: str | None, token_file: str | Path | None) -> Access:
@@ -49,11 +49,6 @@ class Access:
     @property
     def header(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self._token}"}
-
-    @property
-    def file(self) -> str | None:
-        """The file it came from, if it came from one."""
-        return self.source.removeprefix("the file ") if self.source.startswith("the file ") else None
 
     def __repr__(self) -> str:
         return f"<a token from {self.source}>"
@@ -85,4 +80,4 @@ def _of_file(path: Path) -> Access:
         raise InvalidRequest(f"the token file {path} cannot be read") from None
     if os.name != "nt" and mode & _OTHERS:
         raise InvalidRequest(f"the token file {path} can be read by others: chmod 600 {path}")
-    return Access(content, f"the file {path.absolute()}")
+    return Access(content, f"the file {path.absolute()}", str(path.absolute()))

@@ -39,9 +39,9 @@ class Chain:
     @classmethod
     def of(cls, line: Line, path: str) -> Chain:
         """All pages.  LedgerCorrupt where a digest is not the one that was told with it."""
-        pages = [checked_reply(_Page.of, line.get(path, after=0))]
+        pages = [line.get(path, _Page.of, after=0)]
         while (after := pages[-1].following) is not None:
-            pages.append(checked_reply(_Page.of, line.get(path, after=after)))
+            pages.append(line.get(path, _Page.of, after=after))
             if pages[-1].header != pages[0].header:
                 raise LedgerCorrupt("the server shows two ledgers: the headers of two pages differ")
             if pages[-1].following is not None and pages[-1].following <= after:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from urllib.parse import urlsplit
 from adyton.client.access import Access
 from adyton.client.address import path_of
 from adyton.client.holdouts import RemoteHoldout, RemoteLeaderboard
-from adyton.client.line import Line, Manner, checked_reply
+from adyton.client.line import Line, Manner
 from adyton.client.studies import RemoteStudy
 from adyton.errors import InvalidRequest, Unreachable
 from adyton.show import Sheet, Shown
@@ -31,28 +32,20 @@ class Connection(Shown):
 
     def studies(self) -> list[str]:
         """The names of the studies that this token is for."""
-        return _names(self._line.get("/v1/studies"), "studies")
+        return self._line.get("/v1/studies", partial(_names, "studies"))
 
     def holdouts(self) -> list[str]:
         """The names of the holdouts that this token is for."""
-        return _names(self._line.get("/v1/holdouts"), "holdouts")
+        return self._line.get("/v1/holdouts", partial(_names, "holdouts"))
 
     def study(self, name: str) -> RemoteStudy:
         """A study by its name, with the methods of ``adyton.Curator``."""
-        return RemoteStudy(self._line, name, self._line.get(path_of("studies", name)))
+        return RemoteStudy(self._line, name, self._line.get(path_of("studies", name), dict))
 
     def holdout(self, name: str) -> RemoteHoldout:
         """A holdout by its name, with the methods of ``adyton.Holdout``."""
-        manner = self._line.manner
-        again = partial(
-            connect,
-            self.url,
-            timeout=manner.timeout,
-            retries=manner.retries,
-            ca=manner.ca,
-            plain_http=manner.plain_http,
-        )
-        return RemoteHoldout(self._line, name, self._line.get(path_of("holdouts", name)), again)
+        again = partial(connect, self.url, **asdict(self._line.manner))
+        return RemoteHoldout(self._line, name, self._line.get(path_of("holdouts", name), dict), again)
 
     def leaderboard(self, name: str) -> RemoteLeaderboard:
         """The leaderboard of a holdout: who is ahead, and who only seems to be."""
@@ -108,7 +101,7 @@ def connect(
     line = Line(url, access, manner)
     try:
         _check_api(line)
-        line.get("/v1/studies")  # a token that is not valid is said now
+        line.get("/v1/studies", dict)  # a token that is not valid is said now
     except BaseException:
         line.close()
         raise
@@ -136,6 +129,5 @@ def _check_api(line: Line) -> None:
         )
 
 
-def _names(told: Any, what: str) -> list[str]:
-    found: list[str] = checked_reply(lambda told: [one["name"] for one in told[what]], told)
-    return found
+def _names(what: str, told: Any) -> list[str]:
+    return [one["name"] for one in told[what]]

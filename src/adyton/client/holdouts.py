@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from adyton.client.address import path_of
-from adyton.client.line import Line, checked_reply
+from adyton.client.line import LeftOpen, Line, each
 from adyton.client.wording import words_of
 from adyton.errors import InvalidRequest
 from adyton.exact import Number
@@ -22,7 +22,7 @@ _AGAIN = "send the same again: if it was charged, the answer is kept, and free"
 _BY_TOKEN = "the name under which a score is kept is that of the token: leave it out"
 
 
-class RemoteHoldout(Shown):
+class RemoteHoldout(LeftOpen, Shown):
     """One holdout of a server.  Made by ``Connection.holdout``; ``facts`` are its public facts.
 
     The same predictions again get the same answer, free of charge: so a score that was lost on the way is
@@ -41,15 +41,12 @@ class RemoteHoldout(Shown):
         if by is not None:
             raise InvalidRequest(_BY_TOKEN)
         body = {"predictions": _listed(predictions), **words_of(guess=guess)}
-        found: Score = checked_reply(Score.from_json, self._line.post(self._path("score"), body, _AGAIN))
-        return found
+        return self._line.post(self._path("score"), body, Score.from_json, _AGAIN)
 
     def compare(self, first: object, second: object) -> Comparison:
         """By how much the first predictions are better than the second, for the price of one score."""
         body = {"first": _listed(first), "second": _listed(second)}
-        told = self._line.post(self._path("compare"), body, _AGAIN)
-        found: Comparison = checked_reply(Comparison.from_json, told)
-        return found
+        return self._line.post(self._path("compare"), body, Comparison.from_json, _AGAIN)
 
     def scorer(self, *, candidates: int | None = None) -> RemoteScorer:
         """For ``scoring=`` in scikit-learn: ``predict`` is called on the items, in their order.
@@ -62,22 +59,11 @@ class RemoteHoldout(Shown):
 
     def statement(self) -> HoldoutStatement:
         """How many scores are left, and how close to the population each of them is."""
-        told = self._line.get(self._path("statement"))
-        found: HoldoutStatement = checked_reply(HoldoutStatement.from_json, told)
-        return found
+        return self._line.get(self._path("statement"), HoldoutStatement.from_json)
 
     def sheet(self, verbose: bool = False) -> Sheet:
         """How far it is."""
         return self.statement().sheet(verbose=verbose)
-
-    def close(self) -> None:
-        """Nothing to let go of: the connection stays open."""
-
-    def __enter__(self) -> RemoteHoldout:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         facts = self.facts
@@ -109,7 +95,7 @@ class RemoteScorer:
         return f"<Scorer of {self._holdout!r}>"
 
 
-class RemoteLeaderboard(Shown):
+class RemoteLeaderboard(LeftOpen, Shown):
     """Who is ahead on a holdout of a server, ties as ties.  ``RemoteHoldout.score`` enters a score."""
 
     def __init__(self, holdout: RemoteHoldout) -> None:
@@ -118,9 +104,7 @@ class RemoteLeaderboard(Shown):
     def standings(self) -> list[Entry]:
         """Best first; of several submissions the best counts."""
         holdout = self._holdout
-        told = holdout._line.get(holdout._path("standings"))
-        found: list[Entry] = checked_reply(lambda told: [Entry.from_json(one) for one in told], told)
-        return found
+        return holdout._line.get(holdout._path("standings"), each(Entry.from_json))
 
     def to_json(self) -> dict[str, Any]:
         """The documented JSON object, as plain Python values."""
@@ -129,15 +113,6 @@ class RemoteLeaderboard(Shown):
     def sheet(self, verbose: bool = False) -> Sheet:
         """The standings as a table."""
         return standings_sheet(self.standings(), self._holdout.statement())
-
-    def close(self) -> None:
-        """Nothing to let go of."""
-
-    def __enter__(self) -> RemoteLeaderboard:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"<Leaderboard of {self._holdout!r}>"

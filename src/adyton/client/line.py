@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import json
 import random
+import secrets
+import ssl
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from time import sleep
 from types import ModuleType
-from typing import Any
+from typing import Any, Self, TypeVar
 from urllib.parse import urlsplit
 
 from adyton.certify import json_text
@@ -34,6 +36,7 @@ from adyton.errors import CuratorError, InvalidRequest
 _FIRST_WAIT, _LONGEST_WAIT = 0.1, 120.0  # seconds
 _LATER = (429, 503)
 _ELSEWHERE = (301, 302, 303, 307, 308)
+_Read = TypeVar("_Read")
 _NOT_SENT = ("ConnectError", "ConnectTimeout", "PoolTimeout", "ProxyError", "UnsupportedProtocol")
 
 
@@ -102,19 +105,31 @@ class Line:
         told = _object(reply.content)
         return told.get("api") if isinstance(told, dict) else None
 
-    def get(self, path: str, **params: int) -> Any:
-        """What a server tells, free of charge."""
+    def get(self, path: str, read: Callable[[Any], _Read], **params: int) -> _Read:
+        """What a server tells, free of charge, as ``read`` makes it of its JSON."""
         query = "?" + "&".join(f"{name}={value}" for name, value in params.items()) if params else ""
-        return self._told(Message("GET", path + query))
+        return checked_reply(read, self._told(Message("GET", path + query)))
 
-    def post(self, path: str, body: dict[str, Any], later: str | None = None, *, again: bool = True) -> Any:
+    def post(
+        self,
+        path: str,
+        body: dict[str, Any],
+        read: Callable[[Any], _Read],
+        later: str | None = None,
+        *,
+        again: bool = True,
+    ) -> _Read:
         """Without a request id: what is free, or gets the same answer again, or is not sent ``again``."""
-        return self._told(Message("POST", path, _written(body), later, again))
+        return checked_reply(read, self._told(Message("POST", path, _written(body), later, again)))
 
-    def charged(self, path: str, body: dict[str, Any], request: str) -> Any:
-        """Under a request id, which is charged once however often it is sent."""
+    def charged(
+        self, path: str, body: dict[str, Any], read: Callable[[Any], _Read], request: str | None
+    ) -> _Read:
+        """Under a request id, a new one if none is given, which is charged once however often it is sent."""
+        request = request or secrets.token_hex(16)
         written = _written({**body, "request": request})
-        return self._told(Message("POST", path, written, fetched_by(request), request=request))
+        told = self._told(Message("POST", path, written, fetched_by(request), request=request))
+        return checked_reply(read, told, request)
 
     def close(self) -> None:
         self._client.close()
@@ -179,7 +194,25 @@ class Line:
         return unanswered(why, message.later, message.request)
 
 
-def checked_reply(read: Callable[[Any], Any], told: Any, request: str | None = None) -> Any:
+class LeftOpen:
+    """For ``with``, as in process: there is nothing to let go of."""
+
+    def close(self) -> None:
+        """Nothing to let go of: the connection stays open."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def each(read: Callable[[Any], _Read]) -> Callable[[Any], list[_Read]]:
+    """Reads a list of what ``read`` reads."""
+    return lambda told: [read(one) for one in told]
+
+
+def checked_reply(read: Callable[[Any], _Read], told: Any, request: str | None = None) -> _Read:
     """What ``read`` makes of what was told, or an error that says that nothing could be made of it."""
     try:
         return read(told)
@@ -216,8 +249,6 @@ def _seconds(text: str | None) -> float | None:
 def _trusted(ca: str | None) -> Any:
     if ca is None:
         return True
-    import ssl
-
     if not Path(ca).is_file():
         raise InvalidRequest(f"there is no file of certificates {ca!r}")
     try:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from adyton.client.address import path_of
-from adyton.client.line import Line, checked_reply
+from adyton.client.line import Line
 from adyton.client.wording import text_of, words_of
 from adyton.errors import InvalidRequest, PrivacyRefused
 from adyton.exact import Number
@@ -35,9 +34,7 @@ class RemoteStream:
     ) -> StreamAnswer:
         """Whether the number is above a threshold, noisily; if so, a numeric stream adds a noisy value."""
         body = words_of(question=text_of(question, self._table), above=above, dialect=dialect)
-        told = self._line.post(f"{self._path}/feed", body, _LOOK, again=False)
-        answer: StreamAnswer = checked_reply(StreamAnswer.from_json, told)
-        return answer
+        return self._line.post(f"{self._path}/feed", body, StreamAnswer.from_json, _LOOK, again=False)
 
     def feed_many(
         self,
@@ -65,21 +62,15 @@ class RemoteStream:
 
     def answers(self) -> list[StreamAnswer]:
         """Every answer so far, oldest first; also one that was lost on the way.  Free of charge."""
-        found: list[StreamAnswer] = checked_reply(
-            lambda told: [StreamAnswer.from_json(one) for one in told["answers"]], self._now()
-        )
-        return found
+        return self._line.get(self._path, lambda told: list(map(StreamAnswer.from_json, told["answers"])))
 
     def statement(self) -> StreamStatement:
         """How far the stream is, and what it cost."""
-        found: StreamStatement = checked_reply(StreamStatement.from_json, self._now())
-        return found
+        return self._line.get(self._path, StreamStatement.from_json)
 
     def close(self) -> StreamStatement:
         """For good: nothing is answered after it.  What was paid stays paid."""
-        told = self._line.post(f"{self._path}/close", {}, _CLOSED)
-        found: StreamStatement = checked_reply(StreamStatement.from_json, told)
-        return found
+        return self._line.post(f"{self._path}/close", {}, StreamStatement.from_json, _CLOSED)
 
     def __repr__(self) -> str:
         return f"<Stream {self.number} of {self._study!r} at {self._line.host}>"
@@ -87,6 +78,3 @@ class RemoteStream:
     @property
     def _path(self) -> str:
         return path_of("studies", self._study, "streams", self.number)
-
-    def _now(self) -> Any:
-        return self._line.get(self._path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
@@ -11,9 +10,11 @@ from adyton.certify import Answer, LastLook, Preview, Statement
 from adyton.client.address import path_of
 from adyton.client.chain import Chain
 from adyton.client.facts import tables_of
-from adyton.client.line import Line, checked_reply
+from adyton.client.line import LeftOpen, Line, checked_reply, each
 from adyton.client.streams import RemoteStream
 from adyton.client.wording import text_of, words_of
+from adyton.curator.bounds import SuggestedBounds, column_of
+from adyton.curator.dummy import DummyAnswer
 from adyton.curator.receipts import Receipts
 from adyton.curator.tables import Asking
 from adyton.errors import InvalidRequest
@@ -23,15 +24,15 @@ from adyton.planning.price import PriceWords
 from adyton.show import Sheet, Shown
 from adyton.streams.answer import StreamList, StreamPreview
 from adyton.streams.kinds import StreamKind
+from adyton.streams.plan import stream_in
 
 if TYPE_CHECKING:
-    from adyton.curator.bounds import SuggestedBounds
     from adyton.synthesis.result import Synthesis
 
 _MADE_UP_THERE = "the server makes up the rows, as many as the study declares: leave rows and like out"
 
 
-class _Asked:
+class _Asked(LeftOpen):
     """Questions to one place of a server."""
 
     def __init__(self, line: Line, name: str, facts: Mapping[str, Any]) -> None:
@@ -75,10 +76,8 @@ class RemoteStudy(_Asked, Shown):
 
         As ``Curator.ask``: the same at the same price again is free, and one request id is charged once.
         """
-        request = request or _fresh_id()
         body = self._body(question, dialect=dialect, strategy=strategy, **price)
-        told = self._line.charged(self._path("ask"), body, request)
-        return self._received(checked_reply(Answer.from_json, told, request))
+        return self._received(self._line.charged(self._path("ask"), body, Answer.from_json, request))
 
     def ask_many(
         self,
@@ -90,10 +89,8 @@ class RemoteStudy(_Asked, Shown):
         **price: Unpack[PriceWords],
     ) -> list[Answer]:
         """The answers to all ``questions``, paid for by one charge.  All are answered, or none."""
-        request = request or _fresh_id()
         body = self._bodies(questions, dialect=dialect, strategy=strategy, **price)
-        told = self._line.charged(self._path("ask_many"), body, request)
-        answers = checked_reply(lambda told: [Answer.from_json(one) for one in told], told, request)
+        answers = self._line.charged(self._path("ask_many"), body, each(Answer.from_json), request)
         return [self._received(answer) for answer in answers]
 
     def preview(
@@ -107,8 +104,7 @@ class RemoteStudy(_Asked, Shown):
     ) -> Preview:
         """What ``ask`` would cost and how wide its intervals would be.  Reads no data and is free."""
         body = self._body(question, expect=expect, dialect=dialect, strategy=strategy, **price)
-        found: Preview = checked_reply(Preview.from_json, self._line.post(self._path("preview"), body))
-        return found
+        return self._line.post(self._path("preview"), body, Preview.from_json)
 
     def preview_many(
         self,
@@ -121,9 +117,7 @@ class RemoteStudy(_Asked, Shown):
     ) -> list[Preview]:
         """What ``ask_many`` would cost, for all together, and how wide the intervals of each would be."""
         body = self._bodies(questions, expect=expect, dialect=dialect, strategy=strategy, **price)
-        told = self._line.post(self._path("preview_many"), body)
-        found: list[Preview] = checked_reply(lambda told: [Preview.from_json(one) for one in told], told)
-        return found
+        return self._line.post(self._path("preview_many"), body, each(Preview.from_json))
 
     def suggest_bounds(
         self,
@@ -136,14 +130,11 @@ class RemoteStudy(_Asked, Shown):
         **price: Unpack[PriceWords],
     ) -> SuggestedBounds:
         """Where nearly all values of ``column`` lie, for a part of the budget: ``epsilon`` or ``share``."""
-        from adyton.curator.bounds import SuggestedBounds, column_of
-
         _, known = column_of(self._tables, column)
-        request, ends = request or _fresh_id(), {"low_fraction": low_fraction, "high_fraction": high_fraction}
+        ends = {"low_fraction": low_fraction, "high_fraction": high_fraction}
         body = {"column": column, **words_of(where=where, **ends, **price)}
-        told = self._line.charged(self._path("suggest_bounds"), body, request)
         read = partial(SuggestedBounds.from_json, column=known)
-        found: SuggestedBounds = checked_reply(read, told, request)
+        found = self._line.charged(self._path("suggest_bounds"), body, read, request)
         self._received(found.answer)
         return found
 
@@ -158,10 +149,8 @@ class RemoteStudy(_Asked, Shown):
         **price: Unpack[PriceWords],
     ) -> RemoteStream:
         """A stream ``of`` "counts", charged now, at ``epsilon`` or a ``share``, whatever is fed later."""
-        request = request or _fresh_id()
         body = words_of(positives=positives, of=of, numeric=numeric, refresh=refresh, **price)
-        told = self._line.charged(self._path("streams"), body, request)
-        paid = checked_reply(lambda told: told["receipt"], told, request)
+        paid = self._line.charged(self._path("streams"), body, lambda told: told["receipt"], request)
         self.paid_for = paid["number"]
         self._seen[paid["number"]] = paid["digest"]
         return self.stream(paid["number"])
@@ -177,9 +166,7 @@ class RemoteStudy(_Asked, Shown):
     ) -> StreamPreview:
         """What ``open_stream`` would cost, and how much wider later population intervals would be.  Free."""
         body = words_of(positives=positives, of=of, numeric=numeric, refresh=refresh, **price)
-        told = self._line.post(self._path("streams", "preview"), body)
-        found: StreamPreview = checked_reply(StreamPreview.from_json, told)
-        return found
+        return self._line.post(self._path("streams", "preview"), body, StreamPreview.from_json)
 
     def stream(self, number: int) -> RemoteStream:
         """The stream that receipt ``number`` paid for, where it was left: one's own."""
@@ -187,8 +174,6 @@ class RemoteStudy(_Asked, Shown):
 
     def streams(self) -> StreamList:
         """How far every own stream is, oldest first.  Reads no data."""
-        from adyton.streams.plan import stream_in
-
         paid = [r.number for r in self._chain().receipts if stream_in(r.order.question, r.order.detail)]
         return StreamList([self.stream(number).statement() for number in paid])
 
@@ -200,8 +185,7 @@ class RemoteStudy(_Asked, Shown):
 
     def statement(self) -> Statement:
         """What has been spent, and what is left, in all and of one's own part."""
-        found: Statement = checked_reply(Statement.from_json, self._line.get(self._path("statement")))
-        return found
+        return self._line.get(self._path("statement"), Statement.from_json)
 
     def p_value_threshold(self, alpha: Number) -> float:
         """For tests that the owner runs on the rows after they have been questioned, as a curator says it."""
@@ -210,8 +194,7 @@ class RemoteStudy(_Asked, Shown):
     def last_look(self, alpha: Number, p_value: Number | None = None) -> LastLook:
         """What a p-value computed on the rows now means at the level ``alpha``, and what it is worth."""
         body = words_of(alpha=alpha, p_value=p_value)
-        found: LastLook = checked_reply(LastLook.from_json, self._line.post(self._path("last_look"), body))
-        return found
+        return self._line.post(self._path("last_look"), body, LastLook.from_json)
 
     def receipts(self) -> Receipts:
         """Everything that was charged and may be seen, oldest first: one's own, for overseers all."""
@@ -233,15 +216,6 @@ class RemoteStudy(_Asked, Shown):
             *((f"table {one.name}", ", ".join(column.name for column in one.columns)) for one in tables),
         ]
         return Sheet(f"Study {self.name}", ("", ""), tuple(rows), left_aligned=2)
-
-    def close(self) -> None:
-        """Nothing to let go of: the connection stays open."""
-
-    def __enter__(self) -> RemoteStudy:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"<Study {self.name!r} at {self._line.host}>"
@@ -273,7 +247,7 @@ class RemoteDummy(_Asked):
     ) -> Answer:
         """As ``RemoteStudy.ask``, about rows that nobody ever had; a request id means nothing here."""
         body = self._body(question, dialect=dialect, strategy=strategy, **price)
-        return self._marked([self._line.post(self._path("dummy", "ask"), body)])[0]
+        return self._line.post(self._path("dummy", "ask"), body, DummyAnswer.from_json)
 
     def ask_many(
         self,
@@ -286,23 +260,7 @@ class RemoteDummy(_Asked):
     ) -> list[Answer]:
         """As ``RemoteStudy.ask_many``, about rows that nobody ever had."""
         body = self._bodies(questions, dialect=dialect, strategy=strategy, **price)
-        return self._marked(self._line.post(self._path("dummy", "ask_many"), body))
-
-    def _marked(self, told: Any) -> list[Answer]:
-        from adyton.curator.dummy import DummyAnswer
-
-        found: list[Answer] = checked_reply(lambda told: [DummyAnswer.from_json(one) for one in told], told)
-        return found
-
-    def __enter__(self) -> RemoteDummy:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Nothing to let go of."""
+        return self._line.post(self._path("dummy", "ask_many"), body, each(DummyAnswer.from_json))
 
     def __repr__(self) -> str:
         return f"<Dummy of the study {self.name!r} at {self._line.host}>"
-
-
-def _fresh_id() -> str:
-    return secrets.token_hex(16)

@@ -44,15 +44,11 @@ def words_of(**said: Any) -> dict[str, Any]:
 
 def _plain(value: Any, name: str) -> Any:
     match value:
-        case str() | bool():
-            return value
-        case int() | float():
+        case str() | bool() | int() | float() | list():
             return value
         case Decimal() | Fraction():
             return str(value)
         case Mapping():
             return {str(inner): _plain(one, f"{name} for {inner!r}") for inner, one in value.items()}
-        case list():
-            return value
         case _:
             return str(rational(value, name))  # refuses what is no number, in the words of a curator

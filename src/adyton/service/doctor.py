@@ -8,7 +8,6 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
-import stat
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,8 +15,8 @@ from typing import Any
 
 from adyton.errors import CuratorError
 from adyton.ledger.anchor import anchor_at
+from adyton.service.beside import FILE, VARIABLE, is_open_to_others
 from adyton.service.house import House
-from adyton.service.secret import FILE, VARIABLE
 from adyton.service.settings import Settings
 from adyton.service.studies import ServedStudy
 from adyton.show import Sheet, Shown
@@ -79,10 +78,8 @@ def _secret(paths: Sequence[Path]) -> Iterator[Finding]:
         if not file.exists():
             yield Finding("secret", None, f"{FILE} will be made by the first token")
             continue
-        open_to_others = bool(file.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO))
-        yield Finding(
-            "secret", not open_to_others, f"chmod 600 {FILE}" if open_to_others else f"{FILE}, hidden"
-        )
+        seen = is_open_to_others(file)
+        yield Finding("secret", not seen, f"chmod 600 {FILE}" if seen else f"{FILE}, hidden")
 
 
 def _file(path: Path, settings: Settings) -> Iterator[Finding]:

@@ -15,17 +15,15 @@ from adyton.holdout import Holdout, Leaderboard
 from adyton.holdout.files import texts_array
 from adyton.service.agents.sessions import Sessions
 from adyton.service.identity import Identity
-from adyton.service.named_ledger import NamedLedger
-from adyton.service.studies import reads, shows, turns_of
+from adyton.service.studies import on_account, reads
 from adyton.service.tokens import Tokens
 
 
 class ServedHoldout:
     """One holdout file."""
 
-    def __init__(self, path: str | Path, hours: Fraction = Fraction(24)) -> None:
-        self.path = Path(path)
-        self.name = self.path.stem
+    def __init__(self, path: Path, hours: Fraction) -> None:
+        self.path, self.name = path, path.stem
         self.tokens = Tokens(self.path)
         self.sessions = Sessions(self.path, hours)
         self._holdout = Holdout.open(self.path)
@@ -73,9 +71,7 @@ class ServedHoldout:
         whole = who.limit_share is None and who.price_share is None and who.session is None
         if not self._holdout.is_priced and whole:
             return self._holdout
-        return self._holdout.through(
-            lambda ledger: NamedLedger(ledger, who, reads, shows, turns_of(self.sessions, ledger, who))
-        )
+        return self._holdout.through(lambda ledger: on_account(ledger, who, self.sessions))
 
 
 def _array(predictions: Sequence[Any]) -> Any:

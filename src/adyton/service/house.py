@@ -18,7 +18,7 @@ from adyton.service.proofs.scram import Verifier
 from adyton.service.roles import Action, Role, may
 from adyton.service.settings import Settings
 from adyton.service.studies import ServedStudy
-from adyton.service.tokens import Known, Tokens, fresh_id, fresh_token
+from adyton.service.tokens import Known, fresh_id, fresh_token
 
 Served = ServedStudy | ServedHoldout
 
@@ -101,24 +101,20 @@ class House:
     def visitor(self, token: str | None) -> Visitor:
         """Whoever holds this token; Unauthenticated if it is not valid anywhere."""
         if self.provider is not None and self.is_from_provider(token):
-            return self.visitor_of(self.provider.places(token or ""))
-        return self._found(lambda tokens: tokens.find(token or ""))
+            return self.visitor_of(self.provider.places_of(self.provider.person(token or "")))
+        return self.visitor_by(lambda one: one.tokens.find(token or ""))
 
     def visitor_hashed(self, hashed: str) -> Visitor:
         """Whoever holds the token with this hash: the same as ``visitor``, for those who never send it."""
-        return self._found(lambda tokens: tokens.find_hashed(hashed))
+        return self.visitor_by(lambda one: one.tokens.find_hashed(hashed))
 
-    def _found(self, find: Callable[[Tokens], Known | None]) -> Visitor:
-        places: dict[str, Identity] = {}
-        key = ""
-        for name, one in self._served.items():
-            known = find(one.tokens)
-            if known is not None:
-                places[name] = known.identity
-                key = key or known.id
-        if not places:
+    def visitor_by(self, find: Callable[[Served], Known | None]) -> Visitor:
+        """Whoever holds the tokens that are found; Unauthenticated if none is."""
+        found = {name: find(one) for name, one in self._served.items()}
+        known = {name: one for name, one in found.items() if one is not None}
+        if not known:
             raise Unauthenticated
-        return Visitor(key, places)
+        return Visitor(next(iter(known.values())).id, {name: one.identity for name, one in known.items()})
 
     def salt_of(self, name: str) -> bytes:
         """For proofs about the study of this name, whether there is one or not."""
@@ -139,22 +135,20 @@ class House:
 
     def study(self, visitor: Visitor, name: str, action: Action) -> tuple[ServedStudy, Identity]:
         """The study, for somebody who may do this with it."""
-        found, who = self._allowed(visitor, name, action)
+        found, who = self.anything(visitor, name, action)
         if not isinstance(found, ServedStudy):
             raise NotFound
         return found, who
 
     def holdout(self, visitor: Visitor, name: str, action: Action) -> tuple[ServedHoldout, Identity]:
         """The holdout, for somebody who may do this with it."""
-        found, who = self._allowed(visitor, name, action)
+        found, who = self.anything(visitor, name, action)
         if not isinstance(found, ServedHoldout):
             raise NotFound
         return found, who
 
     def anything(self, visitor: Visitor, name: str, action: Action) -> tuple[Served, Identity]:
-        return self._allowed(visitor, name, action)
-
-    def _allowed(self, visitor: Visitor, name: str, action: Action) -> tuple[Served, Identity]:
+        """The study or holdout, for somebody who may do this with it."""
         found, who = self._served.get(name), visitor.identity(name)
         if found is None or who is None:
             raise NotFound

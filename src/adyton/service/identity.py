@@ -10,11 +10,10 @@ from typing import Any
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, rational
 from adyton.ledger.texts import check_name
-from adyton.service.agents.sessions import Caps
+from adyton.service.agents.sessions import Caps, check_share
 from adyton.service.roles import Role, role_named
 
 PROVIDED = "oidc "  # before names that an identity provider vouches for: no token of ours is made for one
-_LEAST = Fraction(1, 10**6)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +32,8 @@ class Identity:
 
     def __post_init__(self) -> None:
         check_name(self.name)
-        for share, what in ((self.limit_share, "limit-share"), (self.price_share, "price-share")):
-            if share is not None and not _LEAST <= share <= 1:
-                raise InvalidRequest(f"{what} is a share of the limit: from {float(_LEAST):g} to 1")
+        check_share(self.limit_share, "limit-share")
+        check_share(self.price_share, "price-share")
         if self.rate is not None and (type(self.rate) is not int or self.rate < 1):
             raise InvalidRequest("a rate is a whole number of requests a minute, at least 1")
         if self.role is Role.AGENT and None in (self.limit_share, self.price_share, self.rate):

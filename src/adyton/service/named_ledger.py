@@ -44,8 +44,7 @@ class NamedLedger(ForwardingLedger):
 
     def charge(self, order: Order, first: First | None = None) -> Charged:
         self._charges()
-        limit, who = self.header.limit, self._who
-        most = who.largest_price(limit)
+        who, most = self._who, self.most_at_once
         if most is not None and order.amount > most and not self._charged_before(order):
             raise _too_dear(who, order.amount, most, self.header.filter_name)
         session = self._turns.session() if self._turns is not None else None

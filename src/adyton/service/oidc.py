@@ -137,10 +137,6 @@ class Provider:
             raise InvalidRequest("[oidc] needs PyJWT: pip install 'adyton[server]'") from None
         self._keys = Keys(PyJWKClient(jwks, cache_jwk_set=False, timeout=_PATIENCE).get_signing_keys)
 
-    def places(self, token: str) -> dict[str, Identity]:
-        """Who holds this token, in each study and holdout that its claims lead to."""
-        return self.places_of(self.person(token))
-
     def person(self, token: str) -> Person:
         """What a token says, as far as the server file asks for it."""
         claims = self._claims(token)
@@ -156,7 +152,7 @@ class Provider:
         return Person(name, tuple(asked_for), int(claims["exp"]))
 
     def places_of(self, person: Person) -> dict[str, Identity]:
-        """Who that is, by what the server file says now."""
+        """Who that is, in each study and holdout that their claims lead to, as the server file says now."""
         found: dict[str, Identity] = {}
         for one in self._mappings:  # the first that fits rules
             if one.claim in person.claims and one.study not in found:

@@ -6,11 +6,11 @@ Everything that goes out is an object of docs/reference/json.md.
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from fractions import Fraction
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -47,14 +47,13 @@ Words = Mapping[str, Any]  # a price, and what else is said of a question
 class ServedStudy:
     """One study file.  Its data is loaded and its ledger replayed before anybody can ask."""
 
-    def __init__(self, path: str | Path, hours: Fraction = Fraction(24), **limits: Any) -> None:
-        self.path = Path(path)
-        self.name = self.path.stem
+    def __init__(self, path: Path, hours: Fraction, **limits: Any) -> None:
+        self.path, self.name = path, path.stem
         self.tokens = Tokens(self.path)
         self.sessions = Sessions(self.path, hours)
         self._curator = open_study(self.path, **limits)
         self.repeats: Repeats[Any] = Repeats(self._curator.ledger)
-        self._by_name: OrderedDict[Identity, Curator] = OrderedDict()
+        self._for = lru_cache(_MOST_NAMES)(self._opened_for)
         self._dummy: Curator | None = None
         self._charged: dict[str, int | None] = {}
         self._looked_at, self._looking = 0, threading.Lock()
@@ -92,17 +91,15 @@ class ServedStudy:
 
     def statement(self, who: Identity) -> dict[str, Any]:
         """Of all together, and of the own part; the parts of others for those who may see them."""
-        curator = self._for(who)
-        told = curator.statement().to_json()
-        own = self.own(who)
+        told = {**self._for(who).statement().to_json(), "own": self.own(who)}
         if may(who.role, Action.ALL_RECEIPTS):
-            return {**told, "own": own, "by_name": self._by_everybody()}
-        return {**told, "own": own}
+            told["by_name"] = self._by_everybody()
+        return told
 
     def own(self, who: Identity) -> dict[str, Any]:
         """What a name has spent and left of its part; where its sessions are capped, also of this one."""
         told = {"by": who.name, **self._part(who.name, who.sub_limit(self._header.limit))}
-        turns = turns_of(self.sessions, self._ledger, who)
+        turns = _turns(self.sessions, self._ledger, who)
         return told if turns is None else {**told, "session": self._of_session(who, turns)}
 
     def session(self, who: Identity) -> Session:
@@ -111,7 +108,7 @@ class ServedStudy:
 
     def share_left_to(self, who: Identity) -> Fraction:
         """What a name may still spend in all, as a share of the study's limit."""
-        ledger = NamedLedger(self._ledger, who, reads, shows, turns_of(self.sessions, self._ledger, who))
+        ledger = on_account(self._ledger, who, self.sessions)
         return Fraction(ledger.left_in_all(self._ledger.spent()), self._header.limit)
 
     # Questions.
@@ -140,7 +137,7 @@ class ServedStudy:
         """The one that paid for an answer; who may read its question is for the caller to say."""
         return self._ledger.receipt(number) if number > 0 else None
 
-    def asked_before(self, who: Identity, question: str, dialect: str | None = None) -> Answer | None:
+    def asked_before(self, who: Identity, question: str, dialect: str | None) -> Answer | None:
         """The newest answer that anybody got to this very question, at whatever price: free."""
         return answered_before(self._for(who), self._earlier, question, dialect)
 
@@ -194,8 +191,7 @@ class ServedStudy:
         """The same of at most so many receipts, spread evenly over the whole chain, the newest among them."""
         newest = self._ledger.count()
         wanted = {-(-place * newest // most) for place in range(1, most + 1)}
-        found = (self._ledger.receipt(number) for number in sorted(wanted) if number)
-        return self._chain(who, [receipt for receipt in found if receipt is not None])
+        return self._chain(who, self._receipts(sorted(wanted)))
 
     def _chain(self, who: Identity, page: list[Receipt]) -> dict[str, Any]:
         everything = may(who.role, Action.ALL_RECEIPTS)
@@ -211,10 +207,6 @@ class ServedStudy:
         found = self._curator.verify(head)
         return {"ok": True, "receipts": found.receipts, "head": found.head}
 
-    @property
-    def limit(self) -> str:
-        return decimal_text(self._header.limit)
-
     def anchor(self) -> dict[str, Any] | None:
         """What it has seen, and how far the ledger is; None if the study has none."""
         return None if self._curator.study.anchor is None else show_anchor(self.path)
@@ -229,20 +221,8 @@ class ServedStudy:
     def _header(self) -> Header:
         return self._ledger.header
 
-    def _for(self, who: Identity) -> Curator:
-        with self._lock:
-            curator = self._by_name.pop(who, None)
-            if curator is None:
-                curator = self._curator.through(
-                    lambda ledger: NamedLedger(
-                        ledger, who, reads, shows, turns_of(self.sessions, ledger, who), charges
-                    ),
-                    reads,
-                )
-            self._by_name[who] = curator
-            if len(self._by_name) > _MOST_NAMES:
-                self._by_name.popitem(last=False)
-            return curator
+    def _opened_for(self, who: Identity) -> Curator:
+        return self._curator.through(lambda ledger: on_account(ledger, who, self.sessions), reads)
 
     @contextmanager
     def _on_account(self, who: Identity) -> Iterator[Curator]:
@@ -260,7 +240,7 @@ class ServedStudy:
             raise PrivacyRefused(refusal.message, **{**facts, **own}) from None
 
     def _stream(self, who: Identity, number: int) -> Stream:
-        receipt = self._ledger.receipt(number) if number > 0 else None
+        receipt = self.receipt(number)
         if receipt is None or receipt.order.by != who.name:
             raise NotFound
         return self._for(who).stream(number)
@@ -271,8 +251,10 @@ class ServedStudy:
             raise InvalidRequest("receipts are listed from a number on, at least 0")
         newest = self._ledger.count()
         last = min(after + most, newest)
-        found = (self._ledger.receipt(number) for number in range(after + 1, last + 1))
-        return [receipt for receipt in found if receipt is not None], last if last < newest else None
+        return self._receipts(range(after + 1, last + 1)), last if last < newest else None
+
+    def _receipts(self, numbers: Iterable[int]) -> list[Receipt]:
+        return [found for number in numbers if (found := self.receipt(number)) is not None]
 
     def _part(self, name: str, sub_limit: int | None) -> dict[str, Any]:
         spent = self._ledger.spent_by(name)
@@ -331,7 +313,12 @@ def _nothing() -> None:
     """Made-up rows may take as long as they like."""
 
 
-def turns_of(sessions: Sessions, ledger: Ledger, who: Identity) -> Turns | None:
+def on_account(ledger: Ledger, who: Identity, sessions: Sessions) -> NamedLedger:
+    """The ledger as a name uses it, in the request that this thread works on."""
+    return NamedLedger(ledger, who, reads, shows, _turns(sessions, ledger, who), charges)
+
+
+def _turns(sessions: Sessions, ledger: Ledger, who: Identity) -> Turns | None:
     """The session of a name, if what it may do in one is capped."""
     if who.session is None:
         return None

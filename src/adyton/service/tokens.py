@@ -11,20 +11,20 @@ import hmac
 import re
 import secrets
 import sqlite3
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from adyton.errors import InvalidRequest, LedgerCorrupt
+from adyton.errors import InvalidRequest
+from adyton.service.beside import Database, keyed_hash, secret_beside
 from adyton.service.identity import PROVIDED, Identity
 from adyton.service.proofs.scram import Verifier
 from adyton.service.roles import Role, role_named
-from adyton.service.secret import keyed_hash, secret_beside
 
 _TABLE = """
 CREATE TABLE IF NOT EXISTS tokens (
@@ -76,9 +76,7 @@ class Tokens:
     def __init__(self, path: str | Path, clock: Callable[[], float] = time.time) -> None:
         self.path = Path(path).absolute().with_suffix(".tokens")
         self._owner_file, self._clock = Path(path).absolute(), clock
-        self._lock = threading.Lock()
-        self._connection: sqlite3.Connection | None = None
-        self._secret: bytes | None = None
+        self._kept = Database(self.path, "the tokens", _prepare)
 
     def make(self, identity: Identity, expires: str | None = None) -> tuple[str, Known]:
         """A new token, and what is kept of it: the token itself is never seen again."""
@@ -108,7 +106,7 @@ class Tokens:
             known.expires_at,
             Verifier.of(token, self.salt_of(self._owner_file.stem)).to_text(),
         )
-        with self._session(make=True) as connection:
+        with self._kept.work() as connection:
             connection.execute(
                 "INSERT INTO tokens (id, hash, name, role, limit_share, price_share, rate, made_at, "
                 "expires_at, verifier) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -117,89 +115,62 @@ class Tokens:
 
     def find(self, token: str) -> Known | None:
         """Who holds this token, None if nobody does any more or never did."""
-        if not self.path.exists():
+        if not self.path.exists():  # nor is a secret made to look for it
             return None
-        known = self._looked_up(self._hash(token))  # also of what cannot be one: all take the same time
+        known = self.find_hashed(self._hash(token))  # also of what cannot be one: all take the same time
         return known if _TOKEN.fullmatch(token) is not None else None
 
     def find_hashed(self, looked_for: str) -> Known | None:
         """Who holds the token with this hash, as ``find``."""
-        return self._looked_up(looked_for) if self.path.exists() else None
-
-    def _looked_up(self, looked_for: str) -> Known | None:
-        with self._session() as connection:
-            row = connection.execute(
-                f"SELECT hash, {_COLUMNS} FROM tokens WHERE hash = ?", (looked_for,)
-            ).fetchone()
-        if row is None or not hmac.compare_digest(row[0], looked_for):
-            return None
-        known = _known(row[1:])
-        return known if known.is_valid(self._clock()) else None
+        rows = self._rows(f"SELECT hash, {_COLUMNS} FROM tokens WHERE hash = ?", looked_for)
+        return self._valid([known for hashed, *known in rows if hmac.compare_digest(hashed, looked_for)])
 
     def known(self, id_: str) -> Known | None:
         """What is kept of the token with this id, None unless it is still valid."""
-        if not self.path.exists():
-            return None
-        with self._session() as connection:
-            row = connection.execute(f"SELECT {_COLUMNS} FROM tokens WHERE id = ?", (id_,)).fetchone()
-        found = None if row is None else _known(row)
-        return found if found is not None and found.is_valid(self._clock()) else None
+        return self._valid(self._rows(f"SELECT {_COLUMNS} FROM tokens WHERE id = ?", id_))
 
     def end_sessions(self, key: str, longest: float) -> None:
         """From now on no session of the web pages holds that has ``key`` and began before; none lasts longer
         than ``longest`` seconds, so what was noted before that is forgotten.
         """
         now = self._clock()
-        with self._session(make=True) as connection:
+        with self._kept.work() as connection:
             connection.execute("DELETE FROM ended_sessions WHERE at < ?", (now - longest,))
             connection.execute("INSERT OR REPLACE INTO ended_sessions VALUES (?, ?)", (key, now))
 
     def sessions_ended(self, keys: Sequence[str]) -> float:
         """When sessions with one of these keys were ended last; 0 if they never were."""
-        if not self.path.exists():
-            return 0.0
         marks = ", ".join("?" * len(keys))
-        with self._session() as connection:
-            (at,) = connection.execute(
-                f"SELECT MAX(at) FROM ended_sessions WHERE key IN ({marks})", tuple(keys)
-            ).fetchone()
-        return float(at or 0.0)
+        rows = self._rows(f"SELECT at FROM ended_sessions WHERE key IN ({marks})", *keys)
+        return float(max((at for (at,) in rows), default=0.0))
 
     def verifiers(self) -> list[tuple[Verifier, str]]:
         """Of all tokens that are valid now and have one, each with the hash of its token."""
-        if not self.path.exists():
+        rows = self._rows(f"SELECT verifier, hash, {_COLUMNS} FROM tokens")
+        if not rows:
             return []
-        with self._session() as connection:
-            rows = connection.execute(f"SELECT verifier, hash, {_COLUMNS} FROM tokens").fetchall()
         now, salt = self._clock(), self.salt_of(self._owner_file.stem)
         made = [
             (Verifier.from_text(text), hashed)
             for text, hashed, *row in rows
-            if text is not None and _known(tuple(row)).is_valid(now)
+            if text is not None and _known(row).is_valid(now)
         ]
         return [(verifier, hashed) for verifier, hashed in made if verifier.salt == salt]
 
     def without_verifier(self) -> list[Known]:
         """Valid tokens that cannot be proved: of an older version, or of a file of another name."""
         proved = {hashed for _, hashed in self.verifiers()}
-        if not self.path.exists():
-            return []
-        with self._session() as connection:
-            rows = connection.execute(f"SELECT hash, {_COLUMNS} FROM tokens").fetchall()
-        known = [(hashed, _known(tuple(row))) for hashed, *row in rows]
+        rows = self._rows(f"SELECT hash, {_COLUMNS} FROM tokens")
+        known = [(hashed, _known(row)) for hashed, *row in rows]
         return [one for hashed, one in known if hashed not in proved and one.is_valid(self._clock())]
 
     def salt_of(self, name: str) -> bytes:
         """Of all verifiers of a study of this name; it says nothing, not even whether there is one."""
-        return bytes.fromhex(keyed_hash(self._own_secret(), _SALT, name)[:32])
+        return bytes.fromhex(keyed_hash(self._secret, _SALT, name)[:32])
 
     def all(self) -> list[Known]:
         """Oldest first, also those that are revoked or expired."""
-        if not self.path.exists():
-            return []
-        with self._session() as connection:
-            rows = connection.execute(f"SELECT {_COLUMNS} FROM tokens ORDER BY made_at, rowid").fetchall()
-        return [_known(row) for row in rows]
+        return [_known(row) for row in self._rows(f"SELECT {_COLUMNS} FROM tokens ORDER BY made_at, rowid")]
 
     def revoke(self, id_or_name: str) -> list[Known]:
         """Ends the token with this id, or all of this name; returns those that it ended."""
@@ -211,7 +182,7 @@ class Tokens:
         ]
         if not ended:
             raise InvalidRequest(f"there is no token with the id or name {id_or_name!r} to revoke")
-        with self._session() as connection:
+        with self._kept.work() as connection:
             for known in ended:
                 connection.execute("UPDATE tokens SET revoked_at = ? WHERE id = ?", (now, known.id))
         return ended
@@ -221,34 +192,26 @@ class Tokens:
         return any(known.identity.role is Role.OWNER and known.is_valid(now) for known in self.all())
 
     def close(self) -> None:
-        with self._lock:
-            if self._connection is not None:
-                self._connection.close()
-                self._connection = None
+        self._kept.close()
 
     def _hash(self, token: str) -> str:
-        return keyed_hash(self._own_secret(), _PURPOSE, token)
+        return keyed_hash(self._secret, _PURPOSE, token)
 
-    def _own_secret(self) -> bytes:
-        if self._secret is None:
-            self._secret = secret_beside(self._owner_file)
-        return self._secret
+    @cached_property
+    def _secret(self) -> bytes:
+        return secret_beside(self._owner_file)
 
-    @contextmanager
-    def _session(self, *, make: bool = False) -> Iterator[sqlite3.Connection]:
-        with self._lock:
-            try:
-                if self._connection is None:
-                    self._connection = _connect(self.path, make=make)
-                with self._connection as connection:  # commits, or rolls back
-                    yield connection
-            except sqlite3.Error as fault:
-                if self._connection is not None:
-                    with suppress(sqlite3.Error):
-                        self._connection.close()
-                    self._connection = None
-                name = type(fault).__name__
-                raise LedgerCorrupt(f"the tokens in {self.path.name} cannot be used: {name}") from None
+    def _rows(self, select: str, *given: str) -> list[tuple[Any, ...]]:
+        """None where there is no file yet: looking for something makes none."""
+        if not self.path.exists():
+            return []
+        with self._kept.work() as connection:
+            return connection.execute(select, given).fetchall()
+
+    def _valid(self, rows: Sequence[Sequence[Any]]) -> Known | None:
+        """The token in the only row, if there is one and it is still valid."""
+        known = _known(rows[0]) if rows else None
+        return known if known is not None and known.is_valid(self._clock()) else None
 
 
 def fresh_token() -> str:
@@ -260,22 +223,16 @@ def fresh_id() -> str:
     return secrets.token_hex(4)
 
 
-def _connect(path: Path, *, make: bool) -> sqlite3.Connection:
-    if make and not path.exists():
-        path.touch(mode=0o600)
-    connection = sqlite3.connect(path, timeout=10, check_same_thread=False)
-    connection.execute("PRAGMA journal_mode = WAL")
+def _prepare(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute(_TABLE)
     connection.execute(_ENDED)
     if "verifier" not in {row[1] for row in connection.execute("PRAGMA table_info(tokens)")}:
         with suppress(sqlite3.OperationalError):  # another process has just done it
             connection.execute("ALTER TABLE tokens ADD COLUMN verifier TEXT")
-    connection.commit()
-    return connection
 
 
-def _known(row: tuple[Any, ...]) -> Known:
+def _known(row: Sequence[Any]) -> Known:
     id_, name, role, limit_share, price_share, rate, made_at, expires_at, revoked_at = row
     shares = [None if share is None else Fraction(share) for share in (limit_share, price_share)]
     identity = Identity(name, role_named(role), shares[0], shares[1], rate)

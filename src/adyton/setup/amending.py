@@ -60,7 +60,7 @@ def amend(old: Study, new: Study) -> Amended:
             "table.rows cannot be amended in a study that keeps rows in a reserve: they are told apart by "
             "their position, and questions may have read those that would be in it now"
         )
-    files = _files(old, new)
+    place = _place(old, new)
     with closing(_opened(old)) as ledger:
         if not ledger.count():
             raise InvalidRequest("nothing was charged yet: simply change the study file")
@@ -78,10 +78,10 @@ def amend(old: Study, new: Study) -> Amended:
         _check_books(anchored or ledger, old, new)
         if not ledger.closing():
             _check_free(new)
-        reasons = ledger.close_for_good(lambda _: _reason(new, files))
+        reasons = ledger.close_for_good(lambda _: _reason(new, place))
         if anchored is not None:
             anchored.advance()
-        header, first = _beginning(ledger, new, files, reasons[0])
+        header, first = _beginning(ledger, new, place, reasons[0])
         _begin(new, header, first, made_before=len(reasons) > 1)
         ledger.carried_out(first.digest)
     return Amended(first, changed)
@@ -89,12 +89,12 @@ def amend(old: Study, new: Study) -> Amended:
 
 def check_amended(old: Study, new: Study) -> None:
     """LedgerCorrupt unless the new ledger begins with all that the old one, intact and closed, has spent."""
-    files = _files(old, new)
+    place = _place(old, new)
     with closing(_opened(old)) as ledger, closing(_opened(new)) as later:
         ledger.verify()
         reasons = ledger.closing()
         first = next(later.receipts(), None)
-        if not reasons or first is None or first != _beginning(ledger, new, files, reasons[0])[1]:
+        if not reasons or first is None or first != _beginning(ledger, new, place, reasons[0])[1]:
             raise LedgerCorrupt("the new ledger does not begin with what the old one has spent")
 
 
@@ -135,25 +135,15 @@ def _may_change(name: str) -> bool:
     return name.startswith(_MAY_CHANGE)
 
 
-@dataclass(frozen=True, slots=True)
-class _Files:
-    old: Path
-    new: Path
-
-    @property
-    def place(self) -> str:
-        """The new ledger as seen from the old one: both may be moved together."""
-        return os.path.relpath(self.new.absolute(), self.old.absolute().parent)
-
-
-def _files(old: Study, new: Study) -> _Files:
+def _place(old: Study, new: Study) -> str:
+    """The new ledger as seen from the old one: both may be moved together."""
     if not isinstance(old.ledger, Path) or not isinstance(new.ledger, Path):
         raise InvalidRequest("only a study with a ledger in a file can be amended")
     if old.ledger.absolute() == new.ledger.absolute():
         raise InvalidRequest("give the corrected study file a name of its own: it gets a ledger of its own")
     if old.anchor is not None and _whole(old.anchor) == _whole(new.anchor):
         raise InvalidRequest("give the corrected study an anchor of its own: the old one stays in force")
-    return _Files(old.ledger, new.ledger)
+    return os.path.relpath(new.ledger.absolute(), old.ledger.absolute().parent)
 
 
 def _whole(place: Path | str | None) -> Path | str | None:
@@ -173,15 +163,15 @@ def _opened(study: Study) -> SqliteLedger:
     )
 
 
-def _reason(new: Study, files: _Files) -> str:
+def _reason(new: Study, place: str) -> str:
     drawn = {"salt": fresh_secret(), "secret": fresh_secret()}
-    return json.dumps({"study": new.fingerprint, "ledger": files.place, **drawn, "at": now()})
+    return json.dumps({"study": new.fingerprint, "ledger": place, **drawn, "at": now()})
 
 
-def _beginning(ledger: SqliteLedger, new: Study, files: _Files, reason: str) -> tuple[Header, Receipt]:
+def _beginning(ledger: SqliteLedger, new: Study, place: str, reason: str) -> tuple[Header, Receipt]:
     """The header and the first receipt of the ledger that comes after a closed one."""
     why, totals = json.loads(reason), ledger.totals()
-    if (why["study"], why["ledger"]) != (new.fingerprint, files.place):
+    if (why["study"], why["ledger"]) != (new.fingerprint, place):
         raise InvalidRequest(
             f"this study was amended before: it goes on in {why['ledger']}, under the facts given then"
         )

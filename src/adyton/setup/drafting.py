@@ -6,14 +6,12 @@ that is.  The number of rows is read only where it is public by the owner's choi
 
 from __future__ import annotations
 
-import datetime
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 from adyton.accounting import filter_named
 from adyton.certify import toml_text
@@ -78,8 +76,9 @@ class _Known:
 
 
 def draft_study(data: Path, wishes: DraftOptions, study_file: Path) -> str:
-    """The text of a study file for ``data``, with FILL IN where the owner must decide."""
-    wishes = wishes.decided()
+    """The text of a study file for ``data``, with FILL IN where the owner must decide; with the filter that
+    ``wishes`` have, so they are ``decided``.
+    """
     types = describe(data)
     if wishes.person is not None and wishes.person not in types:
         raise InvalidRequest(f"the data has no column {wishes.person!r}; it has: {', '.join(types)}")
@@ -264,15 +263,9 @@ def _from_profile(profile: ColumnProfile, kind: str) -> dict[str, str]:
     alike = kind == profile.kind or (kind in numbers and profile.kind in numbers)
     if not alike or profile.low is None or not profile.low < profile.high:
         return {}
-    shape = _SHAPES[kind]
-    return {"low": shape(profile.low, math.floor), "high": shape(profile.high, math.ceil)}
-
-
-_SHAPES: dict[str, Callable[[Any, Callable[[float], int]], str]] = {
-    "integer": lambda value, away: str(away(value)),
-    "real": lambda value, away: str(away(value)),
-    "date": lambda value, _: (value.date() if isinstance(value, datetime.datetime) else value).isoformat(),
-}
+    if kind == "date":
+        return {"low": profile.low.isoformat(), "high": profile.high.isoformat()}
+    return {"low": str(math.floor(profile.low)), "high": str(math.ceil(profile.high))}
 
 
 def _relative(data: Path, study_file: Path) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -27,11 +28,8 @@ def upgrade(study: Study) -> Upgraded:
     anchor = anchor_at(study.anchor) if study.anchor is not None else None
     done = upgrade_file(study.ledger, partial(paid_by, study.filter_name), _check(study, anchor))
     if anchor is not None:
-        ledger = SqliteLedger(study.ledger)
-        try:
+        with closing(SqliteLedger(study.ledger)) as ledger:
             ledger.mark(lambda mark, _: anchor.write(mark))
-        finally:
-            ledger.close()
     return done
 
 

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
 from adyton.curator import Curator, open_study
 from adyton.errors import InvalidRequest
+from adyton.study import Study, read_study
+from adyton.transports.terminal import show, show_csv
 
 if TYPE_CHECKING:  # only whoever gives an address waits for them
     from adyton.client import Connection, RemoteDummy, RemoteHoldout, RemoteLeaderboard, RemoteStudy
     from adyton.holdout import Holdout, Leaderboard
-    from adyton.study import Study
 
 Opened: TypeAlias = "Curator | RemoteStudy"
 Asker: TypeAlias = "Curator | RemoteStudy | RemoteDummy"
@@ -39,9 +40,9 @@ HoldoutPlace = Annotated[
 ]
 
 
-def is_address(place: str | Path) -> bool:
-    """Whether it names a server, and no file; a path that was made of an address has lost a slash."""
-    return re.match(r"https?:/", str(place)) is not None
+def is_address(place: str) -> bool:
+    """Whether it names a server, and no file; also an address that has lost a slash."""
+    return re.match(r"https?:/", place) is not None
 
 
 def file_of(place: str, what: str) -> Path:
@@ -51,35 +52,62 @@ def file_of(place: str, what: str) -> Path:
     return Path(place)
 
 
-@contextmanager
-def opened(place: str | Path) -> Iterator[Opened]:
-    """A path is that of a file, for commands that work only where the study lies."""
-    if isinstance(place, Path) or not is_address(place):
-        with open_study(place) as curator:
-            yield curator
-        return
-    with _connected(place) as (connection, name):
-        yield connection.study(name)
+def shown(
+    study: str | Path,
+    make: Callable[[Any], Any],
+    as_json: bool,
+    *,
+    dummy: bool = False,
+    as_csv: bool = False,
+    **how: bool,
+) -> None:
+    """Print what ``make`` gets from a study; after Ctrl-C it is said which receipt was paid by then."""
+    askers: list[Asker] = []
+
+    def done() -> Any:
+        with opened_dummy(str(study)) if dummy else opened(study) as asker:
+            askers.append(asker)
+            return make(asker)
+
+    def paid() -> int | None:
+        return askers[0].paid_for if askers else None
+
+    if as_csv:
+        show_csv(done, as_json, paid)
+    else:
+        show(done, as_json, paid=paid, **how)
 
 
-@contextmanager
-def opened_dummy(place: str) -> Iterator[Curator | RemoteDummy]:
+def opened(place: str | Path) -> AbstractContextManager[Opened]:
+    return _opened(place, open_study, lambda connection, name: connection.study(name))
+
+
+def opened_dummy(place: str) -> AbstractContextManager[Curator | RemoteDummy]:
     """Made-up rows: of a file here, of an address there."""
-    if not is_address(place):
-        from adyton.curator.dummy import dummy_of
+    from adyton.curator.dummy import dummy_of
 
-        with dummy_of(public_study(place)) as curator:
-            yield curator
-        return
-    with _connected(place) as (connection, name):
-        yield connection.study(name).dummy()
+    return _opened(
+        place,
+        lambda file: dummy_of(public_study(file)),
+        lambda connection, name: connection.study(name).dummy(),
+    )
+
+
+def opened_holdout(place: str | Path) -> AbstractContextManager[Holdout | RemoteHoldout]:
+    from adyton.holdout import Holdout
+
+    return _opened(place, Holdout.open, lambda connection, name: connection.holdout(name))
+
+
+def opened_leaderboard(place: str | Path) -> AbstractContextManager[Leaderboard | RemoteLeaderboard]:
+    from adyton.holdout.leaderboard import Leaderboard
+
+    return _opened(place, Leaderboard, lambda connection, name: connection.leaderboard(name))
 
 
 def public_study(place: str) -> Study:
     """What is public of a study, enough to make rows up."""
     if not is_address(place):
-        from adyton.study import read_study
-
         return read_study(place)
     from adyton.client.facts import study_of
 
@@ -88,27 +116,18 @@ def public_study(place: str) -> Study:
 
 
 @contextmanager
-def opened_holdout(place: str) -> Iterator[Holdout | RemoteHoldout]:
-    if not is_address(place):
-        from adyton.holdout import Holdout
-
-        with Holdout.open(place) as holdout:
-            yield holdout
+def _opened(
+    place: str | Path,
+    here: Callable[[Any], AbstractContextManager[Any]],
+    there: Callable[[Connection, str], Any],
+) -> Iterator[Any]:
+    """A path is that of a file, for commands that work only where it lies; a text may be an address."""
+    if isinstance(place, Path) or not is_address(place):
+        with here(place) as found:
+            yield found
         return
     with _connected(place) as (connection, name):
-        yield connection.holdout(name)
-
-
-@contextmanager
-def opened_leaderboard(place: str) -> Iterator[Leaderboard | RemoteLeaderboard]:
-    if not is_address(place):
-        from adyton.holdout.leaderboard import Leaderboard
-
-        with Leaderboard(place) as board:
-            yield board
-        return
-    with _connected(place) as (connection, name):
-        yield connection.leaderboard(name)
+        yield there(connection, name)
 
 
 @contextmanager

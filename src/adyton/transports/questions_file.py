@@ -12,14 +12,16 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adyton.certify import Answer, Preview
 from adyton.curator import Curator
 from adyton.errors import InvalidRequest
 from adyton.query.request import asked_of
-from adyton.show import Sheet
-from adyton.transports.places import Asker, Opened
+from adyton.transports.places import Asker
+
+if TYPE_CHECKING:  # loaded by whoever prints a table
+    from rich.console import Group
 
 # Quoted texts, quoted names and comments are taken whole: a semicolon in them ends nothing.
 _PIECES = re.compile(
@@ -38,30 +40,6 @@ class Batch:
 
     answers: Sequence[Answer | Preview]
 
-    @classmethod
-    def asked_of(
-        cls,
-        curator: Asker,
-        questions: Sequence[str],
-        request: str | None,
-        price: dict[str, Any],
-        dialect: str | None = None,
-    ) -> Batch:
-        with _numbered(curator, questions, dialect):
-            return cls(curator.ask_many(questions, request=request, dialect=dialect, **price))
-
-    @classmethod
-    def previewed_by(
-        cls,
-        curator: Opened,
-        questions: Sequence[str],
-        price: dict[str, Any],
-        expect: str | None,
-        dialect: str | None = None,
-    ) -> Batch:
-        with _numbered(curator, questions, dialect):
-            return cls(curator.preview_many(questions, expect=expect, dialect=dialect, **price))
-
     def to_json(self) -> list[dict[str, Any]]:
         return [answer.to_json() for answer in self.answers]
 
@@ -69,24 +47,16 @@ class Batch:
         """One table after the other, with an empty line between them."""
         return "\n".join(answer.to_csv() for answer in self.answers if isinstance(answer, Answer))
 
-    def sheet(self, verbose: bool = False) -> Sheets:
-        return Sheets([answer.sheet(verbose=verbose) for answer in self.answers])
-
-
-@dataclass(frozen=True, slots=True)
-class Sheets:
-    """One below the other."""
-
-    sheets: Sequence[Sheet]
-
-    def __rich__(self) -> object:
+    def sheet(self, verbose: bool = False) -> Group:
+        """One below the other."""
         from rich.console import Group
 
-        return Group(*(part for sheet in self.sheets for part in (sheet, "")))
+        sheets = [answer.sheet(verbose=verbose) for answer in self.answers]
+        return Group(*(part for sheet in sheets for part in (sheet, "")))
 
 
 @contextlib.contextmanager
-def _numbered(curator: Asker, questions: Sequence[str], dialect: str | None) -> Iterator[None]:
+def numbered(curator: Asker, questions: Sequence[str], dialect: str | None) -> Iterator[None]:
     """An error says which question is wrong by itself, if one is; a server keeps the tables for that."""
     try:
         yield
@@ -105,12 +75,16 @@ def _which(curator: Curator, questions: Sequence[str], dialect: str | None) -> I
     return None
 
 
+def check_asked(sql: str | None, file: Path | None) -> None:
+    if (sql is None) == (file is None):
+        raise InvalidRequest("give either a question or --file, a file of questions")
+
+
 def read_questions(path: Path) -> list[str]:
     """The questions in a file; ``-`` is standard input."""
-    text = _text_of(path)
-    questions = _listed(text) if text.lstrip().startswith("[") else split_questions(text)
-    if not questions:
-        raise InvalidRequest(f"the file of questions {str(path)!r} has no question in it")
+    questions = _questions_in(path)
+    if not all(isinstance(question, str) for question in questions):
+        raise InvalidRequest('a list of questions holds strings: ["SELECT ...", "SELECT ..."]')
     return questions
 
 
@@ -119,14 +93,7 @@ def read_compared(path: Path, above: str | None) -> list[tuple[str, str | None]]
 
     In a JSON list a question is a text, or an object: {"question": "SELECT ...", "above": 100}.
     """
-    text = _text_of(path)
-    if not text.lstrip().startswith("["):
-        found: list[Any] = split_questions(text)
-    else:
-        found = _list_in(text)
-    if not found:
-        raise InvalidRequest(f"the file of questions {str(path)!r} has no question in it")
-    return [_compared(one, above) for one in found]
+    return [_compared(one, above) for one in _questions_in(path)]
 
 
 def _compared(one: Any, above: str | None) -> tuple[str, str | None]:
@@ -138,6 +105,14 @@ def _compared(one: Any, above: str | None) -> tuple[str, str | None]:
     if not isinstance(one.get("question"), str) or not (own is None or type(own) in (str, int)):
         raise InvalidRequest(_COMPARED)
     return one["question"], None if own is None else str(own)
+
+
+def _questions_in(path: Path) -> list[Any]:
+    text = _text_of(path)
+    found = _list_in(text) if text.lstrip().startswith("[") else split_questions(text)
+    if not found:
+        raise InvalidRequest(f"the file of questions {str(path)!r} has no question in it")
+    return found
 
 
 def _text_of(path: Path) -> str:
@@ -184,13 +159,6 @@ def _is_whole(text: str) -> bool:
     selects = re.search(r"\bSELECT\b", plain, re.IGNORECASE)
     ahead = re.match(r"\s*WITH\b", plain, re.IGNORECASE)
     return open_brackets <= 0 and not continued and (selects is not None or ahead is None)
-
-
-def _listed(text: str) -> list[str]:
-    found = _list_in(text)
-    if not all(isinstance(question, str) for question in found):
-        raise InvalidRequest('a list of questions holds strings: ["SELECT ...", "SELECT ..."]')
-    return found
 
 
 def _list_in(text: str) -> list[Any]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any, NoReturn, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import typer
 
@@ -25,81 +25,87 @@ Csv = Annotated[
     bool,
     typer.Option("--csv", help="Print comma-separated values; cost, receipt and notes go to standard error."),
 ]
+Share = Annotated[str | None, typer.Option(help="Price: share of what is left, e.g. 0.1.", metavar="S")]
+Preview = Annotated[bool, typer.Option("--preview", help="Only say what it would cost: free, reads nothing.")]
+Request = Annotated[str | None, typer.Option(help="An id that makes a retry safe.", metavar="ID")]
+Head = Annotated[
+    str | None, typer.Option(help="A head that you kept: it must be in the chain.", metavar="DIGEST")
+]
+TableFile = Annotated[
+    Path, typer.Option("-o", "--output", help="File to write: .parquet or .csv.", show_default=False)
+]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
 
 
 class Told(SystemExit):
     """Left because of Ctrl-C, and what that means was said."""
 
 
-def run(work: Callable[[], _Done], as_json: bool, paid: Callable[[], int | None] = lambda: None) -> _Done:
+def run(
+    work: Callable[[], _Done],
+    as_json: bool,
+    paid: Callable[[], int | None] = lambda: None,
+    told: Callable[[_Done], object] = lambda done: done,
+) -> _Done:
     """Do the work; print its JSON, or the error's, and leave with the error's code.
 
-    ``paid`` says after Ctrl-C which receipt the command has paid for by then.
+    ``paid`` says after Ctrl-C which receipt the command has paid for by then.  ``told`` makes JSON of what
+    was done.
     """
     try:
         done = work()
         if as_json:
-            typer.echo(json_text(done))
+            typer.echo(json_text(told(done)))
     except CuratorError as error:
-        leave(error, as_json)
+        _say(error.to_json(), error.message, as_json)
+        raise typer.Exit(error.exit_code) from None
     except KeyboardInterrupt as stop:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second one would come in the middle of the sentence
-        leave_interrupted(stop if isinstance(stop, Interrupted) else Interrupted(paid()), as_json)
+        found = stop if isinstance(stop, Interrupted) else Interrupted(paid())
+        said = {"kind": "interrupted", "message": found.message, "receipt": found.receipt}
+        _say({"error": said}, found.message, as_json)
+        raise Told(130) from None
     return done
 
 
+def _say(told: object, message: str, as_json: bool) -> None:
+    if as_json:
+        typer.echo(json_text(told))
+    else:
+        typer.echo(f"adyton: {message}", err=True)
+
+
 def show(
-    make: Callable[[], Any],
-    as_json: bool,
-    drawn: Callable[[Any], Any] = lambda made: made,
-    *,
-    paid: Callable[[], int | None] = lambda: None,
-) -> None:
-    """Print what ``make`` makes: what has ``to_json`` and what rich can draw, as ``drawn``."""
+    make: Callable[[], Any], as_json: bool, *, paid: Callable[[], int | None] = lambda: None, **how: bool
+) -> Any:
+    """Print what ``make`` makes, and return it: what has ``to_json`` and a sheet, which is drawn as ``how``
+    says, such as ``verbose``.
+    """
 
     def work() -> Any:
         made = make()
         if not as_json:
             from rich.console import Console
 
-            Console().print(drawn(made))
-        return made.to_json()
+            Console().print(made.sheet(**how))
+        return made
 
-    run(work, as_json, paid)
-
-
-def leave_interrupted(stop: Interrupted, as_json: bool) -> NoReturn:
-    if as_json:
-        said = {"kind": "interrupted", "message": stop.message, "receipt": stop.receipt}
-        typer.echo(json_text({"error": said}))
-    else:
-        typer.echo(f"adyton: {stop.message}", err=True)
-    raise Told(130) from None
+    return run(work, as_json, paid, lambda made: made.to_json())
 
 
-def show_csv(
-    make: Callable[[], Any], as_json: bool, *, paid: Callable[[], int | None] = lambda: None
-) -> None:
+def show_csv(make: Callable[[], Any], as_json: bool, paid: Callable[[], int | None]) -> None:
     """Print answers as comma-separated values; what else there is to say goes to standard error."""
 
-    def work() -> Any:
+    def work() -> None:
         if as_json:
             raise InvalidRequest("give either --json or --csv")
-        return make()
+        made = make()
+        typer.echo(made.to_csv(), nl=False)
+        for answer in getattr(made, "answers", [made]):
+            for note in answer.notes():
+                typer.echo(note, err=True)
 
-    made = run(work, as_json, paid)
-    typer.echo(made.to_csv(), nl=False)
-    for answer in getattr(made, "answers", [made]):
-        for note in answer.notes():
-            typer.echo(note, err=True)
-
-
-def leave(error: CuratorError, as_json: bool) -> NoReturn:
-    if as_json:
-        typer.echo(json_text(error.to_json()))
-    else:
-        typer.echo(f"adyton: {error.message}", err=True)
-    raise typer.Exit(error.exit_code) from None
+    run(work, as_json, paid)
 
 
 @contextmanager
@@ -139,6 +145,17 @@ def whole(text: str, option: str) -> int:
     if number is None or number != int(number):
         raise InvalidRequest(f"{option} must be a whole number, such as 1000 or 1e3, not {text[:40]!r}")
     return int(number)
+
+
+def whole_if_said(text: str | None, option: str) -> int | None:
+    return None if text is None else whole(text, option)
+
+
+def one_price(epsilon: str | None, share: str | None) -> dict[str, Any]:
+    """Of what is paid for at once."""
+    if (epsilon is None) == (share is None):
+        raise InvalidRequest("give exactly one price: --epsilon or --share")
+    return {"epsilon": epsilon} if epsilon is not None else {"share": share}
 
 
 def _number(text: str) -> Decimal | None:

@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import secrets
 import sqlite3
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from adyton.errors import InvalidRequest, LedgerCorrupt, SessionRefused
+from adyton.errors import InvalidRequest, SessionRefused
 from adyton.exact import rational
+from adyton.service.beside import Database
 
 _TABLE = """
 CREATE TABLE IF NOT EXISTS sessions (
@@ -37,6 +36,11 @@ _LONGEST = Fraction(24 * 366)
 _LEAST = Fraction(1, 10**6)
 
 
+def check_share(share: Fraction | None, what: str) -> None:
+    if share is not None and not _LEAST <= share <= 1:
+        raise InvalidRequest(f"{what} is a share of the limit: from {float(_LEAST):g} to 1")
+
+
 @dataclass(frozen=True, slots=True)
 class Caps:
     """The section ``[agent]`` of the server file: what one session may spend, as a share of the study's
@@ -48,8 +52,7 @@ class Caps:
     hours: Fraction = _DAY
 
     def __post_init__(self) -> None:
-        if self.limit_share is not None and not _LEAST <= self.limit_share <= 1:
-            raise InvalidRequest(f"agent.limit_share is a share of the limit: from {float(_LEAST):g} to 1")
+        check_share(self.limit_share, "agent.limit_share")
         if self.questions is not None and (type(self.questions) is not int or self.questions < 1):
             raise InvalidRequest("agent.questions is a whole number, at least 1")
         if not 0 < self.hours <= _LONGEST:
@@ -91,16 +94,17 @@ class Sessions:
         self, path: str | Path, hours: Fraction = _DAY, clock: Callable[[], float] = time.time
     ) -> None:
         self.path = Path(path).absolute().with_suffix(".sessions")
-        self._seconds, self._clock, self._lock = int(hours * 3600), clock, threading.Lock()
-        self._connection: sqlite3.Connection | None = None
+        self._seconds, self._clock = int(hours * 3600), clock
+        self._kept = Database(self.path, "the sessions", _prepare)
 
     def current(self, name: str, spent: Callable[[], int]) -> Session:
         """The session of a name, begun now if there is none; ``spent`` says what it has spent by now."""
-        known = self._known(name)
-        if known is not None:
-            return known
+        with self._kept.work() as connection:
+            found = self._found(connection, name)
+        if found is not None:
+            return found
         spent_before = spent()  # what is paid for meanwhile counts for the session: never too little
-        with self._work() as connection:
+        with self._kept.work() as connection:
             connection.execute("BEGIN IMMEDIATE")
             found = self._found(connection, name)  # another process may have been first
             if found is None:
@@ -112,7 +116,7 @@ class Sessions:
 
     def take(self, name: str, session: Session, most: int) -> None:
         """One charge of so many; SessionRefused if there is none left."""
-        with self._work() as connection:
+        with self._kept.work() as connection:
             taken = connection.execute(
                 "UPDATE sessions SET taken = taken + 1 WHERE name = ? AND id = ? AND taken < ?",
                 (name, session.id, most),
@@ -122,21 +126,14 @@ class Sessions:
 
     def give_back(self, name: str, session: Session) -> None:
         """Nothing was charged after all."""
-        with self._work() as connection:
+        with self._kept.work() as connection:
             connection.execute(
                 "UPDATE sessions SET taken = taken - 1 WHERE name = ? AND id = ? AND taken > 0",
                 (name, session.id),
             )
 
     def close(self) -> None:
-        with self._lock:
-            if self._connection is not None:
-                self._connection.close()
-                self._connection = None
-
-    def _known(self, name: str) -> Session | None:
-        with self._work() as connection:
-            return self._found(connection, name)
+        self._kept.close()
 
     def _found(self, connection: sqlite3.Connection, name: str) -> Session | None:
         row = connection.execute(
@@ -147,22 +144,6 @@ class Sessions:
         id_, began_at, spent_before, taken = row
         now, ends_at = self._clock(), began_at + self._seconds
         return Session(id_, ends_at, int(spent_before), taken) if now < ends_at else None
-
-    @contextmanager
-    def _work(self) -> Iterator[sqlite3.Connection]:
-        with self._lock:
-            try:
-                if self._connection is None:
-                    self._connection = _connect(self.path)
-                with self._connection as connection:  # commits, or rolls back
-                    yield connection
-            except sqlite3.Error as fault:
-                if self._connection is not None:
-                    with suppress(sqlite3.Error):
-                        self._connection.close()
-                    self._connection = None
-                name = type(fault).__name__
-                raise LedgerCorrupt(f"the sessions in {self.path.name} cannot be used: {name}") from None
 
 
 class Turns:
@@ -208,12 +189,6 @@ def _used_up(name: str, most: int, seconds: int) -> SessionRefused:
     )
 
 
-def _connect(path: Path) -> sqlite3.Connection:
-    if not path.exists():
-        path.touch(mode=0o600)
-    connection = sqlite3.connect(path, timeout=10, check_same_thread=False)
-    connection.execute("PRAGMA journal_mode = WAL")
+def _prepare(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute(_TABLE)
-    connection.commit()
-    return connection

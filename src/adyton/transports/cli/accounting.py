@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from fractions import Fraction
 from pathlib import Path
@@ -51,12 +51,13 @@ def compose(
     def make() -> Composition:
         if (epsilon is None) == (sigma is None):
             raise InvalidRequest("give either --epsilon or --sigma: the price of one release")
-        asked = _Asked(epsilon, sigma, whole(times, "--times"), rational(delta, "delta"))
+        count, total = whole(times, "--times"), rational(delta, "delta")
         _check(view, figure)
         with progress("composing") as step:
-            composition = Composition(asked, asked.composed(step))
+            found = _composed(epsilon, sigma, count, total, step)
+            composition = Composition(epsilon, sigma, count, total, found)
             if figure is not None:
-                _draw(asked.figure(view, step), figure)
+                write_figure(composition.figure(view, step).figure(), figure)
         return composition
 
     show(make, as_json)
@@ -84,28 +85,32 @@ def calibrate(
                 positive(epsilon, "epsilon"), total, count, positive(sensitivity, "the sensitivity"), found
             )
             if figure is not None:
-                _draw(calibration.figure(view, step), figure)
+                write_figure(calibration.figure(view, step).figure(), figure)
         return calibration
 
     show(make, as_json)
 
 
+def _composed(
+    epsilon: str | None, sigma: str | None, times: int, delta: Fraction, step: Callable[[str], None]
+) -> list[Composed]:
+    from adyton.accounting.textbook import comparison
+
+    if sigma is not None:
+        return comparison.compose_gaussian(sigma, times, delta, step)
+    assert epsilon is not None
+    return comparison.compose(epsilon, times, delta, step)
+
+
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """What compose was asked: one of epsilon and sigma, how often, and at which delta."""
+class Composition(Shown):
+    """The answer of compose: of one of epsilon and sigma, so often, and at this delta."""
 
     epsilon: str | None
     sigma: str | None
     times: int
     delta: Fraction
-
-    def composed(self, step: Callable[[str], None]) -> list[Composed]:
-        from adyton.accounting.textbook import comparison
-
-        if self.sigma is not None:
-            return comparison.compose_gaussian(self.sigma, self.times, self.delta, step)
-        assert self.epsilon is not None
-        return comparison.compose(self.epsilon, self.times, self.delta, step)
+    results: list[Composed]
 
     @property
     def price(self) -> Fraction:
@@ -121,20 +126,12 @@ class _Asked:
             return figures.composition_figure(theorems, self.price, self.times, self.delta, step)
         return _of_all(view, self.price, self.times, self.delta, self.sigma is not None, step)
 
-
-@dataclass(frozen=True, slots=True)
-class Composition(Shown):
-    """The answer of compose."""
-
-    asked: _Asked
-    results: list[Composed]
-
     def to_json(self) -> dict[str, Any]:
         return {
-            "epsilon0": None if self.asked.epsilon is None else float(self.asked.price),
-            "sigma": None if self.asked.sigma is None else float(positive(self.asked.sigma, "sigma")),
-            "times": self.asked.times,
-            "delta": float(self.asked.delta),
+            "epsilon0": None if self.epsilon is None else float(self.price),
+            "sigma": None if self.sigma is None else float(positive(self.sigma, "sigma")),
+            "times": self.times,
+            "delta": float(self.delta),
             "results": [
                 {"theorem": one.theorem, "epsilon": one.epsilon, "holds_for": one.holds_for}
                 for one in self.results
@@ -142,8 +139,8 @@ class Composition(Shown):
         }
 
     def sheet(self, verbose: bool = False) -> Sheet:
-        each = f"epsilon {self.asked.epsilon}" if self.asked.sigma is None else f"sigma {self.asked.sigma}"
-        title = f"{self.asked.times:,} releases of {each}, together, at delta {float(self.asked.delta):g}"
+        each = f"epsilon {self.epsilon}" if self.sigma is None else f"sigma {self.sigma}"
+        title = f"{self.times:,} releases of {each}, together, at delta {float(self.delta):g}"
         rows = tuple((one.theorem, one.holds_for, _up(one.epsilon)) for one in self.results)
         notes = (
             "Every line is true, so the smallest that holds for your releases counts.",
@@ -168,16 +165,7 @@ class Calibration(Shown):
             "delta": float(self.delta),
             "times": self.times,
             "sensitivity": float(self.sensitivity),
-            "results": [
-                {
-                    "theorem": one.theorem,
-                    "mechanism": one.mechanism,
-                    "scale": one.scale,
-                    "epsilon0": one.epsilon0,
-                    "mu": one.mu,
-                }
-                for one in self.results
-            ],
+            "results": [asdict(one) for one in self.results],
         }
 
     def sheet(self, verbose: bool = False) -> Sheet:
@@ -239,10 +227,6 @@ def _check(view: str, figure: Path | None) -> None:
     if figure is None and view != VIEWS[0]:
         raise InvalidRequest("--view chooses a figure: say with --figure where to write it")
     check_figure(figure)
-
-
-def _draw(report: Report, path: Path) -> None:
-    write_figure(report.figure(), path)
 
 
 def _up(value: float) -> str:

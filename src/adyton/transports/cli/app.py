@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -37,9 +36,9 @@ from adyton.transports.cli.survey import survey
 from adyton.transports.cli.synthesize import synthesize
 from adyton.transports.cli.weights import app as weights
 from adyton.transports.figure_file import Figure, check_figure, write_figure
-from adyton.transports.places import Asker, Opened, StudyPlace, file_of, opened, opened_dummy
-from adyton.transports.questions_file import Batch, read_questions
-from adyton.transports.terminal import Csv, Json, StudyFile, run, show, show_csv, whole
+from adyton.transports.places import Asker, Opened, StudyPlace, file_of, opened, shown
+from adyton.transports.questions_file import Batch, check_asked, numbered, read_questions
+from adyton.transports.terminal import Csv, Json, Request, Share, StudyFile, run, whole_if_said
 
 if TYPE_CHECKING:
     from adyton.certify import Answer
@@ -81,7 +80,6 @@ Within = Annotated[
     ),
 ]
 Epsilon = Annotated[str | None, typer.Option(help="Price: epsilon of this question.", metavar="E")]
-Share = Annotated[str | None, typer.Option(help="Price: share of what is left, e.g. 0.1.", metavar="S")]
 Scale = Annotated[str | None, typer.Option(help="Price: noise scale of each value.", metavar="X")]
 Expect = Annotated[
     str | None,
@@ -156,11 +154,12 @@ def preview(
         named = {**price(), "strategy": strategy}
         match _one_or_several(sql, file, best):
             case list(questions):
-                return Batch.previewed_by(curator, questions, named, expect, dialect)
+                with numbered(curator, questions, dialect):
+                    return Batch(curator.preview_many(questions, expect=expect, dialect=dialect, **named))
             case question:
                 return curator.preview(question, expect=expect, dialect=dialect, **named)
 
-    _show(study, make, as_json, verbose=verbose)
+    shown(study, make, as_json, verbose=verbose)
 
 
 @app.command()
@@ -172,7 +171,7 @@ def ask(
     share: Share = None,
     scale: Scale = None,
     expected_rows: ExpectedRows = None,
-    request: Annotated[str | None, typer.Option(help="An id that makes a retry safe.", metavar="ID")] = None,
+    request: Request = None,
     file: Questions = None,
     best: Best = None,
     dialect: Dialect = None,
@@ -199,11 +198,12 @@ def ask(
             case list(questions):
                 if figure is not None:
                     raise InvalidRequest("a figure is that of one question: ask it without --file")
-                return Batch.asked_of(curator, questions, request, named, dialect)
+                with numbered(curator, questions, dialect):
+                    return Batch(curator.ask_many(questions, request=request, dialect=dialect, **named))
             case question:
                 return _drawn(curator.ask(question, request=request, dialect=dialect, **named), figure)
 
-    _show(study, make, as_json, dummy=dummy, as_csv=as_csv, verbose=verbose)
+    shown(study, make, as_json, dummy=dummy, as_csv=as_csv, verbose=verbose)
 
 
 @app.command()
@@ -220,10 +220,9 @@ def derive(
     For example: adyton derive people.toml "SELECT COUNT(*) FROM people WHERE age > 65"
     """
 
-    def make(curator: Any) -> Any:
-        return curator.derive(sql, dialect=dialect)
-
-    _show(study, make, as_json, as_csv=as_csv, verbose=verbose)
+    shown(
+        study, lambda curator: curator.derive(sql, dialect=dialect), as_json, as_csv=as_csv, verbose=verbose
+    )
 
 
 @app.command()
@@ -236,7 +235,7 @@ def statement(
     as_json: Json = False,
 ) -> None:
     """Show the promise, what was spent of it and what is left."""
-    _show(study, lambda curator: curator.statement(), as_json, odometer=odometer, verbose=verbose)
+    shown(study, lambda curator: curator.statement(), as_json, odometer=odometer, verbose=verbose)
 
 
 @app.command()
@@ -257,7 +256,7 @@ def receipts(
             write_figure(burn_down(found.to_json(), curator.statement().to_json()), figure)
         return found
 
-    _show(study, make, as_json, verbose=verbose)
+    shown(study, make, as_json, verbose=verbose)
 
 
 @app.command()
@@ -323,8 +322,7 @@ def _seen(receipts: int | None) -> str:
 
 def _one_or_several(sql: str | None, file: Path | None, best: int | None) -> str | BestOf | list[str]:
     """A question, several, or the largest of several: of all in a file, or of the groups of one."""
-    if (sql is None) == (file is None):
-        raise InvalidRequest("give either a question or --file, a file of questions")
+    check_asked(sql, file)
     questions = [sql] if sql is not None else read_questions(file or Path())
     if best is not None:
         from adyton.query.selecting import best_of
@@ -337,35 +335,8 @@ def _price(
     within: str | None, epsilon: str | None, share: str | None, scale: str | None, expected_rows: str | None
 ) -> dict[str, Any]:
     words = {"within": within, "epsilon": epsilon, "share": share, "scale": scale}
-    rows = None if expected_rows is None else whole(expected_rows, "--expected-rows")
+    rows = whole_if_said(expected_rows, "--expected-rows")
     return {name: said for name, said in {**words, "expected_rows": rows}.items() if said is not None}
-
-
-def _show(
-    study: str | Path,
-    make: Callable[[Any], Any],
-    as_json: bool,
-    *,
-    dummy: bool = False,
-    as_csv: bool = False,
-    **how: bool,
-) -> None:
-    askers: list[Asker] = []
-
-    def done() -> Any:
-        with opened_dummy(str(study)) if dummy else opened(study) as asker:
-            askers.append(asker)
-            return make(asker)
-
-    paid = partial(_paid_by, askers)
-    if as_csv:
-        show_csv(done, as_json, paid=paid)
-    else:
-        show(done, as_json, lambda made: made.sheet(**how), paid=paid)
-
-
-def _paid_by(askers: list[Asker]) -> int | None:
-    return askers[0].paid_for if askers else None
 
 
 _OF_A_STUDY = (check, amend, suggest_bounds, synthesize, p_value, dummy)

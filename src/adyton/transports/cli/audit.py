@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from adyton.errors import InvalidRequest
+from adyton.exact import rational
 from adyton.transports.terminal import Json, progress, show, whole, write_file
 
 Name = Annotated[str | None, typer.Argument(help="A mechanism; --list shows them.", show_default=False)]
@@ -35,10 +36,8 @@ def audit(
     as_json: Json = False,
 ) -> None:
     """Try to refute a claim of privacy by sampling. Exit code 1: it was refuted."""
-    refuted = False
 
     def make() -> Any:
-        nonlocal refuted
         from adyton.audit.cases.catalogue import CATALOGUE, target_of
         from adyton.audit.report import Contents, audit_named, run
 
@@ -55,21 +54,18 @@ def audit(
                 made = run(CATALOGUE, target, count, level, on_step)
             else:
                 made = audit_named(name, target, count, level, on_step)
-        refuted = bool(made.refuted)
         if write is not None:
             from adyton.audit.page import page
 
             write_file(write, page(made, level))
         return made
 
-    show(make, as_json)
-    if refuted:
+    found = show(make, as_json)
+    if (name is not None or everything) and found.refuted:
         raise typer.Exit(1)
 
 
 def _level(text: str) -> float:
-    from adyton.exact import rational
-
     level = float(rational(text, "confidence"))
     if not 0.5 <= level < 1:
         raise InvalidRequest(f"confidence must be at least 0.5 and below 1, not {text}")

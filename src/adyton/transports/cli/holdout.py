@@ -8,24 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adyton.transports.cli.holdout_ending import best, close
-from adyton.transports.cli.leaderboard import compare, leaderboard, submit
+from adyton.transports.cli.scoring import Column, File, best, close, compare, leaderboard, score, submit
 from adyton.transports.places import HoldoutPlace, opened_holdout
-from adyton.transports.terminal import Json, run, show, whole
+from adyton.transports.terminal import Head, Json, run, show, whole_if_said
 
 if TYPE_CHECKING:  # loaded by the commands: others need not wait for it
-    from adyton.holdout import HoldoutStatement, Score
+    from adyton.holdout import HoldoutStatement
 
-File = Annotated[Path, typer.Argument(help="The file of the holdout, e.g. holdout.toml.", show_default=False)]
-Predictions = Annotated[
-    Path,
-    typer.Argument(
-        help="One value per item: .npy, .csv, .parquet or .jsonl. For top_k a row of them: .npy or .jsonl. "
-        "For a hypothesis class .json with a rule.",
-        show_default=False,
-    ),
-]
-Column = Annotated[str | None, typer.Option(help="Which column, if there are several.", metavar="NAME")]
 WeightsColumn = Annotated[
     str | None, typer.Option(help="The column of the weights, if not --column.", metavar="NAME")
 ]
@@ -98,12 +87,6 @@ Rejections = Annotated[
     str | None, typer.Option(help="For sparse_validate: how often it may say no.", metavar="B")
 ]
 Rung = Annotated[str | None, typer.Option(help="For ladder: the smallest step upwards.", metavar="X")]
-Guess = Annotated[
-    str | None, typer.Option(help="The score you expect, e.g. on the training data.", metavar="G")
-]
-Head = Annotated[
-    str | None, typer.Option(help="A head that you kept: it must be in the chain.", metavar="DIGEST")
-]
 
 
 def create(
@@ -148,10 +131,10 @@ def _created(said: SimpleNamespace) -> HoldoutStatement:
     from adyton.holdout.methods.options import method_named
 
     words = {
-        "overfits": _whole(said.overfits, "--overfits"),
+        "overfits": whole_if_said(said.overfits, "--overfits"),
         "threshold": said.threshold,
         "scale": said.scale,
-        "rejections": _whole(said.rejections, "--rejections"),
+        "rejections": whole_if_said(said.rejections, "--rejections"),
         "rung": said.rung,
         "anytime": said.anytime,
         "expected": said.expected,
@@ -162,13 +145,13 @@ def _created(said: SimpleNamespace) -> HoldoutStatement:
     with Holdout.create(
         said.file,
         labels=None if said.labels is None else read_values(said.labels, said.column),
-        items=_whole(said.items, "--items"),
+        items=whole_if_said(said.items, "--items"),
         metric=said.metric,
-        top=_whole(said.top, "--top"),
+        top=whole_if_said(said.top, "--top"),
         tolerance=said.tolerance,
         confidence=said.confidence,
         method=method_named(said.method, words, in_groups),
-        scores=_whole(said.scores, "--scores"),
+        scores=whole_if_said(said.scores, "--scores"),
         error_high=said.error_high,
         low=said.low,
         high=said.high,
@@ -177,26 +160,6 @@ def _created(said: SimpleNamespace) -> HoldoutStatement:
         features=None if said.features is None else read_table(said.features),
     ) as holdout:
         return holdout.statement()
-
-
-def score(
-    file: HoldoutPlace,
-    predictions: Predictions,
-    column: Column = None,
-    guess: Guess = None,
-    as_json: Json = False,
-) -> None:
-    """Score predictions. The same ones again are free."""
-    scores: list[Score] = []
-
-    def make() -> Score:
-        from adyton.holdout.classes.files import read_submitted
-
-        with opened_holdout(file) as holdout:
-            scores.append(holdout.score(read_submitted(predictions, column), guess=guess))
-        return scores[0]
-
-    show(make, as_json, paid=lambda: scores[0].number if scores else None)
 
 
 def statement(file: HoldoutPlace, as_json: Json = False) -> None:
@@ -223,10 +186,6 @@ def verify(file: File, head: Head = None, as_json: Json = False) -> None:
     if not as_json:
         many = f"{done['receipts']} receipt{'' if done['receipts'] == 1 else 's'}"
         typer.echo(f"{many}, an intact chain; head {done['head']}")
-
-
-def _whole(text: str | None, what: str) -> int | None:
-    return None if text is None else whole(text, what)
 
 
 app = typer.Typer(help="Score models on one hidden test set, again and again.", no_args_is_help=True)

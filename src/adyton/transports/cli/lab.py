@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
+import numpy as np
 import typer
 
 from adyton.errors import InvalidRequest
+from adyton.noise import SystemBits
 from adyton.transports.figure_file import Figure, check_figure, write_figure
 from adyton.transports.terminal import Json, show
 
@@ -19,10 +21,8 @@ List = Annotated[bool, typer.Option("--list", help="List everything that the lab
 
 def lab(name: Name = None, listed: List = False, figure: Figure = None, as_json: Json = False) -> None:
     """Show an attack or a worked example. Exit code 1: a number is not as expected."""
-    agrees = True
 
     def make() -> Report | Contents:
-        nonlocal agrees
         if name is None or listed:
             from adyton.lab import Contents
 
@@ -31,20 +31,16 @@ def lab(name: Name = None, listed: List = False, figure: Figure = None, as_json:
             return Contents()
         check_figure(figure)
         report = _report(name)
-        agrees = report.agrees
         if figure is not None:
             write_figure(report.figure(), figure)
         return report
 
-    show(make, as_json)
-    if not agrees:
+    found = show(make, as_json)
+    if name is not None and not listed and not found.agrees:
         raise typer.Exit(1)
 
 
 def _report(name: str) -> Report:
-    import numpy as np
-
     from adyton.lab import run
-    from adyton.noise import SystemBits
 
     return run(name, SystemBits(), np.random.default_rng())

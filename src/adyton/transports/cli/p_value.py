@@ -52,4 +52,4 @@ def p_value(
         with opened(study) as asker:
             return asker.last_look(alpha, p)
 
-    show(make, as_json, lambda found: found.sheet(verbose=verbose))
+    show(make, as_json, verbose=verbose)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adyton.transports.figure_file import Figure, check_figure, write_figure
-from adyton.transports.terminal import Json, progress, show, whole
+from adyton.transports.terminal import Json, progress, show, whole_if_said
 
 if TYPE_CHECKING:  # loaded by the command: others need not wait for it
     from adyton.transports.all_methods import AllMethods
@@ -56,10 +56,10 @@ def plan(
 
         check_figure(figure)
         made = compare(
-            rows=None if rows is None else whole(rows, "--rows"),
+            rows=whole_if_said(rows, "--rows"),
             tolerance=tolerance,
             confidence=confidence,
-            questions=None if questions is None else whole(questions, "--questions"),
+            questions=whole_if_said(questions, "--questions"),
             expect_share=expect_share,
             spread=spread,
             group=group,

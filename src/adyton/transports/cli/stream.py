@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from adyton.errors import InvalidRequest
-from adyton.transports.places import Opened, StudyPlace, opened
-from adyton.transports.terminal import Json, show, whole
-
-if TYPE_CHECKING:
-    from adyton.streams.answer import StreamAnswers
+from adyton.streams.answer import StreamAnswers
+from adyton.transports.places import Opened, StudyPlace, shown
+from adyton.transports.questions_file import check_asked, read_compared
+from adyton.transports.terminal import Json, Preview, Request, Share, one_price, whole
 
 Number = Annotated[
     str,
@@ -46,9 +45,6 @@ Refresh = Annotated[
     ),
 ]
 Epsilon = Annotated[str | None, typer.Option(help="Price: epsilon of the whole stream.", metavar="E")]
-Share = Annotated[str | None, typer.Option(help="Price: share of what is left, e.g. 0.1.", metavar="S")]
-Request = Annotated[str | None, typer.Option(help="An id that makes a retry safe.", metavar="ID")]
-Preview = Annotated[bool, typer.Option("--preview", help="Only say what it would cost: free, reads nothing.")]
 Sql = Annotated[
     str | None,
     typer.Argument(help="One COUNT, SUM, AVG or PROPORTION, without groups; or --file.", show_default=False),
@@ -120,8 +116,6 @@ def feed(
             if above is None:
                 raise InvalidRequest("each number is compared with a threshold: give one, as in --above 100")
             return stream.feed(sql, above=above, dialect=dialect)
-        from adyton.transports.questions_file import read_compared
-
         return stream.feed_many(read_compared(file or Path(), above), dialect=dialect)
 
     shown(study, make, as_json)
@@ -131,7 +125,10 @@ def list_streams(study: StudyPlace, number: OneOrAll = None, as_json: Json = Fal
     """Show every stream of a study and how far it is, or all answers of one. Free, and reads no data."""
 
     def make(curator: Opened) -> Any:
-        return curator.streams() if number is None else _all_answers(curator, whole(number, "NUMBER"))
+        if number is None:
+            return curator.streams()
+        stream = curator.stream(whole(number, "NUMBER"))
+        return StreamAnswers(stream.answers(), stream.statement())
 
     shown(study, make, as_json)
 
@@ -139,36 +136,6 @@ def list_streams(study: StudyPlace, number: OneOrAll = None, as_json: Json = Fal
 def close(study: StudyPlace, number: Number, as_json: Json = False) -> None:
     """End a stream for good: it answers no more. What it cost stays spent."""
     shown(study, lambda curator: curator.stream(whole(number, "NUMBER")).close(), as_json)
-
-
-def _all_answers(curator: Opened, number: int) -> StreamAnswers:
-    from adyton.streams.answer import StreamAnswers
-
-    stream = curator.stream(number)
-    return StreamAnswers(stream.answers(), stream.statement())
-
-
-def one_price(epsilon: Any, share: Any) -> dict[str, Any]:
-    """Of what is paid for at once, whatever is fed into it later."""
-    if (epsilon is None) == (share is None):
-        raise InvalidRequest("give exactly one price: --epsilon or --share")
-    return {"epsilon": epsilon} if epsilon is not None else {"share": share}
-
-
-def check_asked(sql: str | None, file: Path | None) -> None:
-    if (sql is None) == (file is None):
-        raise InvalidRequest("give either a question or --file, a file of questions")
-
-
-def shown(study: str | Path, make: Any, as_json: bool) -> None:
-    curators: list[Opened] = []
-
-    def done() -> Any:
-        with opened(study) as curator:
-            curators.append(curator)
-            return make(curator)
-
-    show(done, as_json, paid=lambda: curators[0].paid_for if curators else None)
 
 
 app = typer.Typer(

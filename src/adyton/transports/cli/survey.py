@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import csv
+import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from adyton.errors import InvalidRequest
-from adyton.transports.terminal import Json, run, show, whole, write_file
+from adyton.transports.terminal import Force, Json, run, show, whole, write_file
 
 if TYPE_CHECKING:  # loaded by the commands: others need not wait for it
     from adyton.surveys import Survey
@@ -26,7 +27,6 @@ Answer = Annotated[
 Output = Annotated[
     Path | None, typer.Option("-o", "--output", help="The .csv file of reports to write.", show_default=False)
 ]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
 Reports = Annotated[Path, typer.Argument(help="The reports of all people: .csv.", show_default=False)]
 Confidence = Annotated[str, typer.Option(help="Confidence of all intervals together.", metavar="C")]
 People = Annotated[str, typer.Option(help="How many people may answer.", metavar="N")]
@@ -140,8 +140,6 @@ def _rows(path: Path) -> list[dict[str, str]]:
 
 
 def _csv(read: Survey, reports: list[dict[str, str | int]]) -> str:
-    import io
-
     paper = io.StringIO()
     writer = csv.DictWriter(
         paper, ["survey", *(question.name for question in read.questions)], lineterminator="\n"

@@ -13,7 +13,7 @@ from adyton.curator import open_study
 from adyton.errors import InvalidRequest
 from adyton.query.conditions.atoms import Bins as BinsOfColumns
 from adyton.transports.figure_file import Figure, check_figure, write_figure
-from adyton.transports.terminal import Json, StudyFile, show, whole
+from adyton.transports.terminal import Force, Json, Preview, StudyFile, one_price, show, whole, whole_if_said
 
 Columns = Annotated[
     str, typer.Option(help="Columns of the table, separated by commas.", metavar="NAMES", show_default=False)
@@ -36,8 +36,6 @@ _DAY = re.compile(r"\d+-\d+-\d+")  # any other edge is a number, such as -1e-5
 Ways = Annotated[str | None, typer.Option(help="Measure marginals of up to so many columns; 3.", metavar="N")]
 Epsilon = Annotated[str | None, typer.Option(help="Price: epsilon of this table.", metavar="E")]
 Share = Annotated[str | None, typer.Option(help="Price: share of what is left, e.g. 0.5.", metavar="S")]
-Preview = Annotated[bool, typer.Option("--preview", help="Only say what it would cost: free, reads nothing.")]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Also the theorems.")]
 
 
@@ -66,18 +64,16 @@ def synthesize(
         from adyton.curator.dummy_file import check_output, write_table
         from adyton.synthesis.result import MADE
 
-        if (epsilon is None) == (share is None):
-            raise InvalidRequest("give exactly one price: --epsilon or --share")
-        named: dict[str, Any] = {"epsilon": epsilon} if epsilon is not None else {"share": share}
+        named = one_price(epsilon, share)
         check_figure(figure)
         with open_study(study) as curator:
             if output is not None:
                 check_output(curator.study, output, overwrite=force)
             names = [name.strip() for name in columns.split(",")]
-            named |= {"bins": bins_of(bins), "ways": None if ways is None else whole(ways, "--ways")}
+            named |= {"bins": bins_of(bins), "ways": whole_if_said(ways, "--ways")}
             if preview:
                 return curator.preview_synthesis(names, **named)
-            made = curator.synthesize(names, rows=None if rows is None else whole(rows, "--rows"), **named)
+            made = curator.synthesize(names, rows=whole_if_said(rows, "--rows"), **named)
         if output is not None:
             write_table(made.columns, output, MADE)
         if figure is not None:
@@ -86,7 +82,7 @@ def synthesize(
             write_figure(drawn(made), figure)
         return made
 
-    show(make, as_json, lambda made: made.sheet(verbose=verbose))
+    show(make, as_json, verbose=verbose)
 
 
 def bins_of(given: list[str] | None) -> dict[str, BinsOfColumns]:

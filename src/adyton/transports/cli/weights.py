@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from adyton.curator import Curator
-from adyton.transports.cli.stream import (
-    Dialect,
-    Number,
-    OneOrAll,
-    Preview,
-    Request,
-    check_asked,
-    one_price,
-    shown,
-)
-from adyton.transports.cli.synthesize import bins_of
-from adyton.transports.terminal import Json, StudyFile, whole
-
-if TYPE_CHECKING:
-    from adyton.streams.weights.answer import WeightsAnswers
+from adyton.transports.cli.stream import Dialect, Number, OneOrAll
+from adyton.transports.cli.synthesize import Share, bins_of
+from adyton.transports.places import shown
+from adyton.transports.questions_file import check_asked, read_questions
+from adyton.transports.terminal import Json, Preview, Request, StudyFile, one_price, whole
 
 Columns = Annotated[
     str,
@@ -47,7 +37,6 @@ ExpectedRows = Annotated[
     str | None, typer.Option(help="About how many rows there are, if the study does not say.", metavar="N")
 ]
 Epsilon = Annotated[str | None, typer.Option(help="Price: epsilon of all their answers.", metavar="E")]
-Share = Annotated[str | None, typer.Option(help="Price: share of what is left, e.g. 0.5.", metavar="S")]
 Sql = Annotated[
     str | None,
     typer.Argument(
@@ -115,8 +104,6 @@ def feed(
         weights = curator.weights(whole(number, "NUMBER"))
         if sql is not None:
             return weights.feed(sql, dialect=dialect)
-        from adyton.transports.questions_file import read_questions
-
         return weights.feed_many(read_questions(file or Path()), dialect=dialect)
 
     shown(study, make, as_json)
@@ -129,16 +116,14 @@ def list_weights(study: StudyFile, number: OneOrAll = None, as_json: Json = Fals
     """
 
     def make(curator: Curator) -> Any:
-        return curator.opened_weights() if number is None else _answers(curator, whole(number, "NUMBER"))
+        from adyton.streams.weights.answer import WeightsAnswers
+
+        if number is None:
+            return curator.opened_weights()
+        weights = curator.weights(whole(number, "NUMBER"))
+        return WeightsAnswers(weights.answers(), weights.statement())
 
     shown(study, make, as_json)
-
-
-def _answers(curator: Curator, number: int) -> WeightsAnswers:
-    from adyton.streams.weights.answer import WeightsAnswers
-
-    weights = curator.weights(number)
-    return WeightsAnswers(weights.answers(), weights.statement())
 
 
 app = typer.Typer(

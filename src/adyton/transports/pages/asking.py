@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -65,8 +65,7 @@ class Typed:
 
     @property
     def address(self) -> str:
-        given = {one.name: getattr(self, one.name) for one in fields(self)}
-        return urlencode({name: value for name, value in given.items() if value})
+        return urlencode({name: value for name, value in asdict(self).items() if value})
 
 
 @routes.get("/studies/{study}/ask")
@@ -121,10 +120,7 @@ async def download(page: ThePage, study: str, form: str) -> Response:
         raise NotFound
     *_, answer = await _again(page, study)
     if form == "svg":
-        figure = await page.done(lambda: pictures.of_answer(answer))
-        if figure is None:
-            raise NotFound
-        return await page.done(lambda: pictures.drawn(page, figure))
+        return await page.done(lambda: pictures.drawn(page, pictures.of_answer(answer)))
     text = await page.done(lambda: answer.to_csv() if form == "csv" else json_text(answer.to_json()))
     headers = {"Content-Disposition": f'attachment; filename="answer.{form}"'}
     return Response(text, media_type=_TYPES[form], headers=headers)
@@ -166,12 +162,11 @@ async def _form(
     shown |= {"alone": page.is_part}  # a problem is said once: beside its field, or to the script
     if page.is_part:
         return page.part("part_preview.html", **shown)
-    facts = found.facts()
     return page.show(
         "ask.html",
         "Ask",
         status=200 if error is None else error.status,
-        **{**shown, **_choices(facts), "chosen": chosen, "facts": facts, "tried": None, **values},
+        **{**shown, **_choices(found.facts()), "chosen": chosen, "tried": None, **values},
     )
 
 

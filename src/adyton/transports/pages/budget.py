@@ -9,7 +9,6 @@ from typing import Any
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from adyton.errors import NotFound
 from adyton.service.identity import Identity
 from adyton.service.roles import Action
 from adyton.service.studies import ServedStudy
@@ -38,17 +37,13 @@ async def budget(page: ThePage, study: str) -> Response:
         chain_links=newest["links"][::-1],
         picture=picture,
         validity=_validity(newest["links"], told),
-        filter_name=newest["filter"],
     )
 
 
 @routes.get("/studies/{study}/budget.svg")
 async def burn_down(page: ThePage, study: str) -> Response:
     found, who = page.desk.house.study(page.visitor, study, Action.STATEMENT)
-    figure = await page.done(lambda: pictures.of_budget(found, who))
-    if figure is None:
-        raise NotFound
-    return await page.done(lambda: pictures.drawn(page, figure))
+    return await page.done(lambda: pictures.drawn(page, pictures.of_budget(found, who)))
 
 
 def _newest(found: ServedStudy, who: Identity) -> dict[str, Any]:
@@ -69,9 +64,8 @@ def _part(part: Mapping[str, Any], limit: str) -> dict[str, Any]:
 
 def _validity(links: list[dict[str, Any]], told: Mapping[str, Any]) -> dict[str, Any]:
     """What validity was charged; of a pure study also how much is certified."""
-    newest = links[-1] if links else {"spent_radius": "0", "spent_pure": "0", "unproved": 0}
-    known = told.get("validity")
-    share = None
+    charged = links[-1]["spent_radius"] if links else "0"
+    known, share = told.get("validity"), None
     if known is not None and Fraction(known["cap"]) > 0:
         share = max(Fraction(0), 1 - Fraction(known["spent"]) / Fraction(known["cap"]))
-    return {"newest": newest, "known": known, "left": share}
+    return {"charged": charged, "known": known, "left": share}

@@ -66,16 +66,11 @@ def links(house: House, visitor: Visitor, here: str, name: str | None = None) ->
 
     ``here`` is the title of the page that is shown.
     """
-    if name is None:
-        wanted: tuple[str, ...] = ("house",)
-        actions = {action for one in house.served for action in Action if _may(visitor, one.name, action)}
-    else:
-        wanted = (_kind(house, name),)
-        actions = {action for action in Action if _may(visitor, name, action)}
+    of = "house" if name is None else _kind(house, name)
     return [
         Link(entry.title, entry.path.replace("{name}", quote(name or "", safe="")), entry.title == here)
         for entry in ENTRIES
-        if entry.of in wanted and (entry.action is None or entry.action in actions)
+        if entry.of == of and (entry.action is None or _may(visitor, name or "", entry.action))
     ]
 
 

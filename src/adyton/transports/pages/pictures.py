@@ -8,6 +8,7 @@ import numpy as np
 from starlette.responses import Response
 
 from adyton.certify import Answer
+from adyton.errors import NotFound
 from adyton.figures.answers import MOST_GROUPS, answer_figure
 from adyton.figures.budget import burn_down
 from adyton.figures.drawing import Figure, svg
@@ -41,7 +42,9 @@ def of_budget(found: ServedStudy, who: Identity) -> Figure | None:
     return replace(figure, description=said) if count > _POINTS else figure
 
 
-def drawn(page: Page, figure: Figure) -> Response:
-    """``?dark=1`` for dark pages."""
+def drawn(page: Page, figure: Figure | None) -> Response:
+    """``?dark=1`` for dark pages.  NotFound where there is nothing to draw."""
+    if figure is None:
+        raise NotFound
     text = svg(figure, dark=page.request.query_params.get("dark") == "1")
     return Response(text, media_type="image/svg+xml")

@@ -47,7 +47,7 @@ def environment() -> Environment:
         auto_reload=False,
         cache_size=-1,
     )
-    ours = (share_up, share_down, of_limit, plain, segment, moment, day, pair, reach, near, for_pages)
+    ours = (share_up, share_down, of_limit, plain, segment, moment, day, reach, near, for_pages)
     made.filters |= {one.__name__: one for one in ours}
     made.globals |= {"asset_path": asset_path}
     return made
@@ -90,11 +90,6 @@ def segment(text: object) -> str:
 def day(seconds: float) -> str:
     """A time in seconds since 1970, in UTC, to the minute."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")
-
-
-def pair(text: str) -> tuple[str, str]:
-    """A choice that is called what it is."""
-    return text, text
 
 
 def reach(interval: Mapping[str, Any] | None) -> str:

@@ -16,12 +16,12 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from adyton.errors import Unauthenticated
+from adyton.service.beside import keyed_hash, secret_beside
 from adyton.service.house import House, Visitor
-from adyton.service.identity import Identity
 from adyton.service.oidc import Person
-from adyton.service.secret import keyed_hash, secret_beside
 
 IDLE = 30 * 60  # seconds after which a session that nobody uses ends
 LONGEST = 8 * 3600  # seconds after which any session ends
@@ -61,14 +61,14 @@ class Sessions:
     @cached_property
     def name(self) -> str:
         """Of the cookie.  Servers on several ports of one machine share cookies, so each has its own."""
-        return f"adyton_{self._signature('the name of the cookie')[:8]}"
+        return f"adyton_{keyed_hash(self._secret, 'session', 'the name of the cookie')[:8]}"
 
     def begin(self, token: str) -> Session:
         """For whoever holds this token; Unauthenticated if nobody does."""
         now, provider = self._clock(), self._house.provider
         if provider is not None and self._house.is_from_provider(token):
-            self._house.visitor(token)
             person = provider.person(token)
+            self._house.visitor_of(provider.places_of(person))  # Unauthenticated if nothing here is for them
             end = min(now + LONGEST, person.until)
             return _fresh(now, end, {}, person.name, person.claims)
         found = {one.name: one.tokens.find(token) for one in self._house.served}
@@ -88,23 +88,12 @@ class Sessions:
             person = Person(session.person, session.claims, int(session.end))
             visitor = self._house.visitor_of(provider.places_of(person))
         else:
-            visitor = self._of_tokens(session)
+            places = session.places
+            visitor = self._house.visitor_by(lambda one: one.tokens.known(places.get(one.name, "")))
         ended = [one.tokens for one in self._house.served if visitor.identity(one.name)]
         if any(tokens.sessions_ended(session.keys) >= session.began for tokens in ended):
             raise Unauthenticated
         return visitor
-
-    def _of_tokens(self, session: Session) -> Visitor:
-        places: dict[str, Identity] = {}
-        key = ""
-        for one in self._house.served:
-            known = one.tokens.known(session.places.get(one.name, ""))
-            if known is not None:
-                places[one.name] = known.identity
-                key = key or known.id
-        if not places:
-            raise Unauthenticated
-        return Visitor(key, places)
 
     def end(self, session: Session, *, everywhere: bool) -> None:
         """This one; or all that anybody has begun with the same token."""
@@ -125,17 +114,13 @@ class Sessions:
     # Cookies and forms.
 
     def written(self, session: Session) -> str:
-        text = base64.urlsafe_b64encode(json.dumps(asdict(session)).encode()).decode().rstrip("=")
-        return f"{text}.{self._signature(text)}"
+        return self._sealed("session", asdict(session))
 
     def read(self, cookie: str | None) -> Session:
         """Unauthenticated unless we wrote it."""
-        text, _, signature = (cookie or "").rpartition(".")
-        if len(text) > _LONGEST_COOKIE or not text.isascii() or not signature.isascii():
+        told = self._unsealed("session", cookie)
+        if told is None:
             raise Unauthenticated
-        if not hmac.compare_digest(self._signature(text), signature):
-            raise Unauthenticated
-        told = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
         return Session(**{**told, "claims": tuple(told["claims"])})
 
     def new_way(self, next_: str) -> dict[str, str]:
@@ -146,16 +131,13 @@ class Sessions:
         return {"state": state, "verifier": verifier, "next": short, "end": end}
 
     def sealed(self, note: dict[str, str]) -> str:
-        text = base64.urlsafe_b64encode(json.dumps(note).encode()).decode().rstrip("=")
-        return f"{text}.{keyed_hash(self._secret, 'way', text)}"
+        return self._sealed("way", note)
 
     def way_of(self, cookie: str | None, state: str) -> dict[str, str] | None:
         """The note of this browser, if it was sent by us with this ``state``, and not long ago."""
-        text, _, signature = (cookie or "").rpartition(".")
-        expected = keyed_hash(self._secret, "way", text)
-        if len(text) > _LONGEST_COOKIE or not hmac.compare_digest(expected.encode(), signature.encode()):
+        note: dict[str, str] | None = self._unsealed("way", cookie)
+        if note is None:
             return None
-        note: dict[str, str] = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
         fits = hmac.compare_digest(note["state"].encode(), state.encode("utf-8", "replace"))
         return note if fits and self._clock() < int(note["end"]) else None
 
@@ -168,8 +150,17 @@ class Sessions:
             self.form_value(visit).encode(), value.encode("utf-8", "replace")
         )
 
-    def _signature(self, text: str) -> str:
-        return keyed_hash(self._secret, "session", text)
+    def _sealed(self, purpose: str, told: dict[str, Any]) -> str:
+        text = base64.urlsafe_b64encode(json.dumps(told).encode()).decode().rstrip("=")
+        return f"{text}.{keyed_hash(self._secret, purpose, text)}"
+
+    def _unsealed(self, purpose: str, cookie: str | None) -> Any:
+        """What a cookie says that we wrote for this purpose; None if we did not write it."""
+        text, _, signature = (cookie or "").rpartition(".")
+        due = keyed_hash(self._secret, purpose, text)
+        if len(text) > _LONGEST_COOKIE or not hmac.compare_digest(due.encode(), signature.encode()):
+            return None
+        return json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
 
 
 def _fresh(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 from urllib.parse import urlencode
 
@@ -52,7 +52,7 @@ class Chosen:
 
     @property
     def address(self) -> str:
-        return urlencode({name: getattr(self, name) for name in self.__slots__ if getattr(self, name)})
+        return urlencode({name: value for name, value in asdict(self).items() if value})
 
 
 def written(chosen: Chosen, facts: Mapping[str, Any]) -> str:
@@ -60,11 +60,11 @@ def written(chosen: Chosen, facts: Mapping[str, Any]) -> str:
     table = _table(chosen, facts)
     columns = {column["name"]: column for column in table["columns"]}
     condition = _condition(chosen, columns)
-    group = _name(_known(chosen.group, columns, "group")["name"]) if chosen.group else ""
+    group = name_text(_known(chosen.group, columns, "group")["name"]) if chosen.group else ""
     measure = _measure(chosen, columns, condition)
     where = f" WHERE {condition}" if condition and chosen.measure != "share" else ""
     grouped = f" GROUP BY {group}" if group else ""
-    return f"SELECT {group + ', ' if group else ''}{measure} FROM {_name(table['name'])}{where}{grouped}"
+    return f"SELECT {group + ', ' if group else ''}{measure} FROM {name_text(table['name'])}{where}{grouped}"
 
 
 def can_group(column: Mapping[str, Any]) -> bool:
@@ -73,8 +73,7 @@ def can_group(column: Mapping[str, Any]) -> bool:
 
 def _table(chosen: Chosen, facts: Mapping[str, Any]) -> Mapping[str, Any]:
     tables: list[Mapping[str, Any]] = facts["tables"]
-    found = [table for table in tables if table["name"] == chosen.table]
-    return found[0] if found else tables[0]
+    return next((table for table in tables if table["name"] == chosen.table), tables[0])
 
 
 def _measure(chosen: Chosen, columns: Mapping[str, Any], condition: str) -> str:
@@ -88,7 +87,7 @@ def _measure(chosen: Chosen, columns: Mapping[str, Any], condition: str) -> str:
         raise InvalidRequest("choose what to measure", field="measure")
     if not chosen.column:
         raise InvalidRequest(f"choose the column of the {chosen.measure}", field="column")
-    value = _name(_known(chosen.column, columns, "column")["name"])
+    value = name_text(_known(chosen.column, columns, "column")["name"])
     if chosen.low or chosen.high:
         low, high = _number(chosen.low, "low"), _number(chosen.high, "high")
         value = f"CLAMP({value}, {low}, {high})"
@@ -103,7 +102,8 @@ def _condition(chosen: Chosen, columns: Mapping[str, Any]) -> str:
         raise InvalidRequest("choose how to compare", field="comparison")
     if not chosen.filter_value:
         raise InvalidRequest("write the value of the filter", field="filter_value")
-    return f"{_name(column['name'])} {chosen.comparison} {_literal(column['kind'], chosen.filter_value)}"
+    value = _literal(column["kind"], chosen.filter_value)
+    return f"{name_text(column['name'])} {chosen.comparison} {value}"
 
 
 def _literal(kind: str, text: str) -> str:
@@ -125,7 +125,3 @@ def _known(name: str, columns: Mapping[str, Any], field: str) -> Mapping[str, An
         raise InvalidRequest("there is no such column in this table", field=field)
     column: Mapping[str, Any] = columns[name]
     return column
-
-
-def _name(name: str) -> str:
-    return name_text(name)

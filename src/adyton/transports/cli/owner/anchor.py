@@ -6,6 +6,9 @@ from typing import Any
 
 import typer
 
+from adyton.curator.opening import accept_copy, show_anchor
+from adyton.exact import decimal_text
+from adyton.ledger.marks import mark_told
 from adyton.transports.terminal import Json, StudyFile, run
 
 app = typer.Typer(help="The anchor of a ledger: show it, or go on with a copy.", no_args_is_help=True)
@@ -14,13 +17,7 @@ app = typer.Typer(help="The anchor of a ledger: show it, or go on with a copy.",
 @app.command()
 def show(study: StudyFile, as_json: Json = False) -> None:
     """Say how far the ledger was when the anchor was written, and how far it is."""
-
-    def work() -> dict[str, Any]:
-        from adyton.curator.opening import show_anchor
-
-        return show_anchor(study)
-
-    done = run(work, as_json)
+    done = run(lambda: show_anchor(study), as_json)
     if as_json:
         return
     kept, mark = done["anchor"], done["ledger"]
@@ -41,10 +38,6 @@ def accept(study: StudyFile, as_json: Json = False) -> None:
     """
 
     def work() -> dict[str, Any]:
-        from adyton.curator.opening import accept_copy
-        from adyton.exact import decimal_text
-        from adyton.ledger.marks import mark_told
-
         kept, receipt = accept_copy(study)
         return {
             "anchor": mark_told(kept),

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adyton.transports.terminal import Json, run, show
+from adyton.ledger.book import Book
+from adyton.transports.terminal import Head, Json, run, show
 
 if TYPE_CHECKING:  # loaded by the commands: others need not wait for it
     from adyton.ledger.book.statement import BookStatement
@@ -36,9 +37,6 @@ Confidence = Annotated[
 Stability = Annotated[
     str | None, typer.Option(help="With rows same and filter pure: validity.stability.", metavar="M")
 ]
-Head = Annotated[
-    str | None, typer.Option(help="A head that you kept: it must be in the chain.", metavar="DIGEST")
-]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Add amounts as the filter counts them.")]
 
 
@@ -62,8 +60,6 @@ def create(
     """
 
     def make() -> BookStatement:
-        from adyton.ledger.book import Book
-
         with Book.create(
             file,
             epsilon=epsilon,
@@ -85,20 +81,16 @@ def statement(file: File, verbose: Verbose = False, as_json: Json = False) -> No
     """Show what each study has spent of what all of them may spend together."""
 
     def make() -> BookStatement:
-        from adyton.ledger.book import Book
-
         with Book(file) as book:
             return book.statement()
 
-    show(make, as_json, lambda made: made.sheet(verbose=verbose))
+    show(make, as_json, verbose=verbose)
 
 
 def verify(file: File, head: Head = None, as_json: Json = False) -> None:
     """Replay the book: is the chain intact, and the total within the limit?"""
 
     def work() -> dict[str, Any]:
-        from adyton.ledger.book import Book
-
         with Book(file) as book:
             found = book.verify(head)
         return {"ok": True, "receipts": found.receipts, "head": found.head}

@@ -6,9 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from adyton.errors import InvalidRequest
-from adyton.transports.places import StudyPlace, opened
-from adyton.transports.terminal import Json, show, whole
+from adyton.transports.places import Opened, StudyPlace, shown
+from adyton.transports.terminal import Json, Share, one_price, whole
 
 ColumnName = Annotated[
     str,
@@ -17,7 +16,6 @@ ColumnName = Annotated[
     ),
 ]
 Epsilon = Annotated[str | None, typer.Option(help="Price: epsilon of this suggestion.", metavar="E")]
-Share = Annotated[str | None, typer.Option(help="Price: share of what is left, e.g. 0.1.", metavar="S")]
 LowFraction = Annotated[
     str | None,
     typer.Option(
@@ -55,14 +53,11 @@ def suggest_bounds(
     in questions to the bounds that are suggested here, e.g. AVG(CLAMP(income, 0, 150000)).
     """
 
-    def make() -> Any:
-        if (epsilon is None) == (share is None):
-            raise InvalidRequest("give exactly one price: --epsilon or --share")
-        named: dict[str, Any] = {"epsilon": epsilon} if epsilon is not None else {"share": share}
+    def make(curator: Opened) -> Any:
+        named = one_price(epsilon, share)
         if expected_rows is not None:
             named["expected_rows"] = whole(expected_rows, "--expected-rows")
         named |= {"low_fraction": low_fraction, "high_fraction": high_fraction, "where": where}
-        with opened(study) as curator:
-            return curator.suggest_bounds(column, **named)
+        return curator.suggest_bounds(column, **named)
 
-    show(make, as_json)
+    shown(study, make, as_json)

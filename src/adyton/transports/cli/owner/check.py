@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from adyton.certify.checked import StudyCheck
 from adyton.setup.checking import check_study
-from adyton.transports.terminal import Json, show
+from adyton.transports.terminal import Json, StudyFile, show
 
 _SURPRISING = 1  # exit code
 
 
 def check(
-    study: Annotated[Path, typer.Argument(help="The study file, e.g. people.toml.", show_default=False)],
+    study: StudyFile,
     epsilon: Annotated[
         str | None,
         typer.Option(
@@ -38,16 +37,13 @@ def check(
 
     Exits with code 1 if something would surprise an analyst who believes the study file.
     """
-    found: list[StudyCheck] = []
 
-    def made() -> StudyCheck:
-        found.append(
-            check_study(study, epsilon=epsilon, allow=allow, show_values=show_values, said=_say_what_is_read)
+    def make() -> StudyCheck:
+        return check_study(
+            study, epsilon=epsilon, allow=allow, show_values=show_values, said=_say_what_is_read
         )
-        return found[0]
 
-    show(made, as_json)
-    if not found[0].ok:
+    if not show(make, as_json).ok:
         raise typer.Exit(_SURPRISING)
 
 

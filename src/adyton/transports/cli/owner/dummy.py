@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from adyton.transports.places import StudyPlace, public_study
-from adyton.transports.terminal import Json, run, whole
+from adyton.transports.terminal import Force, Json, TableFile, run, whole_if_said
 
-Output = Annotated[
-    Path, typer.Option("-o", "--output", help="File to write: .parquet or .csv.", show_default=False)
-]
 Rows = Annotated[
     str | None,
     typer.Option(help="Rows, or persons; as many as the study declares unless given.", metavar="N"),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
 
 
 def dummy(
-    study: StudyPlace, output: Output, rows: Rows = None, force: Force = False, as_json: Json = False
+    study: StudyPlace, output: TableFile, rows: Rows = None, force: Force = False, as_json: Json = False
 ) -> None:
     """Write a table like the study's, made up from public facts alone. The real data is never touched."""
 
     def work() -> dict[str, Any]:
         from adyton.curator.dummy_file import write_dummy
 
-        units = None if rows is None else whole(rows, "--rows")
+        units = whole_if_said(rows, "--rows")
         written = write_dummy(public_study(study), output, units, overwrite=force)
         return {"dummy": True, "files": [str(path) for path in written]}
 

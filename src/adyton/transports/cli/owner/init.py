@@ -11,7 +11,7 @@ from adyton.errors import InvalidRequest
 from adyton.privacy import NEIGHBOURS, Neighbours
 from adyton.setup.drafting import DraftOptions, draft_study
 from adyton.study import FILL_IN
-from adyton.transports.terminal import Json, run, whole, write_file
+from adyton.transports.terminal import Json, run, whole, whole_if_said, write_file
 
 _UNASKED = {
     "gdp": "better for many questions; --questions N compares for yours",
@@ -76,16 +76,22 @@ def init(
             _neighbours(neighbours),
             person,
             whole(rows_per_person, "--rows-per-person"),
-            None if rows is None else whole(rows, "--rows"),
-            None if lines is None else whole(lines, "--lines"),
+            whole_if_said(rows, "--rows"),
+            whole_if_said(lines, "--lines"),
             name,
             filter_name,
             public,
             metadata,
-            None if questions is None else whole(questions, "--questions"),
+            whole_if_said(questions, "--questions"),
         ).decided()
-        why = wishes.why or ("as named" if filter_name else _UNASKED[wishes.filter or "gdp"])
-        return {**_drafted(data, study_file, wishes), "filter": wishes.filter, "why": why}
+        text = draft_study(data, wishes, study_file)
+        write_file(study_file, text)
+        return {
+            "study": str(study_file),
+            "to_fill_in": text.count(f'"{FILL_IN}"'),
+            "filter": wishes.filter,
+            "why": wishes.why or ("as named" if filter_name else _UNASKED[wishes.filter or "gdp"]),
+        }
 
     done = run(work, as_json)
     if not as_json:
@@ -105,12 +111,6 @@ def _neighbours(text: str) -> Neighbours:
     if text not in NEIGHBOURS:
         raise InvalidRequest(f"neighbours must be one of {', '.join(NEIGHBOURS)}, not {text!r}")
     return text
-
-
-def _drafted(data: Path, study_file: Path, wishes: DraftOptions) -> dict[str, Any]:
-    text = draft_study(data, wishes, study_file)
-    write_file(study_file, text)
-    return {"study": str(study_file), "to_fill_in": text.count(f'"{FILL_IN}"')}
 
 
 def _say(done: dict[str, Any]) -> None:

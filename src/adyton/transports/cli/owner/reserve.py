@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from adyton.transports.terminal import Json, StudyFile, progress, show
+from adyton.transports.terminal import Force, Json, StudyFile, TableFile, progress, show
 
 app = typer.Typer(help="Tests on units that no question reads: one needs no correction, several share alpha.")
 
@@ -16,13 +16,9 @@ Tests = Annotated[
     typer.Option("--test", help="What will be tested, in words; once for each test.", metavar="WORDS"),
 ]
 Alpha = Annotated[str, typer.Option(help="Level of all tests together.", metavar="A")]
-Output = Annotated[
-    Path, typer.Option("-o", "--output", help="File to write: .parquet or .csv.", show_default=False)
-]
 TableName = Annotated[
     str | None, typer.Option("--table", help="Another private table of the study.", metavar="NAME")
 ]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
 PValues = Annotated[
     list[str],
     typer.Argument(help="The p-value of each test, in the order in which they were named.", metavar="P..."),
@@ -40,7 +36,7 @@ def show_reserve(study: StudyFile, verbose: Verbose = False, as_json: Json = Fal
 def open_reserve(
     study: StudyFile,
     tests: Tests,
-    output: Output,
+    output: TableFile,
     alpha: Alpha = "0.05",
     table: TableName = None,
     force: Force = False,
@@ -61,7 +57,7 @@ def open_reserve(
         with progress("reading the reserve"):
             return opened(study, tests, alpha=alpha, to=output, table=table, overwrite=force)
 
-    show(make, as_json, lambda made: made.sheet(verbose=verbose))
+    show(make, as_json, verbose=verbose)
 
 
 @app.command("judge")
@@ -79,4 +75,4 @@ def _look(study: Path, p_values: list[str], verbose: bool, as_json: bool) -> Non
 
         return look_at_reserve(study, p_values)
 
-    show(make, as_json, lambda made: made.sheet(verbose=verbose))
+    show(make, as_json, verbose=verbose)

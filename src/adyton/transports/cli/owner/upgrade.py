@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from adyton.study import read_study
 from adyton.transports.terminal import Json, run
 
 if TYPE_CHECKING:  # loaded by the command: others need not wait for it
@@ -42,6 +43,5 @@ def _upgraded(file: Path) -> Upgraded:
     if is_holdout(file):
         return upgrade_holdout(file)
     from adyton.setup.upgrading import upgrade
-    from adyton.study import read_study
 
     return upgrade(read_study(file))

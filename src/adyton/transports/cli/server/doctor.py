@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING
 
 import typer
 
+from adyton.transports.cli.server.serve import Files, ServerFile
 from adyton.transports.terminal import Json, show
 
+if TYPE_CHECKING:  # loaded by the command: others need not wait for it
+    from adyton.service.doctor import Examination
 
-def doctor(
-    files: Annotated[list[Path], typer.Argument(help="Study files and holdout files.", show_default=False)],
-    settings: Annotated[
-        Path | None, typer.Option(help="The server file: rates, sizes, times.", metavar="FILE")
-    ] = None,
-    as_json: Json = False,
-) -> None:
+
+def doctor(files: Files, settings: ServerFile = None, as_json: Json = False) -> None:
     """Look at everything that a server needs: files, ledgers, data, secret, limits. Changes nothing.
 
     For example: adyton doctor people.toml
     """
-    found: list[Any] = []
 
-    def work() -> Any:
+    def make() -> Examination:
         from adyton.service.doctor import examine
         from adyton.service.settings import read_settings
 
-        found.append(examine(files, read_settings(settings)))
-        return found[0]
+        return examine(files, read_settings(settings))
 
-    show(work, as_json, lambda made: made.sheet())
-    if not found[0].ok:
+    if not show(make, as_json).ok:
         raise typer.Exit(2)

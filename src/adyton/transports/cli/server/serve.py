@@ -11,16 +11,19 @@ import typer
 from adyton.errors import InvalidRequest
 from adyton.transports.terminal import run
 
+Files = Annotated[list[Path], typer.Argument(help="Study files and holdout files.", show_default=False)]
+ServerFile = Annotated[
+    Path | None, typer.Option(help="The server file: rates, sizes, times.", metavar="FILE")
+]
+
 
 def serve(
-    files: Annotated[list[Path], typer.Argument(help="Study files and holdout files.", show_default=False)],
+    files: Files,
     port: Annotated[int, typer.Option(help="Where to listen.", min=1, max=65535)] = 8000,
     host: Annotated[
         str, typer.Option(help="On which address; a public one needs TLS or a proxy in front.")
     ] = "127.0.0.1",
-    settings: Annotated[
-        Path | None, typer.Option(help="The server file: rates, sizes, times.", metavar="FILE")
-    ] = None,
+    settings: ServerFile = None,
     pg_port: Annotated[
         int | None,
         typer.Option(help="Where clients of PostgreSQL are let in, if at all.", min=1, max=65535),

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from adyton.errors import InvalidRequest
 from adyton.show import Sheet
 from adyton.transports.terminal import Json, run, show
+
+if TYPE_CHECKING:  # loaded by the commands: others need not wait for it
+    from adyton.service.tokens import Tokens
 
 app = typer.Typer(help="Make, list and revoke the tokens of a study or a holdout.", no_args_is_help=True)
 File = Annotated[Path, typer.Argument(help="The study file or holdout file.", show_default=False)]
@@ -39,10 +42,9 @@ def create(
     def work() -> dict[str, Any]:
         from adyton.service.identity import Identity, share_of
         from adyton.service.roles import role_named
-        from adyton.service.tokens import Tokens
 
         shares = share_of(limit_share, "--limit-share"), share_of(price_share, "--price-share")
-        token, known = Tokens(_existing(file)).make(Identity(name, role_named(role), *shares, rate), expires)
+        token, known = _tokens(file).make(Identity(name, role_named(role), *shares, rate), expires)
         return {"token": token, **known.to_json()}
 
     done = run(work, as_json)
@@ -54,13 +56,7 @@ def create(
 @app.command("list")
 def list_(file: File, as_json: Json = False) -> None:
     """List the tokens: everything but themselves."""
-
-    def work() -> Any:
-        from adyton.service.tokens import Tokens
-
-        return _Listed([known.to_json() for known in Tokens(_existing(file)).all()])
-
-    show(work, as_json, lambda made: made.sheet())
+    show(lambda: _Listed([known.to_json() for known in _tokens(file).all()]), as_json)
 
 
 @app.command()
@@ -70,13 +66,7 @@ def revoke(
     as_json: Json = False,
 ) -> None:
     """End a token, at once and in all processes."""
-
-    def work() -> dict[str, Any]:
-        from adyton.service.tokens import Tokens
-
-        return {"revoked": [known.id for known in Tokens(_existing(file)).revoke(token)]}
-
-    done = run(work, as_json)
+    done = run(lambda: {"revoked": [known.id for known in _tokens(file).revoke(token)]}, as_json)
     if not as_json:
         typer.echo(f"Revoked: {', '.join(done['revoked'])}.")
 
@@ -113,10 +103,12 @@ class _Listed:
         return Sheet("Tokens", headers, rows, notes, left_aligned=3)
 
 
-def _existing(file: Path) -> Path:
+def _tokens(file: Path) -> Tokens:
+    from adyton.service.tokens import Tokens
+
     if not file.is_file():
         raise InvalidRequest(f"there is no file {file.name}: name a study file or a holdout file")
-    return file
+    return Tokens(file)
 
 
 def _share(share: float | None) -> str:

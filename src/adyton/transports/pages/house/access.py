@@ -6,7 +6,6 @@ Nothing here raises a limit.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -56,7 +55,7 @@ async def _shown(page: Page, name: str, error: CuratorError | None = None) -> Re
         "Access",
         of=name,
         kind=_kind(found),
-        roles=[str(role) for role in Role],
+        roles=[(role, role) for role in Role],
         typed={field: page.typed(field) for field in _FIELDS},
         settings=page.desk.house.settings.limits,
         problem=None if error is None else problem_of(error),
@@ -70,32 +69,25 @@ def _kind(found: Served) -> str:
 
 
 def _told(found: Served, who: Identity) -> dict[str, Any]:
-    now = time.time()
-    parts = found.statement(who)["by_name"] if isinstance(found, ServedStudy) else {}
-    limit = found.limit if isinstance(found, ServedStudy) else None
+    """The tokens; of a study also what each name has spent, the anchor and how many receipts there are."""
+    now, spent = time.time(), _spent(found, who) if isinstance(found, ServedStudy) else {}
     tokens = [
-        {
-            **known.to_json(),
-            "valid": known.is_valid(now),
-            "spent": _spent(parts.get(known.identity.name), limit),
-        }
+        {**known.to_json(), "valid": known.is_valid(now), "spent": spent.get(known.identity.name)}
         for known in found.tokens.all()
     ]
-    return {
-        "tokens": tokens,
-        "anchor": _anchor(found),
-        "count": found.count() if isinstance(found, ServedStudy) else None,
-    }
-
-
-def _spent(part: Mapping[str, Any] | None, limit: str | None) -> Fraction | None:
-    return None if part is None or limit is None else Fraction(part["spent"]) / Fraction(limit)
-
-
-def _anchor(found: Served) -> dict[str, Any] | None:
-    """What it has seen, and how far the ledger is; None without one."""
     if not isinstance(found, ServedStudy):
-        return None
+        return {"tokens": tokens, "anchor": None, "count": None}
+    return {"tokens": tokens, "anchor": _anchor(found), "count": found.count()}
+
+
+def _spent(found: ServedStudy, who: Identity) -> dict[str, Fraction]:
+    """Of each name, as a share of the limit."""
+    limit, parts = Fraction(found.limit_told()), found.statement(who)["by_name"]
+    return {name: Fraction(part["spent"]) / limit for name, part in parts.items()}
+
+
+def _anchor(found: ServedStudy) -> dict[str, Any] | None:
+    """What it has seen, and how far the ledger is; None without one."""
     try:
         return found.anchor()
     except CuratorError as error:  # that it is damaged is for the owner to know

@@ -23,7 +23,6 @@ routes = APIRouter(route_class=OpenRoute, include_in_schema=False)
 _PICTURES = {".svg": "image/svg+xml", ".png": "image/png"}
 _FRONT = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 _TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
-_NAME = re.compile(r"[\w-]+\.\w+")
 
 
 @routes.get("/help")

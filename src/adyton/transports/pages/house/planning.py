@@ -11,6 +11,7 @@ from starlette.responses import Response
 from adyton.errors import CuratorError, InvalidRequest
 from adyton.figures.drawing import Figure
 from adyton.transports.all_methods import AllMethods
+from adyton.transports.http.formats import told
 from adyton.transports.pages import pictures
 from adyton.transports.pages.page import Page, PageRoute, ThePage
 from adyton.transports.pages.problems import Problem, problem_of
@@ -18,7 +19,7 @@ from adyton.validity.planner import plan
 
 routes = APIRouter(route_class=PageRoute, include_in_schema=False)
 _USUAL = {"rows": "", "tolerance": "", "questions": "", "confidence": "0.95"}
-_EXPECTED = ("expect_share", "spread", "group")
+_USUAL |= {"expect_share": "", "spread": "", "group": ""}
 _WHOLE = ("rows", "questions")
 _LONGEST = 40
 
@@ -54,8 +55,6 @@ async def plan_picture(page: ThePage) -> Response:
 @routes.get("/plan.json")
 async def plan_numbers(page: ThePage) -> Response:
     """The same object that ``adyton plan --json`` prints."""
-    from adyton.transports.http.formats import told
-
     typed = _typed(page)
     return await page.done(lambda: told(_found(**_given(typed)).to_json()))
 
@@ -73,8 +72,7 @@ def _figure(**given: str | int) -> Figure:
 
 def _typed(page: Page) -> dict[str, str]:
     asked = page.request.query_params
-    usual = {**_USUAL, **dict.fromkeys(_EXPECTED, "")}
-    return {name: asked.get(name, default).strip() for name, default in usual.items()}
+    return {name: asked.get(name, default).strip() for name, default in _USUAL.items()}
 
 
 def _given(typed: dict[str, str]) -> dict[str, str | int]:
