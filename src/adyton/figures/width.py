@@ -48,7 +48,7 @@ def curves(
         if same:
             attack = attacked(rows, questions, same.scale_of(1), float(share), float(failure))
         tolerances = [plan.tolerance if plan else None for plan in plans]
-        found.append((*tolerances, split.tolerance if split else None, fixed, attack))
+        found.append((*tolerances, split, fixed, attack))
         on_step()
     return Widths(*zip(*found, strict=True))
 

@@ -88,14 +88,13 @@ class Method:
 def _split(rows: int, questions: int, failure: Fraction, expected: Expected) -> Certified | None:
     known = expected_splitting_width(rows, questions, failure, expected) if expected else None
     if expected.group is not None:
-        return Certified(known.tolerance) if known else None
+        return Certified(known)
     found = splitting_width(rows, questions, failure)
-    return Certified(min(made.tolerance for made in (found, known) if made)) if found else None
+    return Certified(min(made for made in (found, known) if made)) if found else None
 
 
-def _exact_split(rows: int, questions: int, failure: Fraction, expected: Expected) -> Certified | None:
-    found = exact_splitting_width(rows, questions, failure, expected.share)
-    return Certified(found.tolerance) if found else None
+def _exact_split(rows: int, questions: int, failure: Fraction, expected: Expected) -> Certified:
+    return Certified(exact_splitting_width(rows, questions, failure, expected.share))
 
 
 def _rounding(rows: int, questions: int, failure: Fraction, _: Expected) -> Certified:
@@ -216,6 +215,3 @@ def methods_for(expected: Expected) -> tuple[Method, ...]:
     if expected.group is not None:
         return tuple(method for method in METHODS + ALIKE if method.groups)
     return METHODS + ALIKE if expected else METHODS
-
-
-__all__ = ["ALIKE", "METHODS", "ROUTES", "Certified", "Method", "methods_for", "routes_for"]

@@ -17,9 +17,9 @@ from adyton.exact import Number, float_down, float_up, positive, probability, wh
 from adyton.exact.outward import square_root_up
 from adyton.exact.search import largest_that_holds, least_that_holds, minimise
 from adyton.validity.hinge.noise_part import gaussian_multiplier, noise_width
-from adyton.validity.hinge.stability import LARGEST_MU, stability_width
+from adyton.validity.hinge.stability import LARGEST_MU, balanced_mu, stability_width
 
-_STEPS = 26  # golden sections: 1e-5 of the bracket, and the minimum is flat
+_STEPS = 32  # golden sections
 MOST = 10**15
 """Rows and questions are searched for up to here."""
 
@@ -60,14 +60,7 @@ def _best_scale(rows: int, questions: int, failure: Fraction) -> float:
     """The standard deviation with about the least half-width; any other would be valid too."""
     k_root = math.sqrt(questions)
     factor = gaussian_multiplier(failure, questions) * k_root / (2 * rows)
-    middle = min(math.sqrt(factor), LARGEST_MU / 2)
-    mu0 = minimise(
-        lambda mu: factor / mu + stability_width(mu, failure),
-        middle / 30,
-        min(4 * middle, LARGEST_MU),
-        _STEPS,
-    )
-    return k_root / (2 * rows * mu0)
+    return k_root / (2 * rows * balanced_mu(factor, failure))
 
 
 def joint_questions(rows: int, tolerance: Number, failure: Number) -> tuple[int, float | None]:
@@ -111,5 +104,5 @@ def _roomiest(tolerance: Fraction, failure: Fraction) -> tuple[float, float]:
         return mu * (within - stability_width(mu, failure))
 
     highest = min(within, LARGEST_MU)  # t2 is above mu0 already for a failure of 1/10
-    mu0 = minimise(lambda mu: -room(mu), highest / 1000, highest, _STEPS + 6)
+    mu0 = minimise(lambda mu: -room(mu), highest / 1000, highest, _STEPS)
     return mu0, max(0.0, room(mu0))
