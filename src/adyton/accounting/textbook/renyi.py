@@ -15,7 +15,7 @@ from typing import Protocol
 
 from adyton.accounting.filters import LARGEST_EPSILON
 from adyton.accounting.pld.slots import fold
-from adyton.accounting.textbook.composition import checked_delta, checked_times
+from adyton.accounting.textbook.composition import checked, checked_delta
 from adyton.errors import InvalidRequest
 from adyton.exact import float_up
 from adyton.exact.interval import RealInterval, exp, interval, log, upper
@@ -163,11 +163,7 @@ def epsilon_up(slots: Slots, delta: Fraction) -> float:
     Theorem: RENYI-TO-APPROX.
     """
     checked_delta(delta)
-    for _, times in slots:
-        checked_times(times)
-    if not slots:
-        raise InvalidRequest("there is nothing to compose: give at least one release")
-    found = epsilon_at(slots, delta, 1 + Fraction(_best_order(slots, float(delta))))
+    found = epsilon_at(checked(slots), delta, 1 + Fraction(_best_order(slots, float(delta))))
     pure = [curve.pure for curve, _ in slots]
     if None not in pure:
         found = min(found, fold(lambda curve: curve.pure, slots))  # the order infinity
