@@ -20,6 +20,9 @@ from typing import Any
 from adyton.errors import InvalidRequest
 
 UNIT_ROUNDOFF = 2.0**-53
+"""u: a sum, product, quotient or root of floats is within u of the truth, relatively (IEEE 754, to nearest).
+n of them on the way to a positive number, without cancellation, are within n u / (1 - n u) of it."""
+
 UNITS_PER_ONE = 10**18
 _LONGEST_NUMBER = 60  # characters; keeps "1e999999999" from filling the memory
 _LARGEST_EXPONENT = 40
@@ -28,10 +31,6 @@ _LONGEST_DENOMINATOR = 2**12_000  # Python writes no whole number of more than 4
 _FINITE = "a finite number such as 25, 0.5 or 1e-9"
 
 Number = int | float | str | Decimal | Fraction
-
-
-"""u: a sum, product, quotient or root of floats is within u of the truth, relatively (IEEE 754, to nearest).
-n of them on the way to a positive number, without cancellation, are within n u / (1 - n u) of it."""
 
 FEW = 8 * UNIT_ROUNDOFF
 """2**-50: up to seven such operations on floats that were exact before, or on integers below 2**53."""

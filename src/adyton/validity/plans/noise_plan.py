@@ -6,6 +6,9 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
+from typing import Literal
+
+Noise = Literal["constant", "decreasing"]
 
 
 @dataclass(frozen=True)

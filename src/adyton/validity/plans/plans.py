@@ -10,14 +10,11 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Literal
 
 from adyton.validity.plans.constant import MOST, constant_questions, constant_rows, constant_width
 from adyton.validity.plans.decreasing import decreasing_questions, decreasing_rows, decreasing_width
 from adyton.validity.plans.expected import ANYTHING, Expected
-from adyton.validity.plans.noise_plan import NoisePlan
-
-Noise = Literal["constant", "decreasing"]
+from adyton.validity.plans.noise_plan import Noise, NoisePlan
 
 
 def questions_within(
