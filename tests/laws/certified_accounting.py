@@ -22,9 +22,6 @@ from adyton.accounting.textbook.concentrated import gdp_epsilon, zcdp_epsilon
 from adyton.accounting.textbook.conversions import (
     divergence_up,
     epsilon_for_total_variation,
-    total_variation_gdp_up,
-    total_variation_of_any_two,
-    total_variation_together_up,
     total_variation_up,
 )
 from adyton.accounting.textbook.corollaries import cautious_epsilon0
@@ -37,6 +34,11 @@ from literature.approximate_filter import ApproximateFilter
 from literature.finite_pair import FinitePair
 from literature.pld_from_below import delta_down, epsilon_down
 from literature.slot_plan import SlotPlan
+from literature.total_variation import (
+    total_variation_gdp_up,
+    total_variation_of_any_two,
+    total_variation_together_up,
+)
 
 MILLIONTH, BILLIONTH = "1/1000000", "1/1000000000"
 

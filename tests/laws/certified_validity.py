@@ -138,9 +138,7 @@ PUBLISHED = (
         max_information.event_bound,
         dict(fixed="1/1000000", information=2.5, failure="1/1000"),
     ),
-    never_smaller(
-        "information: of answers", mutual_information.information_of, dict(rows=1000, spent="1/300")
-    ),
+    never_smaller("information: of answers", information.information_of, dict(rows=1000, spent="1/300")),
     never_smaller("information: expected gap", information.expected_gap, dict(information=1.5, rows=1000)),
     never_smaller("information: mean square", information.gap_square, dict(information=1.5, rows=1000)),
     never_smaller(

@@ -126,7 +126,7 @@ class MutualInformation:
 
     Claim:    with n mu0**2 / 2 below one of ``_BOUNDS`` times the part of the level that this bound has, the
               threshold is that of the bound.
-    Source:   derived here.  Theorem: EVENTS-AFTER-INFORMATION.
+    Source:   derived here.  Theorem: EVENTS-AFTER-INFORMATION.  Theorem: MUTUAL-INFORMATION-OF-ANSWERS.
     """
 
     units: int
