@@ -16,7 +16,7 @@ from adyton.errors import InvalidRequest
 from adyton.exact import Number, float_down, float_up, positive, probability, whole
 from adyton.exact.outward import square_root_up
 from adyton.exact.search import largest_that_holds, least_that_holds, minimise
-from adyton.validity.hinge.noise_part import gaussian_multiplier, noise_width
+from adyton.validity.hinge.noise_part import gaussian_multiplier
 from adyton.validity.hinge.stability import LARGEST_MU, balanced_mu, stability_width
 
 _STEPS = 32  # golden sections
@@ -50,7 +50,8 @@ def joint_width(rows: int, questions: int, failure: Number, scale: float | None 
     if not (math.isfinite(sigma) and sigma > 0):
         raise InvalidRequest(f"the scale of the noise must be finite and above 0, not {sigma}")
     mu0 = square_root_up(Fraction(k) / (2 * n * Fraction(sigma)) ** 2)
-    noise, stability = noise_width(sigma, k, share), stability_width(mu0, share)
+    noise = float_up(Fraction(sigma) * Fraction(gaussian_multiplier(share, k)))
+    stability = stability_width(mu0, share)
     total = math.inf if math.isinf(stability) else float_up(Fraction(noise) + Fraction(stability))
     return Width(total, sigma, noise, stability, mu0)
 
