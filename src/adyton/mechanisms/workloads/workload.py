@@ -53,8 +53,8 @@ class Workload(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Cells:
-    """Every cell by itself."""
+class _InLine:
+    """Counts of cells that stand in one line: a question for each of them, unless there are more."""
 
     cells: int
     denominator: ClassVar[int] = 1
@@ -63,6 +63,10 @@ class Cells:
     @property
     def questions(self) -> int:
         return self.cells
+
+
+class Cells(_InLine):
+    """Every cell by itself."""
 
     def numerators(self, histogram: Any) -> Any:
         return histogram.copy()
@@ -77,17 +81,8 @@ class Cells:
         return Box((self.cells,), {0: [index]})
 
 
-@dataclass(frozen=True, slots=True)
-class Prefixes:
+class Prefixes(_InLine):
     """Cells 0 to i, for every i: a cumulative distribution."""
-
-    cells: int
-    denominator: ClassVar[int] = 1
-    fractional: ClassVar[bool] = True
-
-    @property
-    def questions(self) -> int:
-        return self.cells
 
     def numerators(self, histogram: Any) -> Any:
         return np.cumsum(histogram)
@@ -106,13 +101,8 @@ class Prefixes:
         return Box((self.cells,), {0: range(index + 1)})
 
 
-@dataclass(frozen=True, slots=True)
-class Ranges:
+class Ranges(_InLine):
     """Cells i to j for all i <= j, ordered by i and then by j."""
-
-    cells: int
-    denominator: ClassVar[int] = 1
-    fractional: ClassVar[bool] = True
 
     @property
     def questions(self) -> int:

@@ -51,7 +51,13 @@ def fixed_width(rows: int, questions: int, failure: Number) -> float:
 
 def fixed_questions(rows: int, alpha: Number, failure: Number) -> int:
     """The most questions fixed in advance: floor of (failure / 2) exp(2 n alpha**2)."""
-    return _leaves(rows, alpha, failure)
+    exponent = 2 * whole(rows, "the number of rows") * positive(alpha, "alpha") ** 2
+    if exponent > 10**6:
+        raise InvalidRequest("more questions than can be counted")
+    mp = digits(60 + int(exponent))
+    half = probability(failure, "the failure probability") / 2
+    power = mp.exp(mp.mpf(exponent.numerator) / exponent.denominator)
+    return int(mp.floor(power * half.numerator / half.denominator * (1 - mp.mpf(10) ** -40)))
 
 
 def forking_width(rows: int, questions: int, failure: Number, *, answers: int = 2) -> float:
@@ -68,7 +74,7 @@ def forking_width(rows: int, questions: int, failure: Number, *, answers: int = 
 
 def forking_questions(rows: int, alpha: Number, failure: Number) -> int:
     """The most binary questions in a tree: the largest k with 2 (2**k - 1) exp(-2 n alpha**2) <= failure."""
-    nodes = _leaves(rows, alpha, failure)
+    nodes = fixed_questions(rows, alpha, failure)
     return (nodes + 1).bit_length() - 1  # 2**k - 1 <= nodes
 
 
@@ -88,14 +94,3 @@ def tree_size(questions: int, answers: int) -> int:
     if k * math.log2(max(d, 2)) > 10**6:
         raise InvalidRequest("this tree is too large to be counted")
     return k if d == 1 else int((d**k - 1) // (d - 1))
-
-
-def _leaves(rows: int, alpha: Number, failure: Number) -> int:
-    """(failure / 2) exp(2 n alpha**2), rounded down to a whole number."""
-    exponent = 2 * whole(rows, "the number of rows") * positive(alpha, "alpha") ** 2
-    if exponent > 10**6:
-        raise InvalidRequest("more questions than can be counted")
-    mp = digits(60 + int(exponent))
-    half = probability(failure, "the failure probability") / 2
-    power = mp.exp(mp.mpf(exponent.numerator) / exponent.denominator)
-    return int(mp.floor(power * half.numerator / half.denominator * (1 - mp.mpf(10) ** -40)))
