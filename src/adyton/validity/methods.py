@@ -9,7 +9,6 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from adyton.exact.search import largest_within, least_within
-from adyton.validity.hinge.joint import Width as JointWidth
 from adyton.validity.hinge.joint import joint_questions, joint_rows, joint_width
 from adyton.validity.plans.expected import ANYTHING, Expected
 from adyton.validity.plans.plans import MOST, Noise, NoisePlan, questions_within, rows_needed, within
@@ -125,7 +124,7 @@ def _expected(rows: int, questions: int, _: Fraction, __: Expected) -> Certified
     return Certified(found.tolerance, found.scale)
 
 
-def _by(width_of: Callable[[int, int, Fraction], NoisyWidth | JointWidth | None]) -> Width:
+def _by(width_of: Callable[[int, int, Fraction], NoisyWidth | None]) -> Width:
     """By a theorem that knows nothing of what is expected."""
 
     def width(rows: int, questions: int, failure: Fraction, _: Expected) -> Certified | None:

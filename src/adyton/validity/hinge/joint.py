@@ -8,7 +8,6 @@ the noise that belongs to it is sigma = sqrt(k) / (2 n mu0): so all searches are
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
@@ -18,24 +17,14 @@ from adyton.exact.outward import square_root_up
 from adyton.exact.search import largest_that_holds, least_that_holds, minimise
 from adyton.validity.hinge.noise_part import gaussian_multiplier
 from adyton.validity.hinge.stability import LARGEST_MU, balanced_mu, stability_width
+from adyton.validity.published.jung import NoisyWidth
 
 _STEPS = 32  # golden sections
 MOST = 10**15
 """Rows and questions are searched for up to here."""
 
 
-@dataclass(frozen=True, slots=True)
-class Width:
-    """A simultaneous half-width, the noise to add for it, and the two parts that it is made of."""
-
-    tolerance: float
-    scale: float
-    noise: float
-    stability: float
-    mu0: float
-
-
-def joint_width(rows: int, questions: int, failure: Number, scale: float | None = None) -> Width:
+def joint_width(rows: int, questions: int, failure: Number, scale: float | None = None) -> NoisyWidth:
     """The half-width for ``questions`` adaptive questions, rounded up; the best noise if ``scale`` is None.
 
     Claim:    Pr[some |a_j - q_j(P)| > tolerance] <= failure for k questions q_j with values in [0, 1], each
@@ -53,7 +42,7 @@ def joint_width(rows: int, questions: int, failure: Number, scale: float | None 
     noise = float_up(Fraction(sigma) * Fraction(gaussian_multiplier(share, k)))
     stability = stability_width(mu0, share)
     total = math.inf if math.isinf(stability) else float_up(Fraction(noise) + Fraction(stability))
-    return Width(total, sigma, noise, stability, mu0)
+    return NoisyWidth(total, sigma)
 
 
 @lru_cache(maxsize=4096)
