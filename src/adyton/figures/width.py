@@ -11,7 +11,9 @@ from adyton.exact.special import special
 from adyton.figures.curves import Axis, Curve, curves_figure
 from adyton.figures.drawing import Figure
 from adyton.validity.binomial import exact_width
-from adyton.validity.plans.plans import Expected, Noise, NoisePlan, within
+from adyton.validity.plans.expected import Expected
+from adyton.validity.plans.noise_plan import Noise, NoisePlan
+from adyton.validity.plans.plans import within
 from adyton.validity.splitting import exact_splitting_width
 
 SHARES = tuple(

@@ -17,7 +17,7 @@ from adyton.exact import Number, positive, probability, whole
 from adyton.exact.cells import Floats
 from adyton.exact.search import edge, geometric, minimise
 from adyton.exact.special import special
-from adyton.validity.plans.plans import MOST
+from adyton.validity.plans.noise_plan import MOST
 
 _TURNS = 144  # places at which the attack may turn, or the noise change
 _HALVINGS = 16

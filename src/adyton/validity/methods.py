@@ -11,7 +11,8 @@ from typing import NamedTuple
 from adyton.exact.search import largest_within, least_within
 from adyton.validity.hinge.joint import joint_questions, joint_rows, joint_width
 from adyton.validity.plans.expected import ANYTHING, Expected
-from adyton.validity.plans.plans import MOST, Noise, NoisePlan, questions_within, rows_needed, within
+from adyton.validity.plans.noise_plan import MOST, Noise, NoisePlan
+from adyton.validity.plans.plans import questions_within, rows_needed, within
 from adyton.validity.published.compressibility import (
     compressed_width,
     counted_rounding_width,

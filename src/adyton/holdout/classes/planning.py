@@ -9,7 +9,7 @@ from adyton.holdout.planner import Special
 from adyton.validity.classes.growth import RuleClass
 from adyton.validity.classes.uniform import threshold_width, uniform_shares, uniform_width
 from adyton.validity.planner import HALF, Comparison
-from adyton.validity.plans.plans import MOST
+from adyton.validity.plans.noise_plan import MOST
 
 _MOST_ROWS = 10**9
 ONE_COLUMN = RuleClass("thresholds", 1)

@@ -17,11 +17,10 @@ from adyton.exact.outward import square_root_up
 from adyton.exact.search import largest_that_holds, least_that_holds, minimise
 from adyton.validity.hinge.noise_part import gaussian_multiplier
 from adyton.validity.hinge.stability import LARGEST_MU, balanced_mu, stability_width
+from adyton.validity.plans.noise_plan import MOST
 from adyton.validity.published.jung import NoisyWidth
 
 _STEPS = 32  # golden sections
-MOST = 10**15
-"""Rows and questions are searched for up to here."""
 
 
 def joint_width(rows: int, questions: int, failure: Number, scale: float | None = None) -> NoisyWidth:

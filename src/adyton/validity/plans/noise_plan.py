@@ -9,6 +9,8 @@ from itertools import accumulate
 from typing import Literal
 
 Noise = Literal["constant", "decreasing"]
+MOST = 10**15
+"""Rows and questions are searched for up to here."""
 
 
 @dataclass(frozen=True)

@@ -38,9 +38,8 @@ _PLANNED, _EQUAL, _BEYOND = Fraction(96, 100), Fraction(2, 100), Fraction(2, 100
 _SQUARES = Fraction(6079271018540266, 10**16)  # just below 6 / pi**2
 _BLOCKS = 4096
 Places = NDArray[np.int64]
-Moment = Callable[
-    [Places], Callable[[Floats, Floats], Floats]
-]  # of some answers: of the tilt and of what is fresh
+Moment = Callable[[Places], Callable[[Floats, Floats], Floats]]
+"""Of some answers: of the tilt and of what is fresh."""
 
 MARGIN = MANY
 """Of all terms of an exponent together.  It pays for their roundings, some tens of 1e-16 each, and for a
