@@ -152,7 +152,9 @@ def rational(value: object, what: str) -> Fraction:
         case bool():
             raise InvalidRequest(f"{what} must be a number, not {value}")
         case int() | Fraction():
-            return _not_too_long(Fraction(value), what)
+            if abs(value) > _LARGEST:
+                raise InvalidRequest(f"{what} must be {_FINITE}, not one of hundreds of digits")
+            return Fraction(value)
         case Decimal() | float() | str():
             return _from_text(str(value), what)
         case _:
@@ -165,12 +167,6 @@ def keep_exactly(frozen: object, *names: str) -> None:
         value = getattr(frozen, name)
         if value is not None and not isinstance(value, Fraction):
             object.__setattr__(frozen, name, rational(value, name))
-
-
-def _not_too_long(number: Fraction, what: str) -> Fraction:
-    if abs(number) > _LARGEST:
-        raise InvalidRequest(f"{what} must be {_FINITE}, not one of hundreds of digits")
-    return number
 
 
 def _from_text(text: str, what: str) -> Fraction:
