@@ -15,6 +15,7 @@ from noise import row as rounded_row
 
 from adyton.accounting import GdpFilter
 from adyton.accounting.pld import pld
+from adyton.accounting.pld.pairs import GaussianPair, LaplacePair, RandomizedResponsePair
 from adyton.privacy import GaussianCost
 
 DELTA = 1e-6
@@ -72,7 +73,7 @@ def peer_step() -> float:
 
 def thousand_laplaces(times: int, interval: float) -> tuple[float, float]:
     """Seconds of ours and theirs.  Their interval is the one at which they are as tight as we are."""
-    plan = [(pld.LaplacePair("0.01"), times)]
+    plan = [(LaplacePair("0.01"), times)]
 
     def theirs() -> float:
         law = peer.from_laplace_mechanism(100, value_discretization_interval=interval)
@@ -84,7 +85,7 @@ def thousand_laplaces(times: int, interval: float) -> tuple[float, float]:
 
 def plan_of(n: int) -> tuple[float, float]:
     """Seconds and epsilon of a plan of n different slots."""
-    make: list[Any] = [pld.LaplacePair, pld.GaussianPair, pld.RandomizedResponsePair]
+    make: list[Any] = [LaplacePair, GaussianPair, RandomizedResponsePair]
     slots = [(make[kind](epsilon), 1) for epsilon, kind in zip(*stream(n), strict=True)]
     return best(lambda: pld.epsilon_up(slots, DELTA), 3), pld.epsilon_up(slots, DELTA)
 

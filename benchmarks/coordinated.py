@@ -21,7 +21,7 @@ from adyton.mechanisms.workloads.matrix import GaussianMatrix
 from adyton.mechanisms.workloads.private_mw import PmwPlan
 from adyton.mechanisms.workloads.residuals import Attribute, components
 from adyton.mechanisms.workloads.strategy import Strategy, identity
-from adyton.mechanisms.workloads.strategy_choice import best_strategy, with_free_total
+from adyton.mechanisms.workloads.strategy_choice import optimal_strategy, with_free_total
 from adyton.mechanisms.workloads.workload import Cells, Ranges
 from adyton.noise import SystemBits, rounded_gaussian, two_sided_geometric
 from adyton.planning.plan import PricedBatch, make_batch
@@ -64,7 +64,7 @@ def measured(mechanism: GaussianMatrix, workload: Ranges) -> float:
 def ranges() -> list[dict[str, object]]:
     workload = Ranges(CELLS)
     start = time.perf_counter()
-    best = best_strategy(workload, "add-or-remove")
+    best = optimal_strategy(workload)
     rows = [
         row(f"{best.name} strategy, {CELLS:,} cells, found in", time.perf_counter() - start, None, "s", "")
     ]

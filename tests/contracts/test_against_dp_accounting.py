@@ -17,7 +17,7 @@ from dp_accounting.pld import pld_privacy_accountant
 from dp_accounting.pld import privacy_loss_distribution as peer
 
 from adyton.accounting.pld import pld
-from adyton.accounting.pld.pld import GaussianPair, LaplacePair, Pair, RandomizedResponsePair
+from adyton.accounting.pld.pairs import GaussianPair, LaplacePair, Pair, RandomizedResponsePair
 from how_often import crossed
 
 STEP = 1e-4

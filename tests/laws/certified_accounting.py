@@ -13,6 +13,7 @@ from adyton.accounting import gaussian, zcdp
 from adyton.accounting.filters import filter_named
 from adyton.accounting.odometer import ZcdpOdometer
 from adyton.accounting.pld import pld
+from adyton.accounting.pld.pairs import GaussianPair, LaplacePair, Pair, RandomizedResponsePair
 from adyton.accounting.textbook import groups, renyi
 from adyton.accounting.textbook.calibration import analytic_sigma, classical_sigma, true_delta
 from adyton.accounting.textbook.comparison import THEOREMS, largest_price
@@ -21,9 +22,6 @@ from adyton.accounting.textbook.concentrated import gdp_epsilon, zcdp_epsilon
 from adyton.accounting.textbook.conversions import (
     divergence_up,
     epsilon_for_total_variation,
-    total_variation_gdp_up,
-    total_variation_of_any_two,
-    total_variation_together_up,
     total_variation_up,
 )
 from adyton.accounting.textbook.corollaries import cautious_epsilon0
@@ -36,6 +34,11 @@ from literature.approximate_filter import ApproximateFilter
 from literature.finite_pair import FinitePair
 from literature.pld_from_below import delta_down, epsilon_down
 from literature.slot_plan import SlotPlan
+from literature.total_variation import (
+    total_variation_gdp_up,
+    total_variation_of_any_two,
+    total_variation_together_up,
+)
 
 MILLIONTH, BILLIONTH = "1/1000000", "1/1000000000"
 
@@ -44,16 +47,16 @@ def _mixed(first: Fraction, second: Fraction, times: int) -> list[tuple[Guarante
     return [(Guarantee(first, Fraction(0)), times), (Guarantee(second, Fraction(0)), times)]
 
 
-def _three_pairs(times: int) -> list[tuple[pld.Pair, int]]:
+def _three_pairs(times: int) -> list[tuple[Pair, int]]:
     pairs = (
-        pld.LaplacePair(Fraction(1, 10)),
-        pld.GaussianPair(Fraction(1, 5)),
-        pld.RandomizedResponsePair("0.05"),
+        LaplacePair(Fraction(1, 10)),
+        GaussianPair(Fraction(1, 5)),
+        RandomizedResponsePair("0.05"),
     )
     return [(pair, times) for pair in pairs]
 
 
-def _uneven(times: int) -> list[tuple[pld.Pair, int]]:
+def _uneven(times: int) -> list[tuple[Pair, int]]:
     return [(FinitePair(("0.5", "0.3", "0.2"), ("0.45", "0.3", "0.25")), times)]
 
 
@@ -223,18 +226,18 @@ COMPOSITION = (
     ),
     never_smaller(
         "slots, one kind: epsilon",
-        lambda epsilon, times, delta: pld.epsilon_up([(pld.LaplacePair(epsilon), times)], delta),
+        lambda epsilon, times, delta: pld.epsilon_up([(LaplacePair(epsilon), times)], delta),
         dict(epsilon="0.1", times=100, delta=1e-6),
         dict(epsilon="1", times=3, delta=1e-9),
     ),
     never_larger(
         "slots, one kind: at least",
-        lambda epsilon, times, delta: epsilon_down([(pld.LaplacePair(epsilon), times)], delta),
+        lambda epsilon, times, delta: epsilon_down([(LaplacePair(epsilon), times)], delta),
         dict(epsilon="0.1", times=100, delta=1e-6),
     ),
     never_smaller(
         "slots, Gaussian: epsilon",
-        lambda mu, times, delta: pld.epsilon_up([(pld.GaussianPair(mu), times)], delta),
+        lambda mu, times, delta: pld.epsilon_up([(GaussianPair(mu), times)], delta),
         dict(mu="0.1", times=100, delta=1e-6),
     ),
     never_smaller(

@@ -78,14 +78,12 @@ FIXED = (
 )
 
 PUBLISHED = (
-    never_smaller("splitting", lambda **a: splitting_width(**a).tolerance, MANY, FEW),
-    never_smaller(
-        "splitting, exact", lambda **a: exact_splitting_width(**a).tolerance, MANY, dict(**MANY, share="1/10")
-    ),
+    never_smaller("splitting", splitting_width, MANY, FEW),
+    never_smaller("splitting, exact", exact_splitting_width, MANY, dict(**MANY, share="1/10")),
     never_smaller(
         "splitting, expected",
-        lambda rows, questions, failure, spread: (
-            expected_splitting_width(rows, questions, failure, Expected.of(spread=spread)).tolerance
+        lambda rows, questions, failure, spread: expected_splitting_width(
+            rows, questions, failure, Expected.of(spread=spread)
         ),
         dict(**MANY, spread="1/10"),
     ),
@@ -140,9 +138,7 @@ PUBLISHED = (
         max_information.event_bound,
         dict(fixed="1/1000000", information=2.5, failure="1/1000"),
     ),
-    never_smaller(
-        "information: of answers", mutual_information.information_of, dict(rows=1000, spent="1/300")
-    ),
+    never_smaller("information: of answers", information.information_of, dict(rows=1000, spent="1/300")),
     never_smaller("information: expected gap", information.expected_gap, dict(information=1.5, rows=1000)),
     never_smaller("information: mean square", information.gap_square, dict(information=1.5, rows=1000)),
     never_smaller(
@@ -193,7 +189,7 @@ HINGE = (
     ),
     never_smaller(
         "planned: stability",
-        lambda **a: PlannedSchedule.plan(**a).level.width,
+        lambda **a: PlannedSchedule.plan(**a).levels[0].width,
         MANY,
         dict(**MANY, counting="1/1000", delta="1/1000000"),
     ),

@@ -17,7 +17,7 @@ from adyton.holdout import Boxes, Holdout, LinearSeparators, Thresholdout, Thres
 from adyton.holdout.planner import class_method
 from adyton.validity.classes.uniform import threshold_width
 from adyton.validity.planner import plan
-from adyton.validity.plans.plans import MOST
+from adyton.validity.plans.noise_plan import MOST
 
 N = 2000
 

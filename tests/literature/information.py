@@ -4,10 +4,21 @@ from __future__ import annotations
 
 import math
 
-from adyton.exact import Number, float_up, probability, whole
+from adyton.exact import Number, float_up, positive, probability, whole
 from adyton.exact.outward import SAFE, digits, up
 from adyton.exact.search import edge
 from adyton.validity.published.mutual_information import _kl, _nats, best_exponent
+
+
+def information_of(rows: int, spent: Number) -> float:
+    """n mu0**2 / 2 nats, rounded up: what Gaussian answers with sum ``spent`` = mu0**2 say about all rows.
+
+    Claim:    I(S; T) <= n mu0**2 / 2, mu0**2 the cap of ``stability_width``; k / (8 n sigma**2) for equal
+              noise.
+    Assumes:  independent rows; fresh Gaussian noise; a cap fixed in advance.
+    Source:   derived here.  Theorem: MUTUAL-INFORMATION-OF-ANSWERS.
+    """
+    return float_up(whole(rows, "the number of rows") * positive(spent, "what was spent") / 2)
 
 
 def expected_gap(information: float, rows: int) -> float:

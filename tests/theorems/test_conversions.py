@@ -25,15 +25,17 @@ from adyton.accounting.textbook.conversions import (
     divergence_up,
     epsilon_for_total_variation,
     guarantee_of_total_variation,
-    total_variation_gdp_up,
-    total_variation_of_any_two,
-    total_variation_together_up,
     total_variation_up,
 )
 from adyton.accounting.textbook.divergence import largest_ratio, max_divergence
 from adyton.errors import InvalidRequest
 from adyton.privacy import Guarantee
 from literature.quoted import loose_divergence, loose_total_variation
+from literature.total_variation import (
+    total_variation_gdp_up,
+    total_variation_of_any_two,
+    total_variation_together_up,
+)
 
 epsilons = st.floats(-6, 2).map(lambda x: Fraction(f"{10**x:.3g}"))
 shares = st.fractions(0, Fraction(99, 100))

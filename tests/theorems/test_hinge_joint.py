@@ -14,8 +14,9 @@ from small_tables import SMALL, Small
 
 from adyton.errors import InvalidRequest
 from adyton.validity.hinge.joint import joint_questions, joint_rows, joint_width
+from adyton.validity.hinge.noise_part import gaussian_multiplier
 from adyton.validity.hinge.opening import open_at
-from adyton.validity.hinge.stability import gaussian_hinge
+from adyton.validity.hinge.stability import LARGEST_MU, gaussian_hinge, stability_width
 
 WIDTHS = [
     (10**4, 10, 0.048195, 0.00777381),
@@ -68,7 +69,10 @@ def test_law_widths_of_the_joint_theorem(rows: int, questions: int, log_failure:
     width = joint_width(rows, questions, failure)
     assert width.tolerance >= joint_width(2 * rows, questions, failure).tolerance * (1 - 1e-6)
     assert width.tolerance <= joint_width(rows, 2 * questions, failure).tolerance * (1 + 1e-6)
-    assert width.tolerance >= width.noise + width.stability - 1e-9 * width.tolerance
+    noise = width.scale * gaussian_multiplier(failure, questions)
+    mu0 = min(math.sqrt(questions) / (2 * rows * width.scale), LARGEST_MU)
+    stability = stability_width(mu0, failure)
+    assert width.tolerance >= noise + stability - 1e-9 * width.tolerance
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from scipy.stats import binom, norm
 from adyton.accounting.noisy_reading import stability_units
 from adyton.exact import UNITS_PER_ONE
 from adyton.privacy import PureCost
-from adyton.validity.last_look.best import Paid, Route, routes_after
+from adyton.validity.last_look.best import Route, routes_after
 from adyton.validity.last_look.leakage import (
     comparisons_nats,
     gaussian_rate,
@@ -29,11 +29,12 @@ from adyton.validity.last_look.leakage import (
     pure_distance,
 )
 from adyton.validity.last_look.posterior import (
-    AllRowsExchanged,
     InformationGiven,
     MaxInformation,
     Moments,
     MutualInformation,
+    Paid,
+    all_rows_exchanged,
 )
 from adyton.validity.last_look.told import Numbers, Told
 
@@ -75,7 +76,7 @@ def coins(rows: int, bias: float = 0.5) -> tuple[np.ndarray, np.ndarray]:
     return heads, np.maximum(binom.pmf(heads, rows, bias), 1e-290)
 
 
-BOUNDS = [Moments, MaxInformation, InformationGiven, AllRowsExchanged]
+BOUNDS = [Moments, MaxInformation, InformationGiven, all_rows_exchanged]
 
 
 @pytest.mark.parametrize("bound", BOUNDS)
@@ -105,10 +106,10 @@ def test_theorem_POSTERIOR_P_VALUES_with_half_of_the_exponent_it_would_be_refute
 @pytest.mark.parametrize("alpha", [Fraction(1, 2), TWENTIETH, Fraction(1, 10**6)])
 def test_theorem_POSTERIOR_P_VALUES_max_information_is_never_the_better_one(rows, epsilon, alpha):
     moments, information = Moments(rows, epsilon), MaxInformation(rows, epsilon)
-    most = AllRowsExchanged(rows, epsilon).threshold(alpha)
+    most = all_rows_exchanged(rows, epsilon).threshold(alpha)
     assert information.threshold(alpha) <= max(moments.threshold(alpha), most) * (1 + 1e-9)
     p = max(moments.threshold(alpha), 1e-200)
-    assert min(moments.level(p), AllRowsExchanged(rows, epsilon).level(p)) <= information.level(p) * (
+    assert min(moments.level(p), all_rows_exchanged(rows, epsilon).level(p)) <= information.level(p) * (
         1 + 1e-8
     )
 
@@ -120,7 +121,7 @@ def test_theorem_POSTERIOR_P_VALUES_numbers():
     assert InformationGiven(5000, Fraction(1, 100)).threshold(Fraction(9, 10)) > Moments(
         5000, Fraction(1, 100)
     ).threshold(Fraction(9, 10))
-    assert AllRowsExchanged(1, Fraction(1)).threshold(TWENTIETH) > Moments(1, Fraction(1)).threshold(
+    assert all_rows_exchanged(1, Fraction(1)).threshold(TWENTIETH) > Moments(1, Fraction(1)).threshold(
         TWENTIETH
     )
 

@@ -14,8 +14,9 @@ from adyton.errors import InvalidRequest
 from adyton.mechanisms.workloads.linear_question import Box, Weights
 from adyton.mechanisms.workloads.strategy import Strategy, identity, tree, wavelet
 from adyton.mechanisms.workloads.strategy_choice import with_free_total
-from adyton.mechanisms.workloads.workload import Cells, Marginals, Prefixes, Questions, Ranges, Workload
+from adyton.mechanisms.workloads.workload import Cells, Prefixes, Questions, Ranges, Workload
 from adyton.privacy import NEIGHBOURS, Neighbours
+from literature.marginals import Marginals
 
 matrices = st.tuples(st.integers(1, 4), st.integers(1, 4)).flatmap(
     lambda s: st.lists(

@@ -15,11 +15,16 @@ from small_tables import SMALL, Small
 from adyton.errors import InvalidRequest
 from adyton.validity.published.mutual_information import (
     best_exponent,
-    information_of,
     threshold_after,
 )
 from adyton.validity.published.rogers import rrsstw_width, sum_width
-from literature.information import event_probability, expected_gap, gap_square, simple_event_probability
+from literature.information import (
+    event_probability,
+    expected_gap,
+    gap_square,
+    information_of,
+    simple_event_probability,
+)
 from literature.quoted import first_release_width
 
 

@@ -15,10 +15,11 @@ from adyton.mechanisms.composed_cost import ComposedCost
 from adyton.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from adyton.mechanisms.selection.scores import ScoreSensitivity
 from adyton.mechanisms.workloads import mwem
-from adyton.mechanisms.workloads.mwem import Mwem, replay
-from adyton.mechanisms.workloads.workload import Cells, Marginals, Prefixes, Questions, Ranges, Workload
+from adyton.mechanisms.workloads.mwem import Mwem
+from adyton.mechanisms.workloads.workload import Cells, Prefixes, Questions, Ranges, Workload
 from adyton.noise import two_sided_geometric
 from adyton.privacy import GaussianCost, PureCost
+from literature.marginals import Marginals
 from seeded import Seeded
 
 HALVES = Questions([[Fraction(1, 2), 1], [1, 0]])
@@ -223,19 +224,6 @@ def test_theorem_MWEM_ERROR_without_noise_follows_from_the_potential() -> None:
     out = mechanism.release(workload, workload.numerators(histogram), 2**31, Seeded(5))
     worst = np.abs(out.answers(workload) - workload.numerators(histogram) / 2**31).max()
     assert worst <= math.sqrt(math.log(64) / (2 * rounds)) + 1e-6
-
-
-def test_replayed_measurements_fit_better_and_cost_nothing() -> None:
-    workload, total = Ranges(32), 10**6
-    histogram = np.random.Generator(np.random.Philox(2)).multinomial(total, np.arange(32) / 496)
-    exact = workload.numerators(histogram)
-    out = Mwem.for_cost(workload, Fraction(1), 10).release(workload, exact, total, Seeded(6))
-    measured = [(m.question, float(m.question.numerator(histogram)) / total) for m in out.measurements]
-    once, often = replay(32, measured, 1), replay(32, measured, 50)
-    assert max(abs(often.answer(q) - mean) for q, mean in measured) < 1e-3
-    assert max(abs(often.answer(q) - m) for q, m in measured) <= max(
-        abs(once.answer(q) - m) for q, m in measured
-    )
 
 
 def test_nonsense_is_refused_before_anything_is_read() -> None:

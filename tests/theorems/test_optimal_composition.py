@@ -218,12 +218,13 @@ def test_theorem_MIXED_COMPOSITION_is_tight_beyond_the_list() -> None:
 def test_theorem_MIXED_COMPOSITION_agrees_with_privacy_loss_distributions() -> None:
     """Two programs that share no code: both are upper bounds of the same number."""
     from adyton.accounting.pld import pld
+    from adyton.accounting.pld.pairs import RandomizedResponsePair
 
     prices = [Fraction(round(10 ** Random(5 + i).uniform(-4, -1), 8)) for i in range(300)]
     found = optimal([(Guarantee(e, Fraction(0)), 1) for e in prices], MICRO)
-    other = pld.epsilon_up([(pld.RandomizedResponsePair(e), 1) for e in prices], 1e-6)
+    other = pld.epsilon_up([(RandomizedResponsePair(e), 1) for e in prices], 1e-6)
     assert found == pytest.approx(other, rel=3e-4)
-    assert found >= epsilon_down([(pld.RandomizedResponsePair(e), 1) for e in prices], 1e-6)
+    assert found >= epsilon_down([(RandomizedResponsePair(e), 1) for e in prices], 1e-6)
 
 
 def test_theorem_OPTIMAL_COMPOSITION_what_is_left_of_a_series_is_rounded_up() -> None:

@@ -16,14 +16,8 @@ from hypothesis import strategies as st
 
 from adyton.accounting.pld import convolve, lattice, pairs, profile, slots, steering
 from adyton.accounting.pld.lattice import step_up
-from adyton.accounting.pld.pld import (
-    GaussianPair,
-    LaplacePair,
-    Pair,
-    RandomizedResponsePair,
-    delta_up,
-    epsilon_up,
-)
+from adyton.accounting.pld.pairs import GaussianPair, LaplacePair, Pair, RandomizedResponsePair
+from adyton.accounting.pld.pld import delta_up, epsilon_up
 from adyton.exact.outward import UNIT_ROUNDOFF
 from literature.finite_pair import FinitePair
 from literature.pld_from_below import delta_down, epsilon_down, optimistic, step_down

@@ -11,14 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adyton.accounting import gaussian
-from adyton.accounting.pld.pld import (
-    GaussianPair,
-    LaplacePair,
-    Pair,
-    RandomizedResponsePair,
-    delta_up,
-    epsilon_up,
-)
+from adyton.accounting.pld.pairs import GaussianPair, LaplacePair, Pair, RandomizedResponsePair
+from adyton.accounting.pld.pld import delta_up, epsilon_up
 from adyton.errors import InvalidRequest
 from literature.finite_pair import FinitePair
 from literature.pld_from_below import delta_down, epsilon_down

@@ -240,25 +240,6 @@ def test_a_marginal_counts_what_plain_weights_count_and_a_fit_answers_as_told() 
         Marginal((3, 4), (1, 0), np.ones((4, 3), bool))
 
 
-def test_a_run_that_is_resumed_goes_on_as_if_nothing_had_happened() -> None:
-    plan = PmwPlan(8, 1000, NumericSparse.for_cost(Fraction(1), 6), threshold=50, gap=0.1)
-    histogram = np.array([900, 0, 0, 0, 0, 0, 0, 100])
-    asked = [Box((2, 2, 2), {i % 3: [i % 2]}) for i in range(12)]
-    run = plan.start(Seeded(3))
-    for i, question in enumerate(asked[:6]):
-        run.ask(question, int(question.numerator(histogram)), Seeded(i))
-    assert 0 < run.updates < 6
-    again = plan.resume(run.watch, run.corrections)
-    assert again.updates == run.updates
-    assert "offset" not in repr(run.watch)
-    for i, question in enumerate(asked[6:]):
-        if run.halted:
-            break
-        exact = int(question.numerator(histogram))
-        assert run.ask(question, exact, Seeded(i)) == again.ask(question, exact, Seeded(i))
-    assert again.halted == run.halted
-
-
 def test_rational_values_share_the_sensitivity_of_the_plan() -> None:
     """A question in halves inside a plan in sixths: the threshold means the same share for both."""
     stream = NumericSparse.for_cost(Fraction(10**6), 5, sensitivity=6)

@@ -21,7 +21,7 @@ from adyton.population import subset_ends
 from adyton.population.rounding import RoundingPopulation
 from adyton.privacy import PrivacyUnit
 from adyton.validity.plans.study_plans import OF_THE_COUNT
-from adyton.validity.published.transcripts import threshold_after
+from adyton.validity.published.transcripts import Transcripts
 
 
 @pytest.mark.parametrize("step", [1, 2, 3, 4, 7, 8])
@@ -93,7 +93,7 @@ def test_theorem_ROUNDING_STUDY_p_values_of_a_study_pay_its_bits_and_nothing_els
         bits = Fraction(curator.ledger.totals().radius, UNITS_PER_ONE)
         found = curator.last_look(alpha, "1e-9")
         assert [route.theorem for route in found.routes] == ["ROUNDING-STUDY"]
-        assert found.threshold == threshold_after(alpha, bits)
+        assert found.threshold == Transcripts(bits).threshold(alpha)
         assert found.corrected == pytest.approx(1e-9 * 2 ** float(bits), rel=1e-9)
 
 

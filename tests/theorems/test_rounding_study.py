@@ -34,7 +34,7 @@ from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.request import request_of
 from adyton.schema import BooleanColumn, IntegerColumn, Table
 from adyton.study import Study, Validity
-from adyton.validity.published.transcripts import bits_of, corrected_after, nats_of, threshold_after
+from adyton.validity.published.transcripts import Transcripts, bits_of, nats_of
 from kept_rows import open_kept
 from seeded import SeededByHash
 
@@ -388,18 +388,18 @@ def test_theorem_ROUNDING_STUDY_p_values_after_the_worst_answers_exactly() -> No
         return most
 
     bits = bits_of(Grid.over(0, size, 3).cells)
-    assert worst(threshold_after(alpha, bits)) <= alpha
+    assert worst(Transcripts(bits).threshold(alpha)) <= alpha
     assert worst(float(alpha)) > 2 * alpha
 
 
 @given(st.fractions(0, 5000, max_denominator=1000), st.fractions("1e-30", "0.5"))
 def test_theorem_ROUNDING_STUDY_thresholds_are_on_the_safe_side(bits: Fraction, alpha: Fraction) -> None:
-    threshold = threshold_after(alpha, bits)
+    threshold = Transcripts(bits).threshold(alpha)
     exact = math.log2(alpha) - float(bits)
     assert threshold == 0 or abs(math.log2(threshold) - exact) < 1e-6 * (1 + float(bits))
-    assert corrected_after(Fraction(threshold), bits) <= float_up(alpha)
-    assert corrected_after(1, bits) == 1.0
-    assert threshold_after(alpha, Fraction(0)) == float_down(alpha)  # before any question
+    assert Transcripts(bits).level(Fraction(threshold)) <= float_up(alpha)
+    assert Transcripts(bits).level(1) == 1.0
+    assert Transcripts(Fraction(0)).threshold(alpha) == float_down(alpha)  # before any question
 
 
 def people(size: int, seed: int = 1) -> pd.DataFrame:

@@ -14,7 +14,7 @@ from mpmath import mpf
 
 from adyton import accounting
 from adyton.accounting.pld import pld
-from adyton.accounting.pld.pld import GaussianPair, LaplacePair, RandomizedResponsePair
+from adyton.accounting.pld.pairs import GaussianPair, LaplacePair, RandomizedResponsePair
 from adyton.accounting.pld.slots import counted, fold, grouped
 from adyton.errors import BudgetRefused, InvalidRequest
 from literature.pld_from_below import delta_down, epsilon_down

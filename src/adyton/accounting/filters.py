@@ -132,15 +132,11 @@ class PureFilter:
 
 
 def filter_named(name: str) -> Filter:
-    match name:
-        case "gdp":
-            return GdpFilter()
-        case "zcdp":
-            return ZcdpFilter()
-        case "pure":
-            return PureFilter()
-        case _:
-            raise InvalidRequest(f"unknown filter {name!r}; known: {', '.join(FILTERS)}")
+    rules: tuple[Filter, ...] = (GdpFilter(), ZcdpFilter(), PureFilter())
+    for rule in rules:
+        if rule.name == name:
+            return rule
+    raise InvalidRequest(f"unknown filter {name!r}; known: {', '.join(FILTERS)}")
 
 
 def _amount(view: Fraction | None, unpriced: str) -> int:

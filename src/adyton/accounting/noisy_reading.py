@@ -30,7 +30,7 @@ class NoisyReading:
 
     def amount_of_one_more(self, rule: Filter) -> int:
         """What it would be if neighbours differed by one unit added or removed."""
-        return self.times * _amount_of_one_more(self.mechanism, self.reading.sensitivity, rule)
+        return self.times * _amount(self.mechanism, _one_more(self.reading.sensitivity), rule)
 
     def radius(self) -> int:
         """Where the keys of groups are found, their number has no bound: then the centre is at nothing."""
@@ -47,11 +47,6 @@ class NoisyReading:
 def _amount(mechanism: Mechanism, sensitivity: Sensitivity, rule: Filter) -> int:
     """Worked out in exact fractions, and the same for the many questions of a batch that are alike."""
     return rule.amount(mechanism.cost(sensitivity))
-
-
-@lru_cache(maxsize=4096)
-def _amount_of_one_more(mechanism: Mechanism, sensitivity: Sensitivity, rule: Filter) -> int:
-    return rule.amount(mechanism.cost(_one_more(sensitivity)))
 
 
 @lru_cache(maxsize=4096)

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from operator import truediv
 from typing import Any, overload
 
 import numpy as np
@@ -143,7 +144,7 @@ class Line:
         return self._rounded(np.asarray(z), ratio_up, _up)
 
     def near(self, z: Any) -> Floats:
-        return self._rounded(np.asarray(z), _ratio, _near)
+        return self._rounded(np.asarray(z), truediv, _near)  # of two integers Python rounds correctly
 
     def _rounded(self, z: Array, one: Rounding, many: _Many) -> Floats:
         if z.size <= _FEW or z.dtype == object or (z.dtype == np.int64 and largest(z) > _ROOM):
@@ -231,10 +232,6 @@ def _near(high: Floats, low: Floats, error: Floats) -> tuple[Floats, npt.NDArray
 def _touching(low: Floats, error: Floats) -> npt.NDArray[np.bool_]:
     """Whether the fraction may be the float itself, or on its other side."""
     return (np.abs(low) <= error) & (error > 0)
-
-
-def _ratio(numerator: int, denominator: int) -> float:
-    return numerator / denominator  # of two integers Python rounds correctly
 
 
 def _two_floats(value: Fraction) -> tuple[float, float]:

@@ -14,7 +14,6 @@ from adyton.exact.outward import digits
 Curve = Literal["sqrt", "ln", "log10", "exp"]
 
 _DIGITS = 90
-_MARGIN = Fraction(1, 10**30)
 _LARGEST_EXPONENT = 45  # beyond it e to the x has more than 2**61 steps of any grain
 
 
@@ -50,7 +49,7 @@ def _nearest(curve: Curve, at: Fraction, decimals: int) -> int:
     size = abs(found)
     below = int(mp.floor(size))
     rest = size - below - mp.mpf(1) / 2
-    if abs(rest) < mp.mpf(_MARGIN.numerator) / _MARGIN.denominator:
+    if abs(rest) < mp.mpf(10) ** -30:
         raise InvalidRequest(f"{curve.upper()} is too close to half of a step to be rounded")
     steps = below + (rest > 0)
     return int(steps if found > 0 else -steps)

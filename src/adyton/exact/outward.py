@@ -20,6 +20,9 @@ from typing import Any
 from adyton.errors import InvalidRequest
 
 UNIT_ROUNDOFF = 2.0**-53
+"""u: a sum, product, quotient or root of floats is within u of the truth, relatively (IEEE 754, to nearest).
+n of them on the way to a positive number, without cancellation, are within n u / (1 - n u) of it."""
+
 UNITS_PER_ONE = 10**18
 _LONGEST_NUMBER = 60  # characters; keeps "1e999999999" from filling the memory
 _LARGEST_EXPONENT = 40
@@ -28,10 +31,6 @@ _LONGEST_DENOMINATOR = 2**12_000  # Python writes no whole number of more than 4
 _FINITE = "a finite number such as 25, 0.5 or 1e-9"
 
 Number = int | float | str | Decimal | Fraction
-
-
-"""u: a sum, product, quotient or root of floats is within u of the truth, relatively (IEEE 754, to nearest).
-n of them on the way to a positive number, without cancellation, are within n u / (1 - n u) of it."""
 
 FEW = 8 * UNIT_ROUNDOFF
 """2**-50: up to seven such operations on floats that were exact before, or on integers below 2**53."""
@@ -153,7 +152,9 @@ def rational(value: object, what: str) -> Fraction:
         case bool():
             raise InvalidRequest(f"{what} must be a number, not {value}")
         case int() | Fraction():
-            return _not_too_long(Fraction(value), what)
+            if abs(value) > _LARGEST:
+                raise InvalidRequest(f"{what} must be {_FINITE}, not one of hundreds of digits")
+            return Fraction(value)
         case Decimal() | float() | str():
             return _from_text(str(value), what)
         case _:
@@ -166,12 +167,6 @@ def keep_exactly(frozen: object, *names: str) -> None:
         value = getattr(frozen, name)
         if value is not None and not isinstance(value, Fraction):
             object.__setattr__(frozen, name, rational(value, name))
-
-
-def _not_too_long(number: Fraction, what: str) -> Fraction:
-    if abs(number) > _LARGEST:
-        raise InvalidRequest(f"{what} must be {_FINITE}, not one of hundreds of digits")
-    return number
 
 
 def _from_text(text: str, what: str) -> Fraction:

@@ -138,17 +138,8 @@ def largest_within(width: Callable[[int], float], limit: Fraction, most: int) ->
     first = width(1)
     if not first <= limit:
         return 0
-    good, bad, step = 1, most + 1, 1
-    trial = max(2, min(_crossing(width, first, float(limit), most), most))
-    while bad - good > 1:
-        if not good < trial < bad:
-            trial = (good + bad) // 2
-        if width(trial) <= limit:
-            good, trial = trial, trial + step
-        else:
-            bad, trial = trial, trial - step
-        step *= 4
-    return good
+    near = max(2, min(_crossing(width, first, float(limit), most), most))
+    return _edge_near(lambda n: width(n) <= limit, 1, most + 1, near)
 
 
 def _crossing(width: Callable[[int], float], first: float, limit: float, most: int) -> int:
@@ -183,16 +174,9 @@ def largest_near(holds: Callable[[int], bool], near: int, most: int) -> int:
 
 def least_within(width: Callable[[int], float], limit: Fraction, most: int) -> int | None:
     """The least number up to ``most`` with a width of at most ``limit``, or None; few calls for roots."""
-    bad, good, step, trial = 0, most + 1, 1, _falling(width, float(limit), most)
-    while good - bad > 1:
-        if not bad < trial < good:
-            trial = (good + bad) // 2
-        if width(trial) <= limit:
-            good, trial = trial, trial - step
-        else:
-            bad, trial = trial, trial + step
-        step *= 4
-    return good if good <= most else None
+    near = _falling(width, float(limit), most)
+    found = _edge_near(lambda n: width(n) <= limit, most + 1, 0, near)
+    return found if found <= most else None
 
 
 def _falling(width: Callable[[int], float], limit: float, most: int) -> int:
@@ -205,6 +189,20 @@ def _falling(width: Callable[[int], float], limit: float, most: int) -> int:
         if abs(ahead - 1) < 1e-9:
             break
     return round(n)
+
+
+def _edge_near(holds: Callable[[int], bool], good: int, bad: int, trial: int) -> int:
+    """``whole_edge``, in few calls if it is about at ``trial``: from there in strides that grow."""
+    stride = 1 if good < bad else -1
+    while abs(bad - good) > 1:
+        if not min(good, bad) < trial < max(good, bad):
+            trial = (good + bad) // 2
+        if holds(trial):
+            good, trial = trial, trial + stride
+        else:
+            bad, trial = trial, trial - stride
+        stride *= 4
+    return good
 
 
 def minimise(value: Callable[[float], float], low: float, high: float, steps: int = 40) -> float:

@@ -130,7 +130,7 @@ def profiles_of(epsilon0: Fraction, times: int) -> dict[str, DeltaCurve]:
         "all together, whatever they are": lambda e: optimal_delta(same(epsilon0, times), e)
     }
     if epsilon0 <= pairs.LARGEST_REACH:
-        plan = [(pld.LaplacePair(epsilon0), times)]
+        plan = [(pairs.LaplacePair(epsilon0), times)]
         found["all together, Laplace noise"] = lambda e: pld.delta_up(plan, e)
     return found
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 from adyton.figures.curves import Axis, Line, curves_figure
 from adyton.figures.drawing import Figure
 from adyton.validity.planner import plan
-from adyton.validity.plans.plans import MOST
+from adyton.validity.plans.noise_plan import MOST
 
 _POINTS = 7  # two a decade
 _BEST = "subset, decreasing"

@@ -11,7 +11,9 @@ from adyton.exact.special import special
 from adyton.figures.curves import Axis, Line, curves_figure
 from adyton.figures.drawing import Figure
 from adyton.validity.binomial import exact_width
-from adyton.validity.plans.plans import Expected, Noise, within
+from adyton.validity.plans.expected import Expected
+from adyton.validity.plans.noise_plan import Noise
+from adyton.validity.plans.plans import within
 from adyton.validity.splitting import exact_splitting_width
 
 SHARES = tuple(
@@ -47,8 +49,8 @@ def curves(
         same, attack = plans[0], None
         if same:
             attack = attacked(rows, questions, same.scale_of(1), float(share), float(failure))
-        tolerances = [own.tolerance if own else None for own in (*plans, split)]
-        found.append((*tolerances, fixed, attack))
+        tolerances = [own.tolerance if own else None for own in plans]
+        found.append((*tolerances, split, fixed, attack))
         on_step()
     return Widths(*zip(*found, strict=True))
 

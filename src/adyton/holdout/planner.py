@@ -25,8 +25,8 @@ from adyton.holdout.methods.ladder import ladder_width
 from adyton.holdout.methods.thresholdout import ThresholdoutPlan, plan_thresholdout, width_of
 from adyton.validity.classes.growth import RuleClass
 from adyton.validity.classes.uniform import threshold_width, uniform_shares, uniform_width
-from adyton.validity.hinge.joint import MOST
 from adyton.validity.planner import HALF, Comparison, Unknown
+from adyton.validity.plans.noise_plan import MOST
 
 _MOST_SCORES = 10**6
 _QUESTIONS = 10**4  # asked of Thresholdout and of guess and check, most of them answered almost for nothing

@@ -118,6 +118,11 @@ def relative_scales(sensitivity: Sensitivity) -> list[Scales]:
     return [reach, *((*(one * factor for one in sums), count) for factor in _LOUDER_SUMS[len(sums)])]
 
 
+def times(relative: Scales, multiplier: float) -> Scales:
+    """Scales that are floats exactly, because the samplers take floats."""
+    return tuple(Fraction(float(r) * multiplier) for r in relative)
+
+
 def worst_error(mechanism: Mechanism, sensitivity: Sensitivity, confidence: float) -> float:
     """The error of the value that has the most noise: a single coordinate, or a ratio at its far end."""
     if len(mechanism.scales) == 1:

@@ -19,6 +19,7 @@ from adyton.mechanisms.base import (
     Scales,
     quietest,
     relative_scales,
+    times,
     weights_of_worst_mean,
     with_noise,
 )
@@ -77,7 +78,7 @@ class GaussianNoise:
         near = math.sqrt(sensitivity.l2_diameter_squared(relative) / mu_squared)
         return cls(
             quietest(
-                lambda t: _times(relative, t),
+                lambda t: times(relative, t),
                 lambda scales: sensitivity.l2_diameter_squared(scales) <= mu_squared,
                 near,
             )
@@ -93,13 +94,13 @@ class GaussianNoise:
         room = half_width / SAFE - sum(weights) / 2
         if room <= 0:
             raise InvalidRequest(TOO_FINE)
-        return cls(_times(relative, room / (z * _spread(relative, weights))))
+        return cls(times(relative, room / (z * _spread(relative, weights))))
 
     @classmethod
     def for_scale(cls, sensitivity: Sensitivity, scale: float) -> GaussianNoise:
         """Noise of this standard deviation, at the worst ratio where there are two coordinates."""
         relative = _best(sensitivity)
-        return cls(_times(relative, scale / _spread(relative, weights_of_worst_mean(sensitivity))))
+        return cls(times(relative, scale / _spread(relative, weights_of_worst_mean(sensitivity))))
 
 
 def _quantile(confidence: float) -> float:
@@ -118,8 +119,3 @@ def _best(sensitivity: Sensitivity) -> Scales:
 
 def _spread(scales: Scales, weights: Sequence[float]) -> float:
     return math.hypot(*(w * float(s) for w, s in zip(weights, scales, strict=True)))
-
-
-def _times(relative: Scales, multiplier: float) -> Scales:
-    """Scales that are floats exactly, because the samplers take floats."""
-    return tuple(Fraction(float(r) * multiplier) for r in relative)

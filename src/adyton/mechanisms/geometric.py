@@ -17,6 +17,7 @@ from adyton.mechanisms.base import (
     Scales,
     quietest,
     relative_scales,
+    times,
     weights_of_worst_mean,
     with_noise,
     worst_error,
@@ -80,7 +81,7 @@ class GeometricNoise:
         relative = _best(sensitivity)
         return cls(
             quietest(
-                lambda t: _times(relative, t),
+                lambda t: times(relative, t),
                 lambda scales: sensitivity.l1_diameter(scales) <= epsilon,
                 float(sensitivity.l1_diameter(relative) / epsilon),
             )
@@ -93,7 +94,7 @@ class GeometricNoise:
         unit = float(max(relative))
 
         def at(scale: float) -> GeometricNoise:
-            return cls(_times(relative, scale / unit))
+            return cls(times(relative, scale / unit))
 
         def fits(scale: float) -> bool:
             return worst_error(at(scale), sensitivity, confidence) <= half_width
@@ -107,7 +108,7 @@ class GeometricNoise:
     def for_scale(cls, sensitivity: Sensitivity, scale: float) -> GeometricNoise:
         """Noise of this scale, shared out at the worst ratio where there are two coordinates."""
         relative = _best(sensitivity)
-        return cls(_times(relative, scale / _spread(relative, weights_of_worst_mean(sensitivity))))
+        return cls(times(relative, scale / _spread(relative, weights_of_worst_mean(sensitivity))))
 
 
 def _best(sensitivity: Sensitivity) -> Scales:
@@ -119,8 +120,3 @@ def _best(sensitivity: Sensitivity) -> Scales:
 
 def _spread(scales: Scales, weights: Sequence[float]) -> float:
     return sum(w * float(s) for w, s in zip(weights, scales, strict=True))
-
-
-def _times(relative: Scales, multiplier: float) -> Scales:
-    """Scales that are floats exactly, because the samplers take floats."""
-    return tuple(Fraction(float(r) * multiplier) for r in relative)

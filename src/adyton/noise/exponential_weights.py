@@ -11,7 +11,7 @@ the lower and upper ends; only where these leave doubt, hardly ever, is one weig
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -59,8 +59,8 @@ def choose(gaps: Words, rate: Fraction, bits: Bits, widths: Words | None = None)
         if inside < int(at_least[i]):
             return i
         width = 1 if widths is None else int(widths[i])
-        exact = _Scaled(rate * int(gaps[i]), width, _PLACES + heaviest)
-        if lies_below(inside, 0, exact.enclose, bits):
+        exact = partial(_scaled, rate * int(gaps[i]), width, _PLACES + heaviest)
+        if lies_below(inside, 0, exact, bits):
             return i
 
 
@@ -77,8 +77,8 @@ def flip(gaps: Words, rate: Fraction, bits: Bits) -> Flags:
     heads = uniform < mantissa >> shift
     doubtful = ~heads & (uniform <= mantissa + MARGIN >> shift)
     for i in np.flatnonzero(doubtful):
-        exact = _Scaled(rate * int(gaps[i]), 1, 0)
-        heads[i] = lies_below(int(uniform[i]), _PLACES, exact.enclose, bits)
+        exact = partial(_scaled, rate * int(gaps[i]), 1, 0)
+        heads[i] = lies_below(int(uniform[i]), _PLACES, exact, bits)
     return heads
 
 
@@ -155,18 +155,11 @@ def _table(rate: Fraction, entries: int) -> Table:
     return mantissas, exponents
 
 
-class _Scaled:
-    """width * exp(-x) * 2**places, to any number of further places."""
-
-    __slots__ = ("places", "width", "x")
-
-    def __init__(self, x: Fraction, width: int, places: int) -> None:
-        self.x, self.width, self.places = x, width, places
-
-    def enclose(self, more: int) -> Enclosure:
-        spare = self.width.bit_length()
-        low, high = exp_bounds(self.x, self.places + more + spare)
-        return self.width * low >> spare, -(-self.width * high >> spare)
+def _scaled(x: Fraction, width: int, places: int, more: int) -> Enclosure:
+    """Integers that enclose width * exp(-x) * 2**places, to so many places more."""
+    spare = width.bit_length()
+    low, high = exp_bounds(x, places + more + spare)
+    return width * low >> spare, -(-width * high >> spare)
 
 
 def _running_total(units: Words) -> tuple[Words, Words, int]:

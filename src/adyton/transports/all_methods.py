@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from adyton.show import Sheet, Shown
 from adyton.validity.planner import Comparison, in_words
-from adyton.validity.plans.plans import MOST
+from adyton.validity.plans.noise_plan import MOST
 
 if TYPE_CHECKING:
     from adyton.figures.drawing import Figure

@@ -17,7 +17,7 @@ from adyton.exact import Number, positive, probability, whole
 from adyton.exact.cells import Floats
 from adyton.exact.search import edge, geometric, minimise
 from adyton.exact.special import special
-from adyton.validity.plans.plans import MOST
+from adyton.validity.plans.noise_plan import MOST
 
 _TURNS = 144  # places at which the attack may turn, or the noise change
 _HALVINGS = 16
@@ -25,17 +25,18 @@ _STEPS = 18  # golden sections: a thousandth of the noise, and its chance is fla
 _SHARES = 1 - np.geomspace(0.002, 0.5, 48)  # of the questions that are spent on the vote
 
 
-def overfit(rows: int, votes: float, scale: float) -> float:
+def overfit(rows: int, votes: Floats, scale: float) -> Floats:
     """How far the vote's average over the rows is above its population value of 1/2, in expectation."""
-    z = math.sqrt(votes) / (2 * rows * math.sqrt(scale * scale + 1 / (4 * rows)))
-    return float(special().ndtr(z)) - 0.5
+    z = np.sqrt(votes) / (2 * rows * math.sqrt(scale * scale + 1 / (4 * rows)))
+    above: Floats = special().ndtr(z) - 0.5
+    return above
 
 
 def success(rows: int, questions: int, scale: float, tolerance: float) -> float:
     """The chance that some answer is off by more than ``tolerance``, for the best number of votes."""
     votes = np.floor(questions * _SHARES)
     ndtr = special().ndtr
-    gap = ndtr(np.sqrt(votes) / (2 * rows * math.sqrt(scale * scale + 1 / (4 * rows)))) - 0.5
+    gap = overfit(rows, votes, scale)
     nodes, weights = _normal()
     spread = np.sqrt(np.maximum(0.25 - gap * gap, 0) / rows)
     realised = gap[:, None] + spread[:, None] * nodes[None, :]

@@ -9,10 +9,10 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from adyton.exact.search import largest_within, least_within
-from adyton.validity.hinge.joint import Width as JointWidth
 from adyton.validity.hinge.joint import joint_questions, joint_rows, joint_width
 from adyton.validity.plans.expected import ANYTHING, Expected
-from adyton.validity.plans.plans import MOST, Noise, NoisePlan, questions_within, rows_needed, within
+from adyton.validity.plans.noise_plan import MOST, Noise, NoisePlan
+from adyton.validity.plans.plans import questions_within, rows_needed, within
 from adyton.validity.published.compressibility import (
     compressed_width,
     counted_rounding_width,
@@ -88,14 +88,13 @@ class Method:
 def _split(rows: int, questions: int, failure: Fraction, expected: Expected) -> Certified | None:
     known = expected_splitting_width(rows, questions, failure, expected) if expected else None
     if expected.group is not None:
-        return Certified(known.tolerance) if known else None
+        return Certified(known)
     found = splitting_width(rows, questions, failure)
-    return Certified(min(made.tolerance for made in (found, known) if made)) if found else None
+    return Certified(min(made for made in (found, known) if made)) if found else None
 
 
-def _exact_split(rows: int, questions: int, failure: Fraction, expected: Expected) -> Certified | None:
-    found = exact_splitting_width(rows, questions, failure, expected.share)
-    return Certified(found.tolerance) if found else None
+def _exact_split(rows: int, questions: int, failure: Fraction, expected: Expected) -> Certified:
+    return Certified(exact_splitting_width(rows, questions, failure, expected.share))
 
 
 def _rounding(rows: int, questions: int, failure: Fraction, _: Expected) -> Certified:
@@ -126,7 +125,7 @@ def _expected(rows: int, questions: int, _: Fraction, __: Expected) -> Certified
     return Certified(found.tolerance, found.scale)
 
 
-def _by(width_of: Callable[[int, int, Fraction], NoisyWidth | JointWidth | None]) -> Width:
+def _by(width_of: Callable[[int, int, Fraction], NoisyWidth | None]) -> Width:
     """By a theorem that knows nothing of what is expected."""
 
     def width(rows: int, questions: int, failure: Fraction, _: Expected) -> Certified | None:
@@ -216,6 +215,3 @@ def methods_for(expected: Expected) -> tuple[Method, ...]:
     if expected.group is not None:
         return tuple(method for method in METHODS + ALIKE if method.groups)
     return METHODS + ALIKE if expected else METHODS
-
-
-__all__ = ["ALIKE", "METHODS", "ROUTES", "Certified", "Method", "methods_for", "routes_for"]

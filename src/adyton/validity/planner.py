@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
@@ -18,7 +18,7 @@ from adyton.exact import Number, failure_of, positive, rational, whole
 from adyton.validity.attack_limit import attack_limit, decreasing_attack_limit
 from adyton.validity.methods import Certified, Method, methods_for, routes_for
 from adyton.validity.plans.expected import ANYTHING, Expected
-from adyton.validity.plans.plans import MOST
+from adyton.validity.plans.noise_plan import MOST
 
 HALF = 0.5
 """Who always answers 1/2 is within it: a half-width from here on says nothing."""
@@ -188,12 +188,11 @@ def _task(
 
 
 def _option(method: Method, wanted: Unknown, offered: Certified) -> Option:
-    none = Option(
-        method.name, wanted, None, None, method.theorem, shares=method.shares, applies=method.applies
+    able = offered.value is not None and math.isfinite(offered.value)
+    value, scale, last_scale = offered if able else Certified(None)
+    return Option(
+        method.name, wanted, value, scale, method.theorem, last_scale, method.shares, method.applies
     )
-    if offered.value is None or not math.isfinite(offered.value):
-        return none
-    return replace(none, value=offered.value, scale=offered.scale, last_scale=offered.last_scale)
 
 
 def _hopes(expected: Expected) -> dict[str, Fraction]:

@@ -37,9 +37,8 @@ class Losses:
         """
         gap = epsilon - self.losses - 4 * UNIT_ROUNDOFF * (epsilon + np.abs(self.losses))
         shares = -np.expm1(np.minimum(gap, 0.0))
-        summed = (
-            float((self.masses * shares).sum()) + self.beyond
-        )  # not a dot: its threads wait for each other
+        # Not a dot: its threads wait for each other.
+        summed = float((self.masses * shares).sum()) + self.beyond
         return summed * (1 + (2 * len(self.masses) + 64) * UNIT_ROUNDOFF)
 
     def epsilon_up(self, delta: float, highest: float) -> float:

@@ -16,7 +16,6 @@ import numpy as np
 
 from adyton.accounting.pld.lattice import (
     NOTHING,
-    Array,
     LossLattice,
     cells_up,
     mirrored,
@@ -169,6 +168,3 @@ def _density_above(over: float, step: float) -> float:
 def _density_below(over: float, step: float) -> float:
     """What the last point but one gets of it."""
     return math.exp(-over / 2) / 2 * math.expm1(-over / 2) * math.expm1(over / 2 - step) / -math.expm1(-step)
-
-
-__all__ = ["Array", "GaussianPair", "LaplacePair", "Pair", "RandomizedResponsePair"]

@@ -15,22 +15,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from adyton.accounting.pld.pairs import GaussianPair, LaplacePair, Pair, RandomizedResponsePair
+from adyton.accounting.pld.pairs import Pair
 from adyton.accounting.pld.profile import Profile
 from adyton.accounting.pld.slots import counted
 from adyton.accounting.pld.steering import for_delta, for_epsilon, steered
 from adyton.errors import InvalidRequest
 from adyton.exact.search import root_between
-
-__all__ = [
-    "GaussianPair",
-    "LaplacePair",
-    "Pair",
-    "RandomizedResponsePair",
-    "Slots",
-    "delta_up",
-    "epsilon_up",
-]
 
 Slots = Sequence[tuple[Pair, int]]
 

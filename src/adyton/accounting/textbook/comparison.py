@@ -149,7 +149,7 @@ def _printed(value: Fraction, rounding: str) -> float:
 
 
 def _pld(
-    pair: type[pld.LaplacePair] | type[pld.RandomizedResponsePair],
+    pair: type[pairs.LaplacePair] | type[pairs.RandomizedResponsePair],
 ) -> Callable[[Fraction, int, Fraction], float]:
     """By privacy loss distribution, where it reaches; beyond, and if that is less, the sum."""
 
@@ -166,7 +166,7 @@ def _pld_gaussian(mu: Fraction, times: int, delta: Fraction) -> float:
     at_most = gdp_epsilon([(GaussianCost(mu**2), times)], delta)
     if delta < pld.LEAST_DELTA:
         return at_most
-    return min(at_most, pld.epsilon_up([(pld.GaussianPair(mu), times)], float_down(delta)))
+    return min(at_most, pld.epsilon_up([(pairs.GaussianPair(mu), times)], float_down(delta)))
 
 
 _ANY = "any epsilon0-DP releases"
@@ -180,8 +180,8 @@ PURE: tuple[Theorem, ...] = (
     Theorem("optimal", _ANY, lambda e, k, d: optimal(same(e, k), d)),
     Theorem("zcdp", _ANY, lambda e, k, d: zcdp_epsilon([(PureCost(e), k)], d)),
     Theorem("rdp_laplace", _LAPLACE, lambda e, k, d: renyi.epsilon_up([(renyi.LaplaceCurve(e), k)], d)),
-    Theorem("pld_laplace", _LAPLACE, _pld(pld.LaplacePair)),
-    Theorem("pld_randomized_response", _ANY, _pld(pld.RandomizedResponsePair)),
+    Theorem("pld_laplace", _LAPLACE, _pld(pairs.LaplacePair)),
+    Theorem("pld_randomized_response", _ANY, _pld(pairs.RandomizedResponsePair)),
 )
 GAUSSIAN: tuple[Theorem, ...] = (
     Theorem("gdp", _GAUSSIAN, lambda mu, k, d: gdp_epsilon([(GaussianCost(mu**2), k)], d)),

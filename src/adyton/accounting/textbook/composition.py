@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from typing import TypeVar
 
 from adyton.accounting.filters import LARGEST_EPSILON, LEAST_DELTA, LEAST_EPSILON
 from adyton.accounting.pld.slots import fold
@@ -23,6 +24,7 @@ from adyton.privacy import Guarantee
 MOST_TIMES = 10**9  # releases in one slot
 
 Slots = Sequence[tuple[Guarantee, int]]
+Slot = TypeVar("Slot")
 
 
 def same(epsilon: Number, times: int, delta: Number = 0) -> Slots:
@@ -39,7 +41,7 @@ def basic_total(slots: Slots) -> Guarantee:
     Theorem: BASIC-COMPOSITION.
     """
     _check(slots)
-    return Guarantee(fold(_epsilon, slots), fold(_delta, slots))
+    return Guarantee(fold(lambda one: one.epsilon, slots), fold(lambda one: one.delta, slots))
 
 
 def basic(slots: Slots, delta: Fraction) -> float:
@@ -83,7 +85,7 @@ def strong(slots: Slots, delta: Fraction) -> float:
 def slack(slots: Slots, delta: Fraction) -> Fraction:
     """What is left of ``delta`` when every release has taken its own."""
     _check(slots)
-    left: Fraction = checked_delta(delta) - fold(_delta, slots)
+    left: Fraction = checked_delta(delta) - fold(lambda one: one.delta, slots)
     if left < LEAST_DELTA:
         raise InvalidRequest(
             f"delta must be above the {float(delta - left):g} that the releases have between them, and it is "
@@ -115,20 +117,18 @@ def _deviation_and_drift(
     return float_up(upper(deviation) + drifts)
 
 
-def _check(slots: Slots) -> None:
-    for one, times in slots:
+def checked(slots: Sequence[tuple[Slot, int]]) -> Sequence[tuple[Slot, int]]:
+    """At least one, each a number of times that can be composed."""
+    for _, times in slots:
         checked_times(times)
+    if not slots:
+        raise InvalidRequest("there is nothing to compose: give at least one release")
+    return slots
+
+
+def _check(slots: Slots) -> None:
+    for one, _ in checked(slots):
         if not LEAST_EPSILON <= one.epsilon <= LARGEST_EPSILON:
             raise InvalidRequest(
                 f"the epsilon of a release must be from 1e-9 to {LARGEST_EPSILON}, not {float(one.epsilon):g}"
             )
-    if not slots:
-        raise InvalidRequest("there is nothing to compose: give at least one release")
-
-
-def _epsilon(one: Guarantee) -> Fraction:
-    return one.epsilon
-
-
-def _delta(one: Guarantee) -> Fraction:
-    return one.delta

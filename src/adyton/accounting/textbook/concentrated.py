@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from adyton.accounting import gaussian, zcdp
 from adyton.accounting.pld.slots import fold
-from adyton.accounting.textbook.composition import checked_delta, checked_times
+from adyton.accounting.textbook.composition import checked, checked_delta
 from adyton.errors import InvalidRequest
 from adyton.exact import float_down, float_up
 from adyton.exact.interval import interval, sqrt, upper
@@ -25,7 +25,7 @@ def zcdp_epsilon(costs: Costs, delta: Fraction) -> float:
 
     Theorem: ZCDP-FILTER.  Theorem: ZCDP-TO-APPROX.
     """
-    rho = fold(_rho, _checked(costs))
+    rho = fold(_rho, checked(costs))
     return zcdp.epsilon_up(float_up(rho), float_down(checked_delta(delta)))
 
 
@@ -34,16 +34,8 @@ def gdp_epsilon(costs: Costs, delta: Fraction) -> float:
 
     Theorem: GDP-FILTER.  Theorem: GDP-TO-APPROX.
     """
-    mu = float_up(upper(sqrt(interval(fold(_mu_squared, _checked(costs))))))
+    mu = float_up(upper(sqrt(interval(fold(_mu_squared, checked(costs))))))
     return gaussian.epsilon_up(mu, float_down(checked_delta(delta)))
-
-
-def _checked(costs: Costs) -> Costs:
-    for _, times in costs:
-        checked_times(times)
-    if not costs:
-        raise InvalidRequest("there is nothing to compose: give at least one release")
-    return costs
 
 
 def _rho(cost: Cost) -> Fraction:

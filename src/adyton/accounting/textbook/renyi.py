@@ -15,7 +15,7 @@ from typing import Protocol
 
 from adyton.accounting.filters import LARGEST_EPSILON
 from adyton.accounting.pld.slots import fold
-from adyton.accounting.textbook.composition import checked_delta, checked_times
+from adyton.accounting.textbook.composition import checked, checked_delta
 from adyton.errors import InvalidRequest
 from adyton.exact import float_up
 from adyton.exact.interval import RealInterval, exp, interval, log, upper
@@ -44,7 +44,24 @@ Slots = Sequence[tuple[Curve, int]]
 
 
 @dataclass(frozen=True, slots=True)
-class LaplaceCurve:
+class _PureEpsilon:
+    """What has a curve that ends in a pure epsilon."""
+
+    epsilon: Fraction
+
+    def __post_init__(self) -> None:
+        if not 0 < self.epsilon <= LARGEST_EPSILON:
+            raise InvalidRequest(
+                f"epsilon must be above 0 and at most {LARGEST_EPSILON}, not {float(self.epsilon):g}"
+            )
+
+    @property
+    def pure(self) -> Fraction:
+        return self.epsilon
+
+
+@dataclass(frozen=True, slots=True)
+class LaplaceCurve(_PureEpsilon):
     """Laplace noise of scale sensitivity / epsilon.
 
     Claim:    D_alpha = ln(alpha/(2 alpha - 1) e^((alpha-1) eps) + (alpha-1)/(2 alpha - 1) e^(-alpha eps)) /
@@ -53,15 +70,6 @@ class LaplaceCurve:
               randomized response instead: ``PureCurve``.
     Source:   Mironov 2017 (Renyi differential privacy), Table II.  Theorem: LAPLACE-RENYI.
     """
-
-    epsilon: Fraction
-
-    def __post_init__(self) -> None:
-        _check_epsilon(self.epsilon)
-
-    @property
-    def pure(self) -> Fraction:
-        return self.epsilon
 
     def renyi(self, alpha: Fraction) -> RealInterval:
         more, a, e = interval(alpha - 1), interval(alpha), interval(self.epsilon)
@@ -78,22 +86,13 @@ class LaplaceCurve:
 
 
 @dataclass(frozen=True, slots=True)
-class PureCurve:
+class PureCurve(_PureEpsilon):
     """Whatever is epsilon-DP.
 
     Claim:    D_alpha <= ln(cosh((alpha - 1/2) eps) / cosh(eps / 2)) / (alpha - 1); randomized response
               attains it.
     Source:   Bun, Steinke 2016; derived here.  Theorem: PURE-IMPLIES-RENYI.
     """
-
-    epsilon: Fraction
-
-    def __post_init__(self) -> None:
-        _check_epsilon(self.epsilon)
-
-    @property
-    def pure(self) -> Fraction:
-        return self.epsilon
 
     def renyi(self, alpha: Fraction) -> RealInterval:
         more, a, e = interval(alpha - 1), interval(alpha), interval(self.epsilon)
@@ -163,11 +162,7 @@ def epsilon_up(slots: Slots, delta: Fraction) -> float:
     Theorem: RENYI-TO-APPROX.
     """
     checked_delta(delta)
-    for _, times in slots:
-        checked_times(times)
-    if not slots:
-        raise InvalidRequest("there is nothing to compose: give at least one release")
-    found = epsilon_at(slots, delta, 1 + Fraction(_best_order(slots, float(delta))))
+    found = epsilon_at(checked(slots), delta, 1 + Fraction(_best_order(slots, float(delta))))
     pure = [curve.pure for curve, _ in slots]
     if None not in pure:
         found = min(found, fold(lambda curve: curve.pure, slots))  # the order infinity
@@ -185,8 +180,3 @@ def _best_order(slots: Slots, delta: float) -> float:
     slope = fold(lambda curve: curve.estimate(1 + _FEW), slots)
     near = math.sqrt(max(log_inverse, 1e-9) / slope)
     return minimise(at, near * math.exp(-12), near * math.exp(12), _GOLDEN_SECTIONS)
-
-
-def _check_epsilon(epsilon: Fraction) -> None:
-    if not 0 < epsilon <= LARGEST_EPSILON:
-        raise InvalidRequest(f"epsilon must be above 0 and at most {LARGEST_EPSILON}, not {float(epsilon):g}")

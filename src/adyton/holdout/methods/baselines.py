@@ -107,7 +107,7 @@ def _split_width(frame: HoldoutSize, scores: int) -> float:
     made = splitting_width(frame.items, scores, frame.failure)
     if made is not None and frame.steps == COARSE and frame.items // scores <= 10**5:
         made = exact_splitting_width(frame.items, scores, frame.failure)
-    return math.inf if made is None else float_up(Fraction(made.tolerance) + frame.rounding)
+    return math.inf if made is None else float_up(Fraction(made) + frame.rounding)
 
 
 @lru_cache(maxsize=256)

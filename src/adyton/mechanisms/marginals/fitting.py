@@ -96,9 +96,7 @@ class CellGuess:
             options={"maxfun": self.most_steps, "maxcor": 20, "ftol": 0, "gtol": 0},
         )
         duals = search.split(found.x)
-        return CellGuess(
-            self.shape, self.known, total, search.shares(duals)[0], most_steps=self.most_steps, duals=duals
-        )
+        return replace(self, total=total, shares=search.shares(duals)[0], duals=duals)
 
 
 def total_of(measured: Sequence[Measured]) -> float:

@@ -23,6 +23,8 @@ from adyton.mechanisms.sparse.split import questions_per_threshold
 from adyton.noise import Bits, two_sided_geometric
 from adyton.privacy import PureCost
 
+MOST_POSITIVES = 10**6
+
 
 @dataclass(frozen=True, slots=True)
 class Sparse:
@@ -70,7 +72,8 @@ class Sparse:
 
     def step(self, watch: SparseState, exact: int, threshold: int, bits: Bits) -> tuple[bool, SparseState]:
         """The answer to one question, and what to keep for the next."""
-        check_running(watch)
+        if watch.left < 1:
+            raise InvalidRequest("this sparse vector has halted: all its positives are used up")
         above = is_above(exact, threshold, watch.offset, self.question_scale, bits)
         return above, self.after(watch, above, bits)
 
@@ -132,14 +135,6 @@ class Sparse:
 def check_positives(positives: int) -> None:
     if type(positives) is not int or not 1 <= positives <= MOST_POSITIVES:
         raise InvalidRequest(f"positives must be a whole number from 1 to {MOST_POSITIVES}")
-
-
-MOST_POSITIVES = 10**6
-
-
-def check_running(watch: SparseState) -> None:
-    if watch.left < 1:
-        raise InvalidRequest("this sparse vector has halted: all its positives are used up")
 
 
 def _radius(scale: Fraction, fail: float) -> int:

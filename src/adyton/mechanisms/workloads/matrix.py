@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
@@ -17,9 +16,6 @@ from adyton.mechanisms.workloads.strategy_choice import error_factor
 from adyton.mechanisms.workloads.workload import Workload
 from adyton.noise import rounded_gaussian
 from adyton.noise.refine import Integers
-from adyton.privacy import Neighbours
-
-_FINE = 64  # sigma is at least this many steps for each root of a row: rounding costs below half a per cent
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,9 +42,7 @@ class GaussianMatrix(GaussianMeasured):
 
         Theorem: MATRIX-MECHANISM-ERROR.
         """
-        _check_confidence(confidence)
-        deviations = _deviations(workload, self.strategy)
-        return self.widths(deviations, deviations, confidence)
+        return _half_widths(self, workload, confidence)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,20 +69,7 @@ class GeometricMatrix(GeometricMeasured):
 
         Theorem: MATRIX-MECHANISM-ERROR.
         """
-        _check_confidence(confidence)
-        deviations = _deviations(workload, self.strategy)
-        return self.widths(deviations, deviations, confidence)
-
-
-def predicted_error(
-    workload: Workload, strategy: Strategy, neighbours: Neighbours, mu_squared: Fraction
-) -> float:
-    """The mean squared error of a question at this price, before anything is spent.
-
-    Claim:    trace(W (A'A)^+ W') / questions times the variance of the noise, which is the squared L2
-              diameter over mu**2, and the rounding's share.  Theorem: MATRIX-MECHANISM-ERROR.
-    """
-    return GaussianMatrix.for_cost(strategy, neighbours, mu_squared).predicted_error(workload)
+        return _half_widths(self, workload, confidence)
 
 
 def rounded_variance(sigma: float) -> float:
@@ -106,17 +87,17 @@ def _infer(workload: Workload, strategy: Strategy, released: Integers, steps: in
     return answers
 
 
-def _deviations(workload: Workload, strategy: Strategy) -> Floats:
-    """The standard deviation of each answer if the noise of a row had variance 1."""
-    _check_determined(workload, strategy)
-    return np.sqrt(np.maximum(workload.variances(strategy.inverse), 0.0))
+def _half_widths(
+    mechanism: GaussianMatrix | GeometricMatrix, workload: Workload, confidence: float
+) -> Floats:
+    """From the standard deviation that each answer would have if the noise of a row had variance 1."""
+    if not 0 < confidence < 1:
+        raise InvalidRequest(f"confidence must be above 0 and below 1, not {confidence}")
+    _check_determined(workload, mechanism.strategy)
+    deviations = np.sqrt(np.maximum(workload.variances(mechanism.strategy.inverse), 0.0))
+    return mechanism.widths(deviations, deviations, confidence)
 
 
 def _check_determined(workload: Workload, strategy: Strategy) -> None:
     if not math.isfinite(error_factor(workload, strategy)):
         raise InvalidRequest("the strategy does not measure enough to answer the workload")
-
-
-def _check_confidence(confidence: float) -> None:
-    if not 0 < confidence < 1:
-        raise InvalidRequest(f"confidence must be above 0 and below 1, not {confidence}")

@@ -68,7 +68,8 @@ class GaussianMeasured:
     theorems: ClassVar[tuple[str, ...]] = ("STRATEGY-SENSITIVITY", "MATRIX-MECHANISM-PRIVACY")
 
     def __post_init__(self) -> None:
-        check_steps(self.steps)
+        if not 1 <= self.steps <= 2**40:
+            raise InvalidRequest(f"a mechanism counts in 1 to 2**40 steps, not {self.steps}")
         check_scale(float_up(self.sigma), "a standard deviation", rounded_gaussian.LARGEST_SIGMA)
 
     def cost(self, neighbours: Neighbours) -> GaussianCost:
@@ -200,8 +201,3 @@ class GeometricMeasured:
 def geometric_variance(scale: float) -> float:
     """2 q / (1 - q)**2 with q = exp(-1 / scale)."""
     return 0.5 / math.sinh(0.5 / scale) ** 2 if scale > 1e-2 else 0.0
-
-
-def check_steps(steps: int) -> None:
-    if not 1 <= steps <= 2**40:
-        raise InvalidRequest(f"a mechanism counts in 1 to 2**40 steps, not {steps}")

@@ -7,7 +7,6 @@ guess.  What comes out is a distribution over the cells from which any question 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, NamedTuple, Protocol
@@ -141,18 +140,6 @@ class Mwem:
         if whole.shape != (workload.questions,) or whole.dtype.kind != "i":
             raise InvalidRequest(f"the exact answers must be {workload.questions} whole numbers, with a sign")
         return np.clip(whole.astype(np.int64), -_LARGEST_COUNT, _LARGEST_COUNT)
-
-
-def replay(cells: int, measurements: Sequence[tuple[LinearQuestion, float]], passes: int) -> Guess:
-    """A guess that was corrected by all measured means, again and again: post-processing, hence free.
-
-    ``measurements`` are questions and their measured means.
-    """
-    guess = Guess(cells)
-    for _ in range(passes):
-        for question, mean in measurements:
-            guess.correct(question, mean - guess.answer(question))
-    return guess
 
 
 def _scores(private: Integers, guessed: Floats) -> Integers:

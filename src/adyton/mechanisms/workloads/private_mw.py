@@ -7,7 +7,6 @@ more than a threshold; then it is measured and the guess is corrected.  A guess 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, NamedTuple
@@ -30,13 +29,6 @@ class PmwAnswer(NamedTuple):
 
     mean: float
     measured: bool
-
-
-class Correction(NamedTuple):
-    """What an update did to the guess: public, because it follows from released numbers."""
-
-    question: LinearQuestion
-    gap: float
 
 
 class Found(NamedTuple):
@@ -92,13 +84,6 @@ class PmwPlan:
             if excess is not None:
                 return Found(sign, excess), watch
         return None, watch
-
-    def resume(self, watch: SparseState, corrections: Sequence[Correction]) -> PrivateMw:
-        """The run as it was when ``watch`` and ``corrections`` were kept: a restart resets nothing."""
-        run = PrivateMw(self, watch)
-        for correction in corrections:
-            run.correct(correction)
-        return run
 
     def error(self, confidence: float, questions: int) -> float:
         """With this probability all answers of a run made by ``for_cost`` are within it, and it never halts.
@@ -156,19 +141,15 @@ def _plan(
 
 
 class PrivateMw:
-    """A run: the public guess and how it came about, and the secret state of the sparse vector."""
+    """A run: the public guess and how often it was corrected, and the secret state of the sparse vector."""
 
-    __slots__ = ("corrections", "guess", "plan", "watch")
+    __slots__ = ("guess", "plan", "updates", "watch")
 
     def __init__(self, plan: PmwPlan, watch: SparseState) -> None:
         self.plan = plan
         self.guess = Guess(plan.cells)
-        self.corrections: list[Correction] = []
+        self.updates = 0
         self.watch = watch
-
-    @property
-    def updates(self) -> int:
-        return len(self.corrections)
 
     @property
     def halted(self) -> bool:
@@ -185,12 +166,9 @@ class PrivateMw:
         if found is None:
             return PmwAnswer(mean, measured=False)
         heard = (guessed + found.sign * found.excess) / self.plan.steps
-        self.correct(Correction(question, found.sign * max(found.excess / self.plan.steps, self.plan.gap)))
+        self.guess.correct(question, found.sign * max(found.excess / self.plan.steps, self.plan.gap))
+        self.updates += 1
         return PmwAnswer(min(max(heard, 0.0), 1.0), measured=True)
-
-    def correct(self, correction: Correction) -> None:
-        self.guess.correct(*correction)
-        self.corrections.append(correction)
 
     def _lift(self, question: LinearQuestion) -> int:
         """How many steps a numerator is, so that all questions share one sensitivity."""

@@ -174,7 +174,7 @@ def tree(cells: int, branching: int = 4) -> Strategy:
     """Sums of intervals whose length is a power of ``branching``, down to single cells.
 
     The best branching for all ranges under Gaussian noise is 4 or nearby for a few hundred to a few thousand
-    cells (``benchmarks/coordinated.py``); ``best_strategy`` compares several.
+    cells; a batch compares several.
     Source: Hay, Rastogi, Miklau, Suciu 2010; Qardaji, Yang, Li 2013 (on the branching).
     """
     _check_cells(cells)

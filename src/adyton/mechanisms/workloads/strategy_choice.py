@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 
 from adyton.errors import InvalidRequest
 from adyton.exact.cells import Floats
-from adyton.mechanisms.workloads.strategy import MOST_ENTRIES, Strategy, identity, tree, wavelet
+from adyton.mechanisms.workloads.strategy import Strategy
 from adyton.mechanisms.workloads.workload import Workload
-from adyton.privacy import Neighbours
 
 MOST_OPTIMISED = 1024  # cells: some seconds on a quiet machine
 _GRID = 2**12  # whole steps in the length of a column of an optimised strategy
-_BRANCHINGS = (2, 3, 4, 6, 8, 16)
 _ROUNDS = 100
 _UNSEEN = 1e-6  # of the squared length of a question: far more than floats make of nothing
 _RIDGE = 1e-9  # of the mean diagonal: directions that no question needs stay invertible
@@ -43,37 +40,6 @@ def _determines(strategy: Strategy, workload: Workload) -> bool:
         return True
     lost, whole = workload.variances(strategy.unseen), workload.variances(np.eye(workload.cells))
     return bool((lost <= _UNSEEN * whole).all())
-
-
-def best_strategy(workload: Workload, neighbours: Neighbours, norm: int = 2) -> Strategy:
-    """The strategy with the least predicted error at any given price, among those that are known here.
-
-    ``norm`` is 2 for Gaussian noise and 1 for geometric noise.
-    Claim:    no candidate, the identity among them, has a smaller predicted error.
-    """
-
-    def price_of_accuracy(strategy: Strategy) -> float:
-        if norm == 1:
-            return error_factor(workload, strategy) * strategy.l1_diameter(neighbours) ** 2
-        return error_factor(workload, strategy) * strategy.l2_diameter_squared(neighbours)
-
-    found = [s for s in _candidates(workload) if s.rows * s.cells <= MOST_ENTRIES]
-    if neighbours == "replace" and norm == 2:
-        found += [with_free_total(s) for s in found]
-    return min(found, key=price_of_accuracy)
-
-
-def _candidates(workload: Workload) -> Iterator[Strategy]:
-    cells = workload.cells
-    yield identity(cells)
-    yield wavelet(cells)
-    for branching in _BRANCHINGS:
-        if branching == 2 or branching < cells:
-            yield tree(cells, branching)
-    if workload.questions <= 4 * cells:
-        yield the_questions(workload)
-    if cells <= MOST_OPTIMISED:
-        yield optimal_strategy(workload)
 
 
 def the_questions(workload: Workload) -> Strategy:

@@ -6,11 +6,10 @@ What the matrix mechanism needs of W is W'W (cells x cells), and W C W' on the d
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import lcm, prod
+from math import lcm
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -54,8 +53,8 @@ class Workload(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Cells:
-    """Every cell by itself."""
+class _InLine:
+    """Counts of cells that stand in one line: a question for each of them, unless there are more."""
 
     cells: int
     denominator: ClassVar[int] = 1
@@ -64,6 +63,10 @@ class Cells:
     @property
     def questions(self) -> int:
         return self.cells
+
+
+class Cells(_InLine):
+    """Every cell by itself."""
 
     def numerators(self, histogram: Any) -> Any:
         return histogram.copy()
@@ -78,17 +81,8 @@ class Cells:
         return Box((self.cells,), {0: [index]})
 
 
-@dataclass(frozen=True, slots=True)
-class Prefixes:
+class Prefixes(_InLine):
     """Cells 0 to i, for every i: a cumulative distribution."""
-
-    cells: int
-    denominator: ClassVar[int] = 1
-    fractional: ClassVar[bool] = True
-
-    @property
-    def questions(self) -> int:
-        return self.cells
 
     def numerators(self, histogram: Any) -> Any:
         return np.cumsum(histogram)
@@ -107,13 +101,8 @@ class Prefixes:
         return Box((self.cells,), {0: range(index + 1)})
 
 
-@dataclass(frozen=True, slots=True)
-class Ranges:
+class Ranges(_InLine):
     """Cells i to j for all i <= j, ordered by i and then by j."""
-
-    cells: int
-    denominator: ClassVar[int] = 1
-    fractional: ClassVar[bool] = True
 
     @property
     def questions(self) -> int:
@@ -145,67 +134,6 @@ class Ranges:
         first = int(np.searchsorted(starts, index, side="right"))
         last = index - (int(starts[first - 1]) if first else 0) + first
         return Box((self.cells,), {0: range(first, last + 1)})
-
-
-@dataclass(frozen=True, slots=True)
-class Marginals:
-    """All marginal tables of ``ways`` attributes of a product of categories, one after the other."""
-
-    shape: tuple[int, ...]
-    ways: int
-    denominator: ClassVar[int] = 1
-    fractional: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.ways <= len(self.shape):
-            raise InvalidRequest(f"a marginal has 0 to {len(self.shape)} attributes, not {self.ways}")
-
-    @property
-    def cells(self) -> int:
-        return prod(self.shape)
-
-    @property
-    def questions(self) -> int:
-        return sum(prod(self.shape[a] for a in kept) for kept in self._tables())
-
-    def numerators(self, histogram: Any) -> Any:
-        view = histogram.reshape(self.shape)
-        return np.concatenate([view.sum(axis=self._dropped(kept)).ravel() for kept in self._tables()])
-
-    def gram(self) -> Floats:
-        """Two cells share the question of a table where they agree on all of its attributes."""
-        total = np.zeros((self.cells, self.cells))
-        for kept in self._tables():
-            block: Any = np.ones((1, 1))
-            for axis, size in enumerate(self.shape):
-                block = np.kron(block, np.eye(size) if axis in kept else np.ones((size, size)))
-            total += block
-        return total
-
-    def variances(self, covariance: Floats) -> Floats:
-        size = len(self.shape)
-        pairs: Any = covariance.reshape(self.shape * 2)
-        tables = []
-        for kept in self._tables():
-            both = [a if a in kept else a + size for a in range(size)]  # the same letter: a diagonal
-            einsum: Any = np.einsum  # numpy's types know only its other way of being called
-            tables.append(einsum(pairs, [*range(size), *both], list(kept)).ravel())
-        return np.concatenate(tables)
-
-    def question(self, index: int) -> LinearQuestion:
-        for kept in self._tables():
-            sizes = [self.shape[a] for a in kept]
-            if 0 <= index < prod(sizes):
-                place = np.unravel_index(index, sizes) if sizes else ()
-                return Box(self.shape, {a: [int(c)] for a, c in zip(kept, place, strict=True)})
-            index -= prod(sizes)
-        raise InvalidRequest(f"there are {self.questions} questions in these marginals")
-
-    def _tables(self) -> list[tuple[int, ...]]:
-        return list(itertools.combinations(range(len(self.shape)), self.ways))
-
-    def _dropped(self, kept: tuple[int, ...]) -> tuple[int, ...]:
-        return tuple(a for a in range(len(self.shape)) if a not in kept)
 
 
 class Questions:

@@ -8,7 +8,6 @@ the noise that belongs to it is sigma = sqrt(k) / (2 n mu0): so all searches are
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
@@ -16,26 +15,15 @@ from adyton.errors import InvalidRequest
 from adyton.exact import Number, float_down, float_up, positive, probability, whole
 from adyton.exact.outward import square_root_up
 from adyton.exact.search import largest_that_holds, least_that_holds, minimise
-from adyton.validity.hinge.noise_part import gaussian_multiplier, noise_width
-from adyton.validity.hinge.stability import LARGEST_MU, stability_width
+from adyton.validity.hinge.noise_part import gaussian_multiplier
+from adyton.validity.hinge.stability import LARGEST_MU, balanced_mu, stability_width
+from adyton.validity.plans.noise_plan import MOST
+from adyton.validity.published.jung import NoisyWidth
 
-_STEPS = 26  # golden sections: 1e-5 of the bracket, and the minimum is flat
-MOST = 10**15
-"""Rows and questions are searched for up to here."""
-
-
-@dataclass(frozen=True, slots=True)
-class Width:
-    """A simultaneous half-width, the noise to add for it, and the two parts that it is made of."""
-
-    tolerance: float
-    scale: float
-    noise: float
-    stability: float
-    mu0: float
+_STEPS = 32  # golden sections
 
 
-def joint_width(rows: int, questions: int, failure: Number, scale: float | None = None) -> Width:
+def joint_width(rows: int, questions: int, failure: Number, scale: float | None = None) -> NoisyWidth:
     """The half-width for ``questions`` adaptive questions, rounded up; the best noise if ``scale`` is None.
 
     Claim:    Pr[some |a_j - q_j(P)| > tolerance] <= failure for k questions q_j with values in [0, 1], each
@@ -50,9 +38,10 @@ def joint_width(rows: int, questions: int, failure: Number, scale: float | None 
     if not (math.isfinite(sigma) and sigma > 0):
         raise InvalidRequest(f"the scale of the noise must be finite and above 0, not {sigma}")
     mu0 = square_root_up(Fraction(k) / (2 * n * Fraction(sigma)) ** 2)
-    noise, stability = noise_width(sigma, k, share), stability_width(mu0, share)
+    noise = float_up(Fraction(sigma) * Fraction(gaussian_multiplier(share, k)))
+    stability = stability_width(mu0, share)
     total = math.inf if math.isinf(stability) else float_up(Fraction(noise) + Fraction(stability))
-    return Width(total, sigma, noise, stability, mu0)
+    return NoisyWidth(total, sigma)
 
 
 @lru_cache(maxsize=4096)
@@ -60,14 +49,7 @@ def _best_scale(rows: int, questions: int, failure: Fraction) -> float:
     """The standard deviation with about the least half-width; any other would be valid too."""
     k_root = math.sqrt(questions)
     factor = gaussian_multiplier(failure, questions) * k_root / (2 * rows)
-    middle = min(math.sqrt(factor), LARGEST_MU / 2)
-    mu0 = minimise(
-        lambda mu: factor / mu + stability_width(mu, failure),
-        middle / 30,
-        min(4 * middle, LARGEST_MU),
-        _STEPS,
-    )
-    return k_root / (2 * rows * mu0)
+    return k_root / (2 * rows * balanced_mu(factor, failure))
 
 
 def joint_questions(rows: int, tolerance: Number, failure: Number) -> tuple[int, float | None]:
@@ -111,5 +93,5 @@ def _roomiest(tolerance: Fraction, failure: Fraction) -> tuple[float, float]:
         return mu * (within - stability_width(mu, failure))
 
     highest = min(within, LARGEST_MU)  # t2 is above mu0 already for a failure of 1/10
-    mu0 = minimise(lambda mu: -room(mu), highest / 1000, highest, _STEPS + 6)
+    mu0 = minimise(lambda mu: -room(mu), highest / 1000, highest, _STEPS)
     return mu0, max(0.0, room(mu0))

@@ -42,12 +42,8 @@ def _multiplier(tail: Fraction) -> float:
     is 1.3e-11 at the u = 37 of the least tail; the margin, STEEP, is more than seven times as much.
     """
     rate = float_down(tail)
-    u = _best_threshold(rate)
+    u = max(0.0, -float(special().ndtri(rate)))
     return (u + _above(u) / rate) * UP
-
-
-def _best_threshold(rate: float) -> float:
-    return max(0.0, -float(special().ndtri(rate)))
 
 
 def _above(u: float) -> float:
@@ -79,8 +75,3 @@ def _share(failure: Number, questions: int) -> Fraction:
     if share < LEAST_FAILURE:
         raise InvalidRequest("a failure probability below 1e-290 for one question cannot be certified")
     return share
-
-
-def noise_width(sigma: float, questions: int, failure: Number) -> float:
-    """t1 = sigma times the multiplier, rounded up."""
-    return float_up(Fraction(sigma) * Fraction(gaussian_multiplier(failure, questions)))

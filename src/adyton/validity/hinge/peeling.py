@@ -32,7 +32,30 @@ class Level:
 
 
 @dataclass(frozen=True, slots=True)
-class WidthSchedule:
+class Schedule:
+    """Widths by what has been spent; beyond the cap nothing is certified."""
+
+    levels: tuple[Level, ...]  # ascending; the last one is the cap
+
+    @property
+    def cap(self) -> Fraction:
+        """The most that may be spent, as mu0**2."""
+        return self.levels[-1].spent
+
+    def covers(self, spent: Fraction) -> bool:
+        return spent <= self.cap
+
+    def stability(self, spent: Fraction) -> float:
+        """t2 of an answer after which ``spent`` has been spent, that answer included."""
+        if not 0 <= spent <= self.cap:
+            raise InvalidRequest(
+                f"{float(spent):g} is beyond the {float(self.cap):g} that this study was certified for"
+            )
+        return self.levels[bisect.bisect_left(self.levels, spent, key=lambda level: level.spent)].width
+
+
+@dataclass(frozen=True, slots=True)
+class WidthSchedule(Schedule):
     """The widths of a study whose number of questions, noise levels and end are open.
 
     Claim:    with probability 1 - failure, |a_j - q_j(P)| <= noise_j + stability(spent after j) for all
@@ -42,7 +65,6 @@ class WidthSchedule:
     Source:   derived here.  Theorem: PEELING.
     """
 
-    levels: tuple[Level, ...]  # ascending; the last one is the cap
     noise_failure: Fraction
     questions: int | None  # None: any number, question j gets 6 / (pi j)**2 of the failure
 
@@ -73,23 +95,3 @@ class WidthSchedule:
         spent = [highest / 2**i for i in reversed(range(levels))]
         made = tuple(Level(s, stability_width(square_root_up(s), stable, delta)) for s in spent)
         return cls(made, total * share, questions)
-
-    @property
-    def cap(self) -> Fraction:
-        """The most that may be spent, as mu0**2."""
-        return self.levels[-1].spent
-
-    def covers(self, spent: Fraction) -> bool:
-        return spent <= self.cap
-
-    def stability(self, spent: Fraction) -> float:
-        """t2 of an answer after which ``spent`` has been spent, that answer included."""
-        if not 0 <= spent <= self.cap:
-            raise InvalidRequest(
-                f"{float(spent):g} is beyond the {float(self.cap):g} that this study was certified for"
-            )
-        return self.levels[bisect.bisect_left(self.levels, spent, key=_spent)].width
-
-
-def _spent(level: Level) -> Fraction:
-    return level.spent

@@ -13,19 +13,19 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from adyton.errors import InvalidRequest
 from adyton.exact import Number, float_up, probability, rational, whole
 from adyton.exact.outward import square_root_up
-from adyton.exact.search import minimise
 from adyton.privacy import PureCost
 from adyton.validity.hinge.noise_part import laplace_multiplier, laplace_threshold
-from adyton.validity.hinge.peeling import Level
-from adyton.validity.hinge.stability import LARGEST_MU, stability_width
+from adyton.validity.hinge.peeling import Level, Schedule
+from adyton.validity.hinge.stability import balanced_mu, stability_width
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedSchedule:
-    """The widths of a study of at most ``questions`` questions.
+class PlannedSchedule(Schedule):
+    """The widths of a study of at most ``questions`` questions: one level, the same for every answer.
+
+    Its stability width has the excess of all noise in it.
 
     Claim:    with probability 1 - failure, |a_j - q_j(P)| <= threshold_j scale_j + stability for all
               questions at once, q_j with values in [0, 1] and Laplace noise; and all |noise of a count of the
@@ -35,7 +35,6 @@ class PlannedSchedule:
     Source:   derived here.  Theorem: CENTRED-HINGE-PLAN.
     """
 
-    level: Level  # the cap, and the stability width with the excess of all noise in it
     excess: Fraction  # what the mean excess of one question's noise may be, as a share of the range
     questions: int
     tolerance: float  # of an answer with the planned noise
@@ -58,30 +57,10 @@ class PlannedSchedule:
         scale, each, spent = _best_noise(n, k, share)
         stability = stability_width(square_root_up(spent), share, delta)
         if math.isinf(stability):
-            return cls(Level(spent, stability), each, k, stability, for_counts)
+            return cls((Level(spent, stability),), each, k, stability, for_counts)
         width = Fraction(stability) + k * each / share
         tolerance = float_up(width + Fraction(laplace_threshold(each / scale)) * scale)
-        return cls(Level(spent, float_up(width)), each, k, tolerance, for_counts)
-
-    @property
-    def levels(self) -> tuple[Level, ...]:
-        return (self.level,)
-
-    @property
-    def cap(self) -> Fraction:
-        """The most that may be spent, as mu0**2."""
-        return self.level.spent
-
-    def covers(self, spent: Fraction) -> bool:
-        return spent <= self.cap
-
-    def stability(self, spent: Fraction) -> float:
-        """The same for every answer of the plan."""
-        if not 0 <= spent <= self.cap:
-            raise InvalidRequest(
-                f"{float(spent):g} is beyond the {float(self.cap):g} that this study was certified for"
-            )
-        return self.level.width
+        return cls((Level(spent, float_up(width)),), each, k, tolerance, for_counts)
 
     def threshold(self, relative: Fraction, noises: int = 1) -> float:
         """How many scales to add for one of the ``noises``, the noise terms of a question.
@@ -98,10 +77,7 @@ def _best_noise(rows: int, questions: int, failure: Fraction) -> tuple[Fraction,
     Laplace noise of scale b is mu-GDP against the phantom with mu about sqrt(pi/2) / (2 rows b).
     """
     factor = laplace_multiplier(failure, questions) * math.sqrt(math.pi * questions / 2) / (2 * rows)
-    middle = min(math.sqrt(factor), LARGEST_MU / 2)
-    mu0 = minimise(
-        lambda mu: factor / mu + stability_width(mu, failure), middle / 30, min(4 * middle, LARGEST_MU), 26
-    )
+    mu0 = balanced_mu(factor, failure)
     scale = Fraction(math.sqrt(math.pi * questions / 2) / (2 * rows * mu0))
     spent = questions * PureCost(1 / (2 * rows * scale)).gdp
     return scale, scale * failure / questions, spent

@@ -15,11 +15,13 @@ from typing import Any
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, float_down, float_up, probability, rational
 from adyton.exact.outward import digits, up
+from adyton.exact.search import minimise
 from adyton.validity.hinge.opening import open_at
 
 LARGEST_MU = 2.0
 """Beyond it the width is far above 1, which holds without any theorem."""
 _LEAST_MU = 1e-30
+_STEPS = 26  # golden sections: 1e-5 of the bracket, and the minimum is flat
 
 
 def stability_width(mu0: float, failure: Number, delta: Number = 0) -> float:
@@ -43,6 +45,17 @@ def stability_width(mu0: float, failure: Number, delta: Number = 0) -> float:
         return math.inf
     width = 0.0 if mu0 == 0 else _width(max(mu0, _LEAST_MU), share)
     return float_up(Fraction(width) + 3 * leak / share) if leak else width
+
+
+def balanced_mu(factor: float, failure: Fraction) -> float:
+    """The mu0 with about the least factor / mu0 + t2(mu0), noise and stability; any other is valid too."""
+    middle = min(math.sqrt(factor), LARGEST_MU / 2)
+    return minimise(
+        lambda mu: factor / mu + stability_width(mu, failure),
+        middle / 30,
+        min(4 * middle, LARGEST_MU),
+        _STEPS,
+    )
 
 
 @lru_cache(maxsize=65536)

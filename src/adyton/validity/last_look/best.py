@@ -8,20 +8,20 @@ make a difference to costs nothing until one is opened.  Theorem: LAST-LOOK-ROUT
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Protocol
 
 from adyton.exact import float_down, float_up
-from adyton.exact.outward import COARSE, MANY, SAFE
+from adyton.exact.outward import SAFE
 from adyton.validity.last_look.leakage import numbers_nats
 from adyton.validity.last_look.posterior import (
-    AllRowsExchanged,
     InformationGiven,
     MaxInformation,
     Moments,
     MutualInformation,
+    Paid,
+    all_rows_exchanged,
 )
 from adyton.validity.last_look.told import Told
 from adyton.validity.subset.tails import gaussian_price, pure_price
@@ -42,22 +42,6 @@ class Bound(Protocol):
     def threshold(self, level: Fraction) -> float: ...
 
     def level(self, p_value: float) -> float: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Paid:
-    """exp(price) q**fresh.  Theorem: SUBSET-P-VALUES."""
-
-    fresh: float
-    price: float
-
-    def threshold(self, level: Fraction) -> float:
-        exponent = (self.price - math.log(float_down(level))) / self.fresh
-        return math.exp(-exponent * SAFE) * (1 - MANY)
-
-    def level(self, p_value: float) -> float:
-        exponent = self.fresh * math.log(p_value) + self.price
-        return min(1.0, math.exp(min(exponent, 0.0)) * (1 + COARSE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,5 +145,5 @@ def _posterior(epsilon: Fraction, units: int, part: Fraction) -> list[Route]:
         Route("moments", "POSTERIOR-P-VALUES", part, Moments(units, epsilon)),
         Route("max-information", "MAX-INFORMATION-INDEPENDENT", part, MaxInformation(units, epsilon)),
         Route("information", "POSTERIOR-P-VALUES", part, InformationGiven(units, epsilon)),
-        Route("all rows exchanged", "MAX-INFORMATION-PURE", part, AllRowsExchanged(units, epsilon)),
+        Route("all rows exchanged", "MAX-INFORMATION-PURE", part, all_rows_exchanged(units, epsilon)),
     ]

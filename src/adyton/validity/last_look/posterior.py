@@ -80,18 +80,23 @@ class MaxInformation:
 
 
 @dataclass(frozen=True, slots=True)
-class AllRowsExchanged:
-    """exp(n epsilon) q: whatever the law of the rows is.  Theorem: MAX-INFORMATION-PURE."""
+class Paid:
+    """exp(price) q**fresh.  Theorem: SUBSET-P-VALUES."""
 
-    units: int
-    epsilon: Fraction
+    fresh: float
+    price: float
 
     def threshold(self, level: Fraction) -> float:
-        nats = pure_nats(self.units, self.epsilon)
-        return math.exp(-(nats - math.log(float_down(level))) * SAFE) * (1 - MANY)
+        exponent = (self.price - math.log(float_down(level))) / self.fresh
+        return math.exp(-exponent * SAFE) * (1 - MANY)
 
     def level(self, p_value: float) -> float:
-        return _likely(pure_nats(self.units, self.epsilon) + math.log(p_value))
+        return _likely(self.fresh * math.log(p_value) + self.price)
+
+
+def all_rows_exchanged(units: int, epsilon: Fraction) -> Paid:
+    """exp(n epsilon) q: whatever the law of the rows is.  Theorem: MAX-INFORMATION-PURE."""
+    return Paid(1.0, pure_nats(units, epsilon))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +126,7 @@ class MutualInformation:
 
     Claim:    with n mu0**2 / 2 below one of ``_BOUNDS`` times the part of the level that this bound has, the
               threshold is that of the bound.
-    Source:   derived here.  Theorem: EVENTS-AFTER-INFORMATION.
+    Source:   derived here.  Theorem: EVENTS-AFTER-INFORMATION.  Theorem: MUTUAL-INFORMATION-OF-ANSWERS.
     """
 
     units: int

@@ -17,10 +17,9 @@ from adyton.exact.outward import SAFE, UNIT_ROUNDOFF
 from adyton.exact.search import minimise, reaching
 from adyton.validity.plans.expected import ANYTHING, Expected
 from adyton.validity.plans.misses import costs_of, track
-from adyton.validity.plans.noise_plan import NoisePlan
+from adyton.validity.plans.noise_plan import MOST, NoisePlan
 from adyton.validity.subset.tails import MARGIN
 
-MOST = 10**15
 _COARSE, _FINE = 200, 6000  # blocks, to search with and to certify with
 _STEPS, _FEW_STEPS = 22, 10  # golden sections: a ten-thousandth of the noise, or of what is left of it
 STEEP = 30.0  # misses fall about like this power of the tolerance

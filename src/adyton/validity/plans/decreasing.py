@@ -14,7 +14,6 @@ from adyton.exact.outward import COARSE, SAFE
 from adyton.exact.search import reaching
 from adyton.exact.special import special
 from adyton.validity.plans.constant import (
-    MOST,
     constant_questions,
     constant_rows,
     constant_width,
@@ -24,7 +23,7 @@ from adyton.validity.plans.constant import (
 )
 from adyton.validity.plans.expected import ANYTHING, Expected
 from adyton.validity.plans.misses import Costs, best_choice, costs_of, divergence, log_misses, tilts_between
-from adyton.validity.plans.noise_plan import NoisePlan
+from adyton.validity.plans.noise_plan import MOST, NoisePlan
 from adyton.validity.subset.tails import hazard
 
 _BLOCKS = 1500

@@ -6,6 +6,11 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
+from typing import Literal
+
+Noise = Literal["constant", "decreasing"]
+MOST = 10**15
+"""Rows and questions are searched for up to here."""
 
 
 @dataclass(frozen=True)

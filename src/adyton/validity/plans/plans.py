@@ -10,14 +10,11 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Literal
 
-from adyton.validity.plans.constant import MOST, constant_questions, constant_rows, constant_width
+from adyton.validity.plans.constant import constant_questions, constant_rows, constant_width
 from adyton.validity.plans.decreasing import decreasing_questions, decreasing_rows, decreasing_width
 from adyton.validity.plans.expected import ANYTHING, Expected
-from adyton.validity.plans.noise_plan import NoisePlan
-
-Noise = Literal["constant", "decreasing"]
+from adyton.validity.plans.noise_plan import Noise, NoisePlan
 
 
 def questions_within(
@@ -51,14 +48,3 @@ def rows_needed(
     """The fewest rows for that many questions within the tolerance; None if even 10**15 are too few."""
     make = constant_rows if noise == "constant" else decreasing_rows
     return make(questions, tolerance, failure, expected)
-
-
-__all__ = [
-    "MOST",
-    "Expected",
-    "Noise",
-    "NoisePlan",
-    "questions_within",
-    "rows_needed",
-    "within",
-]

@@ -45,39 +45,28 @@ def best_wish(
     anytime: bool = False,
     squares: float | None = None,
 ) -> ScoreTarget:
-    """With about the most scores whose intervals are, of an expected score, twice the tolerance long."""
-    found = wishes(units, failure, tolerance, expected, anytime, squares)
-    return found[0] if len(found) == 1 else max(found, key=_roughly)
+    """With about the most scores whose intervals are, of an expected score, twice the tolerance long.
 
+    Of an end beyond the range nothing is asked: the other may be farther away.
+    """
 
-def wishes(
-    units: int,
-    failure: Fraction,
-    tolerance: float,
-    expected: float | None,
-    anytime: bool = False,
-    squares: float | None = None,
-) -> list[ScoreTarget]:
-    """Those to choose from.  Of an end beyond the range nothing is asked: the other may be farther away."""
+    def reaching(below: float, above: float) -> ScoreTarget:
+        return wish_for(units, failure, (below, above), expected, anytime, squares)
+
     if expected is None:
-        anywhere = Reach(tolerance * units)
-        return [ScoreTarget(units, failure, anywhere, anywhere, anytime, squares)]
-    made = [
-        wish_for(units, failure, parts, expected, anytime, squares)
-        for parts in ((2 * tolerance - (1 - expected), 1 - expected), (expected, 2 * tolerance - expected))
-        if min(parts) > 0
-    ]
+        return reaching(tolerance, tolerance)
+    ends = ((2 * tolerance - (1 - expected), 1 - expected), (expected, 2 * tolerance - expected))
+    made = [reaching(*parts) for parts in ends if min(parts) > 0]
     found = [wish for wish in made if wish.low.room or wish.high.room]
     lowest = max(2 * tolerance / (1 - expected) - 1, 1 / _SKEW) * (1 + _NEAR)
     highest = min(expected / max(2 * tolerance - expected, 1e-9), _SKEW) / (1 + _NEAR)
     if lowest < highest:
 
         def split(ratio: float) -> ScoreTarget:
-            parts = 2 * tolerance * ratio / (1 + ratio), 2 * tolerance / (1 + ratio)
-            return wish_for(units, failure, parts, expected, anytime, squares)
+            return reaching(2 * tolerance * ratio / (1 + ratio), 2 * tolerance / (1 + ratio))
 
         found.append(split(minimise(lambda x: -_roughly(split(x)), lowest, highest, _FEW_STEPS)))
-    return found
+    return found[0] if len(found) == 1 else max(found, key=_roughly)
 
 
 def _roughly(wish: ScoreTarget) -> float:

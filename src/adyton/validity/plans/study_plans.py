@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
-from typing import Literal
 
 import numpy as np
 
@@ -21,10 +20,10 @@ from adyton.exact import float_down
 from adyton.exact.cells import Floats
 from adyton.exact.search import edge, minimise
 from adyton.validity.plans.expected import Expected
+from adyton.validity.plans.noise_plan import Noise
 from adyton.validity.subset.tails import Before, KnownLevels, Way, ways_after
 from adyton.validity.subset.widths import hoeffding_width, variance_width
 
-Noise = Literal["constant", "decreasing"]
 OF_THE_COUNT = 1 / 8  # of the level of a mean, for how many rows there are
 _COUNTED = 1.04  # of the width of a mean: how many rows there are is known up to noise
 _LEAST_PART = 0.05  # with 100 units or more, a part of the rows has at least five

@@ -51,7 +51,7 @@ def at_room(
     ``share`` is the mean of one row's value in [0, 1]; None: whatever it is.  ``squares``: as in
     ``ScoreTarget``.
     """
-    bound = _Bound(_Rows(units, squares or units), scale, share, spent)
+    bound = _Bound(units, squares or units, scale, share, spent)
     return bound.at(bound.searched(lambda place: ~(bound.reached(place).room < room)))
 
 
@@ -64,15 +64,8 @@ def at_level(
     squares: float | None = None,
 ) -> Tilted:
     """Where they miss with probability exp(log_level)."""
-    bound = _Bound(_Rows(units, squares or units), scale, share, spent)
+    bound = _Bound(units, squares or units, scale, share, spent)
     return bound.at(bound.searched(lambda place: ~(bound.at(place).log_miss > log_level)))
-
-
-class _Rows(NamedTuple):
-    """How many rows there are by their weights, and by the squares of these."""
-
-    units: int
-    squares: float
 
 
 class _Reached(NamedTuple):
@@ -92,7 +85,8 @@ class _Bound(NamedTuple):
     them, the best part would be all of the rows, and the tilt infinite.
     """
 
-    rows: _Rows
+    rows: int  # by their weights
+    squares: float  # by the squares of these
     scale: Floats | float
     share: float | None
     spent: Floats
@@ -104,11 +98,11 @@ class _Bound(NamedTuple):
     @property
     def units(self) -> float:
         """By Hoeffding's lemma, or by a coin's moments."""
-        return self.rows.squares if self.share is None else self.rows.units
+        return self.squares if self.share is None else self.rows
 
     @property
     def amount(self) -> Floats:
-        return self.rows.squares * self.spent / 2
+        return self.squares * self.spent / 2
 
     def reached(self, place: Floats) -> _Reached:
         tilt = np.exp(np.minimum(place, _LARGEST))

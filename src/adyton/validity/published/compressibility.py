@@ -92,9 +92,7 @@ def counted_rounding_width(rows: int, questions: int, failure: Number) -> Rounde
 def _best_grid(width: Callable[[int], float]) -> Rounded:
     """A fine grid costs bits, a coarse one accuracy: the width falls and then rises with the levels."""
     near = round(minimise(lambda levels: width(max(2, round(levels))), 2, _FINEST))
-    tried = {
-        *range(2, 20),
-        *range(max(2, near - 3), near + 4),
-    }  # on whole numbers the search may be near only
+    # On whole numbers the search may be near only.
+    tried = {*range(2, 20), *range(max(2, near - 3), near + 4)}
     levels = min(tried, key=width)
     return Rounded(width(levels), levels)

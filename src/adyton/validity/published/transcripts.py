@@ -30,8 +30,9 @@ def nats_of(bits: Fraction) -> float:
     return float_up(bits * _LN2_UP)
 
 
-def threshold_after(alpha: Number, bits: Fraction) -> float:
-    """alpha / 2**bits, rounded down: at or below which a p-value computed after the answers is significant.
+@dataclass(frozen=True, slots=True)
+class Transcripts:
+    """That a test may have been chosen by any of 2**bits transcripts, as a bound on its level.
 
     Claim:    whichever test the answers led to, it rejects a true hypothesis with probability at most alpha.
     Assumes:  its p-value is valid for a test that was fixed in advance; the answers so far are one of
@@ -39,26 +40,17 @@ def threshold_after(alpha: Number, bits: Fraction) -> float:
     Source:   Dwork, Feldman, Hardt, Pitassi, Reingold, Roth 2015 (description length), with weights of a
               prefix code.  Theorem: ROUNDING-STUDY.
     """
-    return down(_times_power(probability(alpha, "alpha"), -bits, -1))
-
-
-def corrected_after(p_value: Number, bits: Fraction) -> float:
-    """p 2**bits, rounded up, at most 1: the least level at which a p-value is significant."""
-    level = _times_power(rational(p_value, "the p-value"), bits, 1)
-    return 1.0 if level >= 1 else up(level)
-
-
-@dataclass(frozen=True, slots=True)
-class Transcripts:
-    """That a test may have been chosen by any of 2**bits transcripts, as a bound on its level."""
 
     bits: Fraction
 
     def threshold(self, alpha: Fraction) -> float:
-        return threshold_after(alpha, self.bits)
+        """alpha / 2**bits, rounded down: at or below which a p-value after the answers is significant."""
+        return down(_times_power(probability(alpha, "alpha"), -self.bits, -1))
 
-    def level(self, p_value: float) -> float:
-        return corrected_after(p_value, self.bits)
+    def level(self, p_value: Number) -> float:
+        """p 2**bits, rounded up, at most 1: the least level at which a p-value is significant."""
+        level = _times_power(rational(p_value, "the p-value"), self.bits, 1)
+        return 1.0 if level >= 1 else up(level)
 
 
 def _times_power(value: Fraction, bits: Fraction, direction: int) -> Any:

@@ -37,13 +37,13 @@ from adyton.exact.special import special
 _PLANNED, _EQUAL, _BEYOND = Fraction(96, 100), Fraction(2, 100), Fraction(2, 100)
 _SQUARES = Fraction(6079271018540266, 10**16)  # just below 6 / pi**2
 _BLOCKS = 4096
-KEPT = tuple((c, 1 / 5) for c in (0.2, 0.5, 0.8, 0.94, 0.985))
 Places = NDArray[np.int64]
-Moment = Callable[
-    [Places], Callable[[Floats, Floats], Floats]
-]  # of some answers: of the tilt and of what is fresh
+Moment = Callable[[Places], Callable[[Floats, Floats], Floats]]
+"""Of some answers: of the tilt and of what is fresh."""
 
 MARGIN = MANY
+"""Of all terms of an exponent together.  It pays for their roundings, some tens of 1e-16 each, and for a
+hazard that is off by as much: see SUBSET-ANSWERS."""
 
 
 # Levels ----------------------------------------------------------------------------------------------------
@@ -110,6 +110,7 @@ def _all_dangers(questions: int) -> float:
 # Ways to pay -----------------------------------------------------------------------------------------------
 
 
+KEPT = tuple((c, 1 / 5) for c in (0.2, 0.5, 0.8, 0.94, 0.985))
 """With weights.  c / (1 - c) grows by four, so that the shift is at most 1.25 times that of the best c."""
 KEPT_TWICE = tuple((kept * (1 - part), kept * part) for kept in (0.5, 0.85, 0.97) for part in (0.2, 0.6))
 """Parts for Gaussian answers and for releases that are not."""
@@ -171,8 +172,6 @@ def pure_price(units: int, epsilon: float, kept: float) -> float:
 # Tails -----------------------------------------------------------------------------------------------------
 
 
-"""Of all terms of an exponent together.  It pays for their roundings, some tens of 1e-16 each, and for a
-hazard that is off by as much: see SUBSET-ANSWERS."""
 _ROOT_HALF = 0.5**0.5
 _ROOT_TWO_OVER_PI = (2 / np.pi) ** 0.5
 MOST_CLOSELY, _SAMPLE, _BLOCK = 256, 64, 4096

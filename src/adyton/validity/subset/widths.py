@@ -51,8 +51,12 @@ _MANY = 256
 _DYNAMIC = 1e-9  # of the largest variance: smaller ones are raised to it
 _SERIES = 0.25  # up to here exp(x) - 1 - x is its series, and beyond nine times its loss by cancellation
 _TERMS = 10
+_STEPS = 5
+_ENOUGH = 0.01  # a step that shortens an interval by less is the last one
 Ends = tuple[Floats, Floats]
 Widths = Callable[[Floats, Floats, Places], Ends]
+"""From the ends of intervals of theta, of some of the ratios: how far a_f - theta a_g may be above and below
+0 for theta in them."""
 
 
 # Answers ---------------------------------------------------------------------------------------------------
@@ -204,13 +208,6 @@ def _beyond_linear(x: Floats) -> Floats:
     series, beyond = near * near / 2 * factor, np.expm1(cut) - cut
     found: Floats = np.where(x < _SERIES, series, beyond) * (1 + SEVERAL)
     return np.where(x < _LARGEST, found, np.inf)
-
-
-"""From the ends of intervals of theta, of some of the ratios: how far a_f - theta a_g may be above and below
-0 for theta in them."""
-
-_STEPS = 5
-_ENOUGH = 0.01  # a step that shortens an interval by less is the last one
 
 
 # Ratios ----------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from fractions import Fraction
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, positive, probability, whole
 from adyton.exact.outward import SAFE, digits
-from adyton.validity.textbook.concentration import log_up
+from adyton.validity.textbook.concentration import hoeffding_width, log_up
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +45,19 @@ def fixed_width(rows: int, questions: int, failure: Number) -> float:
     Assumes:  independent rows; values in [0, 1]; every question was fixed before the rows were seen.
     Source:   Hoeffding 1963 and a union bound.  Theorem: FIXED-QUESTIONS.
     """
-    n, k = whole(rows, "the number of rows"), whole(questions, "the number of questions")
     share = probability(failure, "the failure probability")
-    return math.sqrt(log_up(2 * k / share) / (2 * n)) * SAFE
+    return hoeffding_width(rows, share / whole(questions, "the number of questions"))
 
 
 def fixed_questions(rows: int, alpha: Number, failure: Number) -> int:
     """The most questions fixed in advance: floor of (failure / 2) exp(2 n alpha**2)."""
-    leaves = _leaves(rows, alpha, failure)
-    return int(leaves)
+    exponent = 2 * whole(rows, "the number of rows") * positive(alpha, "alpha") ** 2
+    if exponent > 10**6:
+        raise InvalidRequest("more questions than can be counted")
+    mp = digits(60 + int(exponent))
+    half = probability(failure, "the failure probability") / 2
+    power = mp.exp(mp.mpf(exponent.numerator) / exponent.denominator)
+    return int(mp.floor(power * half.numerator / half.denominator * (1 - mp.mpf(10) ** -40)))
 
 
 def forking_width(rows: int, questions: int, failure: Number, *, answers: int = 2) -> float:
@@ -70,7 +74,7 @@ def forking_width(rows: int, questions: int, failure: Number, *, answers: int = 
 
 def forking_questions(rows: int, alpha: Number, failure: Number) -> int:
     """The most binary questions in a tree: the largest k with 2 (2**k - 1) exp(-2 n alpha**2) <= failure."""
-    nodes = int(_leaves(rows, alpha, failure))
+    nodes = fixed_questions(rows, alpha, failure)
     return (nodes + 1).bit_length() - 1  # 2**k - 1 <= nodes
 
 
@@ -90,14 +94,3 @@ def tree_size(questions: int, answers: int) -> int:
     if k * math.log2(max(d, 2)) > 10**6:
         raise InvalidRequest("this tree is too large to be counted")
     return k if d == 1 else int((d**k - 1) // (d - 1))
-
-
-def _leaves(rows: int, alpha: Number, failure: Number) -> Fraction:
-    """(failure / 2) exp(2 n alpha**2), rounded down to a whole number."""
-    exponent = 2 * whole(rows, "the number of rows") * positive(alpha, "alpha") ** 2
-    if exponent > 10**6:
-        raise InvalidRequest("more questions than can be counted")
-    mp = digits(60 + int(exponent))
-    half = probability(failure, "the failure probability") / 2
-    power = mp.exp(mp.mpf(exponent.numerator) / exponent.denominator)
-    return Fraction(int(mp.floor(power * half.numerator / half.denominator * (1 - mp.mpf(10) ** -40))))
