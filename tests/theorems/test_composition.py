@@ -68,6 +68,15 @@ def holds_for_adaptive_transcripts(theorem, delta: Fraction) -> None:
         assert hockey_stick(p, q, exp_down(epsilon)) <= delta
 
 
+def test_theorem_BASIC_COMPOSITION_prints_no_less_than_the_sum() -> None:
+    """Mutant: a float above the sum, which is printed as a decimal below it."""
+    assert basic([(Guarantee(Fraction(1, 10), Fraction(0)), 3)], Fraction(0)) == 0.3
+    together = Fraction(1, 10) + 3 * Fraction(1, 10**18)
+    found = basic([(Guarantee(together, Fraction(0)), 1)], Fraction(0))
+    assert Fraction(repr(found)) >= together
+    assert found < 0.1 + 1e-15
+
+
 @pytest.mark.parametrize("delta", [Fraction(1, 10**6), Fraction(1, 100), Fraction(1, 5), Fraction(1, 2)])
 def test_theorem_BASIC_COMPOSITION_covers_adaptive_transcripts(delta: Fraction) -> None:
     holds_for_adaptive_transcripts(basic, delta)

@@ -397,9 +397,18 @@ def test_theorem_ROUNDING_STUDY_thresholds_are_on_the_safe_side(bits: Fraction, 
     threshold = Transcripts(bits).threshold(alpha)
     exact = math.log2(alpha) - float(bits)
     assert threshold == 0 or abs(math.log2(threshold) - exact) < 1e-6 * (1 + float(bits))
-    assert Transcripts(bits).level(Fraction(threshold)) <= float_up(alpha)
+    assert Transcripts(bits).level(threshold) <= float_up(alpha)
     assert Transcripts(bits).level(1) == 1.0
     assert Transcripts(Fraction(0)).threshold(alpha) == float_down(alpha)  # before any question
+
+
+@pytest.mark.parametrize("p_value", [1e-41, 5e-324])
+@pytest.mark.parametrize("bits", [0, 10, Fraction(201, 2)])
+def test_theorem_ROUNDING_STUDY_p_values_may_be_as_small_as_floats_are(
+    bits: Fraction, p_value: float
+) -> None:
+    level = Transcripts(Fraction(bits)).level(p_value)
+    assert p_value * 2.0**bits <= level <= p_value * 2.0**bits * (1 + 1e-9) + 5e-324
 
 
 def people(size: int, seed: int = 1) -> pd.DataFrame:

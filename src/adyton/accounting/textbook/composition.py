@@ -17,7 +17,7 @@ from typing import TypeVar
 from adyton.accounting.filters import LARGEST_EPSILON, LEAST_DELTA, LEAST_EPSILON
 from adyton.accounting.pld.slots import fold
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, float_up, positive, rational
+from adyton.exact import Number, float_up, positive, printed_up, rational
 from adyton.exact.interval import RealInterval, exp, interval, log, sqrt, tanh_half, upper
 from adyton.privacy import Guarantee
 
@@ -56,8 +56,7 @@ def basic(slots: Slots, delta: Fraction) -> float:
             f"the releases have a delta of {float(together.delta):g} between them, and only {float(delta):g} "
             "is allowed"
         )
-    near = float(together.epsilon)
-    return near if rational(near, "epsilon") >= together.epsilon else float_up(together.epsilon)
+    return printed_up(together.epsilon)
 
 
 def advanced(slots: Slots, delta: Fraction) -> float:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from adyton.exact import Number, float_up, probability, rational, whole
+from adyton.exact import float_up, probability, whole
 from adyton.exact.outward import digits, down, up
 from adyton.validity.textbook.concentration import log_up
 
@@ -47,9 +47,9 @@ class Transcripts:
         """alpha / 2**bits, rounded down: at or below which a p-value after the answers is significant."""
         return down(_times_power(probability(alpha, "alpha"), -self.bits, -1))
 
-    def level(self, p_value: Number) -> float:
+    def level(self, p_value: float) -> float:
         """p 2**bits, rounded up, at most 1: the least level at which a p-value is significant."""
-        level = _times_power(rational(p_value, "the p-value"), self.bits, 1)
+        level = _times_power(Fraction(p_value), self.bits, 1)
         return 1.0 if level >= 1 else up(level)
 
 
