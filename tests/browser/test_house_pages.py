@@ -39,6 +39,22 @@ def test_a_plan_is_compared_drawn_and_copied(site: Site, browser: Browser) -> No
         assert numbers.json() == json.loads(json.dumps(told.to_json()))
 
 
+def test_only_what_stands_beside_something_stays_in_sight(site: Site, browser: Browser) -> None:
+    """Mutant: every card stays, so that those of a list slide over each other."""
+    with visit(browser, site.url) as one:
+        one.log_in(site.tokens["analyst"], "/lab")
+        cards = one.page.locator(".card")
+        assert cards.count() > 20
+        one.page.evaluate("window.scrollTo(0, document.body.scrollHeight)")
+        tops = [cards.nth(i).bounding_box() for i in range(cards.count())]
+        ends = [box["y"] + box["height"] for box in tops if box]
+        assert all(end < after["y"] for end, after in zip(ends, tops[1:], strict=False) if after)
+        one.open("/studies/people/ask")
+        assert (
+            one.page.locator(".two > .card").first.evaluate("e => getComputedStyle(e).position") == "sticky"
+        )
+
+
 @pytest.mark.parametrize(
     ("address", "said"),
     [
