@@ -178,6 +178,7 @@ SAME = [  # the same rows
     "SELECT x FROM (SELECT 1 AS x UNION ALL SELECT NULL UNION ALL SELECT 2) pg_x ORDER BY x DESC NULLS LAST",
     "SELECT x FROM (SELECT 1 AS x UNION ALL SELECT NULL UNION ALL SELECT 2) pg_x ORDER BY x NULLS FIRST",
     "SELECT x FROM (SELECT 1 AS x UNION ALL SELECT NULL UNION ALL SELECT 2) pg_x ORDER BY x DESC",
+    "SELECT 't' = true, true = 't', 'f' = true, 'a' = 'A', '{a,b}' = ARRAY['a', 'b'], ARRAY['a'] = '{b}', - 3, - (2 - 5)",
     "SELECT pg_collation_is_visible(100), pg_is_other_temp_schema(2200), row_security_active('people'::regclass)",
     "SELECT relname FROM pg_class WHERE oid = (SELECT max(attrelid) FROM pg_attribute WHERE attname = 'income') AND relname IS NOT NULL",
 ]
@@ -247,6 +248,9 @@ def test_all_columns_of_tables_without_rows(
         "WITH RECURSIVE t AS (SELECT 1 AS x UNION ALL SELECT x + 1 FROM t) SELECT * FROM t",
         "SELECT " + "(" * 3000 + "1" + ")" * 3000 + " FROM pg_class",
         "SELECT 1 FROM pg_class WHERE " + " AND ".join(["1 = 1"] * 20_000),
+        "SELECT -'a' FROM pg_class",
+        "SELECT relname FROM pg_class LIMIT 'x'",
+        "SELECT DISTINCT ON (relkind) relname FROM pg_class ORDER BY relkind, relname",
     ],
 )
 def test_bombs_end_with_a_word(connection: psycopg.Connection[Any], text: str) -> None:

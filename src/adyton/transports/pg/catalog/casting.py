@@ -82,6 +82,8 @@ def same(left: Any, right: Any) -> bool:
     """Whether two values are equal: a number and its digits are, as a literal has no type yet."""
     if isinstance(left, str) == isinstance(right, str):
         return bool(left == right)
+    if isinstance(right, bool | list):
+        left, right = right, left
     if isinstance(left, bool):
         return ("t" if left else "f") == str(right)[:1].lower()
     if isinstance(left, list):

@@ -366,7 +366,7 @@ _KINDS: dict[type[exp.Expr], _Made] = {
     exp.Sub: _arithmetic(operator.sub),
     exp.Mul: _arithmetic(operator.mul),
     exp.BitwiseAnd: _arithmetic(lambda a, b: int(a) & int(b)),
-    exp.Neg: lambda node, scope: known(operator.neg, compiled(node.this, scope)),
+    exp.Neg: lambda node, scope: compiled(exp.Sub(this=exp.Literal.number(0), expression=node.this), scope),
     exp.Operator: _operator,
     exp.Escape: _escape,
     exp.Bracket: _bracket,

@@ -106,7 +106,9 @@ def _select(tree: exp.Select, scope: Scope) -> tuple[dict[str, int], Made]:
     windows = with_windows(items, scope)
     values = [compiled(node, scope) for node in items] if aggregated is None else []
     shape = _shape(tree, scope, dict(zip(names, items, strict=True)))
-    once = tree.args.get("distinct") is not None
+    once = tree.args.get("distinct")
+    if once is not None and once.args.get("on"):
+        raise unsupported("DISTINCT ON")
 
     def rows(outer: Env) -> list[dict[str, Any]]:
         found = list(_joined(sources, where, outer, scope))
@@ -116,7 +118,7 @@ def _select(tree: exp.Select, scope: Scope) -> tuple[dict[str, int], Made]:
             windows(found)
             scope.steps.take(len(found) * len(names) // 10)
             made = [(dict(zip(names, [one(env) for one in values], strict=True)), env) for env in found]
-        return shape(_distinct(made) if once else made)
+        return shape(_distinct(made) if once is not None else made)
 
     return columns, rows
 
@@ -275,7 +277,10 @@ def _number(node: exp.Expr | None, scope: Scope) -> int | None:
     if node is None:
         return None
     value = compiled(node.args["expression"], scope)({})
-    return None if value is None else max(0, int(value))
+    try:
+        return None if value is None else max(0, int(value))
+    except ValueError:
+        raise SqlError("22023", "LIMIT and OFFSET are followed by whole numbers") from None
 
 
 def _distinct(rows: list[_Shown]) -> list[_Shown]:
