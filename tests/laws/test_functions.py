@@ -202,6 +202,8 @@ NUMBERS: dict[str, str | None] = {
     "DATE '2004-02-29' - born": None,
     "DATE_DIFF('day', born, seen)": None,
     "DATE_DIFF('month', born, seen)": None,
+    "DATE_DIFF('days', born, seen)": "date_diff('day', born, seen)",
+    "DATE_DIFF(seen, born, MONTHS)": "date_diff('month', born, seen)",
     "DATEDIFF(quarter, born, seen)": "date_diff('quarter', born, seen)",
     "DATEDIFF('year', born, seen)": None,
     "DATEDIFF(seen, born)": "seen - born",

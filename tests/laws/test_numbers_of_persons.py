@@ -243,6 +243,7 @@ REFUSED = {
     "SELECT AVG(a) FROM (SELECT pid, age AS a FROM visits GROUP BY pid)": "one number is needed",
     "SELECT AVG(a) FROM (SELECT pid, COUNT(*) + age AS a FROM visits GROUP BY pid)": "one number is needed",
     "SELECT AVG(a) FROM (SELECT pid, MEDIAN(age) AS a FROM visits GROUP BY pid)": "of the rows of one person",
+    "SELECT AVG(a) FROM (SELECT pid, PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY age) AS a FROM visits GROUP BY pid)": "of the rows of one person",
     "SELECT AVG(a) FROM (SELECT pid, COUNT(DISTINCT age) AS a FROM visits GROUP BY pid)": "categories only",
     "SELECT AVG(a) FROM (SELECT pid, COUNT(DISTINCT pid) AS a FROM visits GROUP BY pid)": "count persons outside",
     "SELECT AVG(pid) FROM (SELECT pid, COUNT(*) AS v FROM visits GROUP BY pid)": "can only be counted",

@@ -24,7 +24,7 @@ from adyton.query.sql.expressions import Source
 from adyton.query.sql.from_clause import read_from
 from adyton.query.sql.functions.numbers import ends
 from adyton.query.sql.groups import Item, read_items
-from adyton.query.sql.names import called
+from adyton.query.sql.names import called, calls
 from adyton.query.sql.rewrite.public_values import as_written
 from adyton.schema import CategoryColumn, DateColumn, Table
 
@@ -163,8 +163,9 @@ class _Inner:
     def _of_category_or_day(self, node: exp.Expr) -> PersonNumber | None:
         """How many values of a category, the first or the last day."""
         call, where = filtered(self.source, node)
-        arguments = call.args.get("expressions") or []
-        said = called(self.source, call)
+        if not calls(call, ("COUNT", "MIN", "MAX")):
+            return None
+        arguments, said = call.expressions, called(self.source, call)
         only = self.source.bare(arguments[0]) if len(arguments) == 1 else None
         if said == "COUNT" and type(only) is exp.Distinct and len(only.expressions) == 1:
             counted = self.source.bare(only.expressions[0])

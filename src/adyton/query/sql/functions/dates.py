@@ -186,9 +186,9 @@ def _date_diff(source: Source, node: exp.Expr) -> NumberExpression:
     given = arguments(source, node, f"{name}('day', from date, to date)", 2, 3)
     unit, first, second = "DAY", given[-1], given[0]
     if len(given) == 3:
-        unit, first, second = written(source, given[0]), given[1], given[2]
+        unit, first, second = _unit(written(source, given[0])), given[1], given[2]
         if unit not in _UNITS:
-            unit, first, second = written(source, given[2]), given[1], given[0]
+            unit, first, second = _unit(written(source, given[2])), given[1], given[0]
     start, end = read_day(source, first), read_day(source, second)
     if unit not in _COUNTED:
         reason = "dates are DAY, MONTH, QUARTER or YEAR apart; databases differ on other units"
@@ -205,7 +205,7 @@ def _moved(sign: int) -> Callable[[Source, exp.Expr], Value]:
         name = called(source, node)
         given = arguments(source, node, f"{name}(date, INTERVAL 3 MONTH)", 2, 3)
         if len(given) == 3:  # DATEADD(month, 3, date)
-            unit = written(source, given[0])
+            unit = _unit(written(source, given[0]))
             if name == "DATE_SUB" or unit not in _UNITS:
                 raise source.refusal(node, f"write {name}(date, INTERVAL 3 MONTH)")
             amount = _interval(source, node, whole_number(source, given[1], -_LONGEST, _LONGEST), unit)
@@ -215,9 +215,13 @@ def _moved(sign: int) -> Callable[[Source, exp.Expr], Value]:
     return read
 
 
+def _unit(said: str) -> str:
+    """One or many: DAY and DAYS are the same."""
+    return said.removesuffix("S") if said.removesuffix("S") in _UNITS else said
+
+
 def _interval(source: Source, node: exp.Expr, count: int, unit: str) -> Interval:
-    name = unit.upper()
-    name = name.removesuffix("S") if name not in _UNITS else name
+    name = _unit(unit.upper())
     if name not in _UNITS or abs(count) > _LONGEST:
         raise source.refusal(
             node, f"a length of time is a number of {', '.join(_UNITS)}; days have no hours here"
