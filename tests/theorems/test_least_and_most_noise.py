@@ -124,7 +124,7 @@ def test_theorem_SUBSET_VARIANCE_where_nearly_all_have_a_property_floats_lose_no
 def test_theorem_SUBSET_VARIANCE_after_an_answer_no_question_was_fixed_in_advance(monkeypatch):
     """Also where the noise, against all odds, left less than nothing: 0 would mean that nothing was released."""
     monkeypatch.setattr(learned, "_settled", lambda *_: 0)
-    part = SimpleNamespace(noisy=[_noised("SELECT COUNT(*) FROM t", 5)])
+    part = SimpleNamespace(only=_noised("SELECT COUNT(*) FROM t", 5))
     batch = SimpleNamespace(plans=[SimpleNamespace(finding=None, parts=[part])], radius=5)
     stored = [SimpleNamespace(released=[None])]
     assert learned.settled_radius(batch, stored, learned.Units(500, 500), Fraction(1, 100)) == 1
@@ -159,7 +159,7 @@ def test_theorem_SUBSET_VARIANCE_a_mean_covers_its_spread_for_every_noise_that_i
             for mean, scale, noise in zip(means, scales, off, strict=True)
         ]
         settled = learned._settled(
-            SimpleNamespace(noisy=(part,)), released, learned.Units(units, units), z, {}
+            SimpleNamespace(only=part), released, learned.Units(units, units), z, {}
         )
         assert settled >= min(spread * UNITS_PER_ONE, part.radius()) * (1 - 1e-9)
 
@@ -193,7 +193,7 @@ def test_theorem_SUBSET_VARIANCE_a_count_covers_its_spread_for_every_noise_that_
     for off in (-z, 0.0, z):
         released = [np.array([round(units * inside + off * scale)])]
         settled = learned._settled(
-            SimpleNamespace(noisy=(part,)), released, learned.Units(units, units), z, {}
+            SimpleNamespace(only=part), released, learned.Units(units, units), z, {}
         )
         assert settled >= inside * (1 - inside) / scale**2 * UNITS_PER_ONE * (1 - 1e-9)
 
@@ -204,7 +204,7 @@ def test_theorem_SUBSET_VARIANCE_every_sum_whose_noise_is_bounded_has_a_part_of_
     monkeypatch.setattr(learned, "largest_normal", lambda failure: seen.append(failure) or 1.0)
     monkeypatch.setattr(learned, "_settled", lambda *_: 0)
     asked = ("SELECT AVG(x) AS m FROM t", 5, 5), ("SELECT VARIANCE(x) AS v FROM t", 5, 5, 5)
-    parts = [SimpleNamespace(noisy=[_noised(*one)]) for one in asked]
+    parts = [SimpleNamespace(only=_noised(*one)) for one in asked]
     batch = SimpleNamespace(plans=[SimpleNamespace(finding=None, parts=parts)], radius=5)
     learned.settled_radius(
         batch, [SimpleNamespace(released=[None, None])], learned.Units(500, 500), Fraction(1, 100)

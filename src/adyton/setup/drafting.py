@@ -76,9 +76,8 @@ class _Known:
 
 
 def draft_study(data: Path, wishes: DraftOptions, study_file: Path) -> str:
-    """The text of a study file for ``data``, with FILL IN where the owner must decide; with the filter that
-    ``wishes`` have, so they are ``decided``.
-    """
+    """The text of a study file for ``data``, with FILL IN where the owner must decide."""
+    wishes = wishes.decided()
     types = describe(data)
     if wishes.person is not None and wishes.person not in types:
         raise InvalidRequest(f"the data has no column {wishes.person!r}; it has: {', '.join(types)}")
