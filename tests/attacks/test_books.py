@@ -328,8 +328,8 @@ def _copy_of(folder: Path) -> BookedLedger:
     moved = ledger_on_disk(folder, "one")
     moved.close()
     copied = ledger_on_disk(folder, "one")
-    copied._ledger._path = folder / "copy.ledger"  # type: ignore[attr-defined]
-    copied._ledger._file = None  # type: ignore[attr-defined]
+    copied._ledger._place = str(folder / "copy.ledger")  # type: ignore[attr-defined]
+    copied._ledger.stored = None  # type: ignore[attr-defined]
     return copied
 
 

@@ -309,7 +309,7 @@ class TestLedgerOnDemand(LedgerContract):
         def again(ledger: Ledger) -> LedgerOnDemand:
             assert isinstance(ledger, LedgerOnDemand)
             limit = ledger._unwritten.limit
-            opened.append(LedgerOnDemand(ledger._path, study=STUDY, filter_name="gdp", limit=limit))
+            opened.append(LedgerOnDemand(ledger._place, study=STUDY, filter_name="gdp", limit=limit))
             return opened[-1]
 
         yield again
@@ -383,7 +383,7 @@ class TestAnchoredLedger(LedgerContract):
             if isinstance(inner, MemoryLedger):
                 pytest.skip("this ledger does not outlive its process")
             limit = inner._unwritten.limit
-            file = LedgerOnDemand(inner._path, study=STUDY, filter_name="gdp", limit=limit)
+            file = LedgerOnDemand(inner._place, study=STUDY, filter_name="gdp", limit=limit)
             opened.append(AnchoredLedger(file, ledger._anchor))
             return opened[-1]
 

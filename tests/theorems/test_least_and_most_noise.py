@@ -158,9 +158,7 @@ def test_theorem_SUBSET_VARIANCE_a_mean_covers_its_spread_for_every_noise_that_i
             np.full(cells, round(units * mean + noise * scale / math.sqrt(cells)))
             for mean, scale, noise in zip(means, scales, off, strict=True)
         ]
-        settled = learned._settled(
-            SimpleNamespace(only=part), released, learned.Units(units, units), z, {}
-        )
+        settled = learned._settled(SimpleNamespace(only=part), released, learned.Units(units, units), z, {})
         assert settled >= min(spread * UNITS_PER_ONE, part.radius()) * (1 - 1e-9)
 
 
@@ -192,9 +190,7 @@ def test_theorem_SUBSET_VARIANCE_a_count_covers_its_spread_for_every_noise_that_
     part = _noised("SELECT COUNT(*) AS n FROM t", scale)
     for off in (-z, 0.0, z):
         released = [np.array([round(units * inside + off * scale)])]
-        settled = learned._settled(
-            SimpleNamespace(only=part), released, learned.Units(units, units), z, {}
-        )
+        settled = learned._settled(SimpleNamespace(only=part), released, learned.Units(units, units), z, {})
         assert settled >= inside * (1 - inside) / scale**2 * UNITS_PER_ONE * (1 - 1e-9)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -243,11 +244,12 @@ class MemoryLedger(FromTotals):
 
 
 @documented
-class ForwardingLedger(InFront):
+class _Forwarding(ABC):
     """The contract of ``Ledger`` over ``behind``: whatever is not said otherwise goes through unchanged."""
 
-    def __init__(self, behind: Ledger) -> None:
-        self._ledger = behind
+    @property
+    @abstractmethod
+    def behind(self) -> Ledger: ...
 
     @property
     def header(self) -> Header:
@@ -323,7 +325,12 @@ class ForwardingLedger(InFront):
         self.behind.close()
 
 
-class LedgerOnDemand(ForwardingLedger):
+class ForwardingLedger(InFront, _Forwarding):
+    def __init__(self, behind: Ledger) -> None:
+        self._ledger = behind
+
+
+class LedgerOnDemand(_Forwarding):
     """The contract of ``Ledger``: empty until the first charge, from then on what is stored at ``place``: a
     file, or a schema of a Postgres database.
 
@@ -339,11 +346,10 @@ class LedgerOnDemand(ForwardingLedger):
         limit: int,
         facts: Mapping[str, str] | None = None,
     ) -> None:
-        self._address = str(place) if is_address(place) else None
-        self._path = Path(place).absolute()
+        self._place = str(place) if is_address(place) else str(Path(place).absolute())
         self._unwritten = Header.fresh(study, filter_name, limit)
         self._facts = facts
-        self._file: StoredLedger | None = None
+        self.stored: StoredLedger | None = None  # as soon as somebody has looked and it was there
         self._lock = threading.Lock()
         self._written()  # a ledger of another study is refused at once
 
@@ -368,32 +374,25 @@ class LedgerOnDemand(ForwardingLedger):
         return file.restore(kept)
 
     def close(self) -> None:
-        if self._file is not None:
-            self._file.close()
+        if self.stored is not None:
+            self.stored.close()
 
     def _written(self) -> StoredLedger | None:
         """The file as soon as there is one; another process may have made it."""
-        return self._opened() if self._file is not None or self._exists() else None
+        return self._opened() if self.stored is not None or self._kind.exists(self._place) else None
 
     def _opened(self) -> StoredLedger:
-        if self._file is not None:  # and stays so
-            return self._file
+        if self.stored is not None:  # and stays so
+            return self.stored
         with self._lock:
-            if self._file is None:
-                self._file = self._made()
-            return self._file
+            if self.stored is None:
+                self.stored = self._kind.open_or_create(self._place, self._unwritten, self._facts)
+            return self.stored
 
-    def _exists(self) -> bool:
-        return self._path.exists() if self._address is None else _postgres().exists(self._address)
+    @property
+    def _kind(self) -> type[SqliteLedger] | type[PostgresLedger]:
+        if not is_address(self._place):
+            return SqliteLedger
+        from adyton.ledger.stored.postgres import PostgresLedger
 
-    def _made(self) -> StoredLedger:
-        if self._address is None:
-            return SqliteLedger.open_or_create(self._path, self._unwritten, self._facts)
-        return _postgres().open_or_create(self._address, self._unwritten, self._facts)
-
-
-def _postgres() -> type[PostgresLedger]:
-    """Loaded by whoever has a ledger there."""
-    from adyton.ledger.stored.postgres import PostgresLedger
-
-    return PostgresLedger
+        return PostgresLedger

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 
 from adyton.ledger.base import InFront, Ledger, WithBook
+from adyton.ledger.memory import LedgerOnDemand
 from adyton.ledger.stored.sqlite import SqliteLedger, SqliteSession
 
 Stamp = tuple[sqlite3.Connection, int]
@@ -29,4 +30,5 @@ def changes_of(ledger: Ledger) -> Changes | None:
         if isinstance(ledger, WithBook):
             return None
         ledger = ledger.behind
-    return Changes(ledger.path) if isinstance(ledger, SqliteLedger) else None
+    stored = ledger.stored if isinstance(ledger, LedgerOnDemand) else None
+    return Changes(stored.path) if isinstance(stored, SqliteLedger) else None

@@ -330,7 +330,13 @@ class SqliteLedger(SqliteSession, StoredLedger):
         facts: Mapping[str, str] | None = None,
     ) -> SqliteLedger:
         """The ledger of this very study, or an error that says what differs."""
-        return owned(cls(path), Path(path).name, Header.fresh(study, filter_name, limit), facts)
+        ours = Header.fresh(study, filter_name, limit)
+        return owned(cls(path), Path(path).name, ours, facts)
+
+    @classmethod
+    def exists(cls, path: str | Path) -> bool:
+        """Whether there is a file."""
+        return Path(path).exists()
 
     @classmethod
     def open_or_create(
