@@ -199,6 +199,9 @@ class Keys(_Made[dict[str, KeyLabel]]):
         columns = {name: column.at(places) for name, column in self.columns.items()}
         return Keys(columns, len(np.arange(self.size)[places]))
 
+    def renamed(self, names: Mapping[str, str]) -> Keys:
+        return Keys({names.get(name, name): column for name, column in self.columns.items()}, self.size)
+
     def to_json(self) -> list[dict[str, KeyLabel]]:
         names, columns = tuple(self.columns), [column.tolist() for column in self.columns.values()]
         if not names:
