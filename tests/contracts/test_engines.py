@@ -11,7 +11,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from survey_contract import SurveyContract
@@ -118,6 +120,30 @@ class TestDuckDB(SurveyContract, PersonsOfEachKind):
         return lambda table, unit, source, salt, **limits: DuckDBEngine(
             table, unit, arrow_table(source), salt, **limits
         )
+
+    @pytest.mark.parametrize("kind", ["arrow", "pandas", "polars", "parquet"])
+    def test_columns_that_DuckDB_does_not_tell_apart_are_not_read(self, kind: str, tmp_path: Path) -> None:
+        """It calls the second of two such columns ID_1, and takes the first for it: a person would have many rows.
+
+        Mutant: names as DuckDB has them.
+        """
+        table = pa.table(
+            {"id": range(5), "parts": [{"ID": 1, "x": {"y": 2}}] * 5, "ID": [7] * 5, "age": [3] * 5}
+        )
+        source: Any = table
+        if kind == "parquet":
+            pq.write_table(table, source := tmp_path / "t.parquet")
+        elif kind != "arrow":
+            source = table.drop_columns("parts").to_pandas() if kind == "pandas" else pl.from_arrow(table)
+        for unit, column in ((PrivacyUnit("add-or-remove", "ID"), AGE), (ROWS, IntegerColumn("ID", 0, 9))):
+            with pytest.raises(InvalidRequest, match="several columns 'ID' that differ in capital letters"):
+                DuckDBEngine(Table("t", (column,)), unit, source).prepare()
+        engine = DuckDBEngine(Table("t", (AGE,)), ROWS, source)
+        engine.prepare()
+        assert engine.exact(readings_of(Question(Table("t", (AGE,)), (("s", Sum(ValueOf(AGE))),)), ROWS)) == [
+            [[15]]
+        ]
+        engine.close()
 
     def test_limits_are_set(self) -> None:
         engine = DuckDBEngine(PEOPLE, ROWS, arrow_table(SOME), memory_limit="100MB", threads=1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import stat
 from dataclasses import replace
+from datetime import date
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -22,7 +23,15 @@ from adyton.engines.duckdb import DuckDBEngine
 from adyton.ledger import Order
 from adyton.population.reserve import ReserveLook, opening_in
 from adyton.privacy import Guarantee, PrivacyUnit, Reserve
-from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, RealColumn, Table, TextColumn
+from adyton.schema import (
+    BooleanColumn,
+    CategoryColumn,
+    DateColumn,
+    IntegerColumn,
+    RealColumn,
+    Table,
+    TextColumn,
+)
 from adyton.service.identity import Identity
 from adyton.service.named_ledger import NamedLedger
 from adyton.service.roles import role_named
@@ -199,6 +208,19 @@ def test_the_rows_of_the_reserve_are_written_for_the_owner(
         again = open_reserve(curator, ["one", "two"], to=file, data=frame, overwrite=True)
         assert again.opening == told.opening
         assert len(curator.receipts()) == 1
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "csv"])
+def test_days_of_the_reserve_are_written_as_days(suffix: str, tmp_path: Path) -> None:
+    days = [date(2020, 1, 1 + i % 28) for i in range(SIZE)]
+    table = Table("t", (DateColumn("seen", date(2020, 1, 1), date(2020, 12, 31)),), SIZE)
+    known = replace(study_of(PrivacyUnit("replace")), table=table)
+    frame, file = pd.DataFrame({"seen": days}), tmp_path / f"kept.{suffix}"
+    with open_kept(known, data=frame) as curator:
+        told = open_reserve(curator, ["one"], to=file, data=frame)
+    written = pd.read_parquet(file) if suffix == "parquet" else pd.read_csv(file)
+    assert len(written) == told.rows > 0
+    assert set(map(str, written.seen)) <= set(map(str, days))
 
 
 def test_nothing_is_charged_where_nothing_can_be_handed_out(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -67,15 +67,17 @@ def _write_parquet(columns: Columns, path: Path, said: str, word: str) -> None:
     listed = ", ".join(
         f"CAST({quoted(n)} AS DATE) AS {quoted(n)}" if n in days else quoted(n) for n in columns
     )
-    with closing(connect()) as connection:
-        try:
-            connection.register("made_up", columns)
-            connection.execute(
-                f"COPY (SELECT {listed} FROM made_up) TO {text_literal(str(path))} "
-                f"(FORMAT parquet, KV_METADATA {{{word}: {text_literal(said)}}})"
-            )
-        except duckdb.Error:
-            raise InvalidRequest(f"{path} cannot be written") from None
+    taken = {name: v.astype("datetime64[s]") if name in days else v for name, v in columns.items()}
+    written = False
+    with closing(connect()) as connection, suppress(duckdb.Error):  # whose words may quote a value
+        connection.register("made_up", taken)  # which knows no days by themselves
+        connection.execute(
+            f"COPY (SELECT {listed} FROM made_up) TO {text_literal(str(path))} "
+            f"(FORMAT parquet, KV_METADATA {{{word}: {text_literal(said)}}})"
+        )
+        written = True
+    if not written:
+        raise InvalidRequest(f"{path} cannot be written")
 
 
 def _write_csv(columns: Columns, path: Path) -> None:

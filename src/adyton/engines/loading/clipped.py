@@ -43,6 +43,8 @@ class Origin:
 
     Where it knows no types, as CSV does, the columns are ``untyped`` texts.  ``valued`` is the name of a
     table that already holds what ``valued_rows`` selects.  ``headed``: its names are the first line of it.
+    ``merged`` are names, in small letters, that several of its columns have for an engine to which capital
+    letters say nothing: it would read one of them under the name of another.
     """
 
     sql: str
@@ -52,10 +54,13 @@ class Origin:
     untyped: frozenset[str] = frozenset()
     valued: str | None = None
     headed: bool = False
+    merged: frozenset[str] = frozenset()
 
 
 def spelled(origin: Origin, source: str) -> str | None:
     """The source's spelling of a name: capital letters do not count, unless they tell two columns apart."""
+    if source.casefold() in origin.merged:
+        return None
     if source in origin.types:
         return source
     alike = _alike(origin, source)
@@ -68,6 +73,8 @@ def _alike(origin: Origin, source: str) -> list[str]:
 
 def not_there(origin: Origin, source: str) -> str:
     """What there is where a column is not: a message is to be read, and a first line may be a row."""
+    if source.casefold() in origin.merged:
+        return f"several columns {source!r} that differ in capital letters: give all but one another name"
     if _alike(origin, source):
         return f"several columns {source!r} that differ in capital letters: name one of them exactly"
     missing = f"no column {source!r}; "

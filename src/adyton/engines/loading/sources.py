@@ -7,8 +7,11 @@ is raised outside of the handler: nothing of it is left in a cause or a context.
 from __future__ import annotations
 
 import contextlib
+import glob
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -70,10 +73,13 @@ def opened(connection: Any, source: Path | Any, given: str = "given") -> Iterato
             lines, untyped = csv_rows(source, given), frozenset(types)
             yield Origin(lines, types, kinds, DuckDBDialect(), untyped, headed=True)
             return
-        yield _described(connection, duckdb_files.parquet_rows(source), Readable(source))
+        origin = _described(connection, duckdb_files.parquet_rows(source), Readable(source))
+        yield replace(origin, merged=_merged(_names_in(connection, source)))
         return
     made = _registered(connection, source, given)
-    yield _described(connection, given, made)
+    schema: Any = getattr(made.table, "schema", None)
+    names: Any = getattr(schema, "names", None) or getattr(made.table, "columns", ())
+    yield replace(_described(connection, given, made), merged=_merged(map(str, names)))
     connection.unregister(given)
 
 
@@ -167,6 +173,22 @@ def _described(connection: Any, origin: str, made: Readable) -> Origin:
     types = {name: "VARCHAR" if name in made.coded else kind for name, kind, *_ in found}
     kinds = {name: kind_of(kind) for name, kind in types.items()}
     return Origin(origin, types, kinds, DuckDBDialect(made.coded), made.untyped)
+
+
+def _merged(names: Iterable[str]) -> frozenset[str]:
+    """DuckDB calls the second of two such columns by a name of its own."""
+    return frozenset(name for name, times in Counter(map(str.casefold, names)).items() if times > 1)
+
+
+def _names_in(connection: Any, path: Path) -> Iterator[str]:
+    """Of the columns of a Parquet file, as they are written there: parts of a column follow it."""
+    file = text_literal(glob.escape(str(path)))
+    listed = f"SELECT name, coalesce(num_children, 0) FROM parquet_schema({file})"
+    parts = 0
+    for name, children in execute(connection, listed, path)[1:]:  # the first is the whole
+        if not parts:
+            yield name
+        parts = max(0, parts - 1) + children
 
 
 def _registered(connection: Any, source: Any, given: str) -> Readable:
