@@ -363,6 +363,10 @@ def test_a_preview_says_which_strategy_and_what_it_gains() -> None:
         assert "times less variance than each for itself" in " ".join(str(preview).split())
         assert preview.to_json()["strategy"] == preview.strategy
         assert preview.steps[0].value == "all values"
+        worse = curator.preview_many(RANGES[:1], epsilon=1, strategy="product")[0]
+        assert "2.16 times more variance than each for itself" in str(worse.strategy)
+        dearer = curator.preview_many(RANGES[:1], within=50, strategy="product")[0]
+        assert "it costs 2.06 times more than each for itself" in str(dearer.strategy)
         assert "it costs" in str(curator.preview_many(RANGES, within=50)[0].strategy)
         assert curator.preview_many(RANGES, epsilon=1, strategy="independent")[0].strategy is None
 

@@ -568,6 +568,8 @@ REFUSED = {
     "SUBSTR(region, 0, 2)": "from 1 to",
     "STRFTIME(born, '%H')": "formats",
     "DATEDIFF('week', born, seen)": "databases differ",
+    "DATE_DIFF('dayz', born, seen)": "dates are DAY, MONTH, QUARTER or YEAR apart",
+    "DATE_DIFF(seen, born, HOUR)": "dates are DAY, MONTH, QUARTER or YEAR apart",
     "DAYOFWEEK(born)": "ISODOW",
     "CURRENT_DATE - born": "DATE '",
     "HOUR(born)": "part = 'hour'",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import subprocess
 import sys
 from fractions import Fraction
@@ -98,6 +99,34 @@ def test_standard_output_has_lines_of_the_protocol_and_nothing_else(tmp_path: Pa
     assert [one["receipt"]["number"] for one in told] == [1, 1, 2]
     assert [one["repeated"] for one in told] == [False, True, False]
     assert told[0]["answer"] == told[1]["answer"]
+
+
+def test_the_first_interrupt_ends_it_and_says_no_more_than_is_known(tmp_path: Path) -> None:
+    """Mutants: it waits for another line; it says that nothing was charged."""
+    study = write_study(tmp_path)
+    params = {
+        "name": "ask",
+        "arguments": {"study": "people", "question": COUNT, "share": 0.01},
+        "_meta": META,
+    }
+    command = [sys.executable, "-m", "adyton.transports.cli.app", "mcp", str(study), "--price-share", "1"]
+    pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with subprocess.Popen(command, **pipes, text=True, bufsize=1) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(
+            json.dumps({"jsonrpc": "2.0", "method": "tools/call", "params": params, "id": 1}) + "\n"
+        )
+        assert (
+            json.loads(process.stdout.readline())["result"]["structuredContent"]["answer"]["receipt"][
+                "number"
+            ]
+            == 1
+        )
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 130
+        assert process.stderr is not None
+        assert process.stderr.read().splitlines()[-1] == "adyton: interrupted; receipts say what was charged"
 
 
 def test_every_process_counts_its_own_calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

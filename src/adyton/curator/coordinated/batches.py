@@ -29,7 +29,7 @@ def told_together(batch: PricedBatch, purse: Purse) -> tuple[str, Step]:
     """What a preview says of the strategy, and of its noise."""
     assert isinstance(batch, CoordinatedBatch)
     own, unit, pure = batch.noise.mechanism, batch.unit, batch.noise.is_pure
-    gain = f"{batch.gain:,.3g} times less"
+    gain = f"{batch.gain:,.3g} times less" if batch.gain >= 1 else f"{1 / batch.gain:,.3g} times more"
     gained = f"it costs {gain}" if batch.price.by == "within" else f"{gain} variance"
     moved = float(own.strategy.l1_diameter(unit.neighbours))
     if not pure:

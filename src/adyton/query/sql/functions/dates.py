@@ -187,8 +187,9 @@ def _date_diff(source: Source, node: exp.Expr) -> NumberExpression:
     unit, first, second = "DAY", given[-1], given[0]
     if len(given) == 3:
         unit, first, second = _unit(written(source, given[0])), given[1], given[2]
-        if unit not in _UNITS:
-            unit, first, second = _unit(written(source, given[2])), given[1], given[0]
+        behind = _unit(written(source, given[2]))
+        if unit not in _UNITS and (behind in _UNITS or not given[0].is_string):
+            unit, first, second = behind, given[1], given[0]
     start, end = read_day(source, first), read_day(source, second)
     if unit not in _COUNTED:
         reason = "dates are DAY, MONTH, QUARTER or YEAR apart; databases differ on other units"

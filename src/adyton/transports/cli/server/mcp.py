@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -47,6 +50,17 @@ def mcp(
             from adyton.transports.mcp.stdio import serve_stdio
         except ImportError:
             raise InvalidRequest("agents need more packages: pip install 'adyton[mcp]'") from None
-        serve_stdio(files, known, who)
+        before = signal.signal(signal.SIGINT, _leave)
+        try:
+            serve_stdio(files, known, who)
+        finally:
+            signal.signal(signal.SIGINT, before)
 
     run(work, False)
+
+
+def _leave(*_: object) -> NoReturn:
+    """At once: who waits for a line of standard input cannot be told.  A charge is whole, or not there."""
+    sys.stderr.write("adyton: interrupted; receipts say what was charged\n")
+    sys.stderr.flush()
+    os._exit(130)
