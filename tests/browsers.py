@@ -10,7 +10,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import httpx2
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, WebError, sync_playwright
+from playwright.sync_api import (
+    APIResponse,
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    WebError,
+    sync_playwright,
+)
 
 from served import Server
 
@@ -56,6 +64,10 @@ class Visit:
 
     def open(self, path: str) -> None:
         self.page.goto(self.url + path)
+
+    def get(self, path: str) -> APIResponse:
+        """What the page's own address would give, outside of it; again where an idle connection was just closed."""
+        return self.context.request.get(self.url + path, max_retries=2)
 
     def log_in(self, token: str, path: str = "/") -> None:
         self.open(path)

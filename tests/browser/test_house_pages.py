@@ -35,7 +35,7 @@ def test_a_plan_is_compared_drawn_and_copied(site: Site, browser: Browser) -> No
         assert shown.nth(0).inner_text().split("\t")[0] == told.sheet().rows[0][0]
         assert one.page.locator("#section").inner_text() == told.section
         assert one.page.locator(".figure img").evaluate(DRAWN)
-        numbers = one.context.request.get(one.url + "/plan.json?rows=100000&tolerance=0.1")
+        numbers = one.get("/plan.json?rows=100000&tolerance=0.1")
         assert numbers.json() == json.loads(json.dumps(told.to_json()))
 
 
@@ -106,16 +106,16 @@ def test_the_lab_shows_every_entry_its_numbers_and_its_figure(site: Site, browse
         one.page.get_by_role("link", name=titles[0], exact=True).click()
         assert one.page.get_by_role("heading", level=1).inner_text() == titles[0]
         name = one.page.url.rpartition("/")[2]
-        told = one.context.request.get(f"{one.url}/lab/{name}/report.json").json()
+        told = one.get(f"/lab/{name}/report.json").json()
         shown = one.page.locator("tbody tr")
         assert [row.split("\t")[0] for row in shown.all_inner_texts()] == [
             f["what"] for f in told["findings"]
         ]
         assert one.page.get_by_text("All numbers are as expected.").is_visible() == told["agrees"]
         assert one.page.locator(".figure img").evaluate(DRAWN)
-        taken = one.context.request.get(f"{one.url}/lab/{name}/figure.html")
+        taken = one.get(f"/lab/{name}/figure.html")
         assert taken.headers["content-disposition"].startswith("attachment")
-        assert one.context.request.get(f"{one.url}/lab/nothing").status == 404
+        assert one.get("/lab/nothing").status == 404
 
 
 def _sent(page: Page, tmp_path: Path, field: str, values: list[int], name: str = "sent.csv") -> None:
@@ -186,6 +186,9 @@ def test_an_owner_makes_and_revokes_tokens_and_nobody_else(site: Site, browser: 
     """Mutants: the token is in the list; revoked is not; an analyst sees the page."""
     with visit(browser, site.url) as one:
         one.log_in(site.tokens["owner"], "/studies/people/access")
+        limits = one.page.locator("details table").first.text_content() or ""
+        assert "engine_memorynot set" in limits
+        assert "None" not in limits
         one.page.get_by_label("Name").fill(SCRIPT)
         one.page.get_by_label("Part of the limit").fill("0.25")
         one.page.get_by_label("Ends after").fill("90d")

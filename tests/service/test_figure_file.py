@@ -207,3 +207,12 @@ def test_a_figure_shows_itself_in_a_notebook(monkeypatch: pytest.MonkeyPatch) ->
     alone = figure()._repr_mimebundle_()
     assert set(alone) == {"text/plain"}
     assert "adyton[plot]" in alone["text/plain"]
+
+
+def test_a_synthetic_table_that_is_written_nowhere_says_so() -> None:
+    words = ["synthesize", "people.toml", "--columns", "region", "--epsilon", "0.1"]
+    said = CliRunner().invoke(app, words).stderr
+    assert said == "No file was written: the same again with -o FILE, at the same --epsilon, is free.\n"
+    for others in (["--preview"], ["-o", "made.csv"]):
+        assert CliRunner().invoke(app, [*words, *others]).stderr == ""
+    assert charged() == 1

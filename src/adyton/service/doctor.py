@@ -17,7 +17,7 @@ from adyton.errors import CuratorError
 from adyton.ledger.anchor import anchor_at
 from adyton.service.beside import FILE, VARIABLE, is_open_to_others
 from adyton.service.house import House
-from adyton.service.settings import Settings
+from adyton.service.settings import Settings, plainly
 from adyton.service.studies import ServedStudy
 from adyton.show import Sheet, Shown
 
@@ -52,7 +52,7 @@ class Examination(Shown):
     def sheet(self, verbose: bool = False) -> Sheet:
         marks = {True: "ok", False: "WRONG", None: ""}
         rows = [(marks[one.ok], one.what, one.said) for one in self.findings]
-        rows += [("", f"server.{name}", _plainly(value)) for name, value in self.settings.limits.items()]
+        rows += [("", f"server.{name}", plainly(value)) for name, value in self.settings.limits.items()]
         notes = ("Everything is fit to be served." if self.ok else "Something must be done first.",)
         return Sheet("Doctor", ("", "what", "found"), tuple(rows), notes, left_aligned=3)
 
@@ -126,13 +126,3 @@ def _tried(what: str, look: Callable[[], str]) -> Finding:
         return Finding(what, True, look())
     except CuratorError as error:
         return Finding(what, False, error.message)
-
-
-def _plainly(value: object) -> str:
-    if value is None:
-        return "not set"
-    if isinstance(value, dict):
-        return ", ".join(f"{name} = {_plainly(part)}" for name, part in value.items())
-    if isinstance(value, tuple):
-        return ", ".join(map(str, value)) or "none"
-    return f"{value:,.10g}" if isinstance(value, (int, float)) else str(value)

@@ -105,3 +105,14 @@ def read_settings(path: str | Path | None) -> Settings:
 def _is_name(name: object) -> bool:
     """A host, perhaps with a port: stats.example.org, stats.example.org:8443."""
     return isinstance(name, str) and re.fullmatch(r"[a-z0-9.\-]+(:[0-9]{1,5})?", name) is not None
+
+
+def plainly(value: object) -> str:
+    """A value of the server file in words."""
+    if value is None:
+        return "not set"
+    if isinstance(value, dict):
+        return ", ".join(f"{name} = {plainly(part)}" for name, part in value.items())
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value)) or "none"
+    return f"{value:,.10g}" if isinstance(value, (int, float)) else str(value)

@@ -83,6 +83,10 @@ def synthesize(
         return made
 
     show(make, as_json, verbose=verbose)
+    if output is None and not preview:
+        typer.echo(
+            "No file was written: the same again with -o FILE, at the same --epsilon, is free.", err=True
+        )
 
 
 def bins_of(given: list[str] | None) -> dict[str, BinsOfColumns]:

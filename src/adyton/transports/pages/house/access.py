@@ -16,6 +16,7 @@ from adyton.errors import CuratorError
 from adyton.service.house import Served
 from adyton.service.identity import Identity, identity_of
 from adyton.service.roles import Action, Role
+from adyton.service.settings import plainly
 from adyton.service.studies import ServedStudy
 from adyton.transports.pages.page import Page, PageRoute, ThePage
 from adyton.transports.pages.problems import problem_of
@@ -57,7 +58,7 @@ async def _shown(page: Page, name: str, error: CuratorError | None = None) -> Re
         kind=_kind(found),
         roles=[(role, role) for role in Role],
         typed={field: page.typed(field) for field in _FIELDS},
-        settings=page.desk.house.settings.limits,
+        settings={name: plainly(one) for name, one in page.desk.house.settings.limits.items()},
         problem=None if error is None else problem_of(error),
         status=200 if error is None else error.status,
         **told,
