@@ -36,7 +36,8 @@ from adyton.validity.part_sizes import most_by_lot
 
 NOT_DECLARED = Absent("not declared: the study file has no [validity] section")
 UNPROVED = Absent(
-    "keys were found in the data, or a test on the rows was published: nothing is proved after that"
+    "finding keys in the data, or publishing a test on the rows, ends population intervals, of that answer "
+    "and of all after it"
 )
 NOT_ASKED = Absent("only the noise is asked for")
 ELSEWHERE = Absent("only the study's own table is a sample; this question is about another table, or a join")

@@ -37,7 +37,7 @@ _IN_WORDS = {
     "int_type": "must be a whole number",
     "bool_type": "must be true or false",
     "list_type": "must be a list",
-    "model_attributes_type": "must be an object, {...}",
+    "model_attributes_type": "must be an object, {...}, with Content-Type: application/json",
 }
 RESPONSES: dict[int | str, dict[str, Any]] = {
     status: {"model": ErrorBody, "description": said} for status, said in _SAID.items()
