@@ -178,6 +178,9 @@ def test_nobody_can_write_a_cookie(shared: Served) -> None:
             "/studies/people", headers={"cookie": f"{name}={bad}".encode()}, follow_redirects=False
         )
         assert mine.status_code == 303, (bad, tried.status_code)
+    for bad in ("\udc80.x", "x.\udc80"):  # which no header can hold
+        with pytest.raises(Unauthenticated):
+            shared.client.app.state.sessions.read(bad)  # type: ignore[attr-defined]
 
 
 def test_a_form_of_nobody_or_of_another_session_is_refused_and_does_nothing(house: Served) -> None:

@@ -157,8 +157,9 @@ class Sessions:
     def _unsealed(self, purpose: str, cookie: str | None) -> Any:
         """What a cookie says that we wrote for this purpose; None if we did not write it."""
         text, _, signature = (cookie or "").rpartition(".")
-        due = keyed_hash(self._secret, purpose, text)
-        if len(text) > _LONGEST_COOKIE or not hmac.compare_digest(due.encode(), signature.encode()):
+        if len(text) > _LONGEST_COOKIE or not (text + signature).isascii():
+            return None
+        if not hmac.compare_digest(keyed_hash(self._secret, purpose, text), signature):
             return None
         return json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
 
