@@ -94,6 +94,8 @@ def visit(
     made = Visit(url, context, page)
 
     def say(message: ConsoleMessage) -> None:
+        if message.page is not None and message.page.url.endswith(_STILL):
+            return  # where an earlier visit ended: the browser looks for an icon of it, and may be told late
         made.said.append(f"{message.page.url if message.page else url}: {message.text}")
 
     def fail(error: WebError) -> None:

@@ -49,10 +49,12 @@ def test_only_what_stands_beside_something_stays_in_sight(site: Site, browser: B
         tops = [cards.nth(i).bounding_box() for i in range(cards.count())]
         ends = [box["y"] + box["height"] for box in tops if box]
         assert all(end < after["y"] for end, after in zip(ends, tops[1:], strict=False) if after)
+        position = "e => getComputedStyle(e).position"
         one.open("/studies/people/ask")
-        assert (
-            one.page.locator(".two > .card").first.evaluate("e => getComputedStyle(e).position") == "sticky"
-        )
+        assert one.page.locator(".two > .card").first.evaluate(position) == "sticky"
+    with visit(browser, site.url) as one:  # two forms side by side, one below the other where it is narrow
+        one.log_in(site.token("zoe", study="test"), "/holdouts/test")
+        assert [card.evaluate(position) for card in one.page.locator(".two > .card").all()] == ["static"] * 2
 
 
 @pytest.mark.parametrize(
