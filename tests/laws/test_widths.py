@@ -58,7 +58,10 @@ def test_an_answer_says_for_how_many_rows_the_width_of_a_mean_was_planned() -> N
 
 def test_an_interval_that_is_much_wider_than_was_named_is_said_aloud() -> None:
     """The preview has its condition beside the width.  Mutants: all widths are said aloud, or none."""
-    asker, few = curator(epsilon="50"), "SELECT PROPORTION(income > 5000) AS p FROM people WHERE income < 10000"
+    asker, few = (
+        curator(epsilon="50"),
+        "SELECT PROPORTION(income > 12000) AS p FROM people WHERE income < 18000",
+    )
     seen = str(asker.preview(few, within="0.02"))
     assert f"± 0.020 if {asker.preview(few, within='0.02').bounds['p'].if_rows:,} rows match" in seen
     assert "expected_rows" in seen
