@@ -17,6 +17,7 @@ from adyton.errors import CuratorError
 from adyton.ledger.anchor import anchor_at
 from adyton.service.beside import FILE, VARIABLE, is_open_to_others
 from adyton.service.house import House
+from adyton.service.limits import LIMITS
 from adyton.service.settings import Settings, plainly
 from adyton.service.studies import ServedStudy
 from adyton.show import Sheet, Shown
@@ -47,12 +48,14 @@ class Examination(Shown):
 
     def to_json(self) -> dict[str, Any]:
         told = [{"what": one.what, "ok": one.ok, "said": one.said} for one in self.findings]
-        return {"ok": self.ok, "findings": told, "limits": self.settings.limits}
+        fixed = {name: value for name, value, _ in LIMITS.in_words()}
+        return {"ok": self.ok, "findings": told, "limits": self.settings.limits, "fixed_limits": fixed}
 
     def sheet(self, verbose: bool = False) -> Sheet:
         marks = {True: "ok", False: "WRONG", None: ""}
         rows = [(marks[one.ok], one.what, one.said) for one in self.findings]
         rows += [("", f"server.{name}", plainly(value)) for name, value in self.settings.limits.items()]
+        rows += [("", f"limit: {name}", f"{value:,}: {meaning}") for name, value, meaning in LIMITS.in_words()]
         notes = ("Everything is fit to be served." if self.ok else "Something must be done first.",)
         return Sheet("Doctor", ("", "what", "found"), tuple(rows), notes, left_aligned=3)
 
