@@ -110,6 +110,7 @@ SELECTS = [
     "SELECT region, UPPER(region) AS region, COUNT(*) FROM people GROUP BY region",
     "SELECT age + income AS x, COUNT(*) FROM people GROUP BY age",
     "SELECT NOT_IN_SET(region) AS x, COUNT(*) FROM people GROUP BY ROLLUP(region)",
+    "SELECT NOT_GROUPED(region) AS x, COUNT(*) FROM people GROUP BY ROLLUP(region)",
     "SELECT CASE WHEN smoker THEN TRUE ELSE smoker END AS x, COUNT(*) FROM people GROUP BY smoker",
     "SELECT CASE WHEN GROUPING(region) = 1 THEN 'all' ELSE region END AS r, COUNT(*) FROM people GROUP BY region",
     "SELECT CLAMP(COUNT(*), 0, 3) FROM people",
@@ -589,7 +590,7 @@ HEADS = [
 ]
 
 # Names that are made inside, which no text can say.
-INTERNAL = re.compile(r"OCCURRING|NOT_IN_SET|as_it_is_|\bthe inner SELECT\.")
+INTERNAL = re.compile(r"OCCURRING|NOT_IN_SET|NOT_GROUPED|as_it_is_|\bthe inner SELECT\.")
 
 
 def quotes_the_text(message: str, text: str) -> bool:

@@ -64,6 +64,9 @@ def times_finer(coarse: Fraction, fine: Fraction) -> int:
     return coarse.numerator * fine.denominator // (coarse.denominator * fine.numerator)
 
 
+# ``missing`` of a column: rows without a usable value of it are a group of their own, NULL as in SQL, where
+# a query groups by it.  By default they are in no group, because an empty group would only be noise.
+
 Clock = Literal["hour", "minute"]
 CLOCK: dict[Clock, tuple[int, int]] = {"hour": (0, 23), "minute": (0, 59)}
 
@@ -89,6 +92,7 @@ class IntegerColumn:
     low: int
     high: int
     clock: ClockPart | None = None
+    missing: bool = False
     kind: ClassVar[str] = "integer"
 
     def __post_init__(self) -> None:
@@ -119,6 +123,7 @@ class RealColumn:
     low: Fraction
     high: Fraction
     grain: Fraction
+    missing: bool = False
     kind: ClassVar[str] = "real"
 
     def __post_init__(self) -> None:
@@ -149,6 +154,7 @@ class DateColumn:
     low: datetime.date
     high: datetime.date
     zone: str | None = None
+    missing: bool = False
     kind: ClassVar[str] = "date"
 
     def __post_init__(self) -> None:
@@ -165,6 +171,7 @@ class CategoryColumn:
 
     name: str
     values: tuple[str, ...] | tuple[int, ...]
+    missing: bool = False
     kind: ClassVar[str] = "category"
 
     def __post_init__(self) -> None:
@@ -182,6 +189,7 @@ class BooleanColumn:
     """True or false."""
 
     name: str
+    missing: bool = False
     kind: ClassVar[str] = "boolean"
 
 
@@ -205,6 +213,11 @@ class TextColumn:
 
 
 Column = IntegerColumn | RealColumn | DateColumn | CategoryColumn | BooleanColumn | TextColumn
+
+
+def declares_missing(column: Column) -> bool:
+    """Whether rows without a value of it are a group of their own."""
+    return not isinstance(column, TextColumn) and column.missing
 
 
 def source_of(column: Column) -> str:

@@ -128,6 +128,7 @@ def test_the_json_contract_of_ask() -> None:
         "certificate",
         "known",
         "left_out_rows",
+        "remarks",
     }
     assert answer["left_out_rows"] == "At most 1 row of each person counts; rows without a person do not."
     assert answer["question"] == "SELECT region, COUNT(*) AS count FROM people GROUP BY region"

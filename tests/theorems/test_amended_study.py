@@ -208,6 +208,9 @@ def test_theorem_AMENDED_STUDY_no_name_of_a_table_makes_its_persons_a_column(tmp
     files["one"].write_text(TWO_TABLES.partition("[private")[0])
     old, bound, persons, one = read(*files.values())
     assert list(amending._changes(old, bound)) == ["private.v.columns.columns.n.high"]
+    files["bound"].write_text(TWO_TABLES.format(most=2, high=9) + "missing = true\n")
+    (null,) = read(files["bound"])
+    assert list(amending._changes(old, null)) == ["private.v.columns.columns.n.missing"]
     for before, after in ((old, persons), (one, old), (old, one)):
         with pytest.raises(adyton.InvalidRequest, match="cannot be amended"):
             amending._changes(before, after)

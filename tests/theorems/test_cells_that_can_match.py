@@ -9,7 +9,7 @@ import datetime
 import itertools
 import random
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -58,6 +58,7 @@ from adyton.query.nodes import Bucket, Group, Question, group_size
 from adyton.schema import (
     BooleanColumn,
     CategoryColumn,
+    Column,
     DateColumn,
     IntegerColumn,
     RealColumn,
@@ -158,6 +159,8 @@ def some_groups(rng: random.Random) -> tuple[Group, ...]:
     month = Bucket("month", DatePart("month", DayOf(BORN)))
     ages, days = Bucket("age", ValueOf(AGE)), Bucket("born", DayOf(BORN))
     plain: list[Group] = [REGION, SMOKER, ages, days, month, number]
+    if rng.random() < 0.5:  # rows without a value are a group as well
+        plain = [replace(one, null=True) if isinstance(one, Bucket) else one for one in plain]
     return tuple(rng.sample(plain, rng.choice([1, 1, 2])))
 
 
@@ -170,7 +173,20 @@ def small(bucket: Bucket) -> Bucket:
 def a_question(rng: random.Random) -> Question:
     own = [EVERY_ROW, EVERY_ROW, a_condition(rng, 1)]
     measures = tuple((f"m{i}", Count(rng.choice(own))) for i in range(rng.choice([1, 2])))
-    return Question(TABLE, measures, a_condition(rng, 2), some_groups(rng))
+    asked = Question(TABLE, measures, a_condition(rng, 2), some_groups(rng))
+    return asked if rng.random() < 0.5 else with_null(asked)
+
+
+def with_null(node: Any) -> Any:
+    """The same where rows without a region, or without a truth, are a group of their own."""
+    if isinstance(node, CategoryColumn | BooleanColumn):
+        return replace(node, missing=True)
+    if isinstance(node, tuple):
+        return tuple(map(with_null, node))
+    if not is_dataclass(node) or isinstance(node, Column | type):
+        return node
+    parts = {part.name: with_null(getattr(node, part.name)) for part in fields(node) if part.init}
+    return replace(node, **parts)
 
 
 def possible(make: Callable[[], Any]) -> Any:
@@ -279,6 +295,11 @@ def test_long_columns_are_not_tried_value_by_value() -> None:
     )
     kept = cell_values(Question(table, (("n", Count()),), between, (bins, REGION)))
     assert kept == [(2, "b"), (3, "b"), (4, "b")]
+    or_null = replace(bins, null=True)
+    assert cell_values(Question(table, (("n", Count()),), between, (or_null, REGION))) == kept
+    some = Question(table, (("n", Count()),), region_in("b"), (or_null, REGION))
+    assert cell_values(some)[-2:] == [(1000, "b"), (None, "b")]
+    assert cell_values(replace(some, where=And((IsMissing(cents), region_in("b"))))) == [(None, "b")]
     squares = Bucket("square", Floor(Square(ValueOf(cents)), Fraction(10**13)))
     assert number_of_cells(Question(table, (("n", Count()),), between, (squares, REGION))) == 11
 
@@ -382,6 +403,34 @@ def test_theorem_REPLAY_of_groups_that_were_left_out(sql: str, neighbours: Neigh
     if neighbours == "add-or-remove":
         pairs = [([*rest, unit], rest) for unit in units]
     for one, other in pairs:
+        found = replay(study, (frame(*one), frame(*other)), sql, opened_by=open_kept, epsilon="1")
+        assert found.faults == ()
+        assert found.movements
+
+
+NULL_ASKED = [
+    "SELECT region, COUNT(*), SUM(age) FROM t GROUP BY region",
+    "SELECT region, AVG(age) FROM t WHERE region IS NULL GROUP BY region",
+    "SELECT smoker, region, COUNT(*) FROM t GROUP BY smoker, region",
+    "SELECT age, COUNT(*) FROM t WHERE age <> 0 OR age IS NULL GROUP BY age",
+    "SELECT region, MEDIAN(age) FROM t GROUP BY region",
+    "SELECT region, CDF(age, 0, 1) FROM t GROUP BY region",
+    "SELECT CASE WHEN age > 0 THEN 1 END AS g, COUNT(*) FROM t GROUP BY g",
+]
+
+
+@pytest.mark.parametrize("sql", NULL_ASKED)
+@pytest.mark.parametrize("neighbours", NEIGHBOURS)
+def test_theorem_REPLAY_of_groups_of_rows_without_a_value(sql: str, neighbours: Neighbours) -> None:
+    """The unit that differs moves from any group into that of NULL, and from one group of NULL to another."""
+    table = Table("t", tuple(replace(column, missing=True) for column in (AGE, REGION, SMOKER)), rows=3)
+    study = Study(table, PrivacyUnit(neighbours), Guarantee(Fraction(50), Fraction(1, 10)))
+    rest = [(1, "a", True), (3, "c", False)]
+    units = [(3, "a", True), (-2, None, None), (None, None, True), (None, "b", None)]
+    pairs = list(itertools.combinations([[*rest, unit] for unit in units], 2))
+    if neighbours == "add-or-remove":
+        pairs = [([*rest, unit], rest) for unit in units]
+    for one, other in pairs if LONG else pairs[:4]:
         found = replay(study, (frame(*one), frame(*other)), sql, opened_by=open_kept, epsilon="1")
         assert found.faults == ()
         assert found.movements

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from adyton.privacy import PrivacyUnit
 from adyton.query.leaves import IsTrue, ValueOf
 from adyton.query.measures import Cdf, Count, CountPersons, Mean, Measure, Proportion, Sum, Variance
-from adyton.query.nodes import Question
+from adyton.query.nodes import Question, group_values
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table
 from adyton.sensitivity import Sensitivity, readings_of
 
@@ -346,6 +346,7 @@ def test_theorem_L2_RADIUS_of_shares_of_several_cells(
 AGE = IntegerColumn("age", -1, 2)
 SMOKER = BooleanColumn("smoker")
 REGION = CategoryColumn("region", ("a", "b"))
+OR_NULL = replace(REGION, missing=True)
 PEOPLE = Table("people", (AGE, SMOKER, REGION), rows=2)
 ROWS = [
     {"age": age, "smoker": smoker, "region": region}
@@ -367,9 +368,7 @@ def _vector(question: Question, unit: PrivacyUnit, rows: list[dict[str, object]]
     from strategies import evaluate_condition, evaluate_number
 
     (reading,) = readings_of(question, unit)
-    keys = list(
-        itertools.product(*(c.values if isinstance(c, CategoryColumn) else (False, True) for c in reading.by))
-    )
+    keys = list(itertools.product(*map(group_values, reading.by)))
     sums = {key: [0] * len(reading.coordinates) for key in keys}
     for row in rows:
         key = tuple(row[c.name] for c in reading.by)
@@ -385,12 +384,14 @@ def _vector(question: Question, unit: PrivacyUnit, rows: list[dict[str, object]]
 
 
 @pytest.mark.parametrize("neighbours", ["replace", "add-or-remove"])
-@pytest.mark.parametrize("by", [(), (REGION,), (SMOKER, REGION)])
+@pytest.mark.parametrize("by", [(), (REGION,), (SMOKER, REGION), (OR_NULL,), (SMOKER, OR_NULL)])
 @pytest.mark.parametrize("measure", MEASURES, ids=lambda m: type(m).__name__)
 def test_theorem_L2_SENSITIVITY_of_whole_questions_on_all_neighbouring_tables(
     measure: Measure, by: tuple[BooleanColumn | CategoryColumn, ...], neighbours: str
 ) -> None:
-    question = Question(PEOPLE, (("value", measure),), by=by)
+    """Also where rows without a region are a group of their own: a unit may leave any group and enter it."""
+    table = replace(PEOPLE, columns=(AGE, SMOKER, OR_NULL if OR_NULL in by else REGION))
+    question = Question(table, (("value", measure),), by=by)
     unit = PrivacyUnit(neighbours)  # type: ignore[arg-type]
     (reading,) = readings_of(question, unit)
     scales = (ONE,) * len(reading.coordinates)
@@ -409,13 +410,14 @@ def test_theorem_L2_SENSITIVITY_of_whole_questions_on_all_neighbouring_tables(
 
 
 @pytest.mark.parametrize("neighbours", ["replace", "add-or-remove"])
-@pytest.mark.parametrize("by", [(), (REGION,)])
+@pytest.mark.parametrize("by", [(), (REGION,), (OR_NULL,)])
 @pytest.mark.parametrize("measure", MEASURES, ids=lambda m: type(m).__name__)
 def test_theorem_L1_SENSITIVITY_of_persons_with_two_rows(
     measure: Measure, by: tuple[CategoryColumn, ...], neighbours: str
 ) -> None:
     """All persons of at most two rows, against all others (replace) or against nobody (add-or-remove)."""
-    question = Question(PEOPLE, (("value", measure),), by=by)
+    table = replace(PEOPLE, columns=(AGE, SMOKER, OR_NULL if OR_NULL in by else REGION))
+    question = Question(table, (("value", measure),), by=by)
     unit = PrivacyUnit(neighbours, "who", 2)  # type: ignore[arg-type]
     (reading,) = readings_of(question, unit)
     scales = (ONE,) * len(reading.coordinates)

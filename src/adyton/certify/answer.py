@@ -280,16 +280,27 @@ class Answer(Shown):
         return [dict(zip(columns, row, strict=True)) for row in zip(*sides, strict=True)]
 
     def to_csv(self) -> str:
-        """The records as comma-separated values, after a line of names; what is None is empty."""
+        """The records as comma-separated values, after a line of names; what is None is empty, and an empty
+        text is in quotes.
+        """
         paper = io.StringIO()
         writer = csv.DictWriter(paper, list(self._columns()), lineterminator="\n")
         writer.writeheader()
-        writer.writerows(self.records())
+        for record in self.records():
+            if "" in record.values():  # a key that is an empty text is quoted, one that is NULL is not
+                paper.write(",".join(map(_quoted, record.values())) + "\n")
+            else:
+                writer.writerow(record)
         return paper.getvalue()
 
     def to_pandas(self) -> Any:
-        """The records as a pandas.DataFrame; what says nothing is NaN."""
-        return optional("pandas").DataFrame(self._columns())
+        """The records as a pandas.DataFrame; what says nothing is NaN, a key that is NULL stays missing."""
+        pandas = optional("pandas")
+        columns: dict[str, Any] = dict(self._columns())
+        for name, column in columns.items():
+            if isinstance(column, list) and {type(one) for one in column} == {int, type(None)}:
+                columns[name] = pandas.array(column, dtype="Int64")  # not as floats
+        return pandas.DataFrame(columns)
 
     def to_polars(self) -> Any:
         """The records as a polars.DataFrame; what says nothing is null."""
@@ -394,3 +405,8 @@ class Answer(Shown):
                 for row in told:
                     row["values"][name] = as_days(row["values"][name])
         return told
+
+
+def _quoted(value: object) -> str:
+    text = "" if value is None else repr(value) if isinstance(value, float) else str(value)
+    return '"' + text.replace('"', '""') + '"' if isinstance(value, str) else text

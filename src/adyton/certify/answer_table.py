@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from math import ceil, floor, isfinite, isnan
 
 from adyton.certify.rows import NO_VALUE, NOTHING_KNOWN, UNINFORMATIVE, Known
-from adyton.certify.values import Absent, Interval, Row, Value, day_text
+from adyton.certify.values import Absent, Interval, Row, Value, day_text, key_text
 from adyton.show import MOST_ROWS, Sheet, ends, half_width, number
 
 _AT_ONCE = "for all answers of the study at once"
@@ -92,7 +92,7 @@ def answer_sheet(
 ) -> Sheet:
     """Only the rows that are shown are looked at: an answer may have very many."""
     shown = rows[:MOST_ROWS]
-    keys = [tuple("" if key is None else str(key) for key in row.keys.values()) for row in shown]
+    keys = [tuple(map(key_text, row.keys.values())) for row in shown]
     names = tuple(shown[0].keys) if shown else ()
     measured = [
         Measured(name, tuple(row.values[name] for row in shown), known.get(name, NOTHING_KNOWN))

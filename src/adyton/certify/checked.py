@@ -144,6 +144,7 @@ class StudyCheck(Shown):
     tables: tuple[TableCheck, ...]
     findings: tuple[Finding, ...]
     reserve: bool = False  # whether the study keeps units from its questions, which are counted here
+    suggestions: tuple[Finding, ...] = ()  # what nobody needs to change, and an analyst would be glad of
 
     @property
     def ok(self) -> bool:
@@ -156,6 +157,7 @@ class StudyCheck(Shown):
             "caution": CAUTION,
             "tables": [table.to_json() for table in self.tables],
             "findings": [finding.to_json() for finding in self.findings],
+            **({"suggestions": [one.to_json() for one in self.suggestions]} if self.suggestions else {}),
             **({"reserve": RESERVE} if self.reserve else {}),
         }
 
@@ -186,14 +188,12 @@ class StudyCheck(Shown):
         return tuple(found)
 
     def _said(self) -> tuple[str, ...]:
+        suggested = tuple(f"Suggestion: {_named(one)}: {one.text}" for one in self.suggestions)
         if not self.findings:
-            return ("Nothing here would surprise an analyst who believes the study file.",)
-        named = [
-            f"{finding.table}.{finding.column}" if finding.column is not None else finding.table
-            for finding in self.findings
-        ]
-        listed = (f"- {name}: {finding.text}" for name, finding in zip(named, self.findings, strict=True))
-        return (*listed, *self._values(), CAUTION)
+            nothing = "Nothing here would surprise an analyst who believes the study file."
+            return (nothing, *suggested, *([CAUTION] if suggested else []))
+        listed = (f"- {_named(finding)}: {finding.text}" for finding in self.findings)
+        return (*listed, *suggested, *self._values(), CAUTION)
 
     def _values(self) -> tuple[str, ...]:
         """Values, where the owner asked for them."""
@@ -209,6 +209,10 @@ class StudyCheck(Shown):
                     if some
                 ]
         return tuple(found)
+
+
+def _named(finding: Finding) -> str:
+    return f"{finding.table}.{finding.column}" if finding.column is not None else finding.table
 
 
 def _example(seen: Seen) -> str:

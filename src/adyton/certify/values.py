@@ -14,7 +14,13 @@ from adyton.errors import InvalidRequest
 from adyton.schema import day_number, day_of
 from adyton.show import half_width
 
-KeyLabel = str | int | bool | float | None  # None: a row of a table of several questions has no such key
+# None: NULL, the group of rows without a value; or a row of a table of several questions has no such key.
+KeyLabel = str | int | bool | float | None
+
+
+def key_text(key: KeyLabel) -> str:
+    """As tables show a key; a text that reads NULL is in quotes, so that it is told from what is missing."""
+    return "NULL" if key is None else "'NULL'" if key == "NULL" else str(key)
 
 
 @dataclass(frozen=True, slots=True)

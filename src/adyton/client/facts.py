@@ -54,19 +54,23 @@ def _column(told: Told) -> Column:
 
 def _integer(told: Told) -> Column:
     clock = ClockPart(**told["clock"]) if "clock" in told else None
-    return IntegerColumn(told["name"], told["low"], told["high"], clock)
+    return IntegerColumn(told["name"], told["low"], told["high"], clock, told.get("missing", False))
 
 
 def _date(told: Told) -> Column:
     low, high = (datetime.date.fromisoformat(told[end]) for end in ("low", "high"))
-    return DateColumn(told["name"], low, high, told["zone"])
+    return DateColumn(told["name"], low, high, told["zone"], told.get("missing", False))
 
 
 _READERS: dict[str, Callable[[Told], Column]] = {
     IntegerColumn.kind: _integer,
-    RealColumn.kind: lambda told: RealColumn(told["name"], told["low"], told["high"], told["grain"]),
+    RealColumn.kind: lambda told: RealColumn(
+        told["name"], told["low"], told["high"], told["grain"], told.get("missing", False)
+    ),
     DateColumn.kind: _date,
-    CategoryColumn.kind: lambda told: CategoryColumn(told["name"], tuple(told["values"])),
-    BooleanColumn.kind: lambda told: BooleanColumn(told["name"]),
+    CategoryColumn.kind: lambda told: CategoryColumn(
+        told["name"], tuple(told["values"]), told.get("missing", False)
+    ),
+    BooleanColumn.kind: lambda told: BooleanColumn(told["name"], told.get("missing", False)),
     TextColumn.kind: lambda told: TextColumn(told["name"], told["longest"]),
 }

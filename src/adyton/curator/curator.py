@@ -374,7 +374,7 @@ class Curator(PaidOnce, Shown):
                     batch_size=len(batch.plans),
                     known=plan.shown,
                     hidden=plan.hidden,
-                    remarks=remarks(plan, shown) if plan.shape.shown else (),
+                    remarks=remarks(plan, shown),
                     left_out_rows=left_out_rows(self.study, plan.question),
                     rows_planned=batch.rows_planned(plan),
                     widths_named=batch.widths_named(plan),

@@ -11,9 +11,12 @@ from adyton.certify import Rows
 from adyton.exact import float_up
 from adyton.exact.outward import each_of
 from adyton.planning.plan import QuestionPlan
-from adyton.query.conditions.possible_cells import number_of_cells
+from adyton.query.conditions.possible_cells import groups_without_value, number_of_cells
+from adyton.query.nodes import Question
 from adyton.query.released.nodes import Relation, ReleasedName, Window
 from adyton.query.released.windows import OCCURRING
+from adyton.query.request import Shape
+from adyton.schema import CategoryColumn
 
 _OCCURRING = (
     "Those values of {} are counted that have a noisy count above {:,}: with probability 95 % all of them "
@@ -26,7 +29,19 @@ _UNSURE = ", and say that others may belong in the place of {} of these {:,}."
 
 def remarks(plan: QuestionPlan, rows: Rows | None = None) -> tuple[str, ...]:
     """From public facts, and from ``rows`` as they are shown, once there are some."""
-    return (*_of_occurring(plan), *_of_common(plan, rows))
+    return (*_of_occurring(plan), *_of_common(plan, rows), *in_no_group(plan.question, plan.shape))
+
+
+def in_no_group(question: Question, shape: Shape) -> tuple[str, ...]:
+    """Whose rows no group has, so that nobody takes the groups for all rows."""
+    shown, lacking = dict(shape.names), set(groups_without_value(question)) - shape.folded
+    groups = [group for group in question.by if group.name in lacking]
+    if not groups:
+        return ()
+    *others, last = [shown.get(group.name, group.name) for group in groups]
+    listed = f"{', '.join(others)} or {last}" if others else last
+    declared = " or not declared" * any(isinstance(group, CategoryColumn) for group in groups)
+    return (f"Rows whose {listed} is missing{declared} are in no group.",)
 
 
 def _of_occurring(plan: QuestionPlan) -> list[str]:

@@ -6,11 +6,12 @@ the noise is full, that of the population hollow.  A diamond is the value.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from adyton.certify import Answer
+from adyton.certify.values import key_text
 from adyton.figures.answer_data import Panel, panels_of
 from adyton.figures.drawing import Figure, channels, part, pointed_at, told_apart_by
 from adyton.figures.look import WIDTH, Theme
@@ -58,7 +59,11 @@ def answer_figure(answer: Mapping[str, Any], groups: int | None = None) -> Figur
     labels = [" · ".join(_label(row["keys"].get(key)) for key in keys) for row in shown]
     named = told_apart(labels) if keys else [""] * len(shown)
     panels = panels_of(shown, named, names[:MOST_VALUES])
-    upright = len(keys) == 1 and len(shown) > 1 and all(_is_ordered(row["keys"][keys[0]]) for row in shown)
+    upright = (
+        len(keys) == 1
+        and len(shown) > 1
+        and all(map(_is_ordered, _present(row["keys"][keys[0]] for row in shown)))
+    )
     kinds = tuple(dict.fromkeys(kind for panel in panels for kind in panel.kinds))
     layout = _Layout(tuple(map(visible, keys)), tuple(named), kinds, upright)
     title, notes = _title(names, keys, len(rows)), _notes(panels, groups or len(rows), len(names))
@@ -170,7 +175,7 @@ def _kinds(theme: Theme, layout: _Layout, *, named: bool) -> dict[str, Any]:
 def _label(key: Any) -> str:
     if isinstance(key, bool):
         return "true" if key else "false"
-    return "-" if key is None else f"{key:.12g}" if isinstance(key, float) else str(key)
+    return f"{key:.12g}" if isinstance(key, float) else key_text(key)
 
 
 def _is_ordered(key: Any) -> bool:
@@ -178,6 +183,11 @@ def _is_ordered(key: Any) -> bool:
     if isinstance(key, str):
         return len(key) == 10 and key[4] == key[7] == "-" and key.replace("-", "").isdecimal()
     return isinstance(key, int | float) and not isinstance(key, bool)
+
+
+def _present(keys: Iterable[Any]) -> list[Any]:
+    """NULL stands behind all others, wherever they are."""
+    return [key for key in keys if key is not None]
 
 
 def _title(names: Sequence[str], keys: Sequence[str], rows: int) -> str:

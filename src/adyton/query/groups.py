@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from adyton.query.conditions.possible_cells import can_be_missing
 from adyton.query.expressions import Floor, NumberExpression, Times
 from adyton.query.leaves import Constant, DatePart, DayFrom, DayOf, ValueOf
-from adyton.query.names import default_name
+from adyton.query.names import columns_in, default_name
 from adyton.query.nodes import Bucket, Group
 from adyton.query.text import grouped_text, name_text
 from adyton.schema import (
@@ -18,6 +19,7 @@ from adyton.schema import (
     IntegerColumn,
     RealColumn,
     TextColumn,
+    declares_missing,
 )
 
 Labels = tuple[str | int | bool, ...]
@@ -43,10 +45,15 @@ class Grouped:
         """Whether it may be given a name; a column keeps its own."""
         return not isinstance(self.value, CategoryColumn | BooleanColumn | TextColumn)
 
+    @property
+    def null(self) -> bool:
+        """Whether rows without a value are a group: where a column that is declared so can be missing."""
+        return any(map(declares_missing, columns_in(self.value))) and can_be_missing(self.value)
+
     def named(self, name: str) -> Group:
         if isinstance(self.value, CategoryColumn | BooleanColumn | TextColumn):
             return self.value
-        return Bucket(name, self.value, self.labels)
+        return Bucket(name, self.value, self.labels, self.null)
 
 
 def grouped(value: Column | NumberExpression, labels: Labels | None = None) -> Grouped:

@@ -14,7 +14,7 @@ from fractions import Fraction
 from adyton.errors import InvalidRequest
 from adyton.query.expressions import Condition, Indicator, NumberExpression
 from adyton.query.leaves import DayCount, IsOutside, IsTrue, ValueOf
-from adyton.schema import Attribute, CategoryColumn, Column, Join, Link, Table
+from adyton.schema import Attribute, CategoryColumn, Column, Join, Link, Table, declares_missing
 
 LONGEST_NAME = 100
 _PLAIN = frozenset((str, int, bool, Fraction, type(None)))  # which have no columns
@@ -71,10 +71,12 @@ def entries(join: Join) -> tuple[Entry, ...]:
     """All columns, private ones first."""
     found = [Entry(table.name, column, column) for table in join.tables for column in table.columns]
     for link in join.links:
-        found += [_public(link, attribute) for attribute in link.dimension.attributes]
+        missing = _may_miss(join, link)
+        found += [_public(link, attribute, missing) for attribute in link.dimension.attributes]
     counted = Counter(entry.own.name.casefold() for entry in found)
     named = [entry if counted[entry.own.name.casefold()] == 1 else _qualified(entry) for entry in found]
-    named += [_qualified(_public(link, _key(link))) for link in join.links if link.left]
+    left = [link for link in join.links if link.left]
+    named += [_qualified(_public(link, _key(link), _may_miss(join, link))) for link in left]
     return tuple(named)
 
 
@@ -144,8 +146,16 @@ def names_in(table: Table) -> Iterator[str]:
         yield from (attribute.column.name for attribute in dimension.attributes)
 
 
-def _public(link: Link, attribute: Attribute) -> Entry:
-    return Entry(link.dimension.name, attribute.column, attribute.column, link, attribute)
+def _public(link: Link, attribute: Attribute, missing: bool) -> Entry:
+    own = replace(attribute.column, missing=missing)
+    return Entry(link.dimension.name, own, own, link, attribute)
+
+
+def _may_miss(join: Join, link: Link) -> bool:
+    """A public value is declared to be missing as the key is that leads to it."""
+    columns = (column for table in join.tables if table.name == link.table for column in table.columns)
+    wanted = link.dimension.joins.casefold()
+    return any(declares_missing(column) for column in columns if column.name.casefold() == wanted)
 
 
 def _key(link: Link) -> Attribute:

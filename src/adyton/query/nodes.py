@@ -35,7 +35,17 @@ from adyton.query.leaves import EVERY_ROW, Constant, DayFrom, DayOf, IsMissing, 
 from adyton.query.measures import MOST_WEIGHT, Cdf, Measure, weight, weight_of
 from adyton.query.names import Entry, check_columns, check_names, check_outside, entries, private_part
 from adyton.query.persons import TableOfPersons
-from adyton.schema import BooleanColumn, CategoryColumn, Column, Dimension, RealColumn, Table, TextColumn
+from adyton.query.released.answered import KeyLabel
+from adyton.schema import (
+    BooleanColumn,
+    CategoryColumn,
+    Column,
+    Dimension,
+    RealColumn,
+    Table,
+    TextColumn,
+    declares_missing,
+)
 
 MOST_CELLS = 1_000_000
 POINTS = "upto"  # what an answer calls the points of a distribution
@@ -51,17 +61,19 @@ class Bucket:
     """Groups by a number with few possible values: a bin, a part of a date, a day, or a label for a number.
 
     ``labels[i]`` names the value ``i``; without labels a group is named by its number, or by its day.
+    With ``null`` rows without a value are a group as well, the last one.
     """
 
     name: str
     value: NumberExpression | DayOf | DayFrom
     labels: tuple[str | int | bool, ...] | None = None
+    null: bool = False
 
     def __post_init__(self) -> None:
         lattice = (self.value if isinstance(self.value, DayOf | DayFrom) else number(self.value)).lattice
-        if lattice.high - lattice.low >= MOST_CELLS:
+        if group_size(self) > MOST_CELLS:
             raise InvalidRequest(
-                f"{self.name!r} has {lattice.high - lattice.low + 1} possible values; at most {MOST_CELLS} "
+                f"{self.name!r} has {group_size(self)} possible values; at most {MOST_CELLS} "
                 f"are groups: use wider bins, e.g. {_wider(self)}"
             )
         if self.labels is not None and (lattice.low < 0 or lattice.high >= len(self.labels)):
@@ -80,8 +92,17 @@ def _wider(bucket: Bucket) -> str:
 Group = CategoryColumn | BooleanColumn | Bucket | TextColumn
 
 
-def group_values(group: Group) -> tuple[str | int | bool | float, ...]:
-    """The possible values of a group, in the order in which answers list them."""
+def has_null(group: Group) -> bool:
+    """Whether rows without a value are a group too, with the key NULL."""
+    return group.null if isinstance(group, Bucket) else declares_missing(group)
+
+
+def group_values(group: Group) -> tuple[KeyLabel, ...]:
+    """The possible values of a group, in the order in which answers list them; NULL is the last."""
+    return (*_known_values(group), None) if has_null(group) else _known_values(group)
+
+
+def _known_values(group: Group) -> tuple[KeyLabel, ...]:
     match group:
         case BooleanColumn():
             return (False, True)
@@ -104,7 +125,7 @@ def group_values(group: Group) -> tuple[str | int | bool | float, ...]:
 def group_size(group: Group) -> int:
     """How many values a group may have; a long list of them need not be made for it."""
     if isinstance(group, Bucket):
-        return group.value.lattice.high - group.value.lattice.low + 1
+        return group.value.lattice.high - group.value.lattice.low + 1 + group.null
     return len(group_values(group))
 
 
@@ -250,11 +271,11 @@ class _Rewriter:
         entry = self._entries[group.name]
         if isinstance(group, BooleanColumn):
             truths = ((self._where(entry, (True,)), _ONE), (self._where(entry, (False,)), _ZERO))
-            return Bucket(group.name, Case(truths), (False, True))
+            return Bucket(group.name, Case(truths), (False, True), group.missing)
         assert isinstance(group, CategoryColumn)
         codes = {value: code for code, value in enumerate(group.values)}
         listed = tuple(None if value is None else codes[value] for value in self._listed(entry))
-        return Bucket(group.name, Lookup(self._key(entry), listed), group.values)
+        return Bucket(group.name, Lookup(self._key(entry), listed), group.values, group.missing)
 
     def matched(self, source: str, dimension: Dimension) -> Condition:
         """Where the private row has one in the public table."""

@@ -18,7 +18,7 @@ from adyton.errors import InvalidRequest
 from adyton.query.expressions import Condition, NumberExpression, condition
 from adyton.query.leaves import EVERY_ROW, DayOf
 from adyton.query.measures import weight
-from adyton.query.names import check_columns, outsides_in
+from adyton.query.names import check_columns, columns_in, outsides_in
 from adyton.schema import (
     LARGEST_COLUMN_VALUE,
     CategoryColumn,
@@ -28,6 +28,7 @@ from adyton.schema import (
     RealColumn,
     Table,
     day_of,
+    declares_missing,
 )
 
 Kind = Literal["rows", "sum", "least", "greatest", "distinct"]
@@ -71,14 +72,16 @@ class PersonNumber:
             case "distinct", CategoryColumn(_, values):
                 return IntegerColumn(name, 0, min(rows, len(values)))
             case _, DayOf(column):
-                return DateColumn(name, day_of(column.lattice.low), day_of(column.lattice.high))
+                days = day_of(column.lattice.low), day_of(column.lattice.high)
+                return DateColumn(name, *days, missing=column.missing)
         assert isinstance(self.value, NumberExpression)
         lattice, most = self.value.lattice, rows if self.kind == "sum" else 1
         low, high = min(lattice.low, most * lattice.low), max(lattice.high, most * lattice.high)
-        return _numbers(name, lattice.grain, low, high)
+        missing = any(map(declares_missing, columns_in(self.value)))
+        return _numbers(name, lattice.grain, low, high, missing)
 
 
-def _numbers(name: str, grain: Fraction, low: int, high: int) -> Column:
+def _numbers(name: str, grain: Fraction, low: int, high: int, missing: bool) -> Column:
     if max(abs(low), abs(high)) > LARGEST_COLUMN_VALUE:
         raise InvalidRequest(
             f"{name!r} of a person can reach beyond 2**53 steps: bound what is added up, by CLAMP"
@@ -86,8 +89,8 @@ def _numbers(name: str, grain: Fraction, low: int, high: int) -> Column:
     if low == high:
         raise InvalidRequest(f"{name!r} is the same for every person: there is nothing to ask")
     if grain == 1:
-        return IntegerColumn(name, low, high)
-    return RealColumn(name, low * grain, high * grain, grain)
+        return IntegerColumn(name, low, high, missing=missing)
+    return RealColumn(name, low * grain, high * grain, grain, missing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +125,12 @@ class TableOfPersons(Table):
                 f"{node.word} is about data as it came; {node.column.name!r} is computed for each person: "
                 f"ask for {node.word} of a column inside"
             )
+
+    @property
+    def never_missing(self) -> list[Column]:
+        """The columns of which every person has a number, 0 among them."""
+        both = zip(self.columns, self.numbers, strict=True)
+        return [column for column, (_, number) in both if number.kind in ("rows", "distinct")]
 
     @property
     def has_everybody(self) -> bool:

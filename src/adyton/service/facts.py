@@ -6,7 +6,16 @@ from dataclasses import asdict
 from typing import Any
 
 from adyton.exact import printed_up
-from adyton.schema import CategoryColumn, Column, DateColumn, IntegerColumn, RealColumn, Table, TextColumn
+from adyton.schema import (
+    CategoryColumn,
+    Column,
+    DateColumn,
+    IntegerColumn,
+    RealColumn,
+    Table,
+    TextColumn,
+    declares_missing,
+)
 from adyton.study import Study
 
 API = "1"  # of what is spoken: a client that speaks another one is told so
@@ -55,6 +64,7 @@ def _table_told(table: Table, rows_per_person: int) -> dict[str, Any]:
 
 def _column_told(column: Column) -> dict[str, Any]:
     told: dict[str, Any] = {"name": column.name, "kind": column.kind}
+    told |= {"missing": True} if declares_missing(column) else {}
     match column:
         case IntegerColumn(low=low, high=high, clock=clock):
             part = {} if clock is None else {"clock": asdict(clock)}

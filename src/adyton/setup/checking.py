@@ -29,7 +29,7 @@ from adyton.planning.price import Price
 from adyton.query.measures import Count
 from adyton.query.nodes import Question
 from adyton.schema import CategoryColumn, Column, Table, TextColumn
-from adyton.setup.findings import findings_of
+from adyton.setup.findings import findings_of, suggestions_of
 from adyton.study import Study, read_study
 
 _EXAMPLES = 5
@@ -90,7 +90,8 @@ def check_study(
             checked = _with_keys(known, table, checked, engine, wanted)
         tables.append(checked)
     findings = (*findings_of(known, tables, share), *_joined(known, persons), *_kept(known, persons, sources))
-    return StudyCheck(tuple(tables), findings, known.reserve is not None)
+    suggestions = suggestions_of(known, tables)
+    return StudyCheck(tuple(tables), findings, known.reserve is not None, suggestions)
 
 
 def _surveyor(study: Study, table: Table, source: Any, texts: bool, limits: Limits) -> Surveyor:

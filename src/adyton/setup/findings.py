@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from adyton.certify.checked import ColumnCheck, Finding, TableCheck
-from adyton.schema import Table
+from adyton.schema import Column, Table, TextColumn
 from adyton.study import Study
 
 _FAR_OFF = 10  # times, either way: a guess that is farther off misleads
+_MANY_MISSING = Fraction(1, 20)  # of the rows: so many are a group of their own
 
 
 def findings_of(study: Study, checked: Sequence[TableCheck], allow: Fraction) -> tuple[Finding, ...]:
@@ -20,6 +21,28 @@ def findings_of(study: Study, checked: Sequence[TableCheck], allow: Fraction) ->
         for column in one.columns:
             found += _of_column(one, column, allow)
     return tuple(found)
+
+
+def suggestions_of(study: Study, checked: Sequence[TableCheck]) -> tuple[Finding, ...]:
+    """Columns of which so many rows have no value that an analyst who groups by them should see how many."""
+    return tuple(
+        found
+        for table, one in zip(study.tables, checked, strict=True)
+        for column, counts in zip(table.columns, one.columns, strict=True)
+        if (found := _many_missing(study, table, one, column, counts)) is not None
+    )
+
+
+def _many_missing(
+    study: Study, table: Table, one: TableCheck, column: Column, counts: ColumnCheck
+) -> Finding | None:
+    missing = counts.missing  # what is there and not declared is a finding
+    if isinstance(column, TextColumn) or column.missing or not _MANY_MISSING * one.rows <= missing < one.rows:
+        return None
+    section = "" if table is study.table else f"private.{table.name}."
+    said = f"no value in {_of(missing, one)} ({100 * missing / one.rows:.1f} %)"
+    text = f"{said}: questions grouped by it leave them out, unless [{section}columns.{column.name}] says "
+    return Finding(table.name, column.name, "missing", missing, f"{text}missing = true")
 
 
 def _sizes(study: Study, table: Table, one: TableCheck, allow: Fraction) -> Iterator[Finding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from difflib import get_close_matches
 from fractions import Fraction
 from functools import partial
@@ -37,11 +38,17 @@ _COLUMN_KEYS: dict[str, tuple[str, ...]] = {
 }
 # In place of values or bounds, or to be left out.
 _OTHER_KEYS = {
-    "category": ("values_from",),
-    "integer": ("from", "part", "zone"),
-    "date": ("zone",),
+    "category": ("values_from", "missing"),
+    "integer": ("from", "part", "zone", "missing"),
+    "real": ("missing",),
+    "date": ("zone", "missing"),
+    "boolean": ("missing",),
     "text": ("longest",),
 }
+_NO_NULL = (
+    "{}.missing: the values of a text column are discovered, and NULL is never one of them. Remove missing, "
+    "or declare a category"
+)
 
 
 Keys = Callable[[str, str], tuple[str, ...] | tuple[int, ...]]
@@ -59,7 +66,18 @@ def _column(name: str, raw: Any, notes: Notes, keys: Keys, inside: str) -> Colum
     if not isinstance(raw, dict):
         raise InvalidRequest(f"{where} must be a section: [{inside}{where}]")
     kind = choice(raw.get("kind"), f"{where}.kind", tuple(_COLUMN_KEYS))
+    if kind == "text" and "missing" in raw:
+        raise InvalidRequest(_NO_NULL.format(where))
     notes.check_keys(raw, f"{inside}{where}.", ("kind", *_COLUMN_KEYS[kind], *_OTHER_KEYS.get(kind, ())))
+    if type(raw.get("missing", False)) is not bool:
+        raise InvalidRequest(f"{where}.missing must be true or false, not {raw['missing']!r}")
+    declared = _declared(name, kind, raw, where, keys)
+    if isinstance(declared, TextColumn):
+        return declared
+    return replace(declared, missing=raw.get("missing", False))
+
+
+def _declared(name: str, kind: str, raw: dict[str, Any], where: str, keys: Keys) -> Column:
     if kind == "category" and "values_from" in raw:
         if "values" in raw:
             raise InvalidRequest(f"{where}: give either values or values_from")

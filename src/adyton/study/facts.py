@@ -24,6 +24,7 @@ from adyton.schema import (
     IntegerColumn,
     Table,
     TextColumn,
+    declares_missing,
 )
 from adyton.show import Sheet, Shown
 from adyton.study.told import facts_of
@@ -330,13 +331,14 @@ def _dimension_facts(dimension: Dimension) -> list[object]:
 
 def column_facts(column: Column) -> list[object]:
     """Keys that came later are facts only where they are used: ledgers from before stay valid."""
+    null = [["missing", "true"]] if declares_missing(column) else []
     match column:
         case CategoryColumn(name, values):
-            return [column.kind, name, list(values)]
+            return [column.kind, name, list(values), *null]
         case TextColumn(name, longest):
             return [column.kind, name, *([longest] if longest != LONGEST_TEXT else [])]
         case BooleanColumn(name):
-            return [column.kind, name]
+            return [column.kind, name, *null]
     lattice = column.lattice
     known: list[object] = [column.kind, column.name, str(lattice.grain), lattice.low, lattice.high]
     match column:
@@ -344,4 +346,4 @@ def column_facts(column: Column) -> list[object]:
             known.append(["zone", zone])
         case IntegerColumn(clock=clock) if clock is not None:
             known.append(["clock", clock.of, clock.part, clock.zone])
-    return known
+    return known + null

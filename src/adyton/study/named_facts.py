@@ -76,7 +76,13 @@ def _column(where: str, kind: str, rest: Sequence[Any]) -> dict[str, str]:
             named[f"{where}.grain"] = _text(grain)
         case _:
             more = list(rest)
-    return named | {f"{where}.{place}": _text(value) for place, value in enumerate(more)}
+    others = [fact for fact in more if not _is_missing(fact)]
+    named |= {f"{where}.{place}": _text(value) for place, value in enumerate(others)}
+    return named | {f"{where}.missing": _text(fact[1]) for fact in more if _is_missing(fact)}
+
+
+def _is_missing(fact: Any) -> bool:
+    return isinstance(fact, list) and fact[:1] == ["missing"]
 
 
 def _bound(kind: str, value: Fraction) -> str:

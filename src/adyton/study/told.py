@@ -17,6 +17,7 @@ from adyton.schema import (
     RealColumn,
     Table,
     TextColumn,
+    declares_missing,
 )
 from adyton.show import Sheet
 
@@ -61,7 +62,7 @@ def _about(study: Study, table: Table) -> Facts:
         most, count = ("1 row", "counts") if unit.rows == 1 else (f"{unit.rows:,} rows", "count")
         yield "", f"at most {most} of each person {count}; rows without a person do not"
     for column in table.columns:
-        yield column.name, _column(column)
+        yield column.name, _column(column) + ("; or missing" if declares_missing(column) else "")
     for dimension in table.dimensions:
         names = ", ".join(attribute.column.name for attribute in dimension.attributes)
         yield f"public table {dimension.name}", f"of each {dimension.joins}: {names}"

@@ -28,6 +28,7 @@ from adyton.curator.certifying import PopulationClaims
 from adyton.curator.previewing import offer, previews
 from adyton.curator.purse import Advice, Purse, plan_as_charged
 from adyton.curator.releasing import AskedBefore, Releasing
+from adyton.curator.remarks import in_no_group
 from adyton.errors import LedgerCorrupt
 from adyton.exact import Number, float_down, float_up
 from adyton.exact.cells import whole
@@ -158,6 +159,7 @@ class Selecting:
             certificate=plan.certificate,
             known={name: known_of(measure)} if plan.values is not None else {},
             left_out_rows=left_out_rows(purse.study, self.selection.questions[0]),
+            remarks=self._remarks(),
             chosen=chosen,
         )
 
@@ -181,9 +183,14 @@ class Selecting:
             steps=(self._step(plan),),
             certificate=plan.certificate,
             left_out_rows=left_out_rows(purse.study, self.selection.questions[0]),
+            remarks=self._remarks(),
             later=self.claims.later(*plan.validity),
             chosen=chosen,
         )
+
+    def _remarks(self) -> tuple[str, ...]:
+        whole = self.selection.whole
+        return () if whole is None else in_no_group(whole.question, whole.shape)
 
     def _step(self, plan: SelectionPlan) -> Step:
         machine, one = plan.machine, float(plan.candidates.step)

@@ -19,7 +19,7 @@ from adyton.exact.cells import Array, weighted, whole
 from adyton.query.expressions import Condition, NumberExpression
 from adyton.query.leaves import EVERY_ROW
 from adyton.query.names import columns_in, outsides_in
-from adyton.query.nodes import Bucket, Group, group_size
+from adyton.query.nodes import Bucket, Group, group_size, has_null
 from adyton.schema import LARGEST_VALUE, BooleanColumn, CategoryColumn, Column, TextColumn
 from adyton.sensitivity import Reading
 
@@ -152,9 +152,16 @@ def selected(by: Sequence[Group], keys: Sequence[str]) -> list[str]:
 
 def _key(group: Group, units: Units) -> str:
     if not isinstance(group, Bucket):
-        return units.places[group.name]
+        place = units.places[group.name]
+        return _or_null(f"CAST({place} AS INTEGER)", group) if has_null(group) else place
     number, low = units.row_sql.number(group.value), group.value.lattice.low
-    return units.dialect.code(number if not low else f"({number} - {integer(low)})", group_size(group))
+    code = number if not low else f"({number} - {integer(low)})"
+    return units.dialect.code(_or_null(code, group) if group.null else code, group_size(group))
+
+
+def _or_null(code: str, group: Group) -> str:
+    """The place of NULL is behind those of all values."""
+    return f"coalesce({code}, {group_size(group) - 1})"
 
 
 # What can be folded ----------------------------------------------------------------------------------------

@@ -22,11 +22,13 @@ import numpy.typing as npt
 from adyton.errors import InvalidRequest
 from adyton.query.conditions.disjoint import Allowed, facts_of
 from adyton.query.conditions.possible import Integers, Known, Rows, is_understood
-from adyton.query.expressions import Clip, Comparable, Condition, Floor, Or, Plus, Times, all_of
-from adyton.query.leaves import EVERY_ROW, Constant, DatePart, DayCount, DayFrom, DayOf, ValueOf
+from adyton.query.expressions import Clip, Comparable, Condition, Floor, Not, Or, Plus, Times, all_of
+from adyton.query.leaves import EVERY_ROW, Constant, DatePart, DayCount, DayFrom, DayOf, IsMissing, ValueOf
 from adyton.query.measures import weight
+from adyton.query.missing import NEVER, missing
 from adyton.query.names import columns_in
-from adyton.query.nodes import MOST_CELLS, Bucket, Group, Question, group_size, without_dimensions
+from adyton.query.nodes import MOST_CELLS, Bucket, Group, Question, group_size, has_null, without_dimensions
+from adyton.query.persons import TableOfPersons
 from adyton.schema import BooleanColumn, CategoryColumn, Column, TextColumn
 
 Places = tuple[int, ...]  # of cells among all combinations of declared values, rising
@@ -74,6 +76,39 @@ def shown_cells(question: Question) -> Places | None:
     return kept_cells(replace(question, every_cell=False)) if question.every_cell else None
 
 
+def groups_without_value(question: Question) -> tuple[str, ...]:
+    """The groups of which a row that meets the conditions may have no value: such rows are in no cell."""
+    if not question.by:
+        return ()
+    _, condition = _asked(question)
+    if isinstance(question.table, TableOfPersons):
+        condition = all_of(condition, *map(Not, map(IsMissing, question.table.never_missing)))
+    return _without_value(without_dimensions(*question.measures[0], question)[1].by, condition)
+
+
+@lru_cache(maxsize=64)
+def _without_value(by: tuple[Group, ...], condition: Condition) -> tuple[str, ...]:
+    without = [(group.name, group) for group in by if not has_null(group)]
+    values = [(name, group.value if isinstance(group, Bucket) else group) for name, group in without]
+    return tuple(name for name, value in values if can_be_missing(value, condition))
+
+
+def can_be_missing(value: Comparable | Column, condition: Condition = EVERY_ROW) -> bool:
+    """Whether a row that meets the condition may have no value of it; if that cannot be seen, it may."""
+    if not isinstance(value, Column) and (missing(value) == NEVER or not is_understood(value)):
+        return missing(value) != NEVER
+    facts = facts_of(condition)
+    domains = {column.name: _domain(column, facts.get(column.name)) for column in columns_in(value)}
+    if prod(domain.size for domain in domains.values()) > _most_rows(condition):
+        if isinstance(value, Column) or not _rises(value):
+            return True
+        domains = {name: _Domain((), domain.missing) for name, domain in domains.items()}
+    rows = _all_rows(domains)
+    there = rows.columns[value.name] if isinstance(value, Column) else rows.number(value)
+    assert there is not None
+    return bool((rows.condition(condition)[0] & ~there[1]).any())
+
+
 def _asked(question: Question) -> tuple[tuple[Group, ...], Condition]:
     """Declared groups of private columns, and what must hold of a row for any of the measures."""
     if not question.by:
@@ -113,7 +148,7 @@ def _possible(by: Sequence[Group], condition: Condition) -> Integers:
     """All groups are looked at together where their columns have few values, else those that share some."""
     facts = facts_of(condition)
     domains = {column.name: _domain(column, facts.get(column.name)) for column in columns_in(tuple(by))}
-    most = min(_MOST_ROWS, _MOST_WORK // weight(condition))
+    most = _most_rows(condition)
     clear = [place for place, group in enumerate(by) if _is_clear(group)]
     clusters = [clear] if _size(domains, by, clear) <= most else _sharing(by, clear)
     clusters += [[place] for place in range(len(by)) if place not in clear]
@@ -125,6 +160,10 @@ def _possible(by: Sequence[Group], condition: Condition) -> Integers:
             own = [_between(by[place], domains) * _step(by, place) for place in places]
         found = reduce(_combined, own, found)
     return found
+
+
+def _most_rows(condition: Condition) -> int:
+    return min(_MOST_ROWS, _MOST_WORK // weight(condition))
 
 
 def _combined(some: Integers, more: Integers) -> Integers:
@@ -162,18 +201,24 @@ def _tried(
     by: Sequence[Group], places: Sequence[int], condition: Condition, domains: Mapping[str, _Domain]
 ) -> Integers:
     """The parts of the cells that rows are in, if there is one for every combination of values."""
-    names = sorted(_names(by, places))
-    shape = [domains[name].size for name in names]
-    at = np.unravel_index(np.arange(prod(shape)), shape) if shape else ()
-    rows = Rows({name: domains[name].at(i) for name, i in zip(names, at, strict=True)}, prod(shape))
+    names = _names(by, places)
+    rows = _all_rows({name: domain for name, domain in domains.items() if name in names})
     possible, _ = rows.condition(condition)
-    cells = np.zeros(prod(shape), np.int64)
+    cells = np.zeros(rows.number_of_rows, np.int64)
     for place in places:
         codes, there = _codes(by[place], rows)
         possible = possible & there
         cells += codes * _step(by, place)
     ordered = np.sort(cells[possible])
     return ordered[np.diff(ordered, prepend=-1) > 0]
+
+
+def _all_rows(domains: Mapping[str, _Domain]) -> Rows:
+    """One for every combination of values."""
+    shape = [domain.size for domain in domains.values()]
+    at = np.unravel_index(np.arange(prod(shape)), shape) if shape else ()
+    columns = {name: domain.at(i) for (name, domain), i in zip(domains.items(), at, strict=True)}
+    return Rows(columns, prod(shape))
 
 
 def _between(group: Group, domains: Mapping[str, _Domain]) -> Integers:
@@ -184,7 +229,8 @@ def _between(group: Group, domains: Mapping[str, _Domain]) -> Integers:
         ((name, domain),) = ((name, domains[name]) for name in _names([group], [0]))
         ends = np.array([domain.codes[0], domain.codes[-1]] if domain.codes else [], np.int64)
         codes, _ = _codes(group, Rows({name: (ends, np.full(len(ends), True))}, len(ends)))
-        return np.arange(codes[0], codes[1] + 1) if len(codes) else codes
+        found = np.arange(codes[0], codes[1] + 1) if len(codes) else codes
+        return np.append(found, group_size(group) - 1) if group.null and domain.missing else found
     return np.arange(group_size(group))
 
 
@@ -209,12 +255,16 @@ def _rises(value: Comparable) -> bool:
 
 
 def _codes(group: Group, rows: Rows) -> Known:
-    """The place of each row's value among those of the group, and whether it has one."""
-    if not isinstance(group, Bucket):
-        return rows.columns[group.name]
-    known = rows.number(group.value)
-    assert known is not None
-    return known[0] - group.value.lattice.low, known[1]
+    """The place of each row's value among those of a group, and whether it has one; NULL may be the last."""
+    if isinstance(group, Bucket):
+        known = rows.number(group.value)
+        assert known is not None
+        codes, there = known[0] - group.value.lattice.low, known[1]
+    else:
+        codes, there = rows.columns[group.name]
+    if not has_null(group):
+        return codes, there
+    return np.where(there, codes, group_size(group) - 1), np.full(rows.number_of_rows, True)
 
 
 def _names(by: Sequence[Group], places: Iterable[int]) -> set[str]:
@@ -247,7 +297,8 @@ def _domain(column: Column, allowed: Allowed | None) -> _Domain:
         values = column.values if isinstance(column, CategoryColumn) else (False, True)
         left = allowed if isinstance(allowed, frozenset) else frozenset((*values, None))
         return _Domain([code for code, value in enumerate(values) if value in left], None in left)
-    assert not isinstance(column, TextColumn)
+    if isinstance(column, TextColumn):  # all that can be asked of it is whether it is there
+        return _Domain((0,), True)
     low, high = column.lattice.low, column.lattice.high
     if not isinstance(allowed, tuple):
         return _Domain(range(low, high + 1), True)

@@ -87,7 +87,10 @@ class Answered:
             case Fraction():
                 return self._never_null(np.full(self.rows, float(node)))
             case ReleasedName(name):
-                return self._never_null(as_floats(self.columns[name], self.rows))
+                told = self.columns[name]
+                if isinstance(told, np.ndarray):
+                    return self._never_null(told)
+                return Numbers(as_floats(told, self.rows), missing(told, self.rows))
             case Apply("COALESCE", inner):
                 return self._first_that_is(inner)
             case Apply(function, inner):
@@ -181,6 +184,8 @@ class Answered:
                 return found
             case Label("NUMBER", (inner,)):
                 return _listed_numbers(self.told(inner))
+            case Label("GROUPED", (inner,)):
+                return [None if inner is None else ""] * self.rows
             case Label(function, inner):
                 rows = zip(*map(self.labels, inner), strict=True)
                 return [None if None in row else TEXTS[function](*map(as_text, row)) for row in rows]

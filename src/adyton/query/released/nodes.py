@@ -41,10 +41,13 @@ class When:
     otherwise: Released
 
 
+GROUPED = "GROUPED"
+
+
 @dataclass(frozen=True, slots=True)
 class Label:
     """A text made of values, keys and literals (``TEXTS``), or a ``NUMBER`` made of keys alone: a column
-    without intervals.
+    without intervals.  ``GROUPED`` is NULL where rows are not grouped by a key, and only there.
     """
 
     function: str

@@ -21,7 +21,7 @@ from adyton.query.nodes import Group
 from adyton.query.sql.aggregates import filtered, is_aggregate
 from adyton.query.sql.expressions import OPERATORS, Source
 from adyton.query.sql.functions.arguments import arguments, several
-from adyton.query.sql.functions.labels import LABELS, NOT_IN_SET
+from adyton.query.sql.functions.labels import LABELS, NOT_GROUPED, NOT_IN_SET
 from adyton.query.sql.functions.values import Texts, Value, is_text, texts_of
 from adyton.query.sql.names import called, calls, shortened
 from adyton.schema import BooleanColumn, CategoryColumn
@@ -32,6 +32,7 @@ _NAMELESS = ("CLAMP", "CLIPPED", "GREATEST", "LEAST", "LOOKUP", "SQUARE", "UNDEC
 _OF_KEYS = (
     *LABELS,
     NOT_IN_SET,
+    NOT_GROUPED,
     "ABS",
     "SIGN",
     "FLOOR",
@@ -43,6 +44,7 @@ _OF_KEYS = (
     "GREATEST",
     "LEAST",
 )
+_OF_MISSING = ("COALESCE", "IFNULL", "NVL")
 _OPERATIONS = {
     *(exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Neg, exp.Paren, exp.DPipe, exp.Cast, exp.Case, exp.If),
     *(exp.And, exp.Or, exp.Not, exp.Between, exp.In, *OPERATORS),
@@ -236,15 +238,20 @@ def _computed(source: Source, item: Item, groups: Mapping[str, Grouped]) -> Item
 def _may_mean_another(item: Item, groups: Mapping[str, Grouped]) -> bool:
     """Whether databases disagree on what GROUP BY means: a column, or the item that is called so."""
     alias = (item.alias or "").casefold()
-    of_sets = any(calls(part, (NOT_IN_SET,)) for part in item.node.walk())
+    of_sets = any(calls(part, (NOT_IN_SET, NOT_GROUPED)) for part in item.node.walk())
     return not of_sets and any(group.default.casefold() == alias for group in groups.values())
 
 
 def _is_made_of(source: Source, node: exp.Expr, groups: Mapping[str, Grouped]) -> bool:
-    """Rows whose group is missing are in none, so what is said of missing keys would be said of nothing."""
+    """Where rows whose group is missing are in none, what asks for missing keys would speak of nothing."""
     if node.find(exp.Column) is None or _group_text(source, node) in groups:
         return True
-    known = calls(node, _OF_KEYS) or type(node) in _OPERATIONS
+    if type(node) is exp.Is or calls(node, _OF_MISSING):
+        asked = node.this if type(node) is exp.Is else node.expressions[0] if node.expressions else None
+        group = groups.get(_group_text(source, asked) or "") if asked is not None else None
+        known = group is not None and group.null
+    else:
+        known = calls(node, _OF_KEYS) or type(node) in _OPERATIONS
     return known and all(_is_made_of(source, part, groups) for part in node.iter_expressions())
 
 

@@ -32,7 +32,15 @@ from adyton.query.released.nodes import (
 from adyton.query.sql.aggregates import is_aggregate, read_measure
 from adyton.query.sql.expressions import OPERATORS, Source
 from adyton.query.sql.functions.arguments import arguments
-from adyton.query.sql.functions.labels import LABELS, NOT_IN_SET, read_choice, read_joined, read_label
+from adyton.query.sql.functions.labels import (
+    LABELS,
+    NOT_GROUPED,
+    NOT_IN_SET,
+    first_that_is,
+    read_choice,
+    read_joined,
+    read_label,
+)
 from adyton.query.sql.groups import Item, read_group, shown_names
 from adyton.query.sql.names import called, title
 from adyton.query.sql.quotients import quotient_measure
@@ -114,7 +122,7 @@ class Reader:
     def _unknown(self, node: exp.Expr) -> InvalidRequest:
         if self.in_window:
             return self.source.refusal(node, NO_ROWS)
-        if type(node) in OPERATORS:
+        if type(node) in (exp.Is, *OPERATORS):
             return self.source.refusal(
                 node, "a column is no condition: write CASE WHEN ... THEN 1 ELSE 0 END"
             )
@@ -180,7 +188,7 @@ class Reader:
 
     def _call(self, node: exp.Expr, behind: bool) -> Released:
         name = called(self.source, node)
-        if name in (*LABELS, NOT_IN_SET):
+        if name in (*LABELS, NOT_IN_SET, NOT_GROUPED):
             return read_label(self, node, name, behind)
         if name in WINDOWS:
             raise self.source.refusal(node, f"{name} needs OVER (...): it looks at the rows of the answer")
@@ -191,6 +199,8 @@ class Reader:
         if name in _UNARY or name == "CEILING":
             (inner,) = arguments(self.source, node, f"{name}(number)", 1)
             return Apply(_ALIASES.get(name, name), (self.number(inner, behind),))
+        if _ALIASES.get(name, name) == "COALESCE":
+            return first_that_is(self, name, node, behind)
         if name in _SEVERAL:
             listed = arguments(self.source, node, f"{name}(number, number, ...)", *range(1, 101))
             return Apply(_ALIASES.get(name, name), tuple(self.number(one, behind) for one in listed))

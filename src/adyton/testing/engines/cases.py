@@ -162,6 +162,8 @@ BUCKETS: tuple[Group, ...] = (
     Bucket("year born", DatePart("year", DayOf(BORN))),
     Bucket("month", DayFrom(Plus(DayCount(DayOf(BORN)), Negative(DatePart("day", DayOf(BORN)))))),
     Bucket("coast", Lookup(REGION, (2, 0, None, 2)), ("no", "never", "yes")),
+    Bucket("below or NULL", Floor(Plus(ValueOf(AGE), Constant(Fraction(-64))), Fraction(30)), null=True),
+    Bucket("coast or NULL", Lookup(REGION, (2, 0, None, 2)), ("no", "never", "yes"), null=True),
 )
 
 # fmt: off

@@ -17,10 +17,10 @@ from adyton.privacy import Guarantee, Neighbours, PrivacyUnit
 from adyton.query.expressions import And, Compare, Not, Or
 from adyton.query.leaves import Constant, DatePart, DayOf, IsTrue, Part, ValueOf
 from adyton.query.measures import Count, Mean, Moments, Proportion, Sum, Variance
-from adyton.query.nodes import Group, Question
+from adyton.query.nodes import Group, Question, has_null
 from adyton.query.request import request_of
 from adyton.query.sql.read import parse_condition, parse_group, parse_number
-from adyton.schema import DateColumn, Table
+from adyton.schema import DateColumn, Table, TextColumn
 from adyton.sensitivity import readings_of
 from adyton.streams.compared import compared
 from adyton.study import Study
@@ -107,6 +107,24 @@ class QuestionsContract:
         for by in self.groups_with(bucket):
             readings = readings_of(Question(PEOPLE, measures, by=by), ROWS)
             assert engine.exact(readings) == expected(PEOPLE, ROWS, SOME, "salt", readings)
+
+    @pytest.mark.parametrize("name", ["region", "year", "smoker", "age", "born"])
+    def test_rows_without_a_value_are_the_group_of_null_where_a_column_is_declared_so(
+        self, opened: Open, name: str
+    ) -> None:
+        """A category, a truth, a number and a day; what is not declared is missing as well."""
+        own = [c if isinstance(c, TextColumn) else replace(c, missing=c.name == name) for c in PEOPLE.columns]
+        table = replace(PEOPLE, columns=tuple(own))
+        engine, written = opened(table, SOME), {"age": "age // 30", "born": "YEAR(born)"}
+        group = parse_group(written.get(name, name), table).named("g")
+        other = parse_group("region" if name == "smoker" else "smoker", table).named("h")
+        assert has_null(group)
+        measures = (("n", Count()), ("m", Mean(ValueOf(INCOME))))
+        for by in ((group,), (other, group)):
+            readings = readings_of(Question(table, measures, by=by), ROWS)
+            exact = engine.exact(readings)
+            assert exact == expected(table, ROWS, SOME, "salt", readings)
+            assert (sum(exact[0][0]) == len(SOME[0].values)) == (by == (group,))  # each row is in one group
 
     def test_readings_with_different_groups_are_answered_in_the_order_asked(self, opened: Open) -> None:
         engine = opened(PEOPLE, SOME)

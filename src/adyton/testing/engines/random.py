@@ -61,14 +61,17 @@ from adyton.query.measures import (
     SumOfPersons,
 )
 from adyton.query.nodes import Bucket, Group, Question
-from adyton.schema import Table, TextColumn
+from adyton.schema import BooleanColumn, CategoryColumn, Table, TextColumn
 from adyton.sensitivity import Reading, readings_of
 from adyton.testing.engines.cases import AGE, BORN, INCOME, ODD_KEYS, PEOPLE, REGION, SMOKER, YEAR
 from adyton.testing.engines.reference import Source, SourceColumn, expected, expected_found
 from adyton.testing.engines.setup import Open
 
 CITY = TextColumn("city")
-TABLE = Table("t", (*PEOPLE.columns, CITY))
+# Rows without a value of these are a group of their own.
+ZONE = CategoryColumn("zone", ("inner", "outer"), missing=True)
+MEMBER = BooleanColumn("member", missing=True)
+TABLE = Table("t", (*PEOPLE.columns, CITY, ZONE, MEMBER))
 
 _Made = TypeVar("_Made")
 
@@ -155,6 +158,8 @@ def random_source(rng: random.Random, size: int) -> Source:
         column("smoker", "boolean", lambda: rng.random() < 0.5),
         column("born", "date", lambda: day - datetime.timedelta(rng.randint(-9, 60_000))),
         column("city", "text", lambda: rng.choice(ODD_KEYS)),
+        column("zone", "text", lambda: rng.choice(["inner", "outer", "else"])),
+        column("member", "boolean", lambda: rng.random() < 0.5),
         column("who", "integer", lambda: rng.randint(1, 9)),
     )
 
@@ -192,11 +197,15 @@ def random_question(rng: random.Random, *, finds_keys: bool) -> Question:
 
 def _groups(rng: random.Random) -> list[Group]:
     bucket = _possible(
-        lambda: Bucket("bucket", Floor(random_number(rng, 1), Fraction(rng.randint(1, 10**5))))
+        lambda: Bucket(
+            "bucket",
+            Floor(random_number(rng, 1), Fraction(rng.randint(1, 10**5))),
+            null=rng.random() < 0.5,
+        )
     )
-    part = Bucket("part", DatePart(rng.choice(get_args(Part)), DayOf(BORN)))
+    part = Bucket("part", DatePart(rng.choice(get_args(Part)), DayOf(BORN)), null=rng.random() < 0.5)
     few = bucket.value.lattice.high - bucket.value.lattice.low < 200
-    return [REGION, YEAR, SMOKER, part, *([bucket] if few else [])]
+    return [REGION, YEAR, SMOKER, ZONE, MEMBER, part, *([bucket] if few else [])]
 
 
 def random_measure(rng: random.Random) -> Measure:

@@ -10,7 +10,7 @@ from operator import itemgetter
 from typing import Any
 
 from adyton.privacy import PrivacyUnit, Reserve
-from adyton.query.nodes import Bucket, Group, group_values
+from adyton.query.nodes import Bucket, Group, group_values, has_null
 from adyton.query.persons import TableOfPersons
 from adyton.schema import Column, Table, TextColumn, source_of
 from adyton.sensitivity import Reading
@@ -240,6 +240,9 @@ def _contribution(reading: Reading, row: Row) -> tuple[PersonKey | None, list[in
 def _part_of_key(group: Group, row: Row) -> Any:
     if isinstance(group, Bucket):
         steps = number(group.value, row)
-        return None if steps is None else steps - group.value.lattice.low
-    value = row[group.name]
-    return value if value is None or isinstance(group, TextColumn) else int(value)
+        value = None if steps is None else steps - group.value.lattice.low
+    else:
+        value = row[group.name]
+    if value is None:
+        return group_values(group).index(None) if has_null(group) else None
+    return value if isinstance(group, TextColumn) else int(value)

@@ -8,6 +8,7 @@ from typing import Any
 
 from adyton.certify import Answer
 from adyton.certify.answer import Promise, percent
+from adyton.certify.values import key_text
 from adyton.errors import BudgetRefused, CuratorError, Forbidden, InvalidRequest, Unreachable
 from adyton.show import MOST_ROWS, ends, number
 
@@ -230,7 +231,7 @@ def _level(interval: Told) -> str:
 
 
 def _keys(row: Told) -> str:
-    keys = ", ".join(f"{name} = {value}" for name, value in row["keys"].items())
+    keys = ", ".join(f"{name} = {key_text(value)}" for name, value in row["keys"].items())
     return f"{keys}: " if keys else ""
 
 
@@ -273,11 +274,12 @@ def _scores_left(left: int | None) -> str:
 
 
 def _column_said(column: Told) -> str:
+    null = "; rows without a value are the group NULL" if column.get("missing") else ""
     if "values" in column:
-        return f"{column['name']}: one of {', '.join(map(str, column['values']))}"
+        return f"{column['name']}: one of {', '.join(map(str, column['values']))}{null}"
     if "low" in column:
-        return f"{column['name']}: {column['kind']}, {column['low']} to {column['high']}"
-    return f"{column['name']}: {column['kind']}"
+        return f"{column['name']}: {column['kind']}, {column['low']} to {column['high']}{null}"
+    return f"{column['name']}: {column['kind']}{null}"
 
 
 def _share(amount: Told) -> str:

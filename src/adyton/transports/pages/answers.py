@@ -11,6 +11,7 @@ from adyton.certify import Amount, Answer, Preview
 from adyton.certify.answer import cost_notes
 from adyton.certify.answer_table import Measured, legend
 from adyton.certify.rows import NOTHING_KNOWN
+from adyton.certify.values import key_text
 from adyton.ledger import Receipt
 from adyton.show import Sheet
 from adyton.transports.pages.rendering import for_pages, segment
@@ -44,7 +45,7 @@ def answer_table(answer: Answer) -> Sheet:
         if one.has_population:
             headers.append(f"{of}population interval")
             columns.append(one.population())
-    keys = [tuple("" if key is None else str(key) for key in row.keys.values()) for row in shown]
+    keys = [tuple(map(key_text, row.keys.values())) for row in shown]
     rows = tuple((*key, *(column[i] for column in columns)) for i, key in enumerate(keys))
     notes = (*(legend("Noise interval:", measured) if measured else ()), *_on_rows(answer))
     hidden = len(answer.rows) - len(shown)

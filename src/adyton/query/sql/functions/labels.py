@@ -10,13 +10,25 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from adyton.query.released.nodes import Having, IsNull, Label, Released, ReleasedName, When
+from adyton.query.released.nodes import (
+    GROUPED,
+    Apply,
+    Having,
+    IsNull,
+    Label,
+    Opposite,
+    Released,
+    ReleasedName,
+    When,
+)
+from adyton.query.sql.functions.arguments import arguments
 
 if TYPE_CHECKING:
     from adyton.query.sql.released import Reader
 
 LABELS = ("CONCAT", "UPPER", "LOWER")
-NOT_IN_SET = "NOT_IN_SET"  # whether rows are not grouped by a group: no text can name it
+# No text can name these: whether rows have no value of a group, and whether they are not grouped by it.
+NOT_IN_SET, NOT_GROUPED = "NOT_IN_SET", "NOT_GROUPED"
 
 
 def read_choice(reader: Reader, node: exp.Expr, behind: bool) -> Released:
@@ -63,6 +75,19 @@ def _chosen(branches: list[tuple[Having, Released]], otherwise: Released) -> Rel
     return When(tuple(kept), otherwise) if kept else otherwise
 
 
+def first_that_is(reader: Reader, name: str, node: exp.Expr, behind: bool) -> Released:
+    """COALESCE of numbers, or of a key that may be NULL and what stands in its place."""
+    listed = arguments(reader.source, node, f"{name}(number, number, ...)", *range(1, 101))
+    inner = [reader.value(one, behind=behind) for one in listed]
+    kinds = {reader.kind(one) for one in inner if one is not None}
+    if kinds <= {Fraction}:
+        return Apply("COALESCE", tuple(inner))
+    if len(kinds) > 1 or None in inner or len(inner) < 2:
+        raise reader.source.refusal(node, f"{name} takes numbers everywhere, or strings everywhere")
+    *first, last = map(_text, inner) if bool not in kinds else inner
+    return When(tuple((Opposite(IsNull(one)), one) for one in first), last)
+
+
 def read_joined(reader: Reader, node: exp.Expr, behind: bool) -> Released:
     """a || b."""
     return Label("||", tuple(reader.value(part, behind=behind) for part in reader.source.operands(node)))
@@ -73,8 +98,9 @@ def read_label(reader: Reader, node: exp.Expr, name: str, behind: bool) -> Relea
     inner = tuple(reader.value(one, behind=behind) for one in node.expressions)
     if not inner or (name != "CONCAT" and len(inner) != 1):
         raise reader.source.refusal(node, f"write {name}(text{', text' if name == 'CONCAT' else ''})")
-    if name == NOT_IN_SET:
-        return When(((IsNull(inner[0]), Fraction(1)),), Fraction(0))
+    if name in (NOT_IN_SET, NOT_GROUPED):
+        asked = inner[0] if name == NOT_IN_SET else Label(GROUPED, inner)
+        return When(((IsNull(asked), Fraction(1)),), Fraction(0))
     return Label("||" if name == "CONCAT" else name, inner)
 
 

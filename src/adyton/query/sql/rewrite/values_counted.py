@@ -15,7 +15,7 @@ from adyton.query.released.windows import MOST_ROWS, OCCURRING
 from adyton.query.sql.aggregates import COMMON, DISTINCT
 from adyton.query.sql.functions.arguments import arguments
 from adyton.query.sql.rewrite.scopes import Context, has_aggregate, is_window, placed
-from adyton.schema import TextColumn
+from adyton.schema import TextColumn, declares_missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,7 @@ def count_values(context: Context, tree: exp.Expr) -> None:
         return
     place, one = asked[0]
     _check_alone(context, tree, [other for other in items if other is not one.item], one)
+    _pass_over_missing(context, tree, one.value)
     groups = _groups(tree, items)
     counted: exp.Expr = exp.Anonymous(this="COUNT", expressions=[exp.Star()])
     if type(one.item) is exp.Filter:
@@ -51,6 +52,25 @@ def count_values(context: Context, tree: exp.Expr) -> None:
         _write_common(tree, shown, one, groups, counted)
     listed = tree.args["group"].expressions if groups else []
     tree.set("group", exp.Group(expressions=[*listed, one.value.copy()]))
+
+
+def _pass_over_missing(context: Context, tree: exp.Expr, value: exp.Expr) -> None:
+    """As aggregates do: where NULL would be a group, rows without a value are left out."""
+    own = [column for table in context.tables for column in table.columns if declares_missing(column)]
+    public = [
+        attribute.column
+        for table in context.tables
+        for one in table.dimensions
+        if declares_missing(table.column(one.joins))
+        for attribute in one.attributes
+    ]
+    named = {column.name.casefold() for column in (*own, *public)}
+    if not any(column.name.casefold() in named for column in value.find_all(exp.Column)):
+        return
+    there = exp.Not(this=exp.Is(this=exp.Paren(this=value.copy()), expression=exp.Null()))
+    clause = tree.args.get("where")
+    said = there if clause is None else exp.And(this=exp.Paren(this=clause.this), expression=there)
+    tree.set("where", exp.Where(this=said))
 
 
 def _write_common(

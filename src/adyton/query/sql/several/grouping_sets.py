@@ -30,7 +30,7 @@ from adyton.query.released.nodes import (
 )
 from adyton.query.request import Combined, Part, Request, Shape
 from adyton.query.sql.expressions import Source
-from adyton.query.sql.functions.labels import NOT_IN_SET
+from adyton.query.sql.functions.labels import NOT_GROUPED, NOT_IN_SET
 from adyton.query.sql.grammar import Options
 from adyton.query.sql.names import called, calls
 from adyton.query.sql.read import SET_CLAUSES, SETS, read_select
@@ -202,10 +202,11 @@ class _Sets:
 
     def _of_set(self, node: exp.Expr) -> exp.Expr | None:
         """What is said inside an expression of keys that some sets do not have: GROUPING(x), x IS NULL, and
-        COALESCE(x, 'all').  A key is NULL there and nowhere else.
+        COALESCE(x, 'all').  A key is NULL there; and in the group of NULL, where GROUPING says 0.
         """
         if calls(node, _GROUPING) and len(node.expressions) == 1:
-            return _not_in_set(self.groups[self._asked_group(node.expressions[0])])
+            key = self.groups[self._asked_group(node.expressions[0])]
+            return exp.Anonymous(this=NOT_GROUPED, expressions=[key.copy()])
         if type(node) is exp.Is and type(node.args["expression"]) is exp.Null and node.this in self.groups:
             return exp.Paren(this=exp.EQ(this=_not_in_set(node.this), expression=exp.Literal.number(1)))
         if calls(node, _INSTEAD) and len(node.expressions) == 2:

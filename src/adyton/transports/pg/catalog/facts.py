@@ -8,7 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from adyton.schema import CategoryColumn, Column, DateColumn, IntegerColumn, RealColumn
+from adyton.schema import (
+    CategoryColumn,
+    Column,
+    DateColumn,
+    IntegerColumn,
+    RealColumn,
+    declares_missing,
+)
 from adyton.study import Study
 from adyton.transports.pg.catalog.casting import SQL_NAMES
 from adyton.transports.pg.columns import oid_of
@@ -131,15 +138,15 @@ def _attribute(column: Column) -> Attribute:
 
 def _comment_on(column: Column) -> str | None:
     """The bounds or the values of a column, in words."""
-    declared = _declared(column)
+    declared, null = _declared(column), ", or NULL" if declares_missing(column) else ""
     if "values" in declared:
         values = declared["values"]
         more = f" and {len(values) - _MOST_VALUES} others" if len(values) > _MOST_VALUES else ""
-        return f"one of {', '.join(values[:_MOST_VALUES])}{more}"
+        return f"one of {', '.join(values[:_MOST_VALUES])}{more}{null}"
     if "low" in declared:
         steps = f", in steps of {declared['grain']:g}" if "grain" in declared else ""
-        return f"from {declared['low']} to {declared['high']}{steps}"
-    return None
+        return f"from {declared['low']} to {declared['high']}{steps}{null}"
+    return "TRUE, FALSE or NULL" if null else None
 
 
 def _declared(column: Column) -> dict[str, Any]:
