@@ -34,7 +34,7 @@ def labels(features: np.ndarray) -> np.ndarray:
 
 
 def made(path: Path, labels: np.ndarray, features: np.ndarray, **words: object) -> Holdout:
-    words = {"hypothesis_class": Thresholds(), **words}
+    words = {"hypothesis_class": Thresholds(), "scores_reveal_labels": True, **words}
     return Holdout.create(path / "h.toml", labels=labels, features=features, **words)
 
 
@@ -128,6 +128,7 @@ def test_what_is_no_class_is_refused(tmp_path: Path, labels: np.ndarray, feature
         {"method": Thresholdout(), "tolerance": "0.1"},
     ):
         given = {"labels": labels, "features": features, "hypothesis_class": Boxes(), **words}
+        given["scores_reveal_labels"] = given["hypothesis_class"] is not None
         with pytest.raises(InvalidRequest):
             Holdout.create(tmp_path / "h.toml", **given)
     assert not list(tmp_path.glob("h.*"))
@@ -138,7 +139,11 @@ def test_models_of_scikit_learn_are_linear_rules(tmp_path: Path) -> None:
     X = ((X - X.mean(axis=0)) / X.std(axis=0))[:, :3]  # noqa: N806
     models = {str(c): LogisticRegression(C=c).fit(X[:200], y[:200]) for c in (0.001, 0.1, 10.0)}
     with Holdout.create(
-        tmp_path / "h.toml", labels=y[200:], features=X[200:], hypothesis_class=LinearSeparators()
+        tmp_path / "h.toml",
+        labels=y[200:],
+        features=X[200:],
+        hypothesis_class=LinearSeparators(),
+        scores_reveal_labels=True,
     ) as holdout:
         for model in models.values():
             assert holdout.score(model).value == pytest.approx(model.score(X[200:], y[200:]), abs=1e-12)

@@ -63,8 +63,9 @@ def test_best_then_close(folder: Path) -> None:
 @pytest.mark.parametrize("table", ["features.csv", "features.parquet"])
 def test_rules_of_a_class(folder: Path, table: str) -> None:
     made = as_json(
-        "create", "c.toml", "--labels", "late.npy", "--features", table, "--hypothesis-class", "thresholds"
-    )
+        "create", "c.toml", "--labels", "late.npy", "--features", table, "--hypothesis-class", "thresholds",
+        "--scores-reveal-labels",
+    )  # fmt: skip
     assert (made["method"], made["scores_left"]) == ("uniform", None)
     Path("rule.json").write_text('{"column": 0, "above": 10}')
     score = as_json("score", "c.toml", "rule.json")

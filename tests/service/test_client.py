@@ -19,7 +19,7 @@ import pytest
 
 import adyton
 from adyton import errors
-from adyton.client import RemoteDummy, RemoteHoldout, RemoteStream, RemoteStudy
+from adyton.client import RemoteDummy, RemoteHoldout, RemoteLeaderboard, RemoteStream, RemoteStudy
 from adyton.client.address import split_address
 from adyton.client.faults import KINDS, told_error
 from adyton.curator.dummy import DummyAnswer
@@ -69,14 +69,19 @@ STUDY = (
     "ask", "ask_many", "preview", "preview_many", "suggest_bounds", "open_stream", "preview_stream", "stream",
     "streams", "statement", "receipts", "verify", "dummy", "p_value_threshold", "last_look",
 )  # fmt: skip
-HOLDOUT = ("score", "compare", "statement", "scorer")
+HOLDOUT = (
+    "score", "submit", "compare", "best_of", "close_with", "scores", "scorer", "statement", "leaderboard",
+    "verify",
+)  # fmt: skip
 PAIRS = [
     *((adyton.Curator, RemoteStudy, name) for name in STUDY),
     *((adyton.Holdout, RemoteHoldout, name) for name in HOLDOUT),
+    *((adyton.Leaderboard, RemoteLeaderboard, name) for name in ("submit", "standings")),
     *((adyton.Curator, RemoteDummy, name) for name in ("ask", "ask_many")),
     *((Stream, RemoteStream, name) for name in ("feed", "feed_many", "answers", "statement", "close")),
 ]
 ELSEWHERE = {"RemoteStream": "Stream", "RemoteDummy": "Curator", "RemoteScorer": "Scorer"}
+ELSEWHERE["RemoteLeaderboard"] = "Leaderboard"
 
 
 @pytest.mark.parametrize(("here", "there", "name"), PAIRS, ids=lambda one: getattr(one, "__name__", one))
@@ -99,11 +104,10 @@ def test_every_public_method_of_a_curator_is_there_or_is_known_not_to_be() -> No
         "create",
         "open",
         "through",
-        "scores",
+        "ledger",
         "senders",
-        "best_of",
-        "close_with",
-        "verify",
+        "answers",
+        "check_listed",
         "is_priced",
         "path",
     }

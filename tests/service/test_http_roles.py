@@ -33,6 +33,16 @@ ROUTES: dict[tuple[str, str], tuple[Action, Any]] = {
     ("POST", "/v1/studies/{study}/verify"): (Action.VERIFY, {}),
     ("GET", "/v1/holdouts/{holdout}"): (Action.LOOK, None),
     ("POST", "/v1/holdouts/{holdout}/score"): (Action.SCORE, {"predictions": GUESSES}),
+    ("POST", "/v1/holdouts/{holdout}/submit"): (
+        Action.SCORE,
+        {"predictions": [1, *GUESSES[1:]], "name": "a model"},
+    ),
+    ("POST", "/v1/holdouts/{holdout}/best"): (
+        Action.SCORE,
+        {"models": {"a": GUESSES, "b": [1, *GUESSES[1:]]}},
+    ),
+    ("GET", "/v1/holdouts/{holdout}/scores"): (Action.OWN_RECEIPTS, None),
+    ("GET", "/v1/holdouts/{holdout}/receipts"): (Action.OWN_RECEIPTS, None),
     ("POST", "/v1/holdouts/{holdout}/compare"): (
         Action.SCORE,
         {"first": GUESSES, "second": [1, *GUESSES[1:]]},
@@ -40,6 +50,7 @@ ROUTES: dict[tuple[str, str], tuple[Action, Any]] = {
     ("GET", "/v1/holdouts/{holdout}/statement"): (Action.STATEMENT, None),
     ("GET", "/v1/holdouts/{holdout}/standings"): (Action.STANDINGS, None),
     ("POST", "/v1/holdouts/{holdout}/verify"): (Action.VERIFY, {}),
+    ("POST", "/v1/holdouts/{holdout}/close"): (Action.CLOSE, {"predictions": [1, 1, *GUESSES[2:]]}),
     ("GET", "/v1/tokens/{name}"): (Action.TOKENS, None),
     ("POST", "/v1/tokens/{name}"): (Action.TOKENS, {"name": "new", "role": "analyst"}),
     ("POST", "/v1/tokens/{name}/revoke"): (Action.TOKENS, {"token": "nobody at all"}),
@@ -52,7 +63,8 @@ WITH_STREAM = "{number}"
 @pytest.fixture(scope="module")
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("served")
-    with served([write_study(folder), write_study(folder, "other"), write_holdout(folder)]) as made:
+    files = [write_study(folder), write_study(folder, "other"), write_holdout(folder)]
+    with served([*files, write_holdout(folder, "ending")]) as made:
         yield made
 
 
@@ -77,14 +89,15 @@ def test_every_route_is_in_the_table(house: Served) -> None:
 @pytest.mark.parametrize("route", ROUTES)
 def test_every_role_at_every_route(house: Served, role: Role, route: tuple[str, str]) -> None:
     """Mutants: ``may`` is always true; one route asks for another action."""
-    study = "test" if "holdouts" in route[1] else "people"
+    holdout = "ending" if route[1].endswith("{holdout}/close") else "test"  # nothing is scored there later
+    study = holdout if "holdouts" in route[1] else "people"
     headers, number = house.made(f"{role} {len(ROUTES)}", role, study=study), 1
     if WITH_STREAM in route[1] and may(role, Action.ASK):
         opened = house.client.post(
             "/v1/studies/people/streams", headers=headers, json={"positives": 1, "share": 0.001}
         )
         number = opened.json()["receipt"]["number"]
-    answer = send(house, route, headers, "people", "test", number)
+    answer = send(house, route, headers, "people", holdout, number)
     if may(role, ROUTES[route][0]):
         expected = 422 if route[1].endswith("revoke") else 200
         assert answer.status_code == expected, answer.text

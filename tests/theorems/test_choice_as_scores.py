@@ -198,7 +198,11 @@ def test_of_rules_of_a_class_the_choice_is_exact(tmp_path: Path, labels: np.ndar
     features = np.column_stack([labels + np.random.default_rng(9).normal(0, 1, N), np.ones(N)])
     rules = {f"{cut}": {"weights": [1, 0], "intercept": -cut} for cut in (-1, 0, 0.5, 2)}
     with Holdout.create(
-        tmp_path / "h.toml", labels=labels, features=features, hypothesis_class=LinearSeparators()
+        tmp_path / "h.toml",
+        labels=labels,
+        features=features,
+        hypothesis_class=LinearSeparators(),
+        scores_reveal_labels=True,
     ) as holdout:
         chosen = holdout.best_of(rules)
         assert (chosen.winner, chosen.within, chosen.scores_left) == ("0.5", 0, None)

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from adyton.client.address import path_of
+from adyton.client.chain import HoldoutChain
 from adyton.client.line import LeftOpen, Line, each
 from adyton.client.wording import words_of
 from adyton.errors import InvalidRequest
-from adyton.exact import Number
+from adyton.exact import Number, whole
+from adyton.holdout.answers.best import Choice, named_models
+from adyton.holdout.classes.hypotheses import NOT_OVER_A_NETWORK
 from adyton.holdout.leaderboard import Entry, standings_sheet
 from adyton.holdout.score import Comparison, HoldoutStatement, Score
 from adyton.holdout.scorer import check_candidates, check_no_guess, points, predictions_for
+from adyton.holdout.senders import Sender
+from adyton.ledger import Verification
+from adyton.ledger.texts import check_head
 from adyton.show import Sheet, Shown
 
 _PREDICTIONS = "predictions are a list of numbers, of booleans or of strings, one for each item"
 _AGAIN = "send the same again: if it was charged, the answer is kept, and free"
+_Paid = TypeVar("_Paid", Score, Comparison, Choice)
 _BY_TOKEN = "the name under which a score is kept is that of the token: leave it out"
 
 
@@ -32,6 +39,7 @@ class RemoteHoldout(LeftOpen, Shown):
     def __init__(self, line: Line, name: str, facts: Mapping[str, Any], again: Callable[..., Any]) -> None:
         self.name, self.facts = name, dict(facts)
         self._line, self._again = line, again
+        self._seen: dict[int, str] = {}  # receipts that came with answers, which the chain must have
 
     def score(self, predictions: object, *, guess: Number | None = None, by: str | None = None) -> Score:
         """The noisy value of the metric, and an interval for the population that holds for all scores.
@@ -40,13 +48,56 @@ class RemoteHoldout(LeftOpen, Shown):
         """
         if by is not None:
             raise InvalidRequest(_BY_TOKEN)
-        body = {"predictions": _listed(predictions), **words_of(guess=guess)}
-        return self._line.post(self._path("score"), body, Score.from_json, _AGAIN)
+        body = {"predictions": self._listed(predictions), **words_of(guess=guess)}
+        return self._paid("score", body, Score.from_json)
+
+    def submit(
+        self, entrant: str, predictions: object, *, guess: Number | None = None, name: str | None = None
+    ) -> Score:
+        """Score and enter on the leaderboard, as one model of ``entrant``, called ``name``.
+
+        ``entrant`` is the name of the token: nobody submits under another one.
+        """
+        sender = Sender.checked(entrant, name)
+        words = words_of(guess=guess, entrant=sender.entrant, name=sender.model)
+        return self._paid("submit", {"predictions": self._listed(predictions), **words}, Score.from_json)
+
+    def leaderboard(self) -> RemoteLeaderboard:
+        """Who is ahead, and who only seems to be."""
+        return RemoteLeaderboard(self)
 
     def compare(self, first: object, second: object) -> Comparison:
         """By how much the first predictions are better than the second, for the price of one score."""
-        body = {"first": _listed(first), "second": _listed(second)}
-        return self._line.post(self._path("compare"), body, Comparison.from_json, _AGAIN)
+        body = {"first": self._listed(first), "second": self._listed(second)}
+        return self._paid("compare", body, Comparison.from_json)
+
+    def best_of(self, models: object, *, X: Any = None, scores: int = 1) -> Choice:  # noqa: N803
+        """Which of several models is the best on these items, or nearly: for the price of ``scores`` scores.
+
+        ``models`` are predictions by name, or, with the features ``X`` of the items, models that predict.
+        """
+        cost = whole(scores, "what a choice may cost, in scores,")
+        named = named_models(models, self.facts["metric"], X)
+        body = {"models": {name: self._listed(one) for name, one in named.items()}, "scores": cost}
+        return self._paid("best", body, Choice.from_json)
+
+    def close_with(self, predictions: object) -> Score:
+        """The last score, without noise: afterwards nothing is scored.  For owners alone."""
+        return self._paid("close", {"predictions": self._listed(predictions)}, Score.from_json)
+
+    def scores(self) -> list[Score]:
+        """Every own score so far, oldest first, also one that was lost on the way; for owners everybody's."""
+        return self._line.get(self._path("scores"), each(Score.from_json))
+
+    def verify(self, head: str | None = None) -> Verification:
+        """Replay the ledger here, from the open part of every link.
+
+        A method that one receipt has paid for chains its answers as they are: owners and auditors replay it.
+        """
+        check_head(head)
+        seen = dict(self._seen)
+        chain = HoldoutChain.of(self._line, self._path("receipts"))
+        return chain.verify(head, seen, staged=not self.facts.get("is_priced", True))
 
     def scorer(self, *, candidates: int | None = None) -> RemoteScorer:
         """For ``scoring=`` in scikit-learn: ``predict`` is called on the items, in their order.
@@ -73,6 +124,17 @@ class RemoteHoldout(LeftOpen, Shown):
         """Another process connects again, with a token that it finds itself."""
         return _holdout_again, (self._again, self._line.access.elsewhere(), self.name)
 
+    def _paid(self, what: str, body: dict[str, Any], read: Callable[[Any], _Paid]) -> _Paid:
+        """Its receipt must be in the chain from now on."""
+        made = self._line.post(self._path(what), body, read, _AGAIN)
+        self._seen[made.receipt.number] = made.receipt.digest
+        return made
+
+    def _listed(self, predictions: object) -> list[Any]:
+        if self.facts.get("hypothesis_class"):
+            raise InvalidRequest(NOT_OVER_A_NETWORK)
+        return _listed(predictions)
+
     def _path(self, *rest: str) -> str:
         return path_of("holdouts", self.name, *rest)
 
@@ -96,13 +158,19 @@ class RemoteScorer:
 
 
 class RemoteLeaderboard(LeftOpen, Shown):
-    """Who is ahead on a holdout of a server, ties as ties.  ``RemoteHoldout.score`` enters a score."""
+    """Who is ahead on a holdout of a server, ties as ties."""
 
     def __init__(self, holdout: RemoteHoldout) -> None:
         self._holdout = holdout
 
+    def submit(
+        self, entrant: str, predictions: object, *, guess: Number | None = None, name: str | None = None
+    ) -> Score:
+        """Score and enter, as the model ``name`` of ``entrant``, which is the name of the token."""
+        return self._holdout.submit(entrant, predictions, guess=guess, name=name)
+
     def standings(self) -> list[Entry]:
-        """Best first; of several submissions the best counts."""
+        """Best first; of several submissions of one model the best counts."""
         holdout = self._holdout
         return holdout._line.get(holdout._path("standings"), each(Entry.from_json))
 

@@ -13,7 +13,7 @@ import numpy as np
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, positive, probability, rational, whole
 from adyton.holdout.classes.hypotheses import HypothesisClass, features_from
-from adyton.holdout.classes.uniform_plan import plan_uniform
+from adyton.holdout.classes.uniform_plan import UniformPlan, plan_uniform
 from adyton.holdout.facts import Facts, array_path, ledger_path, write_new
 from adyton.holdout.methods.base import HoldoutSize
 from adyton.holdout.methods.gaussian import GaussianPlan
@@ -25,9 +25,16 @@ from adyton.holdout.pairs import pairs_of
 from adyton.holdout.weights import Weights, balancing, weights_from
 from adyton.ledger import Header, SqliteLedger
 
-_LONGEST_NAME = 80
 _MOST_ITEMS = 10**12
 _SAME = Fraction(1, 10**9)  # the range in floats, which errors are a share of, and the range as written
+WHY_LABELS = (
+    "the scores of this holdout would be exact and without end, and so reveal the labels: one score more "
+    "than there are items can show every label"
+)
+
+
+class LabelsRevealed(InvalidRequest):
+    """Exact scores without end were asked for, and nobody has confirmed that they may reveal the labels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +51,6 @@ class Items:
     features: object = field(default=None, repr=False)
 
 
-def checked_name(by: object) -> None:
-    if by is None:
-        return
-    if not isinstance(by, str) or not by.isprintable() or not 1 <= len(by) <= _LONGEST_NAME:
-        raise InvalidRequest(f"the name of an entrant has 1 to {_LONGEST_NAME} printable characters")
-
-
 def file_named(path: str | Path) -> Path:
     path = Path(path).absolute()
     if path.suffix != ".toml":
@@ -63,8 +63,13 @@ def checked_folder(path: Path) -> None:
         raise InvalidRequest(f"there is no folder {path.parent.name!r} to put {path.name} into")
 
 
-def make_files(path: Path, items: Items, method: Method, aim: Aim, confidence: Number) -> None:
-    """Three files: public facts, labels (for the owner alone), and the ledger; features, if there are any."""
+def make_files(
+    path: Path, items: Items, method: Method, aim: Aim, confidence: Number, *, reveals: bool = False
+) -> None:
+    """Three files: public facts, labels (for the owner alone), and the ledger; features, if there are any.
+
+    ``reveals``: the owner has confirmed that scores may reveal the labels.
+    """
     level = probability(confidence, "confidence")
     features = class_features(items, method)
     units, weights = _units(items, method)
@@ -81,6 +86,7 @@ def make_files(path: Path, items: Items, method: Method, aim: Aim, confidence: N
         None if features is None else features.shape[1],
     )  # fmt: skip
     plan = planned(draft.frame, method, aim, items.hypothesis_class, draft.features)
+    _check_confirmed(plan, items, reveals)
     facts = replace(draft, method=plan.name, settings=plan.settings())
     public = None if facts.balanced else steps
     arrays = {"labels": items.labels, "weights": public, "groups": codes, "features": features}
@@ -113,6 +119,20 @@ def planned(
         ) from None
     assert isinstance(other, GaussianPlan)  # with a class there is no other method
     return uniform if near and width <= other.half_width() else other
+
+
+def _check_confirmed(plan: Plan, items: Items, reveals: object) -> None:
+    """Exact scores without end are made for those alone who say that labels may become known."""
+    if type(reveals) is not bool:
+        raise InvalidRequest("scores_reveal_labels is True or False")
+    if reveals and items.hypothesis_class is None:
+        raise InvalidRequest("scores_reveal_labels goes with a hypothesis_class, and with nothing else")
+    if isinstance(plan, UniformPlan) and not reveals:
+        raise LabelsRevealed(
+            f"{WHY_LABELS}. If that may happen, give scores_reveal_labels=True. If labels must stay private, "
+            "leave hypothesis_class and features out and give a tolerance: scores then have noise, and the "
+            "ledger limits their number"
+        )
 
 
 def aim_of(tolerance: Number | None, scores: int | None, unit: Fraction) -> Aim:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -24,7 +24,6 @@ from adyton.holdout.create import (
     Items,
     aim_of,
     checked_folder,
-    checked_name,
     file_named,
     given_items,
     limit_of,
@@ -57,6 +56,7 @@ from adyton.holdout.metrics import (
 )
 from adyton.holdout.score import Comparison, HoldoutStatement, Score
 from adyton.holdout.scorer import Scorer, check_candidates, check_no_guess
+from adyton.holdout.senders import Sender
 from adyton.holdout.stages import Transcript
 from adyton.holdout.weights import balancing
 from adyton.ledger import Ledger, Receipt, SqliteLedger, Verification
@@ -64,9 +64,15 @@ from adyton.ledger.texts import check_head
 from adyton.noise import Bits, SystemBits
 from adyton.show import Sheet, Shown
 
+if TYPE_CHECKING:
+    from adyton.holdout.leaderboard import Leaderboard
+
 
 class Holdout(Shown):
-    """Made once by ``create``, used by ``open``.  It never shows, copies or sends its labels.
+    """Made once by ``create``, used by ``open``.  It never copies or sends its labels.
+
+    Scores say something about labels.  Where they have noise, they say little about each of them.  With a
+    ``hypothesis_class`` scores can be exact and without end: then they reveal every label.
 
     >>> with adyton.Holdout.create(folder / "h.toml", labels=labels, tolerance="0.1") as holdout:
     ...     score = holdout.score(labels)
@@ -118,12 +124,16 @@ class Holdout(Shown):
         weights: object = None,
         hypothesis_class: HypothesisClass | str | None = None,
         features: object = None,
+        scores_reveal_labels: bool = False,
         bits: Bits | None = None,
     ) -> Holdout:
         """Plan it, then write three files: public facts, labels (for the owner alone), and the ledger.
 
         With a ``hypothesis_class`` the ``features`` of the items are kept beside the labels, and what is
-        scored are rules of that class, by their numbers.
+        scored are rules of that class, by their numbers.  If all rules of the class are within the tolerance,
+        scores are exact and without end, and so **reveal the labels**: whoever may score can read all of them
+        from one score more than there are items.  That needs ``scores_reveal_labels=True``.  If labels must
+        stay private, leave the class out: scores have noise then, and the ledger limits their number.
         """
         file, method = file_named(path), checked_method(method)
         checked_folder(file)
@@ -131,7 +141,8 @@ class Holdout(Shown):
         given = given_items(measured, labels, items)
         bounds = range_of(measured, low, high, error_high, top)
         scored = Items(measured, bounds, *given, weights, checked_class(hypothesis_class), features)
-        make_files(file, scored, method, aim_of(tolerance, scores, bounds.unit(measured)), confidence)
+        aim = aim_of(tolerance, scores, bounds.unit(measured))
+        make_files(file, scored, method, aim, confidence, reveals=scores_reveal_labels)
         return cls.open(path, bits=bits)
 
     @classmethod
@@ -172,25 +183,35 @@ class Holdout(Shown):
             )
         return type(self)(self.path, self.facts, self.__key, view(self.__ledger), self.__bits)
 
+    @property
+    def ledger(self) -> Ledger:
+        """What was charged.  Its header tells the right labels from wrong ones, so nobody else sees that."""
+        return self.__ledger
+
     def score(self, predictions: object, *, guess: Number | None = None, by: str | None = None) -> Score:
         """The noisy value of the metric, and an interval for the population that holds for all scores.
 
         ``guess`` is what methods such as Thresholdout compare with: the score on the training data.
         ``by`` is who sent it: the name is kept with the score.
         """
-        checked_name(by)
-        submission = self.__checked(predictions)
-        stages = self.__stages
-        if stages is None:
-            if guess is not None:
-                raise InvalidRequest(f"the method {self.facts.method!r} takes no guess")
-            score = self.__priced(submission)
-            if by is not None:
-                self.__ledger.annotate(score.number, 0, by)  # the first who sent it; later names are not kept
-            return score
-        expected = self.__guess(guess)
-        stage = stages.ask(submission.digest, expected, lambda: self.__read(submission), by)
-        return self.__certifier.staged(stage, stages.left())
+        return self.__scored(predictions, guess, None if by is None else Sender.checked(by))
+
+    def submit(
+        self, entrant: str, predictions: object, *, guess: Number | None = None, name: str | None = None
+    ) -> Score:
+        """Score and enter on the leaderboard, as one model of ``entrant``, called ``name``.
+
+        The same predictions count for the first who sent them, under the first name that they gave.
+        """
+        sender = Sender.checked(entrant, name)
+        self.check_listed()
+        return self.__scored(predictions, guess, sender)
+
+    def leaderboard(self) -> Leaderboard:
+        """Who is ahead, and who only seems to be: the holdout opened once more, to be closed by itself."""
+        from adyton.holdout.leaderboard import Leaderboard  # which opens holdouts
+
+        return Leaderboard(self.path)
 
     def compare(self, first: object, second: object) -> Comparison:
         """By how much the first predictions are better than the second, for the price of one score.
@@ -239,17 +260,22 @@ class Holdout(Shown):
         paid = last_bought(self.__ledger, plan, submission.digest, lambda: total(self.__read(submission)))
         return self.__certifier.last(plan, paid)
 
+    def check_listed(self) -> None:
+        """InvalidRequest where the method keeps no list of scores, so that there are no ranks either."""
+        if not isinstance(self.__plan, PricedPlan | LadderPlan | FreeLadderPlan):
+            raise InvalidRequest(f"the method {self.facts.method!r} keeps no list of scores")
+
     def scores(self) -> list[Score]:
         """Every score so far, oldest first, also one that a crash kept from its asker.  Free of charge.
 
         Of a ladder those that improved it, because it says nothing about others.
         """
+        self.check_listed()
         plan, stages = self.__plan, self.__stages
-        if isinstance(plan, LadderPlan | FreeLadderPlan) and stages is not None:
+        if stages is not None:
             improved = [stage for stage in stages.history() if stage.reply.said == "improved"]
             return [self.__certifier.staged(stage, stages.left()) for stage in improved]
-        if not isinstance(plan, PricedPlan):
-            raise InvalidRequest(f"the method {self.facts.method!r} keeps no list of scores")
+        assert isinstance(plan, PricedPlan)
         given = [(receipt, self.__ledger.recall(receipt.number)) for receipt in self.__ledger.receipts()]
         scored = [
             (receipt, text)
@@ -263,12 +289,16 @@ class Holdout(Shown):
             found.append(self.__certifier.last(plan, (newest[0], newest[1], True)))
         return found
 
-    def senders(self) -> dict[int, str]:
+    def senders(self) -> dict[int, Sender]:
         """Who sent which score, by its number, as far as names were given."""
         if self.__stages is not None:
             return self.__stages.senders()
-        notes = {r.number: self.__ledger.notes(r.number)[:1] for r in self.__ledger.receipts()}
-        return {number: names[0] for number, names in notes.items() if names}
+        known = {r.number: Sender.of_notes(self.__ledger.notes(r.number)) for r in self.__ledger.receipts()}
+        return {number: sender for number, sender in known.items() if sender is not None}
+
+    def answers(self) -> list[dict[str, Any]]:
+        """What a staged method answered, as its answers are chained; empty where each score has a receipt."""
+        return [] if self.__stages is None else self.__stages.answers()
 
     def scorer(self, *, candidates: int | None = None) -> Scorer:
         """For ``scoring=`` in scikit-learn: ``predict`` is called on the items, in their order.
@@ -313,6 +343,27 @@ class Holdout(Shown):
         self.__ledger.close()
 
     # Steps of score, in the order in which they happen.
+
+    def __scored(self, predictions: object, guess: Number | None, sender: Sender | None) -> Score:
+        submission = self.__checked(predictions)
+        stages = self.__stages
+        if stages is None:
+            if guess is not None:
+                raise InvalidRequest(f"the method {self.facts.method!r} takes no guess")
+            score = self.__priced(submission)
+            if sender is not None:
+                self.__name(score.number, sender)
+            return score
+        expected = self.__guess(guess)
+        stage = stages.ask(submission.digest, expected, lambda: self.__read(submission), sender)
+        return self.__certifier.staged(stage, stages.left())
+
+    def __name(self, number: int, sender: Sender) -> None:
+        """The first who sent it is kept, and the first name that this entrant gave the model."""
+        if self.__ledger.annotate(number, 0, sender.note) or sender.model is None:
+            return
+        if self.__ledger.notes(number) == [sender.entrant]:
+            self.__ledger.annotate(number, 1, sender.model)
 
     def __checked(self, predictions: object) -> Submission:
         facts = self.facts

@@ -16,15 +16,17 @@ from adyton.exact import Number
 from adyton.holdout.holdout import Holdout
 from adyton.holdout.score import HoldoutStatement, Score, as_json, half_of, interval_from, text_of
 from adyton.holdout.scorer import points
+from adyton.holdout.senders import Sender
 from adyton.show import Sheet, Shown, number
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An entrant's best score; ``rank`` is one more than how many are better beyond doubt.
+    """The best score of one model of an entrant; ``rank`` is one more than how many are better beyond doubt.
 
-    ``tied`` if there is somebody of whom the intervals do not say who is better; on a ladder without a
-    parameter there are no intervals, so it is said of everybody.
+    ``model`` is the name that the entrant gave it; what was sent without a name is one model.  ``tied`` if
+    there is an entry of which the intervals do not say whether it is better; on a ladder without a parameter
+    there are no intervals, so it is said of every entry.
     """
 
     rank: int
@@ -33,22 +35,24 @@ class Entry:
     value: float
     interval: Interval | None
     submissions: int
+    model: str | None = None
 
     def to_json(self) -> dict[str, Any]:
-        return as_json(self, "rank", "tied", "entrant", "value", "interval", "submissions")
+        return as_json(self, "rank", "tied", "entrant", "model", "value", "interval", "submissions")
 
     @classmethod
     def from_json(cls, told: Mapping[str, Any]) -> Entry:
-        known = {field.name: told[field.name] for field in fields(cls)}
+        known = {field.name: told[field.name] for field in fields(cls) if field.name != "model"}
+        known["model"] = told.get("model")  # which servers of an older version do not send
         return cls(**{**known, "interval": interval_from(told["interval"])})
 
 
 class Leaderboard(Shown):
-    """Entrants and their scores.  Names are kept in the ledger with the scores.
+    """Entrants, their models and scores.  Names are kept in the ledger with the scores.
 
-    All intervals hold at once, so an entrant whose interval lies above another's is better on the population;
-    whoever is not separated like this is tied.  On a ladder only those are listed who once were the best,
-    each with the number that was shown then.
+    All intervals hold at once, so a model whose interval lies above another's is better on the population;
+    models that are not separated like this are tied.  On a ladder only those are listed that once were the
+    best, each with the number that was shown then.
 
     >>> adyton.Holdout.create(folder / "h.toml", labels=labels, tolerance="0.1").close()
     >>> with adyton.Leaderboard(folder / "h.toml") as board:
@@ -60,39 +64,45 @@ class Leaderboard(Shown):
     def __init__(self, path: str | Path) -> None:
         self._holdout = Holdout.open(path)
         try:
-            self._holdout.scores()  # a method without a list of scores has no ranks
+            self._holdout.check_listed()
         except InvalidRequest:
             self._holdout.close()
             raise
 
-    def submit(self, entrant: str, predictions: object, *, guess: Number | None = None) -> Score:
-        """Score and enter.  The same predictions under a second name count for the first who sent them."""
-        if entrant is None:
-            raise InvalidRequest("an entrant has a name")
-        return self._holdout.score(predictions, guess=guess, by=entrant)
+    def submit(
+        self, entrant: str, predictions: object, *, guess: Number | None = None, name: str | None = None
+    ) -> Score:
+        """Score and enter, as the model ``name`` of ``entrant``.  Free of charge if it was sent before.
+
+        The same predictions count for the first who sent them, under the first name that they gave.
+        """
+        return self._holdout.submit(entrant, predictions, guess=guess, name=name)
 
     def standings(self) -> list[Entry]:
-        """Best first; of several submissions the best counts."""
+        """Best first; of several submissions of one model the best counts."""
         greater = self._holdout.facts.metric.greater_is_better
         points_of = partial(points, greater_is_better=greater)
         senders = self._holdout.senders()
         sent = Counter(senders.values())
-        best: dict[str, Score] = {}
+        best: dict[Sender, Score] = {}
         for score in self._holdout.scores():
-            name = senders.get(score.number)
-            if name is None:
+            sender = senders.get(score.number)
+            if sender is None:
                 continue
-            if name not in best or points_of(score) > points_of(best[name]):
-                best[name] = score
+            if sender not in best or points_of(score) > points_of(best[sender]):
+                best[sender] = score
         entries = []
         reaches = [score.interval for score in best.values() if score.interval is not None]
         lows, highs = sorted(reach.low for reach in reaches), sorted(reach.high for reach in reaches)
-        for name, mine in best.items():
+        for sender, mine in best.items():
             above, below = _beyond(mine.interval, lows, highs)
             better, worse = (above, below) if greater else (below, above)
             tied = better + worse + 1 < len(best)
-            entries.append(Entry(1 + better, tied, name, float(mine), mine.interval, sent[name]))
-        return sorted(entries, key=lambda e: (e.rank, -e.value if greater else e.value, e.entrant))
+            reached = 1 + better, tied, sender.entrant, float(mine), mine.interval
+            entries.append(Entry(*reached, sent[sender], sender.model))
+        return sorted(
+            entries, key=lambda e: (e.rank, -e.value if greater else e.value, e.entrant, e.model or "")
+        )
 
     def close(self) -> None:
         """Lets go of the holdout."""
@@ -117,18 +127,20 @@ class Leaderboard(Shown):
 
 
 def standings_sheet(entries: Sequence[Entry], statement: HoldoutStatement) -> Sheet:
-    """Entries as a table, and how many scores are left."""
-    rows = []
+    """Entries as a table, and how many scores are left.  Models have a column if one of them has a name."""
+    rows, named = [], any(e.model is not None for e in entries)
     for e in entries:
         place = f"{e.rank} (tied)" if e.tied else str(e.rank)
+        model = (e.model or "",) if named else ()
         shown = number(e.value, half_of(e.interval))
-        rows.append((place, e.entrant, shown, text_of(e.interval), str(e.submissions)))
-    headers = ("rank", "entrant", statement.metric, "population", "submissions")
+        rows.append((place, e.entrant, *model, shown, text_of(e.interval), str(e.submissions)))
+    model_header = ("model",) if named else ()
+    headers = ("rank", "entrant", *model_header, statement.metric, "population", "submissions")
     said = str(statement)
     notes = [f"{said[0].upper()}{said[1:]}."]
     if not rows:
         notes.insert(0, "Nobody has sent anything yet: adyton holdout submit.")
-    return Sheet("Leaderboard", headers, tuple(rows), tuple(notes), left_aligned=2)
+    return Sheet("Leaderboard", headers, tuple(rows), tuple(notes), left_aligned=2 + named)
 
 
 def _beyond(reach: Interval | None, lows: list[float], highs: list[float]) -> tuple[int, int]:

@@ -14,6 +14,7 @@ _MAY_GO_ON = ("thresholdout", "sparse_validate")  # only some of their answers c
 _OF_THEM = ("training", "holdout", "yes", "no")
 _IN_WORDS = {"last": "the last score, exact"}
 _PAID = ("number", "scores_left", "repeated", "receipt", "certificate")  # of scores and comparisons alike
+_REVEALS = "Labels are not protected: scores are exact, and enough of them reveal every label."
 _REPEATED = "The same predictions as before: the same answer, free of charge."
 
 
@@ -77,7 +78,7 @@ class Score(Shown):
             said=told["said"],
             metric=told["metric"],
             slices=None if slices is None else {name: Slice.from_json(one) for name, one in slices.items()},
-            **_paid(told),
+            **paid_from(told),
         )
 
     def sheet(self, verbose: bool = False) -> Sheet:
@@ -113,7 +114,7 @@ class Comparison(Shown):
 
     @classmethod
     def from_json(cls, told: Mapping[str, Any]) -> Comparison:
-        return cls(value=told["value"], interval=Interval.from_json(told["interval"]), **_paid(told))
+        return cls(value=told["value"], interval=Interval.from_json(told["interval"]), **paid_from(told))
 
     def sheet(self, verbose: bool = False) -> Sheet:
         rows = (
@@ -159,6 +160,11 @@ class HoldoutStatement(Shown):
         near = "" if self.expected is None else f" for scores near {self.expected:.6g}"
         return f"{left} at ±{_rounded_up(self.half_width):.3g}{near}, {100 * self.confidence:.10g} %"
 
+    @property
+    def reveals_labels(self) -> bool:
+        """Whether scores are exact and without end, so that enough of them show every label."""
+        return self.method == "uniform"
+
     def _left(self) -> str:
         if self.scores_left is None:
             return "open number of scores"
@@ -174,9 +180,8 @@ class HoldoutStatement(Shown):
             ("now", str(self)),
             ("head", self.head),
         )
-        return Sheet(
-            "Holdout", ("", ""), rows, tuple(f"Assumed: {text}." for text in self.certificate.assumptions)
-        )
+        assumed = (f"Assumed: {text}." for text in self.certificate.assumptions)
+        return Sheet("Holdout", ("", ""), rows, (_REVEALS,) * self.reveals_labels + tuple(assumed))
 
 
 def as_json(of: object, *names: str) -> dict[str, Any]:
@@ -189,8 +194,8 @@ def interval_from(known: Mapping[str, Any] | None) -> Interval | None:
     return None if known is None else Interval.from_json(known)
 
 
-def _paid(told: Mapping[str, Any]) -> dict[str, Any]:
-    """What scores and comparisons say alike."""
+def paid_from(told: Mapping[str, Any]) -> dict[str, Any]:
+    """What scores, comparisons and choices say alike."""
     known = {name: told[name] for name in ("scores_left", "number", "repeated")}
     proved = {
         "receipt": Proof.from_json(told["receipt"]),

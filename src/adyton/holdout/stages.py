@@ -11,15 +11,17 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from adyton.certify import Proof
 from adyton.errors import Interrupted, LedgerCorrupt, ScoresRefused
 from adyton.holdout.methods.base import Reply, State
 from adyton.holdout.methods.restoring import StagedPlan
 from adyton.holdout.metrics import Steps
+from adyton.holdout.senders import Sender
 from adyton.ledger import Ledger, Order, Receipt
 from adyton.noise import Bits
 
@@ -51,11 +53,11 @@ class Transcript:
         self._count = 0
         self._heads = [self.receipt.digest]
         self._given: dict[str, tuple[int, Reply]] = {}
-        self._senders: dict[int, str] = {}
+        self._senders: dict[int, Sender] = {}
         self._follow(notes[1:])
 
     def ask(
-        self, digest: str, guess: Fraction | None, read: Callable[[], Steps], by: str | None = None
+        self, digest: str, guess: Fraction | None, read: Callable[[], Steps], by: Sender | None = None
     ) -> TranscriptEntry:
         """The answer to this question: as it was given before, or a new one, kept before it leaves."""
         question = digest if guess is None else f"{digest} {guess}"
@@ -71,7 +73,9 @@ class Transcript:
                 given = self._given.get(question)
                 raise Interrupted(given[0] if given else None) from None
 
-    def _add(self, question: str, values: Steps, guess: Fraction | None, by: str | None) -> TranscriptEntry:
+    def _add(
+        self, question: str, values: Steps, guess: Fraction | None, by: Sender | None
+    ) -> TranscriptEntry:
         while True:
             reply, after = self._method.step(self._state, values, guess, self._bits)
             note = _written(question, reply, self._state, after, by)
@@ -100,13 +104,19 @@ class Transcript:
             self._catch_up()
             return [self._stage(question, True) for question in self._given]
 
+    def answers(self) -> list[dict[str, Any]]:
+        """What each link after the receipt is the digest of, in order.  The state is not among it."""
+        with self._lock:
+            self._catch_up()
+            return [_answer_told(question, reply) for question, (_, reply) in self._given.items()]
+
     def heads(self) -> list[str]:
         """The digest of the receipt, and of every answer with all before it."""
         with self._lock:
             self._catch_up()
             return list(self._heads)
 
-    def senders(self) -> dict[int, str]:
+    def senders(self) -> dict[int, Sender]:
         with self._lock:
             self._catch_up()
             return dict(self._senders)
@@ -121,9 +131,9 @@ class Transcript:
             self._count += 1
             self._state = {**self._state, **note["state"]}
             self._given[note["question"]] = (self._count, _reply(note))
-            self._heads.append(_chained(self._heads[-1], note))
+            self._heads.append(chained(self._heads[-1], note))
             if note.get("by") is not None:
-                self._senders[self._count] = str(note["by"])
+                self._senders[self._count] = Sender(str(note["by"]), note.get("model"))
 
     def _stage(self, question: str, repeated: bool) -> TranscriptEntry:
         number, reply = self._given[question]
@@ -142,21 +152,26 @@ class Transcript:
             )
 
 
-def _written(question: str, reply: Reply, before: State, after: State, by: str | None) -> str:
+def _written(question: str, reply: Reply, before: State, after: State, by: Sender | None) -> str:
     changed = {key: value for key, value in after.items() if before.get(key) != value}
     note = {
-        "question": question,
-        "said": reply.said,
-        "value": None if reply.value is None else str(reply.value),
-        "half_width": reply.half_width,
+        **_answer_told(question, reply),
         "state": changed,
-        **({} if by is None else {"by": by}),
+        **({} if by is None else {"by": by.entrant}),
+        **({} if by is None or by.model is None else {"model": by.model}),
     }
     return json.dumps(note)
 
 
-def _chained(head: str, note: State) -> str:
-    said = [head, *(note[key] for key in ("question", "said", "value", "half_width"))]
+def _answer_told(question: str, reply: Reply) -> dict[str, Any]:
+    """What was asked and answered, as it is chained."""
+    value = None if reply.value is None else str(reply.value)
+    return {"question": question, "said": reply.said, "value": value, "half_width": reply.half_width}
+
+
+def chained(head: str, answer: Mapping[str, Any]) -> str:
+    """The digest of an answer and of all before it, whose digest is ``head``."""
+    said = [head, *(answer[key] for key in ("question", "said", "value", "half_width"))]
     return hashlib.sha256(json.dumps(said).encode()).hexdigest()
 
 

@@ -3,7 +3,7 @@
 from adyton.ledger.anchor import Anchor
 from adyton.ledger.anchored import AnchoredLedger
 from adyton.ledger.base import Charged, Ledger, Mark, Totals, Verification
-from adyton.ledger.links import Cap, Header, OpenLink, Order, Receipt
+from adyton.ledger.links import Cap, Header, OpenHeader, OpenLink, Order, Receipt
 from adyton.ledger.memory import LedgerOnDemand, MemoryLedger
 from adyton.ledger.replaying import replay_open
 from adyton.ledger.stored.sqlite import SqliteLedger
@@ -18,6 +18,7 @@ __all__ = [
     "LedgerOnDemand",
     "Mark",
     "MemoryLedger",
+    "OpenHeader",
     "OpenLink",
     "Order",
     "Receipt",

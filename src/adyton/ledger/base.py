@@ -230,6 +230,10 @@ class InFront:
     def behind(self) -> Ledger:
         return self._ledger
 
+    def charges_left(self) -> int | None:
+        """How many more charges may be made through it, apart from what they cost; None: any number."""
+        return None
+
 
 class WithBook(ABC):
     """A ledger with a book behind it, which several studies share: each receipt has one there."""

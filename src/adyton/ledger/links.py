@@ -95,6 +95,22 @@ class Header:
     def digest(self) -> str:
         return _digest("header", self.study, self.filter_name, self.limit, self.salt, self.converted_from)
 
+    @property
+    def open(self) -> OpenHeader:
+        """The part that everybody may see."""
+        return OpenHeader(self.filter_name, self.limit, self.digest)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenHeader:
+    """A header for those who may not see whose ledger it is: of a holdout, where that would confirm guesses
+    of the labels.  The digest is salted, so it confirms nothing.
+    """
+
+    filter_name: str
+    limit: int
+    digest: str
+
 
 @dataclass(frozen=True, slots=True)
 class Order:

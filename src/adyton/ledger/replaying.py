@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from adyton.errors import BudgetRefused, InvalidRequest, LedgerCorrupt
 from adyton.ledger.base import Verification, next_receipt
-from adyton.ledger.links import Header, OpenLink, Receipt
+from adyton.ledger.links import Header, OpenHeader, OpenLink, Receipt
 from adyton.ledger.texts import check_head
 
 Settled = Callable[[int], int | None]  # the radius stored with the answer of a receipt, if there is one
@@ -71,7 +71,7 @@ def _due(
 
 
 def replay_open(
-    header: Header,
+    header: Header | OpenHeader,
     links: Iterable[OpenLink],
     head: str | None = None,
     own: Iterable[Receipt] = (),
@@ -106,7 +106,7 @@ def replay_open(
     return Verification(last.number if last else 0, newest, last.spent if last else 0)
 
 
-def _follows(header: Header, last: OpenLink | None, link: OpenLink) -> bool:
+def _follows(header: Header | OpenHeader, last: OpenLink | None, link: OpenLink) -> bool:
     """The first link may have any number: it may carry what another ledger has spent."""
     amounts = (link.amount - 1, link.radius, link.pure, link.settled, link.number - 1)
     if any(type(amount) is not int or amount < 0 for amount in amounts) or link.spent > header.limit:

@@ -1,20 +1,29 @@
-"""A holdout that is served: predictions come in, scores with intervals go out, labels never."""
+"""A holdout that is served: predictions come in, scores with intervals go out.
+
+No label goes out, and no exact score but the last.  One of a hypothesis class is not scored here: its scores
+may be exact and without end, and whoever holds a token could read the labels from them.
+"""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from adyton.errors import InvalidRequest
+from adyton.errors import Forbidden, InvalidRequest
+from adyton.exact import decimal_text
 from adyton.holdout import Holdout, Leaderboard
+from adyton.holdout.classes.hypotheses import NOT_OVER_A_NETWORK
 from adyton.holdout.files import texts_array
 from adyton.service.agents.sessions import Sessions
+from adyton.service.chain import PAGE, check_after, links_told, numbered, page_of
 from adyton.service.identity import Identity
+from adyton.service.roles import Action, may
 from adyton.service.studies import on_account, reads
 from adyton.service.tokens import Tokens
 
@@ -41,30 +50,99 @@ class ServedHoldout:
         facts = self._holdout.facts
         told = {"name": self.name, "items": facts.items, "metric": facts.metric.name, "method": facts.method}
         better = facts.metric.greater_is_better
-        return {**told, "greater_is_better": better, "needs_guess": self._holdout.needs_guess}
+        how = {"is_priced": self._holdout.is_priced, "hypothesis_class": facts.hypothesis_class or None}
+        return {**told, "greater_is_better": better, "needs_guess": self._holdout.needs_guess, **how}
 
     def score(self, who: Identity, predictions: Sequence[Any], guess: Any) -> dict[str, Any]:
-        reads()
-        with self._lock:
-            return self._for(who).score(_array(predictions), guess=guess, by=who.name).to_json()
+        with self._used_by(who) as holdout:
+            return holdout.score(_array(predictions), guess=guess, by=who.name).to_json()
+
+    def submit(
+        self, who: Identity, predictions: Sequence[Any], guess: Any, entrant: str | None, name: str | None
+    ) -> dict[str, Any]:
+        """As a model of whoever sends it: nobody enters under another name."""
+        if entrant is not None and entrant != who.name:
+            raise Forbidden(
+                f"this token is that of {who.name}, and submits under that name alone; nothing was charged"
+            )
+        with self._used_by(who) as holdout:
+            return holdout.submit(who.name, _array(predictions), guess=guess, name=name).to_json()
 
     def compare(self, who: Identity, first: Sequence[Any], second: Sequence[Any]) -> dict[str, Any]:
-        reads()
-        with self._lock:
-            return self._for(who).compare(_array(first), _array(second)).to_json()
+        with self._used_by(who) as holdout:
+            return holdout.compare(_array(first), _array(second)).to_json()
+
+    def best_of(self, who: Identity, models: Mapping[str, Sequence[Any]], scores: int) -> dict[str, Any]:
+        with self._used_by(who) as holdout:
+            return holdout.best_of(
+                {name: _array(one) for name, one in models.items()}, scores=scores
+            ).to_json()
+
+    def close_with(self, who: Identity, predictions: Sequence[Any]) -> dict[str, Any]:
+        with self._used_by(who) as holdout:
+            return holdout.close_with(_array(predictions)).to_json()
 
     def statement(self) -> dict[str, Any]:
         with self._lock:
             return self._holdout.statement().to_json()
 
+    def scores(self, who: Identity) -> list[dict[str, Any]]:
+        """The own ones; all of them for those who may see all receipts."""
+        with self._lock:
+            found = self._holdout.scores()
+            if not may(who.role, Action.ALL_RECEIPTS):
+                found = [score for score in found if self._sent_by(score.number) == who.name]
+        return [score.to_json() for score in found]
+
     def standings(self) -> list[dict[str, Any]]:
         with self._lock, Leaderboard(self.path) as board:
             return [entry.to_json() for entry in board.standings()]
+
+    def receipts(self, who: Identity, after: int) -> dict[str, Any]:
+        """One page of the chain.  What the header is the digest of stays here: it would tell the right labels
+        from wrong ones.
+        """
+        ledger = self._holdout.ledger
+        header = ledger.header.open
+        told: dict[str, Any] = {
+            "filter": header.filter_name,
+            "header": {"limit": decimal_text(header.limit), "digest": header.digest},
+        }
+        if self._holdout.is_priced:
+            page, following = page_of(ledger, after)
+            return {**told, **links_told(who, page), "answers": [], "next": following}
+        if not may(who.role, Action.ALL_RECEIPTS):
+            raise Forbidden(
+                f"the method {self._holdout.facts.method!r} has one receipt, and chains all its answers as "
+                "they are: only owners and auditors may replay them; nothing was charged"
+            )
+        check_after(after)
+        with self._lock:
+            answers = self._holdout.answers()
+        page, last = numbered(ledger, [1] if after == 0 else []), after + PAGE
+        following = last if last < len(answers) else None
+        return {**told, **links_told(who, page), "answers": answers[after:last], "next": following}
 
     def verify(self, head: str | None) -> dict[str, Any]:
         with self._lock:
             found = self._holdout.verify(head)
         return {"ok": True, "receipts": found.receipts, "head": found.head}
+
+    def _sent_by(self, number: int) -> str | None:
+        if not self._holdout.is_priced:
+            sender = self._holdout.senders().get(number)
+            return None if sender is None else sender.entrant
+        receipt = self._holdout.ledger.receipt(number)
+        return None if receipt is None else receipt.order.by
+
+    @contextmanager
+    def _used_by(self, who: Identity) -> Iterator[Holdout]:
+        """The holdout for something that reads the labels, on the account of a name."""
+        if self._holdout.facts.hypothesis_class:
+            raise InvalidRequest(NOT_OVER_A_NETWORK)
+        reads()
+        with self._lock:
+            yield self._for(who)
 
     def _for(self, who: Identity) -> Holdout:
         """On the account of a name.  Where all scores are paid for at once nobody can have a part of them."""

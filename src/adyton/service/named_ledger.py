@@ -88,6 +88,10 @@ class NamedLedger(ForwardingLedger):
         most, left = self.most_at_once, self.left_in_all(spent)
         return left if most is None else min(left, most)
 
+    def charges_left(self) -> int | None:
+        """In the session of this name, if it has one."""
+        return None if self._turns is None else self._turns.questions_left(self._turns.session())
+
     def left_in_all(self, spent: int) -> int:
         """For all charges of this name together."""
         session = self._turns.session() if self._turns is not None else None

@@ -27,7 +27,8 @@ class Action(StrEnum):
     OWN_RECEIPTS = "read the own receipts, and the open part of all"
     ALL_RECEIPTS = "read all receipts, with who asked what"
     VERIFY = "have the whole ledger replayed"
-    SCORE = "score and compare predictions"
+    SCORE = "score, submit and compare predictions, and choose among models"
+    CLOSE = "close a holdout with a last, exact score"
     STANDINGS = "see the leaderboard"
     TOKENS = "make, list and revoke tokens"
 
@@ -46,6 +47,7 @@ ALLOWED: dict[Action, frozenset[Role]] = {
     Action.ALL_RECEIPTS: _OVERSEERS,
     Action.VERIFY: _OVERSEERS,
     Action.SCORE: _ASKERS,
+    Action.CLOSE: frozenset({Role.OWNER}),
     Action.STANDINGS: _EVERYBODY,
     Action.TOKENS: frozenset({Role.OWNER}),
 }

@@ -6,7 +6,7 @@ Everything that goes out is an object of docs/reference/json.md.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from fractions import Fraction
@@ -19,14 +19,15 @@ from adyton.curator import Curator, open_study
 from adyton.curator.coordinated.any_price import answered_before
 from adyton.curator.dummy import dummy_of
 from adyton.curator.opening import show_anchor
-from adyton.curator.receipts import EarlierAnswers, header_told, link_told, receipt_told
-from adyton.errors import InvalidRequest, NotFound, PrivacyRefused
+from adyton.curator.receipts import EarlierAnswers, header_told
+from adyton.errors import NotFound, PrivacyRefused
 from adyton.exact import decimal_text
 from adyton.ledger import Charged, Header, Ledger, MemoryLedger, Order, Receipt
 from adyton.ledger.base import First
 from adyton.ledger.memory import ForwardingLedger
 from adyton.query.request import Asked, Requests
 from adyton.service.agents.sessions import Session, Sessions, Turns
+from adyton.service.chain import PAGE, links_told, numbered, page_of
 from adyton.service.facts import facts_told
 from adyton.service.grid import Reading
 from adyton.service.identity import Identity
@@ -39,7 +40,6 @@ from adyton.study import Study
 
 _MOST_NAMES = 32  # whose curators are kept, with their newest answers, which may be large
 _ANYTHING = ("",)  # in every question
-PAGE = 500
 READING: ContextVar[Reading | None] = ContextVar("the request that is being answered", default=None)
 Words = Mapping[str, Any]  # a price, and what else is said of a question
 
@@ -184,24 +184,18 @@ class ServedStudy:
 
     def receipts(self, who: Identity, after: int = 0, most: int = PAGE) -> dict[str, Any]:
         """One page: the open part of every link, and of the own receipts, or of all, everything."""
-        page, following = self._page(after, most)
+        page, following = page_of(self._ledger, after, most)
         return {**self._chain(who, page), "next": following}
 
     def course(self, who: Identity, most: int) -> dict[str, Any]:
         """The same of at most so many receipts, spread evenly over the whole chain, the newest among them."""
         newest = self._ledger.count()
         wanted = {-(-place * newest // most) for place in range(1, most + 1)}
-        return self._chain(who, self._receipts(sorted(wanted)))
+        return self._chain(who, numbered(self._ledger, sorted(wanted)))
 
     def _chain(self, who: Identity, page: list[Receipt]) -> dict[str, Any]:
-        everything = may(who.role, Action.ALL_RECEIPTS)
-        shown = [r for r in page if everything or r.order.by == who.name]
-        return {
-            "filter": self._header.filter_name,
-            "header": header_told(self._header),
-            "links": [link_told(r.open) for r in page],
-            "receipts": [receipt_told(r) for r in shown],
-        }
+        header = {"filter": self._header.filter_name, "header": header_told(self._header)}
+        return {**header, **links_told(who, page)}
 
     def verify(self, head: str | None) -> dict[str, Any]:
         found = self._curator.verify(head)
@@ -244,17 +238,6 @@ class ServedStudy:
         if receipt is None or receipt.order.by != who.name:
             raise NotFound
         return self._for(who).stream(number)
-
-    def _page(self, after: int, most: int) -> tuple[list[Receipt], int | None]:
-        """Some receipts, and after which number others may follow: a restored ledger has lost numbers."""
-        if after < 0:
-            raise InvalidRequest("receipts are listed from a number on, at least 0")
-        newest = self._ledger.count()
-        last = min(after + most, newest)
-        return self._receipts(range(after + 1, last + 1)), last if last < newest else None
-
-    def _receipts(self, numbers: Iterable[int]) -> list[Receipt]:
-        return [found for number in numbers if (found := self.receipt(number)) is not None]
 
     def _part(self, name: str, sub_limit: int | None) -> dict[str, Any]:
         spent = self._ledger.spent_by(name)

@@ -129,6 +129,13 @@ def progress(what: str, total: float | None = None) -> Iterator[Callable[..., No
         yield step
 
 
+def confirmed(question: str, as_json: bool) -> bool:
+    """Whether a person at a terminal says yes.  Programs are not asked: for them it is no."""
+    if as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    return typer.confirm(question, err=True)
+
+
 def write_file(path: Path, content: str | bytes) -> None:
     try:
         path.write_bytes(content.encode() if isinstance(content, str) else content)

@@ -20,9 +20,10 @@ from adyton.holdout.methods.choosing import choosing_rate
 from adyton.holdout.methods.gaussian import GaussianPlan
 from adyton.holdout.methods.restoring import Plan
 from adyton.holdout.metrics import Steps, Submission, total
-from adyton.holdout.score import as_json
+from adyton.holdout.score import as_json, paid_from
 from adyton.holdout.scorer import predicted
 from adyton.ledger import Ledger
+from adyton.ledger.base import InFront
 from adyton.mechanisms.selection.scores import gaps_below_best
 from adyton.mechanisms.selection.utility import exponential_chance, largest_shortfall
 from adyton.noise import Bits, exponential_weights
@@ -56,6 +57,12 @@ class Choice(Shown):
         """The documented JSON object."""
         names = ("winner", "candidates", "within", "confidence", "metric", "cost", "scores_left", "number")
         return as_json(self, *names, "repeated", "receipt", "certificate")
+
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> Choice:
+        """The choice that ``to_json`` wrote down."""
+        names = ("winner", "candidates", "within", "confidence", "metric", "cost")
+        return cls(**{name: told[name] for name in names}, **paid_from(told))
 
     def sheet(self, verbose: bool = False) -> Sheet:
         near = f"at most {self.within:.3g} worse than the best, {100 * self.confidence:.10g} %"
@@ -161,19 +168,30 @@ class Choosing:
         """Before one is charged: a choice that cannot be paid for would use up all that is left."""
         orders = [(question, plan.name, plan.price) for question in questions]
         paid = [self.ledger.repeated(*order) or self.ledger.unanswered(*order) for order in orders]
-        missing, left = paid.count(None), scores_left(plan, self.ledger.spent()) or 0
-        if missing and left < 1:
+        missing, spent = paid.count(None), self.ledger.spent()
+        in_all = scores_left(plan, spent) or 0
+        if missing and in_all < 1:
             raise used_up(self.ledger, plan)
+        left = min(in_all, self._left_to_asker(plan, spent))
+        by = self.ledger.name if isinstance(self.ledger, InFront) else None
         if missing > left:
+            whose = {"by": by} if by is not None and left < in_all else {}
             raise ScoresRefused(
-                f"this choice costs {missing:,} scores, and {left:,} are left; nothing was read and nothing "
-                "was charged",
+                f"this choice costs {missing:,} scores, and {left:,} are left{f' to {by}' if whose else ''}; "
+                "nothing was read and nothing was charged",
                 requested=str(missing),
-                spent=str(plan.scores - left),
+                spent=str(plan.scores - in_all),
                 limit=str(plan.scores),
                 largest=str(left),
                 counted_in="scores",
+                **whose,
             )
+
+    def _left_to_asker(self, plan: GaussianPlan, spent: int) -> int:
+        """In scores: whoever asks may have a part of the holdout alone, or a number of charges."""
+        left = max(0, self.ledger.left(spent)) // plan.price
+        charges = self.ledger.charges_left() if isinstance(self.ledger, InFront) else None
+        return left if charges is None else min(left, charges)
 
     def _points(self, one: Submission) -> int:
         """The more the better."""

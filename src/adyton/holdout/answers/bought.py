@@ -114,5 +114,21 @@ def _closing(ledger: Ledger, plan: GaussianPlan, question: str) -> tuple[Receipt
         try:
             made = ledger.charge(Order(question, plan.name, left, 0, unproved=True)).receipt
             return made, made
-        except PrivacyRefused:  # somebody was first: with a score, or with the end
-            continue
+        except PrivacyRefused as refusal:
+            if "by" in refusal.facts:  # a part is never all that is left
+                raise _only_a_part(plan, refusal, left) from None
+            continue  # somebody was first: with a score, or with the end
+
+
+def _only_a_part(plan: GaussianPlan, refusal: PrivacyRefused, left: int) -> ScoresRefused:
+    by, whole = refusal.facts["by"], left // plan.price
+    return ScoresRefused(
+        f"the last score takes all {whole:,} scores that are left, and {by} has only a part of this holdout; "
+        "nothing was read and nothing was charged",
+        requested=str(whole),
+        spent=str(plan.scores - whole),
+        limit=str(plan.scores),
+        largest="0",
+        counted_in="scores",
+        by=by,
+    )

@@ -19,6 +19,10 @@ from adyton.holdout.metrics import Array, Submission, digest_of, finite_numbers
 from adyton.validity.classes.growth import Kind
 
 _LARGEST_WHOLE = 2**53
+NOT_OVER_A_NETWORK = (
+    "a holdout with a hypothesis class is scored where its file lies, and not over a network: its scores may "
+    "be exact, and so reveal the labels; nothing was charged"
+)
 _TINY = 2.0**-1000  # smaller products lose digits that a relative margin does not know of
 
 

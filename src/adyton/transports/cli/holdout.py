@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from adyton.errors import InvalidRequest
 from adyton.transports.cli.scoring import Column, File, best, close, compare, leaderboard, score, submit
 from adyton.transports.places import HoldoutPlace, opened_holdout
-from adyton.transports.terminal import Head, Json, run, show, whole_if_said
+from adyton.transports.terminal import Head, Json, confirmed, run, show, whole_if_said
 
 if TYPE_CHECKING:  # loaded by the commands: others need not wait for it
-    from adyton.holdout import HoldoutStatement
+    from adyton.holdout import Holdout, HoldoutStatement
 
 WeightsColumn = Annotated[
     str | None, typer.Option(help="The column of the weights, if not --column.", metavar="NAME")
@@ -67,13 +69,20 @@ Groups = Annotated[
 HypothesisClass = Annotated[
     str | None,
     typer.Option(
-        help="thresholds, boxes or linear: the holdout applies rules itself; any number of scores.",
+        help="thresholds, boxes or linear: the holdout applies rules itself. Any number of exact scores, "
+        "which reveal the labels.",
         metavar="NAME",
     ),
 ]
 Features = Annotated[
     Path | None,
     typer.Option(help="For a class: a row of numbers for each item: .npy, .csv or .parquet.", metavar="FILE"),
+]
+ScoresRevealLabels = Annotated[
+    bool,
+    typer.Option(
+        "--scores-reveal-labels", help="For a class: confirm that its exact scores may reveal every label."
+    ),
 ]
 Overfits = Annotated[str | None, typer.Option(help="For thresholdout: its budget.", metavar="B")]
 Threshold = Annotated[
@@ -112,6 +121,7 @@ def create(
     groups_column: GroupsColumn = None,
     hypothesis_class: HypothesisClass = None,
     features: Features = None,
+    scores_reveal_labels: ScoresRevealLabels = False,
     overfits: Overfits = None,
     threshold: Threshold = None,
     scale: Scale = None,
@@ -119,13 +129,18 @@ def create(
     rung: Rung = None,
     as_json: Json = False,
 ) -> None:
-    """Plan a holdout and write its three files: public facts, labels, ledger."""
+    """Plan a holdout and write its three files: public facts, labels, ledger.
+
+    Scores have noise, and their number is limited, so that they say little about each label. With
+    --hypothesis-class they can be exact and without end: then whoever may score can learn every label.
+    That is done only if you confirm it, at the terminal or by --scores-reveal-labels. If labels must stay
+    private, use --tolerance without a class.
+    """
     said = SimpleNamespace(**locals())
     show(lambda: _created(said), as_json)
 
 
 def _created(said: SimpleNamespace) -> HoldoutStatement:
-    from adyton.holdout import Holdout
     from adyton.holdout.classes.files import read_table
     from adyton.holdout.files import read_values
     from adyton.holdout.methods.options import method_named
@@ -142,24 +157,44 @@ def _created(said: SimpleNamespace) -> HoldoutStatement:
     }
     in_groups = None if said.groups is None else read_values(said.groups, said.groups_column or said.column)
     heavy = None if said.weights is None else read_values(said.weights, said.weights_column or said.column)
-    with Holdout.create(
-        said.file,
-        labels=None if said.labels is None else read_values(said.labels, said.column),
-        items=whole_if_said(said.items, "--items"),
-        metric=said.metric,
-        top=whole_if_said(said.top, "--top"),
-        tolerance=said.tolerance,
-        confidence=said.confidence,
-        method=method_named(said.method, words, in_groups),
-        scores=whole_if_said(said.scores, "--scores"),
-        error_high=said.error_high,
-        low=said.low,
-        high=said.high,
-        weights=heavy,
-        hypothesis_class=said.hypothesis_class,
-        features=None if said.features is None else read_table(said.features),
-    ) as holdout:
+    given = {
+        "labels": None if said.labels is None else read_values(said.labels, said.column),
+        "items": whole_if_said(said.items, "--items"),
+        "metric": said.metric,
+        "top": whole_if_said(said.top, "--top"),
+        "tolerance": said.tolerance,
+        "confidence": said.confidence,
+        "method": method_named(said.method, words, in_groups),
+        "scores": whole_if_said(said.scores, "--scores"),
+        "error_high": said.error_high,
+        "low": said.low,
+        "high": said.high,
+        "weights": heavy,
+        "hypothesis_class": said.hypothesis_class,
+        "features": None if said.features is None else read_table(said.features),
+    }
+    with _confirmed(said, given) as holdout:
         return holdout.statement()
+
+
+def _confirmed(said: SimpleNamespace, given: dict[str, Any]) -> Holdout:
+    """The new holdout.  One whose scores reveal the labels is made only for those who say so."""
+    from adyton.holdout import Holdout
+    from adyton.holdout.create import WHY_LABELS, LabelsRevealed
+
+    confirms = said.scores_reveal_labels
+    if confirms and said.hypothesis_class is None:
+        raise InvalidRequest("--scores-reveal-labels goes with --hypothesis-class, and with nothing else")
+    with suppress(LabelsRevealed):
+        return Holdout.create(said.file, **given, scores_reveal_labels=confirms)
+    why = f"{WHY_LABELS[0].upper()}{WHY_LABELS[1:]}."
+    if not confirmed(f"{why}\nMake it, so that whoever may score can learn the labels?", said.as_json):
+        raise InvalidRequest(
+            f"{WHY_LABELS}. If that may happen, add --scores-reveal-labels. If labels must stay private, "
+            "leave out --hypothesis-class and --features and give --tolerance: scores then have noise, and "
+            "the ledger limits their number"
+        )
+    return Holdout.create(said.file, **given, scores_reveal_labels=True)
 
 
 def statement(file: HoldoutPlace, as_json: Json = False) -> None:
@@ -172,13 +207,14 @@ def statement(file: HoldoutPlace, as_json: Json = False) -> None:
     show(make, as_json)
 
 
-def verify(file: File, head: Head = None, as_json: Json = False) -> None:
-    """Replay the ledger of a holdout from its first receipt to its last."""
+def verify(file: HoldoutPlace, head: Head = None, as_json: Json = False) -> None:
+    """Replay the ledger of a holdout from its first receipt to its last.
+
+    At an address its links are fetched, and replayed on this side.
+    """
 
     def work() -> dict[str, Any]:
-        from adyton.holdout import Holdout
-
-        with Holdout.open(file) as holdout:
+        with opened_holdout(file) as holdout:
             found = holdout.verify(head)
         return {"receipts": found.receipts, "head": found.head}
 

@@ -44,7 +44,16 @@ Models = Annotated[
     typer.Argument(help="One file for each model; its name is that of the file.", show_default=False),
 ]
 Entrant = Annotated[
-    str, typer.Argument(help="Who sends it, as the leaderboard shows.", metavar="NAME", show_default=False)
+    str,
+    typer.Argument(
+        help="Who sends it, as the leaderboard shows; on a server the name of the token.",
+        metavar="ENTRANT",
+        show_default=False,
+    ),
+]
+Model = Annotated[
+    str | None,
+    typer.Option("--name", help="What the model is called, as the leaderboard shows.", metavar="NAME"),
 ]
 Column = Annotated[str | None, typer.Option(help="Which column, if there are several.", metavar="NAME")]
 SecondColumn = Annotated[
@@ -97,7 +106,7 @@ def compare(
 
 
 def best(
-    file: File, models: Models, column: Column = None, scores: Cost = "1", as_json: Json = False
+    file: HoldoutPlace, models: Models, column: Column = None, scores: Cost = "1", as_json: Json = False
 ) -> None:
     """Choose the best of several models, for the price of one score whatever their number.
 
@@ -117,29 +126,33 @@ def best(
 
 
 def submit(
-    file: File,
-    name: Entrant,
+    file: HoldoutPlace,
+    entrant: Entrant,
     predictions: Values,
+    name: Model = None,
     column: Column = None,
     guess: Guess = None,
     as_json: Json = False,
 ) -> None:
-    """Score predictions under a name, for the leaderboard. The same ones again are free, and count for who
-    sent them first.
+    """Score predictions for the leaderboard, as a model of an entrant. The same ones again are free, and
+    count for who sent them first.
 
-    For example: adyton holdout submit holdout.toml ann ours.csv --column guess
+    For example: adyton holdout submit holdout.toml ann ours.csv --column guess --name small
+
+    or, on a server, where the entrant is the name of your token:
+    adyton holdout submit https://host/holdout ann ours.csv --name small
     """
 
     def make(board: Any) -> Any:
         from adyton.holdout.files import read_values
 
-        return board.submit(name, read_values(predictions, column), guess=guess)
+        return board.submit(entrant, read_values(predictions, column), guess=guess, name=name)
 
     _shown(opened_leaderboard, file, make, as_json)
 
 
-def close(file: File, predictions: Last, column: Column = None, as_json: Json = False) -> None:
-    """Give the last score, exact, and score nothing ever after.
+def close(file: HoldoutPlace, predictions: Last, column: Column = None, as_json: Json = False) -> None:
+    """Give the last score, exact, and score nothing ever after. On a server owners alone may do so.
 
     For example: adyton holdout close holdout.toml best.npy
     """
@@ -155,7 +168,8 @@ def close(file: File, predictions: Last, column: Column = None, as_json: Json = 
 def leaderboard(file: HoldoutPlace, as_json: Json = False) -> None:
     """Show who is ahead beyond doubt, and who is tied. Free.
 
-    Rank 3 means that two are better on the population; whoever the intervals do not separate is tied.
+    Rank 3 means that two models are better on the population; models that the intervals do not separate are
+    tied.
     """
 
     def make() -> Standings:

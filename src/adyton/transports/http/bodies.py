@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
+from fastapi import Query
 from pydantic import BaseModel, ConfigDict, Field
 
 Number = str | int | float
 Name = Annotated[str, Field(min_length=1, max_length=200)]
+After = Annotated[int, Query(ge=0, description="receipts after this number; a page has 500")]
 
 
 class Body(BaseModel):
@@ -101,6 +103,20 @@ class Fed(Body):
 class Predictions(Body):
     predictions: list[Any]
     guess: Number | None = None
+
+
+class Submitted(Predictions):
+    entrant: str | None = Field(None, description="the name of the token, if it is given at all")
+    name: str | None = Field(None, description="what the model is called on the leaderboard")
+
+
+class Models(Body):
+    models: dict[str, list[Any]] = Field(description="predictions of each model, by its name")
+    scores: int = Field(1, description="what the choice may cost, in scores")
+
+
+class Last(Body):
+    predictions: list[Any]
 
 
 class Pair(Body):

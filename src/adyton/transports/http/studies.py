@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from adyton.service.facts import API
@@ -13,6 +11,7 @@ from adyton.service.repeats import Key
 from adyton.service.roles import Action
 from adyton.service.studies import ServedStudy
 from adyton.transports.http.bodies import (
+    After,
     Bounds,
     Fed,
     LastLook,
@@ -28,7 +27,6 @@ from adyton.transports.http.errors import RESPONSES
 from adyton.transports.http.formats import answered, told
 
 routes = APIRouter(prefix="/v1/studies", tags=["studies"], responses=RESPONSES, route_class=TokenFirst)
-After = Annotated[int, Query(ge=0, description="receipts after this number; a page has 500")]
 _BESIDE = ("question", "questions")
 
 

@@ -14,6 +14,7 @@ from adyton.errors import CuratorError, InvalidRequest, NotFound
 from adyton.holdout.files import read_values
 from adyton.service.holdouts import ServedHoldout
 from adyton.service.house import Visitor
+from adyton.service.identity import Identity
 from adyton.service.roles import Action, may
 from adyton.transports.pages.page import OpenRoute, Page, PageRoute, ThePage
 from adyton.transports.pages.problems import problem_of
@@ -42,8 +43,8 @@ async def scored(page: ThePage, holdout: str) -> Response:
             field = ""
             told = await page.done(lambda: found.compare(who, first, second))
         else:
-            guess, field = page.typed("guess") or None, ""
-            told = await page.done(lambda: found.score(who, first, guess))
+            guess, name, field = page.typed("guess") or None, page.typed("name") or None, ""
+            told = await page.done(lambda: _scored(found, who, first, guess, name))
     except CuratorError as error:
         return await _shown(page, holdout, error=error, field=field)
     return page.show("score.html", "Holdout", of=holdout, told=told, pair=pair)
@@ -67,6 +68,15 @@ async def public_board(page: ThePage, holdout: str) -> Response:
     return page.show("board.html", "Leaderboard", title=f"Leaderboard · {holdout}", public=True, **told)
 
 
+def _scored(
+    found: ServedHoldout, who: Identity, predictions: list[Any], guess: str | None, name: str | None
+) -> dict[str, Any]:
+    """A name of the model is for the leaderboard, which not every method has."""
+    if name is None:
+        return found.score(who, predictions, guess)
+    return found.submit(who, predictions, guess, None, name)
+
+
 def _standings(found: ServedHoldout) -> dict[str, Any]:
     facts = found.facts()
     told = {"facts": facts, "statement": found.statement(), "entries": [], "missing": ""}
@@ -86,7 +96,7 @@ async def _shown(page: Page, holdout: str, error: CuratorError | None = None, fi
         facts=found.facts(),
         statement=statement,
         scores=may(who.role, Action.SCORE),
-        typed={name: page.typed(name) for name in ("guess", "column")},
+        typed={name: page.typed(name) for name in ("guess", "column", "name")},
         problem=None if error is None else problem_of(error, field),
         status=200 if error is None else error.status,
     )
