@@ -144,7 +144,7 @@ def test_a_person_at_a_terminal_is_asked(typed: bytes, made: bool, tmp_path: Pat
         )
         os.close(end)
         said = b""
-        while b"[y/N]" not in said:
+        while b"]:" not in said:
             said += os.read(terminal, 1000)
         os.write(terminal, typed)
         assert (asked.wait(60) == 0) is made
