@@ -101,6 +101,11 @@ def studies_said(studies: Sequence[Told], holdouts: Sequence[Told]) -> str:
 
 
 def facts_said(facts: Told) -> str:
+    if facts.get("hypothesis_class"):
+        return (
+            f"Holdout {facts['name']}: {facts['items']} items. It applies rules of a class, and is scored "
+            "only where its file lies, not through this server."
+        )
     if "items" in facts:
         return (
             f"Holdout {facts['name']}: {facts['items']} items, scored by {facts['metric']}; their labels are "
