@@ -51,7 +51,10 @@ your name alone. The statement has, beside the study's totals, `own`: what your 
 Where the sessions of your name are capped, `own.session` has `left`, `questions_left` and `ends_at`.
 
 **The chain.** `receipts` shows `links`, the open part of every receipt, and `receipts`, your own with everything (all of them for owners and auditors), 500 at a time from `after` on. With them
-every digest and every total can be computed again ([json.md](json.md#receipts)).
+every digest and every total can be computed again ([json.md](json.md#receipts)). Of a holdout `header` has the limit and a digest alone, and `answers` lists what a method answered that one receipt has paid for, for owners and auditors
+([client](client.md#verify)).
+
+**A leaderboard.** `submit` takes `predictions`, and `name`, that of the model. Who enters is the name of the token; an `entrant` that is another one is refused with 403, free.
 
 """
 OIDC = """

@@ -135,6 +135,7 @@ def test_predictions_are_scored_compared_and_listed(site: Site, browser: Browser
     with visit(browser, site.url) as one:
         one.log_in(token, "/holdouts/test")
         _sent(one.page, tmp_path, "Predictions", list(truth))
+        one.page.get_by_label("Model", exact=True).fill("<b>forest</b>")  # so is that of a model
         one.page.get_by_role("button", name="Score", exact=True).click()
         table = one.page.locator("table").inner_text()
         assert "population interval" in table
@@ -156,6 +157,7 @@ def test_predictions_are_scored_compared_and_listed(site: Site, browser: Browser
         assert entrant in one.page.locator("tbody").inner_text()
         one.page.goto(one.url + "/boards/test")
         assert entrant in one.page.locator("tbody").inner_text()
+        assert "<b>forest</b>" in one.page.locator("tbody").inner_text()
 
 
 def test_what_is_wrong_with_predictions_is_said_beside_the_field(
