@@ -273,9 +273,19 @@ class Answer(Shown):
         """Whether the noise interval of a value of this answer excludes anything that was possible before."""
         return self.known.get(name, NOTHING_KNOWN).is_informative(value)
 
+    def columns(self) -> dict[str, list[KeyLabel] | Floats]:
+        """As they are exported: a value that says nothing is not a number."""
+        columns = self.rows.columns()
+        for name, values in self.rows.values.items():
+            tells = self.known.get(name, NOTHING_KNOWN).tells(values)
+            columns[name] = np.where(tells, values.value, np.nan)
+            if self.known.get(name, NOTHING_KNOWN).day:
+                columns |= {one: in_days(one[len(name) :], columns[one]) for one in values.columns(name)}
+        return columns
+
     def records(self) -> list[dict[str, Any]]:
         """One flat record a row: keys, values and the ends of the intervals; None for what says nothing."""
-        columns = self._columns()
+        columns = self.columns()
         sides = (side if isinstance(side, list) else map(finite, side.tolist()) for side in columns.values())
         return [dict(zip(columns, row, strict=True)) for row in zip(*sides, strict=True)]
 
@@ -284,7 +294,7 @@ class Answer(Shown):
         text is in quotes.
         """
         paper = io.StringIO()
-        writer = csv.DictWriter(paper, list(self._columns()), lineterminator="\n")
+        writer = csv.DictWriter(paper, list(self.columns()), lineterminator="\n")
         writer.writeheader()
         for record in self.records():
             if "" in record.values():  # a key that is an empty text is quoted, one that is NULL is not
@@ -296,7 +306,7 @@ class Answer(Shown):
     def to_pandas(self) -> Any:
         """The records as a pandas.DataFrame; what says nothing is NaN, a key that is NULL stays missing."""
         pandas = optional("pandas")
-        columns: dict[str, Any] = dict(self._columns())
+        columns: dict[str, Any] = dict(self.columns())
         for name, column in columns.items():
             if isinstance(column, list) and {type(one) for one in column} == {int, type(None)}:
                 columns[name] = pandas.array(column, dtype="Int64")  # not as floats
@@ -304,13 +314,13 @@ class Answer(Shown):
 
     def to_polars(self) -> Any:
         """The records as a polars.DataFrame; what says nothing is null."""
-        frame = optional("polars").DataFrame(self._columns(), strict=False)
+        frame = optional("polars").DataFrame(self.columns(), strict=False)
         return frame.fill_nan(None)
 
     def to_arrow(self) -> Any:
         """The records as a pyarrow.Table; what says nothing is null."""
         arrow = optional("pyarrow")
-        columns = self._columns()
+        columns = self.columns()
         told = {n: c if isinstance(c, list) else arrow.array(c, from_pandas=True) for n, c in columns.items()}
         return arrow.table(told)
 
@@ -384,16 +394,6 @@ class Answer(Shown):
             if widest > _MUCH * named:
                 wider.append(f"{name} is ± {number(widest, widest)}, not ± {number(named, named)}")
         return f"WIDER THAN ASKED: {'; '.join(wider)}. {note} {_SAY_ROWS}" if wider else note
-
-    def _columns(self) -> dict[str, list[KeyLabel] | Floats]:
-        """As they are exported: a value that says nothing is not a number."""
-        columns = self.rows.columns()
-        for name, values in self.rows.values.items():
-            tells = self.known.get(name, NOTHING_KNOWN).tells(values)
-            columns[name] = np.where(tells, values.value, np.nan)
-            if self.known.get(name, NOTHING_KNOWN).day:
-                columns |= {one: in_days(one[len(name) :], columns[one]) for one in values.columns(name)}
-        return columns
 
     def _rows_json(self) -> list[dict[str, Any]]:
         told: list[dict[str, Any]] = self.rows.to_json()

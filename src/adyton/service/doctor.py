@@ -55,7 +55,9 @@ class Examination(Shown):
         marks = {True: "ok", False: "WRONG", None: ""}
         rows = [(marks[one.ok], one.what, one.said) for one in self.findings]
         rows += [("", f"server.{name}", plainly(value)) for name, value in self.settings.limits.items()]
-        rows += [("", f"limit: {name}", f"{value:,}: {meaning}") for name, value, meaning in LIMITS.in_words()]
+        rows += [
+            ("", f"limit: {name}", f"{value:,}: {meaning}") for name, value, meaning in LIMITS.in_words()
+        ]
         notes = ("Everything is fit to be served." if self.ok else "Something must be done first.",)
         return Sheet("Doctor", ("", "what", "found"), tuple(rows), notes, left_aligned=3)
 

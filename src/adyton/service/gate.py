@@ -39,17 +39,17 @@ class Rate:
         self._clock, self._lock = clock, threading.Lock()
         self._known: OrderedDict[str, tuple[float, float]] = OrderedDict()  # what is left, and since when
 
-    def take(self, key: str, a_minute: int) -> None:
-        """One request of ``key``; TooMany if it came too often."""
+    def take(self, key: str, a_minute: int, number: int = 1) -> None:
+        """One request of ``key``, or a ``number`` of them; TooMany if they came too often."""
         with self._lock:
             now = self._clock()
             left, since = self._known.pop(key, (float(a_minute), now))
             left = min(float(a_minute), left + (now - since) * a_minute / _MINUTE)
-            self._known[key] = (left - 1 if left >= 1 else left, now)
+            self._known[key] = (left - number if left >= number else left, now)
             if len(self._known) > _MOST_KNOWN:
                 self._known.popitem(last=False)
-        if left < 1:
-            after = math.ceil((1 - left) * _MINUTE / a_minute)
+        if left < number:
+            after = math.ceil((number - left) * _MINUTE / a_minute)
             raise TooMany("too many requests; nothing was charged", retry_after=after)
 
 

@@ -1,7 +1,8 @@
-"""How much one connection or one token may make a server do.  All such limits are here; ``doctor`` shows them.
+"""How much one connection or one token may make a server do.  All such limits are here; ``doctor`` shows
+them.
 
-The server file sets what an operator may want to change (:class:`adyton.service.settings.Settings`).  The limits
-here protect the server and everybody else who uses it, so they are the same on every server.
+The server file sets what an operator may want to change (:class:`adyton.service.settings.Settings`).  The
+limits here protect the server and everybody else who uses it, so they are the same on every server.
 """
 
 from __future__ import annotations
@@ -21,6 +22,42 @@ class Limits:
     """Sizes are in bytes, times in seconds."""
 
     small_bytes: int = _limit(16_384, "largest input that the event loop itself decodes, parses or renders")
+
+    # The PostgreSQL wire protocol: before a token is proved.
+    wire_start_bytes: int = _limit(10_000, "first message of a connection, with its parameters")
+    wire_login_bytes: int = _limit(4_096, "message of a login")
+    wire_login_seconds: int = _limit(10, "until a connection is logged in")
+    wire_strangers: int = _limit(500, "connections that are not logged in; a new one closes the oldest")
+    wire_connections_by_token: int = _limit(500, "connections of one token, and half of all at most")
+    wire_closing_seconds: int = _limit(5, "for a closed connection to take what was sent to it")
+
+    # One message, and the statements in it.
+    wire_messages_a_request: int = _limit(20, "messages and statements that count as one request of a rate")
+    wire_statements: int = _limit(1_000, "statements in one message")
+    wire_statement_letters: int = _limit(16_384, "characters of one statement")
+    wire_parameters: int = _limit(1_000, "parameters of one statement")
+    wire_parameter_bytes: int = _limit(100_000, "parameters of one statement together")
+    wire_name_letters: int = _limit(200, "characters of the name of a statement, portal, cursor or setting")
+    wire_setting_letters: int = _limit(1_000, "characters of a setting")
+    wire_settings: int = _limit(200, "settings of one connection")
+    wire_error_letters: int = _limit(4_000, "characters of each field of an error")
+
+    # What a connection keeps.
+    wire_prepared: int = _limit(1_000, "prepared statements of one connection")
+    wire_portals: int = _limit(100, "portals of one connection")
+    wire_cursors: int = _limit(100, "cursors of one connection")
+    wire_kept_bytes: int = _limit(
+        128_000_000, "messages, prepared statements, parameters and rows of one connection"
+    )
+    wire_kept_bytes_by_token: int = _limit(512_000_000, "the same of all connections of one token")
+    wire_parsed: int = _limit(32, "parsed statements that are kept for all connections together")
+
+    # Answers that cost nothing, and statements about catalogs.
+    wire_free_rows: int = _limit(50_000, "rows of an answer that is free")
+    wire_free_bytes: int = _limit(16_000_000, "memory for the rows of an answer that is free")
+    wire_columns: int = _limit(1_664, "columns of a statement about catalogs")
+    wire_catalog_seconds: int = _limit(5, "processor time of a statement about catalogs")
+    wire_catalog_steps: int = _limit(300_000, "rows and pieces of text that such a statement looks at")
 
     def in_words(self) -> Iterator[tuple[str, int, str]]:
         """Name, value and meaning of each limit."""

@@ -18,6 +18,7 @@ from adyton.errors import InvalidRequest
 from adyton.service.gate import Places, Rate, network_of
 from adyton.service.grid import Reading
 from adyton.service.house import House, Visitor
+from adyton.service.limits import LIMITS
 from adyton.service.studies import READING
 from adyton.transports.http.workers import Workers
 
@@ -35,7 +36,7 @@ class Desk:
         settings = house.settings
         self.house = house
         self._places = Places(settings.places, settings.places_by_token)
-        self._by_token, self._by_address = Rate(), Rate()
+        self._by_token, self._by_address, self._messages = Rate(), Rate(), Rate()
         moment = min(_MOMENT, self.house.grid.width / _IN_A_TICK or _MOMENT)
         self._workers = Workers(settings.places, moment, _AT_ONCE)
 
@@ -55,8 +56,15 @@ class Desk:
 
     def let_in(self, visitor: Visitor) -> Visitor:
         """The same, unless this token comes too often."""
-        self._by_token.take(visitor.key, visitor.rate or self.house.settings.rate_by_token)
+        self._by_token.take(visitor.key, self._rate(visitor))
         return visitor
+
+    def count_messages(self, visitor: Visitor, number: int = 1) -> None:
+        """What is less than a request: many of them count as one."""
+        self._messages.take(visitor.key, self._rate(visitor) * LIMITS.wire_messages_a_request, number)
+
+    def _rate(self, visitor: Visitor) -> int:
+        return visitor.rate or self.house.settings.rate_by_token
 
     async def done(self, visitor: Visitor, work: Callable[[], _Done]) -> _Done:
         """What ``work`` returns.  If it read data, that leaves on the grid; so does its failure."""

@@ -21,6 +21,7 @@ from typing import Any
 
 from adyton.errors import InvalidRequest
 from adyton.service.house import House
+from adyton.service.limits import LIMITS
 from adyton.service.settings import read_settings
 from adyton.transports.pg.door import WireDoor
 
@@ -113,7 +114,7 @@ def serve(files: Sequence[Path], settings_file: Path | None, door: Door, say: Ca
         say(f"Owner token, shown once and never again: {token}")
     _say_doors(house, door, say)
     if door.pg_port is not None:
-        _allow_files(settings.connections)
+        _allow_files(settings.connections + LIMITS.wire_strangers)
     _log_lines()
     config: dict[str, Any] = {
         "host": door.host,

@@ -10,11 +10,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from adyton.service.limits import LIMITS
 from adyton.transports.pg.errors import SqlError
 from adyton.transports.pg.statements import closed_marks, folded
 from adyton.transports.pg.values import Field
 
-_LONGEST = 20_000  # characters: no question is as long
 _MOST = 200  # ends
 _NAME = r'(?:[A-Za-z_]\w*|"(?:[^"]|"")+")'
 _CALL = (
@@ -38,7 +38,7 @@ class End:
 
 def without_ends(text: str) -> tuple[str, list[End]]:
     """The question alone, as long as the text was, and the ends that are asked for."""
-    if len(text) > _LONGEST or _MENTIONED.search(text) is None:
+    if len(text) > LIMITS.wire_statement_letters or _MENTIONED.search(text) is None:
         return text, []
     quoted = [(mark.start(), end) for mark, end in closed_marks(text) if mark.group() not in (";", '"')]
     matches = [match for pattern in (_FIRST, _ITEM) for match in pattern.finditer(text)]

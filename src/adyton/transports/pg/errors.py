@@ -71,6 +71,11 @@ def caught(error: Exception) -> Exception:
     return error if isinstance(error, SqlError | CuratorError | Fault) else Fault(type(error).__name__)
 
 
+def too_many_error(code: str, error: TooMany) -> SqlError:
+    """With a code of its own."""
+    return SqlError(code, error.message, _again(error))
+
+
 def cancelled_error() -> SqlError:
     stored = "If the question was charged by then, its answer is kept: the same again is free."
     return SqlError("57014", "canceling statement due to user request", detail=stored)
@@ -142,10 +147,14 @@ def _hint(error: CuratorError, fix: str) -> str:
             return "Nothing of this kind fits into what is left; see adyton.statement."
         return "This would fit: " + "; ".join(f"SET adyton.{by} = '{_price(of)}'" for by, of in fits.items())
     if isinstance(error, Busy | TooMany):
-        return f"Try again in {error.facts.get('retry_after', 1)} s."
+        return _again(error)
     if "no price was named" in error.message:
         return _NO_PRICE
     return fix[:1].upper() + fix[1:]
+
+
+def _again(error: CuratorError) -> str:
+    return f"Try again in {error.facts.get('retry_after', 1)} s."
 
 
 def _price(named: object) -> str:

@@ -19,6 +19,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from adyton.query.text import value_text
+from adyton.service.limits import LIMITS
 from adyton.transports.pg.statements import parameters_in
 from adyton.transports.pg.values import (
     ARRAYS,
@@ -37,9 +38,8 @@ from adyton.transports.pg.values import (
 )
 
 Resolve = Callable[[str], int]  # the type of a column, by its name
-LONGEST = 20_000  # characters of a text whose tree is made
 _MOST_LATERALS = 3  # each one makes the parser read all behind it once more, and more often inside another
-_MOST, _MOST_NODES = 1000, 20_000  # parameters; parts of a tree, with those that are thrown away
+_MOST_NODES = 20_000  # parts of a tree, with those that are thrown away
 _UNSAID = (0, UNKNOWN)
 _NUMBER = re.compile(r"-?(?:[0-9]{1,300}(?:\.[0-9]{0,300})?|\.[0-9]{1,300})(?:[eE][+-]?[0-9]{1,3})?")
 # Words of the grammar that stand for names behind AS, which the parser does not read.
@@ -65,8 +65,8 @@ def numbers_in(text: str) -> int:
     """How many parameters a text has: the largest number in it."""
     found = parameters_in(text)
     most = max((number for number, _, _ in found), default=0)
-    if most > _MOST or any(number < 1 for number, _, _ in found):
-        raise BadValue(f"parameters are $1 to ${_MOST}")
+    if most > LIMITS.wire_parameters or any(number < 1 for number, _, _ in found):
+        raise BadValue(f"parameters are $1 to ${LIMITS.wire_parameters}")
     return most
 
 
@@ -141,12 +141,12 @@ def _column_beside(above: exp.Expr | None) -> str | None:
 
 def tree_of(text: str) -> exp.Expr | None:
     """What a text says in the words of PostgreSQL; None if it cannot be read so.  It is never changed."""
-    if len(text) > LONGEST or len(_LATERAL.findall(text)) > _MOST_LATERALS:
+    if len(text) > LIMITS.wire_statement_letters or len(_LATERAL.findall(text)) > _MOST_LATERALS:
         return None  # and not kept
     return _tree_of(text)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=LIMITS.wire_parsed)
 def _tree_of(text: str) -> exp.Expr | None:
     for written in (text, _AS_WORD.sub(r'AS "\1"', text)):
         try:
@@ -167,10 +167,12 @@ def check_signs(text: str, values: Mapping[int, Any], dialect: str | None) -> No
 
 def filled(text: str, values: Mapping[int, Any]) -> str:
     """The text with literals in the place of its parameters."""
-    pieces, place = [], 0
+    pieces, place, written = [], 0, 0
     for number, start, end in parameters_in(text):
         pieces += [text[place:start], literal(values.get(number))]
-        place = end
+        place, written = end, written + len(pieces[-1])
+        if written > LIMITS.wire_parameter_bytes:  # one parameter may stand in many places
+            raise BadValue("the statement is too long with its parameters")
     return "".join([*pieces, text[place:]])
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from adyton.errors import InvalidRequest
 from adyton.planning.price import price_of
 from adyton.query.sql.several.dialects import known_dialect
+from adyton.service.limits import LIMITS
 from adyton.transports.pg.errors import SqlError
 
 VERSION = "15.0"
@@ -57,7 +58,6 @@ _DEFAULTS = {
     "default_table_access_method": "heap",
 }
 _IN_SMALL = {name.lower(): name for name in (*_DEFAULTS, *_REPORTED)}
-_MOST, _LONGEST = 200, 1000
 _OPTION = re.compile(r"(?:-c\s*|--)([A-Za-z_][\w.]*)=((?:\\.|[^\s\\])*)\s*")
 
 
@@ -102,6 +102,9 @@ class Session:
         if name.lower().startswith(_OWN):
             self._set_own(_own_name(name), value)
             return None
+        if len(name) > LIMITS.wire_name_letters:
+            message = f"the name of a setting has at most {LIMITS.wire_name_letters} characters"
+            raise SqlError("42622", message)
         value = value.strip("'") if value is not None else None
         plain = _IN_SMALL.get(name.lower(), name.lower())
         allowed = _FIXED.get(plain)
@@ -111,8 +114,8 @@ class Session:
             return None
         if value is None or allowed is not None:
             self._set.pop(plain, None)
-        elif plain in self._set or len(self._set) < _MOST:
-            self._set[plain] = value[:_LONGEST]
+        elif plain in self._set or len(self._set) < LIMITS.wire_settings:
+            self._set[plain] = value[: LIMITS.wire_setting_letters]
         return (plain, self.shown(plain)) if plain in _REPORTED else None
 
     def reset(self) -> None:

@@ -6,6 +6,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from adyton.service.limits import LIMITS
+from adyton.transports.pg.errors import SqlError
+
 _MARK = re.compile(
     r"""(?P<escaped>(?<![\w$])[eE]')|'|"|--|/\*|(?P<parameter>(?<![\w$])\$[0-9]{1,5}(?!\w))"""
     r"""|(?P<tag>(?<![\w$])\$(?:[A-Za-z_]\w*)?\$)|;"""
@@ -14,6 +17,7 @@ _ESCAPED = re.compile(r"(?:[^'\\]|\\.|'')*'", re.DOTALL)
 _ENDS = {"'": "'", '"': '"', "--": "\n", "/*": "*/"}
 _BEFORE = re.compile(r"(?:[\s(]|--[^\n]*|/\*(?:[^*]|\*(?!/))*\*/)*+")
 _WORD = re.compile(r"[A-Za-z_]+")
+_FEWER = "Send less at once."
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +52,27 @@ class Statement:
 
 
 def statements_in(text: str) -> list[Statement]:
-    """Split at semicolons; what is empty is left out, unless all is."""
+    """Split at semicolons; what is empty is left out, unless all is.  SqlError if one is too long, or they
+    are too many.
+    """
     found, start = [], 0
     for mark in _marks(text):
         if mark.group() == ";":
-            found.append(Statement(text[start : mark.start()], start))
+            found.append(_statement(text, start, mark.start()))
             start = mark.end()
-    found.append(Statement(text[start:], start))
+            if len(found) > LIMITS.wire_statements:  # those without a word count too
+                raise SqlError(
+                    "54000", f"a message has at most {LIMITS.wire_statements:,} statements", _FEWER
+                )
+    found.append(_statement(text, start, len(text)))
     return [one for one in found if not one.is_empty] or [Statement("")]
+
+
+def _statement(text: str, start: int, end: int) -> Statement:
+    if end - start > LIMITS.wire_statement_letters:
+        message = f"a statement has at most {LIMITS.wire_statement_letters:,} characters"
+        raise SqlError("54000", message, _FEWER)
+    return Statement(text[start:end], start)
 
 
 def parameters_in(text: str) -> list[tuple[int, int, int]]:

@@ -1,7 +1,8 @@
 """What statements do: settings, transactions that mean nothing, catalogs, previews, and questions.
 
 Everything that needs the house goes to the same desk as requests over HTTP: whoever sends it is looked up
-anew, counted, and given a place; what read data leaves on the grid.
+anew, counted, and given a place; what read data leaves on the grid.  Texts are read and rows are made in the
+desk's threads, so a statement that takes long does not hold up other connections.
 """
 
 from __future__ import annotations
@@ -9,13 +10,14 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from adyton.certify import Answer, json_text
-from adyton.errors import InvalidRequest
-from adyton.query.request import Asked, Combined, Request
+from adyton.certify import Answer, Preview, json_text
+from adyton.errors import InvalidRequest, Unauthenticated
+from adyton.query.request import Asked, Combined, Free, Request
 from adyton.query.selecting import Selection
-from adyton.service.grid import GivenUp
+from adyton.service.grid import GIVEN_UP, GivenUp
 from adyton.service.house import Visitor
 from adyton.service.identity import Identity
 from adyton.service.roles import Action
@@ -25,8 +27,8 @@ from adyton.transports.pg.columns import fields_of
 from adyton.transports.pg.commands import COMMANDS, refusal_of
 from adyton.transports.pg.ends import with_ends, without_ends
 from adyton.transports.pg.errors import SqlError, cancelled_error
-from adyton.transports.pg.parameters import Resolve, check_signs, columns_of, filled, tree_of, types_of
-from adyton.transports.pg.results import Result, lines, listed, notice_of, preview_lines
+from adyton.transports.pg.parameters import Resolve, check_signs, columns_of, filled, types_of
+from adyton.transports.pg.results import Result, check_free, lines, listed, of_answer, preview_lines
 from adyton.transports.pg.settings import Session
 from adyton.transports.pg.statements import Statement
 from adyton.transports.pg.values import TEXT, Field
@@ -41,6 +43,7 @@ _EXPLAIN = re.compile(
 )
 _LONG = 500  # characters
 _PLAN = Field("QUERY PLAN", TEXT)
+_SHORTER = "EXPLAIN without FORMAT JSON says the same in a few lines."
 
 
 class Work:
@@ -51,6 +54,20 @@ class Work:
         self.session = session
         self.status = "I"  # T while a transaction is said to be open
         self._catalog: Catalog | None = None
+
+    @property
+    def token(self) -> str:
+        """Which token it is, by its hash."""
+        return self._hashed
+
+    def count_message(self) -> None:
+        """A message of whoever this is: Unauthenticated once the token is revoked or has expired, TooMany if
+        too many messages came.
+        """
+        visitor = self._desk.house.visitor_hashed(self._hashed)
+        if visitor.identity(self._study) is None:  # it may still be good for something else
+            raise Unauthenticated
+        self._desk.count_messages(visitor)
 
     # What is told before anything is done.
 
@@ -80,11 +97,15 @@ class Work:
             return None
         if (refused := refusal_of(first)) is not None:
             raise refused
+        await self._parsed(statement.text)
         if self._asks_catalog(statement.text):
             return list((await self._from_catalog(statement.text, values)).fields or ())
-        text, ends = without_ends(self._filled(statement.text, values))
-        asked = await self._done(Action.LOOK, lambda found, _: self._read(found, text))
-        return [field for _, field in with_ends(self._columns(asked), ends)]
+
+        def work(found: ServedStudy, _: Identity) -> list[Field]:
+            text, ends = without_ends(self._filled(statement.text, values))
+            return [field for _, field in with_ends(self._columns(self._read(found, text)), ends)]
+
+        return await self._done(Action.LOOK, work)
 
     async def fields_unbound(self, statement: Statement, types: Sequence[int]) -> list[Field] | None:
         """The same before parameters are given: with values that could be given in their place."""
@@ -109,53 +130,49 @@ class Work:
         if first in COMMANDS:
             return COMMANDS[first](self, statement.bare, dry=False)
         if first == "EXPLAIN":
-            return await self._explain(self._filled(statement.bare, values))
+            return await self._explain(statement, values)
         if (refused := refusal_of(first)) is not None:
             raise refused
         if self._asks_catalog(statement.text):
             return await self._from_catalog(statement.text, values)
-        return await self._ask(self._filled(statement.text, values))
+        return await self._ask(statement, values)
 
-    async def _ask(self, text: str) -> Result:
-        text, ends = without_ends(text)
-
+    async def _ask(self, statement: Statement, values: Values) -> Result:
         def work(found: ServedStudy, who: Identity) -> Result:
+            text, ends = without_ends(self._filled(statement.text, values))
             asked = self._read(found, text)
+            if isinstance(asked, Free):
+                check_free(len(asked.keys[0][1]) if asked.keys else 0)
             columns = with_ends(self._columns(asked), ends)
-            answer = ask(asked, found, who)
-            rows = [[record.get(name) for name, _ in columns] for record in answer.records()]
-            return listed([field for _, field in columns], rows, notice_of(answer))
-
-        def ask(asked: Asked, found: ServedStudy, who: Identity) -> Answer:
-            price = {} if _names_price(asked) else self.session.price
-            words = {**price, **self.session.words}
-            if price.keys() <= {"share"} and not _names_price(asked):
-                before = found.asked_before(who, text, self.session.dialect)
-                if before is not None:
-                    return before
-            answer: Answer = found.ask(who, [text], words)[0]
-            return answer
+            return of_answer(self._answer(text, asked, found, who), columns)
 
         return await self._done(Action.ASK, work)
 
-    async def _explain(self, text: str) -> Result:
-        found = _EXPLAIN.match(text)
-        assert found is not None
-        said = f"{found['options'] or ''} {found['words'] or ''}".upper()
-        if "ANALYZE" in said and "ANALYZE FALSE" not in said and "ANALYZE OFF" not in said:
-            raise SqlError(
-                "0A000", "EXPLAIN ANALYZE would ask the question, and charge it", "Leave out ANALYZE."
-            )
-        question, _ = without_ends(text[found.end() :])
+    def _answer(self, text: str, asked: Asked, found: ServedStudy, who: Identity) -> Answer:
+        price = {} if _names_price(asked) else self.session.price
+        words = {**price, **self.session.words}
+        if price.keys() <= {"share"} and not _names_price(asked):
+            before = found.asked_before(who, text, self.session.dialect)
+            if before is not None:
+                return before
+        answer: Answer = found.ask(who, [text], words)[0]
+        return answer
 
-        def work(found: ServedStudy, who: Identity) -> dict[str, Any]:
+    async def _explain(self, statement: Statement, values: Values) -> Result:
+        def work(found: ServedStudy, who: Identity) -> Result:
+            text = self._filled(statement.bare, values)
+            written = _EXPLAIN.match(text)
+            assert written is not None
+            said = f"{written['options'] or ''} {written['words'] or ''}".upper()
+            if "ANALYZE" in said and "ANALYZE FALSE" not in said and "ANALYZE OFF" not in said:
+                why = "EXPLAIN ANALYZE would ask the question, and charge it"
+                raise SqlError("0A000", why, "Leave out ANALYZE.")
+            question, _ = without_ends(text[written.end() :])
             price = {} if _names_price(self._read(found, question)) else self.session.price
-            return found.preview(who, [question], {**price, **self.session.words})[0]
+            preview = found.previews(who, [question], {**price, **self.session.words})[0]
+            return _explained(preview, as_json="JSON" in said)
 
-        preview = await self._done(Action.PREVIEW, work)
-        if "JSON" in said:
-            return Result("EXPLAIN", [_PLAN], [[json_text(preview)]])
-        return lines(_PLAN.name, list(preview_lines(preview)), "EXPLAIN")
+        return await self._done(Action.PREVIEW, work)
 
     # How the house is used.
 
@@ -193,19 +210,18 @@ class Work:
     async def _parsed(self, text: str) -> None:
         """A long text is read beside the others, who would wait for it; what was read is kept."""
         if len(text) > _LONG:
-            await asyncio.to_thread(tree_of, text)
+            await asyncio.to_thread(self._asks_catalog, text)
 
     def _asks_catalog(self, text: str) -> bool:
         return is_catalog(text, self._own_catalog().tables_of_study)
 
     async def _from_catalog(self, text: str, values: Values) -> Result:
-        catalog = self._own_catalog()
+        catalog, given_up = self._own_catalog(), GIVEN_UP.get()
 
-        def work(found: ServedStudy, who: Identity) -> tuple[list[Field], list[list[Any]]]:
-            return catalog.answer(text, values, self.session, found, who)
+        def work(found: ServedStudy, who: Identity) -> Result:
+            return listed(*catalog.answer(text, values, self.session, found, who, given_up))
 
-        fields, rows = await self._done(Action.LOOK, work)
-        return listed(fields, rows)
+        return await self._done(Action.LOOK, work)
 
     def _own_catalog(self) -> Catalog:
         if self._catalog is None:
@@ -218,6 +234,20 @@ class Work:
     def _resolve(self, text: str) -> Resolve:
         catalog = self._own_catalog()
         return catalog.type_of if self._asks_catalog(text) else catalog.type_in_study
+
+
+def _explained(preview: Preview, *, as_json: bool) -> Result:
+    """Of many groups one is enough, where each of them is not listed."""
+    groups = 1 if preview.keys is None else len(preview.keys)
+    if as_json:
+        check_free(groups, _SHORTER)
+        return lines(_PLAN.name, [json_text(preview.to_json())], "EXPLAIN")
+    if groups > 1 and preview.keys is not None:
+        first = slice(0, 1)
+        with_rows = [part for part in preview.parts if part.keys is None or len(part.keys)][first]
+        parts = [part if part.keys is None else replace(part, keys=part.keys.at(first)) for part in with_rows]
+        preview = replace(preview, keys=preview.keys.at(first), parts=tuple(parts))
+    return lines(_PLAN.name, list(preview_lines(preview.to_json(), groups)), "EXPLAIN")
 
 
 def _names_price(asked: Asked) -> bool:

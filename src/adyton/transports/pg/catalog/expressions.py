@@ -30,6 +30,18 @@ def folded(node: exp.Expr | None) -> str:
 
 def compiled(node: exp.Expr, scope: Scope) -> Compiled:
     """A function of the rows at hand."""
+    look = scope.steps.look
+    look()
+    value = _value_of(node, scope)
+
+    def timed(env: Env) -> Any:
+        look()
+        return value(env)
+
+    return timed
+
+
+def _value_of(node: exp.Expr, scope: Scope) -> Compiled:
     made = _KINDS.get(type(node))
     if made is not None:
         told = made(node, scope)
@@ -124,8 +136,11 @@ def _against_list(
 ) -> Compiled:
     def compared(value: Any, others: Any) -> bool:
         scope.steps.take(len(others) // 10)
-        found = (test(value, other) for other in others if other is not None)
-        return any(found) if some else all(found)
+        for other in others:
+            scope.steps.look()
+            if other is not None and bool(test(value, other)) is some:
+                return some
+        return not some
 
     return known(compared, compiled(node.this, scope), _list(inside, scope))
 
@@ -178,8 +193,10 @@ def _in(node: exp.In, scope: Scope) -> Compiled:
 
     def among(value: Any, others: Any) -> bool | None:
         scope.steps.take(len(others) // 10)
-        if any(same(value, other) for other in others if other is not None):
-            return True
+        for other in others:
+            scope.steps.look()
+            if other is not None and same(value, other):
+                return True
         return None if None in others else False
 
     return known(among, left, listed)
@@ -217,6 +234,7 @@ def _case(node: exp.Case, scope: Scope) -> Compiled:
     def chosen(env: Env) -> Any:
         value = subject(env) if subject else None
         for test, then in pairs:
+            scope.steps.look()
             found = test(env)
             if (value is not None and found is not None and same(value, found)) if subject else found is True:
                 return then(env)

@@ -16,9 +16,12 @@ from adyton.transports.pg.catalog.facts import rows_of_columns
 _MOST = 10_000  # receipts in one answer: the newest ones
 
 
-def _statement(found: ServedStudy, who: Identity) -> list[dict[str, Any]]:
+Check = Callable[[], None]  # raises once a statement has taken too long
+
+
+def _statement(found: ServedStudy, who: Identity, _: Check) -> list[dict[str, Any]]:
     """One row for all together, one for whoever asks, and others for those who may see them."""
-    _check(who, Action.STATEMENT)
+    _check_role(who, Action.STATEMENT)
     told, limit = found.statement(who), found.limit_told()
     spent, left = told["spent"], told["left"]
     whole = {
@@ -54,24 +57,25 @@ def _of(amount: str, limit: str) -> Fraction:
     return Fraction(amount) / Fraction(limit)
 
 
-def _receipts(found: ServedStudy, who: Identity) -> list[dict[str, Any]]:
-    _check(who, Action.OWN_RECEIPTS)
+def _receipts(found: ServedStudy, who: Identity, check: Check) -> list[dict[str, Any]]:
+    _check_role(who, Action.OWN_RECEIPTS)
     rows: list[dict[str, Any]] = []
     after: int | None = 0
     while after is not None:
+        check()
         page = found.receipts(who, after)
         rows += page["receipts"]
         rows, after = rows[-_MOST:], page["next"]
     return rows
 
 
-def _check(who: Identity, action: Action) -> None:
+def _check_role(who: Identity, action: Action) -> None:
     if not may(who.role, action):
         raise Forbidden(f"whoever is {who.role} may not {action}; nothing was charged")
 
 
-OWN: dict[str, Callable[[ServedStudy, Identity], list[dict[str, Any]]]] = {
+OWN: dict[str, Callable[[ServedStudy, Identity, Check], list[dict[str, Any]]]] = {
     "statement": _statement,
     "receipts": _receipts,
-    "columns": lambda found, _: rows_of_columns(found.study),
+    "columns": lambda found, *_: rows_of_columns(found.study),
 }

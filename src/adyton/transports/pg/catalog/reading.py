@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 from sqlglot import exp
 
 from adyton.schema import CategoryColumn, DateColumn
 from adyton.service.identity import Identity
+from adyton.service.limits import LIMITS
 from adyton.service.studies import ServedStudy
 from adyton.study import Study
 from adyton.transports.pg.catalog.facts import VIEWS, Facts
@@ -22,7 +24,7 @@ from adyton.transports.pg.catalog.selecting import planned
 from adyton.transports.pg.catalog.tables import filled, relation_named, types_by_name
 from adyton.transports.pg.columns import oid_of
 from adyton.transports.pg.errors import SqlError
-from adyton.transports.pg.parameters import LONGEST, tree_of
+from adyton.transports.pg.parameters import tree_of
 from adyton.transports.pg.settings import Session
 from adyton.transports.pg.values import NAME, TEXT, Field, example
 
@@ -34,7 +36,7 @@ _SETTINGS = "pg_settings"
 
 def is_catalog(text: str, own: frozenset[str]) -> bool:
     """Whether a text asks about catalogs, or about nothing; ``own`` are the tables of the study."""
-    return len(text) <= LONGEST and _is_catalog(text, own)
+    return len(text) <= LIMITS.wire_statement_letters and _is_catalog(text, own)
 
 
 @lru_cache(maxsize=512)
@@ -89,31 +91,42 @@ class Catalog:
         return example(oid)
 
     def answer(
-        self, text: str, values: Mapping[int, Any], session: Session, found: ServedStudy, who: Identity
+        self,
+        text: str,
+        values: Mapping[int, Any],
+        session: Session,
+        found: ServedStudy,
+        who: Identity,
+        given_up: threading.Event | None = None,
     ) -> tuple[list[Field], list[list[Any]]]:
-        """Columns and rows."""
+        """Columns and rows.  It has a deadline, and ends early once ``given_up`` is set."""
         tree = tree_of(text)
         if tree is None:
             raise SqlError("42601", "this cannot be read as SQL")
         if tree.find(exp.Window) is not None:
             tree = tree.copy()  # its windows are taken out, and the tree is kept
         functions = Functions(self._facts, session)
-        relation = self._relations(session, found, who)
+        steps = Steps(len(text), given_up)
+        relation = self._relations(session, found, who, steps)
         try:
-            columns, rows = planned(tree, Scope(relation, functions.call, values, Steps(len(text))))
+            columns, rows = planned(tree, Scope(relation, functions.call, values, steps))
             made = rows({})
+            steps.check()
         except RecursionError:
             raise SqlError("54001", "this statement nests too deep") from None
         fields = [Field(name.replace("\0", ""), oid) for name, oid in columns.items()]
         return fields, [list(row.values()) for row in made]
 
     def _relations(
-        self, session: Session, found: ServedStudy, who: Identity
+        self, session: Session, found: ServedStudy, who: Identity, steps: Steps
     ) -> Callable[[str, str], Relation]:
+        """Each table is made once, however often a statement names it."""
+
+        @cache
         def relation(schema: str, name: str) -> Relation:
             if schema == "adyton":
                 if name in OWN:
-                    return filled(_VIEWS[name], OWN[name](found, who))
+                    return filled(_VIEWS[name], OWN[name](found, who, steps.check))
             elif name == _SETTINGS:
                 return _settings(session)
             elif (known := relation_named(self._facts, schema or "pg_catalog", name)) is not None:

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
+from adyton.service.grid import GivenUp
+from adyton.service.limits import LIMITS
 from adyton.transports.pg.errors import SqlError
 from adyton.transports.pg.values import TEXT
 
 Row = Mapping[str, Any]
 Env = dict[str, Row]  # rows by the names of their sources
 Compiled = Callable[[Env], Any]
-_MOST_STEPS = 300_000
 _LONG_TEXT = 1000  # characters of a statement: a longer one has more to do for each row
 LARGEST = 100_000  # letters of a value, with all that is in it
 _MOST_DIGITS = 300  # of a number
 _A_STEP = 50  # letters
+_BETWEEN = 64  # expressions are computed between two looks at the clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +37,36 @@ NOTHING = Relation({}, (), open=True)
 
 
 class Steps:
-    """Counts rows that are looked at, and letters that are written: joins of joins must end."""
+    """Counts rows that are looked at, and letters that are written: joins of joins must end.
 
-    def __init__(self, length: int = 0) -> None:
-        self._taken, self._most = 0, _MOST_STEPS * _LONG_TEXT // (_LONG_TEXT + length)
+    One statement also has a deadline, in processor time of the thread that answers it, and ends once nobody
+    waits for it.
+    """
+
+    def __init__(self, length: int = 0, given_up: threading.Event | None = None) -> None:
+        self._taken, self._most = 0, LIMITS.wire_catalog_steps * _LONG_TEXT // (_LONG_TEXT + length)
+        self._given_up, self._looks = given_up, 0
+        self._end = time.thread_time() + LIMITS.wire_catalog_seconds
 
     def take(self, number: int = 1) -> None:
         self._taken += number
         if self._taken > self._most:
             raise SqlError("54000", "this statement about catalogs is too much work", "Ask for less at once.")
+        self.look()
+
+    def look(self) -> None:
+        """Called wherever time is spent: now and then it asks for the time."""
+        self._looks += 1
+        if self._looks % _BETWEEN == 0:
+            self.check()
+
+    def check(self) -> None:
+        if self._given_up is not None and self._given_up.is_set():
+            raise GivenUp
+        if time.thread_time() > self._end:
+            most = LIMITS.wire_catalog_seconds
+            message = f"canceling statement: one about catalogs has at most {most} s of a processor"
+            raise SqlError("57014", message, "Ask for less at once.")
 
 
 @dataclass(slots=True)

@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from adyton.service.limits import LIMITS
 from adyton.transports.pg.catalog.aggregating import grouped, with_windows
 from adyton.transports.pg.catalog.expressions import compiled, folded
 from adyton.transports.pg.catalog.relations import Compiled, Env, Relation, Scope, unsupported
@@ -33,7 +34,6 @@ _PARTS = {
 Made = Callable[[Env], list[dict[str, Any]]]
 _Shown = tuple[dict[str, Any], Env]  # a row of the answer, and the rows it was made of
 _MOST_ROWS = 50_000
-_MOST_COLUMNS = 1664  # as in PostgreSQL
 
 
 def planned(tree: exp.Expr, scope: Scope) -> tuple[dict[str, int], Made]:
@@ -173,6 +173,7 @@ def _conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
 def _last_about(test: exp.Expr, names: Sequence[str], scope: Scope) -> int:
     last = 0
     for column in test.find_all(exp.Column):
+        scope.steps.look()
         if column.find_ancestor(exp.Select) is not test.find_ancestor(exp.Select):
             return max(len(names) - 1, 0)  # a SELECT inside may be about all of them
         found = scope.find(folded(column.this), folded(column.args.get("table")) or None)
@@ -198,22 +199,30 @@ def _items(tree: exp.Select, scope: Scope) -> list[exp.Expr]:
         for alias, relation in scope.sources.items():
             if wanted in ("", alias):
                 found += [exp.column(name, table=alias, quoted=True) for name in relation.columns]
-        if len(found) > _MOST_COLUMNS:
-            raise SqlError("54011", f"a SELECT has at most {_MOST_COLUMNS} columns")
+        _check_columns(len(found))
+    _check_columns(len(found))
     if not found:
         raise unsupported("a SELECT of nothing")
     return found
 
 
+def _check_columns(number: int) -> None:
+    """As in PostgreSQL."""
+    if number > LIMITS.wire_columns:
+        raise SqlError("54011", f"a SELECT has at most {LIMITS.wire_columns} columns")
+
+
 def _names(items: Sequence[exp.Expr]) -> list[str]:
     """Different ones: two columns of one name stay two."""
-    names: dict[str, None] = {}
+    names: list[str] = []
+    seen: dict[str, int] = {}
     for item in items:
         name = name_of(item)
-        while name in names:
-            name += "\0"  # taken off again before anybody sees it
-        names[name] = None
-    return list(names)
+        plain = name.rstrip("\0")
+        seen[plain] = max(seen.get(plain, 0), len(name) - len(plain))
+        names.append(plain + "\0" * seen[plain])  # taken off again before anybody sees it
+        seen[plain] += 1
+    return names
 
 
 def _shape(

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+from adyton.service.limits import LIMITS
 from adyton.transports.pg.errors import SqlError
-from adyton.transports.pg.results import Result, Row
+from adyton.transports.pg.results import Result, size_of
 from adyton.transports.pg.statements import Statement, folded
 from adyton.transports.pg.values import Field
 
 WORDS = ("DECLARE", "FETCH", "MOVE", "CLOSE")
-_MOST = 100
+_FEW = 1000  # rows
+_BESIDE = 1000  # bytes that a portal takes beside what is in it
 _NAME = r'(?P<name>"(?:[^"]|"")+"|\w+)'
 _DECLARE = re.compile(
     rf"\s*DECLARE\s+{_NAME}\s+(?:BINARY\s+|INSENSITIVE\s+|ASENSITIVE\s+|(?:NO\s+)?SCROLL\s+)*CURSOR\s+"
@@ -38,21 +40,38 @@ class Portal:
     fields: Sequence[Field] | None = None
     result: Result | None = None
     sent: int = 0
-    size: int = 0  # bytes of its parameters
 
-    def taken(self, most: int | None) -> Sequence[Row]:
-        """The next rows, None: all of them."""
+    @property
+    def size(self) -> int:
+        """About how many bytes of memory it takes."""
+        given = sum(map(size_of, self.values.values()))
+        rows = self.result.size if self.result is not None else 0
+        return _BESIDE + 4 * len(self.statement.text) + given + rows
+
+    def taken(self, most: int | None) -> range:
+        """The places of the next rows, None: of all of them."""
         assert self.result is not None
-        end = len(self.result.rows) if most is None else min(len(self.result.rows), self.sent + most)
-        rows, self.sent = self.result.rows[self.sent : end], end
-        return rows
+        every = self.result.sent
+        end = len(every) if most is None else min(len(every), self.sent + most)
+        places, self.sent = every[self.sent : end], end
+        return places
 
     @property
     def is_done(self) -> bool:
-        return self.result is not None and self.sent >= len(self.result.rows)
+        return self.result is not None and self.sent >= len(self.result.sent)
 
 
 Run = Callable[[Statement, Values], Awaitable[Result]]
+Keep = Callable[[int], None]  # raises where so many bytes more are too much
+
+
+def _fetched(result: Result, places: range, notices: tuple[dict[str, str], ...]) -> Result:
+    """Some rows of a result.  A few are copied, so that no portal holds all of them."""
+    tag = f"FETCH {len(places)}"
+    if len(places) > _FEW:
+        return replace(result, tag=tag, notices=notices, places=places)
+    rows = result.rows[places.start : places.stop]
+    return Result(tag, result.fields, rows, notices, size=sum(map(size_of, rows)))
 
 
 class Cursors:
@@ -61,13 +80,16 @@ class Cursors:
     def __init__(self) -> None:
         self._open: dict[str, Portal] = {}
 
+    def __iter__(self) -> Iterator[Portal]:
+        return iter(self._open.values())
+
     def find(self, name: str) -> Portal | None:
         return self._open.get(name)
 
-    async def run(self, statement: Statement, values: Values, run: Run) -> Result:
+    async def run(self, statement: Statement, values: Values, run: Run, keep: Keep) -> Result:
         word, text = statement.words[0], statement.bare
         if word == "DECLARE":
-            return self._declared(text, values)
+            return self._declared(text, values, keep)
         if word == "CLOSE":
             found = _CLOSE.fullmatch(text)
             if found is None:
@@ -82,13 +104,15 @@ class Cursors:
             raise SqlError("0A000", "cursors go forward: FETCH number FROM name")
         portal = self.of_fetch(text)
         if portal.result is None:
-            portal.result = await run(portal.statement, portal.values)
+            result = await run(portal.statement, portal.values)
+            keep(result.size)
+            portal.result = result
         many = (found["many"] or "1").upper()
-        rows = portal.taken(None if many == "ALL" else 1 if many == "NEXT" else int(many))
-        notices = portal.result.notices if portal.sent == len(rows) else ()  # with the first rows
+        places = portal.taken(None if many == "ALL" else 1 if many == "NEXT" else int(many))
+        notices = portal.result.notices if portal.sent == len(places) else ()  # with the first rows
         if word == "MOVE":
-            return Result(f"MOVE {len(rows)}", notices=notices)
-        return Result(f"FETCH {len(rows)}", portal.result.fields, rows, notices)
+            return Result(f"MOVE {len(places)}", notices=notices)
+        return _fetched(portal.result, places, notices)
 
     def of_fetch(self, text: str) -> Portal:
         """The cursor that a FETCH is about."""
@@ -99,17 +123,21 @@ class Cursors:
             raise SqlError("34000", f'cursor "{name[:100]}" does not exist')
         return portal
 
-    def _declared(self, text: str, values: Values) -> Result:
+    def _declared(self, text: str, values: Values, keep: Keep) -> Result:
         found = _DECLARE.match(text)
         if found is None:
             raise SqlError("42601", "write DECLARE name CURSOR FOR SELECT ...")
         name = folded(found["name"])
         if name in self._open:
             raise SqlError("42P03", f'cursor "{name[:100]}" already exists')
-        if len(self._open) >= _MOST:
-            raise SqlError("53000", f"at most {_MOST} cursors are open at once", "CLOSE some.")
+        if len(name) > LIMITS.wire_name_letters:
+            raise SqlError("42622", f"a name has at most {LIMITS.wire_name_letters} characters")
+        if len(self._open) >= LIMITS.wire_cursors:
+            raise SqlError("53000", f"at most {LIMITS.wire_cursors} cursors are open at once", "CLOSE some.")
         inner = Statement(text[found.end() :], found.end())
         if inner.words[0] not in ("SELECT", "WITH"):
             raise SqlError("42601", "a cursor is declared for a SELECT")
-        self._open[name] = Portal(inner, values, [0])
+        declared = Portal(inner, values, [0])
+        keep(declared.size)
+        self._open[name] = declared
         return Result("DECLARE CURSOR")

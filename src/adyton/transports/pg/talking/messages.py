@@ -7,23 +7,38 @@ from __future__ import annotations
 
 import asyncio
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
-from adyton.transports.pg.values import WIDTHS, Field, sized
+from adyton.service.limits import LIMITS
+from adyton.transports.pg.errors import SqlError
+from adyton.transports.pg.values import WIDTHS, Field, encoded, sized
 
 PROTOCOL = 196_608  # 3.0
 CANCEL, TLS, GSS = 80_877_102, 80_877_103, 80_877_104
-_LONGEST_START = 10_000
+_Done = TypeVar("_Done")
+_MANY_BYTES = 65_536  # are sent before more is made
+_BYTES_A_LETTER = 4
 
 
-class BrokenMessage(Exception):
+class BrokenMessage(SqlError):
     """What came is no message of this protocol, or has too many bytes: the connection ends."""
+
+    def __init__(
+        self, code: str = "08P01", message: str = "this is no message of the protocol", hint: str = ""
+    ) -> None:
+        super().__init__(code, message, hint)
+
+
+async def apart(size: int, work: Callable[[], _Done]) -> _Done:
+    """What ``work`` makes of so many bytes.  Of many of them it does so in a thread, beside all others."""
+    return work() if size <= LIMITS.small_bytes else await asyncio.to_thread(work)
 
 
 async def read_start(reader: asyncio.StreamReader) -> tuple[int, bytes]:
     """The first message: a code, and what stands behind it."""
     (length,) = struct.unpack("!i", await reader.readexactly(4))
-    if not 8 <= length <= _LONGEST_START:
+    if not 8 <= length <= LIMITS.wire_start_bytes:
         raise BrokenMessage
     content = await reader.readexactly(length - 4)
     return struct.unpack_from("!i", content)[0], content[4:]
@@ -31,10 +46,18 @@ async def read_start(reader: asyncio.StreamReader) -> tuple[int, bytes]:
 
 async def read_message(reader: asyncio.StreamReader, most: int) -> tuple[bytes, bytes]:
     """The letter and the content of the next message, which has at most so many bytes."""
+    kind, length = await read_head(reader, most)
+    return kind, await reader.readexactly(length)
+
+
+async def read_head(reader: asyncio.StreamReader, most: int) -> tuple[bytes, int]:
+    """The letter of the next message, and how many bytes of content follow."""
     kind, length = struct.unpack("!ci", await reader.readexactly(5))
-    if not 4 <= length <= most:
+    if length > most:
+        raise BrokenMessage("54000", f"a message has at most {most:,} bytes", "Send less at once.")
+    if length < 4:
         raise BrokenMessage
-    return kind, await reader.readexactly(length - 4)
+    return kind, length - 4
 
 
 class Content:
@@ -53,6 +76,18 @@ class Content:
             return found.decode()
         except UnicodeDecodeError:
             raise BrokenMessage from None
+
+    def name(self) -> str:
+        """A text that is not long; a longer one is not read."""
+        most = LIMITS.wire_name_letters
+        if self._content.find(b"\0", self._place, self._place + _BYTES_A_LETTER * most + 1) < 0:
+            if self._content.find(b"\0", self._place) < 0:
+                raise BrokenMessage
+            raise SqlError("42622", f"a name has at most {most} characters")
+        found = self.text()
+        if len(found) > most:
+            raise SqlError("42622", f"a name has at most {most} characters")
+        return found
 
     def number(self, width: int = 2) -> int:
         """With a sign, of so many bytes."""
@@ -73,6 +108,9 @@ class Content:
         """A length and so many bytes; None for NULL."""
         length = self.number(4)
         return None if length == -1 else self.take(length)
+
+    def __len__(self) -> int:
+        return len(self._content)
 
     def end(self) -> None:
         if self._place != len(self._content):
@@ -102,7 +140,9 @@ def negotiate(unknown: Sequence[str]) -> bytes:
 
 
 def error(fields: Mapping[str, str]) -> bytes:
-    return message("E", _fields(fields))
+    """What somebody sent may be in it, but not at any length."""
+    most = LIMITS.wire_error_letters
+    return message("E", _fields({letter: said[:most] for letter, said in fields.items()}))
 
 
 def notice(fields: Mapping[str, str]) -> bytes:
@@ -136,6 +176,23 @@ def row_description(fields: Sequence[Field], formats: Sequence[int]) -> bytes:
 
 def data_row(values: Sequence[bytes | None]) -> bytes:
     return message("D", struct.pack("!H", len(values)) + b"".join(map(sized, values)))
+
+
+def data_rows(
+    rows: Sequence[Sequence[Any]], fields: Sequence[Field], formats: Sequence[int], start: int, end: int
+) -> tuple[bytes, int]:
+    """Rows from ``start`` on as messages, up to so many bytes, and the place behind them."""
+    made, size, place = [], 0, start
+    at_once = max(1, _MANY_BYTES // (16 * max(1, len(fields))))  # rows that are made of columns
+    while place < end and size < _MANY_BYTES:
+        for row in rows[place : min(end, place + at_once)]:
+            cells = zip(row, fields, formats, strict=True)
+            told = data_row([encoded(value, one.oid, form) for value, one, form in cells])
+            made.append(told)
+            size, place = size + len(told), place + 1
+            if size >= _MANY_BYTES:
+                break
+    return b"".join(made), place
 
 
 NO_DATA = message("n")

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from adyton.service.house import House
+from adyton.service.limits import LIMITS
 from adyton.service.proofs.scram import MECHANISM, BrokenExchange, Exchange
 from adyton.transports.pg.errors import SqlError
 from adyton.transports.pg.settings import OFF
@@ -27,7 +29,6 @@ from adyton.transports.pg.talking.messages import (
     read_start,
 )
 
-_LONGEST = 4096  # bytes of a message before it is known whose it is
 _REFUSED_AFTER = 0.1  # seconds after the proof came, whatever was wrong with it
 _ASK, _GO_ON, _FINAL, _OK = 10, 11, 12, 0
 _FAILED = (
@@ -56,15 +57,23 @@ class Start:
 
 
 async def greet(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, context: ssl.SSLContext | None
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    context: ssl.SSLContext | None,
+    knock: Callable[[], None],
 ) -> Start | Cancel:
-    """Up to the message that says what is wanted, through TLS if there is a certificate."""
+    """Up to the message that says what is wanted, through TLS if there is a certificate.
+
+    Whoever sends a first message is counted by ``knock``, before it is looked at, whatever it wants.
+    """
     secure = False
-    for _ in range(3):  # once about TLS, once about another encryption, once what is wanted
+    for turn in range(3):  # once about TLS, once about another encryption, once what is wanted
         code, content = await read_start(reader)
+        if turn == 0:
+            knock()
         if code == TLS and context is not None and not secure:
             if reader._buffer:  # type: ignore[attr-defined]  # sent in the open, it would be taken for secret
-                raise BrokenMessage
+                raise ConnectionAbortedError
             writer.write(b"S")
             await writer.drain()
             await writer.start_tls(context)
@@ -127,7 +136,7 @@ async def authenticate(
 
 async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
     await writer.drain()
-    kind, content = await read_message(reader, _LONGEST)
+    kind, content = await read_message(reader, LIMITS.wire_login_bytes)
     if kind != b"p":
         raise BrokenMessage
     return content
