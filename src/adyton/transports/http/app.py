@@ -18,6 +18,7 @@ from adyton.transports.http import errors, holdouts, studies, tokens
 from adyton.transports.http.desk import Desk
 from adyton.transports.http.formats import told
 from adyton.transports.http.limits import SizeLimit
+from adyton.transports.http.loop_faults import tell_shortly
 from adyton.transports.http.quick import Quick
 from adyton.transports.http.watching import Metrics, Watching
 from adyton.transports.pages import mount as pages
@@ -51,6 +52,7 @@ def make_app(
 
     @asynccontextmanager
     async def living(_: FastAPI) -> AsyncIterator[None]:
+        tell_shortly()
         async with AsyncExitStack() as doors:
             if agents is not None:
                 await doors.enter_async_context(agents.open())

@@ -82,8 +82,7 @@ class Work:
 
     async def types(self, text: str, declared: list[int]) -> list[int]:
         """Of the parameters of a text."""
-        await self._parsed(text)
-        return types_of(text, declared, self._resolve(text))
+        return await _beside(text, lambda: types_of(text, declared, self._resolve(text)))
 
     async def fields(self, statement: Statement, values: Values) -> list[Field] | None:
         """The columns of the rows that would come back; None if none would."""
@@ -109,7 +108,7 @@ class Work:
 
     async def fields_unbound(self, statement: Statement, types: Sequence[int]) -> list[Field] | None:
         """The same before parameters are given: with values that could be given in their place."""
-        names = columns_of(statement.text) if types else {}
+        names = await _beside(statement.text, lambda: columns_of(statement.text)) if types else {}
         catalog = self._own_catalog()
         given = {number: catalog.example(names.get(number, ""), oid) for number, oid in enumerate(types, 1)}
         refused: InvalidRequest | None = None
@@ -208,9 +207,8 @@ class Work:
     # Catalogs.
 
     async def _parsed(self, text: str) -> None:
-        """A long text is read beside the others, who would wait for it; what was read is kept."""
-        if len(text) > _LONG:
-            await asyncio.to_thread(self._asks_catalog, text)
+        """What was read is kept."""
+        await _beside(text, lambda: self._asks_catalog(text))
 
     def _asks_catalog(self, text: str) -> bool:
         return is_catalog(text, self._own_catalog().tables_of_study)
@@ -234,6 +232,11 @@ class Work:
     def _resolve(self, text: str) -> Resolve:
         catalog = self._own_catalog()
         return catalog.type_of if self._asks_catalog(text) else catalog.type_in_study
+
+
+async def _beside(text: str, work: Callable[[], _Done]) -> _Done:
+    """A long text is read in a thread, beside the others, who would wait for it."""
+    return await asyncio.to_thread(work) if len(text) > _LONG else work()
 
 
 def _explained(preview: Preview, *, as_json: bool) -> Result:
