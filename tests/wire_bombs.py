@@ -20,10 +20,7 @@ ONES = "SELECT " + ",".join(["1"] * 4_000)
 MENTIONS = (
     "SELECT count(*) FROM " + ", ".join(f"adyton.receipts r{n}" for n in range(10)) + " WHERE r0.number < 0"
 )
-LARGE_ROWS = (
-    "SELECT s.x || g AS x FROM (SELECT replace('aaaaaaaaaa', 'a', '{}') AS x) s, generate_series(1, {}) g"
-    " /* pg_catalog */"
-)
+LARGE_ROWS = "SELECT s.x || g AS x FROM (SELECT replace('aaaaaaaaaa', 'a', '{}') AS x) s, generate_series(1, {}) g, pg_am"
 
 
 def long_comparisons(rows: int = 5_000, letters: int = 49_000, times: int = 200) -> tuple[str, list[bytes]]:

@@ -7,7 +7,6 @@ stop the tests, and not only itself.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import random
 import re
 import resource
@@ -21,14 +20,13 @@ import pytest
 
 from adyton.service.identity import Identity
 from adyton.service.roles import Role
-from adyton.service.settings import Settings
 from adyton.service.tokens import Tokens
 from adyton.transports.pg.catalog.matching import matches
 from adyton.transports.pg.ends import without_ends
 from adyton.transports.pg.errors import SqlError
 from adyton.transports.pg.parameters import tree_of
-from served import QUICK, bearer, free_port, server, write_study
-from wire import HOST, Raw, wired
+from served import bearer, free_port, server, write_study
+from wire import HOST, wired
 
 PATIENCE = 60  # seconds: what never ends, does not end by then either
 GROWTH = 1_500_000_000  # bytes, of which each bomb below wants many times as many
@@ -128,27 +126,13 @@ def test_what_was_typed_is_in_no_log(house: House) -> None:
     assert "canary" not in house.log.read_text(encoding="utf-8")
 
 
-def test_a_crowd_that_says_nothing_is_not_listened_to(tmp_path: Path) -> None:
-    """Mutant: only those are counted who say who they are."""
-    few = Settings(**{**QUICK.to_json(), "connections": 2})
-    with wired([write_study(tmp_path)], few) as house, contextlib.ExitStack() as crowd:
-        for _ in range(4):
-            crowd.enter_context(Raw(house.port))
-        assert crowd.enter_context(Raw(house.port, 5)).is_closed()
-
-
 def test_what_is_prepared_is_bounded(tmp_path: Path) -> None:
-    """Mutant: only its number is."""
-    with wired([write_study(tmp_path)]) as house:
-        token = house.token("ana")
-        with house.connect(token) as connection:
-            raw, refused = connection.pgconn, b""
-            for number in range(4):
-                text = b"SELECT 1 -- " + b"x" * 900_000
-                answer = raw.prepare(f"s{number}".encode(), text)
-                refused = answer.error_field(67) or b""
-            assert refused == b"53200"
-            assert connection.execute("SELECT 1").fetchone() == (1,)
+    """Mutant: names and number alone are; see test_wire_limits.py for all that is kept."""
+    with wired([write_study(tmp_path)]) as house, house.connect(house.token("ana")) as connection:
+        raw = connection.pgconn
+        codes = [raw.prepare(f"s{number}".encode(), b"SELECT 1").error_field(67) for number in range(1001)]
+        assert codes == [None] * 1000 + [b"53000"]
+        assert connection.execute("SELECT 1").fetchone() == (1,)
 
 
 def test_patterns_say_what_they_say_elsewhere() -> None:

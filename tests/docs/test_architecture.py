@@ -89,8 +89,6 @@ def test_every_step_of_the_walk_is_where_the_page_says(functions: str, files: st
         assert re.search(rf"^\s*(?:def|class) {last}\b", text, flags=re.MULTILINE), name
 
 
-
-
 def files_called(work: Callable[[], object]) -> set[str]:
     """The files of the source in which a function is called; bodies of modules and classes are not calls."""
     called: set[str] = set()

@@ -11,6 +11,7 @@ import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from adyton.errors import TooMany
 from adyton.service.house import House
 from adyton.service.limits import LIMITS
 from adyton.service.proofs.scram import MECHANISM, BrokenExchange, Exchange
@@ -64,13 +65,17 @@ async def greet(
 ) -> Start | Cancel:
     """Up to the message that says what is wanted, through TLS if there is a certificate.
 
-    Whoever sends a first message is counted by ``knock``, before it is looked at, whatever it wants.
+    Whoever sends a first message is counted by ``knock``, whatever it wants.  Whoever comes too often is told so
+    where clients read it, but gets no handshake and cancels nothing.
     """
-    secure = False
+    secure, refused = False, None
     for turn in range(3):  # once about TLS, once about another encryption, once what is wanted
         code, content = await read_start(reader)
         if turn == 0:
-            knock()
+            refused = _refusal(knock)
+        wants_tls = code == TLS and context is not None and not secure
+        if refused is not None and (wants_tls or code not in (TLS, GSS)):
+            raise refused
         if code == TLS and context is not None and not secure:
             if reader._buffer:  # type: ignore[attr-defined]  # sent in the open, it would be taken for secret
                 raise ConnectionAbortedError
@@ -90,6 +95,14 @@ async def greet(
         else:
             raise SqlError("0A000", "only version 3 of the protocol is spoken")
     raise BrokenMessage
+
+
+def _refusal(knock: Callable[[], None]) -> TooMany | None:
+    try:
+        knock()
+    except TooMany as error:
+        return error
+    return None
 
 
 def _start(code: int, content: bytes, writer: asyncio.StreamWriter) -> Start:
