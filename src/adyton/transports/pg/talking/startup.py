@@ -65,8 +65,8 @@ async def greet(
 ) -> Start | Cancel:
     """Up to the message that says what is wanted, through TLS if there is a certificate.
 
-    Whoever sends a first message is counted by ``knock``, whatever it wants.  Whoever comes too often is told so
-    where clients read it, but gets no handshake and cancels nothing.
+    Whoever sends a first message is counted by ``knock``, whatever it wants.  Whoever comes too often is told
+    so where clients read it, but gets no handshake and cancels nothing.
     """
     secure, refused = False, None
     for turn in range(3):  # once about TLS, once about another encryption, once what is wanted
