@@ -11,7 +11,9 @@ def connect() -> Any:
     import duckdb  # imported late: 0.1 s, needed only to read or write data
 
     connection = duckdb.connect(":memory:")
-    connection.execute("SET enable_progress_bar = false")  # standard output is not ours
+    # Standard output is not ours.  A notebook without ipywidgets has no bar, and refuses to turn it off.
+    if connection.execute("SELECT current_setting('enable_progress_bar')").fetchall() != [(False,)]:
+        connection.execute("SET enable_progress_bar = false")
     return connection
 
 

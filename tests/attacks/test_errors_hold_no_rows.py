@@ -26,6 +26,7 @@ import pytest
 import adyton
 from adyton.curator.curator import Curator
 from adyton.engines.duckdb import DuckDBEngine
+from adyton.engines.loaded import Loading
 from adyton.errors import CuratorError, EngineFailed, InvalidRequest
 from adyton.holdout.files import read_values
 from adyton.ledger import MemoryLedger
@@ -114,6 +115,21 @@ def test_A19_no_parquet_file_is_quoted(tmp_path: Path, monkeypatch: pytest.Monke
     with adyton.open(STUDY, data=path) as curator:
         said = refused(lambda: curator.ask("SELECT COUNT(*) FROM t", epsilon=1))
         assert "'t.parquet' cannot be read" in said.message
+
+
+def test_what_fails_before_anything_is_read_gives_its_reason(tmp_path: Path) -> None:
+    engine = DuckDBEngine(TABLE, ROWS, bad_file(tmp_path), memory_limit="plenty")
+    said = refused(engine.prepare).message
+    assert said.startswith("DuckDB does not start: SET memory_limit = 'plenty': ")
+
+
+def test_A19_what_fails_unexpectedly_gives_its_kind_alone(tmp_path: Path) -> None:
+    class Failing(Loading):
+        def told(self, known: Any) -> Any:
+            raise ArithmeticError(CANARY)
+
+    engine = DuckDBEngine(TABLE, ROWS, bad_file(tmp_path), loads=Failing)
+    assert refused(engine.prepare).message == "'t.parquet' cannot be read: ArithmeticError"
 
 
 @pytest.mark.parametrize("kind", ["parquet", "csv", "arrow"])

@@ -14,7 +14,6 @@ from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
-from adyton.duckdb_files import text_literal
 from adyton.engines.base import Exact
 from adyton.engines.loaded import LoadedEngine, Loading, Member
 from adyton.engines.loading.clipped import Origin
@@ -91,7 +90,8 @@ class DuckDBEngine(LoadedEngine):
         with self._lock:
             if self._connection is None:
                 self._connection = sealed(
-                    self._loaded, lambda _: f"{named(self._loading.source)} cannot be read"
+                    self._loaded,
+                    lambda error: f"{named(self._loading.source)} cannot be read: {type(error).__name__}",
                 )
 
     def _loaded(self) -> Any:
@@ -99,7 +99,7 @@ class DuckDBEngine(LoadedEngine):
         DuckDB itself refuses all of a Parquet file for a text that is too large, or no valid Unicode.
         """
         for careful in (False, True):
-            connection = connect()
+            connection = connect(**({"temp_directory": _MEMORY_ONLY} | self._limits))
             try:
                 with self._time.on(connection.interrupt, SECONDS_TO_LOAD):
                     self._load(connection, careful)
@@ -143,8 +143,6 @@ class DuckDBEngine(LoadedEngine):
         return sides[:keys] + [weighted((_HALF, high), (1, low)) for high, low in pairs]
 
     def _load(self, connection: Any, careful: bool) -> None:
-        for option, value in ({"temp_directory": _MEMORY_ONLY} | self._limits).items():
-            connection.execute(f"SET {option} = {text_literal(str(value))}")
         loading = self._loading
         told_apart = loading.unit.parts > 1 or loading.unit.reserve is not None
         by_position = told_apart and loading.by_rows

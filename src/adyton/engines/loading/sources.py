@@ -56,10 +56,21 @@ class Unreadable(InvalidRequest):
     """DuckDB could not read a source: perhaps because of one value."""
 
 
-def connect() -> Any:
-    connection = duckdb_files.connect()
-    connection.execute(_SETTINGS)
-    return connection
+def connect(**options: Any) -> Any:
+    """A connection with these settings.  It has read nothing yet, so the reason of a failure is no data."""
+    import duckdb
+
+    statement = _SETTINGS
+    try:
+        connection = duckdb_files.connect()
+        connection.execute(statement)
+        for option, value in options.items():
+            statement = f"SET {option} = {text_literal(str(value))}"
+            connection.execute(statement)
+        return connection
+    except duckdb.Error as error:
+        reason = str(error)
+    raise InvalidRequest(f"DuckDB does not start: {statement}: {reason}")
 
 
 @contextlib.contextmanager
