@@ -50,7 +50,7 @@ The body is the error object of [json.md](json.md#errors), and nothing else: no 
 your name alone. The statement has, beside the study's totals, `own`: what your name has spent, its limit and what is left of it; for owners and auditors also `by_name`: the same of everybody who ever asked or has a token.
 Where the sessions of your name are capped, `own.session` has `left`, `questions_left` and `ends_at`.
 
-**The chain.** `receipts` shows `links`, the open part of every receipt, and `receipts`, your own with everything (all of them for owners and auditors), 500 at a time from `after` on. With them
+**The chain.** `receipts` shows `links`, the open part of every receipt, and `receipts`, your own with everything (all of them for owners and auditors), 500 at a time from `after` on; `?last=60` has the newest 60. With them
 every digest and every total can be computed again ([json.md](json.md#receipts)). Of a holdout `header` has the limit and a digest alone, and `answers` lists what a method answered that one receipt has paid for, for owners and auditors
 ([client](client.md#verify)).
 

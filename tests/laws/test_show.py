@@ -97,6 +97,15 @@ def test_a_table_that_is_too_wide_gives_way_and_details_are_told_to_who_asks() -
     assert "... and 47 more rows" in many.html()
 
 
+def test_of_a_history_the_newest_rows_are_shown() -> None:
+    """Mutant: the first rows are."""
+    history = Sheet("T", ("a",), tuple((f"row {i}",) for i in range(100)), newest=True)
+    for text in (history.text(40), history.html()):
+        assert "row 39" not in text
+        assert text.index("row 40") < text.index("row 99")
+        assert "40 earlier rows are not shown." in text
+
+
 def test_names_fold_and_numbers_do_not() -> None:
     sheet = Sheet("T", ("name", "number"), (("word " * 12, "123,456,789"),))
     text = sheet.text(40)

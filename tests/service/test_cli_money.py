@@ -11,6 +11,7 @@ import duckdb
 import pytest
 from typer.testing import CliRunner, Result
 
+import adyton
 from adyton.study import read_study
 from adyton.transports.cli.app import app
 
@@ -166,3 +167,47 @@ def test_a_number_of_questions_that_means_nothing_is_refused(number: str) -> Non
     assert done.exit_code == 2
     assert "--questions" in done.stderr
     assert not Path("new.toml").exists()
+
+
+def numbers(text: str) -> list[int]:
+    return [int(number) for number in re.findall(r"^│ +([0-9]+) +│", text, re.MULTILINE)]
+
+
+def test_receipts_shows_the_newest_and_how_to_see_the_others() -> None:
+    """Mutants: the oldest are shown; the earlier ones are not counted; a page overlaps with the next."""
+    with adyton.open("gdp.toml") as curator:
+        for i in range(70):
+            curator.ask(f"SELECT COUNT(*) FROM people WHERE income < {20_000 + i}", epsilon="0.001")
+        found = curator.receipts()
+    said = run("receipts", "gdp.toml").stdout
+    assert numbers(said) == list(range(11, 71))
+    assert "10 earlier receipts are not shown: --before 11." in said
+    assert numbers(run("receipts", "gdp.toml", "--before", "11").stdout) == list(range(1, 11))
+    assert "earlier" not in run("receipts", "gdp.toml", "--last", "70").stdout
+    assert numbers(run("receipts", "gdp.toml", "--last", "70").stdout) == list(range(1, 71))
+    page = run("receipts", "gdp.toml", "--last", "2", "--before", "5").stdout
+    assert numbers(page) == [3, 4]
+    assert "2 earlier receipts are not shown: --before 3." in page
+    assert "Nothing was charged before 1." in run("receipts", "gdp.toml", "--before", "1").stdout
+    told = [of(run("receipts", "gdp.toml", *words, "--json"))["receipts"] for words in ((), ("--last", "3"))]
+    assert [[one["number"] for one in receipts] for receipts in told] == [list(range(1, 71)), [68, 69, 70]]
+    for words in (("--last", "0"), ("--before", "0"), ("--last", "many")):
+        refused = run("receipts", "gdp.toml", *words)
+        assert refused.exit_code == 2
+        assert words[0] in refused.stderr
+
+    assert numbers(str(found)) == list(range(11, 71))
+    assert "10 earlier receipts are not shown: newest(before=11)." in str(found)
+    assert numbers(str(found.newest(before=11))) == list(range(1, 11))
+    assert [receipt.number for receipt in found.newest(2)] == [69, 70]
+    assert len(found) == 70
+    for wrong in (0, True, "3"):
+        with pytest.raises(adyton.InvalidRequest, match="last is a whole number"):
+            found.newest(wrong)  # type: ignore[arg-type]
+
+
+def test_nothing_was_charged_in_a_new_study() -> None:
+    for words in ((), ("--last", "5"), ("--json",)):
+        done = run("receipts", "gdp.toml", *words)
+        assert done.exit_code == 0
+        assert "Nothing was charged yet." in done.stdout or of(done)["receipts"] == []

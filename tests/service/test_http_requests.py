@@ -459,3 +459,11 @@ def test_pages_of_the_chain_go_on_over_lost_numbers(tmp_path: Path, monkeypatch:
             numbers += [link["number"] for link in page["links"]]
             after = page["next"]
         assert numbers == [1, 7]
+        for last, expected in ((1, [7]), (6, [7]), (7, [1, 7])):
+            page = house.client.get(f"/v1/studies/people/receipts?last={last}", headers=headers).json()
+            assert [link["number"] for link in page["links"]] == expected
+        for last in ("0", "501", "x"):
+            assert (
+                house.client.get(f"/v1/studies/people/receipts?last={last}", headers=headers).status_code
+                == 422
+            )

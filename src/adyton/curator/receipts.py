@@ -2,26 +2,46 @@
 
 from __future__ import annotations
 
+import bisect
 import threading
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from adyton.certify import Amount
-from adyton.errors import LedgerCorrupt
+from adyton.errors import InvalidRequest, LedgerCorrupt
 from adyton.exact import decimal_text, decimal_units
 from adyton.ledger import Header, Ledger, OpenLink, Order, Receipt
-from adyton.show import Sheet, Shown
+from adyton.show import MOST_ROWS, Sheet, Shown
 
 _LONGEST_SHOWN = 300  # of a question
 _AMOUNTS = ("amount", "radius", "pure", "settled", "spent", "spent_radius", "spent_pure")  # of a link
 
 
 class Receipts(Shown, list[Receipt]):
-    """Receipts, oldest first: a list that prints and shows itself in a notebook."""
+    """Receipts, oldest first: a list that prints and shows itself in a notebook, of a long one the newest."""
 
     def __init__(self, receipts: Iterable[Receipt], header: Header, limit: int) -> None:
         super().__init__(receipts)
         self._header, self._filter_name, self._limit = header, header.filter_name, limit
+        self._most, self._earlier = MOST_ROWS, 0
+        self._before: int | None = None
+
+    def newest(self, last: int | None = None, before: int | None = None) -> Receipts:
+        """The newest receipts, so many, 60 unless said; only those with a number below ``before``.
+
+        >>> curator.receipts().newest(10, before=2)[-1].number
+        1
+        """
+        for name, given in (("last", last), ("before", before)):
+            if given is not None and (type(given) is not int or given < 1):
+                raise InvalidRequest(f"{name} is a whole number, 1 or more, not {given!r}")
+        most, end = last or MOST_ROWS, len(self) if before is None else self._place(before)
+        part = Receipts(self[max(0, end - most) : end], self._header, self._limit)
+        part._most, part._earlier, part._before = most, self._earlier + max(0, end - most), before
+        return part
+
+    def _place(self, number: int) -> int:
+        return bisect.bisect_left(self, number, key=lambda receipt: receipt.number)
 
     def _cost(self, receipt: Receipt) -> Amount:
         return Amount(self._filter_name, receipt.order.amount, self._limit)
@@ -34,7 +54,10 @@ class Receipts(Shown, list[Receipt]):
             "receipts": [{**receipt_told(r), "share": self._cost(r).share} for r in self],
         }
 
-    def sheet(self, verbose: bool = False) -> Sheet:
+    def sheet(self, verbose: bool = False, command: bool = False) -> Sheet:
+        """``command``: options of the command line are named, and not arguments."""
+        shown = self[-self._most :]
+        earlier = self._earlier + len(self) - len(shown)
         rows = tuple(
             (
                 str(r.number),
@@ -44,15 +67,19 @@ class Receipts(Shown, list[Receipt]):
                 *([self._cost(r).in_units] if verbose else []),
                 r.digest[:12],
             )
-            for r in self
+            for r in shown
         )
         amount = ["amount"] if verbose else []
         headers = ("number", "asked at", "question", "cost", *amount, "digest")
-        notes = ("Costs are shares of the limit." if rows else "Nothing was charged yet.",)
-        narrower = Sheet(
-            "Receipts", ("number", "question"), tuple(map(_stacked, rows)), notes, left_aligned=2
-        )
-        return Sheet("Receipts", headers, rows, notes, left_aligned=3, narrower=narrower)
+        none = f"before {self._before}" if self._before else "yet"
+        notes = ("Costs are shares of the limit." if rows else f"Nothing was charged {none}.",)
+        if earlier and rows:
+            where = f"--before {rows[0][0]}" if command else f"newest(before={rows[0][0]})"
+            are = "receipt is" if earlier == 1 else "receipts are"
+            notes = (f"{earlier:,} earlier {are} not shown: {where}.", *notes)
+        few = ("number", "question")
+        narrower = Sheet("Receipts", few, tuple(map(_stacked, rows)), notes, left_aligned=2, most=self._most)
+        return Sheet("Receipts", headers, rows, notes, left_aligned=3, narrower=narrower, most=self._most)
 
 
 def _stacked(row: tuple[str, ...]) -> tuple[str, str]:

@@ -31,9 +31,10 @@ _LOPSIDED = 20  # a side of an interval may be a twentieth longer than the other
 class Sheet:
     """A title, a table of texts and notes below it.
 
-    ``details`` are notes for those who want to know more.  ``hidden`` rows are not even made.  ``blocks``
-    give neighbouring columns after the first ones a heading: its name, and theirs.  ``narrower`` says the
-    same in less space; it takes the place of a table that is wider than the terminal.
+    ``details`` are notes for those who want to know more.  ``most`` rows are shown: the first ones, or of a
+    history the last ones, which are the ``newest``.  ``hidden`` rows are not even made.  ``blocks`` give
+    neighbouring columns after the first ones a heading: its name, and theirs.  ``narrower`` says the same in
+    less space; it takes the place of a table that is wider than the terminal.
     """
 
     title: str
@@ -45,6 +46,8 @@ class Sheet:
     hidden: int = 0
     blocks: tuple[tuple[str, tuple[str, ...]], ...] = ()
     narrower: Sheet | None = None
+    most: int = MOST_ROWS
+    newest: bool = False
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         from rich.text import Text  # imported late: 0.03 s, needed only to look
@@ -84,12 +87,13 @@ class Sheet:
         return replace(self, notes=first + self.notes, narrower=narrower)
 
     def shown(self) -> tuple[tuple[str, ...], ...]:
-        return self.rows[:MOST_ROWS]
+        return self.rows[-self.most :] if self.newest else self.rows[: self.most]
 
     def all_notes(self) -> tuple[str, ...]:
-        hidden = self.hidden + max(0, len(self.rows) - MOST_ROWS)
-        more = (f"... and {hidden:,} more row{'' if hidden == 1 else 's'}",) if hidden else ()
-        return more + self.notes
+        hidden = self.hidden + max(0, len(self.rows) - self.most)
+        rows = f"{hidden:,} {'earlier' if self.newest else 'more'} row{'' if hidden == 1 else 's'}"
+        more = f"{rows} {'is' if hidden == 1 else 'are'} not shown." if self.newest else f"... and {rows}"
+        return ((more,) if hidden else ()) + self.notes
 
     def _table(self, width: int) -> Table:
         from rich.table import Table

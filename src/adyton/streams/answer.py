@@ -128,7 +128,7 @@ class StreamAnswers(Shown):
             many, them = ("question was", "it") if self.not_asked == 1 else ("questions were", "them")
             notes.append(f"{self.not_asked} {many} not asked: nothing was read for {them}.")
         title = f"Stream {self.statement.number}: {self.statement.stream}"
-        return Sheet(title, headers, tuple(rows), tuple(notes), left_aligned=2)
+        return Sheet(title, headers, tuple(rows), tuple(notes), left_aligned=2, newest=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -265,4 +265,4 @@ class StreamList(Shown):
         )
         headers = ("number", "of", "state", "positives", "questions", "cost, of the limit")
         notes = () if rows else ("No stream was opened yet: adyton stream open.",)
-        return Sheet("Streams", headers, rows, notes, left_aligned=3)
+        return Sheet("Streams", headers, rows, notes, left_aligned=3, newest=True)

@@ -94,7 +94,9 @@ class WeightsAnswers(Shown):
         unchecked = () if all(one.checked for one in self.answers) else (NO_PROMISE,)
         title = f"Weights {self.statement.receipt.number}: {self.statement.weights}"
         headers = ("", "question", "how", "value", "noise interval")
-        return Sheet(title, headers, rows, (*left_out, *unchecked, self.statement.state), left_aligned=3)
+        return Sheet(
+            title, headers, rows, (*left_out, *unchecked, self.statement.state), left_aligned=3, newest=True
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,4 +218,4 @@ class WeightsList(Shown):
         )
         headers = ("number", "state", "updates", "questions", "cost, of the limit")
         notes = () if rows else ("No weights were opened yet: adyton weights open.",)
-        return Sheet("Weights", headers, rows, notes, left_aligned=2)
+        return Sheet("Weights", headers, rows, notes, left_aligned=2, newest=True)

@@ -240,23 +240,37 @@ def statement(
 
 @app.command()
 def receipts(
-    study: StudyPlace, figure: Figure = None, verbose: Verbose = False, as_json: Json = False
+    study: StudyPlace,
+    last: Annotated[
+        str | None,
+        typer.Option(help="How many of the newest receipts: 60 unless given, all with --json.", metavar="N"),
+    ] = None,
+    before: Annotated[
+        str | None, typer.Option(help="Only those before the receipt with this number.", metavar="NUMBER")
+    ] = None,
+    figure: Figure = None,
+    verbose: Verbose = False,
+    as_json: Json = False,
 ) -> None:
-    """List everything that was ever charged; a figure shows what was left after each.
+    """List what was charged, the newest last; a figure shows what was left after each.
 
     For example: adyton receipts people.toml --figure left.svg
     """
 
     def make(curator: Opened) -> Any:
         check_figure(figure)
+        most, end = whole_if_said(last, "--last"), whole_if_said(before, "--before")
+        for name, number in (("--last", most), ("--before", end)):
+            if number is not None and number < 1:
+                raise InvalidRequest(f"{name} must be 1 or more, not {number}")
         found = curator.receipts()
         if figure is not None:
             from adyton.figures.budget import burn_down
 
             write_figure(burn_down(found.to_json(), curator.statement().to_json()), figure)
-        return found
+        return found.newest(most or (len(found) if as_json and found else None), end)
 
-    shown(study, make, as_json, verbose=verbose)
+    shown(study, make, as_json, verbose=verbose, command=True)
 
 
 @app.command()

@@ -14,6 +14,7 @@ from adyton.transports.http.bodies import (
     After,
     Bounds,
     Fed,
+    Last,
     LastLook,
     PreviewQuestion,
     PreviewQuestions,
@@ -152,9 +153,16 @@ async def statement(desk: TheDesk, sender: Sender, study: str) -> Response:
 
 
 @routes.get("/{study}/receipts", summary="The chain: the open part of all links, and the own receipts whole")
-async def receipts(desk: TheDesk, sender: Sender, study: str, after: After = 0) -> Response:
+async def receipts(
+    desk: TheDesk, sender: Sender, study: str, after: After = 0, last: Last = None
+) -> Response:
     found, who = desk.house.study(sender, study, Action.OWN_RECEIPTS)
-    return await desk.done(sender, lambda: told(found.receipts(who, after)))
+
+    def page() -> Response:
+        start = after if last is None else max(0, found.count() - last)
+        return told(found.receipts(who, start))
+
+    return await desk.done(sender, page)
 
 
 @routes.post("/{study}/verify", summary="Replay the whole ledger here")

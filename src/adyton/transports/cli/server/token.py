@@ -100,7 +100,7 @@ class _Listed:
             for one in self._tokens
         )
         notes = (_LISTED,) if rows else ("There are no tokens yet.",)
-        return Sheet("Tokens", headers, rows, notes, left_aligned=3)
+        return Sheet("Tokens", headers, rows, notes, left_aligned=3, newest=True)
 
 
 def _tokens(file: Path) -> Tokens:
