@@ -291,7 +291,7 @@ def test_a_draft_counts_rows_only_where_they_are_public(data: Path, tmp_path: Pa
         (DraftOptions("0", "1e-9"), "epsilon must be above 0"),
         (DraftOptions("nan", "1e-9"), "epsilon must be a finite number"),
         (DraftOptions("1", "0.5"), r"must be below 1/rows = 1/3"),
-        (DraftOptions("1", "1e-3", neighbours="add-or-remove"), "must be below 1e-8"),
+        (DraftOptions("1", "1e-3", neighbours="add-or-remove", rows=1000), "must be below 1/rows = 1/1000"),
         (DraftOptions("1", "1e-9", person="nobody"), "the data has no column 'nobody'"),
         (DraftOptions("1", "1e-9", rows_per_person=3), "a unit of several rows is a person"),
         (DraftOptions("1", "1e-9", filter="rdp"), "unknown filter"),

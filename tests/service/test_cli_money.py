@@ -154,11 +154,54 @@ def test_without_a_number_of_questions_gdp_is_drafted_with_one_line() -> None:
 def test_a_delta_of_0_is_a_pure_study() -> None:
     done = of(run(*INIT, "--delta", "0", "--questions", "3", "--json"))
     assert (done["filter"], done["why"]) == ("pure", "the one whose delta is 0")
-    filled = Path("new.toml").read_text()
-    for key, bound in (("low", "0"), ("high", "1")):
-        filled = re.sub(rf'{key} = "FILL IN"', f"{key} = {bound}", filled)
-    Path("new.toml").write_text(re.sub(r'values = "FILL IN"', 'values = ["north"]', filled))
+    Path("new.toml").write_text(filled(Path("new.toml").read_text()))
     assert read_study(Path("new.toml")).filter_name == "pure"
+
+
+def test_a_draft_says_first_that_columns_may_go_and_where_something_is_left() -> None:
+    done = run(*INIT, "--delta", "1e-6")
+    lines = done.stdout.splitlines()
+    assert lines[0] == "Wrote new.toml with 2 columns. Delete the columns that no query needs."
+    assert lines[-3:] == [
+        "3 entries still say 'FILL IN'. Set them from public knowledge, never from the data.",
+        "2 in income",
+        "1 in region",
+    ]
+    assert Path("new.toml").read_text().startswith("# First delete the columns that no query needs")
+    assert of(run(*INIT, "--delta", "0", "--force", "--json"))["columns"] == [
+        {"name": "income", "to_fill_in": 2},
+        {"name": "region", "to_fill_in": 1},
+    ]
+    wrong = run("check", "new.toml").stderr
+    assert wrong.count("or delete the column") == 2
+
+
+def test_a_number_of_rows_that_is_private_is_asked_for_in_the_draft() -> None:
+    """Without --rows.  Mutants: it is refused before any file exists; the draft leaves it out, or takes it from the data."""
+    private = (*INIT, "--neighbours", "add-or-remove", "--delta", "1e-6")
+    assert "1 in [table]" in run(*private).stdout
+    draft = Path("new.toml").read_text()
+    assert 'rows = "FILL IN"  # a public guess of how many rows there are' in draft
+    assert "2000" not in draft
+    Path("new.toml").write_text(filled(draft))
+    assert "table.rows says 'FILL IN'" in run("check", "new.toml").stderr
+    Path("new.toml").write_text(filled(draft).replace('rows = "FILL IN"', "rows = 3000"))
+    assert read_study(Path("new.toml")).table.rows == 3000
+    Path("new.toml").write_text(filled(draft).replace('rows = "FILL IN"', "# none"))
+    assert "must be below 1e-8 unless table.rows says how many" in run("check", "new.toml").stderr
+    refused = run(*private, "--rows", "1000001", "--force")
+    assert (refused.exit_code, "must be below 1/rows = 1/1000001" in refused.stderr) == (2, True)
+    small = run(*INIT, "--neighbours", "add-or-remove", "--delta", "1e-9", "--force")
+    assert "[table]" not in small.stdout
+    Path("new.toml").write_text(filled(Path("new.toml").read_text()))
+    assert read_study(Path("new.toml")).table.rows is None
+
+
+def filled(draft: str) -> str:
+    """With bounds and values."""
+    for key, bound in (("low", "0"), ("high", "1")):
+        draft = re.sub(rf'{key} = "FILL IN"', f"{key} = {bound}", draft)
+    return re.sub(r'values = "FILL IN"', 'values = ["north"]', draft)
 
 
 @pytest.mark.parametrize("number", ["0", "-3", "many", "1e9", "9999999"])

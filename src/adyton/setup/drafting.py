@@ -23,7 +23,7 @@ from adyton.privacy import Guarantee, Neighbours, PrivacyUnit
 from adyton.query.text import fraction_text
 from adyton.setup.public_profile import MOST_VALUES, ColumnProfile, public_profiles
 from adyton.setup.which_filter import choose_filter
-from adyton.study import FILL_IN, check_lines, check_size
+from adyton.study import FILL_IN, check_lines, check_size, needs_size
 
 _NO_WORD = re.compile(r"\W")
 _KINDS = (
@@ -116,6 +116,8 @@ def _folded(profiles: dict[str, ColumnProfile]) -> dict[str, ColumnProfile]:
 
 
 _PREFACE = """\
+# First delete the columns that no query needs: there is no query about a column that is not here.
+#
 # What everyone may know about this study.  Review it: every promise rests on it.
 # Bounds and values must come from public knowledge, never from the data.  From the first answer on, the
 # ledger beside this file belongs to exactly these facts.
@@ -146,6 +148,9 @@ def _table(data: Path, wishes: DraftOptions, rows: int | None, study_file: Path)
         units = "a public guess of the persons" if wishes.rows_per_person > 1 else "a public guess"
         also = "" if wishes.rows_per_person > 1 else " and to preview means"
         lines.append(f"rows = {rows}  # {units}; used for delta < 1/rows{also}")
+    elif needs_size(_guarantee(wishes)):
+        units = "rows" if wishes.person is None else "persons"
+        lines.append(f"rows = {toml_text(FILL_IN)}  # {_ROWS_ADVICE.format(units, wishes.delta)}")
     else:
         lines.append("# rows = 10000  # a public guess, if you want to give one; needed for delta above 1e-8")
     if wishes.rows_per_person > 1:
@@ -154,6 +159,7 @@ def _table(data: Path, wishes: DraftOptions, rows: int | None, study_file: Path)
     return "\n".join(lines) + "\n"
 
 
+_ROWS_ADVICE = "a public guess of how many {} there are: delta = {} must be below 1/rows"
 _LINES_ADVICE = "a public guess of how many rows count, at most {} of a person; or remove this line"
 
 
@@ -171,7 +177,8 @@ def _guarantee(wishes: DraftOptions) -> Guarantee:
 def _check_promise(wishes: DraftOptions, rows: int | None) -> None:
     """What the study would refuse later is refused now."""
     unit = PrivacyUnit(wishes.neighbours, wishes.person, wishes.rows_per_person)
-    check_size(rows, unit, _guarantee(wishes))
+    if rows is not None:  # where it is left to fill in, the study file's reader looks at it
+        check_size(rows, unit, _guarantee(wishes))
     check_lines(wishes.lines, rows, unit.rows, "table")
     filter_named(wishes.filter or "gdp").allowed(_guarantee(wishes))
 

@@ -3,7 +3,7 @@
 Every error names the key and the fix, and all that is wrong is said at once.
 """
 
-from adyton.study.facts import PrivateTable, Study, check_lines, check_size
+from adyton.study.facts import PrivateTable, Study, check_lines, check_size, needs_size
 from adyton.study.named_facts import named_facts
 from adyton.study.notes import FILL_IN
 from adyton.study.reading import parse_study, read_study
@@ -18,6 +18,7 @@ __all__ = [
     "check_size",
     "keys_failure",
     "named_facts",
+    "needs_size",
     "parse_study",
     "planned",
     "read_study",

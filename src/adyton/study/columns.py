@@ -88,7 +88,7 @@ def _declared(name: str, kind: str, raw: dict[str, Any], where: str, keys: Keys)
     missing = [k for k in _COLUMN_KEYS[kind] if raw.get(k) == FILL_IN or (k not in raw and k != "grain")]
     if missing:
         listed = " and ".join(f"{where}.{key}" for key in missing)
-        raise InvalidRequest(f"{listed}: not filled in; {_WHAT_TO_WRITE[missing[0]]}")
+        raise InvalidRequest(f"{listed}: not filled in; {_WHAT_TO_WRITE[missing[0]]}; or delete the column")
     match kind:
         case "integer":
             astray = next((key for key in ("part", "zone") if key in raw), None)

@@ -237,8 +237,7 @@ def check_size(rows: int | None, unit: PrivacyUnit, limit: Guarantee) -> None:
         )
     if rows is not None and rows < 1:
         raise InvalidRequest(f"table.rows must be at least 1, not {rows}")
-    assumed = rows if rows is not None else _ROWS_WHERE_PRIVATE
-    if limit.delta * assumed >= 1:
+    if needs_size(limit) if rows is None else limit.delta * rows >= 1:
         how = (
             f"1/rows = 1/{rows}"
             if rows is not None
@@ -248,6 +247,11 @@ def check_size(rows: int | None, unit: PrivacyUnit, limit: Guarantee) -> None:
             f"privacy.delta = {float(limit.delta):g} must be below {how}: a larger delta would allow "
             "whole rows to be published"
         )
+
+
+def needs_size(limit: Guarantee) -> bool:
+    """Whether delta is too large for a study that does not say how many units there are."""
+    return limit.delta * _ROWS_WHERE_PRIVATE >= 1
 
 
 def check_person(study: Study) -> None:

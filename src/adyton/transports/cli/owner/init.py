@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -89,6 +90,7 @@ def init(
         return {
             "study": str(study_file),
             "to_fill_in": text.count(f'"{FILL_IN}"'),
+            "columns": [{"name": name, "to_fill_in": number} for name, number in _by_column(text).items()],
             "filter": wishes.filter,
             "why": wishes.why or ("as named" if filter_name else _UNASKED[wishes.filter or "gdp"]),
         }
@@ -113,10 +115,22 @@ def _neighbours(text: str) -> Neighbours:
     return text
 
 
+def _by_column(text: str) -> dict[str, int]:
+    """How many entries of each column are left to fill in."""
+    columns = tomllib.loads(text).get("columns", {})
+    return {name: list(column.values()).count(FILL_IN) for name, column in columns.items()}
+
+
 def _say(done: dict[str, Any]) -> None:
-    left = done["to_fill_in"]
-    typer.echo(f"Wrote {done['study']}.")
+    left, by_column = done["to_fill_in"], {one["name"]: one["to_fill_in"] for one in done["columns"]}
+    many = f"{len(by_column)} column{'' if len(by_column) == 1 else 's'}"
+    typer.echo(f"Wrote {done['study']} with {many}. Delete the columns that no query needs.")
     typer.echo(f"Filter {done['filter']}: {done['why']}.")
     entries, it = ("1 entry still says", "it") if left == 1 else (f"{left} entries still say", "them")
     to_do = f"{entries} {FILL_IN!r}. Set {it} from public knowledge, never from the data."
     typer.echo(to_do if left else "It is complete.")
+    if left > sum(by_column.values()):
+        typer.echo(f"{left - sum(by_column.values())} in [table]")
+    for number in sorted({*by_column.values()} - {0}, reverse=True):
+        names = ", ".join(name for name, open_ in by_column.items() if open_ == number)
+        typer.echo(f"{number} in {names}")
