@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -14,6 +15,7 @@ from adyton.errors import InvalidRequest
 from adyton.query.conditions.disjoint import Exclusions, facts_of
 from adyton.query.sql.read import parse_condition
 from how_often import often
+from sql_corpus.cases import STATEMENTS as STATEMENTS_OF_ALL
 from sql_corpus.cases import Statement
 from sql_corpus.grammar import ORDERS, PATIENTS, VISITS, Writer, written
 from sql_corpus.judge import Court, canonical, court, judged_text, says_where, wrong
@@ -32,6 +34,61 @@ def courts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Court
 
 def study_of(statement: Statement) -> str:
     return next((TABLES[t] for t in ("orders", "visits", "patients") if t in statement.sql), "shop")
+
+
+# Names that the reader has for itself, and once told to whoever was refused.
+TOLD_INTERNALS = [
+    "SELECT CASE WHEN GROUPING(channel) = 1 THEN colour ELSE channel END AS c, COUNT(*) FROM orders GROUP BY ROLLUP (channel)",
+    "SELECT COALESCE(status, 'none') AS s, COUNT(*) AS n FROM orders GROUP BY status",
+    "SELECT week(ordered) FROM orders",
+    "SELECT ucase(status) FROM orders",
+    "SELECT CAST(priority AS orders), COUNT(*) FROM orders GROUP BY 1",
+    "SELECT AVG(gift::MAP) AS share FROM orders",
+    "SELECT COUNT(*) . n FROM orders",
+    "SELECT status, COUNT(*) FROM orders GROUP BY ALL status",
+]
+
+
+def test_a_refusal_has_no_word_but_those_of_the_text_of_sql_and_of_the_reference(
+    courts: dict[str, Court],
+) -> None:
+    """Mutants: a node is called by its class, or a part by the parser's name for it; what is not grouped is quoted as it
+    is kept; a call that was rewritten is called by its new name.
+    """
+    page = (Path(__file__).parents[2] / "docs/reference/sql.md").read_text()
+    with duckdb.connect() as database:
+        keywords = database.execute("SELECT upper(keyword_name) FROM duckdb_keywords()").fetchall()
+    known = {*re.findall(r"\w+", page), "SQL", "DIFFERENTIAL_PRIVACY", *(word for (word,) in keywords)}
+    refusals = [refusal(courts, sql) for sql in (*TOLD_INTERNALS, *changed_statements(often(1_500, 30_000)))]
+    for sql, said in (one for one in refusals if one is not None):
+        reason = re.sub(r"'[^']*'|\"[^\"]*\"", "", said.rpartition(" (line ")[0])
+        words = set(re.findall(r"\b[A-Z]{2}[A-Z_0-9]*\b|\b[A-Z][a-z]+[A-Z]\w*", reason))
+        assert {word for word in words if word not in sql.upper()} <= known, f"{sql}: {said}"
+    assert None not in refusals[: len(TOLD_INTERNALS)]
+    assert not any("LOOKUP" in said for _, said in refusals[: len(TOLD_INTERNALS)])
+    assert sum(one is not None for one in refusals) > 500
+
+
+def refusal(courts: dict[str, Court], sql: str) -> tuple[str, str] | None:
+    try:
+        canonical(courts["shop" if "orders" in sql else "clinic"].study, sql)
+    except InvalidRequest as refused:
+        return sql, refused.message
+    return None
+
+
+def changed_statements(many: int) -> Iterator[str]:
+    """Statements of the corpus with a word too many, too few or of another statement."""
+    rng = random.Random(19)
+    split = [
+        re.findall(r"\s+|\w+|'[^']*'|[^\w\s]", one.sql) for one in STATEMENTS_OF_ALL if one.dialect is None
+    ]
+    pool = sorted({word for words in split for word in words})
+    for _ in range(many):
+        words = list(rng.choice(split))
+        at = rng.randrange(len(words))
+        words[at : at + rng.randrange(2)] = rng.choice([[], [rng.choice(pool)], [" ", rng.choice(pool), " "]])
+        yield "".join(words)
 
 
 # Where a part is missing, a pair in a list is unknown here, as SQL has it, and false for DuckDB.

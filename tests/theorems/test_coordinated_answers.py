@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from adyton.accounting.noisy_reading import NoisyReading, stability_units
+from adyton.errors import InvalidRequest
 from adyton.mechanisms import GaussianNoise
 from adyton.mechanisms.workloads.measured import GaussianMeasured, GeometricMeasured
 from adyton.mechanisms.workloads.product import Product
@@ -43,8 +44,8 @@ SETS = [
 ]
 
 
-def problem(texts: list[str]) -> Problem:
-    questions = tuple(parse(f"SELECT {text}", TABLE) for text in texts)
+def problem(texts: list[str], table: Table = TABLE) -> Problem:
+    questions = tuple(parse(f"SELECT {text}", table) for text in texts)
     return problem_of(questions, tuple(reading for q in questions for reading in readings_of(q, UNIT)))
 
 
@@ -301,3 +302,31 @@ def test_theorem_SUBSET_VARIANCE_measured_together_settles_for_no_less_than_the_
             settled_less |= settled < charged
     assert misses <= 20
     assert settled_less or strategy in ("atoms", "marginals")
+
+
+COLUMNS = tuple(BooleanColumn(f"b{place}") for place in range(7))
+
+
+@pytest.mark.parametrize(
+    ("strategy", "reason"),
+    [
+        ("product", "about 7 columns; a product of strategies for so many is not exact"),
+        ("tree", "into 2,187 cells; this strategy is for at most 1,024"),
+        ("optimised", "into 2,187 cells; this strategy is for at most 1,024"),
+    ],
+)
+def test_a_strategy_that_is_not_possible_is_refused_for_its_own_reason(strategy: Any, reason: str) -> None:
+    """Mutant: the most cells of another strategy, which these questions do not have."""
+    table = Table("people", COLUMNS, 1000)
+    many = problem([f"b{place}, COUNT(*) FROM people GROUP BY b{place}" for place in range(7)], table)
+    with pytest.raises(InvalidRequest, match=f"{reason}: ask for less at a time, or leave the strategy out"):
+        measurings(many, "replace", 2, strategy)
+    assert measurings(many, "replace", 2, "marginals")
+    assert measurings(many, "replace", 2, None)
+
+
+def test_a_column_with_too_many_classes_for_a_product_is_called_so() -> None:
+    table = Table("people", (IntegerColumn("a", 1, 300), BooleanColumn("b")), 1000)
+    wide = problem([f"{name}, COUNT(*) FROM people GROUP BY {name}" for name in "ab"], table)
+    with pytest.raises(InvalidRequest, match="into 301 classes; a product of strategies is for at most 200"):
+        measurings(wide, "replace", 2, "product")

@@ -72,13 +72,16 @@ class Receipts(Shown, list[Receipt]):
         amount = ["amount"] if verbose else []
         headers = ("number", "asked at", "question", "cost", *amount, "digest")
         none = f"before {self._before}" if self._before else "yet"
-        notes = ("Costs are shares of the limit." if rows else f"Nothing was charged {none}.",)
+        notes: tuple[str, ...] = (f"Nothing was charged {none}.",)
+        if rows:
+            notes = ("Costs are shares of the limit.",)
         if earlier and rows:
             where = f"--before {rows[0][0]}" if command else f"newest(before={rows[0][0]})"
             are = "receipt is" if earlier == 1 else "receipts are"
             notes = (f"{earlier:,} earlier {are} not shown: {where}.", *notes)
-        few = ("number", "question")
-        narrower = Sheet("Receipts", few, tuple(map(_stacked, rows)), notes, left_aligned=2, most=self._most)
+        narrower = Sheet(
+            "Receipts", headers[:3:2], tuple(map(_stacked, rows)), notes, left_aligned=2, most=self._most
+        )
         return Sheet("Receipts", headers, rows, notes, left_aligned=3, narrower=narrower, most=self._most)
 
 

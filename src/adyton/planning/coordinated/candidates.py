@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import lru_cache
 from typing import Literal
 
@@ -40,34 +41,56 @@ def measurings(
     problem: Problem, neighbours: Neighbours, norm: int, strategy: StrategyName | None
 ) -> tuple[Measuring, ...]:
     """All that could be best; InvalidRequest where the one that is named is not possible."""
-    found: list[Measuring] = []
-    if strategy in (None, "atoms") and problem.cells <= MOST_CELLS:
-        found.append(Atoms(problem.shape, total=neighbours == "replace" and norm == 2))
-    if strategy in (None, "tree", "optimised") and problem.cells <= MOST_OPTIMISED:
-        matrix = _best_matrix(problem, neighbours, norm, strategy)
-        found += [Matrix(problem.shape, matrix)] if matrix is not None else []
-    if strategy == "product" or (strategy is None and len(problem.shape) > 1):
-        found += _products(problem, neighbours, norm)
-    if strategy == "marginals" or (strategy is None and len(problem.shape) > 1):
-        found += _marginals(problem, neighbours, norm)
+    several = strategy is None and len(problem.shape) > 1
+    matrix = strategy if strategy in ("tree", "optimised") else None
+    ways: list[Callable[[], Measuring]] = []
+    if strategy in (None, "atoms"):
+        ways.append(lambda: _atoms(problem, neighbours, norm))
+    if strategy is None or matrix is not None:
+        ways.append(lambda: _best_matrix(problem, neighbours, norm, matrix))
+    if strategy == "product" or several:
+        ways.append(lambda: _products(problem, norm))
+    if strategy == "marginals" or several:
+        ways.append(lambda: _marginals(problem, neighbours, norm))
+    found, reason = [], ""
+    for way in ways:
+        try:
+            found.append(way())
+        except InvalidRequest as impossible:
+            reason = impossible.message
     if not found:
-        most = MOST_CELLS if strategy in (None, "atoms") else MOST_OPTIMISED
-        raise InvalidRequest(
-            f"these questions divide the rows into {problem.cells} cells; for this strategy at most {most} "
-            "are possible: ask for less at a time, or leave the strategy out"
-        )
+        raise InvalidRequest(f"{reason}: ask for less at a time, or leave the strategy out")
     return tuple(found)
 
 
+def _atoms(problem: Problem, neighbours: Neighbours, norm: int) -> Measuring:
+    _check_cells(problem, MOST_CELLS)
+    return Atoms(problem.shape, total=neighbours == "replace" and norm == 2)
+
+
+def _check_cells(problem: Problem, most: int) -> None:
+    if problem.cells > most:
+        raise InvalidRequest(
+            f"these questions divide the rows into {problem.cells:,} cells; "
+            f"this strategy is for at most {most:,}"
+        )
+
+
 def _best_matrix(
-    problem: Problem, neighbours: Neighbours, norm: int, strategy: StrategyName | None
-) -> Strategy | None:
+    problem: Problem, neighbours: Neighbours, norm: int, strategy: Literal["tree", "optimised"] | None
+) -> Measuring:
     """Trees are for cells in one line; optima take time."""
+    _check_cells(problem, MOST_OPTIMISED)
     workload = LinearWorkload(problem)
     found = [one for one in _matrices(problem, workload, strategy) if one.rows * one.cells <= MOST_ENTRIES]
     if neighbours == "replace" and norm == 2:
         found += [with_free_total(one) for one in found]
-    return min(found, key=lambda one: _price_of_accuracy(workload, one, neighbours, norm), default=None)
+    if not found:
+        raise InvalidRequest(
+            f"a strategy for {problem.cells:,} cells and {problem.values:,} values is too large"
+        )
+    best = min(found, key=lambda one: _price_of_accuracy(workload, one, neighbours, norm))
+    return Matrix(problem.shape, best)
 
 
 def _price_of_accuracy(workload: Workload, one: Strategy, neighbours: Neighbours, norm: int) -> float:
@@ -89,16 +112,23 @@ def _matrices(
             yield the_questions(workload)
 
 
-def _products(problem: Problem, neighbours: Neighbours, norm: int) -> list[Measuring]:
+def _products(problem: Problem, norm: int) -> Measuring:
     """Along each axis what is best for how the values look at it; the others do not matter to the choice."""
+    widest, columns = max(problem.shape), len(problem.shape)
+    if widest > _QUICK:
+        raise InvalidRequest(
+            f"these questions divide the values of a column into {widest:,} classes; "
+            f"a product of strategies is for at most {_QUICK}"
+        )
     together = sum(linear.size for linear in problem.linears if linear.factors(problem.shape) is None)
-    if max(problem.shape) > _QUICK or problem.cells * (together + 1) * max(problem.shape) > _MOST_PRODUCTS:
-        return []
-    factors = [_best_along(problem, axis, norm) for axis in range(len(problem.shape))]
-    try:
-        return [Products(problem.shape, Product(factors))]
-    except InvalidRequest:  # too many axes for exact sums
-        return []
+    if problem.cells * (together + 1) * widest > _MOST_PRODUCTS:
+        raise InvalidRequest(f"a product of strategies for {problem.cells:,} cells is too much work")
+    factors = [_best_along(problem, axis, norm) for axis in range(columns)]
+    with suppress(InvalidRequest):  # the entries of a product multiply: sums of many could be rounded
+        return Products(problem.shape, Product(factors))
+    raise InvalidRequest(
+        f"these questions are about {columns} columns; a product of strategies for so many is not exact"
+    )
 
 
 def _best_along(problem: Problem, axis: int, norm: int) -> Strategy:
@@ -125,9 +155,9 @@ def _seen_along(linear: Linear, shape: tuple[int, ...], axis: int) -> Floats:
     return alike
 
 
-def _marginals(problem: Problem, neighbours: Neighbours, norm: int) -> list[Measuring]:
+def _marginals(problem: Problem, neighbours: Neighbours, norm: int) -> Measuring:
     if sum(linear.size * len(linear.places) for linear in problem.linears) > _MOST_WORK:
-        return []
+        raise InvalidRequest(f"marginals for {problem.values:,} values are too much work")
     attributes = [
         Attribute(size - aside, aside) for size, aside in zip(problem.shape, problem.aside, strict=True)
     ]
@@ -136,7 +166,4 @@ def _marginals(problem: Problem, neighbours: Neighbours, norm: int) -> list[Meas
         for _, weights in linear.weights():
             for kept, own in components(attributes, linear.by, weights):
                 energies[kept] = energies.get(kept, 0.0) + float(np.einsum("ij,ij->", own, own))
-    try:
-        return [Tables(best_residuals(attributes, energies, neighbours, norm))]
-    except InvalidRequest:  # too many attributes
-        return []
+    return Tables(best_residuals(attributes, energies, neighbours, norm))

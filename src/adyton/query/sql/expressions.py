@@ -75,8 +75,8 @@ class Source(Names):
         read = readers.get(type(node))
         if read is None:
             reason = reason_against(title(node), self.table)
-            why = f"{title(node)} is not supported: {reason}"
-            raise self.refusal(node, why if reason else f"{needed} is needed here, not {title(node)}")
+            why = f"{self.title(node)} is not supported: {reason}"
+            raise self.refusal(node, why if reason else f"{needed} is needed here, not {self.title(node)}")
         try:
             return read(self, node)
         except InvalidRequest as wrong:
@@ -147,7 +147,7 @@ class Source(Names):
         found = self._read(node, _CONDITIONS, "a condition")
         truth = found if isinstance(found, Condition) else truth_of(found)
         if truth is None:
-            raise self.refusal(node, f"a condition is needed here, not {title(node)}")
+            raise self.refusal(node, f"a condition is needed here, not {self.title(node)}")
         return self._short(node, truth)
 
     def _is_true(self, node: exp.Expr) -> Condition:

@@ -265,8 +265,10 @@ def _group_text(source: Source, node: exp.Expr) -> str | None:
 def _listed(source: Source, item: Item, groups: Mapping[str, Grouped]) -> Grouped:
     group = read_group(source, item.node)
     if group.text not in groups:
-        reason = f"add GROUP BY {shortened(group.text)}, or ask for an aggregate such as COUNT or AVG"
-        said = "this" if group.default == "group" else repr(group.default)
+        said, add = "this", "it to GROUP BY"
+        if type(item.node) is exp.Column:
+            said, add = repr(group.default), f"GROUP BY {shortened(group.text)}"
+        reason = f"add {add}, or ask for an aggregate such as COUNT or AVG"
         raise source.refusal(item.node, f"{said} is neither grouped nor aggregated: {reason}")
     return group
 

@@ -83,8 +83,18 @@ class Names:
         """Nothing but ``allowed`` may be said about ``node``, so nothing can be left out by mistake."""
         for name, value in node.args.items():
             if name not in allowed and not (value is None or value is False or value == []):
-                said = name.rstrip("_").replace("_", " ").upper()
-                raise self.refusal(node, f"{said} is not supported in {title(node)}")
+                said = self._if_written(name.rstrip("_").replace("_", " ").upper())
+                raise self.refusal(node, f"{said} is not supported in {self.title(node)}")
+
+    def title(self, node: exp.Expr) -> str:
+        """What kind of node it is, in words that the text has."""
+        named = type(node) is exp.Anonymous or type(node) in _TITLES
+        return title(node) if named else self._if_written(title(node))
+
+    def _if_written(self, words: str) -> str:
+        """Names that the parser has for itself would help nobody."""
+        text = self.text.upper()
+        return words if all(word in text for word in words.split()) else "this"
 
     def column(self, node: exp.Expr) -> Column:
         """The column that ``node`` names."""
@@ -295,6 +305,9 @@ _TITLES: dict[type[exp.Expr], str] = {
     exp.Alias: "AS",
     exp.Boolean: "TRUE or FALSE",
     exp.Column: "a column",
+    exp.DataType: "a type",
+    exp.Dot: "a name with a dot",
+    exp.Group: "GROUP BY",
     exp.Kwarg: "=>",
     exp.Literal: "a literal",
     exp.Paren: "brackets",
@@ -318,7 +331,7 @@ _TITLES: dict[type[exp.Expr], str] = {
 
 
 def title(node: exp.Expr) -> str:
-    """What kind of node it is, in words that the text has."""
+    """What kind of node it is; of a rewritten call what the text calls it."""
     if type(node) is exp.Anonymous:
         return str(node.meta.get(SAID, node.this)).upper()
     if type(node) in _TITLES:

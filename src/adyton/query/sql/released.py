@@ -42,7 +42,7 @@ from adyton.query.sql.functions.labels import (
     read_label,
 )
 from adyton.query.sql.groups import Item, read_group, shown_names
-from adyton.query.sql.names import called, title
+from adyton.query.sql.names import called
 from adyton.query.sql.quotients import quotient_measure
 from adyton.query.sql.window_clause import NO_ROWS, WINDOWS, read_window
 from adyton.query.text import group_value_text, measure_text
@@ -104,7 +104,7 @@ class Reader:
     def number(self, node: exp.Expr, behind: bool) -> Released:
         value = self.value(node, behind=behind)
         if value is not None and self.kind(value) is not Fraction:
-            raise self.source.refusal(node, f"a number is needed here, not {title(node)}")
+            raise self.source.refusal(node, f"a number is needed here, not {self.source.title(node)}")
         return value
 
     def _written(self, node: exp.Expr) -> Released:
@@ -127,7 +127,8 @@ class Reader:
                 node, "a column is no condition: write CASE WHEN ... THEN 1 ELSE 0 END"
             )
         if any(is_aggregate(part) for part in node.walk()):
-            return self.source.refusal(node, f"{title(node)} is not computed from what is released")
+            said = self.source.title(node)
+            return self.source.refusal(node, f"{said} is not computed from what is released")
         known = [*self.value_names(), *self.key_names().values(), *self.key_names()]
         listed = ", ".join(list(dict.fromkeys(known))[:10])
         reason = f"ORDER BY, HAVING and arithmetic on values speak of what is released: {listed}"

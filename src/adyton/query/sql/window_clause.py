@@ -29,7 +29,9 @@ def read_window(reader: Reader, node: exp.Expr, behind: bool) -> Released:
     function = node.this
     name = called(source, function) if type(function) is exp.Anonymous else title(function)
     if name not in (*WINDOWS, *TOTALS, OCCURRING):
-        raise source.refusal(node, f"{name} is no window; windows are {', '.join((*TOTALS, *WINDOWS))}")
+        raise source.refusal(
+            node, f"{source.title(function)} is no window; windows are {', '.join((*TOTALS, *WINDOWS))}"
+        )
     reader.windows, reader.in_window = False, True
     partition = tuple(_partition(reader, one) for one in node.args.get("partition_by") or ())
     order = reader.terms(node.args.get("order"), behind=behind)
