@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from adyton.accounting.filters import filter_named
+from adyton.accounting.noisy_reading import stability_units
 from adyton.errors import InvalidRequest
 from adyton.exact import UNITS_PER_ONE
 from adyton.mechanisms import GaussianNoise, GeometricNoise
@@ -22,9 +23,12 @@ from adyton.mechanisms.marginals.tables import Axes, marginals_up_to, tables_of
 from adyton.mechanisms.selection.exponential import ExponentialMechanism
 from adyton.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from adyton.noise import two_sided_geometric as sampler
-from adyton.privacy import BoundedRangeCost, PureCost
+from adyton.planning.price import price_of
+from adyton.privacy import BoundedRangeCost, Guarantee, PrivacyUnit, PureCost
+from adyton.schema import BooleanColumn, CategoryColumn, Table
 from adyton.sensitivity import Sensitivity
-from adyton.synthesis.plan import step_for
+from adyton.study import Study, Validity
+from adyton.synthesis.plan import SynthesisPlan, plan_synthesis, step_for
 from seeded import Seeded
 
 SHAPE = (2, 2)
@@ -223,3 +227,94 @@ def test_theorem_ADAPTIVE_MARGINALS_a_smaller_marginal_has_no_larger_diameter_or
             assert small.l1_diameter(one) <= large.l1_diameter(one)
             assert small.l2_diameter_squared(one) <= large.l2_diameter_squared(one)
             assert small.l2_radius_squared(one) <= large.l2_radius_squared(one)
+
+
+# What validity pays ----------------------------------------------------------------------------------------
+
+
+def plan_of(filter_name: Any, neighbours: Any, rows: int = 1) -> SynthesisPlan:
+    """A synthetic table of two columns."""
+    person, size = ("person", 50) if rows > 1 else (None, 200)
+    table = Table("people", (BooleanColumn("a"), CategoryColumn("b", ("x", "y", "z"))), size, person)
+    unit = PrivacyUnit(neighbours, person, rows)
+    limit = Guarantee(Fraction(4), Fraction(0 if filter_name == "pure" else Fraction(1, 10**9)))
+    cap = Fraction(1, 20) if filter_name == "pure" else None
+    validity = Validity(confidence=Fraction(95, 100), stability=cap)
+    study = Study(table, unit, limit, filter_name, validity=validity)
+    return plan_synthesis(study, ["a", "b"], price_of(epsilon=Fraction(1)), study.allowed)
+
+
+CASES = [("replace", 1), ("add-or-remove", 1), ("replace", 3), ("add-or-remove", 3)]
+
+
+@pytest.mark.parametrize(("neighbours", "rows"), CASES)
+def test_theorem_ADAPTIVE_MARGINALS_validity_pays_for_selections_what_an_exchanged_unit_can_do(
+    neighbours: str, rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The law of one selection where all rows of one unit are exchanged; rounds share the pure part by their epsilons.
+
+    Mutants: ``twice`` that is 1, where neighbours have a unit more or less, or 2, where one is exchanged.
+    """
+    plan = plan_of("gdp", neighbours, rows)
+    real, step = plan.machine, plan.step(plan.machine.each)
+    monkeypatch.setattr(ExponentialMechanism, "release", lambda self, scores, bits: np.log(self.law(scores)))
+    paid = float(Fraction(plan.pure, UNITS_PER_ONE) * step.epsilon / real.most_epsilon)
+    random, worst, cells = np.random.Generator(np.random.Philox(4)), 0.0, int(np.prod(real.shape))
+    for _ in range(150):
+        guess = Fixed(tables_of(random.uniform(0, 9 * rows, real.shape), real.candidates))
+        x = random.integers(0, 9 * rows, real.shape)
+        y, (i, j) = x.copy(), random.integers(0, cells, 2)
+        x.flat[i] += rows
+        y.flat[j] += rows
+        laws = [
+            real._select(tables_of(t, real.candidates), guess, real.candidates, step, Seeded(0))  # type: ignore[arg-type]
+            for t in (x, y)
+        ]
+        worst = max(worst, float(np.abs(laws[0] - laws[1]).max()))  # type: ignore[operator]
+    assert worst <= paid * (1 + 1e-9)
+    assert worst > 0.55 * paid
+
+
+@pytest.mark.parametrize("filter_name", ["gdp", "zcdp"])
+@pytest.mark.parametrize(("neighbours", "rows"), CASES)
+def test_theorem_ADAPTIVE_MARGINALS_validity_pays_for_measurements_how_far_a_unit_is_from_the_centre(
+    filter_name: str, neighbours: str, rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In k cells, all that one unit may add is in a ball with the radius rows * sqrt(1 - 1/k), around rows/k in each, and
+    in no smaller one.  Counted from the noise of all measurements of a run.
+
+    Mutants: half of the part; the square of it; the price of the selections in place of the measurements'.
+    """
+    plan, seen = plan_of(filter_name, neighbours, rows), []
+    exact = tables_of(np.full(plan.machine.shape, 9), plan.machine.candidates)
+
+    def measured(self: GaussianNoise, column: Any, bits: Any) -> Any:
+        made = release(self, column, bits)
+        seen.append(rows**2 * (1 - Fraction(1, len(made[0]))) / self.scales[0] ** 2)
+        return made
+
+    release = GaussianNoise.release
+    monkeypatch.setattr(GaussianNoise, "release", measured)
+    guess = CellGuess.even(plan.machine.shape, 200)
+    made = plan.machine.release(exact, guess, plan.step, Seeded(1))
+    assert len(made) == len(seen) > 2
+    assert (
+        0.6 * plan.radius < sum(seen) * UNITS_PER_ONE <= plan.radius
+    )  # all marginals pay as the largest does
+
+
+@pytest.mark.parametrize("neighbours", ["replace", "add-or-remove"])
+def test_theorem_ADAPTIVE_MARGINALS_validity_pays_for_a_pure_run_what_an_exchanged_unit_can_do(
+    neighbours: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All runs of one round, as above.  Mutant: ``twice`` that is 1."""
+    real = machine(neighbours, int(EPSILON * UNITS_PER_ONE), 1)
+    plan = replace(plan_of("pure", neighbours), machine=real)
+    runs = [((axes,), (output,)) for axes in CANDIDATES for output in ((-9, 9), (9, -9), (2, 1))]
+    tables = list(histograms(2))
+    law = {x: np.array([log_chance(real, x, *run, monkeypatch) for run in runs]) for x in tables}
+    exchanged = [(x, y) for x in tables for y in tables if np.abs(np.subtract(x, y)).sum() == 2]
+    worst = max(float(np.abs(law[x] - law[y]).max()) for x, y in exchanged)
+    paid = stability_units(PureCost(Fraction(worst)))
+    assert 0.8 * plan.radius < paid <= plan.radius * (1 + 1e-9)
+    assert plan.pure == 0
