@@ -26,7 +26,7 @@ _PREFACE = """\
 
 {help}
 
-Every command takes `--json` and then prints one object, described in [json.md](json.md). Errors go to
+Every command takes `--json`, except `serve` and `mcp`, and then prints one object, described in [json.md](json.md). Errors go to
 standard error, or with `--json` to standard output, and set the exit code: 2 the request is wrong, 3 refused,
 4 the engine failed, 5 the ledger cannot be trusted. See [errors.md](errors.md). Tables are as wide as the
 terminal allows, or as `COLUMNS` says. A whole number may be written 100000, 100_000, 100,000 or 1e5. The
