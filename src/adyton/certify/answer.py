@@ -7,8 +7,6 @@ wanted, it is the reading of an odometer.  So amounts are shares of a limit that
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +17,7 @@ from typing import Any, Self, overload
 import numpy as np
 
 from adyton.certify.answer_table import answer_sheet
+from adyton.certify.csv_text import csv_text
 from adyton.certify.rows import NO_VALUE, NOTHING_KNOWN, UNINFORMATIVE, Known, Rows, Values
 from adyton.certify.values import (
     Absent,
@@ -292,16 +291,10 @@ class Answer(Shown):
     def to_csv(self) -> str:
         """The records as comma-separated values, after a line of names; what is None is empty, and an empty
         text is in quotes.
+
+        A text that a spreadsheet would execute has an apostrophe before it.
         """
-        paper = io.StringIO()
-        writer = csv.DictWriter(paper, list(self.columns()), lineterminator="\n")
-        writer.writeheader()
-        for record in self.records():
-            if "" in record.values():  # a key that is an empty text is quoted, one that is NULL is not
-                paper.write(",".join(map(_quoted, record.values())) + "\n")
-            else:
-                writer.writerow(record)
-        return paper.getvalue()
+        return csv_text(list(self.columns()), self.records())
 
     def to_pandas(self) -> Any:
         """The records as a pandas.DataFrame; what says nothing is NaN, a key that is NULL stays missing."""
@@ -405,8 +398,3 @@ class Answer(Shown):
                 for row in told:
                     row["values"][name] = as_days(row["values"][name])
         return told
-
-
-def _quoted(value: object) -> str:
-    text = "" if value is None else repr(value) if isinstance(value, float) else str(value)
-    return '"' + text.replace('"', '""') + '"' if isinstance(value, str) else text
