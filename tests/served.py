@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import signal
 import socket
 import subprocess
@@ -148,8 +147,8 @@ def server(
     try:
         url = f"{scheme}://127.0.0.1:{port}"
         await_ready(url, process, log, patience)
-        found = re.search(r"adyton_[0-9a-f]{64}", log.read_text(encoding="utf-8"))
-        yield Server(url, bearer(found[0]) if found else {}, process, log)
+        kept = files[0].with_suffix(".owner")
+        yield Server(url, bearer(kept.read_text().strip()) if kept.exists() else {}, process, log)
     finally:
         if process.poll() is None:
             process.send_signal(stop)

@@ -15,11 +15,13 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TextIO
 
 from adyton.errors import InvalidRequest, LedgerCorrupt
 
 VARIABLE = "ADYTON_SECRET"
 FILE = "server.secret"
+OWNER_FILE = ".owner"  # with the name of a study: the first token, where nobody looks at a terminal
 _LEAST = 32  # characters
 
 
@@ -49,6 +51,23 @@ def is_open_to_others(file: Path) -> bool:
     return bool(file.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO))
 
 
+def who_else_writes(folder: Path) -> str | None:
+    """Whoever can write to a folder can replace the files in it, or be the first to make them."""
+    mode = folder.stat().st_mode
+    return "everybody" if mode & stat.S_IWOTH else "its group" if mode & stat.S_IWGRP else None
+
+
+@contextmanager
+def hidden_file(file: Path) -> Iterator[TextIO]:
+    """A new file in the place of ``file``, which nobody else can read."""
+    file.unlink(missing_ok=True)
+    handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "w", encoding="ascii") as written:
+        yield written
+        written.flush()
+        os.fsync(written.fileno())
+
+
 def _read(file: Path) -> bytes:
     if is_open_to_others(file):
         raise InvalidRequest(f"{file.name} can be read by others: chmod 600 {file.name}")
@@ -61,16 +80,13 @@ def _read(file: Path) -> bytes:
 def _made(file: Path) -> bytes:
     """Of several processes that make it at once, one wins; a half-written one is never seen."""
     draft = file.with_name(f".{file.name}.{secrets.token_hex(8)}")
-    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
-        with os.fdopen(handle, "w", encoding="ascii") as written:
+        with hidden_file(draft) as written:
             written.write(secrets.token_hex(32) + "\n")
-            written.flush()
-            os.fsync(written.fileno())
         with suppress(FileExistsError):
             os.link(draft, file)
     finally:
-        draft.unlink()
+        draft.unlink(missing_ok=True)
     return _read(file)
 
 

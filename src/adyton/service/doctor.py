@@ -15,7 +15,7 @@ from typing import Any
 
 from adyton.errors import CuratorError
 from adyton.ledger.anchor import anchor_at
-from adyton.service.beside import FILE, VARIABLE, is_open_to_others
+from adyton.service.beside import FILE, OWNER_FILE, VARIABLE, is_open_to_others, who_else_writes
 from adyton.service.house import House
 from adyton.service.limits import LIMITS
 from adyton.service.settings import Settings, plainly
@@ -87,6 +87,31 @@ def _secret(paths: Sequence[Path]) -> Iterator[Finding]:
         yield Finding("secret", not seen, f"chmod 600 {FILE}" if seen else f"{FILE}, hidden")
 
 
+def _folder(what: str, folder: Path) -> Finding:
+    """Files that belong to a study lie there.  A group may be meant to write; everybody never is."""
+    match who_else_writes(folder):
+        case "everybody":
+            return Finding(what, False, f"everybody can replace its files: chmod o-w {folder}")
+        case "its group":
+            return Finding(what, None, f"its group can replace its files; if it must not: chmod g-w {folder}")
+        case _:
+            return Finding(what, True, "only its user writes there")
+
+
+def _folders(path: Path, house: House) -> Iterator[Finding]:
+    """Of the study file, which has the tokens and the secret beside it, of the ledger and of the anchor."""
+    (served,) = house.served
+    study = served.study if isinstance(served, ServedStudy) else None
+    others = {"ledger": study.ledger, "anchor": study.anchor} if study is not None else {}
+    files = {"folder": path, **{f"folder of the {name}": one for name, one in others.items()}}
+    seen: set[Path] = set()
+    for what, file in files.items():
+        folder = file.absolute().parent if isinstance(file, Path) else None
+        if folder is not None and folder not in seen and folder.is_dir():
+            seen.add(folder)
+            yield _folder(f"{path.name}: {what}", folder)
+
+
 def _file(path: Path, settings: Settings) -> Iterator[Finding]:
     house: House | None = None
 
@@ -98,6 +123,7 @@ def _file(path: Path, settings: Settings) -> Iterator[Finding]:
     yield _tried(f"{path.name}", opened)
     if house is None:
         return
+    yield from _folders(path, house)
     try:
         yield _tried(f"{path.name}: ledger and data", lambda: _loaded(house))
         yield from _about(path, house)
@@ -113,7 +139,9 @@ def _loaded(house: House) -> str:
 def _about(path: Path, house: House) -> Iterator[Finding]:
     (served,) = house.served
     owner = served.tokens.has_owner()
-    yield Finding(f"{path.name}: owner", None, "has a token" if owner else "the first start prints a token")
+    yield Finding(f"{path.name}: owner", None, "has a token" if owner else "the first start makes a token")
+    if (left := path.with_suffix(OWNER_FILE)).exists():
+        yield Finding(f"{path.name}: owner token", None, f"still in {left.name}: take it and delete the file")
     old = [one.identity.name for one in served.tokens.without_verifier()]
     if old:
         said = f"work over HTTP, not through --pg-port: {', '.join(old)}; make new ones"

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from adyton.errors import Forbidden, InvalidRequest, NotFound, Unauthenticated
 from adyton.service.agents.sessions import Caps
+from adyton.service.beside import hidden_file
 from adyton.service.grid import Grid
 from adyton.service.holdouts import ServedHoldout
 from adyton.service.identity import Identity
@@ -87,13 +88,28 @@ class House:
 
     def owner_token(self) -> str | None:
         """One new token for all that has no owner yet, None if all have one.  It is never seen again."""
-        without = [one for one in self._served.values() if not one.tokens.has_owner()]
+        without = self._without_owner()
         if not without:
             return None
         token, now = fresh_token(), int(time.time())
         for one in without:
             one.tokens.keep(token, Known(fresh_id(), Identity("owner", Role.OWNER), now, None, None))
         return token
+
+    def write_owner_token(self, file: Path) -> bool:
+        """The same into a file that only this user can read, which is there before the token is."""
+        if not self._without_owner():
+            return False
+        try:
+            with hidden_file(file) as written:
+                written.write(f"{self.owner_token()}\n")
+        except OSError as error:
+            reason = f"the owner's token cannot be written to {file.name} ({error.strerror})"
+            raise InvalidRequest(f"{reason}: start the server once in a terminal") from None
+        return True
+
+    def _without_owner(self) -> list[Served]:
+        return [one for one in self._served.values() if not one.tokens.has_owner()]
 
     def is_from_provider(self, token: str | None) -> bool:
         return self.provider is not None and looks_like_one(token or "")

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from adyton.errors import InvalidRequest
+from adyton.service.beside import OWNER_FILE
 from adyton.service.house import House
 from adyton.service.limits import LIMITS
 from adyton.service.settings import read_settings
@@ -95,8 +96,12 @@ class Door:
         return f"{scheme}://{host}:{self.port}"
 
 
-def serve(files: Sequence[Path], settings_file: Path | None, door: Door, say: Callable[[str], None]) -> None:
-    """Serves until it is stopped.  ``say`` gets what the operator has to know."""
+def serve(
+    files: Sequence[Path], settings_file: Path | None, door: Door, say: Callable[[str], None], *, seen: bool
+) -> None:
+    """Serves until it is stopped.  ``say`` gets what the operator has to know; ``seen``: on a terminal, and
+    not in a log, which would keep the owner's token for others.
+    """
     import uvicorn
 
     from adyton.transports.http.patience import PatientProtocol
@@ -106,12 +111,10 @@ def serve(files: Sequence[Path], settings_file: Path | None, door: Door, say: Ca
     house = House.of_files(paths, settings)
     try:
         house.load()
-        token = house.owner_token()
+        _give_owner_token(house, files[0].with_suffix(OWNER_FILE), say, seen=seen)
     except BaseException:
         house.close()
         raise
-    if token is not None:
-        say(f"Owner token, shown once and never again: {token}")
     _say_doors(house, door, say)
     if door.pg_port is not None:
         _allow_files(settings.connections + LIMITS.wire_strangers)
@@ -145,6 +148,14 @@ def serve(files: Sequence[Path], settings_file: Path | None, door: Door, say: Ca
         }
         os.environ[_VARIABLE] = json.dumps(told)
         uvicorn.run(_FACTORY, factory=True, workers=door.processes, **config)
+
+
+def _give_owner_token(house: House, file: Path, say: Callable[[str], None], *, seen: bool) -> None:
+    if not seen:
+        if house.write_owner_token(file):
+            say(f"Owner token written to {file.name}, for this user alone: take it and delete the file")
+    elif (token := house.owner_token()) is not None:
+        say(f"Owner token, shown once and never again: {token}")
 
 
 def _say_doors(house: House, door: Door, say: Callable[[str], None]) -> None:

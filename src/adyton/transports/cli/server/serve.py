@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -39,8 +40,8 @@ def serve(
     ] = None,
     mcp: Annotated[bool, typer.Option("--mcp", help="Let agents in too, at /mcp of the same port.")] = False,
 ) -> None:
-    """Serve studies and holdouts over HTTP, and studies to clients of PostgreSQL. The first start prints one
-    owner token, once.
+    """Serve studies and holdouts over HTTP, and studies to clients of PostgreSQL. The first start gives
+    one owner token: it is printed on a terminal, and else written to a file beside the first study.
 
     For example: adyton serve people.toml --port 8000 --pg-port 5433
     """
@@ -56,6 +57,6 @@ def serve(
         if mcp and importlib.util.find_spec("mcp") is None:
             raise InvalidRequest("agents need more packages: pip install 'adyton[mcp]'")
         door = Door(host, port, processes, tls_cert, tls_key, behind_proxy, metrics_port, pg_port, mcp)
-        listen(files, settings, door, lambda line: typer.echo(line))
+        listen(files, settings, door, lambda line: typer.echo(line), seen=sys.stdout.isatty())
 
     run(work, False)
