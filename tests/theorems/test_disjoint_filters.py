@@ -15,7 +15,7 @@ from adyton.accounting.noisy_reading import NoisyReading
 from adyton.exact import UNITS_PER_ONE
 from adyton.mechanisms import GaussianNoise, GeometricNoise, Mechanism
 from adyton.planning.measures.additive import Additive
-from adyton.planning.part import due, families_of, shares_of
+from adyton.planning.part import Families, due, families_of, shares_of
 from adyton.privacy import Neighbours, PrivacyUnit
 from adyton.query.conditions.disjoint import Exclusions, Facts, facts_of
 from adyton.query.expressions import And, Compare, Condition, Not, Or
@@ -189,11 +189,14 @@ NOISE: dict[str, type[GaussianNoise] | type[GeometricNoise]] = {"gdp": GaussianN
 @pytest.mark.parametrize("measures", PARTS)
 @pytest.mark.parametrize("neighbours", ["add-or-remove", "replace"])
 @pytest.mark.parametrize("filter_name", ["gdp", "pure"])
-@pytest.mark.parametrize("rows", [1, 2])
+@pytest.mark.parametrize(("rows", "times"), [(1, 1), (2, 1), (1, 3)])
 def test_theorem_DISJOINT_FILTERS_covers_every_unit(
-    measures: tuple[Measure, ...], neighbours: Neighbours, filter_name: str, rows: int
+    measures: tuple[Measure, ...], neighbours: Neighbours, filter_name: str, rows: int, times: int
 ) -> None:
-    """The amount is never less than what the worst pair of units costs, and less than the plain sum."""
+    """The amount is never less than what the worst pair of units costs, and less than the plain sum.
+
+    Mutants: noise that is drawn several times is paid for once, by privacy or by validity; half of the distance.
+    """
     unit = PrivacyUnit(neighbours, "pid" if rows > 1 else None, rows)
     question = Question(TABLE, tuple((f"m{i}", measure) for i, measure in enumerate(measures)))
     readings = readings_of(question, unit)
@@ -201,12 +204,12 @@ def test_theorem_DISJOINT_FILTERS_covers_every_unit(
     assert len(families) < len(measures)
     scales = [Fraction(3, 2), Fraction(2), Fraction(5, 4)]
     parts = [
-        Additive(NoisyReading(own, NOISE[filter_name]((scale,))))
+        Additive(NoisyReading(own, NOISE[filter_name]((scale,)), times))
         for own, scale in zip(readings, scales, strict=False)
     ]
     rule = filter_named(filter_name)
     paid = due(parts, families, unit, rule)
-    worst = _worst(parts, neighbours, rows, filter_name)
+    worst = times * _worst(parts, neighbours, rows, filter_name)
     assert Fraction(paid.amount, UNITS_PER_ONE) >= worst
     assert (
         Fraction(paid.amount, UNITS_PER_ONE) <= worst + Fraction(10, UNITS_PER_ONE)
@@ -215,7 +218,7 @@ def test_theorem_DISJOINT_FILTERS_covers_every_unit(
     )
     assert paid.amount < sum(part.only.amount(rule) for part in parts) or neighbours == "replace"
     if filter_name == "gdp":
-        assert Fraction(paid.radius, UNITS_PER_ONE) >= _farthest_from_nothing(parts, rows)
+        assert Fraction(paid.radius, UNITS_PER_ONE) >= times * _farthest_from_nothing(parts, rows, families)
 
 
 def _vector(parts: list[Additive], unit: tuple[dict[str, object], ...]) -> list[Fraction]:
@@ -250,9 +253,10 @@ def _worst(parts: list[Additive], neighbours: str, rows: int, filter_name: str) 
     )
 
 
-def _farthest_from_nothing(parts: list[Additive], rows: int) -> Fraction:
-    """A ball around nothing holds everything that one unit can add."""
-    return max(sum((a**2 for a in u), Fraction(0)) for u in _units(parts, rows)) / 4
+def _farthest_from_nothing(parts: list[Additive], rows: int, families: Families) -> Fraction:
+    """A ball around nothing holds everything that one unit can add to the parts that are paid for so."""
+    places = [place for family in families if len(family) > 1 for place in family]
+    return max(sum((u[place] ** 2 for place in places), Fraction(0)) for u in _units(parts, rows))
 
 
 def test_shares_never_cost_more_than_the_price() -> None:

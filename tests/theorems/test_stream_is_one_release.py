@@ -13,8 +13,10 @@ from sparse_law import Said, Table, chance, hardest, table_of
 from adyton.accounting import GdpFilter, PureFilter, ZcdpFilter
 from adyton.accounting.gaussian import delta_up
 from adyton.exact import UNITS_PER_ONE
-from adyton.mechanisms import AboveThreshold, Sparse
+from adyton.mechanisms import AboveThreshold, NumericSparse, Sparse
+from adyton.noise import two_sided_geometric
 from adyton.privacy import PureCost
+from adyton.streams.plan import of_validity
 
 EPSILON = 1.0
 GAPS = range(-8, 6)
@@ -140,3 +142,20 @@ def test_theorem_STREAM_IS_ONE_RELEASE_one_price_whatever_is_fed() -> None:
     assert losses[-1] == pytest.approx(1, abs=1e-3)
     assert losses[-1] <= 1 + 1e-9
     assert PureFilter().amount(one.cost()) <= UNITS_PER_ONE
+
+
+@pytest.mark.parametrize("c", [1, 3])
+@pytest.mark.parametrize("reaches", [1, 2])
+@pytest.mark.parametrize("filter_name", ["gdp", "zcdp"])
+def test_theorem_STREAM_IS_ONE_RELEASE_validity_pays_the_epsilon_of_geometric_values_too(
+    c: int, reaches: int, filter_name: str
+) -> None:
+    """Each of c values is moved by the reach; the law of its noise says what that is worth.  Mutant: one value for all."""
+    machine = NumericSparse(Sparse.for_cost(Fraction(1), c), Fraction(5))
+    radius, pure = of_validity(filter_name, machine, reaches)
+    law = [two_sided_geometric.log_pmf(5.0, value) for value in range(-30, 31)]
+    worst = max(abs(before - after) for before, after in zip(law, law[reaches:], strict=False))
+    comparisons = of_validity(filter_name, machine.sparse, reaches)[1]
+    assert radius == 0
+    assert pure >= comparisons + c * worst * UNITS_PER_ONE * (1 - 1e-9)
+    assert pure <= comparisons + c * worst * UNITS_PER_ONE * (1 + 1e-9)
