@@ -1,8 +1,8 @@
 """Answers with very many cells, beside the same groups in plain DuckDB: time, memory, and a free repeat.
 
 Each case runs in a process of its own, because memory is measured as the most that a process had since its
-answers were asked for (``VmHWM``, which begins anew there; ``ru_maxrss`` would keep what the parent had).  Few
-rows and a price of almost nothing: what is measured is what happens per cell, not per row.
+answers were asked for.  (That is ``VmHWM``, which begins anew there; ``ru_maxrss`` would keep what the parent
+had.)  Few rows and a price of almost nothing: what is measured is what happens per cell, not per row.
 
 The goal: ten averages over 87,600 cells in at most 8 times the plain query plus half a second, fifty medians
 by day in at most 10 times plus half a second, each within 200 MB; a repeat in at most a third of the first.

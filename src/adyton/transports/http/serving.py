@@ -99,9 +99,7 @@ class Door:
 def serve(
     files: Sequence[Path], settings_file: Path | None, door: Door, say: Callable[[str], None], *, seen: bool
 ) -> None:
-    """Serves until it is stopped.  ``say`` gets what the operator has to know; ``seen``: on a terminal, and
-    not in a log, which would keep the owner's token for others.
-    """
+    """Serves until it is stopped.  ``say`` gets what the operator has to know; ``seen``: on a terminal."""
     import uvicorn
 
     from adyton.transports.http.patience import PatientProtocol
@@ -151,6 +149,7 @@ def serve(
 
 
 def _give_owner_token(house: House, file: Path, say: Callable[[str], None], *, seen: bool) -> None:
+    """A log would keep it for everybody who reads logs."""
     if not seen:
         if house.write_owner_token(file):
             say(f"Owner token written to {file.name}, for this user alone: take it and delete the file")
