@@ -28,7 +28,8 @@ _PREFACE = """\
 
 Every command takes `--json`, except `serve` and `mcp`, and then prints one object, described in
 [json.md](json.md). Errors go to standard error, or with `--json` to standard output, and set the exit
-code: 2 the request is wrong, 3 refused, 4 the engine failed, 5 the ledger cannot be trusted. See [errors.md](errors.md). Tables are as wide as the
+code: 2 the request is wrong, 3 refused, 4 the engine failed,
+5 the ledger cannot be trusted. See [errors.md](errors.md). Tables are as wide as the
 terminal allows, or as `COLUMNS` says. A whole number may be written 100000, 100_000, 100,000 or 1e5. The
 questions that are understood are in [sql.md](sql.md), the study file in [study-file.md](study-file.md). What
 the other commands are for: [plan](../how-to/plan-a-study.md), [compose and calibrate](accounting.md),
