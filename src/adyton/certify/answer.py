@@ -319,10 +319,17 @@ class Answer(Shown):
 
     def to_json(self) -> dict[str, Any]:
         """The documented JSON object, as plain Python values."""
+        return self._json(self.rows_json())
+
+    def head_json(self) -> dict[str, Any]:
+        """The same without its rows."""
+        return self._json([])
+
+    def _json(self, rows: list[dict[str, Any]]) -> dict[str, Any]:
         return {
             "question": self.question,
             "repeated": self.repeated,
-            "answer": self._rows_json(),
+            "answer": rows,
             "cost": self.cost.to_json(),
             "spent": self.spent.to_json(),
             "left": self.left.to_json(),
@@ -388,9 +395,11 @@ class Answer(Shown):
                 wider.append(f"{name} is ± {number(widest, widest)}, not ± {number(named, named)}")
         return f"WIDER THAN ASKED: {'; '.join(wider)}. {note} {_SAY_ROWS}" if wider else note
 
-    def _rows_json(self) -> list[dict[str, Any]]:
-        told: list[dict[str, Any]] = self.rows.to_json()
-        for name, values in self.rows.values.items():
+    def rows_json(self, places: slice = slice(None)) -> list[dict[str, Any]]:
+        """Rows as JSON has them; those of all places, if nothing else is said."""
+        rows = self.rows if places == slice(None) else self.rows.at(places)
+        told: list[dict[str, Any]] = rows.to_json()
+        for name, values in rows.values.items():
             for place in np.flatnonzero(~self.known.get(name, NOTHING_KNOWN).tells(values)).tolist():
                 computed = math.isnan(values.value[place])
                 told[place]["values"][name]["uninformative"] = NO_VALUE if computed else UNINFORMATIVE

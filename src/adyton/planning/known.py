@@ -222,11 +222,16 @@ def _not_read(study: Study) -> list[str]:
 # Sizes -----------------------------------------------------------------------------------------------------
 
 
-def check_size(questions: Sequence[Question], readings: Sequence[Reading]) -> None:
-    """InvalidRequest where the answers to ``questions``, asked together, would be too large."""
-    values = sum(
+def number_of_values(questions: Sequence[Question]) -> int:
+    """Groups that are declared, times what is asked in each."""
+    return sum(
         number_of_cells(question) * sum(_values(m) for _, m in question.measures) for question in questions
     )
+
+
+def check_size(questions: Sequence[Question], readings: Sequence[Reading]) -> None:
+    """InvalidRequest where the answers to ``questions``, asked together, would be too large."""
+    values = number_of_values(questions)
     if values > MOST_VALUES:
         raise InvalidRequest(
             f"this asks for {values:,} values, groups times what is asked in each; at most {MOST_VALUES:,} "

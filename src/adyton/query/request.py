@@ -184,6 +184,13 @@ class Free:
 Asked = Union[Request, Combined, Free, "Selection"]
 
 
+def questions_of(asked: Asked) -> list[Question]:
+    """The questions whose values a text shows; those of a choice among candidates are few."""
+    if isinstance(asked, Request):
+        return [asked.question]
+    return [part.request.question for part in asked.parts] if isinstance(asked, Combined) else []
+
+
 def asked_of(
     asked: str | Draft | Question | BestOf, table: Table, *further: Table, dialect: str | None = None
 ) -> Asked:

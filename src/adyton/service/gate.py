@@ -1,4 +1,4 @@
-"""How much a server takes at once: requests a minute by token and by address, questions at once, places.
+"""How much a server takes at once: requests a minute by token and by address, questions, places, bytes.
 
 What does not fit is refused at once, before anything is planned or read, and is free of charge.
 """
@@ -82,3 +82,50 @@ class Places:
     def taken(self) -> int:
         with self._lock:
             return self._taken.total()
+
+
+class Bytes:
+    """Bytes that are held for requests: of one key at most ``of_one``, in total ``most``."""
+
+    def __init__(self, most: int, of_one: int) -> None:
+        self._most, self._of_one = most, of_one
+        self._held, self._lock = Counter[str](), threading.Lock()
+
+    def take(self, key: str, size: int) -> None:
+        """Hold ``size`` more bytes for ``key``; TooMany or Busy if they do not fit."""
+        with self._lock:
+            if self._held[key] + size > self._of_one:
+                message = "this token sends too many bytes at once; nothing was charged"
+                raise TooMany(message, retry_after=1)
+            if self._held.total() + size > self._most:
+                raise Busy("too many bytes are sent at once; nothing was charged", retry_after=1)
+            self._held[key] += size
+
+    def give(self, key: str, size: int) -> None:
+        """They are held no longer."""
+        with self._lock:
+            self._held[key] -= size
+            if self._held[key] <= 0:
+                del self._held[key]
+
+    def of(self, key: str) -> int:
+        """How many are held for ``key``."""
+        with self._lock:
+            return self._held[key]
+
+
+class Holding:
+    """What one request holds; all of it is given back when the request ends."""
+
+    def __init__(self, held: Bytes, key: str) -> None:
+        self._held, self._key, self._size = held, key, 0
+
+    def take(self, size: int) -> None:
+        self._held.take(self._key, size)
+        self._size += size
+
+    def __enter__(self) -> Holding:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._held.give(self._key, self._size)

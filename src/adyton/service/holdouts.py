@@ -46,6 +46,10 @@ class ServedHoldout:
         self.tokens.close()
         self.sessions.close()
 
+    @property
+    def items(self) -> int:
+        return self._holdout.facts.items
+
     def facts(self) -> dict[str, Any]:
         facts = self._holdout.facts
         told = {"name": self.name, "items": facts.items, "metric": facts.metric.name, "method": facts.method}

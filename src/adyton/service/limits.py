@@ -22,6 +22,20 @@ class Limits:
     """Sizes are in bytes, times in seconds."""
 
     small_bytes: int = _limit(16_384, "largest input that the event loop itself decodes, parses or renders")
+    head_bytes: int = _limit(16_384, "largest head of a request, and largest body of the log-in form")
+    head_seconds: int = _limit(10, "until the head of a request has come in")
+    send_seconds: int = _limit(60, "that a client may leave an answer unread")
+    body_depth: int = _limit(8, "lists and objects inside each other in a body")
+    body_members: int = _limit(1_000, "members of one object in a body")
+    body_values: int = _limit(5_000_000, "values in one body; a list or an object counts as ten")
+    form_fields: int = _limit(100, "fields of one form")
+    uploads_at_once: int = _limit(2, "largest uploads that are held at once; a token holds one of them")
+    unsent_bytes: int = _limit(256_000_000, "bytes of large answers that a token has not read yet")
+    free_values: int = _limit(100_000, "values of a preview as JSON, and of an answer on made-up rows")
+    agent_bytes: int = _limit(131_072, "largest call of a tool at /mcp")
+    agent_values: int = _limit(1_000, "values of a preview or an answer that an agent is shown")
+    agent_answer_bytes: int = _limit(1_000_000, "largest result of a tool")
+    spare_files: int = _limit(500, "open files that no connection takes: ledgers, tables, libraries")
 
     # The PostgreSQL wire protocol: before a token is proved.
     wire_start_bytes: int = _limit(10_000, "first message of a connection, with its parameters")

@@ -25,7 +25,8 @@ from adyton.exact import decimal_text
 from adyton.ledger import Charged, Header, Ledger, MemoryLedger, Order, Receipt
 from adyton.ledger.base import First
 from adyton.ledger.memory import ForwardingLedger
-from adyton.query.request import Asked, Requests
+from adyton.planning.known import number_of_values
+from adyton.query.request import Asked, Requests, questions_of
 from adyton.service.agents.sessions import Session, Sessions, Turns
 from adyton.service.chain import PAGE, links_told, numbered, page_of
 from adyton.service.facts import facts_told
@@ -84,6 +85,10 @@ class ServedStudy:
     def read(self, question: str, dialect: str | None = None) -> Asked:
         """What a text asks: its columns and its shape follow from that, before a price is named.  Free."""
         return self._requests.of(question, dialect=dialect or self.study.dialect)
+
+    def values_asked(self, questions: Sequence[str], dialect: str | None = None) -> int:
+        """How many values are asked for, as far as that is public: groups, times what is asked in each."""
+        return sum(number_of_values(questions_of(self.read(one, dialect))) for one in questions)
 
     def limit_told(self) -> str:
         """All that may be spent, in the units of the ledger."""

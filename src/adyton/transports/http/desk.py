@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Coroutine
 from functools import partial
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, cast
 
 from fastapi import Depends, Request
 from fastapi.openapi.models import HTTPBearer
@@ -14,12 +15,15 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 from starlette.types import Scope
 
-from adyton.errors import InvalidRequest
-from adyton.service.gate import Places, Rate, network_of
+from adyton.errors import InvalidRequest, TooMany
+from adyton.service.gate import Bytes, Holding, Places, Rate, network_of
 from adyton.service.grid import Reading
 from adyton.service.house import House, Visitor
 from adyton.service.limits import LIMITS
+from adyton.service.roles import Action
 from adyton.service.studies import READING
+from adyton.transports.http.bodies import Body
+from adyton.transports.http.intake import ReadRequest, is_json, read_body, understood
 from adyton.transports.http.workers import Workers
 
 _Done = TypeVar("_Done")
@@ -27,6 +31,9 @@ LONGEST_TOKEN = 4096
 _AT_ONCE, _MOMENT = 2, 0.03  # threads; seconds: longer than most questions take, also where it is busy
 _IN_A_TICK = 16  # questions that may begin: each holds its thread until the tick
 _VISITOR = "adyton visitor"
+_UPLOADS = ("/score", "/compare")
+_LARGE = 1_000_000  # bytes of an answer that is counted until it has left
+_UNREAD = "this token has not read the answers that it was given; read them first, nothing was charged"
 
 
 class Desk:
@@ -39,6 +46,9 @@ class Desk:
         self._by_token, self._by_address, self._messages = Rate(), Rate(), Rate()
         moment = min(_MOMENT, self.house.grid.width / _IN_A_TICK or _MOMENT)
         self._workers = Workers(settings.places, moment, _AT_ONCE)
+        self._reader = Workers(1, moment)  # of large bodies: one after the other
+        self.uploads = Bytes(LIMITS.uploads_at_once * settings.upload_bytes, settings.upload_bytes)
+        self._unsent = Bytes(2**63, 2**63)
 
     def knock(self, scope: Scope) -> None:
         """Before anything is looked at: too often from one address?"""
@@ -68,9 +78,19 @@ class Desk:
 
     async def done(self, visitor: Visitor, work: Callable[[], _Done]) -> _Done:
         """What ``work`` returns.  If it read data, that leaves on the grid; so does its failure."""
+        if self._unsent.of(visitor.key) > LIMITS.unsent_bytes:
+            raise TooMany(_UNREAD, retry_after=1)
         reading = self.house.grid.start()
         with self._places.one(visitor.key):
-            return await self._workers.done(partial(_worked, reading, work))
+            made = await self._workers.done(partial(_worked, reading, work))
+        if isinstance(made, Response) and (size := len(made.body)) > _LARGE:
+            self._unsent.take(visitor.key, size)
+            weakref.finalize(made, self._unsent.give, visitor.key, size)
+        return made
+
+    async def parsed(self, work: Callable[[], _Done]) -> _Done:
+        """What ``work`` makes of a large body, by the one thread that does nothing else."""
+        return await self._reader.done(work)
 
     def check_batch(self, questions: list[str]) -> list[str]:
         most = self.house.settings.questions_a_batch
@@ -80,6 +100,7 @@ class Desk:
 
     def close(self) -> None:
         self._workers.close()
+        self._reader.close()
 
 
 def _worked(reading: Reading, work: Callable[[], _Done]) -> _Done:
@@ -117,16 +138,38 @@ async def _sender(request: Request) -> Visitor:
 
 
 class TokenFirst(APIRoute):
-    """Who sends a request is asked before its body is read: strangers cannot keep the server reading."""
+    """Who sends a request, and whether there is anything to send it to, is asked before its body is read:
+    nobody else can keep the server reading.
+    """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         answer = super().get_route_handler()
 
         async def handle(request: Request) -> Response:
-            await _sender(request)
-            return await answer(request)
+            sender = await _sender(request)
+            if self.body_field is None:
+                return await answer(request)
+            desk: Desk = request.app.state.desk
+            most, longest = self._room(desk, sender, request.path_params)
+            with Holding(desk.uploads, sender.key) as holding:
+                content = await read_body(request.receive, most, holding)
+                told = None
+                if len(content) > LIMITS.small_bytes and is_json(request):
+                    told = await understood(
+                        desk, content, cast("type[Body]", self.body_field.field_info.annotation), longest
+                    )
+                return await answer(ReadRequest(request.scope, request.receive, content, told))
 
         return handle
+
+    def _room(self, desk: Desk, sender: Visitor, named: dict[str, str]) -> tuple[int, int | None]:
+        """How many bytes a body may have, and how many elements a list in it."""
+        name = next(iter(named.values()))
+        if not self.path.endswith(_UPLOADS):
+            desk.house.anything(sender, name, Action.LOOK)
+            return desk.house.settings.request_bytes, None
+        found, _ = desk.house.holdout(sender, name, Action.SCORE)
+        return desk.house.settings.upload_bytes, found.items
 
 
 class _Door(SecurityBase):

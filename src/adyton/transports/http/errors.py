@@ -70,7 +70,7 @@ def install(app: FastAPI) -> None:
         if isinstance(error.__cause__, CuratorError):  # raised while the body came in
             return response_of(error.__cause__)
         if error.status_code == 404:
-            return app.state.error_page(request, NotFound()) or response_of(NotFound())
+            return await app.state.error_page(request, NotFound()) or response_of(NotFound())
         if error.status_code == 400:
             return response_of(InvalidRequest("the body is not JSON; nothing was charged"))
         words = InvalidRequest("this is not a request that the server knows")
@@ -105,7 +105,8 @@ class Guard:
             return
         fault = unexpected(kind)
         if not started and scope["type"] == "http":
-            await _told(scope, fault)(scope, receive, send)
+            shown = await _told(scope, fault)
+            await shown(scope, receive, send)
 
 
 def unexpected(kind: str, where: str = "a request") -> Unexpected:
@@ -117,11 +118,11 @@ def unexpected(kind: str, where: str = "a request") -> Unexpected:
     return Unexpected(reference)
 
 
-def _told(scope: Scope, error: CuratorError) -> Response:
+async def _told(scope: Scope, error: CuratorError) -> Response:
     """A page to a browser, unless the page fails as well; the usual body to programs."""
     page = None
     with suppress(Exception):
-        page = scope["app"].state.error_page(Request(scope), error)
+        page = await scope["app"].state.error_page(Request(scope), error)
     return page or response_of(error)
 
 

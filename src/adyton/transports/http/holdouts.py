@@ -18,13 +18,13 @@ routes = APIRouter(prefix="/v1/holdouts", tags=["holdouts"], responses=RESPONSES
 @routes.get("", summary="The holdouts that this token is for")
 async def holdouts(desk: TheDesk, sender: Sender) -> Response:
     mine = [one for one in desk.house.served if sender.identity(one.name) and isinstance(one, ServedHoldout)]
-    return told({"holdouts": [one.facts() for one in mine]})
+    return await desk.done(sender, lambda: told({"holdouts": [one.facts() for one in mine]}))
 
 
 @routes.get("/{holdout}", summary="Its public facts")
 async def facts(desk: TheDesk, sender: Sender, holdout: str) -> Response:
     found, _ = desk.house.holdout(sender, holdout, Action.LOOK)
-    return told(found.facts())
+    return await desk.done(sender, lambda: told(found.facts()))
 
 
 @routes.post("/{holdout}/score", summary="Score predictions, in the order of the items")

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import re
+
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from adyton.errors import InvalidRequest, TooLarge
+from adyton.service.limits import LIMITS
 from adyton.service.settings import Settings
 from adyton.transports.http.errors import response_of
+from adyton.transports.http.intake import too_large
 
 # What is in front of the server may believe the other one, and take a part of the body for a request.
+_UPLOADS = re.compile(r"/v1/holdouts/[^/]+/(score|compare)|/holdouts/[^/]+")
+_LONG_ADDRESS = f"an address has at most {LIMITS.small_bytes} bytes; nothing was charged"
 _TWO_LENGTHS = "a request has a Content-Length or is chunked, not both; nothing was charged"
 
 
@@ -31,7 +37,10 @@ class SizeLimit:
             return
         declared = headers.get(b"content-length", b"0")
         if not declared.isdigit() or int(declared[:20]) > most:
-            await response_of(_too_large(most))(scope, receive, send)
+            await response_of(too_large(most))(scope, receive, send)
+            return
+        if len(scope["query_string"]) + len(scope["path"]) > LIMITS.small_bytes:
+            await response_of(TooLarge(_LONG_ADDRESS))(scope, receive, send)
             return
         came = 0
 
@@ -40,15 +49,13 @@ class SizeLimit:
             message = await receive()
             came += len(message.get("body", b""))
             if came > most:
-                raise _too_large(most)
+                raise too_large(most)
             return message
 
         await self._app(scope, counted, send)
 
     def _most(self, path: str) -> int:
-        uploads = path.startswith(("/v1/holdouts/", "/holdouts/"))
+        if path == "/login":  # whoever is not known yet
+            return LIMITS.head_bytes
+        uploads = _UPLOADS.fullmatch(path) is not None
         return self._settings.upload_bytes if uploads else self._settings.request_bytes
-
-
-def _too_large(most: int) -> TooLarge:
-    return TooLarge(f"a request has at most {most} bytes here; nothing was charged")

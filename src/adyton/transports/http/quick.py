@@ -14,18 +14,21 @@ from pydantic import ValidationError
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from adyton.errors import CuratorError, InvalidRequest
+from adyton.errors import CuratorError
+from adyton.service.gate import Holding
+from adyton.service.limits import LIMITS
 from adyton.service.roles import Action
 from adyton.transports.http.bodies import Question
 from adyton.transports.http.desk import Desk, sender_of
 from adyton.transports.http.errors import response_of, unexpected
+from adyton.transports.http.formats import send_body
+from adyton.transports.http.intake import read_body
 from adyton.transports.http.studies import answer, key_of
 from adyton.transports.http.watching import Metrics, is_traced
 from adyton.transports.pages.headers import completed
 
 _ASK = re.compile("/v1/studies/([^/]+)/ask")
 _ROUTE = "/v1/studies/{study}/ask"  # as the framework would say it
-_CUT = "the body ended early; nothing was charged"
 
 
 class Quick:
@@ -54,7 +57,7 @@ class Quick:
         try:
             start = {"type": "http.response.start", "status": response.status_code}
             await send({**start, "headers": completed(response.raw_headers)})
-            await send({"type": "http.response.body", "body": response.body})
+            await send_body(send, response.body)
         finally:
             self._metrics.tell("POST", _ROUTE, response.status_code, time.perf_counter() - began)
 
@@ -68,7 +71,7 @@ class Quick:
             and b"transfer-encoding" not in headers
             and length.isdigit()
             and len(length) < 20
-            and int(length) <= self._desk.house.settings.request_bytes
+            and int(length) <= min(LIMITS.small_bytes, self._desk.house.settings.request_bytes)
             and not is_traced()
         )
 
@@ -78,8 +81,8 @@ class Quick:
         """The token first, then the body."""
         desk = self._desk
         sender = await sender_of(desk, scope, headers.get(b"authorization", b"").decode("latin-1"))
-        content = await _body(receive)
         study, who = desk.house.study(sender, name, Action.ASK)
+        content = await read_body(receive, LIMITS.small_bytes, Holding(desk.uploads, sender.key))
         key = key_of(who, headers.get(b"accept", b""), content)
         known: Response | None = study.repeats.find(key)
         if known is not None:
@@ -89,17 +92,6 @@ class Quick:
         except (ValueError, RecursionError, ValidationError):
             return content
         return await desk.done(sender, lambda: answer(study, who, question, key))
-
-
-async def _body(receive: Receive) -> bytes:
-    parts, more = list[bytes](), True
-    while more:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise InvalidRequest(_CUT)
-        parts.append(message.get("body", b""))
-        more = message.get("more_body", False)
-    return b"".join(parts)
 
 
 def _once_more(content: bytes, receive: Receive) -> Receive:

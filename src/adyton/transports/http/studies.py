@@ -25,7 +25,16 @@ from adyton.transports.http.bodies import (
 )
 from adyton.transports.http.desk import Sender, TheDesk, TokenFirst
 from adyton.transports.http.errors import RESPONSES
-from adyton.transports.http.formats import answered, told
+from adyton.transports.http.formats import (
+    ARROW,
+    CSV,
+    answered,
+    answered_all,
+    check_free,
+    previewed,
+    previews_json,
+    told,
+)
 
 routes = APIRouter(prefix="/v1/studies", tags=["studies"], responses=RESPONSES, route_class=TokenFirst)
 _BESIDE = ("question", "questions")
@@ -34,28 +43,34 @@ _BESIDE = ("question", "questions")
 @routes.get("", summary="The studies that this token is for")
 async def studies(desk: TheDesk, sender: Sender) -> Response:
     mine = [one for one in desk.house.served if sender.identity(one.name) and isinstance(one, ServedStudy)]
-    named = [{"name": one.name, "limit": one.facts()["limit"]} for one in mine]
-    return told({"api": API, "studies": named})
+    return await desk.done(
+        sender,
+        lambda: told(
+            {"api": API, "studies": [{"name": one.name, "limit": one.facts()["limit"]} for one in mine]}
+        ),
+    )
 
 
 @routes.get("/{study}", summary="Its public facts, and the grammar in short")
 async def facts(desk: TheDesk, sender: Sender, study: str) -> Response:
     found, _ = desk.house.study(sender, study, Action.LOOK)
-    return told(found.facts())
+    return await desk.done(sender, lambda: told(found.facts()))
 
 
 @routes.post("/{study}/preview", summary="What an answer would cost and how wide it would be: free")
-async def preview(desk: TheDesk, sender: Sender, study: str, body: PreviewQuestion) -> Response:
+async def preview(
+    desk: TheDesk, sender: Sender, study: str, body: PreviewQuestion, request: Request
+) -> Response:
     found, who = desk.house.study(sender, study, Action.PREVIEW)
-    words = body.words(*_BESIDE)
-    return await desk.done(sender, lambda: told(found.preview(who, [body.question], words)[0]))
+    words, wanted = body.words(*_BESIDE), request.headers.get("accept", "")
+    return await desk.done(sender, lambda: previewed(wanted, found.previews(who, [body.question], words)[0]))
 
 
 @routes.post("/{study}/preview_many", summary="What a batch would cost: free")
 async def preview_many(desk: TheDesk, sender: Sender, study: str, body: PreviewQuestions) -> Response:
     found, who = desk.house.study(sender, study, Action.PREVIEW)
     questions, words = desk.check_batch(body.questions), body.words(*_BESIDE)
-    return await desk.done(sender, lambda: told(found.preview(who, questions, words)))
+    return await desk.done(sender, lambda: told(previews_json(found.previews(who, questions, words))))
 
 
 @routes.post("/{study}/ask", summary="Charge, read, answer")
@@ -84,7 +99,7 @@ def answer(found: ServedStudy, who: Identity, body: Question, key: Key) -> Respo
 async def ask_many(desk: TheDesk, sender: Sender, study: str, body: Questions) -> Response:
     found, who = desk.house.study(sender, study, Action.ASK)
     questions, words = desk.check_batch(body.questions), body.words(*_BESIDE)
-    return await desk.done(sender, lambda: told([one.to_json() for one in found.ask(who, questions, words)]))
+    return await desk.done(sender, lambda: answered_all(found.ask(who, questions, words)))
 
 
 @routes.post("/{study}/dummy/ask", summary="The same on made-up rows: free, and marked as such")
@@ -92,14 +107,25 @@ async def try_out(desk: TheDesk, sender: Sender, study: str, body: Question, req
     found, _ = desk.house.study(sender, study, Action.TRY)
     words = body.words("request", *_BESIDE)
     wanted = request.headers.get("accept", "")
-    return await desk.done(sender, lambda: answered(wanted, found.try_out([body.question], words)[0]))
+
+    def tried() -> Response:
+        if ARROW not in wanted and CSV not in wanted:
+            check_free(found.values_asked([body.question], body.dialect))
+        return answered(wanted, found.try_out([body.question], words)[0])
+
+    return await desk.done(sender, tried)
 
 
 @routes.post("/{study}/dummy/ask_many", summary="A batch on made-up rows: free, and marked as such")
 async def try_many(desk: TheDesk, sender: Sender, study: str, body: Questions) -> Response:
     found, _ = desk.house.study(sender, study, Action.TRY)
     questions, words = desk.check_batch(body.questions), body.words("request", *_BESIDE)
-    return await desk.done(sender, lambda: told([one.to_json() for one in found.try_out(questions, words)]))
+
+    def tried() -> Response:
+        check_free(found.values_asked(questions, body.dialect))
+        return answered_all(found.try_out(questions, words))
+
+    return await desk.done(sender, tried)
 
 
 @routes.post("/{study}/last_look", summary="How small a p-value on the rows must be, after all questions")

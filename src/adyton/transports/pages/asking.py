@@ -12,12 +12,14 @@ from urllib.parse import urlencode
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from adyton.certify import Answer, json_text
+from adyton.certify import Answer
 from adyton.errors import BudgetRefused, CuratorError, InvalidRequest, NotFound
 from adyton.exact import rational
 from adyton.service.identity import Identity
 from adyton.service.roles import Action
 from adyton.service.studies import ServedStudy
+from adyton.show import Sheet
+from adyton.transports.http.formats import answered, check_free
 from adyton.transports.pages import answers, pictures
 from adyton.transports.pages.page import Page, PageRoute, ThePage
 from adyton.transports.pages.problems import Problem, problem_of, wrong
@@ -83,18 +85,25 @@ async def ask(page: ThePage, study: str) -> Response:
     typed, do = Typed.of(page.form), page.typed("do")
     chosen = Chosen.of({key: page.typed(key) for key in page.form})
     if do != "ask":
-        address = f"{typed.address}&{chosen.address}&do={segment(do)}"
-        if page.is_part or len(address) > _LONGEST_ADDRESS:
+        if page.is_part or (address := _short(typed, chosen)) is None:
             return await _free(page, found, who, typed, chosen, do)
-        return page.go(f"/studies/{segment(study)}/ask?{address}")
+        return page.go(f"/studies/{segment(study)}/ask?{address}&do={segment(do[:20])}")
     try:
         words = {**typed.words(), "request": typed.request}
         answer = await page.done(lambda: found.ask(who, [typed.sql], words)[0])
     except CuratorError as error:
         return await _form(page, found, who, typed, chosen, error=error)
-    if len(typed.address) > _LONGEST_ADDRESS:
+    if (address := _short(typed)) is None:
         return await _answered(page, found, who, typed, answer)
-    return page.go(f"/studies/{segment(study)}/answer?{typed.address}")
+    return page.go(f"/studies/{segment(study)}/answer?{address}")
+
+
+def _short(*parts: Typed | Chosen) -> str | None:
+    """What was typed as an address, if that is not too long for one."""
+    if sum(len(text) for part in parts for text in asdict(part).values()) > _LONGEST_ADDRESS:
+        return None
+    address = "&".join(part.address for part in parts)
+    return address if len(address) <= _LONGEST_ADDRESS else None
 
 
 async def _free(
@@ -121,9 +130,9 @@ async def download(page: ThePage, study: str, form: str) -> Response:
     *_, answer = await _again(page, study)
     if form == "svg":
         return await page.done(lambda: pictures.drawn(page, pictures.of_answer(answer)))
-    text = await page.done(lambda: answer.to_csv() if form == "csv" else json_text(answer.to_json()))
-    headers = {"Content-Disposition": f'attachment; filename="answer.{form}"'}
-    return Response(text, media_type=_TYPES[form], headers=headers)
+    made = await page.done(lambda: answered(_TYPES[form], answer))
+    made.headers["Content-Disposition"] = f'attachment; filename="answer.{form}"'
+    return made
 
 
 async def _again(page: Page, study: str) -> tuple[ServedStudy, Identity, Typed, Answer]:
@@ -161,8 +170,8 @@ async def _form(
     shown = {"of": found.name, "typed": typed, "preview": preview, "part": part, "problem": problem}
     shown |= {"alone": page.is_part}  # a problem is said once: beside its field, or to the script
     if page.is_part:
-        return page.part("part_preview.html", **shown)
-    return page.show(
+        return await page.part("part_preview.html", **shown)
+    return await page.show(
         "ask.html",
         "Ask",
         status=200 if error is None else error.status,
@@ -175,7 +184,7 @@ async def _write(page: Page, found: ServedStudy, who: Identity, typed: Typed, ch
         typed = replace(typed, sql=written(chosen, found.facts()))
     except InvalidRequest as error:
         if page.is_part:
-            return page.part("part_problem.html", problem=_beside(error))
+            return await page.part("part_problem.html", problem=_beside(error))
         return await _form(page, found, who, typed, chosen, error=error)
     if page.is_part:
         return Response(typed.sql, media_type="text/plain")
@@ -187,21 +196,27 @@ async def _try_out(page: Page, found: ServedStudy, who: Identity, typed: Typed, 
     page.desk.house.study(page.visitor, found.name, Action.TRY)
     try:
         words = typed.words()
-        tried = await page.done(lambda: answers.answer_table(found.try_out([typed.sql], words)[0]))
+
+        def tried_out() -> Sheet:
+            check_free(found.values_asked([typed.sql]))
+            return answers.answer_table(found.try_out([typed.sql], words)[0])
+
+        tried = await page.done(tried_out)
     except CuratorError as error:
         return await _form(page, found, who, typed, chosen, error=error)
     return await _form(page, found, who, typed, chosen, tried=tried)
 
 
 async def _answered(page: Page, found: ServedStudy, who: Identity, typed: Typed, answer: Answer) -> Response:
-    receipt, table, picture = await page.done(
+    receipt, table, picture, copies = await page.done(
         lambda: (
             found.receipt(answer.receipt.number),
             answers.answer_table(answer),
             pictures.of_answer(answer),
+            answers.copies(_origin(page), found.name, typed.sql, typed.words()),
         )
     )
-    return page.show(
+    return await page.show(
         "answer.html",
         "Ask",
         title="Answer",
@@ -211,7 +226,7 @@ async def _answered(page: Page, found: ServedStudy, who: Identity, typed: Typed,
         table=table,
         picture=picture,
         paid=answers.paid_for(answer, receipt, who.name, typed.request),
-        copies=answers.copies(_origin(page), found.name, typed.sql, typed.words()),
+        copies=copies,
     )
 
 

@@ -26,7 +26,7 @@ async def budget(page: ThePage, study: str) -> Response:
         lambda: (found.statement(who), _newest(found, who), pictures.of_budget(found, who))
     )
     limit = newest["header"]["limit"]
-    return page.show(
+    return await page.show(
         "budget.html",
         "Budget",
         of=study,

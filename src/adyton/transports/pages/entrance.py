@@ -33,7 +33,7 @@ async def assets(name: str) -> Response:
 
 @open_routes.get("/login")
 async def log_in_page(page: ThePage) -> Response:
-    return _form(page, _way_back(page.request.query_params.get("next", "/")))
+    return await _form(page, _way_back(page.request.query_params.get("next", "/")))
 
 
 @open_routes.post("/login")
@@ -43,7 +43,7 @@ async def log_in(page: ThePage) -> Response:
         session = await run_in_threadpool(page.sessions.begin, token[:_LONGEST_TOKEN])
     except Unauthenticated:
         said = "this token is not valid here: it may be misspelt, revoked or expired"
-        return _form(page, back, problem=wrong(said, "token"), status=401)
+        return await _form(page, back, problem=wrong(said, "token"), status=401)
     response = page.go(back)
     page.keep(response, session)
     return response
@@ -68,7 +68,7 @@ async def from_the_provider(page: ThePage) -> Response:
     note = page.sessions.way_of(page.way, given.get("state", ""))
     if note is None or not given.get("code"):
         said = "the identity provider did not let you in, or it took too long: try again"
-        return _form(page, "/", problem=wrong(said), status=401)
+        return await _form(page, "/", problem=wrong(said), status=401)
 
     def begun() -> Session:
         for token in way.exchanged(given["code"], note["verifier"]):
@@ -80,8 +80,8 @@ async def from_the_provider(page: ThePage) -> Response:
         session = await run_in_threadpool(begun)
     except Unauthenticated:
         said = "the identity provider knows you, but nothing here is for you: ask the owner of the study"
-        return _form(page, "/", problem=wrong(said), status=401)
-    response = page.show("welcome.html", "Log in", next=_way_back(note["next"]))
+        return await _form(page, "/", problem=wrong(said), status=401)
+    response = await page.show("welcome.html", "Log in", next=_way_back(note["next"]))
     page.keep(response, session)
     page.note_way(response, "")
     return response
@@ -106,10 +106,10 @@ async def log_out(page: ThePage) -> Response:
     return response
 
 
-def _form(page: Page, back: str, *, status: int = 200, **values: Any) -> Response:
+async def _form(page: Page, back: str, *, status: int = 200, **values: Any) -> Response:
     provider = page.desk.house.provider
     sends = provider is not None and provider.code is not None
-    response = page.show("login.html", "Log in", status=status, next=back, sends=sends, **values)
+    response = await page.show("login.html", "Log in", status=status, next=back, sends=sends, **values)
     page.remember_visit(response)
     return response
 

@@ -39,11 +39,11 @@ def install(app: FastAPI, house: House, *, secure: bool) -> None:
         app.router.routes.extend(part.routes)  # as they are: to include them makes each anew
 
 
-def error_page(request: Request, error: CuratorError) -> Response | None:
+async def error_page(request: Request, error: CuratorError) -> Response | None:
     """For a browser that went to an address that does not exist; None for programs."""
     if request.url.path.startswith("/v1/") or "text/html" not in request.headers.get("accept", ""):
         return None
     page = new_page(request)
     with suppress(CuratorError):  # whoever is logged in sees where else to go
         page.enter()
-    return page.failed(error)
+    return await page.failed(error)

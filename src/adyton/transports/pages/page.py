@@ -12,12 +12,17 @@ from urllib.parse import quote
 
 from fastapi import Depends, Request
 from fastapi.routing import APIRoute
-from starlette.datastructures import FormData
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse, Response
 
 from adyton.errors import CuratorError, Forbidden, Unauthenticated
+from adyton.service.gate import Holding
 from adyton.service.house import Visitor
+from adyton.service.limits import LIMITS
+from adyton.service.roles import Action
 from adyton.transports.http.desk import Desk
+from adyton.transports.http.intake import read_body
+from adyton.transports.pages.forms import Form, check_charset, parsed_form
 from adyton.transports.pages.navigation import entry, links
 from adyton.transports.pages.problems import problem_of
 from adyton.transports.pages.rendering import rendered
@@ -34,20 +39,28 @@ _Done = TypeVar("_Done")
 class Page:
     """What a handler works with."""
 
+    holding: Holding
+
     def __init__(self, request: Request, sessions: Sessions, *, secure: bool) -> None:
         self.request, self.sessions = request, sessions
         self.secure = secure or request.url.scheme == "https"
         self.desk: Desk = request.app.state.desk
-        self.form: FormData = FormData()
+        self.form: Form = {}
         self.session: Session | None = None
         self._visitor: Visitor | None = None
-        self.visit = request.cookies.get(_VISIT) or secrets.token_hex(16)
+        self._cookies = cookies_of(request)
+        self.visit = self._cookies.get(_VISIT) or secrets.token_hex(16)
 
     @property
     def visitor(self) -> Visitor:
         if self._visitor is None:
             raise Unauthenticated
         return self._visitor
+
+    @property
+    def key(self) -> str:
+        """Under which it is counted what this request holds."""
+        return "nobody" if self._visitor is None else self._visitor.key
 
     @property
     def is_part(self) -> bool:
@@ -58,15 +71,35 @@ class Page:
     def enter(self) -> None:
         """The visitor behind the cookie, if not too often; Unauthenticated without one."""
         self.desk.knock(self.request.scope)
-        session = self.sessions.read(self.request.cookies.get(self.cookie))
+        session = self.sessions.read(self._cookies.get(self.cookie))
         self._visitor = self.desk.let_in(self.sessions.visitor(session))
         self.session = session
 
     async def check_form(self) -> None:
         """Only after it is known who sends it.  A form of another session, or of nobody's, is refused."""
-        self.form = await self.request.form()
+        kind = self.request.headers.get("content-type", "")
+        check_charset(kind)
+        content = await read_body(self.request.receive, self._room(), self.holding)
+        if len(content) <= LIMITS.small_bytes:
+            self.form = parsed_form(kind, content)
+        else:
+            self.form = await self.desk.parsed(lambda: parsed_form(kind, content))
         if not self.sessions.fits(self._form_of, self.form.get(FORM)):
             raise Forbidden(_NO_FORM)
+
+    def _room(self) -> int:
+        """How many bytes a form may have.  NotFound or Forbidden where there is nothing to send it to."""
+        settings, named = self.desk.house.settings, next(iter(self.request.path_params.values()), None)
+        if self._visitor is None:
+            return LIMITS.head_bytes
+        if named is not None and self.request.scope["path"].endswith("/access"):
+            self.desk.house.anything(self._visitor, named, Action.TOKENS)
+        elif self.request.scope["path"].startswith("/holdouts/"):
+            self.desk.house.holdout(self._visitor, str(named), Action.SCORE)
+            return settings.upload_bytes
+        elif named is not None:
+            self.desk.house.anything(self._visitor, named, Action.LOOK)
+        return settings.request_bytes
 
     def typed(self, name: str) -> str:
         """What stands in a field; empty if nothing does."""
@@ -83,7 +116,7 @@ class Page:
         """Everything that looks at a ledger or at data: as for the API, in the pool and on the grid."""
         return await self.desk.done(self.visitor, work)
 
-    def show(
+    async def show(
         self, template: str, here: str, *, of: str | None = None, status: int = 200, **values: Any
     ) -> Response:
         """A whole page.  ``here`` is its title in the navigation, ``of`` the study or holdout it is about."""
@@ -99,12 +132,13 @@ class Page:
             "problem": None,
             "who": visitor.identity(of) if visitor is not None and of is not None else None,
         }
-        text = rendered(template, **{**beside, **self.fields, **values})
+        text = await run_in_threadpool(rendered, template, **{**beside, **self.fields, **values})
         return Response(text, status, media_type="text/html")
 
-    def part(self, template: str, **values: Any) -> Response:
+    async def part(self, template: str, **values: Any) -> Response:
         """A part of a page, for our script."""
-        return Response(rendered(template, **self.fields, **values), media_type="text/html")
+        text = await run_in_threadpool(rendered, template, **self.fields, **values)
+        return Response(text, media_type="text/html")
 
     @property
     def fields(self) -> dict[str, Any]:
@@ -115,13 +149,13 @@ class Page:
         """After a form was taken: what is shown next is asked for anew, so going back repeats nothing."""
         return RedirectResponse(path, 303)
 
-    def failed(self, error: CuratorError) -> Response:
+    async def failed(self, error: CuratorError) -> Response:
         """Where no page can say it better."""
         if isinstance(error, Unauthenticated):
             return self._to_log_in()
         if self.is_part:
-            return self.part("part_problem.html", problem=problem_of(error))
-        shown = self.show("problem.html", "Problem", status=error.status, problem=problem_of(error))
+            return await self.part("part_problem.html", problem=problem_of(error))
+        shown = await self.show("problem.html", "Problem", status=error.status, problem=problem_of(error))
         if "retry_after" in error.facts:
             shown.headers["Retry-After"] = str(error.facts["retry_after"])
         return shown
@@ -148,7 +182,7 @@ class Page:
     @property
     def way(self) -> str | None:
         """What was noted before the browser was sent to the identity provider."""
-        return self.request.cookies.get(_WAY)
+        return self._cookies.get(_WAY)
 
     def note_way(self, response: Response, note: str) -> None:
         """Lax: it must come along when the provider sends the browser back.  Empty: forgotten."""
@@ -179,11 +213,12 @@ class PageRoute(APIRoute):
                     page.desk.knock(request.scope)
                 else:
                     page.enter()
-                if request.method == "POST":
-                    await page.check_form()
-                response = await answer(request)
+                with Holding(page.desk.uploads, page.key) as page.holding:
+                    if request.method == "POST":
+                        await page.check_form()
+                    response = await answer(request)
             except CuratorError as error:
-                response = page.failed(error)
+                response = await page.failed(error)
             longer = page.sessions.prolonged(page.session) if page.session is not None else None
             if longer is not None and "set-cookie" not in response.headers:
                 page.keep(response, longer)
@@ -196,6 +231,12 @@ class OpenRoute(PageRoute):
     """For those who are not logged in."""
 
     open_to_all = True
+
+
+def cookies_of(request: Request) -> dict[str, str]:
+    """Ours have no quotes in them.  The standard library looks for those, and may take very long for it."""
+    pairs = (pair.partition("=") for pair in request.headers.get("cookie", "").split(";"))
+    return {name.strip(): value.strip() for name, _, value in pairs}
 
 
 def new_page(request: Request) -> Page:

@@ -20,7 +20,7 @@ async def receipts(page: ThePage, study: str) -> Response:
     count = await page.done(found.count)
     after = min(_after(page, max(0, count - _A_PAGE)), count)
     chain = await page.done(lambda: found.receipts(who, after, _A_PAGE))
-    return page.show(
+    return await page.show(
         "receipts.html",
         "Receipts",
         of=study,
@@ -48,7 +48,7 @@ async def replay(page: ThePage, study: str) -> Response:
     found, _ = page.desk.house.study(page.visitor, study, Action.VERIFY)
     head = page.typed("head") or None
     said = await page.done(lambda: found.verify(head))
-    return page.show("replayed.html", "Receipts", of=study, said=said, head=head)
+    return await page.show("replayed.html", "Receipts", of=study, said=said, head=head)
 
 
 def _after(page: Page, usual: int) -> int:

@@ -18,7 +18,7 @@ routes = APIRouter(route_class=PageRoute, include_in_schema=False)
 @routes.get("/")
 async def studies(page: ThePage) -> Response:
     mine = await page.done(lambda: _mine(page))
-    return page.show("studies.html", "Studies", **mine)
+    return await page.show("studies.html", "Studies", **mine)
 
 
 @routes.get("/studies/{study}")
@@ -28,7 +28,7 @@ async def study(page: ThePage, study: str) -> Response:
     facts = found.facts()
     asks = may(who.role, Action.ASK)
     examples = _examples(facts) if asks else []
-    return page.show("study.html", "Study", of=study, facts=facts, statement=told, examples=examples)
+    return await page.show("study.html", "Study", of=study, facts=facts, statement=told, examples=examples)
 
 
 def _examples(facts: dict[str, Any]) -> list[tuple[str, str]]:

@@ -45,13 +45,13 @@ async def change(page: ThePage, name: str) -> Response:
         token, _ = await page.done(lambda: found.tokens.make(wanted, typed["expires"]))
     except CuratorError as error:
         return await _shown(page, name, error=error)
-    return page.show("new_token.html", "Access", of=name, token=token, wanted=wanted, kind=_kind(found))
+    return await page.show("new_token.html", "Access", of=name, token=token, wanted=wanted, kind=_kind(found))
 
 
 async def _shown(page: Page, name: str, error: CuratorError | None = None) -> Response:
     found, who = page.desk.house.anything(page.visitor, name, Action.TOKENS)
     told = await page.done(lambda: _told(found, who))
-    return page.show(
+    return await page.show(
         "access.html",
         "Access",
         of=name,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator
-from functools import cache, lru_cache
+from functools import cache
 from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
@@ -14,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 from fastapi import APIRouter
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from adyton.errors import NotFound
@@ -27,18 +28,17 @@ _TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
 
 @routes.get("/help")
 async def contents(page: ThePage) -> Response:
-    return page.show("help_contents.html", "Help", parts=_contents())
+    return await page.show("help_contents.html", "Help", parts=await run_in_threadpool(_contents))
 
 
 @routes.get("/help/{path:path}")
 async def document(page: ThePage, path: str) -> Response:
-    file = _found(path)
-    if file.suffix in _PICTURES:
-        return Response(file.read_bytes(), media_type=_PICTURES[file.suffix])
+    file = await run_in_threadpool(_found, path)
     if file.suffix != ".md":
-        return Response(file.read_bytes(), media_type="text/plain")
-    title, text = _shown(path)
-    return page.show("help.html", "Help", title=title, text=text)
+        content = await run_in_threadpool(file.read_bytes)
+        return Response(content, media_type=_PICTURES.get(file.suffix, "text/plain"))
+    title, text = await run_in_threadpool(_shown, path)
+    return await page.show("help.html", "Help", title=title, text=text)
 
 
 @cache
@@ -80,7 +80,7 @@ def _title(path: str, text: str) -> str:
     return found[1].replace("`", "") if found else posixpath.basename(path).removesuffix(".md")
 
 
-@lru_cache(maxsize=64)
+@cache
 def _shown(path: str) -> tuple[str, str]:
     """Title and HTML.  Raw HTML in a document is shown as text."""
     text = _FRONT.sub("", _found(path).read_text(encoding="utf-8"))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter
-from starlette.datastructures import UploadFile
 from starlette.responses import Response
 
 from adyton.errors import CuratorError, InvalidRequest, NotFound
@@ -16,6 +16,7 @@ from adyton.service.holdouts import ServedHoldout
 from adyton.service.house import Visitor
 from adyton.service.identity import Identity
 from adyton.service.roles import Action, may
+from adyton.transports.pages.forms import Sent
 from adyton.transports.pages.page import OpenRoute, Page, PageRoute, ThePage
 from adyton.transports.pages.problems import problem_of
 
@@ -47,7 +48,7 @@ async def scored(page: ThePage, holdout: str) -> Response:
             told = await page.done(lambda: _scored(found, who, first, guess, name))
     except CuratorError as error:
         return await _shown(page, holdout, error=error, field=field)
-    return page.show("score.html", "Holdout", of=holdout, told=told, pair=pair)
+    return await page.show("score.html", "Holdout", of=holdout, told=told, pair=pair)
 
 
 @routes.get("/holdouts/{holdout}/board")
@@ -55,7 +56,7 @@ async def board(page: ThePage, holdout: str) -> Response:
     found, _ = page.desk.house.holdout(page.visitor, holdout, Action.STANDINGS)
     told = await page.done(lambda: _standings(found))
     public = holdout in page.desk.house.settings.public_boards
-    return page.show("board.html", "Leaderboard", of=holdout, public=public, **told)
+    return await page.show("board.html", "Leaderboard", of=holdout, public=public, **told)
 
 
 @open_routes.get("/boards/{holdout}")
@@ -65,7 +66,7 @@ async def public_board(page: ThePage, holdout: str) -> Response:
     if holdout not in page.desk.house.settings.public_boards or not isinstance(found, ServedHoldout):
         raise NotFound
     told = await page.desk.done(Visitor("public boards", {}), lambda: _standings(found))
-    return page.show("board.html", "Leaderboard", title=f"Leaderboard · {holdout}", public=True, **told)
+    return await page.show("board.html", "Leaderboard", title=f"Leaderboard · {holdout}", public=True, **told)
 
 
 def _scored(
@@ -89,7 +90,7 @@ def _standings(found: ServedHoldout) -> dict[str, Any]:
 async def _shown(page: Page, holdout: str, error: CuratorError | None = None, field: str = "") -> Response:
     found, who = page.desk.house.holdout(page.visitor, holdout, Action.LOOK)
     statement = await page.done(found.statement)
-    return page.show(
+    return await page.show(
         "holdout.html",
         "Holdout",
         of=holdout,
@@ -105,15 +106,15 @@ async def _shown(page: Page, holdout: str, error: CuratorError | None = None, fi
 def _values(page: Page, found: ServedHoldout, field: str) -> list[Any]:
     """Of a file that was sent.  What it is called decides only how it is read."""
     file = page.form.get(field)
-    if not isinstance(file, UploadFile) or not file.filename:
+    if not isinstance(file, Sent) or not file.name:
         raise InvalidRequest("choose a file with one prediction for each item, in their order")
-    kind = Path(file.filename).suffix.lower()
+    kind = Path(file.name).suffix.lower()
     if kind not in _KINDS:
         raise InvalidRequest(f"predictions are read from {', '.join(_KINDS)}")
     with tempfile.TemporaryDirectory(prefix="adyton") as folder:
         path = Path(folder) / f"predictions{kind}"
-        file.file.seek(0)
-        path.write_bytes(file.file.read())
+        with path.open("wb") as written:
+            shutil.copyfileobj(file.file, written)
         read = read_values(path, page.typed("column") or None, most=found.facts()["items"])
         values: list[Any] = read.tolist()
         return values

@@ -25,7 +25,7 @@ _LOCK = threading.Lock()
 
 @routes.get("/lab")
 async def gallery(page: ThePage) -> Response:
-    return page.show("lab.html", "Lab", topics=list(_TOPICS.values()), reports=dict(_REPORTS))
+    return await page.show("lab.html", "Lab", topics=list(_TOPICS.values()), reports=dict(_REPORTS))
 
 
 @routes.get("/lab/{name}")
@@ -33,7 +33,7 @@ async def entry(page: ThePage, name: str) -> Response:
     report = await page.done(lambda: _report(name))
     names = list(_TOPICS)
     place = names.index(name)
-    return page.show(
+    return await page.show(
         "lab_entry.html",
         "Lab",
         title=report.topic.title,

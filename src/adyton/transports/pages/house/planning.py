@@ -35,7 +35,7 @@ async def plan_page(page: ThePage) -> Response:
         except CuratorError as error:
             problem = problem_of(error)
     address = urlencode({name: value for name, value in typed.items() if value})
-    return page.show(
+    return await page.show(
         "plan.html",
         "Plan",
         status=422 if problem else 200,

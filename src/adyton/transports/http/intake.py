@@ -1,0 +1,78 @@
+"""Bodies: read once it is known who sends them and where to, counted as they come in, parsed by a thread."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import ValidationError
+from starlette.requests import Request
+from starlette.types import Receive, Scope
+
+from adyton.errors import InvalidRequest, TooLarge
+from adyton.service.gate import Holding
+from adyton.service.limits import LIMITS
+from adyton.transports.http.bodies import Body
+from adyton.transports.http.errors import place_and_fix
+from adyton.transports.http.large_json import parsed
+
+if TYPE_CHECKING:
+    from adyton.transports.http.desk import Desk
+
+_CUT = "the body ended early; nothing was charged"
+_JSON = re.compile(r"application/([^;\s]+\+)?json\s*(;|$)", re.IGNORECASE)
+_Made = TypeVar("_Made")
+
+
+def too_large(most: int) -> TooLarge:
+    return TooLarge(f"a request has at most {most} bytes here; nothing was charged")
+
+
+async def read_body(receive: Receive, most: int, holding: Holding) -> bytes:
+    """All of a body.  TooLarge beyond ``most`` bytes; what is beyond a small one counts as held."""
+    parts, size, more = list[bytes](), 0, True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise InvalidRequest(_CUT)
+        part = message.get("body", b"")
+        size += len(part)
+        if size > most:
+            raise too_large(most)
+        if size > LIMITS.small_bytes:
+            holding.take(len(part))
+        parts.append(part)
+        more = message.get("more_body", False)
+    return b"".join(parts)
+
+
+async def understood(desk: Desk, content: bytes, takes: type[Body], longest: int | None = None) -> Body:
+    """A large body as the class that a route takes."""
+    return await desk.parsed(lambda: valid(takes, parsed(content, longest)))
+
+
+def valid(takes: type[Body], told: Any) -> Body:
+    """InvalidRequest with the first thing that is wrong."""
+    try:
+        return takes.model_validate(told)
+    except ValidationError as error:
+        wrong: dict[str, Any] = dict(error.errors(include_url=False, include_input=False)[0])
+    raise InvalidRequest(place_and_fix(wrong))
+
+
+def is_json(request: Request) -> bool:
+    return _JSON.match(request.headers.get("content-type", "")) is not None
+
+
+class ReadRequest(Request):
+    """A request whose body was read, and if it is large also parsed, before a route looks at it."""
+
+    def __init__(self, scope: Scope, receive: Receive, content: bytes, told: Any = None) -> None:
+        super().__init__(scope, receive)
+        self._content, self._told = content, told
+
+    async def body(self) -> bytes:
+        return self._content
+
+    async def json(self) -> Any:
+        return await super().json() if self._told is None else self._told
