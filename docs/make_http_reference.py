@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from adyton.service.house import House
+from adyton.service.limits import LIMITS
 from adyton.service.roles import ALLOWED, Role
 from adyton.service.settings import Settings
 from adyton.transports.http.app import make_app
@@ -31,7 +32,7 @@ The body is the error object of [json.md](json.md#errors), and nothing else: no 
 
 | status | kind | when |
 |---|---|---|
-| 400 | `invalid_request` | no request of HTTP/1.1, or one whose head has more than 65,536 bytes; the connection is closed |
+| 400 | `invalid_request` | no request of HTTP/1.1, or one whose head has more than 16,384 bytes (the connection is closed); or a form that cannot be read |
 | 401 | `unauthenticated` | no valid token: missing, malformed, revoked and expired look the same |
 | 403 | `forbidden` | this role may not do that |
 | 404 | `not_found` | there is no such thing, or it is not for this token: the same bytes |
@@ -39,6 +40,7 @@ The body is the error object of [json.md](json.md#errors), and nothing else: no 
 | 409 | `session_refused` | an agent has asked as often as one session allows |
 | 409 | `request_id_used` | this id was used for another question |
 | 413 | `too_large` | more bytes than the server takes |
+| 415 | `invalid_request` | a form that is not sent in UTF-8 |
 | 422 | `invalid_request` | the question or the body is wrong; the message has the place and the fix |
 | 429 | `too_many_requests` | this token or address comes too often, or asks too much at once; see `Retry-After` |
 | 500 | `failed` | a fault of ours; the operator finds the `reference` in the log |
@@ -64,6 +66,17 @@ With `client_id`, `authorize` and `token` (addresses of the provider) and `redir
 
 A section `[agent]` caps what one session of an agent may do ([sessions](mcp.md#sessions)): `limit_share`, of the study's limit; `questions`, how many charges; `hours`, how long a session lasts (default 24).
 """
+LIMITED = """## Fixed limits
+
+These protect the server and everybody else who uses it. They are the same on every server; `adyton doctor` shows them too. Bytes and seconds.
+
+- Send more than a small body only where you may: the server checks the token, the study or holdout, and the role before it reads a body.
+- A refusal names the limit, and charges nothing.
+- A `preview` or an answer on made-up rows with more than `free_values` values is not written as JSON. Send one question with `Accept: application/vnd.apache.arrow.stream` or `Accept: text/csv`: a preview
+  then has the groups, and for each value `NAME_noise_half_width` and `NAME_population_half_width`. Answers that you paid for have no such limit.
+
+| limit | value | meaning |
+|---|---|---|"""
 MEANINGS = {
     "request_bytes": "largest body of a request",
     "upload_bytes": "largest body of a request to a holdout",
@@ -74,6 +87,8 @@ MEANINGS = {
     "places": "requests that are worked on at once; what does not fit is refused",
     "places_by_token": "of them, by one token",
     "connections": "of clients of PostgreSQL that are open at once, see [wire.md](wire.md)",
+    "http_connections": "of browsers, programs and agents that are open at once, half of them from one address; fewer "
+    "where the system allows few open files",
     "tick": "width in seconds of the grid on which answers that read data leave; 0 for at once",
     "engine_timeout": "seconds for one scan",
     "engine_memory": 'memory of DuckDB, as it writes it: "4GB"',
@@ -109,6 +124,8 @@ def page(told: dict[str, Any]) -> str:
             continue  # a section of its own
         default = "none" if one.default in (None, ()) else f"{one.default}"
         lines.append(f"| `{one.name}` | {default} | {MEANINGS[one.name]} |")
+    lines += ["", LIMITED]
+    lines += [f"| `{name}` | {value:,} | {meaning} |" for name, value, meaning in LIMITS.in_words()]
     return "\n".join(lines) + "\n" + OIDC
 
 

@@ -25,7 +25,6 @@ from adyton.service.limits import LIMITS
 from adyton.service.roles import Role
 from adyton.service.settings import Settings
 from adyton.service.tokens import Tokens
-from adyton.transports.http.loop_faults import Faults
 from adyton.transports.pg import parameters, results
 from adyton.transports.pg.catalog import relations
 from adyton.transports.pg.catalog.expressions import compiled
@@ -494,17 +493,6 @@ def test_a_crowd_of_one_letter_neither_locks_others_out_nor_fills_the_log(tmp_pa
         log = running.log.read_text(encoding="utf-8")
     assert "Traceback" not in log
     assert len(log) < 20_000
-
-
-def test_faults_of_the_loop_are_counted_and_told_now_and_then(caplog: pytest.LogCaptureFixture) -> None:
-    clock = iter([0.0] * 1000 + [60.0])
-    faults, loop = Faults(lambda: next(clock)), asyncio.new_event_loop()
-    loop.close()
-    for _ in range(1001):
-        faults(loop, {"message": "canary", "exception": OSError("canary")})
-    said = [one.getMessage() for one in caplog.records]
-    assert said == ["the event loop met OSError; 1 so far", "the event loop met OSError; 1001 so far"]
-    assert "canary" not in caplog.text
 
 
 # Tokens that were revoked ----------------------------------------------------------------------------------

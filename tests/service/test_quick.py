@@ -66,7 +66,7 @@ def test_every_answer_has_what_browsers_are_told(house: Served) -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "path"), [("ask", ASK), ("preview", "/v1/studies/people/preview")], ids=["short", "long"]
+    ("method", "path"), [("ask", ASK), ("previews", "/v1/studies/people/preview")], ids=["short", "long"]
 )
 def test_a_fault_of_ours_is_told_by_a_reference_alone(
     house: Served, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, method: str, path: str

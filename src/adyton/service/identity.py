@@ -13,6 +13,8 @@ from adyton.ledger.texts import check_name
 from adyton.service.agents.sessions import Caps, check_share
 from adyton.service.roles import Role, role_named
 
+_FASTEST = 1_000_000_000
+_RATE = f"a rate is a whole number of requests a minute, from 1 to {_FASTEST:,}"
 PROVIDED = "oidc "  # before names that an identity provider vouches for: no token of ours is made for one
 
 
@@ -34,8 +36,8 @@ class Identity:
         check_name(self.name)
         check_share(self.limit_share, "limit-share")
         check_share(self.price_share, "price-share")
-        if self.rate is not None and (type(self.rate) is not int or self.rate < 1):
-            raise InvalidRequest("a rate is a whole number of requests a minute, at least 1")
+        if self.rate is not None and (type(self.rate) is not int or not 1 <= self.rate <= _FASTEST):
+            raise InvalidRequest(_RATE)
         if self.role is Role.AGENT and None in (self.limit_share, self.price_share, self.rate):
             raise InvalidRequest(
                 "an agent has a part of the limit, a largest price, a rate and an end: give limit-share, "
@@ -62,8 +64,8 @@ def identity_of(given: Mapping[str, Any], longest: int) -> Identity:
     if len(name) > longest:
         raise InvalidRequest(f"a name has at most {longest} characters here")
     if isinstance(rate, str):
-        if not rate.isascii() or not rate.isdigit() or len(rate) > 9:
-            raise InvalidRequest("a rate is a whole number of requests a minute, at least 1")
+        if not rate.isascii() or not rate.isdigit() or len(rate) > 10:
+            raise InvalidRequest(_RATE)
         rate = int(rate)
     whole = share_of(given.get("limit_share"), "limit_share")
     single = share_of(given.get("price_share"), "price_share")

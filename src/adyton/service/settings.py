@@ -25,6 +25,7 @@ class Settings:
     places: int = 16  # requests that are worked on at once
     places_by_token: int = 4
     connections: int = 2_000  # of clients of PostgreSQL, open at once
+    http_connections: int = 1_000  # of browsers, programs and agents, open at once
     tick: float = 0.05  # of the grid on which answers leave; 0: at once
     engine_timeout: float = 60.0
     engine_memory: str | None = None  # as DuckDB writes it: "4GB"

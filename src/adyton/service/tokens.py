@@ -34,6 +34,8 @@ CREATE TABLE IF NOT EXISTS tokens (
 ) STRICT
 """
 _ENDED = "CREATE TABLE IF NOT EXISTS ended_sessions (key TEXT PRIMARY KEY, at REAL NOT NULL) STRICT"
+_MOMENTS = "CREATE TABLE IF NOT EXISTS moments (id INTEGER PRIMARY KEY, at REAL NOT NULL) STRICT"
+_MOST_ENDED = 100_000  # log-outs that are remembered
 _COLUMNS = "id, name, role, limit_share, price_share, rate, made_at, expires_at, revoked_at"
 _PREFIX = "adyton_"
 _TOKEN = re.compile(_PREFIX + r"[0-9a-f]{64}")
@@ -129,14 +131,20 @@ class Tokens:
         """What is kept of the token with this id, None unless it is still valid."""
         return self._valid(self._rows(f"SELECT {_COLUMNS} FROM tokens WHERE id = ?", id_))
 
-    def end_sessions(self, key: str, longest: float) -> None:
-        """From now on no session of the web pages holds that has ``key`` and began before; none lasts longer
-        than ``longest`` seconds, so what was noted before that is forgotten.
-        """
-        now = self._clock()
+    def end_sessions(self, key: str) -> None:
+        """From now on no session of the web pages holds that has ``key`` and began before."""
         with self._kept.work() as connection:
-            connection.execute("DELETE FROM ended_sessions WHERE at < ?", (now - longest,))
-            connection.execute("INSERT OR REPLACE INTO ended_sessions VALUES (?, ?)", (key, now))
+            at = _moment(connection, self._clock())
+            connection.execute("INSERT OR REPLACE INTO ended_sessions VALUES (?, ?)", (key, at))
+            connection.execute(
+                "DELETE FROM ended_sessions WHERE rowid <= (SELECT max(rowid) FROM ended_sessions) - ?",
+                (_MOST_ENDED,),
+            )
+
+    def moment(self) -> float:
+        """Now, and later than any moment that was given out before, whatever the clock does."""
+        with self._kept.work() as connection:
+            return _moment(connection, self._clock())
 
     def sessions_ended(self, keys: Sequence[str]) -> float:
         """When sessions with one of these keys were ended last; 0 if they never were."""
@@ -227,9 +235,19 @@ def _prepare(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute(_TABLE)
     connection.execute(_ENDED)
+    connection.execute(_MOMENTS)
     if "verifier" not in {row[1] for row in connection.execute("PRAGMA table_info(tokens)")}:
         with suppress(sqlite3.OperationalError):  # another process has just done it
             connection.execute("ALTER TABLE tokens ADD COLUMN verifier TEXT")
+
+
+def _moment(connection: sqlite3.Connection, now: float) -> float:
+    connection.execute(
+        "INSERT INTO moments VALUES (0, ?) ON CONFLICT (id) DO UPDATE SET at = max(at + 1e-3, excluded.at)",
+        (now,),
+    )
+    (at,) = connection.execute("SELECT at FROM moments").fetchone()
+    return float(at)
 
 
 def _known(row: Sequence[Any]) -> Known:

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 from fastapi.telemetry import TelemetryConfig
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
+from adyton.certify import json_text
 from adyton.service.facts import API
 from adyton.service.house import House
 from adyton.transports.http import errors, holdouts, studies, tokens
+from adyton.transports.http.crowd import Faults
 from adyton.transports.http.desk import Desk
 from adyton.transports.http.formats import told
 from adyton.transports.http.limits import SizeLimit
-from adyton.transports.http.loop_faults import tell_shortly
 from adyton.transports.http.quick import Quick
 from adyton.transports.http.watching import Metrics, Watching
 from adyton.transports.pages import mount as pages
@@ -28,6 +31,7 @@ from adyton.transports.pg.door import WireDoor
 if TYPE_CHECKING:
     from adyton.transports.mcp.mounted import DoorForAgents
 
+_DOCUMENT = "/v1/openapi.json"
 _ABOUT = (
     "Question data you may not see: every answer is private, valid for the population, and receipted. "
     "Bodies and answers are the objects of docs/reference/json.md."
@@ -52,7 +56,7 @@ def make_app(
 
     @asynccontextmanager
     async def living(_: FastAPI) -> AsyncIterator[None]:
-        tell_shortly()
+        asyncio.get_running_loop().set_exception_handler(Faults())
         async with AsyncExitStack() as doors:
             if agents is not None:
                 await doors.enter_async_context(agents.open())
@@ -69,7 +73,7 @@ def make_app(
         lifespan=living,
         docs_url=None,  # its page would load scripts from elsewhere
         redoc_url=None,
-        openapi_url="/v1/openapi.json",
+        openapi_url=None,
         telemetry=_NO_OTHERS,
         redirect_slashes=False,  # it would send clients, and their tokens, to whatever Host they were told
     )
@@ -77,6 +81,7 @@ def make_app(
     errors.install(app)
     for part in (studies, holdouts, tokens):
         app.router.routes.extend(part.routes.routes)  # as they are: to include them makes each anew
+    app.add_api_route(_DOCUMENT, _document(app), include_in_schema=False)
     app.add_api_route("/healthz", _alive, summary="The process answers", tags=["health"])
     app.add_api_route("/readyz", _ready, summary="Everything is loaded", tags=["health"])
     app.add_middleware(errors.Guard)  # before the framework finds words of its own
@@ -107,6 +112,16 @@ class _InFront(FastAPI):
         desk, metrics = self.state.desk, self.state.metrics
         inside = SizeLimit(super().build_middleware_stack(), desk.house.settings)
         return Quick(Headers(errors.Guard(Watching(inside, metrics))), desk, metrics)
+
+
+def _document(app: FastAPI) -> Callable[[], Awaitable[Response]]:
+    """Made once, by a thread: whoever has no token may ask for it."""
+    text = cache(lambda: json_text(app.openapi()))
+
+    async def document() -> Response:
+        return Response(await run_in_threadpool(text), media_type="application/json")
+
+    return document
 
 
 async def _alive() -> Response:

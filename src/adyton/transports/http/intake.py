@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
 from starlette.requests import Request
-from starlette.types import Receive, Scope
+from starlette.types import Message, Receive, Scope
 
 from adyton.errors import InvalidRequest, TooLarge
 from adyton.service.gate import Holding
@@ -44,6 +44,20 @@ async def read_body(receive: Receive, most: int, holding: Holding) -> bytes:
         parts.append(part)
         more = message.get("more_body", False)
     return b"".join(parts)
+
+
+def again(content: bytes, receive: Receive) -> Receive:
+    """A body that was read already, for somebody else to read."""
+    given = False
+
+    async def once_more() -> Message:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return {"type": "http.request", "body": content, "more_body": False}
+
+    return once_more
 
 
 async def understood(desk: Desk, content: bytes, takes: type[Body], longest: int | None = None) -> Body:

@@ -12,7 +12,7 @@ import time
 
 from pydantic import ValidationError
 from starlette.responses import Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from adyton.errors import CuratorError
 from adyton.service.gate import Holding
@@ -22,7 +22,7 @@ from adyton.transports.http.bodies import Question
 from adyton.transports.http.desk import Desk, sender_of
 from adyton.transports.http.errors import response_of, unexpected
 from adyton.transports.http.formats import send_body
-from adyton.transports.http.intake import read_body
+from adyton.transports.http.intake import again, read_body
 from adyton.transports.http.studies import answer, key_of
 from adyton.transports.http.watching import Metrics, is_traced
 from adyton.transports.pages.headers import completed
@@ -52,7 +52,7 @@ class Quick:
         if fault:
             response = response_of(unexpected(fault))
         if isinstance(response, bytes):  # a body that is no question
-            await self._app(scope, _once_more(response, receive), send)
+            await self._app(scope, again(response, receive), send)
             return
         try:
             start = {"type": "http.response.start", "status": response.status_code}
@@ -92,17 +92,3 @@ class Quick:
         except (ValueError, RecursionError, ValidationError):
             return content
         return await desk.done(sender, lambda: answer(study, who, question, key))
-
-
-def _once_more(content: bytes, receive: Receive) -> Receive:
-    """A body that was read already, for somebody else to read."""
-    given = False
-
-    async def again() -> Message:
-        nonlocal given
-        if given:
-            return await receive()
-        given = True
-        return {"type": "http.request", "body": content, "more_body": False}
-
-    return again

@@ -7,7 +7,6 @@ import ipaddress
 import json
 import logging
 import os
-import resource
 import socket
 import ssl
 import sys
@@ -22,12 +21,12 @@ from typing import Any
 from adyton.errors import InvalidRequest
 from adyton.service.beside import OWNER_FILE
 from adyton.service.house import House
-from adyton.service.limits import LIMITS
 from adyton.service.settings import read_settings
+from adyton.transports.http.crowd import Crowd, fitted
 from adyton.transports.pg.door import WireDoor
 
 _VARIABLE = "ADYTON_SERVE"
-_OTHER_FILES = 500
+_BACKLOG = 512  # connections that the system has made and nobody has taken yet
 _METRICS = "PROMETHEUS_MULTIPROC_DIR"
 _FACTORY = "adyton.transports.http.serving:app_of_environment"
 
@@ -104,7 +103,8 @@ def serve(
 
     from adyton.transports.http.patience import PatientProtocol
 
-    paths, settings = [str(path.absolute()) for path in files], read_settings(settings_file)
+    paths = [str(path.absolute()) for path in files]
+    settings = fitted(read_settings(settings_file), wire=door.pg_port is not None)
     door.check()
     house = House.of_files(paths, settings)
     try:
@@ -114,9 +114,9 @@ def serve(
         house.close()
         raise
     _say_doors(house, door, say)
-    if door.pg_port is not None:
-        _allow_files(settings.connections + LIMITS.wire_strangers)
     _log_lines()
+    most = settings.http_connections
+    crowd = Crowd(most, most if door.behind_proxy else max(1, most // 2))
     config: dict[str, Any] = {
         "host": door.host,
         "port": door.port,
@@ -127,7 +127,8 @@ def serve(
         "access_log": False,
         "log_level": "warning",
         "timeout_graceful_shutdown": int(settings.grace),
-        "http": partial(PatientProtocol, seconds=settings.request_seconds),
+        "http": partial(PatientProtocol, seconds=settings.request_seconds, crowd=crowd),
+        "backlog": _BACKLOG,
         "ws": "none",
     }
     if door.processes == 1:
@@ -176,9 +177,9 @@ def app_of_environment() -> Any:
     """In each of several processes: what the first one was told to serve, loaded once more."""
     known = json.loads(os.environ[_VARIABLE])
     _log_lines()
-    house = House.of_files(known["files"], read_settings(known["settings"]))
-    house.load()
     wire = WireDoor(**known["wire"]) if known["wire"] else None
+    house = House.of_files(known["files"], fitted(read_settings(known["settings"]), wire=wire is not None))
+    house.load()
     return app_of(house, wire, secure=known["secure"], mcp=known["mcp"])
 
 
@@ -236,15 +237,6 @@ class _Line(logging.Formatter):
         said = record.getMessage()
         rest = said if record.name == "adyton.requests" else json.dumps({"message": said})
         return f'{{"time": "{self.formatTime(record)}", "log": "{record.name}", {rest[1:]}'
-
-
-def _allow_files(connections: int) -> None:
-    """Each connection is an open file, and systems allow a process few of them unless it asks for more."""
-    most, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = connections + _OTHER_FILES
-    if most != resource.RLIM_INFINITY and most < wanted:
-        allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
 
 
 def _path_text(path: Path | str | None) -> str | None:

@@ -6,6 +6,7 @@ matter which of several processes gets it.
 
 from __future__ import annotations
 
+import re
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
@@ -13,19 +14,27 @@ from mcp.server.auth.middleware.bearer_auth import BearerAuthBackend, RequireAut
 from mcp.server.auth.provider import AccessToken, TokenVerifier
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
-from pydantic import ConfigDict
+from mcp_types import INVALID_REQUEST, PARSE_ERROR, jsonrpc_message_adapter
+from pydantic import ConfigDict, ValidationError
 from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from adyton.errors import CuratorError, Unauthenticated
+from adyton.certify import json_text
+from adyton.errors import CuratorError, Forbidden, TooLarge, Unauthenticated
+from adyton.service.gate import Holding
 from adyton.service.house import Visitor
+from adyton.service.limits import LIMITS
 from adyton.service.settings import Settings
 from adyton.transports.http.desk import LONGEST_TOKEN, Desk
 from adyton.transports.http.errors import response_of
+from adyton.transports.http.intake import again, read_body
+from adyton.transports.http.large_json import parsed
 from adyton.transports.mcp.server import Agents
 
+_NAMING = (b"host", b"origin")
+_NAME = re.compile(rb"(https?://)?(\[[0-9a-f:.]+\]|[a-z0-9._\-]+)(:[0-9]{1,5})?|null", re.IGNORECASE)
 _HERE = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -62,9 +71,9 @@ class DoorForAgents:
             json_response=True,  # nothing is ever sent but the answer
             stateless=True,
             security_settings=_names(desk.house.settings),
-            max_request_body_size=desk.house.settings.request_bytes,
+            max_request_body_size=LIMITS.agent_bytes,
         )
-        inner = RequireAuthMiddleware(self._manager.asgi_app, [])
+        inner = RequireAuthMiddleware(self._checked, [])
         self._app = AuthenticationMiddleware(inner, backend=BearerAuthBackend(Verifier(desk)))
         self.route = Route("/mcp", endpoint=self, include_in_schema=False)
 
@@ -78,11 +87,47 @@ class DoorForAgents:
             return
         try:
             self._desk.knock(scope)
+            _check_names(scope)
             await self._app(scope, receive, send)
             return
         except CuratorError as error:
             refusal = response_of(error)
         await refusal(scope, receive, send)
+
+    async def _checked(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Only a message goes on to the SDK, which parses it in the loop, and would quote what is none."""
+        admitted = scope["user"].access_token
+        most = min(LIMITS.agent_bytes, self._desk.house.settings.request_bytes)
+        with Holding(self._desk.uploads, admitted.client_id) as holding:
+            content = await read_body(receive, most, holding)
+            wrong = await self._desk.parsed(lambda: _wrong_with(content))
+            if wrong is None:
+                await self._manager.asgi_app(scope, again(content, receive), send)
+                return
+        await wrong(scope, receive, send)
+
+
+def _wrong_with(content: bytes) -> Response | None:
+    """None for one message of JSON-RPC 2.0."""
+    code, said = PARSE_ERROR, "the body is not JSON; nothing was charged"
+    try:
+        made = parsed(content)
+        code, said = INVALID_REQUEST, "the body is not one message of JSON-RPC 2.0; nothing was charged"
+        jsonrpc_message_adapter.validate_python(made, by_name=False)
+        return None
+    except TooLarge as error:
+        said = error.message
+    except (CuratorError, ValidationError):
+        pass
+    body = {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": said}}
+    return Response(json_text(body), 400, media_type="application/json")
+
+
+def _check_names(scope: Scope) -> None:
+    """The SDK compares how a name begins, and takes anything for the number of a port."""
+    for header, value in scope["headers"]:
+        if header in _NAMING and _NAME.fullmatch(value) is None:
+            raise Forbidden(f"{header.decode().title()} is not a name of this server; nothing was charged")
 
 
 def _caller(context: Any) -> Visitor:

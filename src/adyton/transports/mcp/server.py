@@ -17,6 +17,7 @@ import adyton
 from adyton.certify import json_text
 from adyton.errors import CuratorError, InvalidRequest
 from adyton.service.house import Visitor
+from adyton.service.limits import LIMITS
 from adyton.service.roles import Action
 from adyton.transports.http.bodies import Body
 from adyton.transports.http.desk import Desk
@@ -29,6 +30,10 @@ Context = Any  # the SDK's, whose type has parameters that do not matter here
 Caller = Callable[[Context], Visitor]
 _Made = TypeVar("_Made")
 _STUDY = "adyton://"
+_TOO_LONG = (
+    f"this result is longer than the {LIMITS.agent_answer_bytes:,} bytes that an agent is shown: ask over "
+    "HTTP; what was charged is charged once, and the same question is free there"
+)
 
 
 class Agents:
@@ -70,25 +75,25 @@ class Agents:
             known = ", ".join(TOOLS)
             raise MCPError(types.INVALID_PARAMS, f"there is no such tool; there are: {known}")
         try:
-            return _told(await self._worked(context, params, tool))
+            return await self._worked(context, params, tool)
         except CuratorError as error:
             return _told(refused(error), error=True)
         except Exception as error:
             kind = type(error).__name__
         return _told(refused(unexpected(kind, "a tool")), error=True)
 
-    async def _worked(self, context: Context, params: types.CallToolRequestParams, tool: Tool) -> Result:
+    async def _worked(
+        self, context: Context, params: types.CallToolRequestParams, tool: Tool
+    ) -> types.CallToolResult:
         visitor = self._visitor(context)
         body = _body(tool.takes, params.arguments or {})
         self._desk.check_batch(getattr(body, "questions", []))
         call = Call(
             self._desk.house, visitor, params.name, body, json.dumps(context.request_id), self._connection
         )
-        if tool.at_once:
-            return tool.work(call)
-        return await self._to_the_end(self._desk.done(visitor, lambda: tool.work(call)))
+        return await self._to_the_end(self._desk.done(visitor, lambda: _told(tool.work(call))))
 
-    async def _to_the_end(self, work: Coroutine[Any, Any, Result]) -> Result:
+    async def _to_the_end(self, work: Coroutine[Any, Any, _Made]) -> _Made:
         """Whoever cancels a call does not stop it: it may be paid for, and keeps its place until then."""
         going = asyncio.ensure_future(work)
         goes_on(going)
@@ -120,13 +125,22 @@ class Agents:
         if uri == str(_GRAMMAR.uri):
             content = types.TextResourceContents(uri=uri, mime_type="text/plain", text=guide.GRAMMAR)
             return types.ReadResourceResult(contents=[content])
-        facts = _or_error(lambda: self._facts(visitor, uri.removeprefix(f"{_STUDY}facts/")))
-        content = types.TextResourceContents(uri=uri, mime_type="application/json", text=json_text(facts))
+        name = uri.removeprefix(f"{_STUDY}facts/")
+        text = await self._done(visitor, lambda: _short(json_text(self._facts(visitor, name))))
+        content = types.TextResourceContents(uri=uri, mime_type="application/json", text=text)
         return types.ReadResourceResult(contents=[content])
 
     def _facts(self, visitor: Visitor, name: str) -> dict[str, Any]:
         found, _ = self._desk.house.anything(visitor, name, Action.LOOK)
         return found.facts()
+
+    async def _done(self, visitor: Visitor, work: Callable[[], str]) -> str:
+        """The same as a tool does, for what is read; what is refused as an error of the protocol."""
+        try:
+            return await self._desk.done(visitor, work)
+        except CuratorError as error:
+            said = error.message
+        raise MCPError(types.INVALID_PARAMS, said)
 
     # The prompt.
 
@@ -141,18 +155,30 @@ class Agents:
             raise MCPError(types.INVALID_PARAMS, f"there is one prompt, {_PROMPT.name}; it may name a study")
         said = guide.GUIDE
         if "study" in given:
-            said += "\n\n" + words.facts_said(_or_error(lambda: self._facts(visitor, given["study"])))
+            name = given["study"]
+            said += "\n\n" + await self._done(
+                visitor, lambda: _short(words.facts_said(self._facts(visitor, name)))
+            )
         message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=said))
         return types.GetPromptResult(description=_PROMPT.description, messages=[message])
 
 
 def _told(result: Result, *, error: bool = False) -> types.CallToolResult:
     """Without NaN or infinities, as JSON is everywhere here."""
+    text = json_text(result.structured)
+    if len(text) + len(result.said) > LIMITS.agent_answer_bytes:
+        raise InvalidRequest(_TOO_LONG)
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=result.said)],
-        structured_content=json.loads(json_text(result.structured)),
+        structured_content=json.loads(text),
         is_error=error,
     )
+
+
+def _short(text: str) -> str:
+    if len(text) > LIMITS.agent_answer_bytes:
+        raise InvalidRequest(_TOO_LONG)
+    return text
 
 
 def _body(takes: type[Body], arguments: dict[str, Any]) -> Body:

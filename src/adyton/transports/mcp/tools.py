@@ -7,18 +7,20 @@ nothing here, and no text that comes in, changes either.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from adyton.certify import json_text
+from adyton.certify import Answer, json_text
 from adyton.errors import CuratorError
 from adyton.service.holdouts import ServedHoldout
 from adyton.service.house import House, Visitor
 from adyton.service.identity import Identity
+from adyton.service.limits import LIMITS
 from adyton.service.roles import Action
 from adyton.service.studies import ServedStudy
 from adyton.transports.http.bodies import Body
+from adyton.transports.http.formats import check_free, previews_json
 from adyton.transports.mcp import words
 from adyton.transports.mcp.arguments import (
     Named,
@@ -66,14 +68,13 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """``changes``: whether a call may spend something.  ``at_once``: it follows from what is in memory."""
+    """``changes``: whether a call may spend something."""
 
     title: str
     description: str
     takes: type[Body]
     work: Callable[[Call], Result]
     changes: bool = False
-    at_once: bool = False
 
 
 def list_studies(call: Call) -> Result:
@@ -92,7 +93,8 @@ def describe(call: Call) -> Result:
 
 def preview(call: Call) -> Result:
     found, who = call.house.study(call.visitor, call.body.study, Action.PREVIEW)
-    previews = found.preview(who, call.body.texts, call.body.words(*_BESIDE))
+    made = found.previews(who, call.body.texts, call.body.words(*_BESIDE))
+    previews = previews_json(made, LIMITS.agent_values)
     left = found.share_left_to(who)
     return Result({"previews": previews, "own": found.own(who)}, words.preview_said(previews, left))
 
@@ -100,7 +102,7 @@ def preview(call: Call) -> Result:
 def ask(call: Call) -> Result:
     found, who = call.house.study(call.visitor, call.body.study, Action.ASK)
     (answer,) = _asked(call, found, who, [call.body.question])
-    told = answer.to_json()
+    (told,) = _first_rows([answer])
     said = words.answer_said(told, answer, found.share_left_to(who))
     return Result({"answer": told, "own": found.own(who)}, said)
 
@@ -108,15 +110,16 @@ def ask(call: Call) -> Result:
 def ask_many(call: Call) -> Result:
     found, who = call.house.study(call.visitor, call.body.study, Action.ASK)
     answers = _asked(call, found, who, call.body.questions)
-    told = [one.to_json() for one in answers]
+    told = _first_rows(answers)
     said = words.answers_said(told, answers, found.share_left_to(who))
     return Result({"answers": told, "own": found.own(who)}, said)
 
 
 def try_on_dummy(call: Call) -> Result:
     found, _ = call.house.study(call.visitor, call.body.study, Action.TRY)
+    check_free(found.values_asked([call.body.question], call.body.dialect), LIMITS.agent_values)
     (answer,) = found.try_out([call.body.question], call.body.words("request", *_BESIDE))
-    told = answer.to_json()
+    (told,) = _first_rows([answer])
     return Result({"answer": told}, words.answer_said(told, answer, None))
 
 
@@ -145,11 +148,26 @@ def refused(error: CuratorError) -> Result:
     return Result(error.to_json(), words.refusal_said(error))
 
 
-def _asked(call: Call, found: ServedStudy, who: Identity, questions: list[str]) -> list[Any]:
+def _asked(call: Call, found: ServedStudy, who: Identity, questions: list[str]) -> list[Answer]:
+    check_free(found.values_asked(questions, call.body.dialect), LIMITS.agent_values)
     given = {**call.body.words(*_BESIDE), "request": call.request(found.session(who).id)}
     return found.ask(who, questions, given)
 
 
+def _first_rows(answers: Sequence[Answer]) -> list[dict[str, Any]]:
+    """As JSON.  How many groups are discovered is known once they are paid for: the first are shown."""
+    told, room = [], LIMITS.agent_values
+    for answer in answers:
+        rows = max(1, room // max(1, len(answer.rows.values)))
+        shown = answer.rows_json(slice(rows))
+        room = max(0, room - len(shown) * len(answer.rows.values))
+        left_out = len(answer) - len(shown)
+        more = {"rows_left_out": left_out, "all_rows": _ALL_ROWS} if left_out else {}
+        told.append({**answer.head_json(), "answer": shown, **more})
+    return told
+
+
+_ALL_ROWS = "the same question at the same price over HTTP is free and has all rows"
 _PRICE = (
     "Name a price by exactly one of within (half-width of each value's 95 % noise interval), epsilon, share "
     "(of what is left to you) or scale; by none where the study plans its questions."
@@ -160,14 +178,12 @@ TOOLS: dict[str, Tool] = {
         "The studies and holdouts that are here for you. Free.",
         Nothing,
         list_studies,
-        at_once=True,
     ),
     "describe": Tool(
         "Describe a study or holdout",
         "Public facts of a study (tables, columns, bounds, values, promise, grammar) or of a holdout. Free.",
         Named,
         describe,
-        at_once=True,
     ),
     "preview": Tool(
         "Preview questions",

@@ -13,7 +13,7 @@ import hmac
 import json
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -31,7 +31,9 @@ _LONGEST_COOKIE = 4000
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """``places``: the id of the token in each study and holdout.  Times are seconds since 1970."""
+    """``places``: the id of the token in each study and holdout.  Times are seconds since 1970; ``began`` is
+    a moment of the tokens, which never goes back.
+    """
 
     id: str
     began: float
@@ -69,13 +71,18 @@ class Sessions:
         if provider is not None and self._house.is_from_provider(token):
             person = provider.person(token)
             self._house.visitor_of(provider.places_of(person))  # Unauthenticated if nothing here is for them
-            end = min(now + LONGEST, person.until)
-            return _fresh(now, end, {}, person.name, person.claims)
+            fresh = self._fresh(provider.places_of(person), min(now + LONGEST, person.until))
+            return replace(fresh, person=person.name, claims=person.claims)
         found = {one.name: one.tokens.find(token) for one in self._house.served}
         places = {name: known.id for name, known in found.items() if known is not None}
         if not places:
             raise Unauthenticated
-        return _fresh(now, now + LONGEST, places)
+        return replace(self._fresh(places, now + LONGEST), places=places)
+
+    def _fresh(self, names: Collection[str], end: float) -> Session:
+        """It began after whatever was ended before, also if the clock was set back meanwhile."""
+        began = max(one.tokens.moment() for one in self._house.served if one.name in names)
+        return Session(secrets.token_hex(16), began, min(self._clock() + IDLE, end), end, {})
 
     def visitor(self, session: Session) -> Visitor:
         """Whoever it is for, as the tokens and the server file say now."""
@@ -102,7 +109,7 @@ class Sessions:
         for one in self._house.served:
             if visitor.identity(one.name):
                 for key in keys:
-                    one.tokens.end_sessions(key, LONGEST)
+                    one.tokens.end_sessions(key)
 
     def prolonged(self, session: Session) -> Session | None:
         """The same for longer, if half of its time is over; None if it need not or cannot last longer."""
@@ -162,9 +169,3 @@ class Sessions:
         if not hmac.compare_digest(keyed_hash(self._secret, purpose, text), signature):
             return None
         return json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
-
-
-def _fresh(
-    now: float, end: float, places: dict[str, str], person: str | None = None, claims: tuple[str, ...] = ()
-) -> Session:
-    return Session(secrets.token_hex(16), now, min(now + IDLE, end), end, places, person, claims)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import resource
 import socket
 import ssl
 from collections import Counter
@@ -32,7 +31,6 @@ _GONE = (asyncio.IncompleteReadError, ConnectionError, TimeoutError, ssl.SSLErro
 _BUFFERED = 32_768  # bytes of a connection that may wait to be read
 _AT_ONCE = 16  # connections are taken before those that were taken are looked at
 _QUEUE = 1024  # connections wait to be taken
-_OTHER_FILES = 500  # that are open beside connections
 _LEAST = 16  # strangers
 _TOO_MANY = ("53300", "too many connections", "Close some, or raise server.connections.")
 _NEWER = ("53300", "too many connections that are not logged in: this was the oldest")
@@ -50,7 +48,7 @@ class Wire:
         self._connections: dict[bytes, tuple[Connection, asyncio.Task[None]]] = {}
         self._strangers: dict[asyncio.Task[None], None] = {}  # the oldest first
         self._by_token = Counter[str]()
-        self._room = min(desk.house.settings.connections, _files_for_connections())
+        self._room = desk.house.settings.connections
         self._stopping = False
 
     async def serve(self) -> asyncio.Server:
@@ -174,13 +172,6 @@ class Wire:
         for name, value in session.reported():
             writer.write(messages.parameter_status(name, value))
         return Work(self._desk, start.database, hashed, address, session)
-
-
-def _files_for_connections() -> int:
-    """How many of the files that this process may have open are for clients that are logged in."""
-    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    allowed = 2**31 if soft == resource.RLIM_INFINITY else soft
-    return max(allowed // 4, allowed - LIMITS.wire_strangers - _OTHER_FILES)
 
 
 def _write_error(writer: asyncio.StreamWriter, error: Exception) -> None:
