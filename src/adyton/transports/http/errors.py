@@ -38,6 +38,7 @@ _IN_WORDS = {
     "bool_type": "must be true or false",
     "list_type": "must be a list",
     "model_attributes_type": "must be an object, {...}, with Content-Type: application/json",
+    "model_type": "must be an object, {...}, with Content-Type: application/json",
 }
 RESPONSES: dict[int | str, dict[str, Any]] = {
     status: {"model": ErrorBody, "description": said} for status, said in _SAID.items()

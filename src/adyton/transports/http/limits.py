@@ -13,6 +13,7 @@ from adyton.transports.http.errors import response_of
 from adyton.transports.http.intake import too_large
 
 # What is in front of the server may believe the other one, and take a part of the body for a request.
+COOKIES = "adyton cookies"
 _UPLOADS = re.compile(r"/v1/holdouts/[^/]+/(score|compare)|/holdouts/[^/]+")
 _LONG_ADDRESS = f"an address has at most {LIMITS.small_bytes} bytes; nothing was charged"
 _TWO_LENGTHS = "a request has a Content-Length or is chunked, not both; nothing was charged"
@@ -42,6 +43,7 @@ class SizeLimit:
         if len(scope["query_string"]) + len(scope["path"]) > LIMITS.small_bytes:
             await response_of(TooLarge(_LONG_ADDRESS))(scope, receive, send)
             return
+        _put_cookies_aside(scope)
         came = 0
 
         async def counted() -> Message:
@@ -59,3 +61,10 @@ class SizeLimit:
             return LIMITS.head_bytes
         uploads = _UPLOADS.fullmatch(path) is not None
         return self._settings.upload_bytes if uploads else self._settings.request_bytes
+
+
+def _put_cookies_aside(scope: Scope) -> None:
+    """The framework reads cookies of every request, by the standard library, which takes seconds for some."""
+    headers = scope["headers"]
+    scope.setdefault("state", {})[COOKIES] = b"; ".join(value for name, value in headers if name == b"cookie")
+    scope["headers"] = [header for header in headers if header[0] != b"cookie"]

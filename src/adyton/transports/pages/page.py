@@ -22,6 +22,7 @@ from adyton.service.limits import LIMITS
 from adyton.service.roles import Action
 from adyton.transports.http.desk import Desk
 from adyton.transports.http.intake import read_body
+from adyton.transports.http.limits import COOKIES
 from adyton.transports.pages.forms import Form, check_charset, parsed_form
 from adyton.transports.pages.navigation import entry, links
 from adyton.transports.pages.problems import problem_of
@@ -48,7 +49,7 @@ class Page:
         self.form: Form = {}
         self.session: Session | None = None
         self._visitor: Visitor | None = None
-        self._cookies = cookies_of(request)
+        self._cookies = _cookies_of(request)
         self.visit = self._cookies.get(_VISIT) or secrets.token_hex(16)
 
     @property
@@ -233,9 +234,10 @@ class OpenRoute(PageRoute):
     open_to_all = True
 
 
-def cookies_of(request: Request) -> dict[str, str]:
-    """Ours have no quotes in them.  The standard library looks for those, and may take very long for it."""
-    pairs = (pair.partition("=") for pair in request.headers.get("cookie", "").split(";"))
+def _cookies_of(request: Request) -> dict[str, str]:
+    """Ours have no quotes in them."""
+    given = request.scope.get("state", {}).get(COOKIES, b"").decode("latin-1")
+    pairs = (pair.partition("=") for pair in given.split(";"))
     return {name.strip(): value.strip() for name, _, value in pairs}
 
 
