@@ -162,6 +162,33 @@ def test_to_log_out_everywhere_ends_all_sessions_of_the_token_and_no_others(
     again.close()
 
 
+@pytest.mark.parametrize("hours", [-3, 0, 3])
+@pytest.mark.parametrize("everywhere", [False, True])
+def test_to_log_out_does_not_go_by_the_clock(
+    house: Served, monkeypatch: pytest.MonkeyPatch, hours: int, everywhere: bool
+) -> None:
+    """Clocks are set back, also between log-ins.  Mutants: a log-out is noted at the time of the clock; so is a log-in."""
+    (tokens,) = (one.tokens for one in house.house.served if one.name == "people")
+    now = [tokens._clock()]
+    sessions = Sessions(house.house, clock=lambda: now[0])
+    monkeypatch.setattr(tokens, "_clock", lambda: now[0])
+    token = house.made("ana")["Authorization"].removeprefix("Bearer ")
+    first = sessions.begin(token)
+    now[0] += 100
+    second = sessions.begin(token)
+    now[0] += 3600 * hours if hours < 0 else 10 * hours
+    sessions.end(first, everywhere=everywhere)
+    with pytest.raises(Unauthenticated):
+        sessions.visitor(first)
+    third = sessions.begin(token)
+    assert sessions.visitor(third)
+    if everywhere:
+        with pytest.raises(Unauthenticated):
+            sessions.visitor(second)
+    else:
+        assert sessions.visitor(second)
+
+
 def test_nobody_can_write_a_cookie(shared: Served) -> None:
     person = Browsing(shared)
     person.log_in(shared.made("ana"))

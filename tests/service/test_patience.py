@@ -10,12 +10,15 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
 import pytest
 import uvicorn
 
+from adyton.service.limits import LIMITS
+from adyton.transports.http import patience
 from adyton.transports.http.patience import PatientProtocol
 
 SECONDS, PATIENCE = 0.3, 30.0
@@ -253,3 +256,43 @@ def test_who_would_speak_something_else_is_answered_and_let_go(port: int) -> Non
             said = told(port, *pieces)
             assert [(one["path"], one["body"]) for one in bodies(said)] == [("/a", body)]
             assert b"connection: close" in said
+
+
+@pytest.mark.parametrize("lengths", [b"Content-Length: 5\r\n\r\nabcde", b"Transfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n0\r\n\r\n"])
+def test_what_follows_the_body_of_who_would_speak_something_else_is_part_of_nothing(port: int, lengths: bytes) -> None:
+    """Mutants: the next request is read as part of the body; it is answered, though the connection ends."""
+    head = b"POST /a HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n"
+    other = b"POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc"
+    for pieces in ((head + lengths + other,), (head + lengths[:-2], lengths[-2:] + other), (head + lengths, other)):
+        said = told(port, *pieces)
+        assert [(one["path"], one["body"]) for one in bodies(said)] == [("/a", "abcde")]
+        assert said.count(b"connection: close") == 1
+
+
+def test_a_head_has_less_time_than_a_body(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Letter by letter.  Mutants: a head has the time of a whole request; a body has that of a head."""
+    monkeypatch.setattr(patience, "LIMITS", replace(LIMITS, head_seconds=SECONDS))
+    with listening(PATIENCE) as port, ThreadPoolExecutor(1) as pool:
+        with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as body:
+            body.sendall(b"POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nab")
+            assert pool.submit(told, port, b"G", b"E", b"T").result(PATIENCE) == b""
+            time.sleep(2 * SECONDS)
+            body.sendall(b"cde")
+            assert body.recv(65536).startswith(b"HTTP/1.1 200 ")
+
+
+def test_an_answer_that_nobody_reads_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mutant: it is kept as long as the connection, which nobody closes."""
+    monkeypatch.setattr(patience, "LIMITS", replace(LIMITS, send_seconds=SECONDS))
+    with listening(PATIENCE) as port, socket.socket() as client:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        client.settimeout(PATIENCE)
+        client.connect(("127.0.0.1", port))
+        sent = 20_000_000
+        client.sendall(b"POST /b HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % sent + b"y" * sent)
+        time.sleep(4 * SECONDS)
+        came = 0
+        with suppress(ConnectionError):
+            while part := client.recv(65536):
+                came += len(part)
+        assert came < sent
