@@ -1,8 +1,8 @@
 """A server under attack: how long another analyst waits for fresh answers, and how much memory it takes.
 
 One server of one process.  Two attackers, at nice 19, repeat one attack each for some seconds: a stranger
-without a token, and an analyst.  Another analyst asks one question after the other over HTTP, first with nobody
-else there.  The limits of requests a minute are lifted, so that all attacks meet the server and not its rate.
+without a token, and an analyst.  Another analyst asks one question after the other over HTTP, first with
+nobody else there.  Rates are lifted, so that all attacks meet the server and not its rate.
 
 The goals: the 99th percentile of a question is at most 4 times as long as without an attack, and the server
 never takes 3 times the memory that it had after the first answers.  Only 127.0.0.1 is attacked, and all ends.
@@ -49,6 +49,7 @@ WIDE = (
     '[columns.a]\nkind = "integer"\nlow = 0\nhigh = 999\n[columns.b]\nkind = "integer"\nlow = 0\nhigh = 999\n'
 )
 GROUPS = "SELECT a, b, COUNT(*) AS n FROM people WHERE b < {} GROUP BY a, b"
+CATALOG = " /* pg_catalog */"  # so that a statement is not read as a query of the study
 FEW_FILES = f"""
 import resource, sys
 resource.setrlimit(resource.RLIMIT_NOFILE, ({FILES}, {FILES}))
@@ -135,7 +136,7 @@ def unfinished_uploads(at: Target) -> None:
 
 
 def cursors(at: Target) -> None:
-    rows = "SELECT replace('aaaaaaaaaa', 'a', '" + "a" * 100 + "') || g FROM generate_series(1, 9000) g"
+    rows = f"SELECT replace('aaaaaaaaaa', 'a', '{'a' * 100}') || g FROM generate_series(1, 9000) g{CATALOG}"
     at.said("BEGIN", *(f"DECLARE c{i} CURSOR FOR {rows}" for i in range(100)))
 
 
@@ -147,9 +148,9 @@ def long_catalog_statements(at: Target) -> None:
     names = ", ".join(f"adyton.receipts r{i}" for i in range(10))
     texts = " OR ".join(f"replace('a', 'a', '{'b' * 500}') = '{i}'" for i in range(200))
     at.said(
-        f"SELECT {','.join('1' * 4000)}",
+        f"SELECT {','.join('1' * 4000)}{CATALOG}",
         f"SELECT count(*) FROM {names}",
-        f"SELECT count(*) FROM generate_series(1, 5000) g WHERE {texts}",
+        f"SELECT count(*) FROM generate_series(1, 5000) g WHERE {texts}{CATALOG}",
     )
 
 

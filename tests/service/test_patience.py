@@ -258,12 +258,21 @@ def test_who_would_speak_something_else_is_answered_and_let_go(port: int) -> Non
             assert b"connection: close" in said
 
 
-@pytest.mark.parametrize("lengths", [b"Content-Length: 5\r\n\r\nabcde", b"Transfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n0\r\n\r\n"])
-def test_what_follows_the_body_of_who_would_speak_something_else_is_part_of_nothing(port: int, lengths: bytes) -> None:
+@pytest.mark.parametrize(
+    "lengths",
+    [b"Content-Length: 5\r\n\r\nabcde", b"Transfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n0\r\n\r\n"],
+)
+def test_what_follows_the_body_of_who_would_speak_something_else_is_part_of_nothing(
+    port: int, lengths: bytes
+) -> None:
     """Mutants: the next request is read as part of the body; it is answered, though the connection ends."""
     head = b"POST /a HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n"
     other = b"POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc"
-    for pieces in ((head + lengths + other,), (head + lengths[:-2], lengths[-2:] + other), (head + lengths, other)):
+    for pieces in (
+        (head + lengths + other,),
+        (head + lengths[:-2], lengths[-2:] + other),
+        (head + lengths, other),
+    ):
         said = told(port, *pieces)
         assert [(one["path"], one["body"]) for one in bodies(said)] == [("/a", "abcde")]
         assert said.count(b"connection: close") == 1
@@ -272,13 +281,12 @@ def test_what_follows_the_body_of_who_would_speak_something_else_is_part_of_noth
 def test_a_head_has_less_time_than_a_body(monkeypatch: pytest.MonkeyPatch) -> None:
     """Letter by letter.  Mutants: a head has the time of a whole request; a body has that of a head."""
     monkeypatch.setattr(patience, "LIMITS", replace(LIMITS, head_seconds=SECONDS))
-    with listening(PATIENCE) as port, ThreadPoolExecutor(1) as pool:
-        with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as body:
-            body.sendall(b"POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nab")
-            assert pool.submit(told, port, b"G", b"E", b"T").result(PATIENCE) == b""
-            time.sleep(2 * SECONDS)
-            body.sendall(b"cde")
-            assert body.recv(65536).startswith(b"HTTP/1.1 200 ")
+    with listening(PATIENCE) as port, socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as body:
+        body.sendall(b"POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nab")
+        assert told(port, b"G", b"E", b"T") == b""
+        time.sleep(2 * SECONDS)
+        body.sendall(b"cde")
+        assert body.recv(65536).startswith(b"HTTP/1.1 200 ")
 
 
 def test_an_answer_that_nobody_reads_ends(monkeypatch: pytest.MonkeyPatch) -> None:

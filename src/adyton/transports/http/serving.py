@@ -21,7 +21,7 @@ from typing import Any
 from adyton.errors import InvalidRequest
 from adyton.service.beside import OWNER_FILE
 from adyton.service.house import House
-from adyton.service.settings import read_settings
+from adyton.service.settings import Settings, read_settings
 from adyton.transports.http.crowd import Crowd, fitted
 from adyton.transports.pg.door import WireDoor
 
@@ -101,8 +101,6 @@ def serve(
     """Serves until it is stopped.  ``say`` gets what the operator has to know; ``seen``: on a terminal."""
     import uvicorn
 
-    from adyton.transports.http.patience import PatientProtocol
-
     paths = [str(path.absolute()) for path in files]
     settings = fitted(read_settings(settings_file), wire=door.pg_port is not None)
     door.check()
@@ -115,22 +113,7 @@ def serve(
         raise
     _say_doors(house, door, say)
     _log_lines()
-    most = settings.http_connections
-    crowd = Crowd(most, most if door.behind_proxy else max(1, most // 2))
-    config: dict[str, Any] = {
-        "host": door.host,
-        "port": door.port,
-        "ssl_certfile": door.tls_cert,
-        "ssl_keyfile": door.tls_key,
-        "proxy_headers": door.behind_proxy,
-        "server_header": False,
-        "access_log": False,
-        "log_level": "warning",
-        "timeout_graceful_shutdown": int(settings.grace),
-        "http": partial(PatientProtocol, seconds=settings.request_seconds, crowd=crowd),
-        "backlog": _BACKLOG,
-        "ws": "none",
-    }
+    config = _config(door, settings)
     if door.processes == 1:
         app = app_of(house, door.wire, secure=door.secure, mcp=door.mcp)
         with _metrics_shown(door.metrics_port, app.state.metrics.registry):
@@ -156,6 +139,28 @@ def _give_owner_token(house: House, file: Path, say: Callable[[str], None], *, s
             say(f"Owner token written to {file.name}, for this user alone: take it and delete the file")
     elif (token := house.owner_token()) is not None:
         say(f"Owner token, shown once and never again: {token}")
+
+
+def _config(door: Door, settings: Settings) -> dict[str, Any]:
+    """For uvicorn."""
+    from adyton.transports.http.patience import PatientProtocol
+
+    most = settings.http_connections
+    crowd = Crowd(most, most if door.behind_proxy else max(1, most // 2))
+    return {
+        "host": door.host,
+        "port": door.port,
+        "ssl_certfile": door.tls_cert,
+        "ssl_keyfile": door.tls_key,
+        "proxy_headers": door.behind_proxy,
+        "server_header": False,
+        "access_log": False,
+        "log_level": "warning",
+        "timeout_graceful_shutdown": int(settings.grace),
+        "http": partial(PatientProtocol, seconds=settings.request_seconds, crowd=crowd),
+        "backlog": _BACKLOG,
+        "ws": "none",
+    }
 
 
 def _say_doors(house: House, door: Door, say: Callable[[str], None]) -> None:
