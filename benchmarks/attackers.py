@@ -137,7 +137,7 @@ def unfinished_uploads(at: Target) -> None:
 
 def cursors(at: Target) -> None:
     rows = f"SELECT replace('aaaaaaaaaa', 'a', '{'a' * 100}') || g FROM generate_series(1, 9000) g{CATALOG}"
-    at.said("BEGIN", *(f"DECLARE c{i} CURSOR FOR {rows}" for i in range(100)))
+    at.said("BEGIN", *(f"DECLARE c{i} CURSOR FOR {rows}; FETCH 1 FROM c{i}" for i in range(100)))
 
 
 def empty_statements(at: Target) -> None:
