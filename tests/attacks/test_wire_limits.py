@@ -4,7 +4,6 @@ answered meanwhile, and nothing is charged.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
 import socket

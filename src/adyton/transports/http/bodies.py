@@ -12,7 +12,7 @@ from adyton.service.chain import PAGE
 Number = str | int | float
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 After = Annotated[int, Query(ge=0, description="receipts after this number; a page has 500")]
-Last = Annotated[
+Newest = Annotated[
     int | None, Query(ge=1, le=PAGE, description="the newest receipts, so many; in place of after")
 ]
 

@@ -14,8 +14,8 @@ from adyton.transports.http.bodies import (
     After,
     Bounds,
     Fed,
-    Last,
     LastLook,
+    Newest,
     PreviewQuestion,
     PreviewQuestions,
     Question,
@@ -180,7 +180,7 @@ async def statement(desk: TheDesk, sender: Sender, study: str) -> Response:
 
 @routes.get("/{study}/receipts", summary="The chain: the open part of all links, and the own receipts whole")
 async def receipts(
-    desk: TheDesk, sender: Sender, study: str, after: After = 0, last: Last = None
+    desk: TheDesk, sender: Sender, study: str, after: After = 0, last: Newest = None
 ) -> Response:
     found, who = desk.house.study(sender, study, Action.OWN_RECEIPTS)
 
