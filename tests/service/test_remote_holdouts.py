@@ -193,7 +193,10 @@ def test_two_models_of_a_team_are_two_entries(connected: Any, folder: Path) -> N
         assert ann.leaderboard().to_json() == board.to_json()
 
 
-def test_a_board_without_names_of_models_has_no_column_for_them(tmp_path: Path) -> None:
+def test_a_board_without_names_of_models_has_no_column_for_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "160")  # names are shown whole
     path = write_holdout(tmp_path)
     with Leaderboard(path) as board:
         board.submit("ann", guesses(1))
