@@ -17,12 +17,13 @@ from how_often import crossed
 pytest.importorskip("altair", reason="figures need the extra 'plot'")
 pytest.importorskip("vl_convert", reason="figures need the extra 'plot'")
 
+from adyton.errors import InvalidRequest
 from adyton.figures import answers, budget, drawing
 from adyton.figures.answers import MOST_GROUPS, MOST_VALUES, answer_figure
 from adyton.figures.budget import MOST_NAMES, MOST_POINTS, burn_down, thinned
 from adyton.figures.curves import Axis, Line, curves_figure
 from adyton.figures.drawing import Figure
-from adyton.figures.look import DARK, LIGHT, Theme
+from adyton.figures.look import DARK, LIGHT, WIDEST, WIDTHS, Theme
 from adyton.figures.wording import LONGEST_NAME, lines, shortened, told_apart, visible
 
 NOT_DECLARED = {"absent": "not declared: the study file has no [validity] section"}
@@ -74,8 +75,8 @@ ANSWERS = {
 }
 
 
-def read(figure: Figure, dark: bool = False) -> Drawn:
-    return Drawn(drawing.svg(figure, dark))
+def read(figure: Figure, dark: bool = False, width: int = WIDEST) -> Drawn:
+    return Drawn(drawing.svg(figure, dark, width))
 
 
 def ends_of(mark: Mark, upright: bool) -> tuple[float, float]:
@@ -85,11 +86,15 @@ def ends_of(mark: Mark, upright: bool) -> tuple[float, float]:
 # Answers ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("name", "dark"), crossed(list(ANSWERS), [False, True]))
-def test_intervals_are_drawn_where_the_numbers_say(name: str, dark: bool) -> None:
+LOOKS = [(False, WIDEST), (True, WIDEST), (False, 320), (True, 560)]
+
+
+@pytest.mark.parametrize(("name", "look"), crossed(list(ANSWERS), LOOKS))
+def test_intervals_are_drawn_where_the_numbers_say(name: str, look: tuple[bool, int]) -> None:
     """Read off the labels of the axis.  Mutants: x from "value", the ends exchanged, noise for population."""
+    dark, width = look
     answer, upright, theme = ANSWERS[name], name in ("bins", "days"), DARK if dark else LIGHT
-    svg = read(answer_figure(answer), dark)
+    svg = read(answer_figure(answer), dark, width)
     scale = svg.scale("y" if upright else "x")
     values = [row["values"]["v"] for row in answer["answer"]]
     for kind, fill, stroke in (
@@ -107,9 +112,11 @@ def test_intervals_are_drawn_where_the_numbers_say(name: str, dark: bool) -> Non
     assert shown == pytest.approx([value["value"] for value in values], abs=scale.pixel)
 
 
-def test_the_two_bars_of_a_group_do_not_cover_each_other() -> None:
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_two_bars_of_a_group_do_not_cover_each_other(width: int) -> None:
     """Mutant: without the offset by kind."""
-    bars = sorted(read(answer_figure(ANSWERS["groups"])).marks("rect"), key=lambda bar: bar.y)
+    svg = read(answer_figure(ANSWERS["groups"]), width=width)
+    bars = sorted(svg.marks("rect"), key=lambda bar: bar.y)
     assert all(above.y + above.height <= below.y + 0.01 for above, below in pairwise(bars))
 
 
@@ -297,8 +304,84 @@ def test_law_control_characters_are_written_out_and_texts_are_cut() -> None:
         "x" * 39 + "…",
         "x" * 39 + "… (2)",
     ]
-    assert len(lines("word " * 1000)) == 3
-    assert lines("one line") == ["one line"]
+    assert len(lines("word " * 1000, 90, 3)) == 3
+    assert lines("one line", 90, 3) == ["one line"]
+
+
+# Narrow pictures ---------------------------------------------------------------------------------------------
+
+
+NAMES = (
+    "New South Wales and the Australian Capital Territory",
+    "customer_segment_of_the_last_calendar_year",
+    "x" * 100,
+    "\u05e9\u05dc\u05d5\u05dd \u05e2\u05d5\u05dc\u05dd",
+    "a",
+)
+SLACK = 1.15  # a browser scales by as much, and letters of 12 are still letters of 10
+
+
+def narrow_figures() -> dict[str, Figure]:
+    intervals = (told(36000.0 + 900 * i, (35000.0, 40000.0), (31000.0, 41000.0)) for i in range(9))
+    rates = Axis("noise scale (b of Laplace, sigma of Gaussian)", log=True)
+    lines_ = [Line(f"{name} of the line", (1, 10_000_000), (1e-3, 1e7)) for name in NAMES]
+    title = "What up to 1,000,000 releases reveal together, at delta = 1e-09"
+    return {
+        **{name: answer_figure(answer) for name, answer in ANSWERS.items()},
+        "names": answer_figure(answered(dict(zip(NAMES, intervals, strict=False)))),
+        "many bins": answer_figure(answered({i: told(5.0, (4.0, 6.0), (3.0, 8.0)) for i in range(40)})),
+        "curves": curves_figure(
+            title, Axis("number of releases", log=True), rates, lines_, "A source. " * 20
+        ),
+        "budget": burn_down(chain(300)),
+    }
+
+
+@pytest.mark.parametrize("width", [320, 560])
+def test_a_narrow_picture_is_as_wide_as_it_says_and_its_letters_are_as_large(width: int) -> None:
+    """Mutants: the plot of a wide picture; names beside their bars; titles, notes or a legend in one line."""
+    for name, figure in narrow_figures().items():
+        svg = read(figure, width=width)
+        assert float(svg.root.get("width", "inf")) <= SLACK * width, name
+        sizes = [
+            float(e.get("font-size", "0").removesuffix("px")) for e in svg.elements() if e.get("font-size")
+        ]
+        assert min(sizes) >= 11, name
+
+
+@pytest.mark.parametrize("width", [320, 560])
+def test_in_a_narrow_picture_a_name_is_above_its_bars_and_its_value_at_the_end(width: int) -> None:
+    """Mutant: without the lane of names, a bar covers the name."""
+    svg = read(narrow_figures()["names"], width=width)
+    texts, bars = svg.marks("text"), sorted(svg.marks("rect"), key=lambda bar: bar.y)
+    names = [mark for mark in texts if mark.text[:8] in {name[:8] for name in NAMES}]
+    assert len(names) == len(NAMES)
+    assert [mark.text for mark in texts if mark not in names] == [f"{36000 + 900 * i:,}" for i in range(5)]
+    for name, above, below in zip(names, bars[::2], bars[1::2], strict=True):
+        assert name.y <= above.y <= below.y < name.y + 50
+
+
+def test_bins_that_have_no_room_beside_each_other_lie_below_each_other() -> None:
+    """Mutant: bars of two units."""
+    for name, upright in (("bins", True), ("many bins", False)):
+        bars = read(narrow_figures()[name], width=320).marks("rect")
+        assert min(bar.width if upright else bar.height for bar in bars) >= 3
+        assert (bars[0].height > bars[0].width) == upright
+
+
+def test_a_long_name_in_a_legend_breaks_between_words_else_after_a_mark() -> None:
+    svg = read(narrow_figures()["curves"], width=320)
+    lines_of = [[part.text for part in one.iter() if part.tag.endswith("tspan")] for one in svg.elements()]
+    assert ["New South Wales and the Australian", "Capital Territory of the line"] in lines_of
+    assert ["customer_segment_of_the_last_", "calendar_year of the line"] in lines_of
+
+
+def test_there_are_a_few_widths_and_no_other() -> None:
+    """Mutant: any number is a width, so the same picture is drawn and kept again and again."""
+    figure = answer_figure(ANSWERS["groups"])
+    for width in (0, 319, 321, 100_000):
+        with pytest.raises(InvalidRequest, match="320, 560 or 780"):
+            figure.vega_lite(width=width)
 
 
 # Contrast ----------------------------------------------------------------------------------------------------
@@ -318,7 +401,9 @@ def contrast(one: str, other: str) -> float:
 @pytest.mark.parametrize("theme", [LIGHT, DARK])
 def test_every_colour_that_means_something_has_a_contrast_of_four_and_a_half(theme: Theme) -> None:
     """Mutant: Okabe and Ito's orange, #E69F00, on white."""
-    colours = [getattr(theme, f.name) for f in fields(theme) if f.name not in ("paper", "grid", "colours")]
+    colours = [
+        getattr(theme, f.name) for f in fields(theme) if f.name not in ("paper", "grid", "colours", "size")
+    ]
     assert {
         round(contrast(c, theme.paper), 1)
         for c in (*colours, *theme.colours)

@@ -14,13 +14,15 @@ from adyton.certify import Answer
 from adyton.certify.values import key_text
 from adyton.figures.answer_data import Panel, panels_of
 from adyton.figures.drawing import Figure, channels, part, pointed_at, told_apart_by
-from adyton.figures.look import WIDTH, Theme
+from adyton.figures.look import Size, Theme, few_ticks, legend_of
 from adyton.figures.wording import lines, shortened, told_apart, visible
 
 MOST_GROUPS = 40  # that are drawn; the subtitle says how many there are
 MOST_VALUES = 6  # panels, one for each value of a row
 _SAID = 12  # groups in the description, which is read aloud
 _TALL, _UPRIGHT = 30, 300  # height of a group; of a panel whose groups stand side by side
+_ABOVE = 16  # height of a name that stands above its bars
+_NUMBER = 70  # width of the number at the end of such a line
 _NARROW, _WIDE = 14, 60  # width of such a group
 _SLANTED = -40  # labels below more groups than have room for them
 _LETTER = 8  # width of one, about
@@ -28,21 +30,29 @@ _LETTER = 8  # width of one, about
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """``upright``: groups stand side by side, as the bins of a histogram do."""
+    """``upright``: groups are side by side, as the bins of a histogram.  ``above``: names of groups
+    are above their bars, because there is no room beside them."""
 
     keys: tuple[str, ...]
     groups: tuple[str, ...]
     kinds: tuple[str, ...]  # the names of the intervals that are there
     upright: bool
+    above: bool = False
 
     @property
     def along(self) -> str:
         return ", ".join(self.keys)
 
-    @property
-    def step(self) -> int:
+    def fitting(self, size: Size) -> _Layout:
+        """In a narrow picture groups stand side by side only if all of them have room."""
+        if not size.narrow:
+            return self
+        upright = self.upright and len(self.groups) * _NARROW <= size.beside_axis
+        return replace(self, upright=upright, above=not upright)
+
+    def step(self, size: Size) -> int:
         """The width of a group that stands beside others."""
-        return max(_NARROW, min(_WIDE, WIDTH // max(1, len(self.groups))))
+        return max(_NARROW, min(_WIDE, size.beside_axis // max(1, len(self.groups))))
 
 
 def answer_figure(answer: Mapping[str, Any], groups: int | None = None) -> Figure:
@@ -69,12 +79,14 @@ def answer_figure(answer: Mapping[str, Any], groups: int | None = None) -> Figur
     title, notes = _title(names, keys, len(rows)), _notes(panels, groups or len(rows), len(names))
 
     def draw(altair: Any, theme: Theme) -> dict[str, Any]:
-        said = [*lines(str(answer["question"])), *(line for note in notes for line in lines(note))]
-        described = [_drawn(altair, theme, panel, layout, place) for place, panel in enumerate(panels)]
+        size, fits = theme.size, layout.fitting(theme.size)
+        told = (str(answer["question"]), *notes)
+        said = [line for text in told for line in lines(text, size.notes, size.most_lines)]
+        described = [_drawn(altair, theme, panel, fits, place) for place, panel in enumerate(panels)]
         apart = {"scale": dict.fromkeys(("fill", "stroke", "shape"), "independent")}
         nothing = [{"data": {"values": []}, "mark": "point"}]
         return {
-            "title": {"text": lines(title), "subtitle": said},
+            "title": {"text": lines(title, size.heading, size.most_lines), "subtitle": said},
             "vconcat": described or nothing,
             "resolve": apart,
         }
@@ -98,11 +110,14 @@ def _drawn(altair: Any, theme: Theme, panel: Panel, layout: _Layout, place: int)
     """The axes are called as if groups lay below each other; upright ones change places."""
     across, band, offset = ("y", "x", "xOffset") if layout.upright else ("x", "y", "yOffset")
     kinds = _kinds(theme, layout, named=place == 0)
-    lane = {"field": "kind", "type": "nominal", "scale": {"domain": list(panel.kinds)}, "sort": None}
-    ends = {across: _numbers(panel, "low"), f"{across}2": {"field": "high"}, offset: lane}
-    here = {band: _groups(layout), across: _numbers(panel, "value")}
+    lanes = [*([""] if layout.above else []), *panel.kinds]
+    lane = {"field": "kind", "type": "nominal", "scale": {"domain": lanes}, "sort": None}
+    ends = {across: _numbers(theme, panel, layout, "low"), f"{across}2": {"field": "high"}, offset: lane}
+    groups = _groups(theme, layout)
+    middle = {"bandPosition": (len(lanes) + 1) / (2 * len(lanes))} if layout.above else {}
+    here = {band: groups | middle, across: _numbers(theme, panel, layout, "value")}
     bars = altair.Chart(altair.NamedData(f"bars {place}")).mark_bar(strokeWidth=1.6)
-    own = {**here, **ends, "fill": kinds["fill"], "stroke": kinds["stroke"]}
+    own = {band: groups, **ends, "fill": kinds["fill"], "stroke": kinds["stroke"]}
     bars = bars.encode(
         **channels(altair, own), tooltip=pointed_at(altair, "group:N", "kind:N", "from:N", "to:N")
     )
@@ -113,13 +128,32 @@ def _drawn(altair: Any, theme: Theme, panel: Panel, layout: _Layout, place: int)
     )
     layers = [part(bars), part(diamonds)]
     if layout.upright:
-        size: dict[str, Any] = {"width": {"step": layout.step, "for": "position"}, "height": _UPRIGHT}
-        layers = [*_from_zero(altair, theme, points, here, panel), *layers]
-    else:
-        size = {"width": WIDTH, "height": {"step": _TALL, "for": "position"}}
-        told = {"y": here["y"], "x": {"value": WIDTH}, "text": {"field": "shown", "type": "nominal"}}
-        layers.append(part(points.mark_text(align="left", dx=8).encode(**channels(altair, told))))
-    return {"layer": layers, **size}
+        step = {"step": layout.step(theme.size), "for": "position"}
+        return {
+            "layer": [*_from_zero(altair, theme, points, here, panel), *layers],
+            "width": step,
+            "height": _UPRIGHT,
+        }
+    layers += _written(altair, theme, points, groups, layout, len(lanes))
+    step = {"step": _TALL + (_ABOVE if layout.above else 0), "for": "position"}
+    return {"layer": layers, "width": theme.size.plot, "height": step}
+
+
+def _written(
+    altair: Any, theme: Theme, points: Any, groups: dict[str, Any], layout: _Layout, lanes: int
+) -> list[dict[str, Any]]:
+    """The value of each group at the end of its line, and its name where no axis has it."""
+    plot = theme.size.plot
+    line = groups | ({"bandPosition": 1 / (2 * lanes)} if layout.above else {})
+
+    def text(field: str, x: int, **mark: Any) -> dict[str, Any]:
+        told = {"y": line, "x": {"value": x}, "text": {"field": field, "type": "nominal"}}
+        return part(points.mark_text(**mark).encode(**channels(altair, told)))
+
+    if not layout.above:
+        return [text("shown", plot, align="left", dx=8)]
+    named = text("group", 0, align="left", limit=plot - _NUMBER)
+    return [named, text("shown", plot, align="right")]
 
 
 def _from_zero(
@@ -133,26 +167,30 @@ def _from_zero(
     return [part(columns)]
 
 
-def _groups(layout: _Layout) -> dict[str, Any]:
+def _groups(theme: Theme, layout: _Layout) -> dict[str, Any]:
+    scale = {"domain": list(layout.groups), "paddingInner": 0.3, "paddingOuter": 0.15}
+    described = {"field": "group", "type": "nominal", "sort": None, "scale": scale}
+    if layout.above:
+        return {**described, "axis": None}
     axis: dict[str, Any] = {"title": layout.along or None, "grid": False, "ticks": bool(layout.keys)}
     axis["domain"] = bool(layout.keys)
     if layout.upright:
-        crowded = max(map(len, layout.groups)) * _LETTER > layout.step
+        crowded = max(map(len, layout.groups)) * _LETTER > layout.step(theme.size)
         axis |= {"labelAngle": _SLANTED if crowded else 0, "labelOverlap": False}
-    scale = {"domain": list(layout.groups), "paddingInner": 0.3, "paddingOuter": 0.15}
-    return {"field": "group", "type": "nominal", "sort": None, "axis": axis, "scale": scale}
+    return {**described, "axis": axis}
 
 
-def _numbers(panel: Panel, field: str) -> dict[str, Any]:
+def _numbers(theme: Theme, panel: Panel, layout: _Layout, field: str) -> dict[str, Any]:
     scale: dict[str, Any] = {"domain": list(panel.span()), "nice": False, "zero": False}
     if panel.days:
         scale["type"] = "utc"
     kind = "temporal" if panel.days else "quantitative"
+    ticks = {} if layout.upright else few_ticks(theme)
     return {
         "field": field,
         "type": kind,
         "scale": scale,
-        "axis": {"title": shortened(panel.name, 60), "tickCount": 6},
+        "axis": {"title": shortened(panel.name, min(60, theme.size.names)), "tickCount": 6} | ticks,
     }
 
 
@@ -165,7 +203,7 @@ def _kinds(theme: Theme, layout: _Layout, *, named: bool) -> dict[str, Any]:
         "stroke": [theme.noise, *([theme.population] if hollow else []), theme.paper],
         "shape": ["square", *(["square"] if hollow else []), "diamond"],
     }
-    legend = {"columns": 1, "symbolStrokeWidth": 1.6} if named else None
+    legend = legend_of(theme, domain, 1) | {"symbolStrokeWidth": 1.6} if named else None
     return told_apart_by("kind", domain, ranges, legend)
 
 

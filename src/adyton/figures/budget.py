@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from adyton.exact import float_down, float_up
 from adyton.figures.drawing import Figure, channels, part, pointed_at, told_apart_by
-from adyton.figures.look import WIDTH, Theme
+from adyton.figures.look import Theme, few_ticks, legend_of
 from adyton.figures.wording import lines, shortened, visible
 
 MOST_POINTS = 200  # of a line; between them no receipt is drawn, and those that are stand where they belong
@@ -107,7 +107,8 @@ def _figure(
         panels = [_drawn(altair, theme, "left", courses, f"{what}, in per cent", _HEIGHT, end)]
         if below is not None:
             panels.append(_drawn(altair, theme, "charged", [below], f"validity, {unit}", _LOWER, end))
-        said = [line for note in notes for line in lines(note)]
+        size = theme.size
+        said = [line for note in notes for line in lines(note, size.notes, size.most_lines)]
         heading = {"text": _TITLE, **({"subtitle": said} if said else {})}
         apart = dict.fromkeys(("color", "strokeDash"), "independent")
         return {"title": heading, "vconcat": panels, "resolve": {"scale": apart}}
@@ -122,7 +123,8 @@ def _drawn(
     altair: Any, theme: Theme, data: str, courses: list[_Course], title: str, height: int, end: float
 ) -> dict[str, Any]:
     names = [visible(course.name) for course in courses]
-    legend = {"columns": 3, "symbolType": "stroke", "symbolSize": 500} if len(names) > 1 else None
+    symbols = {"symbolType": "stroke", "symbolSize": 500}
+    legend = legend_of(theme, names, 3) | symbols if len(names) > 1 else None
     ranges = {"color": (theme.noise, theme.population, *theme.colours[1:]), "strokeDash": _DASHES}
     percent = {"domain": [0, 100]} if data == "left" else {"zero": True}
     line = altair.Chart(altair.NamedData(data)).mark_line(interpolate="step-after", strokeWidth=2.5)
@@ -130,7 +132,7 @@ def _drawn(
         "x": {
             "field": "receipt",
             "type": "quantitative",
-            "axis": {"title": "receipt", "tickMinStep": 1, "format": ",d"},
+            "axis": {"title": "receipt", "tickMinStep": 1, "format": ",d", **few_ticks(theme)},
             "scale": {"domain": [0, end], "nice": False},
         },
         "y": {
@@ -144,7 +146,7 @@ def _drawn(
     line = line.encode(
         **channels(altair, described), tooltip=pointed_at(altair, "what:N", "receipt:Q", "amount:Q")
     )
-    return {**part(line), "width": WIDTH, "height": height}
+    return {**part(line), "width": theme.size.beside_axis, "height": height}
 
 
 def _data(courses: Sequence[_Course], end: float) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adyton.figures.drawing import Figure, channels, part, pointed_at, told_apart_by
-from adyton.figures.look import HEIGHT, WIDTH, Theme
+from adyton.figures.look import HEIGHT, Theme, few_ticks, legend_of
 from adyton.figures.wording import lines, visible
 
 _DASHES = ((1, 0), (8, 4), (2, 3), (9, 3, 2, 3))
@@ -16,7 +16,6 @@ _LIMITS = ((2, 3), (9, 3, 2, 3))  # for two that stand beside each other
 _SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 _MANY = 20  # points: more of them are a curve, and marks would hide it
 _LONG = 26  # letters of a name: longer ones leave room for two beside each other, not three
-_SOURCE = 115  # letters of a line below the figure
 _DECADES = 100.0
 _LEAST_WRITTEN, _MOST_WRITTEN = 1e-3, 1e7  # powers of ten beyond are written as 1e8
 _TICKS = 8  # about
@@ -74,14 +73,14 @@ def _points(curves: Sequence[Line], x: Axis, y: Axis) -> list[dict[str, Any]]:
 def _drawn(
     altair: Any, theme: Theme, title: str, x: Axis, y: Axis, curves: Sequence[Line], source: str
 ) -> dict[str, Any]:
-    places = _axes(altair, x, y, curves)
+    places, size = _axes(altair, theme, x, y, curves), theme.size
     looks = {id(curve): _look(theme, place, curve) for place, curve in enumerate(curves)}
     layers = [
         {"layer": _layer(altair, name, own, [looks[id(c)] for c in own], places, legend)}
-        for (name, own), legend in zip(_parts(curves).items(), _legends(curves), strict=True)
+        for (name, own), legend in zip(_parts(curves).items(), _legends(theme, curves), strict=True)
     ]
     below = {
-        "text": lines(f"Source: {source}", _SOURCE),
+        "text": lines(f"Source: {source}", size.source, size.most_lines),
         "orient": "bottom",
         "fontSize": 11,
         "fontWeight": "normal",
@@ -89,18 +88,20 @@ def _drawn(
         "offset": 14,
     }
     apart = {"scale": dict.fromkeys(("color", "shape", "strokeDash", "strokeWidth"), "independent")}
-    panel = {"layer": layers, "resolve": apart, "width": WIDTH, "height": HEIGHT}
-    return {"title": lines(title), "vconcat": [panel | ({"title": below} if source else {})]}
+    panel = {"layer": layers, "resolve": apart, "width": size.beside_axis, "height": HEIGHT}
+    heading = lines(title, size.heading, size.most_lines)
+    return {"title": heading, "vconcat": [panel | ({"title": below} if source else {})]}
 
 
-def _legends(curves: Sequence[Line]) -> list[dict[str, Any] | None]:
+def _legends(theme: Theme, curves: Sequence[Line]) -> list[dict[str, Any] | None]:
     """Of each part: above the curves, and of a second part below them.  A curve alone needs no name."""
     found: list[dict[str, Any] | None] = []
     for name, own in _parts(curves).items():
         beside = 2 if max(len(curve.name) for curve in own) > _LONG else 3
         symbols: dict[str, Any] = {} if name == "pointed" else {"symbolType": "stroke", "symbolSize": 500}
         where = {"orient": "bottom"} if found else {}
-        found.append({"columns": beside, **symbols, **where} if len(curves) > 1 else None)
+        columns = legend_of(theme, [curve.name for curve in own], beside)
+        found.append({**columns, **symbols, **where} if len(curves) > 1 else None)
     return found
 
 
@@ -165,17 +166,20 @@ def _lines(base: Any, names: list[str], looks: list[_Look]) -> list[dict[str, An
     ]
 
 
-def _axes(altair: Any, x: Axis, y: Axis, curves: Sequence[Line]) -> dict[str, Any]:
+def _axes(altair: Any, theme: Theme, x: Axis, y: Axis, curves: Sequence[Line]) -> dict[str, Any]:
     across = [value for curve in curves for value in curve.x]
     up = [value for curve in curves for value in curve.y if value is not None]
     return {
-        "x": altair.X("x:Q", **_axis(altair, x, across)),
-        "y": altair.Y("y:Q", **_axis(altair, y, up)),
+        "x": altair.X("x:Q", **_axis(altair, theme, x, across, few_ticks(theme))),
+        "y": altair.Y("y:Q", **_axis(altair, theme, y, up, {})),
     }
 
 
-def _axis(altair: Any, axis: Axis, values: list[float]) -> dict[str, Any]:
-    said: dict[str, Any] = {"title": visible(axis.title)} | ({} if axis.log else {"tickCount": _TICKS})
+def _axis(
+    altair: Any, theme: Theme, axis: Axis, values: list[float], ticks: dict[str, Any]
+) -> dict[str, Any]:
+    title = lines(axis.title, theme.size.names, theme.size.most_lines)
+    said: dict[str, Any] = {"title": title} | ({} if axis.log else {"tickCount": _TICKS}) | ticks
     decades = _decades(values) if axis.log else []
     if axis.percent:
         said["format"] = "~%"

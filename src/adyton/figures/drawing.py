@@ -18,14 +18,14 @@ from pathlib import Path
 from typing import Any
 
 from adyton.errors import InvalidRequest
-from adyton.figures.look import DARK, LIGHT, Theme, config
+from adyton.figures.look import WIDEST, Theme, config, theme_of
 from adyton.figures.rendering import pool
 from adyton.figures.wording import visible
 
 VEGA_LITE = "application/vnd.vegalite.v6+json"
 EXTRA = "a figure needs Altair and vl-convert: pip install 'adyton[plot]'"
 SUFFIXES = (".svg", ".png", ".html", ".json")
-Draw = Callable[[Any, Theme], dict[str, Any]]  # (the module altair, colours) -> Vega-Lite without its data
+Draw = Callable[[Any, Theme], dict[str, Any]]  # (the module altair, the look) -> Vega-Lite without its data
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +49,12 @@ class Figure:
         """An altair.Chart, or several together."""
         return _altair().Chart.from_dict(self.vega_lite(dark))
 
-    def vega_lite(self, dark: bool = False) -> dict[str, Any]:
-        """The description for other programs that draw Vega-Lite; it holds its data."""
-        theme, altair = DARK if dark else LIGHT, _altair()
+    def vega_lite(self, dark: bool = False, width: int = WIDEST) -> dict[str, Any]:
+        """The description for other programs that draw Vega-Lite; it holds its data.
+
+        ``width`` is one of ``look.WIDTHS``: narrower pictures are drawn for narrower screens.
+        """
+        theme, altair = theme_of(dark, width), _altair()
         return {
             "$schema": altair.SCHEMA_URL,
             "description": visible(self.description),
@@ -76,9 +79,9 @@ class Figure:
             return {"text/plain": f"{self.description}\n({refused})"}
 
 
-def svg(figure: Figure, dark: bool = False) -> str:
+def svg(figure: Figure, dark: bool = False, width: int = WIDEST) -> str:
     """An SVG that names itself (<title>, <desc>), without scripts and without style attributes."""
-    drawn = pool.PICTURES.picture("svg", _text(figure.vega_lite(dark))).decode()
+    drawn = pool.PICTURES.picture("svg", _text(figure.vega_lite(dark, width))).decode()
     start, end, rest = drawn.partition(">")
     words = f"<title>{_escaped(figure.title)}</title><desc>{_escaped(figure.description)}</desc>"
     return f'{start} role="img"{end}{words}{rest}'
@@ -102,8 +105,8 @@ def html(figure: Figure, dark: bool = False) -> str:
         table=_table(figure),
         spec=_text(figure.vega_lite(dark)).replace("<", "\\u003c"),  # no text can end the element early
         script=script.replace("</script", "<\\/script"),
-        paper=(DARK if dark else LIGHT).paper,
-        ink=(DARK if dark else LIGHT).ink,
+        paper=theme_of(dark).paper,
+        ink=theme_of(dark).ink,
     )
 
 

@@ -6,12 +6,46 @@ lines differ by dashes and points too, the two intervals of an answer by being f
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
+
+from adyton.errors import InvalidRequest
 
 # Liberation Sans comes with vl-convert, and is as wide as Arial, which a browser has or replaces.
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
-WIDTH, HEIGHT = 640, 360  # units of the plot, without what stands around it
+HEIGHT = 360  # units of the plot, without what stands around it
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How much fits into a picture that is ``width`` units wide.
+
+    ``plot`` is the width of a plot alone, ``beside_axis`` that of one with numbers at its left.  The other
+    numbers are letters of a line.  A narrow picture is drawn differently, not scaled down: its letters are as
+    large as those of a wide one.
+    """
+
+    width: int
+    plot: int
+    beside_axis: int
+    heading: int
+    notes: int
+    source: int
+    names: int  # in a legend, or beside an axis
+    most_lines: int = 3
+    narrow: bool = True
+
+
+SIZES = {  # a phone, a tablet or half of a screen, a screen
+    320: Size(320, 284, 200, heading=34, notes=48, source=52, names=34, most_lines=6),
+    560: Size(560, 520, 448, heading=60, notes=86, source=92, names=64, most_lines=4),
+    780: Size(780, 640, 640, heading=90, notes=90, source=115, names=90, narrow=False),
+}
+_HALF = 400  # a narrower picture has room for a few numbers along an axis alone
+_LETTER, _BESIDE_NAME = 7, 48  # units of a letter in a legend, about, and of what stands around a name
+WIDTHS = tuple(SIZES)
+WIDEST = WIDTHS[-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +60,7 @@ class Theme:
     population: str
     strong: str
     colours: tuple[str, ...]
+    size: Size = SIZES[WIDEST]
 
 
 # Near Okabe and Ito's colours, which people with any kind of colour vision tell apart; darker, and lighter.
@@ -51,6 +86,13 @@ DARK = Theme(
 )
 
 
+def theme_of(dark: bool, width: int = WIDEST) -> Theme:
+    """``width`` is one of ``WIDTHS``: nobody can have the same picture drawn in a thousand sizes."""
+    if width not in SIZES:
+        raise InvalidRequest(f"a figure is {', '.join(map(str, WIDTHS[:-1]))} or {WIDEST} units wide")
+    return replace(DARK if dark else LIGHT, size=SIZES[width])
+
+
 def config(theme: Theme) -> dict[str, Any]:
     """What all figures have in common, as Vega-Lite's ``config``."""
     text = {"labelColor": theme.ink, "titleColor": theme.ink, "labelFontSize": 12, "titleFontSize": 13}
@@ -63,10 +105,10 @@ def config(theme: Theme) -> dict[str, Any]:
         "title": {
             "color": theme.ink,
             "subtitleColor": theme.pale,
-            "fontSize": 16,
+            "fontSize": 14 if theme.size.narrow else 16,
             "subtitleFontSize": 12,
             "anchor": "start",
-            "frame": "group",
+            "frame": "bounds" if theme.size.narrow else "group",
             "offset": 14,
             "subtitlePadding": 5,
         },
@@ -93,3 +135,24 @@ def config(theme: Theme) -> dict[str, Any]:
         },
         "text": {"color": theme.ink, "fontSize": 12},
     }
+
+
+def few_ticks(theme: Theme) -> dict[str, Any]:
+    """Of an axis across a narrow picture."""
+    return {"tickCount": 4 if theme.size.width < _HALF else 6} if theme.size.narrow else {}
+
+
+def legend_of(theme: Theme, names: Sequence[str], most: int) -> dict[str, Any]:
+    """As many columns as a narrow picture has room for, and long names over several lines."""
+    if not theme.size.narrow:
+        return {"columns": most}
+    longest = min(theme.size.names, max(map(len, names), default=0))
+    columns = max(1, min(most, theme.size.width // (_LETTER * longest + _BESIDE_NAME)))
+    return {"columns": columns, **broken(theme.size.names)}
+
+
+def broken(letters: int) -> dict[str, Any]:
+    """Labels over several lines: between words, else after a mark that joins them, else anywhere."""
+    most = letters - 1
+    lines = f"(.{{1,{letters}}}(?= |$)|.{{1,{most}}}[-_/.]|.{{1,{letters}}}) ?"
+    return {"labelExpr": f"split(trim(replace(datum.label, regexp('{lines}', 'gu'), '$1\\n')), '\\n')"}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adyton.figures.drawing import Figure, channels, part, told_apart_by
-from adyton.figures.look import Theme
+from adyton.figures.look import Theme, legend_of
 from adyton.figures.wording import lines, shortened, told_apart
 from adyton.synthesis.result import Marginal, Synthesis
 
@@ -57,8 +57,10 @@ def figure(made: Synthesis) -> Figure:
             (_points if panel.several else _bars)(altair, theme, panel, place)
             for place, panel in enumerate(panels)
         ]
-        heading = {"text": lines(title), **({"subtitle": notes} if notes else {})}
-        return {"title": heading, "concat": drawn, "columns": _BESIDE}
+        size = theme.size
+        heading = {"text": lines(title, size.heading, size.most_lines)}
+        beside = 1 if size.narrow else _BESIDE
+        return {"title": heading | ({"subtitle": notes} if notes else {}), "concat": drawn, "columns": beside}
 
     data = {
         f"{kind} {place}": [cell.data(kind) for cell in panel.cells]
@@ -117,7 +119,7 @@ def _bars(altair: Any, theme: Theme, panel: _Panel, place: int) -> dict[str, Any
         (point, {"y": up("synthetic"), **kinds}),
     ]
     drawn = [part(mark.encode(**channels(altair, {"x": across, **own}))) for mark, own in described]
-    return {"title": _small(panel.title), "layer": drawn, "width": _WIDTH, "height": _HEIGHT}
+    return {"title": _small(panel.title), "layer": drawn, "width": _width(theme), "height": _HEIGHT}
 
 
 def _points(altair: Any, theme: Theme, panel: _Panel, place: int) -> dict[str, Any]:
@@ -136,7 +138,11 @@ def _points(altair: Any, theme: Theme, panel: _Panel, place: int) -> dict[str, A
     points = base.mark_point(size=28, opacity=1, filled=True, shape="diamond", color=theme.population)
     alike = altair.Chart(altair.NamedData(f"alike {place}")).mark_line(color=theme.pale, strokeDash=[4, 3])
     drawn = [part(one.encode(**channels(altair, {"x": across, "y": up}))) for one in (alike, points)]
-    return {"title": _small(panel.title), "layer": drawn, "width": _WIDTH, "height": _HEIGHT}
+    return {"title": _small(panel.title), "layer": drawn, "width": _width(theme), "height": _HEIGHT}
+
+
+def _width(theme: Theme) -> int:
+    return min(_WIDTH, theme.size.beside_axis)
 
 
 def _diagonal(top: float) -> list[dict[str, Any]]:
@@ -152,12 +158,13 @@ def _small(title: str) -> dict[str, Any]:
 
 
 def _kinds(theme: Theme) -> dict[str, Any]:
+    legend = legend_of(theme, _KINDS, 2)
     ranges = {
         "fill": [theme.grid, theme.population],
         "stroke": [theme.noise, theme.paper],
         "shape": ["square", "diamond"],
     }
-    return told_apart_by("kind", _KINDS, ranges, {"columns": 2}, type="ordinal")
+    return told_apart_by("kind", _KINDS, ranges, legend, type="ordinal")
 
 
 def _notes(newest: Sequence[Marginal]) -> list[str]:

@@ -11,8 +11,6 @@ import unicodedata
 from collections.abc import Sequence
 
 LONGEST_NAME = 40  # letters of a category beside its bar
-LONGEST_TITLE = 90  # letters of a line
-MOST_LINES = 3
 _CUT = "…"
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}  # controls, formats, halves of pairs, breaks
 
@@ -47,7 +45,7 @@ def told_apart(names: Sequence[str]) -> list[str]:
     return found
 
 
-def lines(text: str, letters: int = LONGEST_TITLE, most: int = MOST_LINES) -> list[str]:
+def lines(text: str, letters: int, most: int) -> list[str]:
     """A text over a few lines, cut where it is longer."""
     wrapped = textwrap.wrap(visible(text[: letters * (most + 1)]), letters)
     if len(wrapped) <= most and len(text) <= letters * (most + 1):
