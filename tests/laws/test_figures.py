@@ -19,7 +19,7 @@ pytest.importorskip("vl_convert", reason="figures need the extra 'plot'")
 
 from adyton.errors import InvalidRequest
 from adyton.figures import answers, budget, drawing
-from adyton.figures.answers import MOST_GROUPS, MOST_VALUES, answer_figure
+from adyton.figures.answers import MOST_GROUPS, MOST_LINES, MOST_VALUES, answer_figure
 from adyton.figures.budget import MOST_NAMES, MOST_POINTS, burn_down, thinned
 from adyton.figures.curves import Axis, Line, curves_figure
 from adyton.figures.drawing import Figure
@@ -185,6 +185,17 @@ def test_only_so_many_groups_and_values_are_drawn_and_the_picture_says_so() -> N
     svg = read(answer_figure(wide))
     assert len(svg.marks("symbol")) == MOST_VALUES
     assert any(f"the first {MOST_VALUES} of 9 values" in text for text in svg.texts())
+
+
+def test_a_picture_of_many_values_has_fewer_groups_and_says_so() -> None:
+    """Mutant: forty groups of each of six values, which is as long as ten screens of a phone."""
+    values = {f"v{i}": told(1.0, (0.0, 2.0)) for i in range(12)}
+    rows = [{"keys": {"region": f"g{i}"}, "values": values} for i in range(100)]
+    figure = answer_figure({"question": "q", "answer": rows})
+    svg = read(figure, width=320)
+    assert len(svg.marks("symbol")) == MOST_VALUES * (MOST_LINES // MOST_VALUES)
+    assert any(f"the first {MOST_LINES // MOST_VALUES} of 100 groups" in text for text in svg.texts())
+    assert float(svg.root.get("height", "inf")) < 5000
 
 
 def test_an_answer_without_rows_is_a_picture_too() -> None:

@@ -18,6 +18,7 @@ from adyton.figures.look import Size, Theme, few_ticks, legend_of
 from adyton.figures.wording import lines, shortened, told_apart, visible
 
 MOST_GROUPS = 40  # that are drawn; the subtitle says how many there are
+MOST_LINES, LEAST_GROUPS = 80, 10  # of all panels together; groups that are drawn in any case
 MOST_VALUES = 6  # panels, one for each value of a row
 _SAID = 12  # groups in the description, which is read aloud
 _TALL, _UPRIGHT = 30, 300  # height of a group; of a panel whose groups stand side by side
@@ -26,6 +27,7 @@ _NUMBER = 70  # width of the number at the end of such a line
 _NARROW, _WIDE = 14, 60  # width of such a group
 _SLANTED = -40  # labels below more groups than have room for them
 _LETTER = 8  # width of one, about
+_LONGEST_TITLE = 60  # letters beside an axis
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +68,19 @@ def answer_figure(answer: Mapping[str, Any], groups: int | None = None) -> Figur
     rows: Sequence[Mapping[str, Any]] = answer["answer"]
     names, keys = (list(rows[0][part_of]) if rows else [] for part_of in ("values", "keys"))
     shown = rows[:MOST_GROUPS]
-    labels = [" · ".join(_label(row["keys"].get(key)) for key in keys) for row in shown]
-    named = told_apart(labels) if keys else [""] * len(shown)
-    panels = panels_of(shown, named, names[:MOST_VALUES])
     upright = (
         len(keys) == 1
         and len(shown) > 1
         and all(map(_is_ordered, _present(row["keys"][keys[0]] for row in shown)))
     )
+    shown = shown if upright else shown[: _most_lines(len(names))]
+    labels = [" · ".join(_label(row["keys"].get(key)) for key in keys) for row in shown]
+    named = told_apart(labels) if keys else [""] * len(shown)
+    panels = panels_of(shown, named, names[:MOST_VALUES])
     kinds = tuple(dict.fromkeys(kind for panel in panels for kind in panel.kinds))
     layout = _Layout(tuple(map(visible, keys)), tuple(named), kinds, upright)
-    title, notes = _title(names, keys, len(rows)), _notes(panels, groups or len(rows), len(names))
+    title = _title(names, keys, len(rows))
+    notes = _notes(panels, len(shown), groups or len(rows), len(names))
 
     def draw(altair: Any, theme: Theme) -> dict[str, Any]:
         size, fits = theme.size, layout.fitting(theme.size)
@@ -95,6 +99,12 @@ def answer_figure(answer: Mapping[str, Any], groups: int | None = None) -> Figur
         f"{kind} {place}": own for place, panel in enumerate(panels) for kind, own in panel.data().items()
     }
     return Figure(title, _description(title, panels, notes), *_table(panels, layout), data, draw)
+
+
+def _most_lines(values: int) -> int:
+    """Fewer groups where each has many values: so a picture is no longer than the table."""
+    panels = min(max(values, 1), MOST_VALUES)
+    return max(LEAST_GROUPS, min(MOST_GROUPS, MOST_LINES // panels))
 
 
 def figure_of(answer: Answer) -> Figure:
@@ -172,8 +182,8 @@ def _groups(theme: Theme, layout: _Layout) -> dict[str, Any]:
     described = {"field": "group", "type": "nominal", "sort": None, "scale": scale}
     if layout.above:
         return {**described, "axis": None}
-    axis: dict[str, Any] = {"title": layout.along or None, "grid": False, "ticks": bool(layout.keys)}
-    axis["domain"] = bool(layout.keys)
+    axis: dict[str, Any] = {"title": shortened(layout.along, _LONGEST_TITLE) or None, "grid": False}
+    axis |= dict.fromkeys(("ticks", "domain"), bool(layout.keys))
     if layout.upright:
         crowded = max(map(len, layout.groups)) * _LETTER > layout.step(theme.size)
         axis |= {"labelAngle": _SLANTED if crowded else 0, "labelOverlap": False}
@@ -186,11 +196,12 @@ def _numbers(theme: Theme, panel: Panel, layout: _Layout, field: str) -> dict[st
         scale["type"] = "utc"
     kind = "temporal" if panel.days else "quantitative"
     ticks = {} if layout.upright else few_ticks(theme)
+    most = min(_LONGEST_TITLE, theme.size.names)
     return {
         "field": field,
         "type": kind,
         "scale": scale,
-        "axis": {"title": shortened(panel.name, min(60, theme.size.names)), "tickCount": 6} | ticks,
+        "axis": {"title": shortened(panel.name, most), "tickCount": 6} | ticks,
     }
 
 
@@ -235,11 +246,11 @@ def _title(names: Sequence[str], keys: Sequence[str], rows: int) -> str:
     return f"{', '.join(names)}{by}"
 
 
-def _notes(panels: Sequence[Panel], groups: int, values: int) -> list[str]:
+def _notes(panels: Sequence[Panel], drawn: int, groups: int, values: int) -> list[str]:
     """What the picture does not show."""
     notes = []
-    if groups > MOST_GROUPS:
-        notes.append(f"Drawn are the first {MOST_GROUPS} of {groups:,} groups.")
+    if groups > drawn:
+        notes.append(f"Drawn are the first {drawn} of {groups:,} groups.")
     if values > MOST_VALUES:
         notes.append(f"Drawn are the first {MOST_VALUES} of {values:,} values.")
     silent = sum(bar.noise is None for panel in panels for bar in panel.bars)

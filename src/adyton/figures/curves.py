@@ -178,8 +178,12 @@ def _axes(altair: Any, theme: Theme, x: Axis, y: Axis, curves: Sequence[Line]) -
 def _axis(
     altair: Any, theme: Theme, axis: Axis, values: list[float], ticks: dict[str, Any]
 ) -> dict[str, Any]:
-    title = lines(axis.title, theme.size.names, theme.size.most_lines)
-    said: dict[str, Any] = {"title": title} | ({} if axis.log else {"tickCount": _TICKS}) | ticks
+    size, title = theme.size, visible(axis.title)
+    said: dict[str, Any] = (
+        {"title": lines(title, size.names, size.most_lines) if size.narrow else title}
+        | ({} if axis.log else {"tickCount": _TICKS})
+        | ticks
+    )
     decades = _decades(values) if axis.log else []
     if axis.percent:
         said["format"] = "~%"

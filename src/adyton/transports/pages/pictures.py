@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 from starlette.responses import Response
 
 from adyton.certify import Answer
 from adyton.errors import NotFound
-from adyton.figures.answers import MOST_GROUPS, answer_figure
+from adyton.figures.answers import figure_of
 from adyton.figures.budget import burn_down
 from adyton.figures.drawing import Figure, svg
+from adyton.figures.look import WIDEST, WIDTHS
 from adyton.service.identity import Identity
 from adyton.service.studies import ServedStudy
 from adyton.transports.pages.page import Page
@@ -20,14 +20,8 @@ _POINTS = 200  # of a line
 
 
 def of_answer(answer: Answer) -> Figure | None:
-    """Of the first groups; None where there is nothing to draw."""
-    if not len(answer.rows) or not answer.rows.values:
-        return None
-    first = answer.rows.at(np.arange(min(len(answer.rows), MOST_GROUPS)))
-    figure = answer_figure(replace(answer, rows=first).to_json())
-    left_out = len(answer.rows) - len(first)
-    more = f" {left_out:,} more groups are not drawn." if left_out else ""
-    return replace(figure, description=figure.description + more)
+    """None where there is nothing to draw."""
+    return figure_of(answer) if len(answer.rows) and answer.rows.values else None
 
 
 def of_budget(found: ServedStudy, who: Identity) -> Figure | None:
@@ -43,8 +37,17 @@ def of_budget(found: ServedStudy, who: Identity) -> Figure | None:
 
 
 def drawn(page: Page, figure: Figure | None) -> Response:
-    """``?dark=1`` for dark pages.  NotFound where there is nothing to draw."""
+    """``?dark=1`` for dark pages, ``?width=320`` for narrow ones.  NotFound where nothing can be drawn."""
     if figure is None:
         raise NotFound
-    text = svg(figure, dark=page.request.query_params.get("dark") == "1")
+    asked = page.request.query_params
+    text = svg(figure, dark=asked.get("dark") == "1", width=_width(asked.get("width", "")))
     return Response(text, media_type="image/svg+xml")
+
+
+def _width(text: str) -> int:
+    """NotFound unless it is one of a few."""
+    found = next((width for width in WIDTHS if text == str(width)), None)
+    if text and found is None:
+        raise NotFound
+    return found or WIDEST

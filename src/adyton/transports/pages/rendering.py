@@ -4,23 +4,35 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from fractions import Fraction
 from functools import cache
 from importlib.resources import files
+from itertools import pairwise
 from typing import Any
 from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 from adyton.certify import Interval
 from adyton.certify.answer import percent
+from adyton.figures.look import WIDTHS
 from adyton.holdout.score import half_of, text_of
 from adyton.show import number
 
 ASSETS = {"adyton.css": "text/css", "adyton.js": "text/javascript", "adyton.svg": "image/svg+xml"}
 
+_MARGINS, _REM = 32, 16  # beside the content of a page; pixels, where nobody has chosen larger letters
+# Widths of figures, and below which width of a window, in rem, each has to do.
+_FIGURE_WIDTHS = [(width, (wider + _MARGINS) / _REM - 0.01) for width, wider in pairwise(WIDTHS)]
+
+_PIECE = 12  # letters, which fit into a column on a phone
+_JOINT = re.compile(
+    r"(?<=[_/@:])(?=[^\W_])|(?<=[^\W_][-.,+])(?=[^\W\d_])|(?<=[^\W\d_][-.,+])(?=\d)|(?<=[a-z])(?=[A-Z])"
+)
 _OPTION = "--expected-rows, in Python expected_rows"
 _FIELD = "“rows you expect to match”, beside the accuracy"
 
@@ -48,14 +60,35 @@ def environment() -> Environment:
         cache_size=-1,
     )
     ours = (share_up, share_down, of_limit, plain, segment, moment, day, reach, near, for_pages)
-    made.filters |= {one.__name__: one for one in ours}
-    made.globals |= {"asset_path": asset_path}
+    made.filters |= {one.__name__: one for one in (*ours, breakable, named)}
+    made.globals |= {"asset_path": asset_path, "figure_widths": _FIGURE_WIDTHS}
     return made
 
 
 def for_pages(note: str) -> str:
     """What the command line calls an option is a field here."""
     return note.replace(_OPTION, _FIELD)
+
+
+def breakable(text: object) -> Markup:
+    """A long word may break where its parts are joined: customer_segment, customerSegment, a/b/c."""
+    pieces = map(_pieces, re.split(r"(\s+)", str(text)))
+    return Markup("").join(Markup("<wbr>").join(map(escape, word)) for word in pieces)
+
+
+def _pieces(word: str) -> list[str]:
+    """As few as fit into a narrow column, where the parts of the word allow it."""
+    found = [""]
+    for joined in _JOINT.split(word) if len(word) > _PIECE else [word]:
+        if found[-1] and len(found[-1]) + len(joined) > _PIECE:
+            found.append("")
+        found[-1] += joined
+    return found
+
+
+def named(text: object) -> Markup:
+    """A name in a table, in whatever direction it is written."""
+    return Markup('<bdi class="name">{}</bdi>').format(breakable(text))
 
 
 def rendered(template: str, **values: Any) -> str:

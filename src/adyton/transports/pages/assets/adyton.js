@@ -8,6 +8,24 @@ function put(place, html) {
   place.replaceChildren(...new DOMParser().parseFromString(html, "text/html").body.childNodes);
 }
 
+/* A table that is wider than its place says so.  It scrolls, and shows a shade, without this too. */
+function watchWidths(place) {
+  place.querySelectorAll(".scroll").forEach(box => {
+    const hint = document.createElement("p");
+    hint.className = "hint";
+    hint.hidden = true;
+    hint.ariaHidden = "true";  // what reads aloud moves by cells
+    hint.textContent = "Wider than the screen: scroll the table sideways.";
+    box.before(hint);
+    new ResizeObserver(() => {
+      const wider = box.scrollWidth > box.clientWidth + 1;
+      box.classList.toggle("wider", wider);
+      hint.hidden = !wider;
+    }).observe(box);
+  });
+}
+watchWidths(document);
+
 function said(place, kind, ...lines) {
   place.replaceChildren(...lines.map((line, i) => {
     const p = document.createElement("p");
@@ -43,6 +61,7 @@ if (form) {
         return;
       }
       put(place, text);
+      watchWidths(place);
       form.querySelectorAll("[role=alert]").forEach(old => place.contains(old) || old.remove());
       form.querySelectorAll("[aria-invalid]").forEach(one => one.removeAttribute("aria-invalid"));
     } catch {

@@ -22,6 +22,7 @@ from adyton.transports.pages.page import OpenRoute, ThePage
 
 routes = APIRouter(route_class=OpenRoute, include_in_schema=False)
 _PICTURES = {".svg": "image/svg+xml", ".png": "image/png"}
+_TABLE = '<div class="scroll" tabindex="0" role="region" aria-label="table">\n<table>\n'
 _FRONT = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 _TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
 
@@ -88,6 +89,8 @@ def _shown(path: str) -> tuple[str, str]:
     if _TITLE.search(text) is None:
         text = f"# {title}\n\n{text}"
     reader = MarkdownIt("commonmark", {"html": False}).enable("table")
+    for rule, html in (("table_open", _TABLE), ("table_close", "</table>\n</div>\n")):
+        reader.add_render_rule(rule, lambda _self, *_words, html=html: html)
     tokens = reader.parse(text)
     for token in tokens:
         for inner in token.children or ():

@@ -1,0 +1,51 @@
+"""A study with everything that is wide: many columns, many groups, long names, names from right to left."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+STUDY = """
+[table]
+name = "wide"
+source = "wide.parquet"
+rows = 3000
+[privacy]
+unit = "row"
+neighbours = "replace"
+epsilon = 50
+delta = 1e-9
+[validity]
+independent = true
+[columns]
+"""
+COLUMNS, GROUPS, VALUES, LETTERS = 300, 1000, 12, 100
+LONG = "customerSegmentOf_the_last_calendar_year_" * 3
+LONG = LONG[:LETTERS]  # a column
+UNBROKEN = "x" * LETTERS  # a value
+RIGHT_TO_LEFT = "\u05de\u05d7\u05d5\u05d6 \u05d4\u05e6\u05e4\u05d5\u05df"
+NAMES = ["New South Wales", UNBROKEN, RIGHT_TO_LEFT, "north_of_the_river", "M\u00fcnster-Hiltrup"]
+ALIASES = [f"avg_income_of_customer_{i}" for i in range(VALUES)]
+# Twelve values of a thousand groups, in ten thousand letters.
+QUESTION = "SELECT {group}, {values} FROM wide WHERE c001 NOT IN ({others}) GROUP BY {group}".format(
+    group=LONG,
+    values=", ".join(f"AVG(c{i:03}) AS {alias}" for i, alias in enumerate(ALIASES)),
+    others=", ".join(str(-n) for n in range(1, 1450)),
+)
+
+
+def wide_study(folder: Path) -> Path:
+    rng = np.random.default_rng(3)
+    groups = [*NAMES, *(f"group {i}" for i in range(GROUPS - len(NAMES)))]
+    table = {f"c{i:03}": rng.integers(0, 100, 3000) for i in range(COLUMNS)}
+    pd.DataFrame({LONG: [groups[i % GROUPS] for i in range(3000)], **table}).to_parquet(
+        folder / "wide.parquet"
+    )
+    declared = [f"{json.dumps(LONG)} = {{kind = 'category', values = {json.dumps(groups)}}}"]
+    declared += [f"c{i:03} = {{kind = 'integer', low = 0, high = 100}}" for i in range(COLUMNS)]
+    path = folder / "wide.toml"
+    path.write_text(STUDY + "\n".join(declared) + "\n", encoding="utf-8")
+    return path
