@@ -11,6 +11,7 @@ from playwright.sync_api import Browser
 from browsers import MISSING, ROLES, Site, chromium
 from hostile_names import hostile_study
 from served import server, write_holdout, write_study
+from wide_study import wide_study
 
 SETTINGS = (
     "[server]\nrate_by_token = 1000000\nrate_by_address = 1000000\ntick = 0.01\n"
@@ -31,7 +32,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     folder: Path = tmp_path_factory.mktemp("site")
     settings = folder / "server.toml"
     settings.write_text(SETTINGS, encoding="utf-8")
-    files = [write_study(folder), write_holdout(folder), hostile_study(folder)]
+    files = [write_study(folder), write_holdout(folder), hostile_study(folder), wide_study(folder)]
     with server(files, "--settings", str(settings)) as running:
         made = Site(running, {"owner": running.owner["Authorization"].removeprefix("Bearer ")})
         for role in ROLES[1:]:

@@ -14,6 +14,8 @@ from adyton.figures import drawing
 from adyton.figures.drawing import VEGA_LITE, Figure
 from adyton.show import Shown
 
+_STYLE = "<style>.adyton-figure svg{max-width:100%;height:auto}</style>"
+
 
 def bundle(shown: Shown) -> dict[str, Any]:
     """Contents by their types; empty if there is no figure of it, or nobody to see one."""
@@ -31,10 +33,15 @@ def bundle(shown: Shown) -> dict[str, Any]:
     table = shown._repr_html_()
     return {
         VEGA_LITE: spec,
-        "text/html": f"{table}<div>{picture}</div>",
+        "text/html": f"{table}{_fitting(picture)}",
         "image/svg+xml": picture,
         "text/plain": str(shown),
     }
+
+
+def _fitting(picture: str) -> str:
+    """No wider than where it is shown."""
+    return f'<div class="adyton-figure">{_STYLE}{picture}</div>'
 
 
 def _figure_of(shown: Shown) -> Figure | None:

@@ -11,17 +11,22 @@ if TYPE_CHECKING:
 
 _STYLE = (
     "<style>"
-    ".adyton{overflow-x:auto;color:inherit}"
+    ".adyton{color:inherit;overflow-wrap:break-word}"
+    ".adyton .wide{overflow-x:auto}"  # with a bar that can be seen: some systems hide theirs
+    ".adyton .wide::-webkit-scrollbar{height:.6em}"
+    ".adyton .wide::-webkit-scrollbar-thumb{background:rgba(128,128,128,.6);border-radius:.3em}"
+    ".adyton .wide:focus-visible{outline:2px solid currentColor}"
     ".adyton table{border-collapse:collapse;margin:.4em 0;font-variant-numeric:tabular-nums}"
     ".adyton th,.adyton td{padding:.15em .8em;border:0;background:none;white-space:nowrap}"
     ".adyton thead tr:last-child th{border-bottom:1px solid currentColor}"
     ".adyton tbody tr+tr>*{border-top:1px solid rgba(128,128,128,.25)}"
     ".adyton .block{border-left:1px solid rgba(128,128,128,.5)}"
-    ".adyton .name{font-weight:normal;white-space:normal}"
+    ".adyton .name{font-weight:normal;white-space:normal;max-width:24em;overflow-wrap:break-word}"
     ".adyton small,.adyton summary{opacity:.75}"
     "</style>"
 )
 _LEFT, _RIGHT, _CENTRE = (f'style="text-align:{side}"' for side in ("left", "right", "center"))
+_LONGEST_LABEL = 200  # letters of a name that is read aloud
 _BLOCK = ' class="block"'
 
 
@@ -50,7 +55,9 @@ def _table(sheet: Sheet) -> str:
         return ""
     starts = _starts(sheet)
     body = "".join(f"<tr>{_cells(row, sheet.left_aligned, starts)}</tr>" for row in sheet.shown())
-    return f"<table>{_head(sheet)}<tbody>{body}</tbody></table>"
+    label = html.escape(sheet.title[:_LONGEST_LABEL])
+    table = f"<table>{_head(sheet)}<tbody>{body}</tbody></table>"
+    return f'<div class="wide" tabindex="0" role="region" aria-label="{label}">{table}</div>'
 
 
 def _starts(sheet: Sheet) -> set[int]:

@@ -93,6 +93,8 @@ def _shown(path: str) -> tuple[str, str]:
         reader.add_render_rule(rule, lambda _self, *_words, html=html: html)
     tokens = reader.parse(text)
     for token in tokens:
+        if token.type == "th_open":
+            token.attrs["scope"] = "col"
         for inner in token.children or ():
             _lead_within(inner, path)
     _name_headings(tokens)
