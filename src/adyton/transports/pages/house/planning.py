@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from functools import lru_cache
 from urllib.parse import urlencode
 
@@ -22,6 +23,7 @@ _USUAL = {"rows": "", "tolerance": "", "questions": "", "confidence": "0.95"}
 _USUAL |= {"expect_share": "", "spread": "", "group": ""}
 _WHOLE = ("rows", "questions")
 _LONGEST = 40
+_LOCK = threading.Lock()
 
 
 @routes.get("/plan")
@@ -64,9 +66,17 @@ def _found(**given: str | int) -> AllMethods:
     return AllMethods(plan(**given))  # type: ignore[arg-type]
 
 
-@lru_cache(maxsize=64)
 def _figure(**given: str | int) -> Figure:
-    """Seconds of planning, for many numbers of rows: so it comes after the page."""
+    """Seconds of planning, for many numbers of rows: so it comes after the page.
+
+    One after another: a window that changes its width asks for the same figure before the first is there.
+    """
+    with _LOCK:
+        return _planned(**given)
+
+
+@lru_cache(maxsize=64)
+def _planned(**given: str | int) -> Figure:
     return _found(**given).figure()
 
 
