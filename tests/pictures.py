@@ -1,4 +1,4 @@
-"""Pictures of every page, light and dark, wide and narrow, to be looked at: make pictures, or
+"""Pictures of every page, light and dark, on three screens, to be looked at: make pictures, or
 python tests/pictures.py FOLDER.  With a second folder, those of the documentation are put there.
 """
 
@@ -17,7 +17,11 @@ from adyton.transports.pages.navigation import ENTRIES
 from browsers import MISSING, Visit, chromium, visit
 from served import Server, server, write_holdout, write_study
 
-SIZES = {"wide": {"width": 1280, "height": 800}, "narrow": {"width": 360, "height": 740}}
+SIZES = {
+    "wide": {"width": 1280, "height": 800},
+    "tablet": {"width": 768, "height": 1024},
+    "narrow": {"width": 360, "height": 740},
+}
 MEANS = "SELECT region, AVG(income) AS mean FROM people GROUP BY region"
 COUNTS = "SELECT region, COUNT(*) AS n FROM people WHERE income > {} GROUP BY region"
 KEPT = {"page-ask": "study-ask-preview-wide-light", "page-answer": "study-answer-wide-light"}

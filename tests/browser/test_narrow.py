@@ -110,6 +110,7 @@ def asked(one: Visit, path: str, question: str, epsilon: str) -> None:
     one.page.get_by_label("Or a price: epsilon").fill(epsilon)
     one.page.get_by_role("button", name="Ask", exact=True).click()
     expect(one.page.get_by_role("heading", level=1)).to_have_text("Answer", timeout=60_000)
+    one.page.wait_for_load_state("domcontentloaded")  # then our script has run
 
 
 def everything(one: Visit) -> Iterator[str]:

@@ -383,7 +383,7 @@ def test_bins_that_have_no_room_beside_each_other_lie_below_each_other() -> None
 def test_a_long_name_in_a_legend_breaks_between_words_else_after_a_mark() -> None:
     svg = read(narrow_figures()["curves"], width=320)
     lines_of = [[part.text for part in one.iter() if part.tag.endswith("tspan")] for one in svg.elements()]
-    assert ["New South Wales and the Australian", "Capital Territory of the line"] in lines_of
+    assert ["New South Wales and the", "Australian Capital Territory", "of the line"] in lines_of
     assert ["customer_segment_of_the_last_", "calendar_year of the line"] in lines_of
 
 

@@ -214,7 +214,7 @@ def _kinds(theme: Theme, layout: _Layout, *, named: bool) -> dict[str, Any]:
         "stroke": [theme.noise, *([theme.population] if hollow else []), theme.paper],
         "shape": ["square", *(["square"] if hollow else []), "diamond"],
     }
-    legend = legend_of(theme, domain, 1) | {"symbolStrokeWidth": 1.6} if named else None
+    legend = legend_of(theme, domain, 1, alone=layout.above) | {"symbolStrokeWidth": 1.6} if named else None
     return told_apart_by("kind", domain, ranges, legend)
 
 

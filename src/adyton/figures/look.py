@@ -22,8 +22,8 @@ class Size:
     """How much fits into a picture that is ``width`` units wide.
 
     ``plot`` is the width of a plot alone, ``beside_axis`` that of one with numbers at its left.  The other
-    numbers are letters of a line.  A narrow picture is drawn differently, not scaled down: its letters are as
-    large as those of a wide one.
+    numbers are letters of a line, also in a font that is a little wider than ours.  A narrow picture is drawn
+    differently, not scaled down: its letters are as large as those of a wide one.
     """
 
     width: int
@@ -38,8 +38,8 @@ class Size:
 
 
 SIZES = {  # a phone, a tablet or half of a screen, a screen
-    320: Size(320, 284, 200, heading=34, notes=48, source=52, names=34, most_lines=6),
-    560: Size(560, 520, 448, heading=60, notes=86, source=92, names=64, most_lines=4),
+    320: Size(320, 284, 200, heading=30, notes=42, source=46, names=30, most_lines=6),
+    560: Size(560, 520, 448, heading=54, notes=74, source=80, names=60, most_lines=4),
     780: Size(780, 640, 640, heading=90, notes=90, source=115, names=90, narrow=False),
 }
 _HALF = 400  # a narrower picture has room for a few numbers along an axis alone
@@ -142,13 +142,17 @@ def few_ticks(theme: Theme) -> dict[str, Any]:
     return {"tickCount": 4 if theme.size.width < _HALF else 6} if theme.size.narrow else {}
 
 
-def legend_of(theme: Theme, names: Sequence[str], most: int) -> dict[str, Any]:
-    """As many columns as a narrow picture has room for, and long names over several lines."""
+def legend_of(theme: Theme, names: Sequence[str], most: int, alone: bool = False) -> dict[str, Any]:
+    """As many columns as a narrow picture has room for, and long names over several lines.
+
+    ``alone``: no axis takes room at its left.
+    """
     if not theme.size.narrow:
         return {"columns": most}
-    longest = min(theme.size.names, max(map(len, names), default=0))
+    letters = theme.size.notes if alone else theme.size.names
+    longest = min(letters, max(map(len, names), default=0))
     columns = max(1, min(most, theme.size.width // (_LETTER * longest + _BESIDE_NAME)))
-    return {"columns": columns, **broken(theme.size.names)}
+    return {"columns": columns, **broken(letters)}
 
 
 def broken(letters: int) -> dict[str, Any]:
