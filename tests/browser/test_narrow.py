@@ -147,7 +147,8 @@ def test_on_no_screen_is_anything_cut_off_without_a_box_that_scrolls_and_says_so
                 wrong = one.page.evaluate(MEASURE, {"phone": width in PHONES, "touched": TOUCHED})
                 assert not wrong, (path, width, wrong)
                 if PATH not in path:  # whose name turns the direction of writing in the middle of a word
-                    assert not one.page.evaluate(BROKEN), (path, width)
+                    broken = one.page.evaluate(BROKEN)
+                    assert not broken, (path, width, broken)
         one.page.unroute("**/plan.svg*")
 
 

@@ -18,6 +18,7 @@ from adyton.service.roles import Role, may
 from adyton.service.studies import ServedStudy
 from adyton.transports.pages.answers import MOST
 from adyton.transports.pages.navigation import ENTRIES
+from adyton.transports.pages.rendering import breakable, named
 from adyton.transports.pages.writing import Chosen, written
 from browsing import Browsing, problems, visit_of
 from hostile_names import HOSTILE, NAME, PATH, hostile_study
@@ -563,3 +564,29 @@ def test_a_page_that_fails_is_a_page(
     assert ana.get("/studies/people").headers["content-type"] == "application/json"
     monkeypatch.setattr(house.client.app.state, "error_page", failing)
     assert ana.get("/studies/people", headers=browser).json()["error"]["kind"] == "failed"
+
+
+# Names.
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("region", "region"),
+        ("2024-01-31 12:00:00", "2024-01-31 12:00:00"),
+        ("-1,234,567,890.25", "-1,234,567,890.25"),
+        ("customer_segment", "customer_<wbr>segment"),
+        ("customer_id_of_the_year", "customer_id_<wbr>of_the_year"),
+        ("averageCustomerIncome", "average<wbr>Customer<wbr>Income"),
+        ("Nordrhein-Westfalen", "Nordrhein-<wbr>Westfalen"),
+        ("name.of@example.org/path", "name.of@<wbr>example.org/<wbr>path"),
+        ("x" * 30, "x" * 30),
+        ("__________________", "__________________"),
+        ("<script>alert_of_me()", "&lt;script&gt;alert_<wbr>of_me()"),
+        ("&amp_lt_gt_quot_wbr", "&amp;amp_lt_gt_<wbr>quot_wbr"),
+    ],
+)
+def test_a_long_name_may_break_where_its_parts_are_joined(name: str, shown: str) -> None:
+    """Mutants: escaped before it is cut, so that half of an entity is shown; numbers and dates that break."""
+    assert breakable(name) == shown
+    assert named(name) == f'<bdi class="name">{shown}</bdi>'
