@@ -17,6 +17,7 @@ from adyton.engines.duckdb import DuckDBEngine
 from adyton.service.roles import Role, may
 from adyton.service.studies import ServedStudy
 from adyton.transports.pages.answers import MOST
+from adyton.transports.pages.house import planning
 from adyton.transports.pages.navigation import ENTRIES
 from adyton.transports.pages.rendering import breakable, named
 from adyton.transports.pages.writing import Chosen, written
@@ -590,3 +591,14 @@ def test_a_long_name_may_break_where_its_parts_are_joined(name: str, shown: str)
     """Mutants: escaped before it is cut, so that half of an entity is shown; numbers and dates that break."""
     assert breakable(name) == shown
     assert named(name) == f'<bdi class="name">{shown}</bdi>'
+
+
+def test_a_plan_that_is_asked_for_in_several_widths_is_computed_once() -> None:
+    """Mutant: without the lock, each waits for a computation of its own."""
+    before = planning._planned.cache_info()
+    given = {"rows": 150, "tolerance": "0.43", "confidence": "0.95"}
+    with ThreadPoolExecutor(3) as pool:
+        made = list(pool.map(lambda _: planning._figure(**given), range(3)))
+    after = planning._planned.cache_info()
+    assert made[0] is made[1] is made[2]
+    assert (after.misses - before.misses, after.hits - before.hits) == (1, 2)
