@@ -413,7 +413,7 @@ def notebook_swaps_columns(patch: pytest.MonkeyPatch) -> None:
 
 
 def exports_swap_the_intervals(patch: pytest.MonkeyPatch) -> None:
-    columns = Answer._columns
+    columns = Answer.columns
 
     def swapped(self: Answer) -> dict[str, Any]:
         told = columns(self)
@@ -423,7 +423,7 @@ def exports_swap_the_intervals(patch: pytest.MonkeyPatch) -> None:
         }
         return {name: told.get(other, told[name]) for name, other in names.items()}
 
-    patch.setattr(Answer, "_columns", swapped)
+    patch.setattr(Answer, "columns", swapped)
 
 
 def json_says_noise_twice(patch: pytest.MonkeyPatch) -> None:
