@@ -12,6 +12,7 @@ from fractions import Fraction
 from functools import reduce
 from typing import assert_never
 
+from adyton.query.doubles import shortest
 from adyton.query.expressions import (
     MIRRORED,
     And,
@@ -339,7 +340,7 @@ def value_text(value: str | int | bool) -> str:
 
 
 def fraction_text(value: Fraction) -> str:
-    """A decimal where one exists, else a quotient; exact in both cases."""
+    """A decimal where one exists and is read as itself, else a quotient; exact in both cases."""
     if value.denominator == 1:
         return str(value.numerator)  # nearly all of them, and long lists are written often
     if 10**_LONGEST_DECIMAL % value.denominator:
@@ -348,4 +349,7 @@ def fraction_text(value: Fraction) -> str:
     while 10**digits % value.denominator:
         digits += 1
     steps = str(abs(int(value * 10**digits))).rjust(digits + 1, "0")
-    return f"{'-' if value < 0 else ''}{steps[:-digits]}.{steps[-digits:]}"
+    decimal = f"{steps[:-digits]}.{steps[-digits:]}"
+    if shortest(decimal) != decimal:
+        return f"({value.numerator} / {value.denominator})"
+    return f"-{decimal}" if value < 0 else decimal

@@ -202,7 +202,9 @@ class _Order:
             scope.clause = kind
         if kind is _T.UNION:
             scope.reached, scope.clause, scope.may_select = -1, _T.UNKNOWN, True
-        return _wrong_form(self.words, place) or _misplaced(before, word, after, scope)
+        typed = word_at(self.words, place - 2).token_type is _T.DCOLON and kind is not _T.L_PAREN  # x::INT
+        ended = before.token_type in _ENDS_VALUE or typed
+        return _wrong_form(self.words, place) or _misplaced(before, word, after, scope, follows=ended)
 
     def _is_part_of_form(self, place: int, scope: _Scope, kind: TokenType) -> bool:
         """FILTER (WHERE), OVER (... ORDER BY), WITHIN GROUP (ORDER BY), EXTRACT(... FROM), DISTINCT FROM."""
@@ -254,9 +256,9 @@ def _extracts(words: list[Token], place: int) -> bool:
     return _calls(words, place - 3, "EXTRACT") and words[place - 1].token_type is _T.VAR
 
 
-def _misplaced(before: Token, word: Token, after: Token, scope: _Scope) -> str | None:
-    """Why ``word`` cannot stand between its neighbours, if so."""
-    kind, follows, clause = word.token_type, before.token_type in _ENDS_VALUE, scope.clause
+def _misplaced(before: Token, word: Token, after: Token, scope: _Scope, *, follows: bool) -> str | None:
+    """Why ``word`` cannot stand between its neighbours, if so.  ``follows``: a value ends before it."""
+    kind, clause = word.token_type, scope.clause
     follows = follows or (before.token_type is _T.VAR and before.text.upper() == "LAST")  # NULLS LAST
     needed, reason = _MUST_FOLLOW.get(kind, ({after.token_type}, ""))
     if kind is _T.FROM and scope.opener == "EXTRACT":

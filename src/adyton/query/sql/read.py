@@ -15,6 +15,7 @@ from functools import lru_cache, partial
 from sqlglot import exp
 
 from adyton.errors import InvalidRequest
+from adyton.query.doubles import shortest
 from adyton.query.expressions import And, Condition, NumberExpression, all_of
 from adyton.query.groups import Grouped
 from adyton.query.leaves import EVERY_ROW, Always
@@ -110,7 +111,7 @@ class TextReader:
 def _taken(numbers: list[str], found: re.Match[str]) -> str:
     if found.lastgroup is None:  # a string, a quoted name or a comment
         return found.group()
-    numbers.append(found.group())
+    numbers.append(shortest(found.group()))
     return MARK
 
 

@@ -25,6 +25,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from adyton.errors import InvalidRequest
+from adyton.query.doubles import shortest
 from adyton.query.sql.grammar import (
     CASTS,
     DEEPEST_NESTING,
@@ -146,6 +147,9 @@ def _tree(words: list[Token], text: str, kind: type[exp.Expr], known: Known) -> 
     nodes = list(trees[0].walk())
     _check_depth(nodes)
     _check_nothing_is_lost(words, text, trees[0], {type(node) for node in nodes})
+    for node in nodes:
+        if type(node) is exp.Literal and not node.args["is_string"]:
+            node.set("this", shortest(node.this))
     return trees[0]
 
 

@@ -18,6 +18,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from adyton.query.doubles import shortest
 from adyton.query.text import value_text
 from adyton.service.limits import LIMITS
 from adyton.transports.pg.statements import parameters_in
@@ -35,6 +36,7 @@ from adyton.transports.pg.values import (
     TIMESTAMP,
     UNKNOWN,
     BadValue,
+    short_decimal,
 )
 
 Resolve = Callable[[str], int]  # the type of a column, by its name
@@ -197,6 +199,9 @@ def literal(value: Any) -> str:
         return value_text(value)
     if isinstance(value, int | Decimal):
         written = f"{value:f}" if isinstance(value, Decimal) else str(value)
+        if shortest(written.removeprefix("-")) != written.removeprefix("-"):
+            behind = len(written.partition(".")[2])
+            return f"CAST('{written}' AS DECIMAL({len(written)}, {behind}))"  # with every digit
         return f"({written})" if written.startswith("-") else written
     if isinstance(value, datetime.date):
         return f"DATE '{value.isoformat()}'"
@@ -206,5 +211,5 @@ def literal(value: Any) -> str:
 def unquoted(value: Any, oid: int) -> Any:
     """A text that was sent without a type, as the type of the column it is compared with."""
     if isinstance(value, str) and oid in (INT2, INT4, INT8, FLOAT8, NUMERIC) and _NUMBER.fullmatch(value):
-        return Decimal(value)
+        return short_decimal(value, oid) if oid == FLOAT8 else Decimal(value)
     return value

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any, NamedTuple
 
+import numpy as np
+
 BOOL, CHAR, NAME, INT8, INT2, INT4, TEXT, OID = 16, 18, 19, 20, 21, 23, 25, 26
 FLOAT4, FLOAT8, UNKNOWN, BPCHAR, VARCHAR = 700, 701, 705, 1042, 1043
 DATE, TIMESTAMP, TIMESTAMPTZ, NUMERIC, REGCLASS, REGTYPE = 1082, 1114, 1184, 1700, 2205, 2206
@@ -175,7 +177,9 @@ def _from_text(text: str, oid: int) -> Any:
         raise ValueError
     if oid in _INTEGERS:
         return int(text[:30]) if len(text) < 30 else int("x")
-    if oid in (FLOAT4, FLOAT8, NUMERIC):
+    if oid in (FLOAT4, FLOAT8):
+        return short_decimal(text[: _MOST_DIGITS + 1], oid)
+    if oid == NUMERIC:
         return _finite(Decimal(text[: _MOST_DIGITS + 1]))
     if oid == BOOL:
         return {"t": True, "true": True, "1": True, "f": False, "false": False, "0": False}[text.lower()]
@@ -192,8 +196,7 @@ def _from_binary(content: bytes, oid: int) -> Any:
     if oid in _INTEGERS:
         return struct.unpack(_INTEGERS[oid], content)[0]
     if oid in (FLOAT4, FLOAT8):
-        number = struct.unpack("!d" if oid == FLOAT8 else "!f", content)[0]
-        return _finite(Decimal(repr(number)))
+        return short_decimal(repr(struct.unpack("!d" if oid == FLOAT8 else "!f", content)[0]), oid)
     if oid == BOOL:
         return struct.unpack("!?", content)[0]
     if oid == DATE:
@@ -208,6 +211,16 @@ def _from_binary(content: bytes, oid: int) -> Any:
     if oid in _TEXTS:
         return _from_text(content.decode(), TEXT)
     raise ValueError
+
+
+def short_decimal(text: str, oid: int) -> Decimal:
+    """The shortest decimal of the double, or of the float of four bytes, that is nearest to a number.
+
+    Drivers send 0.3 as 0.29999999999999999, which is the same double and another decimal.
+    """
+    near = float(_finite(Decimal(text)))
+    with np.errstate(over="ignore"):  # infinity is refused below
+        return _finite(Decimal(repr(near) if oid == FLOAT8 else str(np.float32(near))))
 
 
 def _midnight(moment: datetime.datetime) -> datetime.date:

@@ -11,6 +11,7 @@ from sqlglot import exp
 from adyton.errors import InvalidRequest
 from adyton.exact import rational
 from adyton.query.calendar import sum_of, whole
+from adyton.query.doubles import short_double
 from adyton.query.expressions import MOST_STEPS, Compare, Days, NumberExpression
 from adyton.query.leaves import Constant, Lookup
 from adyton.query.missing import ZERO, truth_number
@@ -49,7 +50,8 @@ def read_cast(source: Source, node: exp.Expr) -> Value:
             number = folded(rounded(_number(value), Fraction(1, 10**decimals)))
             return _fits(number, 10 ** max(digits - decimals, 0))
         if kind.this in _REALS and not parameters:
-            return _number(value)
+            exact = kind.this in _DECIMALS or not isinstance(value, str)
+            return _number(value if exact else short_double(value))
         if kind.this in _STRINGS:
             return _string(value, *parameters[:1])
         if kind.this is _D.BOOLEAN and not parameters:
