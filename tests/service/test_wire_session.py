@@ -227,14 +227,14 @@ def test_free_tables_say_what_http_says(house: Wired) -> None:
     """Mutant: receipts of others are listed."""
     ana, ben = house.token("ana", limit_share="0.5"), house.token("ben")
     with house.connect(ben, within="95") as connection:
-        connection.execute("SELECT COUNT(*) AS bens FROM people WHERE income > 5")
+        connection.execute("SELECT COUNT(*) FROM people WHERE income > 55")
     with house.connect(ana, within="95") as connection:
-        connection.execute("SELECT COUNT(*) AS anas FROM people WHERE income > 5")
+        connection.execute("SELECT COUNT(*) FROM people WHERE income > 66")
         questions = [
             q for (q,) in connection.execute('SELECT question FROM adyton.receipts WHERE "by" = current_user')
         ]
-        assert "bens" not in str(connection.execute("SELECT * FROM adyton.receipts").fetchall())
-        assert any("anas" in one for one in questions)
+        assert "income > 55" not in str(connection.execute("SELECT * FROM adyton.receipts").fetchall())
+        assert any("income > 66" in one for one in questions)
         own = connection.execute(
             "SELECT spent, left FROM adyton.statement WHERE whose = %s", ("ana",)
         ).fetchone()

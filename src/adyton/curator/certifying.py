@@ -35,6 +35,7 @@ from adyton.population.base import Population, PopulationContext, Position, Stan
 from adyton.population.subset import SubsetPopulation
 from adyton.query.conditions.possible_cells import number_of_cells, shown_cells
 from adyton.query.measures import Extreme
+from adyton.query.text import names_given
 from adyton.sensitivity import Sensitivity
 from adyton.study import Study
 
@@ -76,9 +77,11 @@ class LateNumbers:
             for place, plan in enumerate(self._plans)
         ]
 
-    def stand(self, context: PopulationContext) -> bool:
-        """Whether they are the numbers of the receipt that stands there, and what they would be now."""
+    def stand(self, plans: Sequence[QuestionPlan], context: PopulationContext) -> bool:
+        """Whether they are the numbers of that receipt, what they would be now, and under these names."""
         own = self._standing
+        if [names_given(plan.question) for plan in plans] != [names_given(p.question) for p in self._plans]:
+            return False
         return (context.at, context.units) == (own.at, own.units) and _alike(context.learned, own.learned)
 
     def _of(self, place: int) -> dict[str, Values]:
@@ -100,7 +103,7 @@ class NewestNumbers:
         number, are_few = context.at.question, sum(map(_size, plans)) <= _FEW
         with self._lock:
             found = self._kept.pop(number, None)
-            if found is None or not found.stand(context):
+            if found is None or not found.stand(plans, context):
                 found = LateNumbers(plans, read, context)
             if not (are_few and self._are_few):  # beside so many there is no room for others
                 self._kept.clear()

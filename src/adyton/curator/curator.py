@@ -286,7 +286,10 @@ class Curator(PaidOnce, Shown):
             return before
         batch = self._planned(requests, price, strategy=strategy, request=request)
         alone = batch.independent if strategy is None else None
-        return alone if alone is not None and self._was_paid(alone, request) else batch
+        paid = self._as_paid(alone, request) if alone is not None else None
+        if paid is not None or batch.is_plainly_named:
+            return paid or batch
+        return self._as_paid(batch, request) or batch
 
     def _offered(self, asked: Tables, made: list[Preview]) -> list[Preview]:
         """A question alone that follows from what was measured together is offered for nothing."""
@@ -323,19 +326,26 @@ class Curator(PaidOnce, Shown):
             planned, left, before, lambda own: bool(earlier or self._unanswered(own.order(None)))
         )
 
-    def _was_paid(self, batch: PricedBatch, request: str | None = None) -> bool:
-        if (earlier := self._asked.requested(request)) is not None:
-            return earlier.order.detail == batch.detail
-        return self._asked.knows(batch.order(None))
+    def _as_paid(self, batch: PricedBatch, request: str | None = None) -> PricedBatch | None:
+        """As it was written down, if it was paid for: older versions wrote the names that were given."""
+        earlier = self._asked.requested(request)
+        for one in (batch,) if batch.is_plainly_named else (batch, replace(batch, as_named=True)):
+            order = one.order(None)
+            if earlier is None:
+                was_paid = self._asked.knows(order)
+            else:
+                told = earlier.order
+                was_paid = (told.question, told.detail) == (order.question, order.detail)
+            if was_paid:
+                return one
+        return None
 
     def _stored_before(self, asked: list[Request], price: PriceWords) -> PricedBatch | None:
         """What is asked as an older version planned it, if that version was paid for it."""
         if not planned_anew(self.study, asked):
             return None
         with suppress(InvalidRequest, BudgetRefused):
-            batch = self._planned(asked, price, as_before=True)
-            if self._was_paid(batch):
-                return batch
+            return self._as_paid(self._planned(asked, price, as_before=True))
         return None
 
     def _answer(self, batch: PricedBatch, request: str | None) -> list[Answer]:
@@ -364,7 +374,7 @@ class Curator(PaidOnce, Shown):
             shown = rows if plan.shape == AS_ASKED else shaped(rows, plan, place, read, context)
             answers.append(
                 Answer(
-                    question=plan.text,
+                    question=plan.title,
                     rows=shown,
                     **paid,
                     more=more,

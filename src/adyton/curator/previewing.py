@@ -37,7 +37,7 @@ def previews(
         strategy, step = told_together(batch, purse)
     return [
         Preview(
-            question=plan.text,
+            question=plan.title,
             keys=None if plan.question.finds_keys else shown_keys(plan),
             bounds=computed_bounds(plan) | {part.name: part.bound(plan.expected_rows) for part in plan.parts},
             population=computed_populations(plan, context)

@@ -1,4 +1,4 @@
-"""What there is to say about rows that were chosen or counted by their noisy values."""
+"""What there is to say about how a text was read, and about rows that noisy values chose or counted."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ _UNSURE = ", and say that others may belong in the place of {} of these {:,}."
 
 def remarks(plan: QuestionPlan, rows: Rows | None = None) -> tuple[str, ...]:
     """From public facts, and from ``rows`` as they are shown, once there are some."""
-    return (*_of_occurring(plan), *_of_common(plan, rows), *in_no_group(plan.question, plan.shape))
+    own = (*plan.remarks, *_of_occurring(plan), *_of_common(plan, rows))
+    return (*own, *in_no_group(plan.question, plan.shape))
 
 
 def in_no_group(question: Question, shape: Shape) -> tuple[str, ...]:

@@ -136,14 +136,14 @@ class OfOneReading:
         return context.missing or Bound(context.population.level, None)
 
 
-def detail_of(noisy: NoisyReading) -> list[object]:
-    """A mechanism as receipts have it."""
+def detail_of(noisy: NoisyReading, name: str | None = None) -> list[object]:
+    """A mechanism as receipts have it, under the ``name`` of its value there."""
     scales = [repr(float(scale)) for scale in noisy.mechanism.scales]
     times = [noisy.times] if noisy.times > 1 else []
     kept = noisy.reading.kept  # said, so that an answer with all cells is never taken for one without some
     cells = [f"{len(kept)} cells"] if kept is not None else []
     grids = noisy.mechanism.said if isinstance(noisy.mechanism, NoiseOnAGrid) else ()
-    return [noisy.reading.name, noisy.mechanism.name, *scales, *times, *grids, *cells]
+    return [name or noisy.reading.name, noisy.mechanism.name, *scales, *times, *grids, *cells]
 
 
 # What parts pay together -----------------------------------------------------------------------------------

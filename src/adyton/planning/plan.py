@@ -38,6 +38,7 @@ from adyton.planning.part import (
 )
 from adyton.planning.price import Price, Pricing, check_widths, matching_rows
 from adyton.privacy import PrivacyUnit
+from adyton.query.canonical import canonical_text, plain_names
 from adyton.query.conditions.possible_cells import cell_codes, kept_cells
 from adyton.query.expressions import Not
 from adyton.query.leaves import EVERY_ROW
@@ -47,7 +48,7 @@ from adyton.query.nodes import Question, group_values
 from adyton.query.persons import are_of_the_same_persons
 from adyton.query.released.nodes import Released, ReleasedName, is_label
 from adyton.query.request import AS_ASKED, Request, Shape
-from adyton.query.text import question_text
+from adyton.query.text import names_given, question_text
 from adyton.schema import TextColumn
 from adyton.sensitivity import Reading, readings_for
 from adyton.study import Study
@@ -58,7 +59,10 @@ _SOME_FILTER = Not(EVERY_ROW)  # that no text asks for
 
 @dataclass(frozen=True, slots=True)
 class QuestionPlan:
-    """What is read for one question, and which noise it gets."""
+    """What is read for one question, and which noise it gets.
+
+    ``text`` is the canonical one, by which the ledger knows the question; people read its ``title``.
+    """
 
     question: Question
     text: str
@@ -67,6 +71,24 @@ class QuestionPlan:
     expected_rows: int | None
     finding: KeyFinding | None = None
     shape: Shape = AS_ASKED
+    remarks: tuple[str, ...] = ()  # on how the text was read
+
+    @property
+    def title(self) -> str:
+        """The question with the names that were given to its values."""
+        return self.text if self.is_plainly_named else question_text(self.question)
+
+    @property
+    def is_plainly_named(self) -> bool:
+        """Whether the names are those of the canonical text."""
+        return plain_names(self.question) == names_given(self.question)
+
+    def detail(self, *, as_named: bool) -> list[list[object]]:
+        """The mechanisms as receipts have them, in the order in which they are charged."""
+        finding = self.finding.noisy if self.finding is not None else ()
+        names = (names_given if as_named else plain_names)(self.question)[1]
+        own = [detail_of(part.only, name) for part, name in zip(self.parts, names, strict=True)]
+        return [*map(detail_of, finding), *own]
 
     @property
     def noisy(self) -> tuple[NoisyReading, ...]:
@@ -145,22 +167,30 @@ class QuestionPlan:
 
 @dataclass(frozen=True, slots=True)
 class PricedBatch:
-    """Plans that are paid for together: one question, or a batch of them."""
+    """Plans that are paid for together: one question, or a batch of them.
+
+    ``as_named``: written down with the names that were given, as older versions did.
+    """
 
     plans: tuple[QuestionPlan, ...]
     amount: int
     radius: int
     price: Price
     independent: PricedBatch | None = None  # the same, each for itself, where all is measured together
+    as_named: bool = False
 
     @property
     def text(self) -> str:
-        return "; ".join(plan.text for plan in self.plans)
+        return "; ".join(plan.title if self.as_named else plan.text for plan in self.plans)
 
     @property
     def detail(self) -> str:
         """The mechanisms as canonical JSON: with the text it says exactly what was asked at which price."""
-        return json.dumps([detail_of(noisy) for plan in self.plans for noisy in plan.noisy])
+        return json.dumps([one for plan in self.plans for one in plan.detail(as_named=self.as_named)])
+
+    @property
+    def is_plainly_named(self) -> bool:
+        return all(plan.is_plainly_named for plan in self.plans)
 
     @property
     def readings(self) -> list[Reading]:
@@ -168,7 +198,7 @@ class PricedBatch:
 
     @property
     def requests(self) -> list[Request]:
-        return [Request(plan.question, plan.shape) for plan in self.plans]
+        return [Request(plan.question, plan.shape, remarks=plan.remarks) for plan in self.plans]
 
     @property
     def unproved(self) -> bool:
@@ -261,12 +291,9 @@ class Outline:
             certificate = certificate_of(self.study, table, parts, finding, disjoint=disjoint)
             if any(not isinstance(value, ReleasedName) for _, value in asking.shape.shown):
                 certificate = certificate.citing("BOX-OF-PARTS")
-            text = question_text(asking.question)
-            plans.append(
-                QuestionPlan(
-                    asking.question, text, parts, certificate, pricing.expected_rows, finding, asking.shape
-                )
-            )
+            planned = (asking.question, canonical_text(asking.question), parts, certificate)
+            rows = pricing.expected_rows
+            plans.append(QuestionPlan(*planned, rows, finding, asking.shape, asking.remarks))
         return PricedBatch(tuple(plans), priced.amount, priced.radius, price)
 
     def priced(self, price: Price, left: int, pricing_of: Callable[..., Pricing] = Pricing) -> Priced:
@@ -322,8 +349,8 @@ class Shapes:
         if not isinstance(part, Additive) or noisy.reading.where != _SOME_FILTER:
             return None
         noisy = NoisyReading(replace(noisy.reading, where=question.where), noisy.mechanism)
-        text, rows = question_text(question), plan.expected_rows
-        own = QuestionPlan(question, text, (Additive(noisy),), plan.certificate, rows)
+        parts, text = (Additive(noisy),), canonical_text(question)
+        own = replace(plan, question=question, text=text, parts=parts, remarks=requests[0].remarks)
         return PricedBatch((own,), batch.amount, batch.radius, price)
 
     def _is_plain(self, request: Request) -> bool:

@@ -1,4 +1,4 @@
-"""Written numbers that came from doubles: what a program sends with all digits means what a person would write.
+"""Written numbers that came from doubles: a program sends all digits of what a person writes with few.
 
 A program that holds 0.3 as a double may send 0.29999999999999999: the same double, and another number.  So a
 literal with a point or an exponent and at least 16 significant digits, more than every double keeps, is read
@@ -18,6 +18,7 @@ _WRITTEN = re.compile(
     r"|(?P<number>(?<![\w.])(?:[0-9]+\.[0-9]*|\.?[0-9]+)(?:[eE][+-]?[0-9]+)?(?![\w.]))",
     re.DOTALL,
 )
+_LONG = re.compile(r"[0-9.]{16}")
 _MOST_SAID = 3
 
 
@@ -42,7 +43,13 @@ def short_double(written: str) -> str:
 
 def remarks_on(*texts: str) -> tuple[str, ...]:
     """Which literals of these texts were read as others."""
-    found = [number for text in texts for one in _WRITTEN.finditer(text) if (number := one["number"])]
+    found = [
+        number
+        for text in texts
+        if _LONG.search(text)
+        for one in _WRITTEN.finditer(text)
+        if (number := one["number"])
+    ]
     changed = {written: short for written in found if (short := shortest(written)) != written}
     said = [
         f"{written} was read as {short}, the shortest text of the same double."

@@ -73,6 +73,13 @@ class Draft:
     binned: tuple[str, Fraction] | None = None
     beside: str | NumberExpression | None = None  # what the value goes with
 
+    @property
+    def texts(self) -> list[str]:
+        """All that is written in SQL."""
+        groups = [one if isinstance(one, str) else one[1] for one in self.by if isinstance(one, str | tuple)]
+        written = (self.value, self.where, self.beside, *groups)
+        return [one for one in written if isinstance(one, str)]
+
     def on(self, table: Table) -> Question:
         """The question that this draft asks about ``table``."""
         default, measure = self._measure(table)

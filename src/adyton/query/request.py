@@ -9,7 +9,7 @@ and it comes last in every order.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Union
@@ -18,6 +18,7 @@ import numpy as np
 
 from adyton.errors import InvalidRequest
 from adyton.exact.cells import Floats
+from adyton.query.doubles import remarks_on
 from adyton.query.draft import Draft
 from adyton.query.names import is_declared
 from adyton.query.nodes import Question
@@ -118,7 +119,8 @@ AS_ASKED = Shape()
 class Request:
     """A question, the shape of its answer, and what SELECT WITH ... OPTIONS says about its price.
 
-    ``listed`` are the names of the SELECT list in its order, of keys and of values.
+    ``listed`` are the names of the SELECT list in its order, of keys and of values; ``remarks`` say what was
+    read in another way than it is written.
     """
 
     question: Question
@@ -126,6 +128,7 @@ class Request:
     epsilon: Fraction | None = None
     delta: Fraction | None = None
     listed: tuple[str, ...] = field(default=(), compare=False)
+    remarks: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def alone(self) -> Question:
@@ -208,12 +211,12 @@ def asked_of(
     from adyton.query.sql.read import parse_asked
 
     if dialect is None:
-        return parse_asked(asked, table, *further)
+        return _settled(parse_asked(asked, table, *further), asked)
     from adyton.query.sql.several.dialects import translated
 
     plain = translated(asked, dialect, table, *further)
     try:
-        return parse_asked(plain, table, *further)
+        return _settled(parse_asked(plain, table, *further), plain)
     except InvalidRequest as wrong:
         said = f"{wrong.message}; from {dialect} this was read as: {plain[:500]}"
         raise InvalidRequest(said, **wrong.facts) from None
@@ -228,15 +231,35 @@ def request_of(asked: str | Draft | Question, table: Table, *further: Table) -> 
         case str():
             from adyton.query.sql.read import parse_request  # the parser costs more than all other imports
 
-            return parse_request(asked, table, *further)
+            return _as_meant(parse_request(asked, table, *further), asked)
         case Draft():
-            return Request(asked.on(table))
+            return _as_meant(Request(asked.on(table)), *asked.texts)
         case Question():
             if not _is_declared(asked.table, (table, *further)):
                 raise InvalidRequest(f"the question is about another table than {table.name!r} as declared")
-            return Request(asked)
+            return _as_meant(Request(asked))
         case _:
             raise InvalidRequest(f"a question is SQL, a draft or a Question, not a {type(asked).__name__}")
+
+
+def _settled(asked: Asked, text: str) -> Asked:
+    """What a text asks, as ``_as_meant``."""
+    if isinstance(asked, Request):
+        return _as_meant(asked, text)
+    if not isinstance(asked, Combined):
+        return asked
+    parts = [replace(part, request=_as_meant(part.request, text)) for part in asked.parts]
+    return replace(asked, parts=tuple(parts))
+
+
+def _as_meant(request: Request, *texts: str) -> Request:
+    """With filters in one form for one meaning, and with remarks on numbers that were read as others."""
+    from adyton.query.conditions.covering import without_covers
+
+    question, remarks = without_covers(request.question), remarks_on(*texts)
+    if question is request.question and not remarks:
+        return request
+    return replace(request, question=question, remarks=remarks)
 
 
 def alone_of(asked: str | Draft | Question, table: Table, dialect: str | None) -> Question:
@@ -264,7 +287,7 @@ class Requests:
 
     def _read(self, asked: str | Draft | Question | BestOf, dialect: str | None) -> Asked:
         if type(asked) is str and dialect is None:
-            read = self._texts.asked(asked)
+            read = _settled(self._texts.asked(asked), asked)
         else:
             read = asked_of(asked, *self._tables, dialect=dialect)
         if isinstance(read, Request) and (read.shape.limit or read.shape.qualify) and read.question.by:

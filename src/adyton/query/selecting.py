@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from adyton.errors import InvalidRequest
+from adyton.query.canonical import canonical_text
 from adyton.query.conditions.possible_cells import number_of_cells
 from adyton.query.draft import Draft
 from adyton.query.measures import Count, CountPersons, Measure, Proportion, Sum, SumOfPersons
@@ -59,7 +60,7 @@ class Selection:
 
     @property
     def _texts(self) -> Sequence[str]:
-        return self.texts or [question_text(question) for question in self.questions]
+        return self.texts or [canonical_text(question) for question in self.questions]
 
     @property
     def candidates(self) -> int:
@@ -73,17 +74,20 @@ class Selection:
     @property
     def text(self) -> str:
         """Canonical: neither the order of candidates nor their names survive."""
-        which, valued = "LARGEST" if self.largest else "LEAST", " WITH VALUE" if self.with_value else ""
-        return f"{which} {self.most}{valued} OF {'; '.join(self._texts)}"
+        return self._said(self._texts)
 
     @property
     def title(self) -> str:
-        """The same, shorter where candidates are many."""
+        """The same with the names that were given, shorter where candidates are many."""
         if len(self.questions) <= _LISTED:
-            return self.text
+            return self._said(list(map(question_text, self.questions)))
         first, *_, last = self._texts
         which = "LARGEST" if self.largest else "LEAST"
         return f"{which} {self.most} OF {len(self.questions):,} QUESTIONS, FROM {first} TO {last}"
+
+    def _said(self, texts: Sequence[str]) -> str:
+        which, valued = "LARGEST" if self.largest else "LEAST", " WITH VALUE" if self.with_value else ""
+        return f"{which} {self.most}{valued} OF {'; '.join(texts)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +109,7 @@ class BestOf:
                 f"candidates are the groups of one question, or questions without groups: {_short(grouped)} "
                 "has groups"
             )
-        by_text = {question_text(question): (name, question) for name, question in read}
+        by_text = {canonical_text(question): (name, question) for name, question in read}
         if len(by_text) < len(read):
             raise InvalidRequest("two candidates ask the same")
         in_order = sorted(by_text.items())

@@ -70,6 +70,7 @@ from adyton.query.nodes import Bucket, Group, Question
 from adyton.query.persons import PersonNumber, TableOfPersons
 from adyton.schema import CategoryColumn, Table, common_grain, day_of
 
+Naming = tuple[tuple[str, ...], tuple[str, ...]]  # of the groups of a question, and of its values
 _PLAIN_NAME = re.compile(r"[a-z_][a-z0-9_]*")
 _RESERVED = {
     *("and", "as", "asc", "between", "case", "date", "desc", "distinct", "else", "end", "false", "filter"),
@@ -102,11 +103,14 @@ def moments_of(y: NumberExpression, x: NumberExpression, which: Which, where: Co
     return Moments(y, x, which, where)
 
 
-def question_text(question: Question) -> str:
+def question_text(question: Question, naming: Naming | None = None) -> str:
+    """With the names that were given to groups and values, or with others in their order."""
+    groups, names = naming or names_given(question)
     keys = [group_value_text(group) for group in question.by]
-    listed = [_group_text(group) for group in question.by]
+    listed = [_named(key, name) for key, name in zip(keys, groups, strict=True)]
     person = question.table.person or "person"
-    values = [f"{measure_text(measure, person)} AS {name_text(name)}" for name, measure in question.measures]
+    measures = [measure_text(measure, person) for _, measure in question.measures]
+    values = [f"{text} AS {name_text(name)}" for text, name in zip(measures, names, strict=True)]
     limited = (
         f" WITH OPTIONS(max_groups_contributed = {question.most_groups})" if question.most_groups else ""
     )
@@ -157,9 +161,13 @@ def _column_text(table: str, column: str | None) -> str:
     return f"{name_text(table)}.{name_text(column or 'person')}"
 
 
-def _group_text(group: Group) -> str:
-    value, name = group_value_text(group), name_text(group.name)
-    return value if value == name else f"{value} AS {name}"
+def names_given(question: Question) -> Naming:
+    """The names of groups and values, as whoever asks gave them."""
+    return tuple(group.name for group in question.by), tuple(name for name, _ in question.measures)
+
+
+def _named(value: str, name: str) -> str:
+    return value if value == name_text(name) else f"{value} AS {name_text(name)}"
 
 
 def group_value_text(group: Group) -> str:

@@ -9,6 +9,7 @@ from adyton.certify import Answer
 from adyton.curator.receipts import EarlierAnswers
 from adyton.curator.tables import Asking, table_of
 from adyton.planning.recorded import recorded_batch
+from adyton.query.canonical import canonical_text
 from adyton.query.request import Request
 from adyton.query.text import question_text
 
@@ -29,7 +30,8 @@ def answered_before(
     if not isinstance(asked, Request):
         return None
     ledger = curator.ledger
-    for number in earlier.numbers(question_text(asked.question)):
+    texts = dict.fromkeys((canonical_text(asked.question), question_text(asked.question)))
+    for number in (number for text in texts for number in earlier.numbers(text)):
         receipt, stored = ledger.receipt(number), ledger.recall(number)
         if receipt is None or stored is None:
             continue

@@ -25,8 +25,8 @@ from adyton.planning.known import assumptions_of
 from adyton.planning.learned import texts_of
 from adyton.planning.plan import QuestionPlan
 from adyton.population.base import PopulationContext, Position
+from adyton.query.canonical import canonical_text
 from adyton.query.request import AS_ASKED, Request, request_of
-from adyton.query.text import question_text
 from adyton.sensitivity import readings_of
 
 if TYPE_CHECKING:
@@ -113,9 +113,8 @@ def _plan(curator: Curator, request: Request, earlier: Earlier) -> QuestionPlan 
     parts = [Derived(r, li, noise, own) for r, li, own in zip(readings, linears, norms, strict=True)]
     theorems = ("DERIVED-ANSWERS", "PUBLIC-CELLS", "POST-PROCESSING", *noise.mechanism.theorems)
     certificate = Certificate(theorems, assumptions_of(curator.study, question.table))
-    return QuestionPlan(
-        question, question_text(question), tuple(parts), certificate, None, None, request.shape
-    )
+    planned = (question, canonical_text(question), tuple(parts), certificate)
+    return QuestionPlan(*planned, None, None, request.shape, request.remarks)
 
 
 def _answer(curator: Curator, earlier: Earlier, plan: QuestionPlan) -> Answer:
@@ -125,7 +124,7 @@ def _answer(curator: Curator, earlier: Earlier, plan: QuestionPlan) -> Answer:
     (rows,) = rows_of_many([plan], stored, context)
     shown = rows if plan.shape == AS_ASKED else shaped(rows, plan, 0, lambda: stored, context)
     return Answer(
-        question=plan.text,
+        question=plan.title,
         rows=shown,
         **purse.account(0),
         more=None,
@@ -134,6 +133,7 @@ def _answer(curator: Curator, earlier: Earlier, plan: QuestionPlan) -> Answer:
         rows_hidden=len(rows) - len(shown),
         known=plan.shown,
         hidden=plan.hidden,
+        remarks=plan.remarks,
         free=f"it follows from what receipt {receipt.number} paid for; its intervals, at {LEVEL * 100:g} %, "
         "hold for all that is derived from it at once",
     )

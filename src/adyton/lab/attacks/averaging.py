@@ -55,7 +55,7 @@ def rewordings() -> int:
     with curator_of(HISTOGRAM) as curator:
         for asked in range(10_000):
             try:
-                curator.ask(f"{_SQL} WHERE cigarettes > -{asked + 1}", scale=10)
+                curator.ask(f"{_SQL} WHERE cigarettes > 0.{asked + 1:05}", scale=10)
             except BudgetRefused:
                 return asked
     raise AssertionError("a limit that is never reached")

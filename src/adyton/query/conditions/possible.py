@@ -28,6 +28,7 @@ from adyton.query.expressions import (
     Indicator,
     Negative,
     Not,
+    Operator,
     Or,
     Plus,
     Quotient,
@@ -106,13 +107,13 @@ class Rows:
         """
         return self._exact(node) if self._knows(node) else None
 
-    def _compared(self, left: Comparable, operator: str, right: Comparable) -> Truth:
+    def _compared(self, left: Comparable, operator: Operator, right: Comparable) -> Truth:
         (low, high, there), (other_low, other_high, also) = self._span(left), self._span(right)
         grain = common_grain(left.lattice.grain, right.lattice.grain)
         one, other = (times_finer(side.lattice.grain, grain) for side in (left, right))
         ends = (low * one, high * one, other_low * other, other_high * other)
         both = there & also
-        return both & _CAN_BE[operator](*ends), both & _CAN_BE[_OPPOSITE[operator]](*ends)
+        return both & CAN_BE[operator](*ends), both & CAN_BE[OPPOSITE[operator]](*ends)
 
     def _span(self, node: Comparable) -> tuple[Integers, Integers, Truths]:
         """Where a number lies if it is there, both ends included, and whether it can be there."""
@@ -228,7 +229,7 @@ def is_understood(node: object) -> bool:
 
 
 # Whether a comparison can be true of one number in each of two spans.
-_CAN_BE: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
+CAN_BE: dict[Operator, Callable[[Any, Any, Any, Any], Any]] = {
     "<": lambda low, _high, _other_low, other_high: low < other_high,
     "<=": lambda low, _high, _other_low, other_high: low <= other_high,
     "=": lambda low, high, other_low, other_high: (low <= other_high) & (other_low <= high),
@@ -236,7 +237,7 @@ _CAN_BE: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
     ">=": lambda _low, high, other_low, _other_high: high >= other_low,
     ">": lambda _low, high, other_low, _other_high: high > other_low,
 }
-_OPPOSITE = {"<": ">=", "<=": ">", "=": "<>", "<>": "=", ">=": "<", ">": "<="}
+OPPOSITE: dict[Operator, Operator] = {"<": ">=", "<=": ">", "=": "<>", "<>": "=", ">=": "<", ">": "<="}
 
 
 def _month(days: Integers) -> Integers:

@@ -50,8 +50,9 @@ def read_cast(source: Source, node: exp.Expr) -> Value:
             number = folded(rounded(_number(value), Fraction(1, 10**decimals)))
             return _fits(number, 10 ** max(digits - decimals, 0))
         if kind.this in _REALS and not parameters:
-            exact = kind.this in _DECIMALS or not isinstance(value, str)
-            return _number(value if exact else short_double(value))
+            if isinstance(value, str) and kind.this not in _DECIMALS:
+                return number_from(value, as_double=True)
+            return _number(value)
         if kind.this in _STRINGS:
             return _string(value, *parameters[:1])
         if kind.this is _D.BOOLEAN and not parameters:
@@ -59,11 +60,11 @@ def read_cast(source: Source, node: exp.Expr) -> Value:
     raise source.refusal(node, f"{_REASON}; not this")
 
 
-def number_from(text: str) -> Constant:
-    """The number that a string writes, such as '7'."""
+def number_from(text: str, *, as_double: bool = False) -> Constant:
+    """The number that a string writes, such as '7'; or the shortest text of its double."""
     if not _NUMBER.fullmatch(text):
         raise InvalidRequest(f"the string {text[:40]!r} is not a number")
-    return Constant(rational(text, "a number"))
+    return Constant(rational(short_double(text) if as_double else text, "a number"))
 
 
 def _number(value: Value) -> NumberExpression:

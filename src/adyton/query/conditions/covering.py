@@ -1,0 +1,156 @@
+"""Filters that exclude nothing, or nothing but missing values, in the one form that says so.
+
+A value is clipped to its bounds when it is loaded, and a category that is not declared is missing.  So
+``x BETWEEN low AND high`` over the declared bounds, ``x IN (all declared values)`` and ``x IS NOT NULL`` keep
+the same rows.  A row counts only where its filter is true, so a filter may be replaced by another that is
+true of the same rows; what it is of the others, false or missing, makes no difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+import numpy as np
+
+from adyton.query.conditions.possible import CAN_BE, OPPOSITE, Known, Rows, is_understood
+from adyton.query.expressions import And, Compare, Condition, Days, Not, Operator, Or, aligned, all_of
+from adyton.query.leaves import EVERY_ROW, IsMissing, OneOf
+from adyton.query.measures import Measure, weight
+from adyton.query.missing import NEVER, any_of, missing
+from adyton.query.names import columns_in
+from adyton.query.nodes import Question
+from adyton.query.persons import TableOfPersons, columns_of_persons, table_of_persons
+from adyton.schema import BooleanColumn, CategoryColumn, Column, Table, TextColumn
+
+_MOST_VALUES = 1_000  # of the one column of an OR, each of which is tried
+_MOST_WORK = 2**20  # of them, times what the OR reads
+_NEVER_MISSING = ("rows", "distinct")  # numbers of a person that are 0 where there is no row
+
+
+def without_covers(question: Question) -> Question:
+    """The same question with each filter in that form."""
+    table = _of_persons(question.table) if isinstance(question.table, TableOfPersons) else question.table
+    sure = _never_missing(table)
+    measures = tuple((name, _own(measure, sure)) for name, measure in question.measures)
+    where = covered(question.where, sure)
+    same = (table, where, measures) == (question.table, question.where, question.measures)
+    return question if same else replace(question, table=table, where=where, measures=measures)
+
+
+def _own(measure: Measure, sure: Collection[str]) -> Measure:
+    if measure.where == EVERY_ROW:
+        return measure
+    return replace(measure, where=covered(measure.where, sure))
+
+
+def covered(filter_: Condition, sure: Collection[str] = ()) -> Condition:
+    """A filter that is true of the same rows; columns that are ``sure`` are never missing."""
+    match filter_:
+        case And(parts):
+            return all_of(*dict.fromkeys(covered(part, sure) for part in parts))
+        case Or(parts):
+            return _covered_or(filter_, tuple(dict.fromkeys(covered(part, sure) for part in parts)), sure)
+        case Compare(_, operator) if not _can_be(filter_, OPPOSITE[operator]):
+            return _or_as_it_is(_present(filter_, sure), filter_)
+        case OneOf(column, values) if len(set(values)) == len(column.values):
+            return _there(column, sure)
+        case Not(IsMissing(column)):
+            return _there(column, sure)
+        case Not(inner):
+            return _or_as_it_is(_false(inner, sure), filter_)
+        case _:
+            return filter_
+
+
+def _or_as_it_is(found: Condition | None, filter_: Condition) -> Condition:
+    return filter_ if found is None else found
+
+
+def _covered_or(whole: Or, parts: tuple[Condition, ...], sure: Collection[str]) -> Condition:
+    """Also of parts that together allow every value of their one column."""
+    if EVERY_ROW in parts:
+        return EVERY_ROW
+    columns = set(columns_in(whole))
+    if len(columns) == 1:
+        (column,) = columns
+        truths = _truths(whole, column)
+        if truths is not None and truths[:-1].all():
+            return EVERY_ROW if truths[-1] else _there(column, sure)
+    return parts[0] if len(parts) == 1 else Or(parts)
+
+
+def _truths(node: Condition, column: Column) -> np.ndarray[tuple[int], np.dtype[np.bool_]] | None:
+    """Whether it is true of each value that the column can have, and last of a missing one."""
+    if isinstance(column, TextColumn) or not is_understood(node):
+        return None
+    if isinstance(column, CategoryColumn | BooleanColumn):
+        low, size = 0, len(column.values) if isinstance(column, CategoryColumn) else 2
+    else:
+        low, size = column.lattice.low, column.lattice.high - column.lattice.low + 1
+    if size > _MOST_VALUES or size * weight(node) > _MOST_WORK:
+        return None
+    there = np.arange(size + 1) < size
+    known: Known = (np.where(there, np.arange(low, low + size + 1), low), there)
+    return Rows({column.name: known}, size + 1).condition(node)[0]
+
+
+def _false(node: Condition, sure: Collection[str]) -> Condition | None:
+    """Where ``node``, which is true of no row, is false; None where it may be true, or that is not seen."""
+    match node:
+        case Compare(_, operator) if not _can_be(node, operator):
+            return _present(node, sure)
+        case Or(parts):
+            found = [_false(part, sure) for part in parts]
+            known = [part for part in found if part is not None]
+            return all_of(*dict.fromkeys(known)) if len(known) == len(found) else None
+        case _:
+            return None
+
+
+def _can_be(node: Compare, operator: Operator) -> bool:
+    """Whether ``operator`` holds for some numbers that the two sides can be, if they are there."""
+    if isinstance(node.left, Days) or isinstance(node.right, Days):
+        a, b = node.left.lattice, node.right.lattice
+    else:
+        a, b = aligned(node.left, node.right)
+    return bool(CAN_BE[operator](a.low, a.high, b.low, b.high))
+
+
+def _present(node: Compare, sure: Collection[str]) -> Condition | None:
+    """Where both sides are there, if that is a matter of columns alone."""
+    absent = [part for part in _flat(any_of(missing(node.left), missing(node.right))) if part != NEVER]
+    columns = [part.column for part in absent if isinstance(part, IsMissing)]
+    if len(columns) < len(absent):
+        return None
+    return all_of(*dict.fromkeys(_there(column, sure) for column in columns))
+
+
+def _flat(condition: Condition) -> list[Condition]:
+    """The parts of an OR, and of those inside it."""
+    if not isinstance(condition, Or):
+        return [condition]
+    return [part for one in condition.parts for part in _flat(one)]
+
+
+def _there(column: Column, sure: Collection[str]) -> Condition:
+    return EVERY_ROW if column.name in sure else Not(IsMissing(column))
+
+
+# One row for each person -----------------------------------------------------------------------------------
+
+
+def _never_missing(table: Table) -> frozenset[str]:
+    if not isinstance(table, TableOfPersons):
+        return frozenset()
+    return frozenset(name for name, number in table.numbers if number.kind in _NEVER_MISSING)
+
+
+def _of_persons(table: TableOfPersons) -> TableOfPersons:
+    """The filters inside; those of a number only where its bounds stay, on which the question rests."""
+    numbers = tuple((name, replace(number, where=covered(number.where))) for name, number in table.numbers)
+    if columns_of_persons(table.of, numbers) != table.columns:
+        numbers = table.numbers
+    given = covered(table.given)
+    same = (given, numbers) == (table.given, table.numbers)
+    return table if same else table_of_persons(table.of, given, numbers)
