@@ -37,7 +37,7 @@ from adyton.certify.values import (
 from adyton.errors import InvalidRequest
 from adyton.exact import UNITS_PER_ONE, decimal_text, decimal_units, float_down, float_up
 from adyton.exact.cells import Floats
-from adyton.show import Sheet, Shown, number
+from adyton.show import Sheet, Shown, in_short, number
 
 _LEAST_PERCENT = Fraction(1, 10_000)  # below it, and as near to 100, digits would only confuse
 _LEFT_OUT = (
@@ -362,7 +362,7 @@ class Answer(Shown):
     def sheet(self, verbose: bool = False) -> Sheet:
         """The answer as a table with notes."""
         details = verbose_notes(self.certificate, self.cost, self.spent, self.left)
-        sheet = answer_sheet(self.question, self.rows, self.known, self.notes(), details)
+        sheet = answer_sheet(in_short(self.question), self.rows, self.known, self.notes(), details)
         return sheet.detailed() if verbose else sheet
 
     def notes(self) -> tuple[str, ...]:

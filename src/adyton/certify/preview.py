@@ -10,7 +10,7 @@ from adyton.certify.answer import Amount, Promise, verbose_notes
 from adyton.certify.later import Later, Transcript
 from adyton.certify.rows import Keys
 from adyton.certify.values import Absent, Bound, Certificate, Chosen, KeysSought
-from adyton.show import Sheet, Shown, number
+from adyton.show import Sheet, Shown, in_short, number
 
 _PARTS = "It is {} questions in one batch, and one table; each width is that of the widest of them."
 
@@ -164,7 +164,7 @@ class Preview(Shown):
             *_determined_note(self.determined),
             *([self.left_out_rows] if self.left_out_rows else []),
         )
-        sheet = Sheet(f"Preview: {self.question}", headers, rows, notes, details=self._more_notes())
+        sheet = Sheet(f"Preview: {in_short(self.question)}", headers, rows, notes, details=self._more_notes())
         return sheet.detailed() if verbose else sheet
 
     def _verdict(self) -> str:

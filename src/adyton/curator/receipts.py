@@ -11,7 +11,7 @@ from adyton.certify import Amount
 from adyton.errors import InvalidRequest, LedgerCorrupt
 from adyton.exact import decimal_text, decimal_units
 from adyton.ledger import Header, Ledger, OpenLink, Order, Receipt
-from adyton.show import MOST_ROWS, Sheet, Shown
+from adyton.show import MOST_ROWS, Sheet, Shown, in_short
 
 _LONGEST_SHOWN = 300  # of a question
 _AMOUNTS = ("amount", "radius", "pure", "settled", "spent", "spent_radius", "spent_pure")  # of a link
@@ -205,5 +205,6 @@ def receipt_from(told: Mapping[str, Any], before: int) -> Receipt:
 
 
 def _beginning(question: str) -> str:
-    """A batch can be long; JSON has all of it."""
+    """A batch can be long, and so can a list of values; JSON has all of it."""
+    question = in_short(question)
     return question if len(question) <= _LONGEST_SHOWN else question[:_LONGEST_SHOWN] + " ..."

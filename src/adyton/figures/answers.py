@@ -16,6 +16,7 @@ from adyton.figures.answer_data import Panel, panels_of
 from adyton.figures.drawing import Figure, channels, part, pointed_at, told_apart_by
 from adyton.figures.look import Size, Theme, few_ticks, legend_of
 from adyton.figures.wording import lines, shortened, told_apart, visible
+from adyton.show import in_short
 
 MOST_GROUPS = 40  # that are drawn; the subtitle says how many there are
 MOST_LINES, LEAST_GROUPS = 80, 10  # of all panels together; groups that are drawn in any case
@@ -84,7 +85,7 @@ def answer_figure(answer: Mapping[str, Any], groups: int | None = None) -> Figur
 
     def draw(altair: Any, theme: Theme) -> dict[str, Any]:
         size, fits = theme.size, layout.fitting(theme.size)
-        told = (str(answer["question"]), *notes)
+        told = (in_short(str(answer["question"])), *notes)
         said = [line for text in told for line in lines(text, size.notes, size.most_lines)]
         described = [_drawn(altair, theme, panel, fits, place) for place, panel in enumerate(panels)]
         apart = {"scale": dict.fromkeys(("fill", "stroke", "shape"), "independent")}

@@ -182,15 +182,15 @@ def _qualified(entry: Entry) -> Entry:
 
 def columns_in(*nodes: object) -> Iterator[Column]:
     """Every column that the nodes read."""
-    return (part for part in _parts_in(nodes) if isinstance(part, Column))
+    return (part for part in parts_in(*nodes) if isinstance(part, Column))
 
 
 def outsides_in(*nodes: object) -> Iterator[IsOutside]:
     """Every truth about a value as it came."""
-    return (part for part in _parts_in(nodes) if isinstance(part, IsOutside))
+    return (part for part in parts_in(*nodes) if isinstance(part, IsOutside))
 
 
-def _parts_in(nodes: tuple[object, ...]) -> Iterator[object]:
+def parts_in(*nodes: object) -> Iterator[object]:
     """All nodes and what they are made of, down to columns."""
     waiting = list(nodes)
     while waiting:

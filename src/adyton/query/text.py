@@ -12,6 +12,7 @@ from fractions import Fraction
 from functools import reduce
 from typing import assert_never
 
+from adyton.query.day_functions import day_function, part_function
 from adyton.query.doubles import shortest
 from adyton.query.expressions import (
     MIRRORED,
@@ -220,6 +221,9 @@ def _filtered(text: str, where: Condition) -> str:
 
 
 def number_text(number: Comparable) -> str:
+    called = _function_of_day(number)
+    if called is not None:
+        return called
     match number:
         case ValueOf(column) | DayOf(column):
             return name_text(column.name)
@@ -260,6 +264,18 @@ def number_text(number: Comparable) -> str:
             return f"DATE_FROM_UNIX_DATE({number_text(inner)})"
         case _:
             assert_never(number)
+
+
+def _function_of_day(number: Comparable) -> str | None:
+    """The function of a day that was written, where what it is made of would be hard to read."""
+    match number:
+        case DayFrom():
+            called = day_function(number)
+        case Clip() | DatePart() | Plus():
+            called = part_function(number)
+        case _:
+            return None
+    return None if called is None else called[0] + number_text(called[2]) + called[1]
 
 
 def _lookup_text(number: Lookup) -> str:

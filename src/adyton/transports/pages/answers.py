@@ -13,7 +13,7 @@ from adyton.certify.answer_table import Measured, legend
 from adyton.certify.rows import NOTHING_KNOWN
 from adyton.certify.values import key_text
 from adyton.ledger import Receipt
-from adyton.show import Sheet
+from adyton.show import Sheet, in_short
 from adyton.transports.pages.rendering import for_pages, segment
 
 MOST = 200  # groups that a page shows; downloads have all
@@ -50,7 +50,7 @@ def answer_table(answer: Answer) -> Sheet:
     notes = (*(legend("Noise interval:", measured) if measured else ()), *_on_rows(answer))
     hidden = len(answer.rows) - len(shown)
     return Sheet(
-        answer.question, tuple(headers), rows, tuple(map(for_pages, notes)), len(names), hidden=hidden
+        in_short(answer.question), tuple(headers), rows, tuple(map(for_pages, notes)), len(names), hidden=hidden
     )
 
 
