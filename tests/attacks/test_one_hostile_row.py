@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable
+from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 from itertools import product
@@ -262,3 +263,56 @@ def test_any_text_without_a_type_is_a_number_or_missing(kind: str, tmp_path: Pat
     source = objects(list(values)) if kind == "objects" else tmp_path / "t.csv"
     found = loaded(column, source, PrivacyUnit("add-or-remove"))
     assert found == [value_of(column, value) for value in values]
+
+
+# Whole numbers near what doubles hold -------------------------------------------------------------------------
+
+WIDE = IntegerColumn("x", -(2**53), 2**53)
+NEAR = [2**52 + 1, 2**52 + 3, -(2**52) - 1, 2**53 - 1, 2**53, 2**53 + 1, -(2**53) - 1, 7, 2**62, 2**63 - 1]
+
+
+def wide(kind: str, values: list[Any], tmp_path: Path) -> Any:
+    """A source of these whole numbers."""
+    path = tmp_path / f"{kind}.parquet"
+    match kind:
+        case "csv":
+            path = path.with_suffix(".csv")
+            path.write_text("x\n" + "".join(f"{'' if v is None else v}\n" for v in values))
+            return path
+        case "objects":
+            return objects([None if v is None else str(v) for v in values])
+        case "decimal":
+            pq.write_table(
+                arrow([None if v is None else Decimal(v) for v in values], pa.decimal128(38, 0)), path
+            )
+            return path
+    return arrow(values, pa.uint64() if kind == "UBIGINT" else pa.int64())
+
+
+@pytest.mark.parametrize("kind", ["BIGINT", "UBIGINT", "decimal", "csv", "objects"])
+def test_whole_numbers_near_2_to_53_are_read_with_every_digit(kind: str, tmp_path: Path) -> None:
+    """Mutant: ``_exact`` is always None, and ``_is_wide`` false."""
+    values = [v for v in NEAR if kind != "UBIGINT" or v >= 0] + [None]
+    found = told(
+        "SELECT c0, k0_0 FROM units", WIDE, wide(kind, values, tmp_path), PrivacyUnit("add-or-remove")
+    )
+    clipped = [None if v is None else min(max(v, -(2**53)), 2**53) for v in values]
+    assert [value for value, _ in found] == clipped
+    if kind != "decimal":  # which passes through a double
+        beyond = [v is not None and abs(v) > 2**53 for v in values]
+        assert [bool(word) for _, word in found] == beyond
+
+
+@pytest.mark.parametrize("kind", ["csv", "objects"])
+@pytest.mark.parametrize(
+    "evil",
+    ["99999999999999999999999999", "-" + "9" * 400, "1e400", "9" * 18 + ".5", "0x7f", "+", "9_9", ""],
+)
+def test_one_text_that_is_no_bigint_changes_no_other(kind: str, evil: str, tmp_path: Path) -> None:
+    """Mutant: the digits of a text are cast without being looked at, by CAST."""
+    steps = RealColumn("x", Fraction(-(2**53), 100), Fraction(2**53, 100), Fraction(1, 100))
+    for column in (WIDE, steps):
+        usual = loaded(column, wide(kind, NEAR, tmp_path), PrivacyUnit("add-or-remove"))
+        found = loaded(column, wide(kind, [*NEAR, evil], tmp_path), PrivacyUnit("add-or-remove"))
+        assert found[: len(NEAR)] == usual
+        assert found[len(NEAR)] == value_of(column, evil or None)

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, floor
 from typing import assert_never
 
 from adyton.engines.loading.given import Given, given, misfit
 from adyton.engines.loading.parting import check_parts, kept_by, part_of
 from adyton.engines.spelling.kinds import DAY, FALSE_WORDS, NUMBER, TRUE_WORDS, WHOLE, SourceType
-from adyton.engines.spelling.rows import Dialect, Mark, places_of
+from adyton.engines.spelling.rows import Dialect, Mark, integer, places_of
 from adyton.errors import InvalidRequest
 from adyton.privacy import PrivacyUnit
 from adyton.query.leaves import Bounded
@@ -33,6 +35,7 @@ from adyton.schema import (
     source_of,
 )
 
+_DOUBLES_ARE_SURE = 2**50
 _MOST_NAMED = 40  # columns that a message lists
 _NOT_SHOWN = "the first line of the file must name the columns (it is not shown here, as it may be a row)"
 
@@ -289,7 +292,13 @@ def beyond(
         return f"({day} < {low} OR {ends[0]})", f"({day} > {high} OR {ends[1]})"
     x, lattice = _double(source, kind, dialect), column.lattice
     low, high = (dialect.double(float(bound * lattice.grain)) for bound in (lattice.low, lattice.high))
-    return f"{x} < {low}", f"({x} > {high} AND NOT {dialect.not_a_number(x)})"  # NaN is above all numbers
+    doubles = f"{x} < {low}", f"({x} > {high} AND NOT {dialect.not_a_number(x)})"  # NaN is above all numbers
+    if (exact := _exact(lattice, source, kind, dialect)) is None:
+        return doubles
+    within, whole, (first, last) = exact
+    wholes = f"{whole} < {integer(first)}", f"{whole} > {integer(last)}"
+    below, above = (f"(CASE WHEN {within} THEN {wholes[i]} ELSE {doubles[i]} END)" for i in (0, 1))
+    return below, above
 
 
 def _double(source: str, kind: SourceType, dialect: Dialect) -> str:
@@ -314,9 +323,58 @@ def _number(lattice: Lattice, source: str, kind: SourceType, dialect: Dialect) -
     clipped = f"least(greatest({x}, {low}), {high})"
     # floor(x + 1/2) is the one rounding that all engines do alike; the second clip is for its last digit.
     grain, half = dialect.double(float(lattice.grain)), dialect.double(0.5)
-    steps = dialect.whole(f"floor({clipped} / {grain} + {half})")
-    bounded = f"least(greatest({steps}, CAST({lattice.low} AS BIGINT)), CAST({lattice.high} AS BIGINT))"
-    return f"CASE WHEN {x} IS NOT NULL AND NOT {dialect.not_a_number(x)} THEN {bounded} END"
+    rounded = f"floor({clipped} / {grain} + {half})"
+    if _is_wide(lattice):  # from here on doubles are whole, and a half more is none of them
+        steps = f"({clipped} / {grain})"
+        rounded = f"CASE WHEN abs({steps}) < {dialect.double(2.0**52)} THEN {rounded} ELSE {steps} END"
+    bounded = f"least(greatest({dialect.whole(rounded)}, {integer(lattice.low)}), {integer(lattice.high)})"
+    double = f"CASE WHEN {x} IS NOT NULL AND NOT {dialect.not_a_number(x)} THEN {bounded} END"
+    if (exact := _exact(lattice, source, kind, dialect)) is None:
+        return double
+    within, whole, (first, last) = exact
+    ends = f"WHEN {whole} < {integer(first)} THEN {integer(lattice.low)} "
+    ends += f"WHEN {whole} > {integer(last)} THEN {integer(lattice.high)}"
+    steps = _steps(lattice, whole, (first, last), dialect)
+    return f"CASE WHEN {within} THEN CASE {ends} ELSE {steps} END ELSE {double} END"
+
+
+def _is_wide(lattice: Lattice) -> bool:
+    """Whether doubles may lose a digit of its numbers, or of their half steps."""
+    return max(abs(lattice.low), abs(lattice.high)) * max(lattice.grain, Fraction(1)) >= _DOUBLES_ARE_SURE
+
+
+def _exact(
+    lattice: Lattice, source: str, kind: SourceType, dialect: Dialect
+) -> tuple[str, str, tuple[int, int]] | None:
+    """Where doubles may lose digits: which values are whole numbers, these as bigints, and the least and the
+    greatest of them within the bounds.  None where doubles are enough, or bigints are not.
+    """
+    grain, largest = lattice.grain, max(abs(lattice.low), abs(lattice.high))
+    if not _is_wide(lattice) or 5 * largest * grain.numerator >= 2**63:
+        return None
+    ends = ceil(lattice.low * grain), floor(lattice.high * grain)
+    match kind:
+        case "integer":  # which may be wider than a bigint
+            far = dialect.double(2.0**62)
+            return f"abs({_double(source, kind, dialect)}) < {far}", dialect.whole(source), ends
+        case "text":
+            text = _text(source, dialect)
+            digits = f"split_part({text}, {dialect.text('.')}, 1)"
+            return dialect.matches(text, WHOLE), dialect.whole(digits), ends
+        case _:
+            return None
+
+
+def _steps(lattice: Lattice, whole: str, ends: tuple[int, int], dialect: Dialect) -> str:
+    """floor(whole / grain + 1/2) in bigints, of which no quotient is negative."""
+    over, under = lattice.grain.numerator, lattice.grain.denominator
+    if lattice.grain == 1:
+        return whole
+    near = (
+        f"least(greatest({whole}, {integer(ends[0])}), {integer(ends[1])})"  # never too large for a product
+    )
+    halves = f"({near} * {integer(2 * under)} + {integer(over - 2 * over * lattice.low)})"
+    return f"({dialect.quotient(halves, 2 * over)} + {integer(lattice.low)})"
 
 
 def _day(column: DateColumn, source: str, kind: SourceType, dialect: Dialect) -> str:

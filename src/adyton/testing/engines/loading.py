@@ -91,6 +91,27 @@ class LoadingContract:
         held.append(Held(decimal, "decimal", [*map(Decimal, near + long), *far]))
         self.check_rows(opened, *held)
 
+    def test_whole_numbers_near_what_doubles_hold_keep_every_digit(self, opened: Open) -> None:
+        """Beyond 2**52 a half more is no double, beyond 2**53 a whole number may be none."""
+        near = [2**52 + i for i in range(-2, 8)] + [2**53 - i for i in range(6)]
+        near += [2**53 + i for i in range(1, 8)] + [10**16 + i for i in range(12)] + [2**62, 2**63 - 1]
+        values = [None, 0, 1, *near, *(-one for one in near), -(2**63)]
+        columns: list[Column] = [
+            IntegerColumn("odd bounds", -(2**53) + 1, 2**53 - 1),
+            IntegerColumn("all", -(2**53), 2**53),
+            IntegerColumn("from 2**52", 2**52 + 1, 2**52 + 6),
+            RealColumn("tens", Fraction(-(10**16)), Fraction(10**16), Fraction(10)),
+            RealColumn("hundredths", Fraction(-(2**53), 100), Fraction(2**53, 100), Fraction(1, 100)),
+            RealColumn("two fifths", Fraction(-(2**52) * 2, 5), Fraction(2**53 * 2, 5), Fraction(2, 5)),
+            RealColumn("too large for it", Fraction(-(10**21)), Fraction(10**21), Fraction(10**6)),
+        ]
+        held = [Held(column, "integer", values) for column in columns]
+        doubles = [2.0**52 + i for i in range(6)] + [2.0**53, 2.0**53 + 2, -(2.0**52) - 1, 4503599627370495.5]
+        held.append(Held(IntegerColumn("double", -(2**53), 2**53), "float", doubles))
+        decimals = [Decimal(2**52 + 1), Decimal(2**53 - 1), Decimal(-(2**52) - 3), Decimal("2.5"), None]
+        held.append(Held(IntegerColumn("decimal", -(2**53), 2**53), "decimal", decimals))
+        self.check_rows(opened, *held)
+
     def test_any_value_is_a_truth_or_missing(self, opened: Open) -> None:
         values: dict[SourceType, list[Any]] = {
             "boolean": [True, False, None],

@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any, Literal, assert_never
 from zoneinfo import ZoneInfo
 
@@ -62,7 +63,8 @@ def value_of(column: Column, value: Any) -> Any:
             moment = _moment(value, zone)
             return None if moment is None else day_number(min(max(moment.date(), low), high))
         case IntegerColumn() | RealColumn():
-            return _on_lattice(column.lattice, _double(value))
+            exact = _exact(column.lattice, value)
+            return _on_lattice(column.lattice, _double(value)) if exact is None else exact[0]
         case DateColumn(_, low, high):
             day = _day(value, low, high)
             return None if day is None else day_number(min(max(day, low), high))
@@ -86,6 +88,8 @@ def is_outside(column: Column, value: Any) -> bool:
         case DateColumn(_, first, last, str(zone)):
             moment = _moment(None if too_long(value) else value, zone)
             return moment is not None and not first <= moment.date() <= last
+        case IntegerColumn() | RealColumn() if (exact := _exact(column.lattice, value)) is not None:
+            return exact[1]
         case IntegerColumn() | RealColumn():
             x, ends = _double(None if too_long(value) else value), (column.lattice.low, column.lattice.high)
             low, high = (float(end * column.lattice.grain) for end in ends)
@@ -141,8 +145,23 @@ def _on_lattice(lattice: Lattice, x: float | None) -> int | None:
     if x is None:
         return None
     low, high, grain = (float(b * lattice.grain) for b in (lattice.low, lattice.high, 1))
-    steps = math.floor(min(max(x, low), high) / grain + 0.5)
-    return min(max(steps, lattice.low), lattice.high)
+    steps = min(max(x, low), high) / grain
+    rounded = math.floor(steps + 0.5) if abs(steps) < 2**52 else int(steps)  # which is whole there
+    return min(max(rounded, lattice.low), lattice.high)
+
+
+def _exact(lattice: Lattice, value: Any) -> tuple[int, bool] | None:
+    """The steps of a whole number, and whether it is out of bounds, where doubles may lose digits of it."""
+    grain, largest = lattice.grain, max(abs(lattice.low), abs(lattice.high))
+    if largest * max(grain, Fraction(1)) < 2**50 or 5 * largest * grain.numerator >= 2**63:
+        return None
+    found = _WHOLE.fullmatch(value) if isinstance(value, str) and not too_long(value) else None
+    number = int(found[1]) if found else value
+    if isinstance(number, bool) or not isinstance(number, int):
+        return None
+    steps = Fraction(number) / grain
+    clipped = min(max(steps, Fraction(lattice.low)), Fraction(lattice.high))
+    return math.floor(clipped + Fraction(1, 2)), clipped != steps
 
 
 def _day(value: Any, low: datetime.date, high: datetime.date) -> datetime.date | None:

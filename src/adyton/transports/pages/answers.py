@@ -49,9 +49,8 @@ def answer_table(answer: Answer) -> Sheet:
     rows = tuple((*key, *(column[i] for column in columns)) for i, key in enumerate(keys))
     notes = (*(legend("Noise interval:", measured) if measured else ()), *_on_rows(answer))
     hidden = len(answer.rows) - len(shown)
-    return Sheet(
-        in_short(answer.question), tuple(headers), rows, tuple(map(for_pages, notes)), len(names), hidden=hidden
-    )
+    title, said = in_short(answer.question), tuple(map(for_pages, notes))
+    return Sheet(title, tuple(headers), rows, said, len(names), hidden=hidden)
 
 
 def _on_rows(answer: Answer) -> list[str]:
