@@ -40,6 +40,14 @@ from strategies import AGE, BORN, INCOME, PEOPLE, PERSONS, REGION, SMOKER, YEAR
 QUESTIONS = {
     "SELECT COUNT(*) FROM people": "COUNT(*) AS count FROM people",
     "select count(*) from PEOPLE;": "COUNT(*) AS count FROM people",
+    "SELECT AVG(age::INT), COUNT(*) FROM people": "AVG(age) AS avg_age, COUNT(*) AS count FROM people",
+    "SELECT SUM(age::INT + 1) FROM people": "SUM((1 + age)) AS sum FROM people",
+    "SELECT AVG(income::DECIMAL(10, 2)), AVG(age::INT) AS a FROM people": (
+        "AVG(income) AS avg_income, AVG(age) AS a FROM people"
+    ),
+    "SELECT region::TEXT, COUNT(*) FROM people GROUP BY region::TEXT": (
+        "region, COUNT(*) AS count FROM people GROUP BY region"
+    ),
     "SELECT COUNT(*) -- all of them\nFROM people /* these */": "COUNT(*) AS count FROM people",
     'SELECT COUNT(*) AS n FROM "people"': "COUNT(*) AS n FROM people",
     "SELECT COUNT(*) N FROM people p WHERE p.age = 3": "COUNT(*) AS n FROM people WHERE (age = 3)",

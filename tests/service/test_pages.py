@@ -520,7 +520,7 @@ def test_receipts_come_page_by_page_and_others_questions_are_sealed(house: Serve
     assert "Receipts 12 to 61 of 61" in newest
     assert "Earlier</a>" in newest
     assert "Later</a>" in first
-    assert GROUPS in newest
+    assert GROUPS.replace(" AS n", " AS count") in newest  # names are no part of a query
     assert "income >" not in html.unescape(newest)
     assert "income &gt; 40" in owner.get("/studies/people/receipts").text
     (study,) = (one for one in house.house.served if one.name == "people")

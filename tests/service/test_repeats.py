@@ -216,3 +216,17 @@ def test_where_nobody_can_say_what_was_written_nothing_is_kept() -> None:
     assert kept.stamp() is None
     kept.keep(KEY, "told", 10, kept.stamp())
     assert kept.find(KEY) is None
+
+
+def test_another_name_is_free_and_shown_as_it_was_asked(house: Served) -> None:
+    """Mutant: names are part of the text by which a query is known."""
+    ana = house.made("ana")
+    told = [
+        house.ask(ana, f"SELECT COUNT(*){name} FROM people", within=50).json()
+        for name in (" AS a", " AS b", "")
+    ]
+    assert [one["repeated"] for one in told] == [False, True, True]
+    assert [list(one["answer"][0]["values"]) for one in told] == [["a"], ["b"], ["count"]]
+    assert len({one["receipt"]["digest"] for one in told}) == 1
+    assert [one["cost"]["amount"] == "0" for one in told] == [False, True, True]
+    assert "COUNT(*) AS b FROM" in told[1]["question"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import struct
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -132,6 +133,35 @@ def test_parameters_are_literals(house: Wired, token: str, value: Any, same: int
             connection.execute(f"SELECT COUNT(*) AS n FROM people WHERE income > {written}").fetchone()
             == asked
         )
+
+
+@pytest.mark.parametrize(
+    ("oid", "sent", "form"),
+    [
+        (701, b"20000.300000000001", 0),  # as psqlODBC writes the double 20000.3
+        (701, struct.pack("!d", 20000.3), 1),
+        (700, struct.pack("!f", 20000.3), 1),
+        (0, b"20000.300000000001", 0),  # of a type that the column decides
+        (1700, b"20000.3", 0),
+    ],
+)
+def test_a_parameter_that_is_a_double_means_its_shortest_text(
+    house: Wired, token: str, oid: int, sent: bytes, form: int
+) -> None:
+    """Mutants: a text of type float8 is read with every digit; a float of four bytes as the double it is."""
+    text = b"SELECT COUNT(*) AS n FROM people WHERE income > $1"
+    with house.connect(token, within="70") as connection:
+        plain = connection.execute("SELECT COUNT(*) AS other FROM people WHERE income > 20000.3").fetchone()
+        found = connection.pgconn.exec_params(text, [sent], [oid], [form])
+        assert found.status == psycopg.pq.ExecStatus.TUPLES_OK, found.error_message
+        value = found.get_value(0, 0)
+        assert plain is not None
+        assert value is not None
+        assert float(value) == plain[0]
+        (told,) = connection.execute(
+            "SELECT COUNT(*) FROM adyton.receipts WHERE question LIKE '%20000.3%'"
+        ).fetchall()
+        assert told == (1,)  # the same query, however its value is called
 
 
 def test_no_parameter_is_taken_for_words(house: Wired, token: str) -> None:

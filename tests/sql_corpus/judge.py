@@ -27,8 +27,8 @@ from adyton.curator.opening import engine_of
 from adyton.errors import InvalidRequest
 from adyton.ledger import MemoryLedger
 from adyton.ledger.links import Header
+from adyton.query.canonical import canonical_text
 from adyton.query.request import Combined, Free, Request, asked_of
-from adyton.query.text import question_text
 from adyton.study import Study
 from hostile_sql import quotes_the_text
 from sql_corpus.cases import Statement
@@ -89,9 +89,9 @@ def canonical(study: Study, sql: str) -> list[str]:
     """The texts of the questions that are asked, whatever the answer's rows are called and how they are shown."""
     match asked_of(sql, *study.tables):
         case Request(question):
-            return [question_text(question)]
+            return [canonical_text(question)]
         case Combined(parts):
-            return [question_text(part.request.question) for part in parts]
+            return [canonical_text(part.request.question) for part in parts]
         case Free():
             return []
 

@@ -207,3 +207,35 @@ SELECT CASE gift WHEN 1 THEN 'gift' WHEN 0 THEN 'own' END AS whose, SUM(price) A
 -- plain: SELECT COUNT(*) AS n FROM orders WHERE ordered >= DATE '2023-03-01' AND ordered < DATE '2023-06-01'
 SELECT COUNT(*) AS n FROM orders WHERE ordered >= TO_DATE('2023-03-01', 'YYYY-MM-DD')
   AND ordered < TO_TIMESTAMP('2023-06-01 00:00:00.000000', 'YYYY-MM-DD HH24:MI:SS.US')
+
+-- name: casts_by_colons
+-- plain: SELECT AVG(price) AS price, SUM(quantity + 1) AS units, COUNT(*) AS n FROM orders
+SELECT AVG(price::DOUBLE PRECISION) AS price, SUM(quantity::INT + 1) AS units, COUNT(*)::BIGINT AS n FROM orders
+
+-- name: casts_by_colons_in_groups
+-- plain: SELECT channel, priority, COUNT(*) AS n FROM orders GROUP BY channel, priority
+SELECT channel::TEXT AS channel, priority::INT AS priority, COUNT(*) AS n FROM orders GROUP BY channel::TEXT, priority::INT
+
+-- name: casts_of_released_values
+-- judge: SELECT ROUND(AVG(price)) AS price, COUNT(*) AS n FROM orders
+SELECT AVG(price)::INT AS price, COUNT(*)::BIGINT AS n FROM orders
+
+-- name: cast_of_a_truth_in_a_sum
+SELECT SUM(CASE WHEN gift::INT = 1 THEN quantity ELSE 0 END) AS units FROM orders
+
+-- name: range_of_all_bounds
+-- plain: SELECT COUNT(*) AS n FROM orders WHERE quantity IS NOT NULL
+SELECT COUNT(*) AS n FROM orders WHERE quantity BETWEEN 0 AND 1000000
+
+-- name: list_of_all_values
+-- plain: SELECT gift, COUNT(*) AS n FROM orders WHERE gift IS NOT NULL GROUP BY gift
+SELECT gift, COUNT(*) AS n FROM orders WHERE gift IN (TRUE, FALSE) GROUP BY gift
+
+-- name: filter_of_all_values
+-- plain: SELECT COUNT(*) FILTER (WHERE gift IS NOT NULL) AS n FROM orders
+SELECT COUNT(*) FILTER (WHERE gift OR NOT gift) AS n FROM orders
+
+-- name: all_digits_of_a_double
+-- judge: SELECT COUNT(*) AS n FROM orders WHERE discount > 0.3
+-- plain: SELECT COUNT(*) AS n FROM orders WHERE discount > 0.3
+SELECT COUNT(*) AS n FROM orders WHERE discount > 0.29999999999999999
