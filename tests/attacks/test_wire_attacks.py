@@ -28,6 +28,7 @@ from hypothesis import strategies as st
 from adyton.service.proofs.scram import BrokenExchange, Exchange, Verifier
 from adyton.service.settings import Settings
 from adyton.transports.pg.catalog.reading import is_catalog
+from adyton.query.sql.several.dialects import is_written_in
 from adyton.transports.pg.commands import COMMANDS
 from adyton.transports.pg.statements import statements_in
 from adyton.transports.pg.talking.cursors import WORDS
@@ -482,7 +483,8 @@ def test_the_whole_list_of_refusals_through_the_wire(tmp_path: Path) -> None:
                     continue  # commands of the protocol, and several statements, which it allows
                 if is_catalog(text, frozenset({"people"})):
                     continue  # public facts, which HTTP does not tell in SQL
-                there = house.ask(headers, pieces[0].text, epsilon="0.001").status_code
+                own = {"dialect": "postgres"} if is_written_in(pieces[0].text, "postgres") else {}
+                there = house.ask(headers, pieces[0].text, epsilon="0.001", **own).status_code
                 code, told = outcome(connection, text)
                 said.append(told)
                 assert there in ((200,) if code == "00000" else (422, 409)), text

@@ -43,7 +43,7 @@ SAID = {
         "SELECT SUM(age) FILTER (WHERE smoker) AS s FROM people WHERE age::int > 30": "SELECT SUM(age) FROM people WHERE smoker AND age > 30",
         "SELECT kind, COUNT(*) AS n FROM people GROUP BY kind FETCH FIRST 1 ROWS ONLY": "SELECT 'a', COUNT(*) FROM people WHERE kind = 'a'",
         "SELECT COUNT(*) AS n FROM people WHERE region ~~ 'n%'": "SELECT COUNT(*) FROM people WHERE region = 'north'",
-        "SELECT SUM(CAST(age / 7 AS INT)) AS n FROM people": "SELECT SUM(ROUND(age / 7)) FROM people",
+        "SELECT SUM(CAST(age / 7 AS INT)) AS n FROM people": "SELECT SUM(TRUNC(age / 7)) FROM people",
     },
     "mysql": {
         'SELECT `kind`, SUM(`age`) AS s FROM `people` WHERE region = "south" OR smoker GROUP BY `kind`': "SELECT kind, SUM(age) FROM people WHERE region = 'south' OR smoker GROUP BY 1",
@@ -167,7 +167,8 @@ REFUSED = {
     ("bigquery", "SELECT DATE_TRUNC(born, WEEK), COUNT(*) FROM people GROUP BY 1"): "do not agree on weeks",
     ("mysql", "SELECT COUNT(*) FROM people FORCE INDEX (secret)"): "'secret' is lost",
     ("mysql", "SELECT COUNT(*) FROM `people` WHERE `agee` = 1"): "did you mean 'age'",
-    ("snowflake", "SELECT * FROM people"): "from snowflake this was read as: SELECT * FROM people",
+    ("snowflake", "SELECT * FROM people"): "such as COUNT(*) (line 1, column 8: *)",
+    ("snowflake", "SELECT IFF(smoker, 1, 0) FROM people"): "from snowflake this was read as: SELECT CASE WHEN",
     ("bigquery", "(" * 900 + "SELECT 1" + ")" * 900): "",
     ("tsql", "SELECT " * 1400): "",
     ("spark", "x" * 20_000): "20000 characters",

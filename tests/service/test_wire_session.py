@@ -525,8 +525,10 @@ def test_literals() -> None:
     table = {None: "NULL", True: "TRUE", 5: "5", -5: "(-5)", Decimal("1E-7"): "0.0000001", "it's": "'it''s'"}
     assert {value: literal(value) for value in table} == table
     assert literal(datetime.date(2020, 1, 2)) == "DATE '2020-01-02'"
-    with pytest.raises(BadValue):
-        literal([1])
+    assert literal(["a", None, Decimal("1.5"), True]) == "ARRAY['a', NULL, 1.5, TRUE]"
+    assert literal([]) == "ARRAY[]"
+    with pytest.raises(BadValue, match="a list of lists"):
+        literal([[1]])
 
 
 @pytest.mark.parametrize(
@@ -568,7 +570,7 @@ def test_settings_of_a_connection() -> None:
     )
     session.set("adyton.share", "0.5")
     session.set("adyton.dialect", "Postgres")
-    assert (session.price, session.words) == ({"share": "0.5"}, {"dialect": "postgres"})
+    assert (session.price, session.words, session.dialect) == ({"share": "0.5"}, {}, "postgres")
     session.reset()
     assert session.price == {"within": "5"}
     with pytest.raises(UnknownSetting):

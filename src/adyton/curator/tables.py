@@ -83,13 +83,13 @@ class Tables:
     def answers(self, ask: Callable[[], Sequence[Answer]], purse: Purse) -> list[Answer]:
         """A table for each text; what is free is not asked."""
         return [
-            _free_answer(asked, purse) if isinstance(asked, Free) else _answer(asked, own)
+            _free_answer(asked, purse) if isinstance(asked, Free) else _remarked(_answer(asked, own), asked)
             for asked, own in self._with_own(ask)
         ]
 
     def previews(self, preview: Callable[[], Sequence[Preview]], purse: Purse) -> list[Preview]:
         return [
-            _free_preview(asked, purse) if isinstance(asked, Free) else _preview(asked, own)
+            _free_preview(asked, purse) if isinstance(asked, Free) else _remarked(_preview(asked, own), asked)
             for asked, own in self._with_own(preview)
         ]
 
@@ -125,6 +125,11 @@ def _answer(asked: Request | Combined, own: Sequence[Answer]) -> Answer:
     hidden = table.rows_hidden + len(table.rows) - len(rows)
     columns = {name: rows.keys.columns[name] for name in asked.keys}
     return replace(table, rows=Rows(Keys(columns, len(rows)), rows.values), rows_hidden=hidden)
+
+
+def _remarked(made: _Made, asked: Request | Combined) -> _Made:
+    """With what there is to say about how the text was read."""
+    return replace(made, remarks=(*asked.remarks, *made.remarks)) if asked.remarks else made
 
 
 def _shaped(table: Answer, shape: Shape) -> Rows:

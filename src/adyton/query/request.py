@@ -8,7 +8,7 @@ and it comes last in every order.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -119,8 +119,8 @@ AS_ASKED = Shape()
 class Request:
     """A question, the shape of its answer, and what SELECT WITH ... OPTIONS says about its price.
 
-    ``listed`` are the names of the SELECT list in its order, of keys and of values; ``remarks`` say what was
-    read in another way than it is written.
+    ``listed`` are the names of the SELECT list in its order, of keys and of values; ``remarks`` say how the
+    text was read, where that is another way than it is written.
     """
 
     question: Question
@@ -169,6 +169,7 @@ class Combined:
     shape: Shape = AS_ASKED
     epsilon: Fraction | None = None
     listed: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,14 +213,35 @@ def asked_of(
 
     if dialect is None:
         return _settled(parse_asked(asked, table, *further), asked)
-    from adyton.query.sql.several.dialects import translated
+    read = _read_in(dialect, asked, (table, *further), lambda text: parse_asked(text, table, *further))
+    return _settled(read, asked)
 
-    plain = translated(asked, dialect, table, *further)
+
+def _read_in(dialect: str, text: str, tables: Sequence[Table], read: Callable[[str], Asked]) -> Asked:
+    """``text`` in the words of ``dialect``; ``read`` reads it in those of this project.
+
+    A refusal says the place in ``text`` itself, where that is refused with the same words as it stands.
+    """
+    from adyton.query.sql.names import unplaced
+    from adyton.query.sql.several.dialects import translation
+
+    plain = translation(text, dialect, *tables)
     try:
-        return _settled(parse_asked(plain, table, *further), plain)
+        return remarked(read(plain.text), plain.remarks)
     except InvalidRequest as wrong:
-        said = f"{wrong.message}; from {dialect} this was read as: {plain[:500]}"
-        raise InvalidRequest(said, **wrong.facts) from None
+        refused = wrong
+    try:
+        read(text)
+    except InvalidRequest as own:
+        if unplaced(own.message) == unplaced(refused.message):
+            raise
+    said = f"{refused.message}; from {dialect} this was read as: {plain.text[:500]}"
+    raise InvalidRequest(said, **refused.facts)
+
+
+def remarked(asked: Asked, remarks: tuple[str, ...]) -> Asked:
+    """What was asked, with these remarks on how it was read, and no others."""
+    return replace(asked, remarks=remarks) if isinstance(asked, Request | Combined) else asked
 
 
 def request_of(asked: str | Draft | Question, table: Table, *further: Table) -> Request:
@@ -259,7 +281,7 @@ def _as_meant(request: Request, *texts: str) -> Request:
     question, remarks = without_covers(request.question), remarks_on(*texts)
     if question is request.question and not remarks:
         return request
-    return replace(request, question=question, remarks=remarks)
+    return replace(request, question=question, remarks=(*request.remarks, *remarks))
 
 
 def alone_of(asked: str | Draft | Question, table: Table, dialect: str | None) -> Question:
@@ -286,8 +308,10 @@ class Requests:
         return (self._of_text if texts else self._read)(asked, dialect)
 
     def _read(self, asked: str | Draft | Question | BestOf, dialect: str | None) -> Asked:
-        if type(asked) is str and dialect is None:
-            read = _settled(self._texts.asked(asked), asked)
+        if type(asked) is str:
+            own = self._texts.asked
+            read = own(asked) if dialect is None else _read_in(dialect, asked, self._tables, own)
+            read = _settled(read, asked)
         else:
             read = asked_of(asked, *self._tables, dialect=dialect)
         if isinstance(read, Request) and (read.shape.limit or read.shape.qualify) and read.question.by:

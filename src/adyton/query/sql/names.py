@@ -19,6 +19,7 @@ from adyton.query.names import entry_of, has_entry, is_person
 from adyton.schema import Column, Table
 
 LONGEST_COLUMN_NAME = 200
+PLACE = re.compile(r" \(line (\d+), column (\d+): .*\)$", re.DOTALL)  # at the end of a refusal
 SAID = "said"  # of a call that was rewritten: how the text calls it
 
 
@@ -45,6 +46,11 @@ def place(text: str, start: int, fragment: str) -> str:
     """Where something stands, for a message."""
     line, column = text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start)
     return f"(line {line}, column {column}: {shortened(fragment)})"
+
+
+def unplaced(message: str) -> str:
+    """A refusal without the place that it names."""
+    return PLACE.sub("", message)
 
 
 def shortened(fragment: str) -> str:

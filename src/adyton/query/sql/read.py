@@ -7,7 +7,7 @@ its place and a reason, before anything is charged.  Text is only ever read here
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -22,7 +22,7 @@ from adyton.query.leaves import EVERY_ROW, Always
 from adyton.query.measures import Cdf, Count, Measure
 from adyton.query.names import distinct_names, is_person, names_in
 from adyton.query.nodes import Group, Question
-from adyton.query.request import AS_ASKED, Asked, Combined, Request, Shape
+from adyton.query.request import AS_ASKED, Asked, Combined, Request, Shape, remarked
 from adyton.query.sql.aggregates import AGGREGATES, COMMON, DISTINCT, read_measure, read_value, read_where
 from adyton.query.sql.alike import MARK, Pattern, compares_alone, filled, has_all_marks, marked, with_numbers
 from adyton.query.sql.expressions import OPERATORS, Source
@@ -39,13 +39,18 @@ from adyton.query.sql.rewrite.truths import TRUTHS
 from adyton.query.sql.shape import CLAUSES, check_windows, read_shape
 from adyton.query.sql.words import LONGEST_TEXT, Known, question_tree, syntax_tree
 from adyton.query.text import group_value_text
-from adyton.schema import Table
+from adyton.schema import IntegerColumn, Table
 
 MOST_ITEMS = 100
 _PATTERNS = 256
 _NUMBER = re.compile(
     r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|(?P<number>(?<![\w.])[0-9]+(?:\.[0-9]+)?(?![\w.]))"""
 )
+_CUT_ELSEWHERE = (
+    "Here 7/5 is 1.4. Some databases, such as PostgreSQL, cut a quotient of two whole numbers: 7 // 5 is 1."
+)
+_MADE_OF_WHOLE = (exp.Identifier, exp.Paren, exp.Neg, exp.Add, exp.Sub, exp.Mul, exp.Mod, exp.IntDiv)
+_CUTS = ("CEIL", "CEILING", "FLOOR", "TRUNC", "TRUNCATE")
 SETS = (exp.Rollup, exp.Cube, exp.GroupingSets)
 SET_CLAUSES = ("rollup", "cube", "grouping_sets")
 _BEHIND = ("order", "limit", "offset")
@@ -117,13 +122,34 @@ def _taken(numbers: list[str], found: re.Match[str]) -> str:
 
 def _asked(sql: str, options: Options, tree: exp.Expr, tables: tuple[Table, ...]) -> Asked:
     source = Source(sql, tables[0])
-    tree = _inner(source, tree)
+    tree, remarks = _inner(source, tree), _remarks(tree, tables)
     with source.at(tree):
         if type(tree) is exp.Select and not _is_unusual(tree):
             asked = read_select(source, options, tree, tables)
             if not is_empty(asked) and not is_row_of_nothing(asked):
-                return asked
-        return _unusual(source, options, tree, tables)
+                return remarked(asked, remarks)
+        return remarked(_unusual(source, options, tree, tables), remarks)
+
+
+def _remarks(tree: exp.Expr, tables: Sequence[Table]) -> tuple[str, ...]:
+    """Where the text means something else in other databases."""
+    columns = [column for table in tables for column in table.columns]
+    whole = {column.name.casefold() for column in columns if isinstance(column, IntegerColumn)}
+    for quotient in tree.find_all(exp.Div):
+        above = quotient.parent
+        while type(above) is exp.Paren:
+            above = above.parent
+        cuts = type(above) is exp.Anonymous and above.name.upper() in _CUTS
+        if not cuts and all(_is_whole(part, whole) for part in quotient.walk() if part is not quotient):
+            return (_CUT_ELSEWHERE,)
+    return ()
+
+
+def _is_whole(part: exp.Expr, columns: Collection[str]) -> bool:
+    """Whether a part of a number is surely one of whole numbers."""
+    if type(part) is exp.Literal:
+        return not part.is_string and part.name.isdecimal()
+    return part.name.casefold() in columns if type(part) is exp.Column else type(part) in _MADE_OF_WHOLE
 
 
 def parse(sql: str, table: Table, *further: Table) -> Question:

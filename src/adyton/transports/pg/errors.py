@@ -17,11 +17,11 @@ from adyton.errors import (
     TooMany,
     Unauthenticated,
 )
+from adyton.query.sql.names import PLACE
 from adyton.transports.http.errors import unexpected
 from adyton.transports.pg.values import BadValue
 
 Fields = dict[str, str]
-_PLACE = re.compile(r" \(line (\d+), column (\d+): .*\)$", re.DOTALL)
 _CODES: tuple[tuple[type[CuratorError], str], ...] = (
     (BudgetRefused, "53400"),
     (Forbidden, "42501"),
@@ -106,9 +106,7 @@ def code_of(error: Exception) -> str:
     if isinstance(error, SqlError):
         return error.code
     return (
-        _code(error, placed=bool(_PLACE.search(error.message)))
-        if isinstance(error, CuratorError)
-        else "XX000"
+        _code(error, placed=bool(PLACE.search(error.message))) if isinstance(error, CuratorError) else "XX000"
     )
 
 
@@ -126,7 +124,7 @@ def _code(error: CuratorError, *, placed: bool) -> str:
 
 def _placed(message: str, text: str) -> tuple[str, int | None]:
     """The message without its place, and the place as a number of characters from 1."""
-    found = _PLACE.search(message)
+    found = PLACE.search(message)
     if found is None or not text:
         return message, None
     line, column = int(found[1]), int(found[2])

@@ -104,30 +104,42 @@ def _places(text: str) -> Iterator[tuple[int, exp.Expr | None]]:
     tree = tree_of(text)
     for node in tree.find_all(exp.Parameter) if tree is not None else ():
         if node.name.isdecimal():
-            above = node.parent
-            while isinstance(above, exp.Paren | exp.Neg | exp.Array | exp.Tuple):
-                above = above.parent
-            yield int(node.name), above
+            yield int(node.name), _above_brackets(node)
+
+
+def _above_brackets(node: exp.Expr) -> exp.Expr | None:
+    above = node.parent
+    while isinstance(above, exp.Paren | exp.Neg | exp.Tuple):
+        above = above.parent
+    return above
 
 
 def _in_place(above: exp.Expr | None, resolve: Resolve) -> int | None:
     """The type that fits there."""
     column = _column_beside(above)
     match above:
+        case exp.Cast() if above.to.this is exp.DType.ARRAY:
+            return ARRAYS[_type_named(above.to.expressions[0]) if above.to.expressions else TEXT]
         case exp.Cast():
-            return _CASTS.get(above.to.this, OID if above.to.sql().lower() == "oid" else TEXT)
+            return _type_named(above.to)
         case exp.Limit() | exp.Offset():
             return INT8
-        case exp.Any():
+        case exp.Any() | exp.All():
             return ARRAYS.get(TEXT if column is None else resolve(column), ARRAYS[TEXT])
     return None if column is None else resolve(column)
+
+
+def _type_named(kind: exp.Expr) -> int:
+    return _CASTS.get(kind.this, OID if kind.sql().lower() == "oid" else TEXT)
 
 
 def _column_beside(above: exp.Expr | None) -> str | None:
     """The name of the column that something in there is compared with."""
     sides: list[object] = []
     match above:
-        case exp.Any() if above.parent is not None:
+        case exp.Array() | exp.Cast():  # of a list, or of what is compared
+            return _column_beside(_above_brackets(above))
+        case exp.Any() | exp.All() if above.parent is not None:
             sides = [above.parent.this]
         case exp.In() | exp.Between():
             sides = [above.this]
@@ -205,7 +217,9 @@ def literal(value: Any) -> str:
         return f"({written})" if written.startswith("-") else written
     if isinstance(value, datetime.date):
         return f"DATE '{value.isoformat()}'"
-    raise BadValue("a list is no literal of a question: write IN ($1, $2, $3)")
+    if isinstance(value, list) and not any(isinstance(one, list) for one in value):
+        return f"ARRAY[{', '.join(map(literal, value))}]"
+    raise BadValue("a list of lists is not supported")
 
 
 def unquoted(value: Any, oid: int) -> Any:

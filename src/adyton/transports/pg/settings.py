@@ -166,12 +166,9 @@ class Session:
 
     @property
     def words(self) -> dict[str, Any]:
-        """What else is said of a question."""
+        """What else is said of a question, beside the dialect that it is in."""
         rows = self._own.get("expected_rows")
-        return {
-            **({"expected_rows": int(rows)} if rows else {}),
-            **({"dialect": self.dialect} if self.dialect else {}),
-        }
+        return {"expected_rows": int(rows)} if rows else {}
 
 
 def _own_name(name: str) -> str:

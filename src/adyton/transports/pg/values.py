@@ -12,6 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from adyton.errors import InvalidRequest
+from adyton.query.sql.several.lists import elements
+
 BOOL, CHAR, NAME, INT8, INT2, INT4, TEXT, OID = 16, 18, 19, 20, 21, 23, 25, 26
 FLOAT4, FLOAT8, UNKNOWN, BPCHAR, VARCHAR = 700, 701, 705, 1042, 1043
 DATE, TIMESTAMP, TIMESTAMPTZ, NUMERIC, REGCLASS, REGTYPE = 1082, 1114, 1184, 1700, 2205, 2206
@@ -251,8 +254,8 @@ def _from_array(content: bytes) -> list[Any]:
     dimensions, _, element = struct.unpack_from("!iiI", content)
     if dimensions == 0:
         return []
-    if dimensions != 1:
-        raise BadValue("a list of lists is no parameter here")
+    if dimensions != 1 or element in _ELEMENTS:
+        raise BadValue("a list of lists is not supported")
     (length,), place, found = struct.unpack_from("!i", content, 12), 20, []
     for _ in range(length):
         (size,) = struct.unpack_from("!i", content, place)
@@ -264,31 +267,10 @@ def _from_array(content: bytes) -> list[Any]:
 
 def _list_of(text: str, element: int) -> list[Any]:
     """{a,"b c",NULL} as a list."""
-    if not text.startswith("{") or not text.endswith("}"):
-        raise ValueError
-    found: list[Any] = []
-    place, inner = 0, text[1:-1]
-    while place < len(inner):
-        if inner[place] == '"':
-            said, place = _quoted(inner, place + 1)
-            found.append(_from_text(said, element))
-        else:
-            end = inner.find(",", place)
-            end = len(inner) if end < 0 else end
-            said = inner[place:end]
-            found.append(None if said.upper() == "NULL" else _from_text(said, element))
-            place = end
-        place += 1
-    return found
-
-
-def _quoted(text: str, place: int) -> tuple[str, int]:
-    said = []
-    while text[place] != '"':
-        place += text[place] == "\\"
-        said.append(text[place])
-        place += 1
-    return "".join(said), place + 1
+    try:
+        return [None if one is None else _from_text(one, element) for one in elements(text)]
+    except InvalidRequest as wrong:
+        raise BadValue(wrong.message) from None
 
 
 def example(oid: int) -> Any:
@@ -299,4 +281,4 @@ def example(oid: int) -> Any:
         return True
     if oid in (DATE, TIMESTAMP, TIMESTAMPTZ):
         return _EPOCH
-    return [] if oid in _ELEMENTS else "text"
+    return [example(_ELEMENTS[oid])] if oid in _ELEMENTS else "text"

@@ -11,12 +11,14 @@ import asyncio
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from adyton.certify import Answer, Preview, json_text
 from adyton.errors import InvalidRequest, Unauthenticated
 from adyton.query.request import Asked, Combined, Free, Request
 from adyton.query.selecting import Selection
+from adyton.query.sql.several.dialects import is_written_in
 from adyton.service.grid import GIVEN_UP, GivenUp
 from adyton.service.house import Visitor
 from adyton.service.identity import Identity
@@ -41,9 +43,10 @@ Values = Mapping[int, Any]  # of parameters, by their numbers
 _EXPLAIN = re.compile(
     r"\s*EXPLAIN\s*(?:\((?P<options>[^()]*)\)|(?P<words>(?:ANALYZE|VERBOSE)\b\s*)*)\s*", re.I
 )
-_LONG = 500  # characters
+_LONG, _FEW = 500, 16  # characters; texts
 _PLAN = Field("QUERY PLAN", TEXT)
 _SHORTER = "EXPLAIN without FORMAT JSON says the same in a few lines."
+_OWN = "postgres"  # whose protocol is spoken
 
 
 class Work:
@@ -54,6 +57,7 @@ class Work:
         self.session = session
         self.status = "I"  # T while a transaction is said to be open
         self._catalog: Catalog | None = None
+        self._is_own = lru_cache(_FEW)(partial(is_written_in, dialect=_OWN))
 
     @property
     def token(self) -> str:
@@ -149,9 +153,9 @@ class Work:
 
     def _answer(self, text: str, asked: Asked, found: ServedStudy, who: Identity) -> Answer:
         price = {} if _names_price(asked) else self.session.price
-        words = {**price, **self.session.words}
+        words = {**price, **self._words(text)}
         if price.keys() <= {"share"} and not _names_price(asked):
-            before = found.asked_before(who, text, self.session.dialect)
+            before = found.asked_before(who, text, self._dialect(text))
             if before is not None:
                 return before
         answer: Answer = found.ask(who, [text], words)[0]
@@ -168,7 +172,7 @@ class Work:
                 raise SqlError("0A000", why, "Leave out ANALYZE.")
             question, _ = without_ends(text[written.end() :])
             price = {} if _names_price(self._read(found, question)) else self.session.price
-            preview = found.previews(who, [question], {**price, **self.session.words})[0]
+            preview = found.previews(who, [question], {**price, **self._words(question)})[0]
             return _explained(preview, as_json="JSON" in said)
 
         return await self._done(Action.PREVIEW, work)
@@ -189,7 +193,19 @@ class Work:
         return self._desk.let_in(self._desk.house.visitor_hashed(self._hashed))
 
     def _read(self, found: ServedStudy, text: str) -> Asked:
-        return found.read(text, self.session.dialect)
+        return found.read(text, self._dialect(text))
+
+    def _words(self, text: str) -> dict[str, Any]:
+        """What is said of a question beside its price."""
+        dialect = self._dialect(text)
+        return {**self.session.words, **({"dialect": dialect} if dialect else {})}
+
+    def _dialect(self, text: str) -> str | None:
+        """Which words a text is in: the client's or the owner's word, or those of the database that clients
+        take this for.  What these have no meaning for is in the words of this project.
+        """
+        named = self.session.dialect or self._served.study.dialect
+        return named or (_OWN if self._is_own(text) else None)
 
     def _filled(self, text: str, values: Values) -> str:
         check_signs(text, values, self.session.dialect or self._served.study.dialect)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from math import ceil, floor
+from math import ceil, floor, gcd
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -50,6 +50,20 @@ def rounded(number: NumberExpression, step: Fraction) -> NumberExpression:
         return number
     half = Constant(step * _HALF)
     return _odd(number, lambda x: _multiple(Floor(sum_of(x, half), step), step))
+
+
+def rounded_to_even(number: NumberExpression, step: Fraction) -> NumberExpression:
+    """The nearest multiple of ``step``; of two that are as near, the even one."""
+    grain, half = number.lattice.grain, step * _HALF
+    parts = grain.denominator * half.denominator
+    if (grain / step).denominator == 1 or int(half * parts) % gcd(int(grain * parts), int(step * parts)):
+        return rounded(number, step)  # none is as near to two
+    nearest = _multiple(Floor(sum_of(number, Constant(half)), step), step)
+    rest = sum_of(number, Negative(Times(Floor(number, 2 * step), Constant(2 * step))))
+    lower = sum_of(nearest, Constant(-step))
+    even = Case(((Compare(rest, "=", Constant(half)), lower),), nearest)
+    low, high = (round(end / step) * step for end in ends(number))
+    return within(even, low, high)
 
 
 def truncated(number: NumberExpression, step: Fraction = Fraction(1)) -> NumberExpression:
@@ -171,6 +185,12 @@ def _round(source: Source, node: exp.Expr) -> NumberExpression:
     return folded(rounded(source.number(inner), Fraction(10) ** -decimals))
 
 
+def _round_even(source: Source, node: exp.Expr) -> NumberExpression:
+    inner, *digits = arguments(source, node, "ROUND_EVEN(number) or ROUND_EVEN(number, decimals)", 1, 2)
+    decimals = whole_number(source, digits[0], -18, 18) if digits else 0
+    return folded(rounded_to_even(source.number(inner), Fraction(10) ** -decimals))
+
+
 def _truncate(source: Source, node: exp.Expr) -> NumberExpression:
     name = called(source, node)
     inner, *digits = arguments(source, node, f"{name}(number) or {name}(number, decimals)", 1, 2)
@@ -207,11 +227,15 @@ def read_mod(source: Source, node: exp.Expr) -> NumberExpression:
 
 def read_div(source: Source, node: exp.Expr) -> NumberExpression:
     """number // literal, number DIV literal, or DIV(number, literal): truncated towards zero."""
-    number, divisor = _both(source, node, "DIV(number, literal)")
-    value, by = source.number(number), _divisor(source, divisor)
+    divided, divisor = _both(source, node, "DIV(number, literal)")
+    value, by = source.number(divided), _divisor(source, divisor)
     if value.lattice.grain.denominator != 1 or by.denominator != 1:
-        raise source.refusal(number, "whole division is of whole numbers; write FLOOR(x / w) for others")
-    return folded(truncated(Times(value, Constant(1 / by))))
+        raise source.refusal(divided, "whole division is of whole numbers; write FLOOR(x / w) for others")
+    if (value.lattice.grain / by).denominator == 1:
+        return folded(Times(value, Constant(1 / by)))
+    number, width = (value, by) if by > 0 else (Negative(value), -by)
+    toward = [floor(end / width) if end > 0 else ceil(end / width) for end in ends(number)]
+    return folded(within(_odd(number, lambda x: Floor(x, width)), *toward))
 
 
 def _both(source: Source, node: exp.Expr, form: str) -> Sequence[exp.Expr]:
@@ -309,6 +333,7 @@ NUMBERS: dict[str, Callable[[Source, exp.Expr], NumberExpression]] = {
     "POW": _power,
     "POWER": _power,
     "ROUND": _round,
+    "ROUND_EVEN": _round_even,
     "SIGN": _sign,
     "SQUARE": _square,
     "TRUNC": _truncate,

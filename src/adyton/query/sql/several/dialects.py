@@ -7,11 +7,15 @@ to.  The result is read like any other text, so nothing gets past the grammar.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import TYPE_CHECKING, NamedTuple
 
 from adyton.errors import InvalidRequest
-from adyton.schema import RealColumn, Table
+from adyton.query.sql.several.kinds import Kind, Kinds
+from adyton.query.sql.several.lists import in_list
+from adyton.schema import Table
 
 if TYPE_CHECKING:  # the parser costs more than all other imports
     from sqlglot import Dialect, exp
@@ -30,10 +34,23 @@ _OWN = {
     *("TO_CHAR", "DATE_FORMAT", "TO_DATE", "TO_TIMESTAMP"),
     *("GREATEST", "LEAST", "PERCENTILE_CONT", "PERCENTILE_DISC"),
 }
-_REFUSED = {"redshift": {"ADD_MONTHS"}}  # what the parser would translate into something else
+# What the parser would translate into something else.
+_REFUSED = {"redshift": {"ADD_MONTHS"}, "postgres": {"DATEDIFF", "DATE_DIFF"}}
 _AS_IT_IS = "as_it_is_"
 _CUT = ("spark", "sqlite", "tsql")  # a CAST to whole numbers leaves out what stands behind the point
 _WHOLE_SPANS = ("mysql", "spark")  # the months between two days are those that are over
+_LISTS = ("duckdb", "postgres", "redshift")  # have ANY (list), and value::type
+_EVEN = ("duckdb", "postgres")  # a CAST of a DOUBLE takes the even one of two whole numbers that are as near
+_BASE_TEN = ("duckdb", "postgres", "redshift", "sqlite")  # is that of LOG(x)
+_ALIKE = ("mysql", "sqlite", "tsql")  # LIKE does not tell capitals from small letters
+_NO_DAYS = ("bigquery", "mysql", "spark", "sqlite", "tsql")  # is what they make of DATE - DATE
+_WHOLE_QUOTIENT = (
+    "In {0}, a quotient of two whole numbers is cut to a whole number: 7/5 is 1; write 7/5.0 for 1.4."
+)
+_REAL_QUOTIENT = (
+    "In {0}, a quotient of two whole numbers such as counts is cut to a whole number. Counts with noise are "
+    "of type DOUBLE PRECISION, and their quotient is not cut."
+)
 _UNITS = {"MM": "MONTH", "MON": "MONTH", "YY": "YEAR", "YYYY": "YEAR"}
 
 
@@ -44,26 +61,95 @@ def known_dialect(name: object) -> str:
     return name.lower()
 
 
+class Translation(NamedTuple):
+    """A text in the words that are understood here, and what is to be said about its meaning there."""
+
+    text: str
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Meant:
+    """What the parts of a text mean in its dialect, found out before any of them is replaced."""
+
+    dialect: str
+    kinds: Kinds
+    inside: dict[int, Kind] = field(default_factory=dict)  # by what is inside it
+    quotients: set[int] = field(default_factory=set)  # that are cut to whole numbers
+    remarks: dict[str, None] = field(default_factory=dict)
+    joined: set[str] = field(default_factory=set)  # strings that became one with others
+
+    def look_at(self, node: exp.Expr) -> None:
+        from sqlglot import exp
+
+        match node:
+            case exp.Div():
+                self._look_at_quotient(node)
+            case exp.Convert():
+                self.inside[id(node)] = self.kinds.of(node.expression)
+            case exp.Cast() | exp.Round() if not self.kinds.is_released(node.this):
+                self.inside[id(node)] = self.kinds.of(node.this)
+            case exp.Cast():
+                self.inside[id(node)] = "whole" if self.kinds.of(node.this) == "whole" else "numeric"
+            case exp.Mod() | exp.Sub():
+                sides = self.kinds.of(node.this), self.kinds.of(node.expression)
+                if isinstance(node, exp.Sub) and sides == ("date", "date") and self.dialect in _NO_DAYS:
+                    reason = "write DATEDIFF for the days between them"
+                    raise InvalidRequest(f"DATE - DATE is no number of days in {self.dialect}: {reason}")
+                self.inside[id(node)] = "whole" if sides == ("whole", "whole") else "other"
+
+    def _look_at_quotient(self, node: exp.Expr) -> None:
+        from sqlglot import exp
+
+        if not node.args.get("typed") or self.kinds.of(node) != "whole":
+            return
+        if self.kinds.is_released(node.this) or self.kinds.is_released(node.expression):
+            self.remarks[_REAL_QUOTIENT.format(self.dialect)] = None
+            return
+        self.quotients.add(id(node))
+        above = node.parent
+        while isinstance(above, exp.Paren):
+            above = above.parent
+        if not isinstance(above, exp.Floor | exp.Trunc):  # which would cut it anyway
+            self.remarks[_WHOLE_QUOTIENT.format(self.dialect)] = None
+
+    def has_fraction(self, node: exp.Expr) -> bool:
+        """Whether what is inside may have digits behind the point."""
+        return self.inside.get(id(node)) not in ("whole", "truth", "text", "null")
+
+
 def translated(text: str, dialect: str, *tables: Table) -> str:
     """``text`` about ``tables``, written in ``dialect``, in the words that are understood here."""
+    return translation(text, dialect, *tables).text
+
+
+def translation(text: str, dialect: str, *tables: Table) -> Translation:
+    """The same with what is to be said about it."""
     dialect = known_dialect(dialect)
     if not isinstance(text, str) or len(text) > _LONGEST_TEXT:
-        return text  # refused by whoever reads it
+        return Translation(text)  # refused by whoever reads it
     head = _HEAD.match(text)
     plain = text if head is None else f"SELECT{text[head.end() :]}"
-    columns = [column for table in tables for column in table.columns]
-    whole = {column.name.casefold() for column in columns if not isinstance(column, RealColumn)}
-    written = _written(plain, dialect, whole)
+    written, remarks = _written(plain, dialect, tables)
     if head is None:
-        return written
+        return Translation(written, remarks)
     if not written.startswith("SELECT "):
         raise InvalidRequest(f"OPTIONS stand behind the first SELECT; the text is read as {dialect}")
-    return f"SELECT {head[1]} {written.removeprefix('SELECT ')}"
+    return Translation(f"SELECT {head[1]} {written.removeprefix('SELECT ')}", remarks)
 
 
-def _written(text: str, dialect: str, whole: Collection[str]) -> str:
+def is_written_in(text: str, dialect: str) -> bool:
+    """Whether ``text`` can be read as SQL of this dialect, whatever it says."""
+    head = _HEAD.match(text)
+    try:
+        _tree_of(text if head is None else f"SELECT{text[head.end() :]}", dialect)
+    except InvalidRequest:
+        return False
+    return True
+
+
+def _tree_of(text: str, dialect: str) -> tuple[exp.Expr, list[Token]]:
     from sqlglot import Dialect, exp
-    from sqlglot.errors import ErrorLevel
 
     try:
         reader = Dialect.get_or_raise(dialect)
@@ -74,14 +160,25 @@ def _written(text: str, dialect: str, whole: Collection[str]) -> str:
         raise InvalidRequest(f"this cannot be read as SQL of {dialect}") from None
     if len(trees) != 1 or not isinstance(trees[0], exp.Query):
         raise InvalidRequest(f"a question is one SELECT; this is not one in {dialect}")
+    return trees[0], words
+
+
+def _written(text: str, dialect: str, tables: Sequence[Table]) -> Translation:
+    from sqlglot import exp
+    from sqlglot.errors import ErrorLevel
+
+    tree, words = _tree_of(text, dialect)
     said = {word.text.upper() for word in words}
     if dialect not in _MONDAYS and said & _WEEKS:
         reason = "databases do not agree on weeks and their days: write ISOWEEK or ISODOW, without a dialect"
         raise InvalidRequest(f"{min(said & _WEEKS)} is not translated from {dialect}: {reason}")
+    meant = _Meant(dialect, Kinds(dialect, tables))
     try:
-        tree = trees[0]
-        for node in reversed(list(tree.walk())):  # what is inside comes first
-            node.replace(_plain(node, dialect, whole))
+        nodes = list(tree.walk())
+        for node in nodes:
+            meant.look_at(node)
+        for node in reversed(nodes):  # what is inside comes first
+            node.replace(_plain(node, meant))
         if "NULLS" not in said:  # what is missing comes last here, whatever the other database does
             for ordered in tree.find_all(exp.Ordered):
                 ordered.set("nulls_first", False)
@@ -90,8 +187,8 @@ def _written(text: str, dialect: str, whole: Collection[str]) -> str:
         raise
     except Exception:
         raise InvalidRequest(f"this cannot be said in other words than those of {dialect}") from None
-    _check_nothing_is_lost(words, written, dialect)
-    return written
+    _check_nothing_is_lost(words, written, meant)
+    return Translation(written, tuple(meant.remarks))
 
 
 def _trees(reader: Dialect, words: list[Token], text: str, own: Collection[str]) -> list[exp.Expr | None]:
@@ -107,19 +204,21 @@ def _trees(reader: Dialect, words: list[Token], text: str, own: Collection[str])
     return list(reader.parser(max_nodes=_MOST_NODES).parse(kept, text))
 
 
-def _plain(node: exp.Expr, dialect: str, whole: Collection[str]) -> exp.Expr:
+def _plain(node: exp.Expr, meant: _Meant) -> exp.Expr:
     """What a part of a text is called here, where the other words for it would be unknown, or mean more."""
     from sqlglot import exp
 
+    dialect = meant.dialect
     match node:
         case exp.Anonymous() if str(node.this).startswith(_AS_IT_IS):
             node.set("this", str(node.this).removeprefix(_AS_IT_IS))
         case exp.WithinGroup():
-            return _of_ordered(node)
+            return _of_ordered(node, meant.joined)
         case exp.SafeDivide():
             return exp.Anonymous(this="SAFE_DIVIDE", expressions=[node.this, node.expression])
         case exp.Div():
             node.set("safe", False)  # a quotient by 0 is missing here, without further words
+            return _cut_quotient(node) if id(node) in meant.quotients else node
         case exp.Extract() if node.name.upper() == "DOW":
             return exp.Anonymous(this="DOW", expressions=[node.expression])
         case exp.DateTrunc() if node.args["unit"].name.upper() in _UNITS:
@@ -128,11 +227,73 @@ def _plain(node: exp.Expr, dialect: str, whole: Collection[str]) -> exp.Expr:
             return exp.paren(_days_later(node.this, node.expression))
         case exp.TimestampDiff() | exp.DateDiff() if dialect in _WHOLE_SPANS:
             _check_days(node, dialect)
-        case exp.Cast() if dialect in _CUT and node.to.is_type(*exp.DataType.INTEGER_TYPES):
-            node.set("this", _cut(node.this, whole))
-        case exp.Convert() if dialect in _CUT and node.this.is_type(*exp.DataType.INTEGER_TYPES):
-            node.set("expression", _cut(node.expression, whole))
+        case exp.Cast() | exp.Convert() | exp.Round():
+            return _of_kind(node, meant)
+        case exp.Floor() | exp.Trunc() if isinstance(node.this, exp.IntDiv):
+            return node.this  # is whole already
+        case exp.Mod() if dialect == "sqlite" and meant.has_fraction(node):
+            for side in ("this", "expression"):
+                node.set(side, exp.Anonymous(this="TRUNC", expressions=[node.args[side]]))
+        case exp.Log() if dialect in _BASE_TEN and node.args.get("expression") is None:
+            return exp.Anonymous(this="LOG10", expressions=[node.this])
+        case exp.Like() if dialect in _ALIKE:
+            return exp.ILike(**node.args)
+        case exp.DPipe() | exp.EQ() | exp.NEQ() if dialect in _LISTS:
+            return _joined(node, meant) if isinstance(node, exp.DPipe) else in_list(node, meant.joined)
     return node
+
+
+def _of_kind(node: exp.Expr, meant: _Meant) -> exp.Expr:
+    """CAST and ROUND, which databases do not do alike with halves."""
+    from sqlglot import exp
+
+    rounds_even = meant.inside.get(id(node)) == "double"
+    if isinstance(node, exp.Round):
+        if meant.dialect == "postgres" and rounds_even and node.args.get("decimals") is None:
+            return exp.Anonymous(this="ROUND_EVEN", expressions=[node.this])
+        return node
+    kind, part = (node.this, "expression") if isinstance(node, exp.Convert) else (node.args["to"], "this")
+    if kind.is_type(*exp.DataType.INTEGER_TYPES):
+        if meant.dialect in _CUT and meant.has_fraction(node):
+            node.set(part, exp.Anonymous(this="TRUNC", expressions=[node.args[part]]))
+        elif meant.dialect in _EVEN and rounds_even:
+            node.set(part, exp.Anonymous(this="ROUND_EVEN", expressions=[node.args[part]]))
+    if meant.dialect in _LISTS and isinstance(node.this, exp.Literal) and not kind.expressions:
+        return _literal_of(node.this, kind) or node
+    return node
+
+
+def _literal_of(literal: exp.Expr, kind: exp.Expr) -> exp.Expr | None:
+    """A literal without its cast, where that changes nothing."""
+    from sqlglot import exp
+
+    is_whole = literal.name.isdecimal() and kind.is_type(*exp.DataType.INTEGER_TYPES)
+    if literal.is_string:
+        if kind.is_type(exp.DType.TEXT, exp.DType.VARCHAR):
+            return literal
+        return exp.Literal.number(literal.name) if is_whole else None
+    reals = kind.is_type(exp.DType.DOUBLE, exp.DType.DECIMAL)
+    return literal if is_whole or reals else None
+
+
+def _cut_quotient(node: exp.Expr) -> exp.Expr:
+    """a / b as (a) // (b)."""
+    from sqlglot import exp
+
+    sides = [exp.paren(one) if isinstance(one, exp.Binary) else one for one in (node.this, node.expression)]
+    cut = exp.IntDiv(this=sides[0], expression=sides[1])
+    return exp.paren(cut) if isinstance(node.parent, exp.Binary) else cut
+
+
+def _joined(node: exp.Expr, meant: _Meant) -> exp.Expr:
+    """'a' || 'b' as 'ab'."""
+    from sqlglot import exp
+
+    sides = node.this, node.expression
+    if not all(isinstance(one, exp.Literal) and one.is_string for one in sides):
+        return node
+    meant.joined |= {one.name.casefold() for one in sides}
+    return exp.Literal.string("".join(one.name for one in sides))
 
 
 def _days_later(day: exp.Expr, number: exp.Expr) -> exp.Expr:
@@ -144,18 +305,26 @@ def _days_later(day: exp.Expr, number: exp.Expr) -> exp.Expr:
     return exp.Add(this=day, expression=exp.paren(number))
 
 
-def _of_ordered(node: exp.Expr) -> exp.Expr:
-    """PERCENTILE_CONT(p) WITHIN GROUP (ORDER BY x) as PERCENTILE_CONT(x, p)."""
+def _of_ordered(node: exp.Expr, joined: set[str]) -> exp.Expr:
+    """PERCENTILE_CONT(p) WITHIN GROUP (ORDER BY x) as PERCENTILE_CONT(x, p), and MODE() as MODE(x)."""
     from sqlglot import exp
 
     order, call = node.expression.expressions, node.this
-    if not isinstance(call, exp.Anonymous) or len(call.expressions) != 1 or len(order) != 1:
+    if len(order) != 1:
         return node
+    if isinstance(call, exp.Mode) and call.this is None:
+        return exp.Anonymous(this="MODE", expressions=[order[0].this])
+    if not isinstance(call, exp.Anonymous) or len(call.expressions) != 1:
+        return node
+    share = call.expressions[0]
     if order[0].args.get("desc"):
-        raise InvalidRequest(
-            f"{call.this} in a falling order is not translated: write 1 - p and a rising one"
-        )
-    return exp.Anonymous(this=call.this, expressions=[order[0].this, call.expressions[0]])
+        if call.name.upper() != "PERCENTILE_CONT" or not isinstance(share, exp.Literal) or share.is_string:
+            raise InvalidRequest(
+                f"{call.this} in a falling order is not translated: write 1 - p and a rising one"
+            )
+        joined.add(share.name)
+        share = exp.Literal.number(str(1 - Decimal(share.name)))
+    return exp.Anonymous(this=call.this, expressions=[order[0].this, share])
 
 
 def _check_days(node: exp.Expr, dialect: str) -> None:
@@ -167,39 +336,7 @@ def _check_days(node: exp.Expr, dialect: str) -> None:
         )
 
 
-def _cut(node: exp.Expr, whole: Collection[str]) -> exp.Expr:
-    """Without what stands behind the point; what is surely a whole number, a truth or a string stays."""
-    from sqlglot import exp
-
-    for part in node.walk():
-        of_column = isinstance(part, exp.Column) and part.name.casefold() in whole
-        written = isinstance(part, exp.Literal) and (part.is_string or part.name.isdecimal())
-        if not (of_column or written or isinstance(part, _kinds_without_fractions())):
-            return exp.Anonymous(this="TRUNC", expressions=[node])
-    return node
-
-
-def _kinds_without_fractions() -> tuple[type, ...]:
-    from sqlglot import exp
-
-    signs = (exp.Neg, exp.Add, exp.Sub, exp.Mul, exp.Mod, exp.IntDiv, exp.Predicate, exp.Connector, exp.Not)
-    parts = (
-        exp.Identifier,
-        exp.Paren,
-        exp.Boolean,
-        exp.Null,
-        exp.Case,
-        exp.If,
-        exp.Star,
-        exp.Distinct,
-        exp.Var,
-    )
-    aggregates = (exp.Count, exp.Sum, exp.Min, exp.Max, exp.Filter, exp.Where)
-    texts = (exp.Substring, exp.Left, exp.Right, exp.Trim, exp.Extract, exp.Year, exp.Month, exp.Day)
-    return (*signs, *parts, *aggregates, *texts)
-
-
-def _check_nothing_is_lost(words: list[Token], written: str, dialect: str) -> None:
+def _check_nothing_is_lost(words: list[Token], written: str, meant: _Meant) -> None:
     """Every name, string and number of the text must be in what it became."""
     from sqlglot import Dialect
     from sqlglot.tokenizer_core import TokenType
@@ -207,7 +344,7 @@ def _check_nothing_is_lost(words: list[Token], written: str, dialect: str) -> No
     kinds = (TokenType.NUMBER, TokenType.STRING, TokenType.IDENTIFIER, TokenType.VAR)
     kept = {word.text.casefold() for word in Dialect.get_or_raise("duckdb").tokenize(written)}
     kept |= _SAY_NOTHING | ({"isoweek"} if "week" in kept else set())  # a week begins on Monday here
-    kept |= {unit.casefold() for unit, meant in _UNITS.items() if meant.casefold() in kept}
+    kept |= {short.casefold() for short, unit in _UNITS.items() if unit.casefold() in kept} | meant.joined
     for before, word, after in zip([None, *words], words, [*words[1:], None], strict=False):
         calls = after is not None and after.token_type is TokenType.L_PAREN
         name = word.text.casefold()
@@ -218,5 +355,5 @@ def _check_nothing_is_lost(words: list[Token], written: str, dialect: str) -> No
             several = set(name.split())  # '1 day' or '1' day
         if word.token_type in kinds and not calls and name not in kept and not several <= kept:
             raise InvalidRequest(
-                f"{name[:40]!r} is lost when this is read as {dialect}: write it in other words"
+                f"{name[:40]!r} is lost when this is read as {meant.dialect}: write it in other words"
             )

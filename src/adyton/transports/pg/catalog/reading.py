@@ -26,7 +26,7 @@ from adyton.transports.pg.columns import oid_of
 from adyton.transports.pg.errors import SqlError
 from adyton.transports.pg.parameters import tree_of
 from adyton.transports.pg.settings import Session
-from adyton.transports.pg.values import NAME, TEXT, Field, example
+from adyton.transports.pg.values import ARRAYS, NAME, TEXT, Field, example
 
 _SCHEMAS = ("pg_catalog", "information_schema", "adyton")
 _MENTIONED = re.compile(r"\bpg_|\binformation_schema\b|\badyton\b", re.IGNORECASE)
@@ -84,10 +84,10 @@ class Catalog:
         """A value of this type that a column of this name could have, if there is one."""
         column = next((one for one in self._declared if one.name.casefold() == name.casefold()), None)
         match column:
-            case CategoryColumn(values=values) if oid == oid_of(column):
-                return values[0]
+            case CategoryColumn(values=values) if oid in (oid_of(column), ARRAYS[oid_of(column)]):
+                return values[0] if oid == oid_of(column) else [values[0]]
             case DateColumn(low=low):
-                return low
+                return low if oid not in ARRAYS.values() else [low]
         return example(oid)
 
     def answer(

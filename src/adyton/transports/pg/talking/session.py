@@ -10,7 +10,7 @@ import asyncio
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 from adyton.errors import TooMany, Unauthenticated
@@ -32,7 +32,7 @@ from adyton.transports.pg.talking.cancelling import until_cancelled
 from adyton.transports.pg.talking.cursors import WORDS, Portal
 from adyton.transports.pg.talking.keeping import Kept, Prepared, Share
 from adyton.transports.pg.talking.messages import BrokenMessage, Content, apart
-from adyton.transports.pg.values import UNKNOWN, BadValue, Field, decoded
+from adyton.transports.pg.values import ARRAYS, UNKNOWN, BadValue, Field, decoded
 from adyton.transports.pg.work import Work
 
 Watch = Callable[[str, str, float, int], None]  # the kind of statements, their code, how long, how many
@@ -162,7 +162,8 @@ class Connection:
 
     async def _tell(self, error: Exception, place: Place) -> None:
         leaves = isinstance(error, Unauthenticated)
-        told = await apart(place.size, lambda: place.told(error, "FATAL" if leaves else "ERROR"))
+        severity = "FATAL" if leaves else "ERROR"
+        told = await apart(place.size, lambda: _told(error, place, severity))
         self._writer.write(messages.error(told))
         if leaves:
             raise Ended
@@ -410,6 +411,15 @@ class Place:
         return told
 
 
+def _told(error: Exception, place: Place, severity: str) -> Fields:
+    """The error; without its place, or its words, where telling these fails: that ends no connection."""
+    with suppress(Exception):
+        return place.told(error, severity)
+    with suppress(Exception):
+        return fields_of_error(error, severity=severity)
+    return {"S": severity, "V": severity, "C": "XX000", "M": "this error cannot be told"}
+
+
 _EXTENDED = {
     b"P": Connection._parse,
     b"B": Connection._bind,
@@ -478,6 +488,6 @@ def _value(content: bytes | None, oid: int, form: int, *, said: bool) -> Any:
     try:
         return decoded(content, oid, form)
     except BadValue:
-        if said or form == 1:
+        if said or form == 1 or oid in ARRAYS.values():
             raise
         return unquoted(decoded(content, 0, 0), oid)  # its type is that of what it is compared with
