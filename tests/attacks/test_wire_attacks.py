@@ -25,10 +25,10 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from adyton.query.sql.several.dialects import is_written_in
 from adyton.service.proofs.scram import BrokenExchange, Exchange, Verifier
 from adyton.service.settings import Settings
 from adyton.transports.pg.catalog.reading import is_catalog
-from adyton.query.sql.several.dialects import is_written_in
 from adyton.transports.pg.commands import COMMANDS
 from adyton.transports.pg.statements import statements_in
 from adyton.transports.pg.talking.cursors import WORDS

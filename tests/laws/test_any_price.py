@@ -11,7 +11,6 @@ import pytest
 
 import adyton
 from adyton.curator.coordinated.any_price import answered_before
-from adyton.curator.receipts import EarlierAnswers
 from adyton.planning.recorded import recorded_batch
 from adyton.query.request import Request
 from served import write_study
@@ -48,22 +47,21 @@ def test_a_plan_comes_back_as_it_was_or_not_at_all(curator: adyton.Curator, pric
         replace(order, question=order.question + " "),
     ):
         assert recorded_batch(curator.study, [request], other) is None
-    again = answered_before(curator, EarlierAnswers(curator.ledger), TEXT)
+    again = answered_before(curator, TEXT)
     assert again is not None
     assert (again.repeated, again.cost.units, again.records()) == (True, 0, answer.records())
 
 
 def test_the_newest_answer_is_shown_and_other_questions_have_none(curator: adyton.Curator) -> None:
     """Mutant: the oldest one is."""
-    earlier = EarlierAnswers(curator.ledger)
-    assert answered_before(curator, earlier, TEXT) is None
+    assert answered_before(curator, TEXT) is None
     curator.ask(TEXT, epsilon="0.2")
     newest = curator.ask(TEXT, epsilon="0.3")
-    found = answered_before(curator, earlier, TEXT)
+    found = answered_before(curator, TEXT)
     assert found is not None
     assert (found.receipt.number, found.records()) == (2, newest.records())
-    other = answered_before(curator, earlier, TEXT.replace("20000", "20001"))
+    other = answered_before(curator, TEXT.replace("20000", "20001"))
     assert other is None
-    assert answered_before(curator, earlier, "SELECT COUNT(*) FROM people GROUP BY ROLLUP(region)") is None
-    assert answered_before(curator, earlier, "SELECT 1") is None
+    assert answered_before(curator, "SELECT COUNT(*) FROM people GROUP BY ROLLUP(region)") is None
+    assert answered_before(curator, "SELECT 1") is None
     assert curator.verify().receipts == 2

@@ -168,7 +168,10 @@ REFUSED = {
     ("mysql", "SELECT COUNT(*) FROM people FORCE INDEX (secret)"): "'secret' is lost",
     ("mysql", "SELECT COUNT(*) FROM `people` WHERE `agee` = 1"): "did you mean 'age'",
     ("snowflake", "SELECT * FROM people"): "such as COUNT(*) (line 1, column 8: *)",
-    ("snowflake", "SELECT IFF(smoker, 1, 0) FROM people"): "from snowflake this was read as: SELECT CASE WHEN",
+    (
+        "snowflake",
+        "SELECT IFF(smoker, 1, 0) FROM people",
+    ): "from snowflake this was read as: SELECT CASE WHEN",
     ("bigquery", "(" * 900 + "SELECT 1" + ")" * 900): "",
     ("tsql", "SELECT " * 1400): "",
     ("spark", "x" * 20_000): "20000 characters",

@@ -293,13 +293,13 @@ def test_what_another_name_left_unanswered_says_nothing_of_ones_own_share(monkey
         def fails(*_: Any) -> None:
             raise KeyboardInterrupt
 
-        for stopped, goes_on in ((eve, bob), (eve, eve)):
+        for text, stopped, goes_on in ((COUNT.format(1), eve, bob), (COUNT.format(2), eve, eve)):
             with monkeypatch.context() as patch:
                 patch.setattr(Releasing, "release", fails)
                 with pytest.raises(KeyboardInterrupt):
-                    stopped.ask(COUNT.format(1), share="0.1")
+                    stopped.ask(text, share="0.1")
             count, left = asker.ledger.count(), goes_on.left_for(None, PRICE)
-            answer = goes_on.ask(COUNT.format(1), share="0.1")
+            answer = goes_on.ask(text, share="0.1")
             if stopped is goes_on:
                 assert asker.ledger.count() == count
             else:

@@ -12,8 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import adyton
-from adyton.curator.coordinated.any_price import answered_before
-from adyton.curator.receipts import EarlierAnswers
 from adyton.errors import InvalidRequest
 from adyton.query.canonical import canonical_text
 from adyton.query.conditions.covering import covered
@@ -275,18 +273,3 @@ def test_a_filter_that_excludes_nothing_is_the_stored_answer(curator: adyton.Cur
         == drafted.receipt
     )
     assert not curator.ask("SELECT AVG(income) AS m FROM people", within=5000).repeated
-
-
-def test_answers_that_older_versions_stored_under_names_still_repeat(curator: adyton.Curator) -> None:
-    """Mutants: the named form is never looked for; it is looked for by a share of what is left alone."""
-    sql = "SELECT region, COUNT(*) AS n FROM people WHERE income > 20000 GROUP BY region"
-    batch = replace(curator._batch([sql], {"epsilon": "0.2"}), as_named=True)
-    (stored,) = curator._answer(batch, None)
-    assert "AS n" in curator.receipts()[0].order.question
-    again = curator.ask(sql, epsilon="0.2")
-    assert (again.repeated, again.receipt) == (True, stored.receipt)
-    assert curator.preview(sql, epsilon="0.2").repeated
-    shown = answered_before(curator, EarlierAnswers(curator.ledger), sql)
-    assert shown is not None
-    assert shown.receipt == stored.receipt
-    assert len(curator.receipts()) == 1

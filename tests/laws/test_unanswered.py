@@ -101,11 +101,12 @@ def test_every_kind_of_price_finds_its_receipt(study: Path, monkeypatch: Any, pr
         assert len(curator.receipts()) == 2
 
 
-def test_a_share_after_another_charge_is_a_new_price(study: Path, monkeypatch: Any) -> None:
+def test_a_share_after_another_charge_means_what_it_paid_for(study: Path, monkeypatch: Any) -> None:
     with open_kept(study) as curator:
         interrupted(monkeypatch, lambda: curator.ask(question(1), share="0.1"))
         curator.ask(question(2), share="0.1")
-        assert curator.ask(question(1), share="0.1").receipt.number == 3
+        assert curator.ask(question(1), share="0.1").receipt.number == 1
+        assert curator.ask(question(1), share="0.11").receipt.number == 3
 
 
 def test_a_batch_is_answered_as_one(study: Path, monkeypatch: Any) -> None:

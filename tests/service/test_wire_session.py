@@ -25,6 +25,7 @@ from adyton.service.doctor import examine
 from adyton.service.roles import Action, Role, may
 from adyton.service.settings import Settings
 from adyton.service.tokens import Tokens
+from adyton.show import number
 from adyton.transports.pg.errors import SqlError, code_of, fields_of_error
 from adyton.transports.pg.parameters import filled, literal, place_before
 from adyton.transports.pg.settings import Session, UnknownSetting
@@ -268,7 +269,7 @@ SHAPES: list[tuple[str, list[dict[str, Any]]]] = [
 
 
 @pytest.mark.parametrize(("shape", "prices"), SHAPES, ids=range(len(SHAPES)))
-def test_any_earlier_answer_is_the_repeat_where_no_price_or_a_share_is_named(
+def test_any_earlier_answer_is_the_repeat_where_no_price_is_named(
     house: Wired, token: str, shape: str, prices: list[dict[str, Any]]
 ) -> None:
     """Mutants: noise is planned anew; a question that nobody asked is answered."""
@@ -279,13 +280,67 @@ def test_any_earlier_answer_is_the_repeat_where_no_price_or_a_share_is_named(
             first = house.ask(headers, text, **price).json()
             last = [list(row["values"].values())[-1] for row in first["answer"]]
             values = [None if "uninformative" in one else one["value"] for one in last]
-            for setting in ("RESET adyton.share", "SET adyton.share = 0.2", "SET adyton.share = 0.0001"):
-                connection.execute(setting)
-                rows, told = asked(connection, text)
-                assert "free of charge" in told
-                assert [row[-1] for row in rows] == values
-        connection.execute("RESET adyton.share")
+            rows, told = asked(connection, text)
+            assert "free of charge" in told
+            assert [row[-1] for row in rows] == values
         assert code(connection, shape.format(999)) == "22023"
+
+
+def test_a_share_again_is_the_stored_answer_on_every_surface_and_for_everybody(
+    house: Wired, token: str
+) -> None:
+    """Mutant: a share is of what is left now, whatever it was of when the same was charged."""
+    text = "SELECT region, COUNT(*) AS n FROM people WHERE income > 4321 GROUP BY region"
+    ana, ben = ({"Authorization": f"Bearer {one}"} for one in (token, house.token("ben", limit_share="0.5")))
+    first = house.ask(ana, text, share="0.01").json()
+    house.ask(ana, text.replace("4321", "4322"), share="0.01")
+    for who in (ana, ben):
+        again = house.ask(who, text, share="0.01").json()
+        assert (again["repeated"], again["answer"]) == (True, first["answer"])
+        preview = house.client.post(
+            "/v1/studies/people/preview", headers=who, json={"question": text, "share": "0.01"}
+        ).json()
+        assert preview["repeated"]
+    values = [(row["keys"]["region"], row["values"]["n"]["value"]) for row in first["answer"]]
+    with house.connect(token, share="0.01") as connection:
+        rows, told = asked(connection, text)
+        assert (rows, "free of charge" in told) == (values, True)
+        connection.execute("SET adyton.share = 0.011")
+        assert "Cost" in asked(connection, text)[1]
+        connection.execute("SET adyton.share = 0.01")
+        assert asked(connection, text)[0] == values  # the words say which of both is meant
+
+
+def test_the_notice_says_how_wide_and_what_drowns(house: Wired, token: str) -> None:
+    """Mutants: the width of the first row; of one end; a value under its noise is passed over."""
+    with house.connect(token, share="0.001") as connection:
+        _, told = asked(
+            connection, "SELECT region, COUNT(*) AS n FROM people WHERE income > 1 GROUP BY region"
+        )
+        connection.execute("SET adyton.intervals = on")
+        wide = connection.execute(
+            "SELECT region, COUNT(*) AS n FROM people WHERE income > 1 GROUP BY region"
+        ).fetchall()
+        noise = max(row[3] - row[2] for row in wide) / 2
+        drowned = sum(row[3] - row[2] > 2 * abs(row[1]) for row in wide)
+        assert told.startswith(
+            f"Largest half-width of the 95 % noise interval: n ± {number(noise, noise)}, population ± "
+        )
+        assert (f"NOISE LARGER THAN THE VALUE: n in {drowned} of 4 rows." in told) == (drowned > 0)
+        connection.execute("SET adyton.within = 100000")
+        _, told = asked(
+            connection, "SELECT COUNT(*) AS n, COUNT(*) FILTER (WHERE income > 1) AS m FROM people"
+        )
+        assert "NOISE LARGER THAN THE VALUE: " in told
+        connection.execute("SET adyton.share = 0.1")
+        _, told = asked(
+            connection,
+            "SELECT MEDIAN(income) AS m, "
+            + ", ".join(f"COUNT(*) FILTER (WHERE income > {n}) AS c{n}" for n in range(7))
+            + " FROM people",
+        )
+        assert "; and 2 more." in told
+        assert "Half-width" not in asked(connection, "SELECT COUNT(*) AS n FROM people WHERE FALSE")[1]
 
 
 def test_a_named_width_is_asked_for_again(house: Wired, token: str) -> None:

@@ -20,6 +20,7 @@ from typing import Any
 from adyton.accounting.noisy_reading import LEVEL
 from adyton.certify import Answer, Value
 from adyton.curator.curator import Curator
+from adyton.curator.purse import plan_as_charged
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, rational
 from adyton.planning.measures.search import searched
@@ -154,23 +155,27 @@ def suggest_bounds(
     """
     table, known = column_of(curator.study.tables, column)
     named = price_of(**price)
-    left = curator.left_for(request, named)
-
-    def planned(low: Fraction, high: Fraction) -> tuple[Question, PricedBatch]:
-        question = _question(table, known, low, high, where)
-        return question, make_batch(curator.study, [Request(question)], named, left)
-
     rows = price.get("expected_rows") or curator.study.rows_expected(table)
-    given = low_fraction is not None and high_fraction is not None
-    inside = FRACTION
-    if rows is not None and not given:
-        needed = _more_rows(planned(FRACTION, 1 - FRACTION)[1])
-        inside = _far_enough(needed, rows, rows_key(curator.study, table))
-    low = inside if low_fraction is None else rational(low_fraction, "low_fraction")
-    high = 1 - inside if high_fraction is None else rational(high_fraction, "high_fraction")
-    if not low < high:
-        raise InvalidRequest("low_fraction must be below high_fraction")
-    question, batch = planned(low, high)
+
+    def planned(left: int) -> tuple[Fraction, Fraction, Question, PricedBatch]:
+        def at(low: Fraction, high: Fraction) -> tuple[Question, PricedBatch]:
+            question = _question(table, known, low, high, where)
+            return question, make_batch(curator.study, [Request(question)], named, left)
+
+        inside = FRACTION
+        if rows is not None and (low_fraction is None or high_fraction is None):
+            needed = _more_rows(at(FRACTION, 1 - FRACTION)[1])
+            inside = _far_enough(needed, rows, rows_key(curator.study, table))
+        low = inside if low_fraction is None else rational(low_fraction, "low_fraction")
+        high = 1 - inside if high_fraction is None else rational(high_fraction, "high_fraction")
+        if not low < high:
+            raise InvalidRequest("low_fraction must be below high_fraction")
+        return low, high, *at(low, high)
+
+    begins = question_text(_question(table, known, FRACTION, 1 - FRACTION, where)).partition(",")[0]
+    lefts = curator.lefts_before_any(named, begins) if request is None else []
+    left = curator.left_for(request, named)
+    low, high, question, batch = plan_as_charged(planned, left, lefts, lambda made: curator.was_paid(made[3]))
     answer = curator.ask(question_text(question), request=request, **price)
     (row,) = answer.rows
     one, other = (v.value for v in row.values.values())

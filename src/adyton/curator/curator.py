@@ -19,7 +19,7 @@ from adyton.curator.certifying import (
 from adyton.curator.paid_once import PaidOnce
 from adyton.curator.previewing import previews
 from adyton.curator.purse import plan_as_charged
-from adyton.curator.receipts import Receipts
+from adyton.curator.receipts import EarlierAnswers, Receipts
 from adyton.curator.releasing import BatchRelease, Release
 from adyton.curator.remarks import remarks
 from adyton.curator.shaping import shaped
@@ -36,6 +36,7 @@ from adyton.planning.plan import PricedBatch, Shapes, make_batch, planned_anew
 from adyton.planning.planned_price import planned_batch
 from adyton.planning.price import PriceWords, agreed_price, names_a_price, price_of
 from adyton.population.base import Position
+from adyton.query.canonical import canonical_text
 from adyton.query.request import AS_ASKED, Request, Requests
 from adyton.show import Sheet, Shown
 from adyton.study import Study
@@ -57,8 +58,15 @@ class Curator(PaidOnce, Shown):
     1
     """
 
-    def __init__(self, study: Study, engine: Engine, ledger: Ledger, bits: Bits | None = None) -> None:
-        super().__init__(study, engine, ledger, bits if bits is not None else SystemBits())
+    def __init__(
+        self,
+        study: Study,
+        engine: Engine,
+        ledger: Ledger,
+        bits: Bits | None = None,
+        earlier: EarlierAnswers | None = None,
+    ) -> None:
+        super().__init__(study, engine, ledger, bits if bits is not None else SystemBits(), earlier)
         self._requests, self._shapes = Requests(*study.tables), Shapes(study)
         self._newest = NewestNumbers()
 
@@ -182,7 +190,9 @@ class Curator(PaidOnce, Shown):
         from adyton.engines.watched import WatchedEngine
 
         engine = WatchedEngine(self._engine, reads)
-        return type(self)(self.study, engine, view(self._ledger), self._bits)
+        ledger = view(self._ledger)
+        same = ledger.header.digest == self._ledger.header.digest
+        return type(self)(self.study, engine, ledger, self._bits, self._asked.earlier if same else None)
 
     def prepare(self) -> None:
         """Loads the data now, as the first question would, and says what is wrong with it.  Free."""
@@ -265,7 +275,8 @@ class Curator(PaidOnce, Shown):
 
         named = price_of(**price)
         way = Selecting(selection, self._purse, self._claims, self._asked)
-        return way, *way.plans(named, self._left_before(named, self._asked.requested(request)))
+        texts = (selection.text, *map(canonical_text, selection.questions[:1]))
+        return way, *way.plans(named, self._lefts_before(named, texts, self._asked.requested(request)))
 
     # Steps of ask, in the order in which they happen.
 
@@ -286,10 +297,7 @@ class Curator(PaidOnce, Shown):
             return before
         batch = self._planned(requests, price, strategy=strategy, request=request)
         alone = batch.independent if strategy is None else None
-        paid = self._as_paid(alone, request) if alone is not None else None
-        if paid is not None or batch.is_plainly_named:
-            return paid or batch
-        return self._as_paid(batch, request) or batch
+        return alone if alone is not None and self.was_paid(alone, request) else batch
 
     def _offered(self, asked: Tables, made: list[Preview]) -> list[Preview]:
         """A question alone that follows from what was measured together is offered for nothing."""
@@ -321,31 +329,28 @@ class Curator(PaidOnce, Shown):
             return planned_batch(study, asked, each, expected_rows, as_before=as_before)
         agreed = agreed_price(asked, price, study)
         planned = partial(make_batch, study, asked, agreed, as_before=as_before, strategy=strategy)
-        before = self._left_before(agreed, earlier)
-        return plan_as_charged(
-            planned, left, before, lambda own: bool(earlier or self._unanswered(own.order(None)))
-        )
+        text = "; ".join(canonical_text(asking.question) for asking in asked)
+        before = self._lefts_before(agreed, [text], earlier)
+        return plan_as_charged(planned, left, before, lambda own: bool(earlier or self._knows(own)))
 
-    def _as_paid(self, batch: PricedBatch, request: str | None = None) -> PricedBatch | None:
-        """As it was written down, if it was paid for: older versions wrote the names that were given."""
-        earlier = self._asked.requested(request)
-        for one in (batch,) if batch.is_plainly_named else (batch, replace(batch, as_named=True)):
-            order = one.order(None)
-            if earlier is None:
-                was_paid = self._asked.knows(order)
-            else:
-                told = earlier.order
-                was_paid = (told.question, told.detail) == (order.question, order.detail)
-            if was_paid:
-                return one
-        return None
+    def _knows(self, batch: PricedBatch) -> bool:
+        each = (batch, batch.independent) if batch.independent is not None else (batch,)
+        return any(self._asked.knows(one.order(None)) for one in each)
+
+    def was_paid(self, batch: PricedBatch, request: str | None = None) -> bool:
+        """Whether the very same was charged before, or by this request id."""
+        if (earlier := self._asked.requested(request)) is not None:
+            return earlier.order.detail == batch.detail
+        return self._asked.knows(batch.order(None))
 
     def _stored_before(self, asked: list[Request], price: PriceWords) -> PricedBatch | None:
         """What is asked as an older version planned it, if that version was paid for it."""
         if not planned_anew(self.study, asked):
             return None
         with suppress(InvalidRequest, BudgetRefused):
-            return self._as_paid(self._planned(asked, price, as_before=True))
+            batch = self._planned(asked, price, as_before=True)
+            if self.was_paid(batch):
+                return batch
         return None
 
     def _answer(self, batch: PricedBatch, request: str | None) -> list[Answer]:

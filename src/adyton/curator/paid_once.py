@@ -172,15 +172,16 @@ class PaidOnce(Walk):
         begins.  The same again, also with another number of ``rows``, is free of charge.
         """
         from adyton.curator.coordinated.synthesizing import SynthesisRelease
-        from adyton.synthesis.plan import plan_synthesis
+        from adyton.synthesis.plan import axes_of, plan_synthesis, text_of_axes
         from adyton.synthesis.result import Synthesis, check_rows
 
         check_rows(rows)
         planned = partial(plan_synthesis, self.study, columns, bins=bins, ways=ways, method=method)
         named, purse = price_of(**price), self._purse
-        lefts = self.left_for(request, named), self._left_before(named)
+        text = text_of_axes(axes_of(self.study, columns, bins))
+        lefts = self.left_for(request, named), self._lefts_before(named, [text])
         plan = plan_as_charged(
-            partial(planned, named), *lefts, lambda before: bool(self._unanswered(before.order(None)))
+            partial(planned, named), *lefts, lambda before: self._asked.knows(before.order(None))
         )
 
         def shown(receipt: Receipt, read: Callable[[], Sequence[Measured]], repeated: bool) -> Synthesis:

@@ -8,8 +8,8 @@ answered, gets an answer.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, cached_property
@@ -66,6 +66,7 @@ _ROUNDS = 30
 _JUST_OVER = 1 + 1e-9
 _LEAST_DECIMAL = Fraction(1, 10**9)
 _OVERTAKEN = 64  # charges of others between a plan and its own
+_ROUGHLY = 2  # times what was charged is at least what a share of that comes to
 _ROUNDED = 10**9  # by a part of so many a charge may be above the share that was named for it
 
 
@@ -137,17 +138,35 @@ class Purse:
 
         If that share is too small for the charge, others were charged after it was planned, and before it.
         """
-        lefts, amount = self._lefts_before(receipt), receipt.order.amount
+        lefts, amount = self._lefts_before(receipt, self._most), receipt.order.amount
         first = next(lefts)
         if price.by != "share" or self.study.parts > 1:
             return first
         least = amount - amount // _ROUNDED
         return next((left for left in (first, *lefts) if price.amount * left >= least), first)
 
-    def _lefts_before(self, receipt: Receipt) -> Iterator[int]:
-        """Before it, then before each of those that were charged just before it."""
+    def lefts_of_share(self, receipt: Receipt, price: Price) -> Iterator[int]:
+        """What was left before it, if it may be what this share of that was charged, to whomever."""
+        if price.by != "share" or self.study.parts > 1:
+            return
+        amount = receipt.order.amount
+        for most in dict.fromkeys((self._most, None)):
+            lefts = list(self._lefts_before(receipt, most))
+            least = amount - amount // _ROUNDED
+            left = next((left for left in lefts if price.amount * left >= least), 0)
+            if price.amount * left <= _ROUGHLY * amount:
+                yield left
+
+    @property
+    def _most(self) -> int | None:
+        """What one charge of whoever asks may be at most, if not all that is left."""
+        return self._ledger.most_at_once if isinstance(self._ledger, InFront) else None
+
+    def _lefts_before(self, receipt: Receipt, most: int | None) -> Iterator[int]:
+        """Before it, then before each of those that were charged just before it; to somebody who may be
+        charged at most so much at once.
+        """
         ledger, own = self._ledger, receipt
-        most = ledger.most_at_once if isinstance(ledger, InFront) else None
         for number in range(receipt.number, max(0, receipt.number - _OVERTAKEN), -1):
             last = receipt if number == receipt.number else ledger.receipt(number)
             if last is None:
@@ -258,15 +277,16 @@ class Purse:
 
 
 def plan_as_charged(
-    planned: Callable[[int], _Plan], left: int, left_before: int | None, was_paid: Callable[[_Plan], bool]
+    planned: Callable[[int], _Plan], left: int, lefts_before: Iterable[int], was_paid: Callable[[_Plan], bool]
 ) -> _Plan:
-    """A share is of what is left now; or of what was left before a charge, if that was for this very plan and
-    a crash came before the answer.
+    """A share is of what is left now; or of what was left before a charge, if that was for this very plan:
+    then what it paid for is meant.
     """
-    if left_before is not None:
-        before = planned(left_before)
-        if was_paid(before):
-            return before
+    for before in lefts_before:
+        with suppress(InvalidRequest, BudgetRefused):
+            plan = planned(before)
+            if was_paid(plan):
+                return plan
     return planned(left)
 
 

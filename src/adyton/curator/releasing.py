@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from typing import Protocol, TypeVar
 
 from adyton.curator.certifying import PopulationClaims
@@ -37,6 +38,7 @@ _Found = TypeVar("_Found")
 _Kept = TypeVar("_Kept")  # what was released, as it was read back
 _Shown = TypeVar("_Shown")
 Place = Callable[[int], int]  # of a receipt, the number by which keys get their share of delta
+_MOST_SHARES = 64  # earlier charges that are tried, whether a share was the same
 _AT_ONCE = 2**22  # as many as an engine computes in one scan
 
 
@@ -206,10 +208,9 @@ class AskedBefore:
     is known by its mechanisms, which follow from the price.
     """
 
-    def __init__(self, ledger: Ledger, *, split: bool) -> None:
-        self._ledger, self._split = ledger, split
+    def __init__(self, ledger: Ledger, earlier: EarlierAnswers, *, split: bool) -> None:
+        self._ledger, self.earlier, self._split = ledger, earlier, split
         self._name = ledger.name if isinstance(ledger, InFront) else None
-        self._earlier = EarlierAnswers(ledger)
 
     def repeated(self, question: str, detail: str, amount: int) -> tuple[Receipt, str] | None:
         """The newest answer already given."""
@@ -238,13 +239,14 @@ class AskedBefore:
         """What was charged under a request id: a retry is planned as that was, whatever was spent since."""
         return self._ledger.requested(request) if request is not None else None
 
-    def newest_unanswered(self) -> Receipt | None:
-        """The newest receipt of all, if it has no answer yet and is of whoever asks."""
-        newest = self._ledger.count()
-        receipt = self._ledger.receipt(newest) if newest else None
-        if receipt is None or receipt.order.by != self._name:
-            return None
-        return receipt if self._ledger.recall(receipt.number) is None else None
+    def charged(self, question: str) -> Iterator[Receipt]:
+        """What was charged for it, the newest first: what was answered, and what the caller has paid for."""
+        for number in self.earlier.numbers(question):
+            receipt = self._ledger.receipt(number)
+            if receipt is None or receipt.order.question != question:
+                continue
+            if receipt.order.by == self._name or self._ledger.recall(number) is not None:
+                yield receipt
 
     def unrequested(self, order: Order) -> tuple[str, str, int] | None:
         """What is ordered; None under a request id that was used before, which the ledger has to judge."""
@@ -264,7 +266,7 @@ class AskedBefore:
 
     def _same(self, question: str, detail: str) -> list[Receipt]:
         """The newest first."""
-        found = map(self._ledger.receipt, self._earlier.numbers(question))
+        found = map(self._ledger.receipt, self.earlier.numbers(question))
         return [receipt for receipt in found if receipt is not None and receipt.order.detail == detail]
 
 
@@ -274,11 +276,13 @@ Fed = tuple[Study, Ledger, Bits, Callable[[Reading], int], Receipt]  # what it i
 class Walk:
     """Asked before, or paid for, read, given noise and kept, in this order; then it is shown."""
 
-    def __init__(self, study: Study, engine: Engine, ledger: Ledger, bits: Bits) -> None:
+    def __init__(
+        self, study: Study, engine: Engine, ledger: Ledger, bits: Bits, earlier: EarlierAnswers | None = None
+    ) -> None:
         self.study, self._engine, self._ledger, self._bits = study, engine, ledger, bits
         self._releasing = Releasing(engine, bits, partial(place_of, ledger), split=study.parts > 1)
         self._population = population_of(study)
-        self._asked = AskedBefore(ledger, split=study.parts > 1)
+        self._asked = AskedBefore(ledger, earlier or EarlierAnswers(ledger), split=study.parts > 1)
         self._purse = Purse(study, ledger, self._population)
         self._claims = PopulationClaims(study, ledger, self._population)
         self.paid_for: int | None = None  # the receipt of the newest release that was charged here
@@ -293,10 +297,27 @@ class Walk:
         left, earlier = self._purse.left_now, self._asked.requested(request)
         return left if earlier is None else self._purse.left_before(earlier, price)
 
-    def _left_before(self, price: Price, earlier: Receipt | None = None) -> int | None:
-        """Before an earlier charge, or before the newest one of this name, if that has no answer yet."""
-        receipt = (earlier or self._asked.newest_unanswered()) if price.by == "share" else None
-        return None if receipt is None else self._purse.left_before(receipt, price)
+    def _lefts_before(self, price: Price, texts: Sequence[str], earlier: Receipt | None = None) -> list[int]:
+        """What a share may be a share of, if it was charged before: for the same, by whomever, at the same
+        share of what was left then; or under a request id, by the ``earlier`` receipt.
+        """
+        if price.by != "share":
+            return []
+        if earlier is not None:
+            return [self._purse.left_before(earlier, price)]
+        return self._lefts_of(price, (receipt for text in texts for receipt in self._asked.charged(text)))
+
+    def lefts_before_any(self, price: Price, begins: str) -> list[int]:
+        """The same, for whatever was asked with a text that begins so."""
+        if price.by != "share":
+            return []
+        texts = [receipt.order.question for receipt in self._ledger.mentioning((begins,), 0)][::-1]
+        alike = [text for text in dict.fromkeys(texts) if text.startswith(begins)]
+        return self._lefts_before(price, alike)
+
+    def _lefts_of(self, price: Price, charged: Iterable[Receipt]) -> list[int]:
+        found = (left for receipt in charged for left in self._purse.lefts_of_share(receipt, price))
+        return list(dict.fromkeys(islice(found, _MOST_SHARES)))
 
     def _walked(
         self,

@@ -76,17 +76,14 @@ class QuestionPlan:
     @property
     def title(self) -> str:
         """The question with the names that were given to its values."""
-        return self.text if self.is_plainly_named else question_text(self.question)
+        plainly_named = plain_names(self.question) == names_given(self.question)
+        return self.text if plainly_named else question_text(self.question)
 
     @property
-    def is_plainly_named(self) -> bool:
-        """Whether the names are those of the canonical text."""
-        return plain_names(self.question) == names_given(self.question)
-
-    def detail(self, *, as_named: bool) -> list[list[object]]:
+    def detail(self) -> list[list[object]]:
         """The mechanisms as receipts have them, in the order in which they are charged."""
         finding = self.finding.noisy if self.finding is not None else ()
-        names = (names_given if as_named else plain_names)(self.question)[1]
+        names = plain_names(self.question)[1]
         own = [detail_of(part.only, name) for part, name in zip(self.parts, names, strict=True)]
         return [*map(detail_of, finding), *own]
 
@@ -167,30 +164,22 @@ class QuestionPlan:
 
 @dataclass(frozen=True, slots=True)
 class PricedBatch:
-    """Plans that are paid for together: one question, or a batch of them.
-
-    ``as_named``: written down with the names that were given, as older versions did.
-    """
+    """Plans that are paid for together: one question, or a batch of them."""
 
     plans: tuple[QuestionPlan, ...]
     amount: int
     radius: int
     price: Price
     independent: PricedBatch | None = None  # the same, each for itself, where all is measured together
-    as_named: bool = False
 
     @property
     def text(self) -> str:
-        return "; ".join(plan.title if self.as_named else plan.text for plan in self.plans)
+        return "; ".join(plan.text for plan in self.plans)
 
     @property
     def detail(self) -> str:
         """The mechanisms as canonical JSON: with the text it says exactly what was asked at which price."""
-        return json.dumps([one for plan in self.plans for one in plan.detail(as_named=self.as_named)])
-
-    @property
-    def is_plainly_named(self) -> bool:
-        return all(plan.is_plainly_named for plan in self.plans)
+        return json.dumps([one for plan in self.plans for one in plan.detail])
 
     @property
     def readings(self) -> list[Reading]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -65,11 +65,8 @@ def recorded_batch(study: Study, requests: Sequence[Request], order: Order) -> P
         batch = outline.batch(Price("units", Fraction(order.amount)), study.allowed, pricing)
     except (InvalidRequest, ValueError, TypeError, KeyError):
         return None
-    wanted = (order.question, order.detail, order.amount, order.radius)
-    for same in (batch, replace(batch, as_named=True)):
-        if (same.text, same.detail, same.amount, same.radius) == wanted:
-            return same
-    return None
+    same = (batch.text, batch.detail, batch.amount, batch.radius)
+    return batch if same == (order.question, order.detail, order.amount, order.radius) else None
 
 
 def _mechanism(written: Sequence[Any]) -> Mechanism:

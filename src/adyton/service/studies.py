@@ -19,7 +19,7 @@ from adyton.curator import Curator, open_study
 from adyton.curator.coordinated.any_price import answered_before
 from adyton.curator.dummy import dummy_of
 from adyton.curator.opening import show_anchor
-from adyton.curator.receipts import EarlierAnswers, header_told
+from adyton.curator.receipts import header_told
 from adyton.errors import NotFound, PrivacyRefused
 from adyton.exact import decimal_text
 from adyton.ledger import Charged, Header, Ledger, MemoryLedger, Order, Receipt
@@ -58,7 +58,6 @@ class ServedStudy:
         self._dummy: Curator | None = None
         self._charged: dict[str, int | None] = {}
         self._looked_at, self._looking = 0, threading.Lock()
-        self._earlier = EarlierAnswers(self._curator.ledger)
         self._requests = Requests(*self._curator.study.tables)
         self._lock = threading.Lock()
 
@@ -144,7 +143,7 @@ class ServedStudy:
 
     def asked_before(self, who: Identity, question: str, dialect: str | None) -> Answer | None:
         """The newest answer that anybody got to this very question, at whatever price: free."""
-        return answered_before(self._for(who), self._earlier, question, dialect)
+        return answered_before(self._for(who), question, dialect)
 
     def try_out(self, questions: Sequence[str], words: Words) -> list[Any]:
         """On made-up rows, with a ledger that is thrown away: free, and nobody's account."""

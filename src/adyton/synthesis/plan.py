@@ -69,8 +69,7 @@ class SynthesisPlan:
 
     @property
     def text(self) -> str:
-        names = ", ".join(json.dumps(column.name, ensure_ascii=False) for column in self.columns)
-        return f"SYNTHETIC TABLE OF {names} FROM {json.dumps(self.axes.table.name, ensure_ascii=False)}"
+        return text_of_axes(self.axes)
 
     @property
     def detail(self) -> str:
@@ -170,7 +169,7 @@ def plan_synthesis(
     if study.parts > 1:
         raise InvalidRequest("a synthetic table is made of all units: it does not go with a split of them")
     refuse_where_rounded(study, "a synthetic table")
-    axes = _axes_of(study, columns, bins)
+    axes = axes_of(study, columns, bins)
     ways = min(USUAL_WAYS, len(axes.axes)) if ways is None else ways
     if type(ways) is not int or not 1 <= ways <= _MOST_WAYS:
         raise InvalidRequest(f"marginals of 1 to {_MOST_WAYS} columns are measured, not of {ways}")
@@ -185,7 +184,13 @@ def plan_synthesis(
     return SynthesisPlan(study, axes, _method(axes, method), machine)
 
 
-def _axes_of(study: Study, columns: Sequence[str], bins: Mapping[str, Bins] | None) -> atoms.Axes:
+def text_of_axes(axes: atoms.Axes) -> str:
+    """What is charged, as a receipt says it."""
+    names = ", ".join(json.dumps(axis.subject.column.name, ensure_ascii=False) for axis in axes.axes)
+    return f"SYNTHETIC TABLE OF {names} FROM {json.dumps(axes.table.name, ensure_ascii=False)}"
+
+
+def axes_of(study: Study, columns: Sequence[str], bins: Mapping[str, Bins] | None) -> atoms.Axes:
     table = study.table
     if isinstance(columns, str) or not columns:
         raise InvalidRequest("name the columns of the synthetic table, at least one, as a list")

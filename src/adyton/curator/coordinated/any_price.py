@@ -6,20 +6,16 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from adyton.certify import Answer
-from adyton.curator.receipts import EarlierAnswers
 from adyton.curator.tables import Asking, table_of
 from adyton.planning.recorded import recorded_batch
 from adyton.query.canonical import canonical_text
 from adyton.query.request import Request
-from adyton.query.text import question_text
 
 if TYPE_CHECKING:
     from adyton.curator.curator import Curator
 
 
-def answered_before(
-    curator: Curator, earlier: EarlierAnswers, question: Asking, dialect: str | None = None
-) -> Answer | None:
+def answered_before(curator: Curator, question: Asking, dialect: str | None = None) -> Answer | None:
     """The newest answer to this very question, at any price; None if there is none.
 
     Claim:    free: nothing is read and nothing charged.
@@ -30,8 +26,7 @@ def answered_before(
     if not isinstance(asked, Request):
         return None
     ledger = curator.ledger
-    texts = dict.fromkeys((canonical_text(asked.question), question_text(asked.question)))
-    for number in (number for text in texts for number in earlier.numbers(text)):
+    for number in curator._asked.earlier.numbers(canonical_text(asked.question)):
         receipt, stored = ledger.receipt(number), ledger.recall(number)
         if receipt is None or stored is None:
             continue

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -112,14 +112,13 @@ class Selecting:
     claims: PopulationClaims
     asked: AskedBefore
 
-    def plans(self, price: Price, left_before: int | None) -> tuple[SelectionPlan | AllValues, Chosen]:
+    def plans(self, price: Price, lefts_before: Iterable[int]) -> tuple[SelectionPlan | AllValues, Chosen]:
         """The better way, or the one that was paid for before; and how near it comes.
 
-        ``left_before``: what was left before the newest charge, if that has no answer yet: a share of it may
-        have paid for this very selection.
+        ``lefts_before``: what a share may be a share of, if it paid for this very selection before.
         """
         planned, left = partial(self._plans, price), self.purse.left_now
-        return plan_as_charged(planned, left, left_before, lambda before: self._known(before[0]))
+        return plan_as_charged(planned, left, lefts_before, lambda before: self._known(before[0]))
 
     def _plans(self, price: Price, left: int) -> tuple[SelectionPlan | AllValues, Chosen]:
         selected = plan_selection(self.purse.study, self.selection, price, left)

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
-from adyton.certify import Answer
+import numpy as np
+
+from adyton.certify import Absent, Answer, Intervals
+from adyton.certify.rows import NOTHING_KNOWN
 from adyton.certify.values import finite
 from adyton.service.limits import LIMITS
+from adyton.show import number
 from adyton.transports.pg.errors import SqlError
 from adyton.transports.pg.values import TEXT, Field
 
+_MOST_WIDTHS = 6  # values whose widths are in a notice
 Row = Sequence[Any]
 _A_ROW, _A_VALUE, _A_CELL = 64, 56, 8  # bytes of memory
 _INSTEAD = (
@@ -105,11 +112,48 @@ def lines(name: str, said: Sequence[str], tag: str) -> Result:
 
 
 def notice_of(answer: Answer) -> dict[str, str]:
-    """What it cost and its receipt; behind it all else that there is to say."""
+    """How wide it is, what it cost and its receipt; behind them all else that there is to say."""
     *others, cost, promise, receipt = answer.notes() if answer.free is None else (*answer.notes(), "", "")
-    said = " ".join(part for part in (cost, receipt) if part)
+    paid = " ".join(part for part in (cost, receipt) if part)
+    said = "\n".join([*widths_of(answer), paid])
     beside = "\n".join(part for part in (*others, promise) if part)
     return {"S": "NOTICE", "V": "NOTICE", "C": "00000", "M": said, **({"D": beside} if beside else {})}
+
+
+def widths_of(answer: Answer) -> list[str]:
+    """A line on how wide intervals are, and one on values that are smaller than their noise."""
+    if answer.free is not None or not len(answer.rows) or not answer.rows.values:
+        return []
+    rows, told, drowned = len(answer.rows), [], []
+    some = dict(islice(answer.rows.values.items(), _MOST_WIDTHS))
+    for name, values in some.items():
+        noise, population = _half_width(values.noise), values.population
+        days = " days" if answer.known.get(name, NOTHING_KNOWN).day else ""
+        wide = f", population ± {_wide(_half_width(population))}{days}" if _has_any(population) else ""
+        told.append(f"{name} ± {_wide(noise)}{days}{wide}")
+        under = int(np.sum((values.noise.high - values.noise.low) / 2 > np.abs(values.value)))
+        if under and not days:
+            drowned.append(name if rows == 1 else f"{name} in {under:,} of {rows:,} rows")
+    more = len(answer.rows.values) - len(some)
+    widest = "Half-width" if rows == 1 else "Largest half-width"
+    lines = [f"{widest} of the 95 % noise interval: {'; '.join(told)}{f'; and {more} more' * bool(more)}."]
+    return lines + [f"NOISE LARGER THAN THE VALUE: {', '.join(drowned)}."] * bool(drowned)
+
+
+def _half_width(intervals: Intervals | Absent) -> float:
+    """Of the widest."""
+    if isinstance(intervals, Absent):
+        return math.nan
+    halves = (intervals.high - intervals.low) / 2
+    return float(np.max(halves[~np.isnan(halves)], initial=0.0))
+
+
+def _has_any(population: Intervals | Absent) -> bool:
+    return not isinstance(population, Absent) and not np.all(np.isnan(population.low))
+
+
+def _wide(half: float) -> str:
+    return number(half, half) if math.isfinite(half) else "any number"
 
 
 def preview_lines(preview: dict[str, Any], groups: int) -> Iterator[str]:

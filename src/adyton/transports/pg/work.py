@@ -154,7 +154,7 @@ class Work:
     def _answer(self, text: str, asked: Asked, found: ServedStudy, who: Identity) -> Answer:
         price = {} if _names_price(asked) else self.session.price
         words = {**price, **self._words(text)}
-        if price.keys() <= {"share"} and not _names_price(asked):
+        if not price and not _names_price(asked):
             before = found.asked_before(who, text, self._dialect(text))
             if before is not None:
                 return before
