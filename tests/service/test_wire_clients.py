@@ -9,6 +9,7 @@ import struct
 import subprocess
 import sys
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -164,6 +165,40 @@ def test_a_parameter_that_is_a_double_means_its_shortest_text(
         assert told == (1,)  # the same query, however its value is called
 
 
+@pytest.mark.parametrize("binary", [False, True])
+def test_lists_as_parameters_are_in(house: Wired, token: str, binary: bool) -> None:
+    """Mutants: a list is no literal; an error that is told ends the connection; NULL in a list is one of it."""
+    text = "SELECT COUNT(*) AS n FROM people WHERE {}"
+    with house.connect(token, within="70") as connection:
+        cursor = connection.cursor(binary=binary)
+
+        def ask(where: str, *given: Any) -> Any:
+            sign = "%b" if binary else "%t"
+            return cursor.execute(text.format(where.replace("%s", sign)), given or None).fetchall()
+
+        north = ask("region IN ('north', 'west')")
+        assert ask("region = ANY(%s)", ["north", "west"]) == north
+        assert ask("region = ANY(%s)", ["north", None, "west"]) == north
+        assert ask("region = ANY(%s::text[])", ["north", "west"]) == north
+        assert ask("region = ANY('{north,\"west\"}')") == ask("region = ANY(ARRAY['north', 'west'])") == north
+        assert ask("region <> ALL(%s)", ["north", "west"]) == ask("NOT region IN ('north', 'west')")
+        assert ask("income = ANY(%s)", [1.5, 2.0]) == ask("income IN (1.5, 2)")
+        assert ask("income = ANY(%s)", [Decimal("1.5"), Decimal(2)]) == ask("income IN (1.5, 2)")
+        assert ask("income = ANY(%s)", [3, 4]) == ask("income IN (3, 4)")
+        assert ask("region = ANY(%s)", []) == [(0,)]
+        assert ask("region <> ALL(%s)", []) == ask("NOT FALSE")
+        for wrong, given in (
+            ("region = ANY(%s)", [["north"], ["west"]]),
+            ("region = %s", ["north"]),
+            ("region = ANY(%s)", ["nowhere"]),
+        ):
+            with pytest.raises(psycopg.Error) as refused:
+                ask(wrong, given)
+            assert str(refused.value.sqlstate) in ("22P02", "0A000", "42601")
+            assert not connection.closed
+        assert ask("region = ANY(%s)", ["north", "west"]) == north
+
+
 def test_no_parameter_is_taken_for_words(house: Wired, token: str) -> None:
     """Mutant: quotes in a literal are not doubled."""
     with house.connect(token, within="70") as connection:
@@ -235,6 +270,42 @@ def test_sqlalchemy_reflects_and_pandas_reads(house: Wired, token: str) -> None:
         engine.dispose()
 
 
+@pytest.mark.parametrize("driver", ["postgresql+psycopg", "postgresql+pg8000"])
+def test_sqlalchemy_limits_lists_and_divides(house: Wired, token: str, driver: str) -> None:
+    """Mutant: a literal with a cast is none."""
+    people = sa.table("people", sa.column("income", sa.Float), sa.column("region", sa.Text))
+    region, income, n = people.c.region, people.c.income, sa.func.count().label("n")
+    groups = sa.select(region, n).group_by(region).order_by(region)
+    engine = sa.create_engine(house.url(token, driver))
+    try:
+        with engine.connect() as connection:
+            connection.exec_driver_sql("SET adyton.within = 75")
+            plain = dict(map(tuple, connection.execute(groups)))
+            two = [tuple(row) for row in connection.execute(groups.limit(2).offset(1))]
+            assert two == [(one, plain[one]) for one in sorted(REGIONS)[1:3]]
+            written = connection.exec_driver_sql(
+                "SELECT COUNT(*) AS n FROM people WHERE region IN ('north', 'west')"
+            ).scalar()
+            for where in (
+                region.in_(["north", "west"]),
+                region == sa.any_(sa.literal(["north", "west"], sa.ARRAY(sa.Text))),
+            ):
+                assert connection.execute(sa.select(n).where(where)).scalar() == written
+            for where in (
+                region.not_in(["north"]),
+                region.startswith("n"),
+                income.in_([1.5, 3]),
+                income.between(3, 7.5),
+            ):
+                assert connection.execute(sa.select(n).where(where)).scalar() is not None
+            bins = sa.select(sa.func.floor(income / 50_000).label("b"), n).group_by(sa.text("b"))
+            assert [b for b, _ in connection.execute(bins)] == [0, 1, 2, 3, 4]
+            key = connection.execute(sa.select(sa.literal("x").label("k"), n).select_from(people)).one()
+            assert key.k == "x"
+    finally:
+        engine.dispose()
+
+
 NOTEBOOK = """
 import sys
 sys.modules["pyspark"] = None  # looked for, slow, and not needed
@@ -274,6 +345,12 @@ def test_asyncpg_asks_prepares_and_is_refused(house: Wired, token: str) -> None:
             )
             assert [one.name for one in kept.get_parameters()] == ["text", "float8", "float8"]
             assert isinstance(await kept.fetchval("north", 0.0, 50_000.0), float)
+            listed = await connection.prepare(
+                "SELECT COUNT(*) AS n FROM people WHERE region = ANY($1) AND region <> ALL($2) AND region IN ($3::VARCHAR)"
+            )
+            assert [one.name for one in listed.get_parameters()] == ["text[]", "text[]", "text"]
+            assert [one.name for one in listed.get_attributes()] == ["n"]
+            assert isinstance(await listed.fetchval(["north", "west"], ["east"], "north"), float)
             columns = await connection.fetch(
                 "SELECT column_name, udt_name FROM information_schema.columns WHERE table_name = $1", "people"
             )

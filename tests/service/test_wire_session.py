@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import logging
+import struct
 import sys
 import threading
 import time
@@ -598,6 +599,79 @@ def test_values_come_back_as_they_went(oid: int, value: Any) -> None:
     for form in (0, 1):
         sent = float(value) if oid == FLOAT8 else value
         assert decoded(encoded(sent, oid, form), oid, form) == value
+
+
+LISTS: list[tuple[str, str, int, list[Any]]] = [  # as node-postgres writes them, and what else can be sent
+    ("urgent", "{true,false}", ARRAYS[BOOL], [True, False]),
+    (
+        "day",
+        '{"2020-01-02",2020-01-03}',
+        ARRAYS[DATE],
+        [datetime.date(2020, 1, 2), datetime.date(2020, 1, 3)],
+    ),
+    ("ward", '{"a", "b" ,NULL}', ARRAYS[TEXT], ["a", "b", None]),
+    ("cost", "{1.5,2}", ARRAYS[NUMERIC], [Decimal("1.5"), Decimal(2)]),
+    ("cost", "{0.1,2e1}", ARRAYS[FLOAT8], [0.1, 20.0]),
+    ("age", "{1,2,NULL}", ARRAYS[INT8], [1, 2, None]),
+    ("age", "{}", ARRAYS[INT8], []),
+]
+
+
+@pytest.mark.parametrize(("column", "written", "oid", "values"), LISTS, ids=range(len(LISTS)))
+def test_lists_of_every_type_in_text_and_binary(
+    house: Wired, column: str, written: str, oid: int, values: list[Any]
+) -> None:
+    """Mutants: a list is no literal; its type is that of the column; NULL is one of its values."""
+    visitor = house.token("lister", study="visits")
+    known = [
+        literal(Decimal(str(one)) if isinstance(one, float) else one) for one in values if one is not None
+    ]
+    plain = f"{column} IN ({', '.join(known)})" if known else "FALSE"
+    with house.connect(visitor, "visits", within="40") as connection:
+        pg = connection.pgconn
+        wanted = connection.execute(f"SELECT COUNT(*) AS n FROM visits WHERE {plain}").fetchone()
+        sent = [(written.encode(), 0, 0), (written.encode(), oid, 0), (encoded(values, oid, 1), oid, 1)]
+        for content, kind, form in sent:
+            for sign in ("= ANY($1)", "= SOME ($1)"):
+                text = f"SELECT COUNT(*) AS n FROM visits WHERE {column} {sign}".encode()
+                found = pg.exec_params(text, [content], [kind], [form])
+                assert found.status == psycopg.pq.ExecStatus.TUPLES_OK, found.error_message
+                assert float(found.get_value(0, 0) or "x") == (wanted or ("x",))[0]
+        for wrong in (b"{{1},{2}}", b"{1", b"1", b'{"1}', b"{1,}", b"[0:1]={1,2}", b"{a\\}"):
+            found = pg.exec_params(text, [wrong])
+            assert found.status == psycopg.pq.ExecStatus.FATAL_ERROR
+            assert found.error_field(psycopg.pq.DiagnosticField.SQLSTATE) == b"22P02"
+        nested = (
+            struct.pack("!iiIii", 1, 0, ARRAYS[INT8], 1, 1)
+            + struct.pack("!i", 12)
+            + struct.pack("!iiI", 0, 0, INT8)
+        )
+        for hostile in (
+            nested,
+            struct.pack("!iiIii", 2, 0, INT8, 1, 1),
+            struct.pack("!iiIii", 1, 0, INT8, 2**31 - 1, 1),
+        ):
+            assert pg.exec_params(text, [hostile], [oid], [1]).status == psycopg.pq.ExecStatus.FATAL_ERROR
+        assert connection.execute("SELECT 1").fetchone() == (1,)
+
+
+@pytest.mark.parametrize("failing", ["place_before", "fields_of_error"])
+def test_an_error_that_cannot_be_told_ends_no_connection(
+    house: Wired, token: str, failing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Mutant: what goes wrong while an error is told is not caught."""
+
+    def fails(*_: Any, **__: Any) -> Any:
+        raise ValueError("canary")
+
+    with house.connect(token, within="300") as connection:
+        with monkeypatch.context() as patch:
+            patch.setattr(f"adyton.transports.pg.talking.session.{failing}", fails)
+            for _ in range(2):
+                with pytest.raises(psycopg.Error) as refused:
+                    connection.execute("SELECT COUNT(*) FROM people WHERE agee > %s", (3,))
+                assert "canary" not in str(refused.value)
+        assert connection.execute("SELECT 1").fetchone() == (1,)
 
 
 def test_numbers_and_moments_that_are_no_literals() -> None:

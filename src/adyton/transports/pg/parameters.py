@@ -19,6 +19,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from adyton.query.doubles import shortest
+from adyton.query.sql.several.lists import listed_in
 from adyton.query.text import value_text
 from adyton.service.limits import LIMITS
 from adyton.transports.pg.statements import parameters_in
@@ -124,7 +125,7 @@ def _in_place(above: exp.Expr | None, resolve: Resolve) -> int | None:
             return _type_named(above.to)
         case exp.Limit() | exp.Offset():
             return INT8
-        case exp.Any() | exp.All():
+        case exp.Any() | exp.All() | exp.Anonymous() if above is not None and listed_in(above)[0] is not None:
             return ARRAYS.get(TEXT if column is None else resolve(column), ARRAYS[TEXT])
     return None if column is None else resolve(column)
 
@@ -139,7 +140,7 @@ def _column_beside(above: exp.Expr | None) -> str | None:
     match above:
         case exp.Array() | exp.Cast():  # of a list, or of what is compared
             return _column_beside(_above_brackets(above))
-        case exp.Any() | exp.All() if above.parent is not None:
+        case exp.Any() | exp.All() | exp.Anonymous() if above.parent and listed_in(above)[0] is not None:
             sides = [above.parent.this]
         case exp.In() | exp.Between():
             sides = [above.this]

@@ -85,6 +85,8 @@ class _Meant:
         match node:
             case exp.Div():
                 self._look_at_quotient(node)
+            case exp.EQ() | exp.NEQ():
+                self.inside[id(node)] = self.kinds.of(node.this)
             case exp.Convert():
                 self.inside[id(node)] = self.kinds.of(node.expression)
             case exp.Cast() | exp.Round() if not self.kinds.is_released(node.this):
@@ -112,6 +114,13 @@ class _Meant:
             above = above.parent
         if not isinstance(above, exp.Floor | exp.Trunc):  # which would cut it anyway
             self.remarks[_WHOLE_QUOTIENT.format(self.dialect)] = None
+
+    def is_cut(self, node: exp.Expr) -> bool:
+        """Whether it is a quotient that was written as DIV."""
+        from sqlglot import exp
+
+        inner = node.unnest()
+        return bool(self.quotients) and isinstance(inner, exp.Anonymous) and inner.name == "DIV"
 
     def has_fraction(self, node: exp.Expr) -> bool:
         """Whether what is inside may have digits behind the point."""
@@ -218,7 +227,8 @@ def _plain(node: exp.Expr, meant: _Meant) -> exp.Expr:
             return exp.Anonymous(this="SAFE_DIVIDE", expressions=[node.this, node.expression])
         case exp.Div():
             node.set("safe", False)  # a quotient by 0 is missing here, without further words
-            return _cut_quotient(node) if id(node) in meant.quotients else node
+            if id(node) in meant.quotients:
+                return exp.Anonymous(this="DIV", expressions=[node.this.unnest(), node.expression.unnest()])
         case exp.Extract() if node.name.upper() == "DOW":
             return exp.Anonymous(this="DOW", expressions=[node.expression])
         case exp.DateTrunc() if node.args["unit"].name.upper() in _UNITS:
@@ -229,8 +239,9 @@ def _plain(node: exp.Expr, meant: _Meant) -> exp.Expr:
             _check_days(node, dialect)
         case exp.Cast() | exp.Convert() | exp.Round():
             return _of_kind(node, meant)
-        case exp.Floor() | exp.Trunc() if isinstance(node.this, exp.IntDiv):
-            return node.this  # is whole already
+        case exp.Floor() | exp.Trunc() if meant.is_cut(node.this):
+            cut: exp.Expr = node.this
+            return cut  # is whole already
         case exp.Mod() if dialect == "sqlite" and meant.has_fraction(node):
             for side in ("this", "expression"):
                 node.set(side, exp.Anonymous(this="TRUNC", expressions=[node.args[side]]))
@@ -239,7 +250,9 @@ def _plain(node: exp.Expr, meant: _Meant) -> exp.Expr:
         case exp.Like() if dialect in _ALIKE:
             return exp.ILike(**node.args)
         case exp.DPipe() | exp.EQ() | exp.NEQ() if dialect in _LISTS:
-            return _joined(node, meant) if isinstance(node, exp.DPipe) else in_list(node, meant.joined)
+            if isinstance(node, exp.DPipe):
+                return _joined(node, meant)
+            return in_list(node, meant.joined, of_truths=meant.inside[id(node)] == "truth")
     return node
 
 
@@ -274,15 +287,6 @@ def _literal_of(literal: exp.Expr, kind: exp.Expr) -> exp.Expr | None:
         return exp.Literal.number(literal.name) if is_whole else None
     reals = kind.is_type(exp.DType.DOUBLE, exp.DType.DECIMAL)
     return literal if is_whole or reals else None
-
-
-def _cut_quotient(node: exp.Expr) -> exp.Expr:
-    """a / b as (a) // (b)."""
-    from sqlglot import exp
-
-    sides = [exp.paren(one) if isinstance(one, exp.Binary) else one for one in (node.this, node.expression)]
-    cut = exp.IntDiv(this=sides[0], expression=sides[1])
-    return exp.paren(cut) if isinstance(node.parent, exp.Binary) else cut
 
 
 def _joined(node: exp.Expr, meant: _Meant) -> exp.Expr:

@@ -40,11 +40,14 @@ def elements(text: str) -> list[str | None]:
     return found
 
 
-def in_list(node: exp.Expr, joined: set[str]) -> exp.Expr:
-    """The comparison as IN, if it is one with a list; ``joined`` gets the text that a list was written as."""
+def in_list(node: exp.Expr, joined: set[str], *, of_truths: bool) -> exp.Expr:
+    """The comparison as IN, if it is one with a list; ``joined`` gets the text that a list was written as.
+
+    ``of_truths``: what is compared with it is true or false.
+    """
     from sqlglot import exp
 
-    listed, some = _listed(node.expression)
+    listed, some = listed_in(node.expression)
     if listed is None or some is not isinstance(node, exp.EQ):
         return node
     values, kind = listed, None
@@ -53,7 +56,9 @@ def in_list(node: exp.Expr, joined: set[str]) -> exp.Expr:
         values = values.this
     if isinstance(values, exp.Literal) and values.is_string:
         joined.add(values.name.casefold())
-        found = [_literal(one, kind) for one in elements(values.name)]
+        inner = kind.expressions[0] if kind is not None and kind.expressions else None
+        of_truths = of_truths or (inner is not None and inner.is_type("boolean"))
+        found = [_literal(one, of_truths=of_truths) for one in elements(values.name)]
     elif isinstance(values, exp.Array):
         found = values.expressions
     else:
@@ -85,7 +90,7 @@ def _only_counts_if_true(node: exp.Expr) -> bool:
     return isinstance(above, exp.Where)
 
 
-def _listed(node: exp.Expr) -> tuple[exp.Expr | None, bool]:
+def listed_in(node: exp.Expr) -> tuple[exp.Expr | None, bool]:
     """What ANY, SOME or ALL stands before, and whether one of it is enough."""
     from sqlglot import exp
 
@@ -97,15 +102,12 @@ def _listed(node: exp.Expr) -> tuple[exp.Expr | None, bool]:
     return None, False
 
 
-def _literal(text: str | None, kind: exp.Expr | None) -> exp.Expr:
-    """An element of a list in the words of its type; without one it is a string, and reads as what it is
-    compared with.
-    """
+def _literal(text: str | None, *, of_truths: bool) -> exp.Expr:
+    """An element of a list; a string reads as what it is compared with, unless that is true or false."""
     from sqlglot import exp
 
     if text is None:
         return exp.null()
-    inner = kind.expressions[0] if kind is not None and kind.expressions else None
-    if inner is not None and inner.is_type(exp.DType.BOOLEAN) and text.lower() in _TRUTHS:
+    if of_truths and text.lower() in _TRUTHS:
         return exp.Boolean(this=_TRUTHS[text.lower()])
     return exp.Literal.string(text)
