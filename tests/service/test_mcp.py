@@ -244,7 +244,7 @@ def test_what_does_not_exist_and_what_is_not_yours_look_the_same(files: list[Pat
 
 
 def test_a_call_that_is_sent_again_is_one_charge(files: list[Path]) -> None:
-    """By share the same question is another charge: only the id of the call tells a repeat.
+    """Under its id; and by share, as the same question at the same share is a repeat.
 
     Mutants: no id is made; the id does not depend on the call, or not on what is asked.
     """
@@ -262,13 +262,14 @@ def test_a_call_that_is_sent_again_is_one_charge(files: list[Path]) -> None:
             assert again["receipt"] == first["receipt"]
             assert again["answer"] == first["answer"]
             assert again["repeated"]
-            assert text["receipt"]["number"] == 2  # another id, another draw
+            assert (text["receipt"], text["answer"]) == (first["receipt"], first["answer"])  # another id
+            assert (await ask(8, share=0.02))["receipt"]["number"] == 2
             assert (await ask(7, question=GROUPS))["receipt"]["number"] == 3
             batch = {"study": "people", "questions": [COUNT, GROUPS], "share": 0.01}
             for _ in range(3):
                 result = (await called(http, "ask_many", batch, 7)).json()["result"]
                 assert result["structuredContent"]["answers"][0]["receipt"]["number"] == 4
-            own = [await ask(number, request="mine") for number in (20, 21)]
+            own = [await ask(number, share=0.03, request="mine") for number in (20, 21)]
             assert own[0]["receipt"] == own[1]["receipt"]
             assert doors.study()._curator.ledger.count() == 5
             clash = (await called(http, "ask", {**ASKED, "within": 70, "request": "mine"}, 22)).json()[

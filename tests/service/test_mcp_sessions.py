@@ -107,14 +107,15 @@ def house(tmp_path: Path) -> Any:
 def test_a_retry_by_share_is_one_charge(house: Served) -> None:
     """What is left has changed by then, for all and for the name.  Mutant: the share is taken of what is left now."""
     ana, bot = house.made("ana", limit_share="0.5"), house.made("bot", "agent", price_share="0.01")
-    for headers in (ana, bot):
-        first = house.ask(headers, share=0.5, request="one").json()
+    for number, headers in enumerate((ana, bot)):
+        asked = COUNT.replace("3", str(8 + number))
+        first = house.ask(headers, asked, share=0.5, request="one").json()
         house.ask(headers, COUNT.replace("3", "4"), share=0.1)
         house.ask(house.made("bob"), COUNT.replace("3", "5"), share=0.1)
-        again = house.ask(headers, share=0.5, request="one").json()
+        again = house.ask(headers, asked, share=0.5, request="one").json()
         assert (again["receipt"], again["answer"]) == (first["receipt"], first["answer"])
         assert again["repeated"]
-        other = house.ask(headers, share=0.4, request="one")
+        other = house.ask(headers, asked, share=0.4, request="one")
         assert other.json()["error"]["kind"] == "request_id_used"
 
 

@@ -76,7 +76,8 @@ def test_standard_output_has_lines_of_the_protocol_and_nothing_else(tmp_path: Pa
     asked = {"study": "people", "question": COUNT, "share": 0.01}
     params = {"name": "ask", "arguments": asked, "_meta": META}
     call = {"jsonrpc": "2.0", "method": "tools/call", "params": params}
-    lines = [{**call, "id": 5}, "this is no JSON", {**call, "id": 5}, [1, 2], {**call, "id": 6}]
+    other = {**call, "params": {**params, "arguments": {**asked, "share": 0.02}}}
+    lines = [{**call, "id": 5}, "this is no JSON", {**call, "id": 5}, [1, 2], {**other, "id": 6}]
     command = [sys.executable, "-m", "adyton.transports.cli.app", "mcp", str(study), "--price-share", "1"]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1

@@ -76,9 +76,9 @@ class Court:
         default_factory=list, repr=False
     )  # readings, and the integers that they came to
 
-    def ask(self, sql: str, dialect: str | None = None) -> Any:
+    def ask(self, sql: str, dialect: str | None = None, share: Any = SHARE) -> Any:
         """The answer, or the refusal; any other error escapes."""
-        told: Any = {"share": SHARE} if dialect is None else {"share": SHARE, "dialect": dialect}
+        told: Any = {"share": share} if dialect is None else {"share": share, "dialect": dialect}
         try:
             return self.curator.ask(sql, **told)
         except InvalidRequest as refused:

@@ -48,7 +48,8 @@ def test_a_statement_is_answered_as_it_says(courts: dict[str, Court], statement:
         assert not statement.is_expected, answer
     if not isinstance(answer, InvalidRequest):
         assert statement.outcome != "refused"
-        assert paid == (statement.outcome == "answered") or not statement.is_expected
+        assert (answer.free is None) == (statement.outcome == "answered") or not statement.is_expected
+        assert paid == (answer.free is None and not answer.repeated)  # another may ask the very same
         assert wrong(statement, answer, here.plain) is None
 
 

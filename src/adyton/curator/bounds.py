@@ -173,9 +173,11 @@ def suggest_bounds(
         return low, high, *at(low, high)
 
     begins = question_text(_question(table, known, FRACTION, 1 - FRACTION, where)).partition(",")[0]
-    lefts = curator.lefts_before_any(named, begins) if request is None else []
+    lefts = curator._lefts_before_any(named, begins) if request is None else []
     left = curator.left_for(request, named)
-    low, high, question, batch = plan_as_charged(planned, left, lefts, lambda made: curator.was_paid(made[3]))
+    low, high, question, batch = plan_as_charged(
+        planned, left, lefts, lambda made: curator._was_paid(made[3])
+    )
     answer = curator.ask(question_text(question), request=request, **price)
     (row,) = answer.rows
     one, other = (v.value for v in row.values.values())

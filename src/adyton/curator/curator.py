@@ -297,7 +297,7 @@ class Curator(PaidOnce, Shown):
             return before
         batch = self._planned(requests, price, strategy=strategy, request=request)
         alone = batch.independent if strategy is None else None
-        return alone if alone is not None and self.was_paid(alone, request) else batch
+        return alone if alone is not None and self._was_paid(alone, request) else batch
 
     def _offered(self, asked: Tables, made: list[Preview]) -> list[Preview]:
         """A question alone that follows from what was measured together is offered for nothing."""
@@ -337,7 +337,7 @@ class Curator(PaidOnce, Shown):
         each = (batch, batch.independent) if batch.independent is not None else (batch,)
         return any(self._asked.knows(one.order(None)) for one in each)
 
-    def was_paid(self, batch: PricedBatch, request: str | None = None) -> bool:
+    def _was_paid(self, batch: PricedBatch, request: str | None = None) -> bool:
         """Whether the very same was charged before, or by this request id."""
         if (earlier := self._asked.requested(request)) is not None:
             return earlier.order.detail == batch.detail
@@ -349,7 +349,7 @@ class Curator(PaidOnce, Shown):
             return None
         with suppress(InvalidRequest, BudgetRefused):
             batch = self._planned(asked, price, as_before=True)
-            if self.was_paid(batch):
+            if self._was_paid(batch):
                 return batch
         return None
 

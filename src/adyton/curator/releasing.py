@@ -307,7 +307,7 @@ class Walk:
             return [self._purse.left_before(earlier, price)]
         return self._lefts_of(price, (receipt for text in texts for receipt in self._asked.charged(text)))
 
-    def lefts_before_any(self, price: Price, begins: str) -> list[int]:
+    def _lefts_before_any(self, price: Price, begins: str) -> list[int]:
         """The same, for whatever was asked with a text that begins so."""
         if price.by != "share":
             return []
