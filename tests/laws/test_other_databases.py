@@ -15,6 +15,7 @@ import pytest
 
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.request import Combined, Request, asked_of
+from adyton.query.sql.several.dialects import translated
 from adyton.schema import BooleanColumn, CategoryColumn, DateColumn, IntegerColumn, RealColumn, Table
 from adyton.study import Study
 from kept_rows import open_kept, plain_database
@@ -172,3 +173,18 @@ def test_a_remark_says_where_databases_differ(dialect: str | None, text: str, re
         assert asker.preview(text, epsilon=1, dialect=dialect).remarks == asked.remarks
         for _ in range(2):  # also of a stored answer
             assert asker.ask(text, epsilon=1, dialect=dialect).remarks == asked.remarks
+
+
+def test_counts_of_persons_are_whole_numbers_and_counts_that_are_released_are_not() -> None:
+    """Mutants: a sum of BIGINT is whole in Postgres; what another SELECT has counted is released."""
+    inner = "(SELECT k, COUNT(*) AS n, SUM(a) AS s, MAX(b) AS m FROM t GROUP BY k) AS u"
+    text = f"SELECT AVG(n / 2) AS q, AVG(s / 2) AS r, AVG(m / 2) AS p FROM {inner}"
+    assert translated(text, "postgres", TABLE).startswith(
+        "SELECT AVG(DIV(n, 2)) AS q, AVG(s / 2) AS r, AVG(DIV(m, 2))"
+    )
+    assert translated(text, "tsql", TABLE).startswith(
+        "SELECT AVG(DIV(n, 2)) AS q, AVG(DIV(s, 2)) AS r, AVG(DIV(m, 2))"
+    )
+    assert translated(f"SELECT n / 2 AS q FROM {inner}", "postgres", TABLE).startswith("SELECT n / 2 AS q")
+    ordered = translated("SELECT k, COUNT(*) AS n FROM t GROUP BY k ORDER BY n / 2", "postgres", TABLE)
+    assert ordered.endswith("ORDER BY n / 2")
