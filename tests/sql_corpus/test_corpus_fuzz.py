@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import duckdb
