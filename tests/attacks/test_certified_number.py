@@ -149,7 +149,7 @@ def repeat(rows: int, questions: int, rng: np.random.Generator) -> Attack:
     """One half again and again, each time with noise of its own; then the side to which it leans on average."""
     kinds, total = half(rng), 0.0
     for i in range(questions - 1):
-        asked = share(kinds, f" AND kind < {KINDS + i}")
+        asked = share(kinds, f" AND kind - kind <= {i}")
         total += (yield asked) - asked.truth
     yield share(kinds if total > 0 else ~kinds)
 
@@ -326,7 +326,7 @@ def histograms(asker: Curator, numbers: range) -> Kinds:
     """For each number a batch: how many rows are of each kind, with y and without.  Returns how far kinds lean."""
     votes, truth = np.zeros(KINDS), CONSTANT.rows / KINDS / 2
     for i in numbers:
-        asked = f"SELECT kind, COUNT(*) AS n FROM t WHERE {{}} AND kind < {KINDS + i} GROUP BY kind"
+        asked = f"SELECT kind, COUNT(*) AS n FROM t WHERE {{}} AND kind - kind <= {i} GROUP BY kind"
         for answer in asker.ask_many([asked.format(y) for y in ("y", "NOT y")]):
             values: Any = answer["n"]
             assert (values.population.low <= truth).all()

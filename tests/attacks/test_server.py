@@ -83,7 +83,7 @@ def token(study: Path, name: str, share: str | None = None) -> dict[str, str]:
 
 
 def question(number: int) -> str:
-    return f"SELECT COUNT(*) AS n FROM people WHERE income > {number}"
+    return f"SELECT COUNT(*) FROM people WHERE income > {number}"
 
 
 def asked(
@@ -341,7 +341,7 @@ def test_the_log_of_a_server_holds_no_token_question_or_value(study: Path) -> No
         httpx2.get(f"{running.url}/canary77", headers=ana)
         httpx2.get(f"{running.url}/v1/studies/canary77", headers=ana)
         httpx2.post(f"{running.url}/v1/studies/people/ask", headers=ana, content=b"canary77")
-        value = str(answer.json()["answer"][0]["values"]["n"]["value"])
+        value = str(answer.json()["answer"][0]["values"]["count"]["value"])
         written = re.sub(r"Owner token.*\n", "", running.log.read_text())
         written = re.sub(
             r'"ms": [0-9.]+|127\.0\.0\.1:\d+', "", written

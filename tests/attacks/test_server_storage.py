@@ -37,7 +37,7 @@ def written(folder: Path, more: str = "") -> tuple[Path, list[str], dict[str, st
 
 
 def question(number: int) -> str:
-    return f"SELECT COUNT(*) AS n FROM people WHERE income > {number}"
+    return f"SELECT COUNT(*) FROM people WHERE income > {number}"
 
 
 def asked(url: str, headers: dict[str, str], number: int) -> httpx2.Response:

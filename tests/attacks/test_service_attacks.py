@@ -434,6 +434,6 @@ def test_what_cannot_be_listened_on_is_said_before_anything_is_made(tmp_path: Pa
             (Door(tls_cert="missing.pem", tls_key="missing.pem"), "--tls-cert"),
         ):
             with pytest.raises(InvalidRequest, match=why):
-                serve([study], None, door, said.append)
+                serve([study], None, door, said.append, seen=True)
     assert not said
     assert not Tokens(study).all()

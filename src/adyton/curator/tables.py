@@ -128,8 +128,10 @@ def _answer(asked: Request | Combined, own: Sequence[Answer]) -> Answer:
 
 
 def _remarked(made: _Made, asked: Request | Combined) -> _Made:
-    """With what there is to say about how the text was read."""
-    return replace(made, remarks=(*asked.remarks, *made.remarks)) if asked.remarks else made
+    """With remarks on how a text of several questions was read; one question has them itself."""
+    if not isinstance(asked, Combined) or not asked.remarks:
+        return made
+    return replace(made, remarks=(*asked.remarks, *made.remarks))
 
 
 def _shaped(table: Answer, shape: Shape) -> Rows:

@@ -24,7 +24,7 @@ from adyton.exact import UNITS_PER_ONE
 from adyton.privacy import Neighbours
 from adyton.study import Study, Validity
 
-_COUNTS = ("SELECT COUNT(*) FROM people WHERE age >= 0", "SELECT COUNT(*) FROM people WHERE age <= 100")
+_COUNTS = ("SELECT COUNT(*) FROM people", "SELECT COUNT(*) FROM people WHERE age IS NOT NULL")
 _OLD_ONES = ("SELECT COUNT(*) FROM people WHERE age > 98", "SELECT COUNT(*) FROM people WHERE age > 97")
 _SUMS = ("SELECT SUM(income) FROM people", "SELECT SUM(income) FROM people WHERE age >= 0")
 _TRIED = 64  # names: that all of them are in one of two parts is a 1e-19 event

@@ -11,7 +11,7 @@ from adyton.query.leaves import Bounded, IsOutside, word_for
 from adyton.query.sql.functions.arguments import arguments
 from adyton.query.sql.functions.cases import CASES
 from adyton.query.sql.functions.dates import DATES
-from adyton.query.sql.functions.labels import NOT_IN_SET
+from adyton.query.sql.functions.labels import NOT_GROUPED, NOT_IN_SET
 from adyton.query.sql.functions.numbers import NUMBERS
 from adyton.query.sql.functions.texts import TEXTS
 from adyton.query.sql.functions.values import Value
@@ -30,7 +30,7 @@ def read_call(source: Source, node: exp.Expr) -> Value:
     """What a function of one row gives."""
     name = called(source, node)
     read = ROW_FUNCTIONS.get(name)
-    if name == NOT_IN_SET:
+    if name in (NOT_IN_SET, NOT_GROUPED):
         reason = "a group of ROLLUP, CUBE or GROUPING SETS goes with groups and aggregates alone"
         raise source.refusal(node, reason)
     if read is None:
