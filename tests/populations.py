@@ -31,6 +31,11 @@ def standing_of(
     return PopulationContext(population_of(study), Position(question, before, own, values), units)
 
 
+def undescribed(study: Study) -> Study:
+    """Without descriptions of queries, as where another study of a shared book was asked first."""
+    return study.after_its_first_receipt(amended=False, described=False)
+
+
 def seeded(study: Study, data: Any, seed: int) -> Curator:
     """A test that passes once passes always."""
     plain = open_kept(study, data)

@@ -64,9 +64,8 @@ def _added(unit: Any) -> Any:
 def test_a_distribution_whose_bins_are_taken_for_one_cell_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     sound = readings._readings
 
-    def one_cell(name: str, measure: Any, question: Any, unit: Any, cells: int) -> Any:
-        found = sound(name, measure, question, unit, cells)
-        return tuple(replace(r, sensitivity=replace(r.sensitivity, cells=1)) for r in found)
+    def one_cell(*given: Any) -> Any:
+        return tuple(replace(r, sensitivity=replace(r.sensitivity, cells=1)) for r in sound(*given))
 
     assert not tried("distribution").refuted
     monkeypatch.setattr(readings, "_readings", one_cell)

@@ -23,7 +23,7 @@ from scipy.stats import binom
 import adyton
 from adyton.certify import Interval
 from adyton.curator.curator import Curator
-from adyton.population.subset_ends import Certain
+from adyton.population.claims import CertainAfter
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.schema import BooleanColumn, IntegerColumn, Table
 from adyton.study import Study, Validity
@@ -318,7 +318,7 @@ def test_theorem_PAY_AS_YOU_GO_holds_for_batches_and_nothing_less_would(seed: in
         )
         claims += [claimed(both[0], truth), claimed(both[1], 1 - truth)]
     assert all(claim.holds for claim in claims)
-    fixed = Certain(Before(), ROWS, float(FAILURE) * OpenLevels().share(2) / 2).ways(1 / 2)
+    fixed = CertainAfter(Before(), ROWS, float(FAILURE) * OpenLevels().share(2) / 2).claims(1 / 2).ways
     lowest = float(least_share(np.array([ROWS * claims[-2].value]), ROWS, 0.01 * ROWS, fixed)[0])
     assert lowest > truth
 
@@ -350,8 +350,10 @@ class Histogram:
         return math.sqrt(self.rows * self.chance * (1 - self.chance))
 
     def lower_end(self, answer: float, level: float) -> float:
-        certain = Certain(Before(1 / Fraction(self.scale) ** 2), self.rows, level)
-        return float(least_share(np.array([answer]), self.rows, self.last_scale, certain.ways(1 / 2))[0])
+        certain = CertainAfter(Before(1 / Fraction(self.scale) ** 2), self.rows, level)
+        return float(
+            least_share(np.array([answer]), self.rows, self.last_scale, certain.claims(1 / 2).ways)[0]
+        )
 
     def missed(self, level: float) -> float:
         """The chance that the interval's lower end is above the truth: of all counts, and of the last noise."""

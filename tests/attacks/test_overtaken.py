@@ -73,11 +73,20 @@ def test_who_is_overtaken_is_refused_free_of_charge(
         assert [receipt.order.question for receipt in asker.receipts()] == ["another"]
 
 
-def test_where_the_owner_wants_an_answer_in_any_case_it_is_given_and_marked() -> None:
+@pytest.mark.parametrize("described", [False, True])
+def test_where_the_owner_wants_an_answer_in_any_case_it_is_given_and_marked(
+    described: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With no interval, or with one by the description of its query alone."""
+    if not described:
+        monkeypatch.setattr(Study, "nats", lambda *_: None)
     asked_of = study(beyond_plan="answer")
     with adyton.open(asked_of, data=DATA, ledger=overtaken(asked_of, int(CAP**2 * UNITS_PER_ONE))) as asker:
-        ((value,),) = [row.values.values() for row in asker.ask(COUNT, scale=20).rows]
-    assert isinstance(value.population_interval, Absent)
+        answer = asker.ask(COUNT, scale=20)
+    ((value,),) = [row.values.values() for row in answer.rows]
+    assert isinstance(value.population_interval, Interval if described else Absent)
+    assert ("DESCRIBED-QUERIES" in answer.certificate.theorems) == described
+    assert "CENTRED-HINGE" not in answer.certificate.theorems
 
 
 def test_with_gaussian_noise_who_is_overtaken_pays_for_what_was_seen_before_and_has_an_interval() -> None:

@@ -21,6 +21,9 @@ import adyton
 from adyton import errors
 from adyton.audit.cases.catalogue import entry_named, target_of
 from adyton.audit.report import Report, try_one
+from adyton.query.description import Dictionary
+from adyton.query.request import request_of
+from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn
 from adyton.study import parse_study
 from adyton.transports.cli.app import app
 
@@ -49,6 +52,7 @@ VALIDITY = """
 independent = true
 """
 CAPPED = VALIDITY + "stability = 0.1\n"  # of a pure study
+LONG = "income > 12340 AND income < 98760 AND region IN ('north', 'south')"
 QUESTION = "SELECT region, AVG(income) FROM people GROUP BY region"
 
 
@@ -153,6 +157,22 @@ def test_the_full_example_is_a_study_that_uses_every_key(tmp_path: Path) -> None
     assert set(raw["public"]["products"]) == set(keys["public"])
 
 
+def test_the_study_page_has_the_nats_of_its_queries() -> None:
+    """Mutant: the two dictionaries exchanged."""
+    page = (REFERENCE / "study-file.md").read_text(encoding="utf-8")
+    told = re.findall(r"^\| `(SELECT [^`]+)` \| ([\d.]+) \| ([\d.]+) \|$", page, flags=re.MULTILINE)
+    assert len(told) == 4
+    regions = CategoryColumn("region", ("north", "south", "east", "west"))
+    booleans = (BooleanColumn("smoker"), *(BooleanColumn(f"b{i}") for i in range(6)))
+    columns = (IntegerColumn("age", 0, 120), IntegerColumn("income", 0, 150_000), regions, *booleans)
+    table = adyton.Table("people", columns, rows=5000)
+    for sql, schema, universal in told:
+        question = request_of(sql, table).question
+        measure = question.measures[0][1]
+        nats = [Dictionary(table, name).nats(question, measure) for name in ("schema", "universal")]
+        assert [f"{one:.1f}" for one in nats if one is not None] == [schema, universal]
+
+
 def test_every_example_of_the_study_page_is_a_study(tmp_path: Path) -> None:
     examples = [b.text for b in blocks_of(REFERENCE / "study-file.md") if b.language == "toml"]
     (tmp_path / "products.csv").write_text(PRODUCTS, encoding="utf-8")
@@ -167,6 +187,9 @@ def test_every_example_of_the_study_page_is_a_study(tmp_path: Path) -> None:
 # JSON ------------------------------------------------------------------------------------------------------
 
 
+_BY_NAME = ("[].values", "certificate.nats", "ways", "cheaper", "registering")  # of a value
+
+
 def paths(value: object, prefix: str = "") -> Iterator[str]:
     """Every key as a path: answer[].values.<name>.value; what a user names stands in brackets."""
     match value:
@@ -175,7 +198,7 @@ def paths(value: object, prefix: str = "") -> Iterator[str]:
                 if prefix.endswith("[].keys"):
                     yield f"{prefix}.<column>"
                     continue
-                named = "<name>" if prefix.endswith("[].values") else key
+                named = "<name>" if prefix.endswith(_BY_NAME) else key
                 here = f"{prefix}.{named}" if prefix else named
                 yield here
                 yield from paths(inner, here)
@@ -205,6 +228,9 @@ def every_path(*objects: dict[str, Any]) -> set[str]:
 
 def test_the_json_page_lists_exactly_the_keys_that_are_printed(study: str) -> None:
     Path("valid.toml").write_text(STUDY + VALIDITY, encoding="utf-8")
+    Path("short.toml").write_text(
+        f'{STUDY.replace("epsilon = 1", "epsilon = 20")}{VALIDITY}dictionary = "schema"\n', encoding="utf-8"
+    )
     Path("kept.toml").write_text(STUDY + VALIDITY + "reserve = 0.1\n", encoding="utf-8")
     pure = STUDY.replace("delta = 1e-9", 'delta = 0\nfilter = "pure"')
     Path("capped.toml").write_text(pure + CAPPED, encoding="utf-8")
@@ -221,8 +247,14 @@ def test_the_json_page_lists_exactly_the_keys_that_are_printed(study: str) -> No
     three = (*both, "capped.toml", "booked.toml")
     too_much = printed(3, "ask", "booked.toml", QUESTION, "--scale", "1")
     printed(0, "ask", "booked.toml", QUESTION, "--share", "0.05")
+    precise = ("preview", "short.toml", f"SELECT COUNT(*) FROM people WHERE {LONG}", "--within", "9")
+    for place in range(9):  # else nothing was released, and no description is narrower than that
+        words = f"SELECT COUNT(*) FROM people WHERE income > {10_000 * place}"
+        printed(0, "ask", "short.toml", words, "--share", "0.05")
     expected = {
-        "preview": every_path(*(printed(0, "preview", file, QUESTION, *price) for file in both)),
+        "preview": every_path(
+            *(printed(0, "preview", file, QUESTION, *price) for file in both), printed(0, *precise)
+        ),
         "ask": every_path(*(printed(0, "ask", file, QUESTION, "--share", "0.05") for file in both)),
         "statement": every_path(
             *(printed(0, "statement", file) for file in (*three, "kept.toml", "rounded.toml"))

@@ -43,6 +43,7 @@ from adyton.mechanisms.workloads.measured import GaussianMeasured
 from adyton.mechanisms.workloads.mwem import Mwem
 from adyton.noise import rounded_gaussian, two_sided_geometric
 from adyton.privacy import PureCost
+from adyton.query.description import Dictionary
 from adyton.sensitivity import Sensitivity
 from adyton.transports.cli import lab as cli_lab
 from adyton.transports.cli.app import app
@@ -344,6 +345,7 @@ SLOW = (
     "binary-representation",
     "forking-paths",
     "routes",
+    "owner-looks",
 )  # tried with ADYTON_LONG: seconds each
 
 
@@ -383,6 +385,10 @@ PLANTED: dict[str, list[Callable[[], Planted]]] = {
     "holdout-boosting": [lambda: (GaussianPlan, "release", lambda self, exact, number, bits: exact)],
     "binary-representation": [lambda: (RoundedMeans, "release", lambda self, means: list(means))],
     "routes": [_narrow_rounding],
+    "owner-looks": [
+        lambda: (Dictionary, "_spelled", Dictionary._chosen),
+        lambda: _more(Dictionary, "nats", 100),
+    ],
     "gaussian-calibration": [lambda: _more(gaussian_calibration, "analytic_sigma", 0.9)],
     "two-hypotheses": [lambda: _more(two_sided_geometric, "tail", 0.5)],
     "sensitivities": [lambda: _more(Sensitivity, "l1_diameter", Fraction(1, 2))],

@@ -56,6 +56,7 @@ ALLOWED = {
     ): "which eigenvalues count: a strategy is measured as it is",
     ("mechanisms/workloads/strategy_choice.py", "decimal"): "chooses a strategy, which is measured as it is",
     ("validity/attack_limit.py", "decimal"): "keeps a logarithm finite: an attack is computed, not certified",
+    ("validity/described.py", "roundoff"): "keeps a tilt above 0: it chooses a tilt, and each is valid",
     ("validity/hinge/opening.py", "decimal"): "when Newton's method stops: every opening is valid",
     ("validity/plans/score_plans.py", "decimal"): "chooses whole blocks of a plan, certified as they are",
     ("validity/published/mutual_information.py", "decimal"): "the end of a search: every place is valid",

@@ -21,7 +21,7 @@ from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table, T
 from adyton.study import Study, Validity, read_study
 from how_often import often
 from kept_rows import open_kept
-from populations import seeded
+from populations import seeded, undescribed
 
 ROWS = 3000
 FEATURES = 24
@@ -40,13 +40,21 @@ def sample(seed: int, rows: int = ROWS) -> pd.DataFrame:
     return frame.assign(age=rng.integers(0, 101, rows), region=rng.choice(["north", "south"], rows))
 
 
-def curator(seed: int = 0, neighbours: str = "replace", filter_name: str = "gdp", **validity: Any) -> Curator:
+def curator(
+    seed: int = 0,
+    neighbours: str = "replace",
+    filter_name: str = "gdp",
+    described: bool = True,
+    **validity: Any,
+) -> Curator:
     capped = {"stability": Fraction(1, 20)} if filter_name == "pure" else {}
     declared = Validity(Fraction(95, 100), **(capped | validity))
     limit = Guarantee(LIMIT.epsilon, Fraction(0)) if filter_name == "pure" else LIMIT
     unit = PrivacyUnit(neighbours)  # type: ignore[arg-type]
     study = Study(Table("t", COLUMNS, ROWS), unit, limit, filter_name, validity=declared)
-    return seeded(study, sample(seed), seed)  # a miss has a chance of 5 %, which must not come by surprise
+    return seeded(
+        study if described else undescribed(study), sample(seed), seed
+    )  # a miss has a chance of 5 %, which must not come by surprise
 
 
 def only(answer: adyton.Answer) -> Any:
@@ -152,7 +160,8 @@ def test_beyond_the_cap_of_a_pure_study_a_question_is_refused_free_of_charge() -
 
 
 def test_or_it_is_answered_and_every_later_answer_says_so() -> None:
-    with curator(1, filter_name="pure", beyond_plan="answer") as asker:
+    """Of queries without a description."""
+    with curator(1, filter_name="pure", described=False, beyond_plan="answer") as asker:
         early = only(asker.ask("SELECT COUNT(*) FROM t WHERE f0", scale=100))
         assert isinstance(early.population_interval, Interval)
         for where in ("f1", "f2"):
@@ -163,6 +172,18 @@ def test_or_it_is_answered_and_every_later_answer_says_so() -> None:
         assert isinstance(
             only(asker.ask("SELECT COUNT(*) FROM t WHERE f0", scale=100)).population_interval, Interval
         )
+
+
+def test_and_beyond_the_cap_queries_with_a_description_keep_their_intervals() -> None:
+    """Mutant: that of the cap, which says nothing here, in its place."""
+    with curator(1, filter_name="pure", beyond_plan="answer") as asker:
+        asker.ask("SELECT COUNT(*) FROM t WHERE f0", scale=5)
+        later = asker.ask("SELECT COUNT(*) FROM t WHERE f1", scale=5)
+        assert later.ways == {"count": "description"}
+        assert holds(only(later).population_interval, ROWS / 2)
+        assert "DESCRIBED-QUERIES" in later.certificate.theorems
+        assert not {"PEELING", "CENTRED-HINGE"} & set(later.certificate.theorems)
+        assert "does not widen with other queries" in " ".join(str(later).split())
 
 
 @pytest.mark.parametrize("filter_name", ["gdp", "pure"])
@@ -218,7 +239,7 @@ def test_theorem_CENTRED_HINGE_PLAN_a_planned_question_needs_no_price(
 @pytest.mark.parametrize("filter_name", ["gdp", "pure"])
 def test_theorem_CENTRED_HINGE_PLAN_less_noise_is_narrower_and_more_is_wider(filter_name: str) -> None:
     plan = {"stability": None, "questions": 5, "tolerance": Fraction(1, 5), "beyond_plan": "answer"}
-    with curator(1, filter_name=filter_name, **plan) as asker:
+    with curator(1, filter_name=filter_name, described=False, **plan) as asker:
         halves = [
             asker.preview("SELECT COUNT(*) FROM t WHERE f3", scale=scale).population["count"].half_width
             for scale in (20, 100, 500)

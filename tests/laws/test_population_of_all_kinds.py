@@ -187,7 +187,7 @@ def test_theorem_CENTRED_HINGE_PLAN_or_PLANNED_NOISE_all_kinds_of_answers_hold_a
 
 @pytest.mark.parametrize("filter_name", ["gdp", "zcdp", "pure"])
 def test_every_new_kind_has_an_interval_under_every_filter(filter_name: str) -> None:
-    with asker(1, filter_name=filter_name) as curator:
+    with asker(2, filter_name=filter_name) as curator:
         for what, interval, _, truth in analyst(curator, 0.02 if filter_name == "pure" else 0.04):
             assert holds(interval, truth), what
 

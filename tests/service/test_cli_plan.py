@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -11,12 +12,13 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from adyton.figures.plan import rows_around
+from adyton.figures.plan import curves, figure, rows_around
 from adyton.holdout.methods.base import HoldoutSize
 from adyton.holdout.methods.guess_and_check import most_wrong_guesses
 from adyton.holdout.methods.ladder import ladder_width
 from adyton.holdout.methods.thresholdout import plan_thresholdout
 from adyton.transports.cli.app import app
+from adyton.validity.described import described_half_width
 
 
 @cache  # several tests read the same plan
@@ -218,7 +220,7 @@ def test_the_figure_shows_every_method_and_the_attack(tmp_path: Path) -> None:
 def test_the_figure_is_about_the_rows_that_were_given(rows: int) -> None:
     shown = rows_around(rows)
     assert shown[0] <= rows <= shown[-1] <= 10**15
-    assert shown[-1] == 1000 * shown[0]
+    assert shown[-1] == 10**5 * shown[0]
 
 
 def test_the_figure_is_about_the_rows_that_are_needed(tmp_path: Path) -> None:
@@ -227,7 +229,8 @@ def test_the_figure_is_about_the_rows_that_are_needed(tmp_path: Path) -> None:
     found = methods(run("--questions", "3", "--tolerance", "0.2", "--figure", str(path), "--json"))
     assert found["split"]["rows"] < 1000
     shown = {point["x"] for points in json.loads(path.read_text())["datasets"].values() for point in points}
-    assert sorted(shown) == [10, 32, 100, 316, 1000, 3162, 10000]
+    assert {1, 3, 10, 32, 100, 316, 1000, 3162, 10000, 31623, 100000} <= shown
+    assert max(shown) == 10**5
 
 
 def test_the_figure_of_widths_against_shares(tmp_path: Path) -> None:
@@ -236,3 +239,44 @@ def test_the_figure_of_widths_against_shares(tmp_path: Path) -> None:
     assert run("--rows", "10000", "--questions", "20", "--figure", str(path)).exit_code == 0
     for name in ("sample splitting, exact", "fixed in advance", "an attack is off by more in 5"):
         assert name in path.read_text()
+
+
+@pytest.mark.parametrize(("tolerance", "rows"), [("0.1", 100_000), ("0.02", 1_000_000)])
+def test_theorem_DESCRIBED_QUERIES_the_figure_has_as_many_as_their_widths_allow(
+    tolerance: str, rows: int
+) -> None:
+    """At each of its points so many queries are within the tolerance, and with one row less they are not.
+
+    Mutants: bits in place of nats; the tolerance of both sides together.
+    """
+    within, failure = Fraction(tolerance), Fraction(1, 20)
+    found = curves(within, 1 - failure, rows_around(rows))
+    assert len(found.described) > 9
+    for n, queries in found.described:
+        nats = math.log(queries)
+        widths = [described_half_width(units, nats, failure) for units in (n, n - 1)]
+        assert widths[0] <= within < widths[1]
+    reached = [q or 0 for column in (*found.certified.values(), found.decreasing_attack) for q in column]
+    assert found.described[-1][1] > max(reached)
+    assert found.described[0][1] == 1
+    assert found.short is not None
+    assert described_half_width(found.short, 12, failure) <= within
+    assert described_half_width(found.short - 1, 12, failure) > within
+    drawn = figure(found, within, 1 - failure)
+    assert "adyton, described queries" in drawn.headers
+    assert not any("nats" in name for name in drawn.headers)
+
+
+def test_a_figure_of_far_more_rows_than_described_queries_need_does_without_their_curve() -> None:
+    found = curves(Fraction(1, 10), Fraction("0.95"), rows_around(10**12))
+    assert found.described == ()
+    assert "adyton, described queries" not in figure(found, Fraction(1, 10), Fraction("0.95")).headers
+
+
+def test_people_are_told_that_simple_queries_do_not_pay() -> None:
+    shown = " ".join(run("--rows", "100000", "--tolerance", "0.1").stdout.split())
+    assert "A query with a short description has the width of described, whatever else is asked" in shown
+    assert "described, 12 nats: if each query has a description of at most 12 nats" in shown
+    assert "described, 12 nats: 1,000,000" not in shown
+    none = " ".join(run("--rows", "10", "--tolerance", "0.01").stdout.split())
+    assert "short description" not in none

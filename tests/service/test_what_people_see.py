@@ -98,7 +98,7 @@ def ask(folder: Path, unit: str, valid: bool, asked: str) -> Answer:
     head = f'[table]\nname = "people"\nsource = "people.parquet"\n{UNITS[unit]}\nepsilon = 2\ndelta = 1e-9\n'
     study.write_text(head + (VALIDITY if valid else "") + COLUMNS, encoding="utf-8")
     with open_kept(study, people()) as opened:
-        seeded = Curator(opened.study, opened._engine, opened._ledger, SeededDefault(3))
+        seeded = Curator(opened.study, opened._engine, opened._ledger, SeededDefault(4))
         answer = seeded.ask(ASKED[asked], epsilon=EPSILON)
         stored = opened._ledger.recall(answer.receipt.number)
     assert stored is not None

@@ -20,7 +20,8 @@ from adyton.planning.coordinated.inferred import Measurement, Noise, settled_tog
 from adyton.planning.coordinated.linear import Problem, problem_of
 from adyton.planning.coordinated.measuring import Atoms, EachCell, measuring_from
 from adyton.planning.learned import Units
-from adyton.population.subset_ends import Certain, combined_ends, single_ends
+from adyton.population.claims import CertainAfter
+from adyton.population.subset_ends import combined_ends, single_ends
 from adyton.privacy import PrivacyUnit
 from adyton.query.sql.read import parse
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table
@@ -193,7 +194,7 @@ def test_theorem_COORDINATED_ANSWERS_population_ends_are_those_of_a_count_with_t
         parse("SELECT COUNT(*) AS n FROM people WHERE smoker", TABLE), PrivacyUnit("replace")
     )
     part = NoisyReading(reading, GaussianNoise((Fraction(7),)))
-    certain = Certain(Before(Fraction(1, 1000), Fraction(0)), 1000, 0.01)
+    certain = CertainAfter(Before(Fraction(1, 1000), Fraction(0)), 1000, 0.01)
     released = np.array([0, 20, 500, 990])
     low, high = single_ends(part, released, certain)
     scales, slack = np.full(4, 7.0), np.full(4, 0.5)

@@ -18,8 +18,9 @@ from adyton.accounting.noisy_reading import NoisyReading
 from adyton.exact import UNITS_PER_ONE
 from adyton.mechanisms import GaussianNoise
 from adyton.planning import learned
-from adyton.population import subset_ends, variance_ends
-from adyton.population.subset_ends import Certain, cumulated_ends, mean_ends
+from adyton.population import claims, subset_ends, variance_ends
+from adyton.population.claims import CertainAfter
+from adyton.population.subset_ends import cumulated_ends, mean_ends
 from adyton.population.variance_ends import least_variance, most_variance
 from adyton.privacy import PrivacyUnit
 from adyton.query.request import request_of
@@ -33,7 +34,7 @@ from adyton.validity.subset.widths import rough_variance_width, variance_width
 ONE_WAY = [Way(1.0, 0.0, math.log(1e-3))]
 SOME_WAYS = [Way(0.5, 1.5, math.log(1e-4)), Way(0.1, 13.5, math.log(1e-4))]
 TABLE = Table("t", (IntegerColumn("x", 0, 16),), 5_000)
-CERTAIN = Certain(Before(Fraction(1, 1000)), 5_000, 1e-3)
+CERTAIN = CertainAfter(Before(Fraction(1, 1000)), 5_000, 1e-3)
 
 
 @pytest.mark.parametrize("ways", [ONE_WAY, SOME_WAYS])
@@ -59,7 +60,7 @@ def _noised(sql: str, *scales: int) -> NoisyReading:
     return NoisyReading(reading, GaussianNoise(tuple(map(Fraction, scales))))
 
 
-def _said(monkeypatch, module) -> list[tuple[float, float]]:
+def _said(monkeypatch) -> list[tuple[float, float]]:
     """The least and the most noise of each width that is asked for."""
     said = []
 
@@ -71,15 +72,14 @@ def _said(monkeypatch, module) -> list[tuple[float, float]]:
         said.append((scale * steady, scale))
         return rough_variance_width(variance, beyond, scale, ways, steady)
 
-    monkeypatch.setattr(module, "variance_width", width)
-    if module is subset_ends:
-        monkeypatch.setattr(module, "rough_variance_width", rough)
+    monkeypatch.setattr(claims, "variance_width", width)
+    monkeypatch.setattr(claims, "rough_variance_width", rough)
     return said
 
 
 @pytest.mark.parametrize("cells", [1, 1000])
 def test_theorem_SUBSET_MEANS_means_say_how_small_their_noise_may_be(monkeypatch, cells):
-    part, said = _noised("SELECT AVG(x) AS m FROM t", 30, 40), _said(monkeypatch, subset_ends)
+    part, said = _noised("SELECT AVG(x) AS m FROM t", 30, 40), _said(monkeypatch)
     reach = subset_ends.largest_ratio(part.reading.sensitivity)
     tops, counts = np.full(cells, 2_000), np.full(cells, 4_000)
     mean_ends(part, tops, counts, CERTAIN, (30.0, 40.0))
@@ -87,7 +87,7 @@ def test_theorem_SUBSET_MEANS_means_say_how_small_their_noise_may_be(monkeypatch
 
 
 def test_theorem_SUBSET_MEANS_distributions_say_how_small_their_noise_may_be(monkeypatch):
-    part, said = _noised("SELECT CDF(x, 4, 8, 12) AS f FROM t", 30), _said(monkeypatch, subset_ends)
+    part, said = _noised("SELECT CDF(x, 4, 8, 12) AS f FROM t", 30), _said(monkeypatch)
     bins = np.array([1.0]), np.array([3.0])
     cumulated_ends(part, np.array([1_000.0]), np.array([3_000.0]), bins, CERTAIN)
     assert said[0][0] <= 30 * math.sqrt(3 / 4)  # (1 - F) L - F R at F = 1/4
@@ -95,7 +95,7 @@ def test_theorem_SUBSET_MEANS_distributions_say_how_small_their_noise_may_be(mon
 
 
 def test_theorem_VARIANCE_INTERVAL_says_how_small_its_noise_may_be(monkeypatch):
-    part, said = _noised("SELECT VARIANCE(x) AS v FROM t", 30, 300, 300), _said(monkeypatch, variance_ends)
+    part, said = _noised("SELECT VARIANCE(x) AS v FROM t", 30, 300, 300), _said(monkeypatch)
     (_, reach), (_, square), (counted, _) = part.reading.sensitivity.boxes
     values = np.arange(5_000) % 2 * 2 - 1  # at both ends, so that the place is in the middle
     sums = np.array([reach * values.sum()]), np.array([square * len(values)]), np.array([counted * 5_000])

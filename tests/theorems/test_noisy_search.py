@@ -312,7 +312,8 @@ def test_theorem_NOISY_SEARCH_the_population_interval_holds_what_no_comparison_e
     search = Search(NoisyReading(reading, noise, rounds_of(reading)))
     assert search.noises == 11
     context = standing_of(study, rows, values=search.noises)
-    below, above = context.population.turns(search.only, context)
+    below, above, way = context.population.turns(search.only, context)
+    assert way == "releases"
     assert min(below, above) > 2.9 * scale  # the quantile of one of eleven normals at 5 % is 2.9
     narrowed = 0
     for seed in range(30):

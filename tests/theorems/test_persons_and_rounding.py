@@ -13,8 +13,9 @@ from adyton.accounting.noisy_reading import NoisyReading
 from adyton.exact import float_up
 from adyton.planning.plan import make_plan
 from adyton.planning.price import price_of
+from adyton.population.claims import CertainAfter
 from adyton.population.hinge import HingePopulation
-from adyton.population.subset_ends import Certain, Coin, single_ends, span_of
+from adyton.population.subset_ends import Coin, single_ends, span_of
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.sql.read import parse
 from adyton.schema import IntegerColumn, Table
@@ -38,9 +39,9 @@ def noisy(sql: str, rows: int = 1, filter_name: str = "gdp") -> tuple[Study, Noi
 def test_theorem_ROUNDED_ANSWERS_the_interval_of_an_integer_holds_that_of_all_it_stands_for() -> None:
     """Whatever was rounded to the released integer would have had no end outside."""
     _, part = noisy("SELECT COUNT(*) FROM t WHERE age > 3")
-    certain = Certain(Before(Fraction(1, 50)), 40, 0.1)
+    certain = CertainAfter(Before(Fraction(1, 50)), 40, 0.1)
     coin = Coin(40, *span_of(part), float_up(part.mechanism.scales[0]))
-    ways = certain.ways(1 / 2)
+    ways = certain.claims(1 / 2)
     for released in (0, 7, 20, 40):
         ((low,), (high,)) = single_ends(part, np.array([released]), certain)
         for y in released + np.array([-0.5, -0.49, 0.0, 0.3, 0.5]):

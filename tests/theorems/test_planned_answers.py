@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -24,12 +25,14 @@ from adyton.privacy import Guarantee, Neighbours, PrivacyUnit
 from adyton.query.sql.read import parse
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table
 from adyton.study import Study, Validity
-from adyton.study.validity import FOR_COUNTS, claims_failure, gaussian_plan
+from adyton.study.validity import FOR_COUNTS, FOR_THEIR_NOISE, claims_failure, gaussian_plan
+from adyton.validity.described import FOR_DESCRIBED
 from adyton.validity.hinge.peeling import NOISE_SHARE
 from adyton.validity.hinge.planned import PlannedSchedule
 from populations import standing_of
 
 ROWS, QUESTIONS = 5000, 10
+LEFT = 1 - FOR_DESCRIBED - FOR_THEIR_NOISE  # of the failure, for what does not go by descriptions
 COLUMNS = (
     IntegerColumn("age", 0, 100),
     CategoryColumn("region", ("north", "south", "east")),
@@ -78,7 +81,8 @@ def off_at_the_ends(study: Study, left: int, fraction: float) -> Iterator[tuple[
     part, context = point_of(study)
     bins = np.array([float(left)]), np.array([float(BINS - left)])
     sides = np.array([fraction * ROWS / 3]), np.array([(1 - fraction) * ROWS / 3])
-    for end in context.population.cumulated(part.only, *sides, bins, context):
+    alone = replace(part.only, nats=None)  # the theorem of the plan, without the query's description
+    for end in context.population.cumulated(alone, *sides, bins, context)[:2]:
         f = float(end[0])
         yield f, abs(float((1 - f) * sides[0][0] - f * sides[1][0]))
 
@@ -152,10 +156,10 @@ def test_theorem_CENTRED_HINGE_PLAN_a_count_at_the_price_of_the_plan_has_its_tol
 
 
 def test_theorem_CENTRED_HINGE_PLAN_every_count_has_an_equal_part_of_the_failure() -> None:
-    """A count may be too low by its noise: all of them together but for a hundredth of the failure."""
+    """A count may be too low by its noise: all of them together but for a hundredth of what is left."""
     study, scale, released = planned("pure", "add-or-remove"), 40.0, 4321
     each = float(schedule_of(study).counting) / QUESTIONS
-    assert each == pytest.approx(0.1 / 100 / QUESTIONS)
+    assert each == pytest.approx(0.1 * float(LEFT) / 100 / QUESTIONS)
     for number in (1, QUESTIONS):
         counted = Counted(released, scale, number)
         above = HingePopulation(study).units_at_most(counted) - released
@@ -166,7 +170,7 @@ def test_theorem_CENTRED_HINGE_PLAN_every_count_has_an_equal_part_of_the_failure
 def test_theorem_CENTRED_HINGE_PLAN_only_private_sizes_are_paid_for() -> None:
     public, private = schedule_of(planned("pure")), schedule_of(planned("pure", neighbours="add-or-remove"))
     assert public.counting == 0
-    assert private.counting == Fraction(1, 1000)
+    assert private.counting == LEFT / 1000
     assert public.tolerance < private.tolerance < 1.01 * public.tolerance
 
 
@@ -194,8 +198,14 @@ def sample() -> pd.DataFrame:
     )
 
 
-def test_theorem_CENTRED_HINGE_PLAN_no_answer_beyond_the_planned_number_has_an_interval() -> None:
-    """Two questions were planned, and no third has a part of the excess; repeating one is no third question."""
+def test_theorem_CENTRED_HINGE_PLAN_no_answer_beyond_the_planned_number_has_an_interval(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two questions were planned, and no third has a part of the excess; repeating one is no third question.
+
+    Of queries without a description: one that has one needs no plan.
+    """
+    monkeypatch.setattr(Study, "nats", lambda *_: None)
     with adyton.open(planned("pure", questions=2), data=sample()) as asker:
         found = []
         for age in (10, 20, 10, 30, 20):
@@ -212,7 +222,7 @@ def test_theorem_CENTRED_HINGE_PLAN_no_answer_beyond_the_planned_number_has_an_i
 
 @pytest.mark.parametrize("declared", ["plan", "stability"])
 def test_theorem_HINGE_WITH_DELTA_a_study_that_may_find_keys_has_wider_intervals(declared: str) -> None:
-    """By 3 f / failure, f all of keys_delta, at every level's own failure."""
+    """By 3 f / failure, f all of keys_delta, at every level's own failure, without what is kept for descriptions."""
     keys_delta = Fraction(5, 10**5)
     validity = (
         Validity(Fraction(9, 10), questions=10, tolerance=Fraction(1, 3))
@@ -234,7 +244,8 @@ def test_theorem_HINGE_WITH_DELTA_a_study_that_may_find_keys_has_wider_intervals
     )
     assert plain is not None
     assert leaky is not None
-    failure = 0.1 if declared == "plan" else 0.1 * (1 - float(NOISE_SHARE)) / len(plain.levels)
+    failure = 0.1 * float(LEFT)
+    failure *= 1 if declared == "plan" else (1 - float(NOISE_SHARE)) / len(plain.levels)
     added = 3 * 5e-5 / failure
     for level, without in zip(leaky.levels, plain.levels, strict=True):
         assert level.width - without.width == pytest.approx(added, rel=1e-6)

@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from itertools import product
 
+import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import adyton
 from adyton.errors import InvalidRequest
+from adyton.schema import BooleanColumn
+from adyton.study import Validity
 from adyton.validity import planner
+from adyton.validity.described import described_half_width, greatest_described_share, least_described_share
 from adyton.validity.hinge.joint import joint_width
-from adyton.validity.methods import ALIKE, METHODS, ROUTES, Certified, Method, methods_for
+from adyton.validity.methods import ALIKE, METHODS, ROUTES, Certified, Method, described, methods_for
 from adyton.validity.planner import HALF, in_words, plan
 from adyton.validity.plans.expected import ANYTHING, Expected
+from adyton.validity.plans.noise_plan import MOST
 from how_often import LONG
 
 TABLE = {
@@ -280,3 +288,75 @@ def test_what_is_expected_is_said_and_narrows() -> None:
     grouped = plan(rows=10**5, questions=100, group="0.1")
     assert [option.method for option in grouped.options][:2] == ["split", "subset"]
     assert grouped.recommended_for_shares == grouped.recommended
+
+
+# Described queries -----------------------------------------------------------------------------------------
+
+W = 0.05 * 3 / 64  # of the failure: the part of a study for the rows of described queries
+
+
+def closed_form(rows: int, nats: float) -> float:
+    """Where half of all units have the property: KL(1/2 || 1/2 - d) = -ln(1 - 4 d^2)/2."""
+    return math.sqrt(-math.expm1(-2 * (nats + math.log(2 / W)) / rows)) / 2
+
+
+@pytest.mark.parametrize("rows", [400, 10**4, 10**5, 10**9])
+def test_theorem_DESCRIBED_QUERIES_a_plan_has_their_width_whatever_is_asked(rows: int) -> None:
+    """As a study's intervals, without noise.  Mutants: the whole failure; one side's level for both."""
+    few, many = plan(rows=rows, questions=1), plan(rows=rows, questions=10**6)
+    for nats in (12, 35):
+        found = {option.method: option for option in few.routes}[f"described, {nats} nats"]
+        assert found in many.routes
+        assert closed_form(rows, nats) <= found.value <= closed_form(rows, nats) * (1 + 1e-5)  # type: ignore[operator]
+        assert (found.theorem, found.scale) == ("DESCRIBED-QUERIES", None)
+
+
+def test_theorem_DESCRIBED_QUERIES_a_share_of_one_half_has_the_widest_interval() -> None:
+    """What a plan says is half of an interval of the study's bounds, and no other share has a wider one."""
+    counts, units, level = np.arange(301.0), 300, 12 + math.log(2 / W)
+    least = least_described_share(counts, units, level)
+    greatest = greatest_described_share(counts, units, level)
+    widths = (greatest - least) / 2
+    planned = described_half_width(units, 12, Fraction(1, 20))
+    assert widths.max() <= planned <= widths.max() * (1 + 1e-9)
+    rare = described_half_width(units, 12, Fraction(1, 20), 0.1)
+    assert widths[30] <= rare <= widths[30] * (1 + 1e-9) < 0.9 * planned
+
+
+def test_described_queries_of_a_plan_are_any_number_from_some_rows_on() -> None:
+    method, failure = described(12), Fraction(1, 20)
+    needed = method.rows(1, Fraction(1, 10), failure).value
+    assert needed == plan(tolerance="0.1", questions=10**7).routes[-2].value
+    assert needed is not None
+    assert closed_form(int(needed), 12) <= 0.1 < closed_form(int(needed) - 1, 12)
+    enough, too_few = plan(rows=int(needed), tolerance="0.1"), plan(rows=int(needed) - 1, tolerance="0.1")
+    assert [option.value for option in (enough.routes[-2], too_few.routes[-2])] == [MOST, 0]
+    assert [option.offered for option in (enough.routes[-2], too_few.routes[-2])] == ["any number", "0"]
+    assert "any number" in str(enough)
+    assert "any number" not in str(too_few)
+    assert enough.recommended is not None  # what holds under a condition is never recommended
+    assert not enough.recommended.startswith("described")
+
+
+@pytest.mark.parametrize("hope", [{"expect_share": "0.02"}, {"spread": "0.14"}])
+def test_described_queries_of_a_plan_know_what_is_expected(hope: dict[str, str]) -> None:
+    plain, rare = plan(rows=10**5, questions=100), plan(rows=10**5, questions=100, **hope)  # type: ignore[arg-type]
+    assert rare.routes[-1].value < 0.5 * plain.routes[-1].value  # type: ignore[operator]
+
+
+def test_theorem_DESCRIBED_QUERIES_a_study_has_the_width_of_a_plan() -> None:
+    """A share, nearly without noise, after a hundred other answers."""
+    rows = 20_000
+    table = adyton.Table("t", (BooleanColumn("a"), BooleanColumn("b")), rows=rows)
+    limit = adyton.Guarantee(epsilon=500, delta=1e-9)
+    validity = Validity(Fraction("0.95"), dictionary="schema")
+    study = adyton.Study(table, adyton.PrivacyUnit("replace"), limit, validity=validity)
+    data = pd.DataFrame({"a": np.arange(rows) % 2 == 0, "b": np.arange(rows) % 3 == 0})
+    with adyton.open(study, data=data) as curator:
+        for scale in range(1, 60):
+            curator.ask("SELECT COUNT(*) FROM t WHERE b", scale=scale)
+        answer = curator.ask("SELECT PROPORTION(a) AS x FROM t", scale=0.0001)
+    interval, nats = answer.population_interval, answer.certificate.nats["x"]
+    planned = described_half_width(rows, nats, Fraction(1, 20))
+    assert (interval.high - interval.low) / 2 == pytest.approx(planned, rel=0.08)  # noise and rounding
+    assert (interval.high - interval.low) / 2 > planned

@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.special import gammaln, ndtr
-from test_rounding_study import COUNT, MEAN, asked, context, ends, people, study, tables
+from test_rounding_study import COUNT, LEFT, MEAN, asked, context, ends, people, study, tables
 
 import adyton
 from adyton.exact import UNITS_PER_ONE
 from adyton.exact.cells import whole
 from adyton.mechanisms.grid import BEYOND, PADDED, Grid
-from adyton.population import subset_ends
+from adyton.population import claims
+from adyton.population.last_look import FOR_DESCRIBED
 from adyton.population.rounding import RoundingPopulation
 from adyton.privacy import PrivacyUnit
 from adyton.validity.plans.study_plans import OF_THE_COUNT
@@ -51,14 +52,14 @@ def test_theorem_ROUNDING_STUDY_a_ratio_pays_for_four_corners_and_for_noise_that
         grid.rounded(np.array([value]))
         for grid, value in zip(part.mechanism.grids, (1000, 20_000), strict=True)  # type: ignore[attr-defined]
     ]
-    own = subset_ends.variance_width
+    own = claims.variance_width
 
     def watched(variance: Any, beyond: Any, noises: Any, ways: Any, steady: Any) -> Any:
         seen.append((ways, steady))
         return own(variance, beyond, noises, ways, steady)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(subset_ends, "variance_width", watched)
+        patch.setattr(claims, "variance_width", watched)
         RoundingPopulation(known).means(part, released, where)
     level = RoundingPopulation(known)._certain(where).level
     assert seen
@@ -84,7 +85,10 @@ def test_theorem_ROUNDING_STUDY_the_noise_of_a_ratio_may_be_beyond_its_grids() -
 
 
 def test_theorem_ROUNDING_STUDY_p_values_of_a_study_pay_its_bits_and_nothing_else() -> None:
-    """Mutant: bits are taken for squared radii."""
+    """After the first answer tests that are described have a part of the level, which the others lack.
+
+    Mutants: bits are taken for squared radii; all of the level for either kind of tests.
+    """
     alpha = Fraction(1, 20)
     with adyton.open(study(2000), data=people(2000)) as curator:
         assert curator.p_value_threshold(alpha) == pytest.approx(0.05, rel=1e-15)
@@ -93,8 +97,8 @@ def test_theorem_ROUNDING_STUDY_p_values_of_a_study_pay_its_bits_and_nothing_els
         bits = Fraction(curator.ledger.totals().radius, UNITS_PER_ONE)
         found = curator.last_look(alpha, "1e-9")
         assert [route.theorem for route in found.routes] == ["ROUNDING-STUDY"]
-        assert found.threshold == Transcripts(bits).threshold(alpha)
-        assert found.corrected == pytest.approx(1e-9 * 2 ** float(bits), rel=1e-9)
+        assert found.threshold == Transcripts(bits).threshold(alpha * (1 - FOR_DESCRIBED))
+        assert found.corrected == pytest.approx(1e-9 * 2 ** float(bits) / float(1 - FOR_DESCRIBED), rel=1e-9)
 
 
 def test_theorem_ROUNDING_STUDY_a_grid_holds_all_rows_of_all_persons() -> None:
@@ -149,4 +153,4 @@ def test_theorem_ROUNDING_STUDY_the_worst_of_all_analysts_with_noise_exactly(
             joint = prior[:, None] * law
             most = np.max([(joint.T @ later) @ bad for later, bad in second], axis=0)
             worst = max(worst, float(np.where(wrong, joint.sum(0), most).sum()))
-    assert 0 < worst <= 1 - float(confidence)
+    assert 0 < worst <= (1 - float(confidence)) * LEFT

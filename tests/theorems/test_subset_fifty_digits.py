@@ -18,7 +18,7 @@ import pytest
 from adyton.validity.subset.last_look import p_value_threshold
 from adyton.validity.subset.tails import KEPT, KEPT_TWICE, Before, Way, largest_normal, ways_after
 from adyton.validity.subset.widths import (
-    _beyond_linear,
+    beyond_linear,
     greatest_share,
     hoeffding_width,
     least_share,
@@ -240,6 +240,6 @@ def test_theorem_SUBSET_BENNETT_its_exponent_is_rounded_up_everywhere() -> None:
     places = np.concatenate(
         [np.geomspace(1e-12, 600, 400), np.linspace(0.2, 0.3, 201), [np.nextafter(0.25, 0)]]
     )
-    for x, found in zip(places, _beyond_linear(places), strict=True):
+    for x, found in zip(places, beyond_linear(places), strict=True):
         exact = MP.expm1(whole(x)) - whole(x)
         assert exact < found <= exact * (1 + whole(2e-13))

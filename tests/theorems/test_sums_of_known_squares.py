@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import mpmath
 import numpy as np
@@ -21,8 +22,9 @@ from scipy.stats import binom
 from adyton.accounting.noisy_reading import NoisyReading
 from adyton.exact.cells import Array
 from adyton.mechanisms import GaussianNoise
-from adyton.population import subset_ends
-from adyton.population.subset_ends import Certain, single_ends, span_of, sum_ends
+from adyton.population import claims
+from adyton.population.claims import CertainAfter
+from adyton.population.subset_ends import single_ends, span_of, sum_ends
 from adyton.population.variance_ends import EACH, Around, most_squares
 from adyton.privacy import PrivacyUnit
 from adyton.query.request import request_of
@@ -68,7 +70,7 @@ class Law:
             law = np.convolve(law, one)
         return np.arange(self.units * low, self.units * high + 1), law
 
-    def misses(self, scale: int, squares: float, certain: Certain, rows: int = 1) -> tuple[float, float]:
+    def misses(self, scale: int, squares: float, certain: CertainAfter, rows: int = 1) -> tuple[float, float]:
         """Exactly, with what probability the interval of the sum lies below the truth, and above it."""
         sums, law = self.sums()
         answers = np.arange(sums[0] - 12 * scale, sums[-1] + 12 * scale + 1)
@@ -98,7 +100,7 @@ def test_theorem_SUBSET_SUMS_miss_as_seldom_as_they_say_if_the_squares_are_known
 ) -> None:
     """Each side has half of the level; it is not divided once more between this bound and that of a coin."""
     law = LAWS[name]
-    below, above = law.misses(scale, law.expected(2), Certain(Before(), law.units, level))
+    below, above = law.misses(scale, law.expected(2), CertainAfter(Before(), law.units, level))
     assert below <= level / 2
     assert above <= level / 2
 
@@ -107,9 +109,9 @@ def test_theorem_SUBSET_SUMS_the_rows_of_a_person_add_up_before_they_are_squared
     """Twenty rows of each person with the same value: in all the square is twenty times that of the rows."""
     law, level = Law(60, 0.5, (0, 16), (20, 40), (0.5, 0.5)), 0.2
     squares = law.expected(2) / 20
-    below, above = law.misses(20, squares, Certain(Before(), law.units, level), rows=20)
+    below, above = law.misses(20, squares, CertainAfter(Before(), law.units, level), rows=20)
     assert max(below, above) <= level / 2
-    below, above = law.misses(20, squares / 20, Certain(Before(), law.units, level), rows=20)
+    below, above = law.misses(20, squares / 20, CertainAfter(Before(), law.units, level), rows=20)
     assert max(below, above) > level / 2
 
 
@@ -117,19 +119,19 @@ def test_theorem_SUBSET_SUMS_squares_that_are_too_small_would_be_refuted() -> No
     level = 0.2
     least = SMALL.expected(1) ** 2 / SMALL.units
     few = least + 0.05 * (SMALL.expected(2) - least)  # a twentieth of the variance
-    assert max(SMALL.misses(2, few, Certain(Before(), SMALL.units, level))) > level / 2
+    assert max(SMALL.misses(2, few, CertainAfter(Before(), SMALL.units, level))) > level / 2
 
 
 def test_theorem_SUBSET_SUMS_a_narrower_width_would_be_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
     full = variance_width
-    monkeypatch.setattr(subset_ends, "variance_width", lambda *given: 0.6 * full(*given))
-    assert max(SMALL.misses(10, SMALL.expected(2), Certain(Before(), SMALL.units, 0.01))) > 0.005
+    monkeypatch.setattr(claims, "variance_width", lambda *given: 0.6 * full(*given))
+    assert max(SMALL.misses(10, SMALL.expected(2), CertainAfter(Before(), SMALL.units, 0.01))) > 0.005
 
 
 @pytest.mark.parametrize("name", LAWS)
 def test_theorem_SUBSET_SUMS_are_never_wider_nor_outside_of_what_is_possible(name: str) -> None:
     law = LAWS[name]
-    part, certain = law.part("SUM", 10), Certain(PAID, law.units, 0.01)
+    part, certain = law.part("SUM", 10), CertainAfter(PAID, law.units, 0.01)
     answers = np.arange(-2_000, 2_001, 7)
     before = single_ends(part, answers, certain)
     for squares in (0.0, law.expected(2), 1e9):
@@ -142,7 +144,7 @@ def test_theorem_SUBSET_SUMS_are_never_wider_nor_outside_of_what_is_possible(nam
 
 def test_sums_that_use_little_of_their_range_are_much_narrower() -> None:
     law = Law(2_000, 0.25, (0, 1_000), (20, 40), (0.5, 0.5))
-    part, certain = law.part("SUM", 100), Certain(PAID, law.units, 1e-4)
+    part, certain = law.part("SUM", 100), CertainAfter(PAID, law.units, 1e-4)
     answer = np.array([round(law.expected(1))])
     known = sum_ends(part, answer, certain, np.array([law.expected(2)]))
     (narrow,), (wide,) = known[1] - known[0], np.subtract(*single_ends(part, answer, certain)[::-1])
@@ -154,7 +156,7 @@ def test_theorem_SUBSET_SUMS_against_fifty_digits() -> None:
     mp = mpmath.mp.clone()
     mp.dps = 50
     law, scale, level = Law(2_000, 0.25, (0, 1_000), (20, 40), (0.5, 0.5)), 100, 1e-4
-    certain, answer = Certain(Before(), law.units, level), round(law.expected(1))
+    certain, answer = CertainAfter(Before(), law.units, level), round(law.expected(1))
     squares = law.expected(2)
     (low,), (high,) = sum_ends(law.part("SUM", scale), np.array([answer]), certain, np.array([squares]))
     for end, away in ((low, 1), (high, -1)):
@@ -196,7 +198,7 @@ NOISES = [(10, 40, 40), (1200, 40, 40), (10, 4800, 40), (10, 40, 4800)]
 
 def failures(law: Law, scales: tuple[int, int, int], level: float) -> int:
     """The level of all claims of a variance is so large that the one of the squares alone has ``level``."""
-    certain = replace(Certain(Before(), law.units, 0.5), level=level / EACH)
+    certain = replace(CertainAfter(Before(), law.units, 0.5), level=level / EACH)
     ends = most_squares(law.part("VARIANCE", *scales), released(law, scales), certain)
     return int(np.sum(ends < law.expected(2)))
 
@@ -220,8 +222,8 @@ def test_leaving_out_one_of_the_three_noises_would_be_refuted(
 ) -> None:
     before = Around.__init__
 
-    def forgetful(self: Around, part: NoisyReading, columns: list[Floats]) -> None:
-        before(self, part, columns)
+    def forgetful(self: Around, *given: Any) -> None:
+        before(self, *given)
         self._scales[which] /= 20
 
     monkeypatch.setattr(Around, "__init__", forgetful)
@@ -240,5 +242,7 @@ def test_squares_are_counted_from_nothing_and_not_from_the_middle() -> None:
         y = (2 * np.array(law.values) - (low + high)) / reach
         half = law.units * law.inside / 2
         exact = [reach * y.sum() * half, square * (2 * y**2 - 1).sum() * half, 2 * counted * half]
-        (end,) = most_squares(part, [np.array([round(z)]) for z in exact], Certain(Before(), law.units, 0.01))
+        (end,) = most_squares(
+            part, [np.array([round(z)]) for z in exact], CertainAfter(Before(), law.units, 0.01)
+        )
         assert law.expected(2) < end < 1.001 * law.expected(2)

@@ -25,11 +25,10 @@ from adyton.accounting.noisy_reading import NoisyReading
 from adyton.exact.cells import Array
 from adyton.mechanisms import GaussianNoise
 from adyton.planning.measures.spread import Spread
-from adyton.population import subset as subset_population
-from adyton.population import variance_ends
+from adyton.population import base, claims
 from adyton.population.base import PopulationContext, Position
+from adyton.population.claims import AfterReleases, CertainAfter, Claims
 from adyton.population.subset import SubsetPopulation
-from adyton.population.subset_ends import Certain
 from adyton.population.variance_ends import (
     EACH,
     OF_LEAST,
@@ -114,7 +113,7 @@ def failures(law: Law, place: float, failure: float, *, least: bool = False) -> 
     around = Around(law.part, [column.astype(float) for column in law.released()])
     counted = law.part.reading.sensitivity.boxes[-1][0]
     weighed = np.full(DRAWS, law.units * law.inside * counted**2)
-    asked = np.full(DRAWS, place), weighed, [Way(1.0, 0.0, math.log(failure))]
+    asked = np.full(DRAWS, place), weighed, AfterReleases([Way(1.0, 0.0, math.log(failure))])
     if least:
         return int(np.sum(around.least(*asked) > law.distance(place)))
     return int(np.sum(around.ends(*asked) < law.distance(place)))
@@ -151,7 +150,7 @@ def test_three_quarters_of_the_width_would_be_refuted(
 ) -> None:
     """Three fifths where it is not the noise that matters: there the tail is a little lighter than its bound."""
     full = variance_width
-    monkeypatch.setattr(variance_ends, "variance_width", lambda *given: part * full(*given))
+    monkeypatch.setattr(claims, "variance_width", lambda *given: part * full(*given))
     assert failures(law, place, 0.001, least=least) > too_many(0.001)
 
 
@@ -179,7 +178,7 @@ def test_leaving_out_one_of_the_three_noises_would_be_refuted(
 @pytest.mark.parametrize("name", LAWS)
 def test_theorem_VARIANCE_INTERVAL_the_best_place_may_be_chosen_by_the_answer(name: str) -> None:
     law, level = LAWS[name], 0.05
-    ends = most_variance(law.part, law.released(), Certain(Before(), law.units, level))
+    ends = most_variance(law.part, law.released(), CertainAfter(Before(), law.units, level))
     assert np.sum(ends < law.variance) <= too_many(level)
 
 
@@ -192,7 +191,7 @@ def below(law: Law, away: float, level: float = 0.05) -> Floats:
     (_, reach), _, (counted, _) = law.part.reading.sensitivity.boxes
     first, last = sorted((law.mean, law.mean + away))
     mean = np.full(DRAWS, first * reach / counted), np.full(DRAWS, last * reach / counted)
-    return least_variance(law.part, law.released(), mean, Certain(Before(), law.units, level))
+    return least_variance(law.part, law.released(), mean, CertainAfter(Before(), law.units, level))
 
 
 @pytest.mark.parametrize("law", [*LAWS.values(), STEADY, UNEVEN], ids=[*LAWS, "steady", "uneven"])
@@ -212,7 +211,7 @@ def test_theorem_VARIANCE_INTERVAL_a_row_may_be_as_far_above_its_mean_as_the_ran
         beyond.append(float(given[1].min()))
         return variance_width(*given)
 
-    monkeypatch.setattr(variance_ends, "variance_width", noted)
+    monkeypatch.setattr(claims, "variance_width", noted)
     assert failures(RARE, -1.0, 0.01, least=True) <= too_many(0.01)
     counted = RARE.part.reading.sensitivity.boxes[-1][0]
     assert min(beyond) >= (4 - 2 * RARE.distance(-1.0)) * counted
@@ -237,20 +236,22 @@ def test_theorem_VARIANCE_INTERVAL_a_mean_beside_its_place_costs_the_square_of_t
 def test_theorem_VARIANCE_INTERVAL_places_share_the_level(monkeypatch: pytest.MonkeyPatch) -> None:
     """The count has an eighth; the rest is for all places, the sum of the squares and its noise together."""
     shares: list[float] = []
-    ways = Certain.ways
+    made = CertainAfter.claims
 
-    def noted(self: Certain, share: float) -> list[Way]:
+    def noted(self: CertainAfter, share: float) -> Claims:
         shares.append(share)
-        return ways(self, share)
+        return made(self, share)
 
-    monkeypatch.setattr(Certain, "ways", noted)
+    monkeypatch.setattr(CertainAfter, "claims", noted)
     for told in (most_variance, most_squares):
-        told(NOISY.part, NOISY.released(5), Certain(Before(), NOISY.units, 0.05))
+        told(NOISY.part, NOISY.released(5), CertainAfter(Before(), NOISY.units, 0.05))
     count, each, squares = shares
     assert count + len(PLACES) * each + squares + EACH == pytest.approx(1.0, rel=1e-12)
     shares.clear()
     nothing = np.zeros(5)
-    least_variance(NOISY.part, NOISY.released(5), (nothing, nothing), Certain(Before(), NOISY.units, 0.05))
+    least_variance(
+        NOISY.part, NOISY.released(5), (nothing, nothing), CertainAfter(Before(), NOISY.units, 0.05)
+    )
     again, each = shares
     assert again == count  # the same claim about the same count
     assert len(PLACES) * each == pytest.approx(OF_LEAST, rel=1e-12)
@@ -258,9 +259,9 @@ def test_theorem_VARIANCE_INTERVAL_places_share_the_level(monkeypatch: pytest.Mo
 
 def test_the_place_that_is_looked_at_is_about_the_best_of_all() -> None:
     for law in LAWS.values():
-        certain = Certain(Before(Fraction(1, 1000)), law.units, 0.05)
+        certain = CertainAfter(Before(Fraction(1, 1000)), law.units, 0.05)
         around = Around(law.part, [column.astype(float) for column in law.released(50)])
-        weighed, ways = around.weighed(certain), certain.ways(7 / 8 / len(PLACES))
+        weighed, ways = around.weighed(certain), certain.claims(7 / 8 / len(PLACES))
         best = np.min([around.ends(np.full(50, place), weighed, ways) for place in PLACES], axis=0)
         chosen = around.ends(around.likely_best(weighed, ways), weighed, ways)
         assert np.all(chosen <= 1.05 * best)
@@ -270,13 +271,13 @@ def test_a_hundred_thousand_cells_take_less_than_a_second() -> None:
     law = Law(100_000, 0.5, (2, 3, 4), (0.3, 0.4, 0.3), (1200, 4800, 4800))
     released = law.released(100_000)
     started = time.process_time()
-    most_variance(law.part, released, Certain(Before(Fraction(1, 1000)), law.units, 1e-8))
+    most_variance(law.part, released, CertainAfter(Before(Fraction(1, 1000)), law.units, 1e-8))
     assert time.process_time() - started < 1.5
 
 
 @pytest.mark.parametrize("count", [-5_000, 0, 3])
 def test_where_the_noise_drowns_the_count_nothing_is_known(count: int) -> None:
-    certain = Certain(Before(), 500, 0.05)
+    certain = CertainAfter(Before(), 500, 0.05)
     (end,) = most_variance(WIDE.part, [np.array([40]), np.array([90]), np.array([count])], certain)
     assert end == 1.0
 
@@ -292,14 +293,14 @@ def test_theorem_VARIANCE_INTERVAL_all_claims_of_a_variance_share_the_levels_of_
         SubsetPopulation(replace(study, validity=declared)), Position(1, Fraction(0), Fraction(0), 2), 500
     )
     levels: list[float] = []
-    for name in ("mean_ends", "least_variance", "most_variance"):
-        said: Callable[..., Any] = getattr(subset_population, name)
+    for name in ("mean_ends", "least_variance", "most_variance"):  # without a description
+        said: Callable[..., Any] = getattr(base, name)
 
         def noted(*given: Any, said: Callable[..., Any] = said) -> Any:
-            levels.extend(one.level for one in given if isinstance(one, Certain))
+            levels.extend(one.level for one in given if isinstance(one, CertainAfter))
             return said(*given)
 
-        monkeypatch.setattr(subset_population, name, noted)
+        monkeypatch.setattr(base, name, noted)
     Spread(WIDE.part, root=False).population([column.tolist() for column in WIDE.released(3)], context)
     mean, square, least, most = levels
     assert least == most

@@ -19,11 +19,15 @@ LEVEL = 0.95
 
 @dataclass(frozen=True, slots=True)
 class NoisyReading:
-    """A reading and its noise, drawn ``times`` times.  What privacy and validity pay is in whole units."""
+    """A reading and its noise, drawn ``times`` times.  What privacy and validity pay is in whole units.
+
+    ``nats``: how long the description is of what is read, for one cell; None where it has none.
+    """
 
     reading: Reading
     mechanism: Mechanism
     times: int = 1
+    nats: float | None = None
 
     def amount(self, rule: Filter) -> int:
         return self.times * _amount(self.mechanism, self.reading.sensitivity, rule)

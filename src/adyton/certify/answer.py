@@ -18,7 +18,15 @@ import numpy as np
 
 from adyton.certify.answer_table import answer_sheet
 from adyton.certify.csv_text import csv_text
-from adyton.certify.rows import NO_VALUE, NOTHING_KNOWN, UNINFORMATIVE, Known, Rows, Values
+from adyton.certify.rows import (
+    NO_VALUE,
+    NOTHING_KNOWN,
+    UNINFORMATIVE,
+    Intervals,
+    Known,
+    Rows,
+    Values,
+)
 from adyton.certify.values import (
     Absent,
     Certificate,
@@ -29,6 +37,7 @@ from adyton.certify.values import (
     Proof,
     Row,
     Value,
+    Way,
     as_days,
     finite,
     in_days,
@@ -167,6 +176,20 @@ def verbose_notes(certificate: Certificate, cost: Amount, spent: Amount, left: A
     return amounts, f"Theorems: {', '.join(certificate.theorems)}."
 
 
+def ways_notes(ways: Mapping[str, Way], nats: Mapping[str, float]) -> tuple[str, ...]:
+    """Of which values the population intervals do not widen with what was asked before, and why."""
+    steady = [name for name, way in ways.items() if way == "description" and name in nats]
+    if not steady:
+        return ()
+    longest = max(nats[name] for name in steady)
+    named = "The population interval" if len(ways) == 1 else f"Population intervals of {', '.join(steady)}"
+    does = "does" if len(ways) == 1 else "do"
+    return (
+        f"{named} {does} not widen with other queries, before or after: the query has a short description "
+        f"({longest:.1f} nats).",
+    )
+
+
 def digits_up(value: float) -> str:
     """Six digits, rounded up: 1e-9, 0.25, 1.00001e-9."""
     written = Context(prec=6, rounding=ROUND_CEILING).create_decimal(repr(value))
@@ -268,6 +291,12 @@ class Answer(Shown):
         values = self.rows.values[place]
         return values if self.rows.keys.columns or len(values) != 1 else values[0]
 
+    @property
+    def ways(self) -> dict[str, Way]:
+        """By which way each population interval is as narrow as it is, by the name of its value."""
+        wide = {name: values.population for name, values in self.rows.values.items()}
+        return {name: one.way for name, one in wide.items() if isinstance(one, Intervals) and one.way}
+
     def is_informative(self, name: str, value: Value) -> bool:
         """Whether the noise interval of a value of this answer excludes anything that was possible before."""
         return self.known.get(name, NOTHING_KNOWN).is_informative(value)
@@ -337,6 +366,7 @@ class Answer(Shown):
             "limit": self.limit.to_json(),
             "receipt": None if self.free else self.receipt.to_json(),
             "certificate": self.certificate.to_json(),
+            **({"ways": ways} if (ways := self.ways) else {}),
             **({"keys": self.keys_found.to_json()} if self.keys_found else {}),
             **({"rows_hidden": self.rows_hidden} if self.rows_hidden else {}),
             **({"batch_size": self.batch_size} if self.batch_size > 1 else {}),
@@ -381,6 +411,7 @@ class Answer(Shown):
             *self.remarks,
             *([str(self.keys_found)] if self.keys_found else []),
             *([_LEFT_OUT.format(self.rows_hidden)] if self.rows_hidden else []),
+            *ways_notes(self.ways, self.certificate.nats),
             *cost_notes(self.cost, self.spent, self.left, self.limit, self.more, batch_size=self.batch_size),
             f"Receipt {self.receipt.number}, {self.receipt.digest[:12]}.",
         )

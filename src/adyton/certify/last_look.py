@@ -10,7 +10,8 @@ from adyton.show import Sheet, Shown, number
 
 _LAST = (
     "A test on the rows is a last look. No theorem covers whoever has seen its result and goes on asking; "
-    "if it is published, record it (--publish): later answers then have no population interval."
+    "if it is published, record it (--publish): later answers then have a population interval only if their "
+    "query has a description."
 )
 _NOT_PRIVATE = "An exact test is not private: whoever publishes it spends privacy that no ledger has counted."
 _RESERVE = (

@@ -21,10 +21,14 @@ class Later:
 
     def __str__(self) -> str:
         if self.after is None:
-            return "It ends population intervals: neither this answer nor any later one of the study has one."
+            return (
+                "It ends population intervals, of this answer and of later ones, but for queries with a "
+                "description, whose intervals do not depend on what was released."
+            )
         wider, now = number(self.after, self.without), number(self.without, self.without)
         return (
-            f"Later population intervals are wider: that of a count, for one, ± {wider} instead of ± {now}."
+            "Later population intervals of queries with long descriptions are wider: that of a count, for "
+            f"example, ± {wider} instead of ± {now}."
         )
 
     def to_json(self) -> dict[str, float | None]:

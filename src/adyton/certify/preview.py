@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from adyton.certify.answer import Amount, Promise, verbose_notes
+from adyton.certify.advice import Cheaper
+from adyton.certify.answer import Amount, Promise, verbose_notes, ways_notes
 from adyton.certify.later import Later, Transcript
 from adyton.certify.rows import Keys
-from adyton.certify.values import Absent, Bound, Certificate, Chosen, KeysSought
+from adyton.certify.values import Absent, Bound, Certificate, Chosen, KeysSought, Way
 from adyton.show import Sheet, Shown, in_short, number
 
 _PARTS = "It is {} questions in one batch, and one table; each width is that of the widest of them."
@@ -42,7 +43,9 @@ class Preview(Shown):
     ``more``: how many charges of this cost fit now, this one included.  ``would_fit``: where it does not fit,
     the price that would, in the words of the asker, if there is one.  ``spread_first``: population intervals
     of means and sums that would be far narrower if their spread was asked first, at this price, and found
-    small.  ``later``: what later answers pay, where that is more than for a question like others.
+    small.  ``cheaper``: values for which a lower price would do nearly as well.  ``registering``: population
+    intervals that would be narrower if the study file had registered the query.  ``later``: what later
+    answers pay, where that is more than for a question like others.
 
     >>> preview = curator.preview("SELECT COUNT(*) AS n FROM people", within=100)
     >>> preview.affordable, preview.bounds["n"].half_width <= 100
@@ -69,6 +72,8 @@ class Preview(Shown):
     left_out_rows: str | None = None  # which rows the study never counts
     keys_sought: KeysSought | None = None
     spread_first: Mapping[str, Bound] = field(default_factory=dict)
+    cheaper: Mapping[str, Cheaper] = field(default_factory=dict)
+    registering: Mapping[str, Bound] = field(default_factory=dict)
     later: Later | None = None
     parts: tuple[Preview, ...] = ()  # of a table that several questions make
     free: str | None = None  # why nothing is read and nothing charged
@@ -109,6 +114,8 @@ class Preview(Shown):
             **({"remarks": list(self.remarks)} if self.remarks else {}),
             **({"keys": self.keys_sought.to_json()} if self.keys_sought else {}),
             **({"spread_first": _bounds_json(self.spread_first)} if self.spread_first else {}),
+            **({"cheaper": {name: c.to_json() for name, c in self.cheaper.items()}} if self.cheaper else {}),
+            **({"registering": _bounds_json(self.registering)} if self.registering else {}),
             **({"later": self.later.to_json()} if self.later else {}),
             **({"batch_size": self.batch_size} if self.parts or self.batch_size > 1 else {}),
             **({"part_rows": [len(part._rows_json()) for part in self.parts]} if self.parts else {}),
@@ -160,12 +167,20 @@ class Preview(Shown):
             *([str(self.later)] if self.later else []),
             *([str(self.transcript)] if self.transcript else []),
             *_spread_note(self.spread_first),
+            *(cheaper.text(name) for name, cheaper in self.cheaper.items()),
+            *_registering_note(self.registering),
+            *ways_notes(self._ways, self.certificate.nats),
             *([f"Measured together: {self.strategy}."] if self.strategy else []),
             *_determined_note(self.determined),
             *([self.left_out_rows] if self.left_out_rows else []),
         )
         sheet = Sheet(f"Preview: {in_short(self.question)}", headers, rows, notes, details=self._more_notes())
         return sheet.detailed() if verbose else sheet
+
+    @property
+    def _ways(self) -> dict[str, Way]:
+        wide = self.population.items()
+        return {name: bound.way for name, bound in wide if isinstance(bound, Bound) and bound.way}
 
     def _verdict(self) -> str:
         if self.free is not None:
@@ -214,6 +229,12 @@ def _spread_note(spread_first: Mapping[str, Bound]) -> tuple[str, ...]:
         if widths
         else ()
     )
+
+
+def _registering_note(registering: Mapping[str, Bound]) -> tuple[str, ...]:
+    widths = ", ".join(f"{name} {_width_text(bound)}" for name, bound in registering.items())
+    told = f"Registered in a study file, before anybody sees the rows, it would have: {widths}."
+    return (told,) if widths else ()
 
 
 def _determined_note(determined: Mapping[str, Bound]) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import numpy as np
 from adyton.accounting.noisy_reading import LEVEL
 from adyton.certify.linear import GaussianValue, Linear, linear_of
 from adyton.certify.ratio_of_sums import ratio_box
-from adyton.certify.rows import Intervals, Values
+from adyton.certify.rows import Intervals, Values, joined_way
 from adyton.certify.values import Absent
 from adyton.certify.window_boxes import occurring_box, rank_box, shifted_box, total_box
 from adyton.exact import float_up
@@ -95,7 +95,8 @@ class CertifiedRows:
             return Absent("it is the same whatever the population is")
         box = self._box(node, {name: Box(one.low, one.high) for name, one in told.items()}, None)
         box = Box.everything(len(nothing)).where(nothing, box)
-        return Intervals(next(iter(told.values())).level, box.low, box.high)
+        way = joined_way(one.way for one in told.values())
+        return Intervals(next(iter(told.values())).level, box.low, box.high, way=way)
 
     def _atoms(self, level: float) -> dict[str, Box]:
         return {name: Box(one.noise.low, one.noise.high) for name, one in self._levels(level).items()}

@@ -14,7 +14,7 @@ from typing import Any, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
-from adyton.certify.values import Absent, Interval, KeyLabel, Row, Value, finite
+from adyton.certify.values import Absent, Interval, KeyLabel, Row, Value, Way, finite
 from adyton.exact.cells import Floats
 
 Places = npt.NDArray[np.int64] | slice
@@ -63,18 +63,28 @@ class _Made(Sequence[_One]):
         return repr(tuple(self))
 
 
+def joined_way(ways: Iterable[Way | None]) -> Way | None:
+    """The way of what several intervals say together."""
+    found = {way for way in ways if way is not None}
+    return found.pop() if len(found) == 1 else "both" if found else None
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Intervals:
-    """The ends of an interval for each cell, all at one level; ``absent`` holds why some have none."""
+    """The ends of an interval for each cell, all at one level; ``absent`` holds why some have none.
+
+    ``way``: by which way intervals for the population are as narrow as they are.
+    """
 
     level: float
     low: Floats
     high: Floats
     absent: npt.NDArray[np.object_] | None = None
+    way: Way | None = None
 
     def at(self, places: Places) -> Intervals:
         absent = None if self.absent is None else self.absent[places]
-        return Intervals(self.level, self.low[places], self.high[places], absent)
+        return Intervals(self.level, self.low[places], self.high[places], absent, self.way)
 
     def why_none(self, place: int) -> Absent | None:
         """Why the cell has no interval, or None if it has one."""

@@ -10,7 +10,17 @@ import numpy as np
 
 from adyton.certify.answer import Answer
 from adyton.certify.preview import Preview
-from adyton.certify.rows import NOTHING_KNOWN, Intervals, KeyColumn, Keys, Known, LateValues, Rows, Values
+from adyton.certify.rows import (
+    NOTHING_KNOWN,
+    Intervals,
+    KeyColumn,
+    Keys,
+    Known,
+    LateValues,
+    Rows,
+    Values,
+    joined_way,
+)
 from adyton.certify.values import Absent, Bound, Certificate, KeyLabel
 
 JOINED = " UNION ALL "
@@ -87,6 +97,7 @@ def _stacked(parts: Sequence[Intervals]) -> Intervals:
         np.concatenate([one.low for one in parts]),
         np.concatenate([one.high for one in parts]),
         np.concatenate(absent) if any(one.absent is not None for one in parts) else None,
+        joined_way(one.way for one in parts),
     )
 
 
@@ -131,7 +142,8 @@ def _known(each: Sequence[Known]) -> Known:
 def _certificate(each: Sequence[Certificate]) -> Certificate:
     theorems = dict.fromkeys(name for one in each for name in one.theorems)
     assumptions = dict.fromkeys(said for one in each for said in one.assumptions)
-    return Certificate(tuple(theorems), tuple(assumptions))
+    nats = {name: max(one.nats.get(name, 0.0) for one in each) for own in each for name in own.nats}
+    return Certificate(tuple(theorems), tuple(assumptions), nats)
 
 
 def stacked_preview(

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import date
 from importlib import import_module
 from math import ceil, floor, inf, isfinite
-from typing import Any
+from typing import Any, Literal
 
 from adyton.errors import InvalidRequest
 from adyton.schema import day_number, day_of
 from adyton.show import half_width
+
+Way = Literal["description", "releases", "both"]
+"""A population interval is as narrow as it is because its query has a short description, because little was
+released before it, or, end by end and cell by cell, sometimes for one reason and sometimes for the other."""
 
 # None: NULL, the group of rows without a value; or a row of a table of several questions has no such key.
 KeyLabel = str | int | bool | float | None
@@ -63,13 +67,15 @@ class Bound:
     level: float
     half_width: float | None
     if_rows: int | None = None
+    way: Way | None = None  # of a population interval: why it is not wider
 
     def to_json(self) -> dict[str, object]:
-        return {"level": self.level, "half_width": self.half_width, "if_rows": self.if_rows}
+        way = {"way": self.way} if self.way is not None else {}
+        return {"level": self.level, "half_width": self.half_width, "if_rows": self.if_rows, **way}
 
     @classmethod
     def from_json(cls, told: Mapping[str, Any]) -> Bound:
-        return cls(told["level"], told["half_width"], told["if_rows"])
+        return cls(told["level"], told["half_width"], told["if_rows"], told.get("way"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,19 +102,22 @@ class Certificate:
 
     theorems: tuple[str, ...]
     assumptions: tuple[str, ...]
+    nats: Mapping[str, float] = field(default_factory=dict, hash=False)  # of values that have a description
 
-    def citing(self, theorem: str) -> Certificate:
-        """With one theorem more."""
-        return Certificate((*self.theorems, theorem), self.assumptions)
+    def citing(self, *theorems: str, assuming: tuple[str, ...] = ()) -> Certificate:
+        """With more theorems, each once, and more assumptions."""
+        more = tuple(name for name in theorems if name not in self.theorems)
+        return replace(self, theorems=self.theorems + more, assumptions=self.assumptions + assuming)
 
-    def to_json(self) -> dict[str, list[str]]:
-        """Both lists."""
-        return {"theorems": list(self.theorems), "assumptions": list(self.assumptions)}
+    def to_json(self) -> dict[str, Any]:
+        """Both lists, and the length of each description in nats, by the name of its value."""
+        described = {"nats": dict(self.nats)} if self.nats else {}
+        return {"theorems": list(self.theorems), "assumptions": list(self.assumptions), **described}
 
     @classmethod
     def from_json(cls, told: Mapping[str, Any]) -> Certificate:
         """What ``to_json`` wrote."""
-        return cls(tuple(told["theorems"]), tuple(told["assumptions"]))
+        return cls(tuple(told["theorems"]), tuple(told["assumptions"]), dict(told.get("nats", {})))
 
 
 @dataclass(frozen=True, slots=True)

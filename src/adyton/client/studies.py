@@ -191,9 +191,18 @@ class RemoteStudy(_Asked, Shown):
         """For tests that the owner runs on the rows after they have been questioned, as a curator says it."""
         return self.last_look(alpha).threshold
 
-    def last_look(self, alpha: Number, p_value: Number | None = None) -> LastLook:
+    def last_look(
+        self,
+        alpha: Number,
+        p_value: Number | None = None,
+        *,
+        query: str | None = None,
+        null: Number | None = None,
+        method: str = "t",
+    ) -> LastLook:
         """What a p-value computed on the rows now means at the level ``alpha``, and what it is worth."""
-        body = words_of(alpha=alpha, p_value=p_value)
+        test = {} if query is None else {"query": query, "null": null, "method": method}
+        body = words_of(alpha=alpha, p_value=p_value, **test)
         return self._line.post(self._path("last_look"), body, LastLook.from_json)
 
     def receipts(self) -> Receipts:

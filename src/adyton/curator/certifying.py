@@ -31,7 +31,8 @@ from adyton.planning.advice import later_widths
 from adyton.planning.learned import Learned, Units, settled_radius
 from adyton.planning.part import Columns, MeasurePlan
 from adyton.planning.plan import PricedBatch, QuestionPlan
-from adyton.population.base import Population, PopulationContext, Position, StandIn, learned_key
+from adyton.population.base import Population, PopulationContext, StandIn, learned_key
+from adyton.population.position import Position
 from adyton.population.subset import SubsetPopulation
 from adyton.query.conditions.possible_cells import number_of_cells, shown_cells
 from adyton.query.measures import Extreme
@@ -292,12 +293,16 @@ class PopulationClaims:
     def certificate(self, plan: QuestionPlan, context: PopulationContext) -> Certificate:
         known = plan.certificate
         if (book := with_book(self._ledger)) is not None:
-            known = Certificate((*known.theorems, "BOOK"), known.assumptions + book.said)
+            known = known.citing("BOOK", assuming=book.said)
         if all(isinstance(measure, Extreme) for _, measure in plan.question.measures):
             return known  # nothing is said about a population's extremes
         ratios = any(len(noisy.reading.coordinates) > 1 for noisy in plan.noisy)
-        theorems, assumptions = self._population.certificate(context.at, context.units, ratios=ratios)
+        nats = {part.name: part.only.nats for part in plan.parts}
+        theorems, assumptions = self._population.certificate(
+            context.at, context.units, ratios=ratios, nats=list(nats.values())
+        )
         sums = [noisy.reading for noisy in plan.noisy if len(noisy.reading.coordinates) == 1]
         if theorems and any(learned_key(reading) in context.learned for reading in sums):
             theorems += tuple(name for name in ("SUBSET-SUMS", "SUBSET-BENNETT") if name not in theorems)
-        return Certificate(known.theorems + theorems, known.assumptions + assumptions)
+        lengths = {name: length for name, length in nats.items() if length is not None} if theorems else {}
+        return Certificate(known.theorems + theorems, known.assumptions + assumptions, lengths)

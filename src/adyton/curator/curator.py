@@ -35,7 +35,7 @@ from adyton.planning.known import left_out_rows
 from adyton.planning.plan import PricedBatch, Shapes, make_batch, planned_anew
 from adyton.planning.planned_price import planned_batch
 from adyton.planning.price import PriceWords, agreed_price, names_a_price, price_of
-from adyton.population.base import Position
+from adyton.population.position import Position
 from adyton.query.canonical import canonical_text
 from adyton.query.request import AS_ASKED, Request, Requests
 from adyton.show import Sheet, Shown
@@ -210,13 +210,29 @@ class Curator(PaidOnce, Shown):
         """
         return self.last_look(alpha).threshold
 
-    def last_look(self, alpha: Number, p_value: Number | None = None) -> LastLook:
-        """What a p-value computed on the rows now means at the level ``alpha``, and what it is worth."""
+    def last_look(
+        self,
+        alpha: Number,
+        p_value: Number | None = None,
+        *,
+        query: str | None = None,
+        null: Number | None = None,
+        method: str = "t",
+    ) -> LastLook:
+        """What a p-value computed on the rows now means at the level ``alpha``, and what it is worth.
+
+        ``query``: what the test is about, by a ``method`` and under a ``null`` hypothesis that states a
+        number, or that all groups are alike.  No question makes the threshold of such a test smaller.
+        """
+        from adyton.population.described_tests import described_test
         from adyton.population.last_look import look
         from adyton.streams.told import told_by
 
         told, totals = told_by(self.study, self._ledger), counted_totals(self._ledger)
-        return look(self.study, self._claims.stand_in, totals, told, alpha, p_value)
+        if query is None and null is not None:
+            raise InvalidRequest("null says what the value of a query would be: name the query")
+        described = None if query is None else described_test(self.study, query, null, method)
+        return look(self.study, self._claims.stand_in, totals, told, alpha, p_value, described)
 
     def publish_test(self, p_value: Number) -> Receipt:
         """Records that the result of a test on the rows was published: nothing is proved about later answers.

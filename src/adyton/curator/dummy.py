@@ -115,4 +115,4 @@ def _marked(answer: Answer) -> Answer:
 
 
 def _said_of(certificate: Certificate) -> Certificate:
-    return Certificate(certificate.theorems, (MADE_UP, *certificate.assumptions))
+    return replace(certificate, assumptions=(MADE_UP, *certificate.assumptions))

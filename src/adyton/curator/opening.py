@@ -14,7 +14,9 @@ from adyton.engines.multi_table import Engines
 from adyton.errors import InvalidRequest, LedgerCorrupt
 from adyton.ledger import Anchor, AnchoredLedger, Ledger, LedgerOnDemand, Mark, MemoryLedger, Receipt
 from adyton.ledger.anchor import anchor_at
+from adyton.ledger.base import WithBook
 from adyton.ledger.marks import is_behind, mark_told
+from adyton.ledger.texts import receipts_carried
 from adyton.study import Study, named_facts, read_study
 
 
@@ -34,7 +36,18 @@ def open_study(
     """
     known = study if isinstance(study, Study) else read_study(study)
     sources = sources_of(known, data)
-    return Curator(known, engine_of(known, sources, limits), with_book(known, ledger or _ledger_of(known)))
+    opened = with_book(known, ledger or _ledger_of(known))
+    return Curator(_described(known, opened), engine_of(known, sources, limits), opened)
+
+
+def _described(study: Study, ledger: Ledger) -> Study:
+    """With the descriptions that were fixed in advance: the ledger knows what came first."""
+    if study.dictionary is None:
+        return study
+    first = next(ledger.receipts(), None)  # what is carried has a number that goes on
+    amended = first is not None and receipts_carried(first.order.question, first.order.detail) > 0
+    own = not isinstance(ledger, WithBook) or ledger.began_book
+    return study.after_its_first_receipt(amended=amended, described=own) if amended or not own else study
 
 
 def sources_of(study: Study, data: Any) -> dict[str, Any]:

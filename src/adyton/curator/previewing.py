@@ -13,7 +13,7 @@ from adyton.curator.remarks import remarks
 from adyton.curator.shaping import computed_bounds, computed_populations, shown_keys
 from adyton.exact import Number
 from adyton.ledger import Order
-from adyton.planning.advice import spread_first
+from adyton.planning.advice import cheaper, registering, spread_first
 from adyton.planning.expecting import expected_of
 from adyton.planning.known import left_out_rows
 from adyton.planning.plan import PricedBatch
@@ -54,6 +54,8 @@ def previews(
             left_out_rows=left_out_rows(purse.study, plan.question),
             keys_sought=plan.finding.sought(purse.next_place) if plan.finding else None,
             spread_first=spread_first(plan, context, expected),
+            cheaper=cheaper(plan, context, expected),
+            registering=registering(plan, context, expected),
             later=claims.later(batch.radius, unproved=True) if batch.unproved else None,
             strategy=strategy,
             transcript=claims.transcript(batch),

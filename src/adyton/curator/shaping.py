@@ -179,4 +179,9 @@ def computed_bounds(plan: QuestionPlan) -> dict[str, Bound]:
 
 def computed_populations(plan: QuestionPlan, context: PopulationContext) -> dict[str, Bound | Absent]:
     """The same for the population: it follows from the values, whose widths are told."""
-    return {name: context.missing or Bound(context.population.level, None) for name in plan.computed}
+    parts = {part.name: part for part in plan.parts}
+    absent = {
+        name: [why for part in names_in(node) & parts.keys() if (why := context.missing(parts[part].only))]
+        for name, node in plan.computed.items()
+    }
+    return {name: whys[0] if whys else Bound(context.population.level, None) for name, whys in absent.items()}

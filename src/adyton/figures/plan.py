@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
 from adyton.figures.curves import Axis, Line, curves_figure
 from adyton.figures.drawing import Figure
+from adyton.validity.methods import LONG, SHORT, described
 from adyton.validity.planner import plan
 from adyton.validity.plans.noise_plan import MOST
 
-_POINTS = 7  # two a decade
+_POINTS = 11  # two a decade
 _BEST = "subset, decreasing"
 _NAMES = {
     _BEST: "adyton, decreasing noise",
@@ -28,22 +30,30 @@ _NAMES = {
 }
 _ON_ANOTHER = {"rounding, counted", "dp-generalizes", "description length"}  # within a few per cent
 _BEYOND = {"fixed questions"}  # exponentially many, far above the picture
+_OF_ONE_LENGTH = {SHORT.name, LONG.name}  # any number of them, from some number of rows on
 
 
 @dataclass(frozen=True, slots=True)
 class Curves:
     """For every method, and for the strongest attack known on both kinds of plan, the questions at each
-    number of rows."""
+    number of rows.
+
+    ``described``: from so many rows on so many queries, all that have at most the logarithm of this number in
+    nats; at numbers of rows of their own, because it grows exponentially.  ``short``: from so many rows on
+    all with at most 12 nats.
+    """
 
     rows: tuple[int, ...]
     certified: dict[str, tuple[int, ...]]
     attack: tuple[int | None, ...]
     decreasing_attack: tuple[int | None, ...]
+    described: tuple[tuple[int, int], ...]
+    short: int | None
 
 
 def rows_around(rows: int) -> tuple[int, ...]:
-    """Three decades, from the one before that of ``rows`` on."""
-    first = min(max(len(str(rows)) - 2, 0), len(str(MOST)) - 1 - _POINTS // 2)
+    """Five decades, from the third before that of ``rows`` on: described queries begin with fewer."""
+    first = min(max(len(str(rows)) - 4, 0), len(str(MOST)) - 1 - _POINTS // 2)
     return tuple(round(10 ** (first + i / 2)) for i in range(_POINTS))
 
 
@@ -61,10 +71,32 @@ def curves(
     certified = {
         own[0].method: tuple(int(option.value or 0) for option in own)
         for own in rows_of
-        if not own[0].shares and own[0].method not in _ON_ANOTHER | _BEYOND
+        if not own[0].shares and own[0].method not in _ON_ANOTHER | _BEYOND | _OF_ONE_LENGTH
     }
     constant = tuple(p.attack_limit() for p in plans)
-    return Curves(rows, certified, constant, tuple(p.decreasing_attack_limit() for p in plans))
+    decreasing = tuple(p.decreasing_attack_limit() for p in plans)
+    most = max((q or 0 for column in (*certified.values(), constant, decreasing) for q in column), default=0)
+    short = SHORT.rows(1, tolerance, 1 - confidence).value
+    return Curves(
+        rows,
+        certified,
+        constant,
+        decreasing,
+        _described(tolerance, 1 - confidence, rows, most),
+        int(short) if short else None,
+    )
+
+
+def _described(
+    tolerance: Fraction, failure: Fraction, rows: tuple[int, ...], most: int
+) -> tuple[tuple[int, int], ...]:
+    """Powers of ten up to ``most``, each at the fewest rows from which so many queries are certified."""
+    found = []
+    for power in range(len(str(most)) + 1):
+        needed = described(power * math.log(10)).rows(1, tolerance, failure).value
+        if needed and rows[0] <= needed <= rows[-1]:
+            found.append((int(needed), 10**power))
+    return tuple(found)
 
 
 def figure(found: Curves, tolerance: Fraction, confidence: Fraction) -> Figure:
@@ -74,6 +106,9 @@ def figure(found: Curves, tolerance: Fraction, confidence: Fraction) -> Figure:
         Line(_NAMES.get(name, name), found.rows, [q or None for q in questions], strong=name == _BEST)
         for name, questions in reversed(found.certified.items())
     ]
+    described = Line(
+        "adyton, described queries", [n for n, _ in found.described], [q for _, q in found.described]
+    )
     attacks = [
         Line("attack on constant noise", found.rows, list(found.attack), limit=True),
         Line("attack on decreasing noise", found.rows, list(found.decreasing_attack), limit=True),
@@ -82,7 +117,16 @@ def figure(found: Curves, tolerance: Fraction, confidence: Fraction) -> Figure:
         f"Adaptive questions certified {promise}",
         Axis("number of rows", log=True),
         Axis("number of adaptive questions", log=True),
-        [*certified, *attacks],
-        "adyton plan; each method by its theorem, docs/how-to/plan-a-study.md. Questions that are fixed in "
-        "advance: exponentially many, above the picture",
+        [*([described] if len(described.x) > 1 else []), *certified, *attacks],
+        "adyton plan; each method by its theorem, docs/how-to/plan-a-study.md. Described queries: all of at "
+        f"most ln(number) nats, whatever else is asked{_from(found)}. Questions that are fixed in advance: "
+        "about as many",
+    )
+
+
+def _from(found: Curves) -> str:
+    return (
+        ""
+        if found.short is None
+        else f"; those of 12 nats from {found.short:,} rows on, as often as you like"
     )

@@ -27,3 +27,4 @@ LI_MIKLAU = Notes(
     "Optimizing linear counting queries under differential privacy, 2010",
 )
 BOUSQUET = Notes("Bousquet, Elisseeff", "Stability and generalization, 2002")
+BLUMER = Notes("Blumer, Ehrenfeucht, Haussler, Warmuth", "Occam's razor, 1987")

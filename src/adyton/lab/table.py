@@ -14,6 +14,7 @@ from adyton.lab.adaptivity.binary_representation import BINARY_REPRESENTATION, b
 from adyton.lab.adaptivity.forking_paths import FORKING_PATHS, forking_paths
 from adyton.lab.adaptivity.holdout_boosting import HOLDOUT_BOOSTING, holdout_boosting
 from adyton.lab.adaptivity.holdout_science import HOLDOUT_SCIENCE, holdout_science
+from adyton.lab.adaptivity.owner_looks import OWNER_LOOKS, owner_looks
 from adyton.lab.adaptivity.p_values import P_VALUES, p_values
 from adyton.lab.adaptivity.routes import ROUTES, routes
 from adyton.lab.adaptivity.stability import STABILITY, stability
@@ -66,6 +67,7 @@ EXPERIMENTS: dict[Topic, Experiment] = {
     FORKING_PATHS: lambda bits, rng: forking_paths(rng),
     UNREALISTIC: unrealistic,
     P_VALUES: p_values,
+    OWNER_LOOKS: lambda bits, rng: owner_looks(rng),
     ROUTES: routes,
     HOLDOUT_SCIENCE: holdout_science,
     HOLDOUT_BOOSTING: holdout_boosting,

@@ -260,6 +260,11 @@ class WithBook(ABC):
 
     @property
     @abstractmethod
+    def began_book(self) -> bool:
+        """Whether validity counts nothing that another study released before this one was first charged."""
+
+    @property
+    @abstractmethod
     def share(self) -> BookShare:
         """What all studies of the book have spent, and what is left."""
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import ClassVar, Literal, Protocol
 
@@ -114,8 +116,25 @@ def relative_scales(sensitivity: Sensitivity) -> list[Scales]:
     reach = tuple(Fraction(max(abs(low), abs(high))) for low, high in sensitivity.boxes)
     if len(reach) == 1:
         return [(Fraction(1),)]
+    if sensitivity.squares:
+        pairs = relative_scales(_of_the_mean(sensitivity))
+        return [_with_squares(pair, reach, sensitivity.squares) for pair in pairs]
     *sums, count = reach
     return [reach, *((*(one * factor for one in sums), count) for factor in _LOUDER_SUMS[len(sums)])]
+
+
+def _of_the_mean(sensitivity: Sensitivity) -> Sensitivity:
+    """Without the squares that are read beside it."""
+    centred, _, count = sensitivity.boxes
+    return replace(sensitivity, boxes=(centred, count), curved=0, squares=Fraction(0))
+
+
+def _with_squares(pair: Scales, reach: Scales, part: Fraction) -> Scales:
+    """Beside the scales of a centred sum and a count those of squares, which take this part of the price."""
+    (of_sum, of_count), (first, square, last) = pair, reach
+    others = (first / of_sum) ** 2 + (last / of_count) ** 2
+    louder = Fraction(math.sqrt((1 - part) / (part * others)))
+    return of_sum, square * louder, of_count
 
 
 def times(relative: Scales, multiplier: float) -> Scales:
@@ -138,5 +157,8 @@ def largest_ratio(sensitivity: Sensitivity) -> float:
 
 def weights_of_worst_mean(sensitivity: Sensitivity) -> tuple[float, ...]:
     """The weights of the noise terms in the error of a ratio times its denominator, at the worst ratio."""
+    if sensitivity.squares:  # which are in no mean
+        of_sum, of_count = weights_of_worst_mean(_of_the_mean(sensitivity))
+        return of_sum, 0.0, of_count
     (_, first), *others = sensitivity.boxes
     return (1.0, *(ratio_up(first, reach) for _, reach in others))

@@ -38,7 +38,8 @@ from adyton.planning.measures.spread import Spread
 from adyton.planning.part import Columns, MeasurePlan
 from adyton.planning.plan import PricedBatch
 from adyton.planning.price import cost_of_units
-from adyton.population.base import PopulationContext, Position, learned_key, spread_key
+from adyton.population.base import PopulationContext, learned_key, spread_key
+from adyton.population.position import Position
 from adyton.population.subset import SubsetPopulation
 from adyton.query.conditions.possible_cells import number_of_cells
 from adyton.query.measures import Cdf, Mean, Moments, Sum, Variance
@@ -227,7 +228,7 @@ class Learned:
         # Parts of split units have sizes of their own, so that the sums of one say nothing about another.
         kinds = Mean if self._study.parts > 1 else Mean | Sum
         wanted = {learned_key(reading): reading for reading in readings if isinstance(reading.measure, kinds)}
-        if not wanted or context.missing is not None:
+        if not wanted or context.missing() is not None:
             return {}
         self._look()
         ends = {key: self._upper_end(reading, context) for key, reading in wanted.items()}

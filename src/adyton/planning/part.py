@@ -113,9 +113,9 @@ class OfOneReading:
         reading, both = self.reading, (top, len(self.reading.coordinates) - 1)
         coordinates = tuple(reading.coordinates[i] for i in both)
         boxes = tuple(coordinate.box for coordinate in coordinates)
-        sensitivity = replace(reading.sensitivity, boxes=boxes, curved=0)
+        sensitivity = replace(reading.sensitivity, boxes=boxes, curved=0, squares=Fraction(0))
         pair = replace(reading, coordinates=coordinates, sensitivity=sensitivity)
-        return NoisyReading(pair, self.mechanism.at(*both))
+        return NoisyReading(pair, self.mechanism.at(*both), nats=self.only.nats)
 
     def release(self, exact: Columns, read: Read, bits: Bits) -> list[Cells]:
         return self.mechanism.release(exact, bits)
@@ -133,7 +133,7 @@ class OfOneReading:
     def population_bound(
         self, context: PopulationContext, expected_rows: int | None, expect: Fraction | None = None
     ) -> Bound | Absent:
-        return context.missing or Bound(context.population.level, None)
+        return context.missing(self.only) or Bound(context.population.level, None)
 
 
 def detail_of(noisy: NoisyReading, name: str | None = None) -> list[object]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import islice
+from math import log
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +23,8 @@ from adyton.planning.keys import PART, KeyFinding, plan_keys
 from adyton.planning.known import certificate_of, check_size, known_of, known_of_computed
 from adyton.planning.measures.additive import Additive
 from adyton.planning.measures.distribution import Distribution
-from adyton.planning.measures.moments import Joint
+from adyton.planning.measures.mean_with_squares import MeanWithSquares, squares_of
+from adyton.planning.measures.moments import NEEDED, Joint
 from adyton.planning.measures.search import Search, rounds_of
 from adyton.planning.measures.spread import Spread
 from adyton.planning.part import (
@@ -42,7 +44,7 @@ from adyton.query.canonical import canonical_text, plain_names
 from adyton.query.conditions.possible_cells import cell_codes, kept_cells
 from adyton.query.expressions import Not
 from adyton.query.leaves import EVERY_ROW
-from adyton.query.measures import Cdf, Extreme, Measure, Moments, Quantile, Variance
+from adyton.query.measures import Cdf, Extreme, Mean, Measure, Moments, Quantile, Variance
 from adyton.query.names import distinct_names
 from adyton.query.nodes import Question, group_values
 from adyton.query.persons import are_of_the_same_persons
@@ -265,7 +267,7 @@ class Outline:
             raise InvalidRequest("the questions of a batch are about one table, or one join of tables")
         unit = study.unit_of(questions[0].table)
         unit = replace(unit, rows_in=()) if as_before else unit
-        measured = [m for place, question in enumerate(questions) for m in _measured(place, question, unit)]
+        measured = [m for place, asked in enumerate(questions) for m in _measured(place, asked, unit, study)]
         readings = [one.reading for one in measured]
         check_size(questions, readings)
         return cls(study, requests, unit, measured, families_of(readings, unit))
@@ -293,7 +295,7 @@ class Outline:
         pricings = [pricing_of(study, price, most, matching_rows(price, q, study)) for q in questions]
         shares = shares_of(self.families, self.unit)
         parts = [
-            _part(one.reading, pricings[one.place], shares[i] * _for_values(questions[one.place]))
+            _part(one, pricings[one.place], shares[i] * _for_values(questions[one.place]))
             for i, one in enumerate(self.measured)
         ]
         paid = due(parts, self.families, self.unit, study.filter)
@@ -337,7 +339,8 @@ class Shapes:
         noisy = part.only
         if not isinstance(part, Additive) or noisy.reading.where != _SOME_FILTER:
             return None
-        noisy = NoisyReading(replace(noisy.reading, where=question.where), noisy.mechanism)
+        nats = self._study.nats(question, noisy.reading.measure)
+        noisy = NoisyReading(replace(noisy.reading, where=question.where), noisy.mechanism, nats=nats)
         parts, text = (Additive(noisy),), canonical_text(question)
         own = replace(plan, question=question, text=text, parts=parts, remarks=requests[0].remarks)
         return PricedBatch((own,), batch.amount, batch.radius, price)
@@ -372,14 +375,15 @@ def planned_anew(study: Study, requests: Sequence[Request]) -> bool:
 class _Measured(NamedTuple):
     place: int  # of its question
     reading: Reading
+    nats: float | None = None  # how long its description is
 
 
-def _measured(place: int, question: Question, unit: PrivacyUnit) -> list[_Measured]:
+def _measured(place: int, question: Question, unit: PrivacyUnit, study: Study) -> list[_Measured]:
     kept = kept_cells(question)
     return [
-        _Measured(place, reading)
+        _Measured(place, reading, study.nats(question, measure))
         for name, measure in question.measures
-        for reading in readings_for(name, measure, question, unit, kept)
+        for reading in readings_for(name, measure, question, unit, kept, squares_of(study, question, measure))
     ]
 
 
@@ -387,17 +391,22 @@ def _for_values(question: Question) -> Fraction:
     return 1 - PART if question.finds_keys else Fraction(1)
 
 
-def _part(reading: Reading, pricing: Pricing, share: Fraction) -> MeasurePlan:
-    def noisy(times: int = 1) -> NoisyReading:
-        return NoisyReading(reading, pricing.noise(reading, share / times), times)
+def _part(measured: _Measured, pricing: Pricing, share: Fraction) -> MeasurePlan:
+    reading, nats = measured.reading, measured.nats
+
+    def noisy(times: int = 1, claims: int = 1) -> NoisyReading:
+        each = None if nats is None else nats + log(claims)
+        return NoisyReading(reading, pricing.noise(reading, share / times), times, each)
 
     match reading.measure:
+        case Mean() if len(reading.coordinates) == len(MeanWithSquares.columns):
+            return MeanWithSquares(noisy())
         case Variance(root=root):
             pricing.check_total("a variance" if not root else "a standard deviation")
-            return Spread(noisy(), root)
+            return Spread(noisy(claims=2), root)
         case Moments(which=which):
             pricing.check_total("a covariance" if which == "covariance" else f"the {which}")
-            return Joint(noisy())
+            return Joint(noisy(claims=len(NEEDED[which])))
         case Quantile() | Extreme():
             pricing.check_total("a quantile")
             return Search(noisy(rounds_of(reading)))

@@ -10,79 +10,66 @@ count bits (``rounding``). What all have in common is here, also how many units 
 from __future__ import annotations
 
 import json
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import lru_cache
 from itertools import chain
+from typing import NamedTuple, TypeVar
 
-from adyton.accounting.noisy_reading import LEVEL, NoisyReading
+import numpy as np
+
+from adyton.accounting.noisy_reading import LEVEL, NoisyReading, step_of
 from adyton.certify import Absent
-from adyton.exact import UNITS_PER_ONE
+from adyton.certify.values import Way
+from adyton.exact import float_down, float_up
 from adyton.exact.cells import Array, Floats
-from adyton.ledger import Ledger, Receipt, Totals
+from adyton.exact.outward import UP
+from adyton.ledger import Ledger, Receipt
 from adyton.ledger.base import counted
 from adyton.ledger.links import Cap
 from adyton.ledger.texts import released_from_text
 from adyton.mechanisms.ratio import Ends
-from adyton.query.measures import Count, CountPersons, Mean, Sum, Variance
+from adyton.population.claims import NORMAL, Certain, CertainOfDescribed, GeometricNoises
+from adyton.population.position import Counted, Position
+from adyton.population.subset_ends import (
+    Coin,
+    cumulated_ends,
+    mean_ends,
+    search_reach,
+    single_ends,
+    span_of,
+    sum_ends,
+    uncentred,
+)
+from adyton.population.variance_ends import OF_LEAST, least_variance, most_variance
+from adyton.query.measures import Cdf, Count, CountPersons, Mean, Quantile, Sum, Variance
 from adyton.query.nodes import Question
 from adyton.query.persons import TableOfPersons
 from adyton.query.text import condition_text, number_text, question_text
 from adyton.sensitivity import Reading
+from adyton.sensitivity.readings import search_weights
 from adyton.study import Study, Validity
+from adyton.study.validity import FOR_THEIR_NOISE
+from adyton.validity.described import FOR_DESCRIBED
 from adyton.validity.part_sizes import most_by_lot
+from adyton.validity.subset.tails import OpenLevels
 
 NOT_DECLARED = Absent("not declared: the study file has no [validity] section")
+_FAR = 1.2  # so much wider by a guess: not worth a look
+_LITTLE = 256  # how much smaller than it can be the variance of values may be
+CertainType = TypeVar("CertainType", bound=Certain)
+OF_SQUARES = 1 / 8  # of the level of a mean, for the variance of its values
+OF_VARIANCES = 1 / 2  # of the level of a variance, for its upper end
+OF_MEANS = 1 - OF_VARIANCES * (1 + OF_LEAST)  # for a mean and a mean square; the rest is for its lower end
+
 UNPROVED = Absent(
     "finding keys in the data, or publishing a test on the rows, ends population intervals, of that answer "
-    "and of all after it"
+    "and of all after it, but for queries with a description"
 )
 NOT_ASKED = Absent("only the noise is asked for")
 ELSEWHERE = Absent("only the study's own table is a sample; this question is about another table, or a join")
-
-
-@dataclass(frozen=True, slots=True)
-class Position:
-    """Where an answer stands in the study: its number, what was released before it and by it, and how many
-    values it has.  Radii are squared, in units of the noise, or bits where answers are rounded; ``pure`` is
-    an epsilon.
-    """
-
-    question: int
-    before: Fraction
-    own: Fraction
-    values: int
-    pure: Fraction = Fraction(0)
-    unproved: bool = False  # it, or something before it, is not covered by the theorem
-    elsewhere: bool = False  # asked of another table than the one that is a sample
-
-    @classmethod
-    def of(cls, receipt: Receipt) -> Position:
-        """Where an answer stands that was paid for."""
-        own, pure = receipt.order.radius, receipt.spent_pure - receipt.order.pure
-        before = receipt.spent_radius - own
-        return cls(receipt.number, _one(before), _one(own), 1, _one(pure), receipt.unproved > 0)
-
-    @classmethod
-    def after(cls, totals: Totals, radius: int = 0) -> Position:
-        """Where the next question would stand, if it has this radius."""
-        before, own, pure = _one(totals.radius), _one(radius), _one(totals.pure)
-        return cls(totals.receipts + 1, before, own, 1, pure, totals.unproved > 0)
-
-    @property
-    def spent(self) -> Fraction:
-        return self.before + self.own
-
-
-@dataclass(frozen=True, slots=True)
-class Counted:
-    """A noisy count of all units, and the number of the question that asked for it."""
-
-    released: int
-    scale: float
-    question: int
 
 
 @dataclass(frozen=True)
@@ -113,28 +100,48 @@ class Population(ABC):
     def each(self, question: int) -> int | None:
         """What this question of a plan may spend of stability; None where nothing is planned."""
 
-    def missing(self, at: Position, units: int | None) -> Absent | None:
-        """Why there is no interval for an answer at this position, if so."""
+    def missing(self, at: Position, units: int | None, nats: float | None = None) -> Absent | None:
+        """Why there is no interval for an answer at this position, if so.
+
+        ``nats``: how long the description of the query is; None if it has none.
+        """
         if self.validity is None:
             return NOT_DECLARED
-        if at.unproved:
-            return UNPROVED
         if at.elsewhere:
             return ELSEWHERE
+        if nats is None and (why := self.silent(at)) is not None:
+            return why
         if units is None:
             unit = self.study.unit
             count = f"COUNT(DISTINCT {unit.person})" if unit.rows > 1 else "COUNT(*)"
             return Absent(f"the number of units is private: ask {count} of the whole table first")
         return None
 
+    def silent(self, at: Position) -> Absent | None:
+        """Why what was released leaves nothing to say, but for queries that have a description."""
+        return UNPROVED if at.unproved else None
+
     def certificate(
-        self, at: Position, units: int | None, *, ratios: bool
+        self, at: Position, units: int | None, *, ratios: bool, nats: Sequence[float | None] = ()
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The theorems and assumptions that come with a population interval; none where there is none."""
-        if self.missing(at, units) is not None:
+        """The theorems and assumptions that come with a population interval; none where there is none.
+
+        ``nats``: of the values, how long their descriptions are.
+        """
+        described = any(one is not None for one in nats)
+        if self.missing(at, units, 0.0 if described else None) is not None:
             return (), ()
-        persons = ("PERSONS-AS-ROWS",) if self.study.unit.rows > 1 else ()
-        return self._theorems(at, ratios) + persons, self._assumptions()
+        theorems = self._theorems(at, ratios) if self.silent(at) is None else ()
+        theorems += ("DESCRIBED-QUERIES",) if described else ()
+        theorems += ("PERSONS-AS-ROWS",) if self.study.unit.rows > 1 else ()
+        return theorems, self._assumptions() + self._of_the_file(at)
+
+    def _of_the_file(self, at: Position) -> tuple[str, ...]:
+        """What must be true of the study file: functions that it declares are as good as a query's own."""
+        own = self.validity
+        if self.silent(at) is not None and own and own.dictionary == "universal" and not own.registered:
+            return ()
+        return ("what the study file declares was not chosen by looking at these rows",)
 
     @abstractmethod
     def _theorems(self, at: Position, ratios: bool) -> tuple[str, ...]: ...
@@ -165,46 +172,223 @@ class Population(ABC):
         It is right for all counts at once, but for their part of the study's failure, or but for ``failure``.
         """
 
-    # Of an answer whose interval is not missing:
+    # Of an answer whose interval is not missing.  What follows from what was released before is up to the
+    # study's noise; what follows from a description is the same for all.
 
-    @abstractmethod
-    def singles(self, part: NoisyReading, released: Array, context: PopulationContext) -> Ends:
+    def singles(self, part: NoisyReading, released: Array, context: PopulationContext) -> Found:
         """For counts and sums, in steps of the released integer."""
+        squares = context.learned.get(learned_key(part.reading))
 
-    @abstractmethod
-    def means(self, part: NoisyReading, released: Sequence[Array], context: PopulationContext) -> Ends:
+        def ends(certain: Certain) -> Ends:
+            if squares is None:
+                return single_ends(part, released, certain)
+            return sum_ends(part, released, certain, squares)
+
+        coin = Coin(context.known_units, *span_of(part), float_up(part.mechanism.scales[0]))
+        ways = self._worth_a_look(part, context, [coin.variance(released)], np.array(coin.scale))
+        return self._found(ends, ways, lambda: self._singles(part, released, context), context)
+
+    def means(self, part: NoisyReading, released: Sequence[Array], context: PopulationContext) -> Found:
         """For the ratio of a centred sum, the first of two integers, to a count."""
+        spread = context.learned.get(learned_key(part.reading))
+        scales = float_up(part.mechanism.scales[0]), float_up(part.mechanism.scales[1])
+
+        def ends(certain: Certain) -> Ends:
+            top, bottom = released
+            return mean_ends(part, top, bottom, for_a_mean(part, certain), scales, spread)
+
+        ways = self._of_means(part, released[-1], scales, context)
+        return self._found(ends, ways, lambda: self._means(part, released, context), context)
+
+    def means_with_squares(
+        self,
+        part: NoisyReading,
+        mean: NoisyReading,
+        released: Sequence[Array],
+        context: PopulationContext,
+    ) -> Found:
+        """For a ratio as in ``means`` whose squares were released between its sum and its count.
+
+        Claim:    as ``means``, at the same level, of which a part is for the variance.
+        Assumes:  as ``mean_ends`` and ``most_variance``.
+        Source:   derived here.  Theorem: VARIANCE-INTERVAL.
+        """
+        learned = context.learned.get(learned_key(part.reading))
+        scales = float_up(part.mechanism.scales[0]), float_up(part.mechanism.scales[2])
+        centred = part.reading.coordinates[0]
+        assert centred.value is not None
+        square = float_up((centred.box[1] * centred.value.lattice.grain / 2) ** 2)  # of half of the range
+
+        def ends(certain: Certain) -> Ends:
+            known = most_variance(part, released, certain.scaled(OF_SQUARES)) * square * UP
+            known = known if learned is None else np.minimum(known, learned)
+            top, _, bottom = released
+            return mean_ends(mean, top, bottom, certain.scaled(1 - OF_SQUARES), scales, known)
+
+        after, described = self._of_means(mean, released[-1], scales, context)
+        return narrowest([ends(certain) for certain in after], [ends(certain) for certain in described])
 
     def variances(
         self, part: NoisyReading, released: Sequence[Array], mean: Ends, context: PopulationContext
-    ) -> Ends | None:
+    ) -> Found | None:
         """Ends of variances, in squares of half of the range, from a centred sum, a centred sum of squares
         and a count, and what ``means`` says of the first; None where nothing is known but what it says.
         """
-        return None
 
-    @abstractmethod
+        def ends(certain: Certain) -> Ends:
+            own = for_variances(certain)
+            return least_variance(part, released, mean, own), most_variance(part, released, own)
+
+        scales = float_up(part.mechanism.scales[1]), float_up(part.mechanism.scales[2])
+        after, described = self._of_means(part, released[-1], scales, context)
+        if not after and not described:
+            return None
+        return narrowest([ends(certain) for certain in after], [ends(certain) for certain in described])
+
     def cumulated(
         self, part: NoisyReading, left: Floats, right: Floats, bins: Ends, context: PopulationContext
-    ) -> Ends:
+    ) -> Found:
         """For F = L / (L + R), from sums of noisy counts of so many bins on either side."""
+        described = self.described(part, context, numbers=int(bins[0][0] + bins[1][0]))
+        ways = self._after(context), described
 
-    @abstractmethod
-    def turns(self, part: NoisyReading, context: PopulationContext) -> tuple[int, int]:
-        """How far below and above 0 a comparison of a search may be although it is there already."""
+        def ends(certain: Certain) -> Ends:
+            return cumulated_ends(part, left, right, bins, certain)
 
-    @abstractmethod
+        return self._found(ends, ways, lambda: self._cumulated(part, left, right, bins, context), context)
+
+    def turns(self, part: NoisyReading, context: PopulationContext) -> tuple[int, int, Way]:
+        """How far below and above 0 a comparison of a search may be although it is there already.
+
+        By a description the place that is searched for is one number, so its rows have one claim, however
+        many comparisons there are.
+        """
+        measure = part.reading.measure
+        assert isinstance(measure, Quantile)
+        times, _ = search_weights(measure)
+
+        def reach(certain: Certain) -> tuple[int, int]:
+            return search_reach(part, measure.fraction, times, certain)
+
+        after = [reach(certain) for certain in self._after(context)]
+        after += [self._turns(part, context)] if not after and self.silent(context.at) is None else []
+        described = [reach(certain) for certain in self.described(part, context)]
+        least, most = (min(side) for side in zip(*after, *described, strict=True))
+        way: Way = "releases" if not described or [(least, most)] == after else "description"
+        return least, most, way
+
+    def _found(
+        self,
+        ends: Callable[[Certain], Ends],
+        ways: tuple[list[Certain], list[Certain]],
+        own: Callable[[], Ends],
+        context: PopulationContext,
+    ) -> Found:
+        """By all ways that are worth a look; ``own`` is that of a study with another theorem."""
+        after, described = ([ends(certain) for certain in certains] for certains in ways)
+        if not self._after(context) and self.silent(context.at) is None:
+            after = [own()]
+        return narrowest(after, described)
+
+    def _of_means(
+        self, part: NoisyReading, counts: Array, scales: tuple[float, float], context: PopulationContext
+    ) -> tuple[list[Certain], list[Certain]]:
+        """The ways that are worth a look, whether values are spread as widely as they can be or little."""
+        (_, reach), *_, (_, each) = part.reading.sensitivity.boxes
+        widest = np.maximum(counts.astype(float), 1.0) * (each * part.reading.sensitivity.rows)
+        widest = widest * (float(reach) / each) ** 2
+        noise = np.hypot(scales[0], scales[1] * float(reach) / each)
+        return self._worth_a_look(part, context, [widest, widest / _LITTLE], np.asarray(noise))
+
+    def _worth_a_look(
+        self, part: NoisyReading, context: PopulationContext, variances: Sequence[Floats], noise: Floats
+    ) -> tuple[list[Certain], list[Certain]]:
+        """What an answer rests on, without what would be wider by far; any of it would be right."""
+        after, described = self._after(context), self.described(part, context)
+        if not after or not described:
+            return after, described
+        one, other = after[0].claims(1 / 2), described[0].claims(1 / 2)
+        ratios = [one.about(variance, noise) / other.about(variance, noise) for variance in variances]
+        if min(float(ratio.min()) for ratio in ratios) > _FAR:
+            return [], described
+        if max(float(ratio.max()) for ratio in ratios) < 1 / _FAR:
+            return after, []
+        return after, described
+
+    def described(
+        self, part: NoisyReading, context: PopulationContext, numbers: int | None = None
+    ) -> list[Certain]:
+        """What an answer rests on because its query has a description; nothing where it has none.
+
+        ``numbers``: of how many noises a value is made, if not of one for each number that is read.
+
+        Claim:    with the failure that is kept for it, all such claims of all queries of the dictionary, and
+                  the noise of all answers, hold at once.
+        Assumes:  the dictionary was fixed before anybody looked at the rows.
+        Source:   derived here.  Theorem: DESCRIBED-QUERIES.
+        """
+        if part.nats is None or self.validity is None or self.study.parts > 1:
+            return []
+        failure = 1 - self.validity.confidence
+        nats = part.nats - math.log(failure * FOR_DESCRIBED)
+        share = Fraction(self.level_of(context.at.question))
+        noise = float_down(failure * FOR_THEIR_NOISE * share / context.at.values)
+        law = NORMAL if part.mechanism.norm == 2 else GeometricNoises(numbers or len(part.mechanism.scales))
+        return [CertainOfDescribed(context.known_units, nats, noise, law)]
+
+    def level_of(self, question: int) -> float:
+        """The share of a failure that the answer with this number may use."""
+        return OpenLevels().share(question)
+
+    def _after(self, context: PopulationContext) -> list[Certain]:
+        """What an answer rests on by what was released before it, where that is a subset theorem's."""
+        return []
+
+    # Of studies with another theorem than those that are made of claims:
+
+    def _singles(self, part: NoisyReading, released: Array, context: PopulationContext) -> Ends:
+        raise NotImplementedError
+
+    def _means(self, part: NoisyReading, released: Sequence[Array], context: PopulationContext) -> Ends:
+        raise NotImplementedError
+
+    def _cumulated(
+        self, part: NoisyReading, left: Floats, right: Floats, bins: Ends, context: PopulationContext
+    ) -> Ends:
+        raise NotImplementedError
+
+    def _turns(self, part: NoisyReading, context: PopulationContext) -> tuple[int, int]:
+        raise NotImplementedError
+
     def half_width(
         self,
         part: NoisyReading,
         context: PopulationContext,
         expected_rows: int | None,
         expect: Fraction | None = None,
-    ) -> float | None:
+    ) -> Width | None:
         """How wide it would be, before anything is read; for a mean if ``expected_rows`` rows contribute.
 
         ``expect``: for this value; None for the one that has the widest.
         """
+        reading = part.reading
+        if len(reading.coordinates) == 1 and not isinstance(reading.measure, Cdf):
+            step = step_of(reading) / (reading.public_rows or 1)
+            middle = Fraction(context.known_units * sum(span_of(part)), 2)
+            released = middle if expect is None else expect / step
+            return _half(self.singles(part, np.array([round(released)]), _widest(context)), step)
+        if not expected_rows:
+            return None
+        if isinstance(reading.measure, Cdf):
+            fraction, bins = 0.5 if expect is None else float(expect), len(reading.measure.points) + 1
+            sides = (np.array([expected_rows * fraction]), np.array([expected_rows * (1 - fraction)]))
+            half = np.array([bins / 2])
+            return _half(self.cumulated(part, *sides, (half, half), context), Fraction(1))
+        line = uncentred(part)
+        ratio = Fraction(0) if expect is None else (expect - line.shift) / line.scale
+        count = expected_rows * reading.coordinates[1].times
+        both = np.array([round(ratio * count)]), np.array([count])
+        return _half(self.means(part, both, _widest(context)), line.scale)
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,16 +404,67 @@ class PopulationContext:
     learned: Mapping[Hashable, Floats] = field(default_factory=dict)  # by ``learned_key``
     noise_level: float = LEVEL
 
-    @property
-    def missing(self) -> Absent | None:
-        """Why there is no interval, if so."""
-        return self.population.missing(self.at, self.units) if self.noise_level == LEVEL else NOT_ASKED
+    def missing(self, part: NoisyReading | None = None) -> Absent | None:
+        """Why there is no interval for this part, if so; without one, for a query without a description."""
+        if self.noise_level != LEVEL:
+            return NOT_ASKED
+        return self.population.missing(self.at, self.units, part.nats if part is not None else None)
 
     @property
     def known_units(self) -> int:
         """Their number, or an upper end of it, where an interval is not missing."""
         assert self.units is not None
         return self.units
+
+
+class Found(NamedTuple):
+    """The ends of intervals, and by which way they are so narrow."""
+
+    low: Floats
+    high: Floats
+    way: Way | None
+
+
+class Width(NamedTuple):
+    """How wide half of an interval would be, and by which way it is not wider."""
+
+    half: float
+    way: Way | None
+
+
+def narrowest(by_releases: Sequence[Ends], by_description: Sequence[Ends]) -> Found:
+    """What all of several intervals say together; where two contradict each other, what either says."""
+    (low, high), *others = [*by_releases, *by_description]
+    for other_low, other_high in others:
+        least, most = np.maximum(low, other_low), np.minimum(high, other_high)
+        apart = least > most
+        low = np.where(apart, np.minimum(low, other_low), least)
+        high = np.where(apart, np.maximum(high, other_high), most)
+    if not (by_releases and by_description):
+        return Found(low, high, "releases" if by_releases else "description")
+    ((own_low, own_high),), ((its_low, its_high),) = by_releases, by_description
+    described = its_high - its_low < own_high - own_low
+    return Found(low, high, "description" if described.all() else "both" if described.any() else "releases")
+
+
+def _widest(context: PopulationContext) -> PopulationContext:
+    """For one cell, whichever it is."""
+    return replace(context, learned={key: end.max(keepdims=True) for key, end in context.learned.items()})
+
+
+def _half(ends: Found, step: Fraction) -> Width:
+    low, high, way = ends
+    return Width(float_up(Fraction(float((high - low)[0])) / 2 * step), way)
+
+
+def for_a_mean(part: NoisyReading, certain: CertainType) -> CertainType:
+    """A variance leaves a part of its level to the mean and the mean square."""
+    return certain.scaled(OF_MEANS) if isinstance(part.reading.measure, Variance) else certain
+
+
+def for_variances(certain: CertainType) -> CertainType:
+    """A variance has the levels of two values."""
+    return certain.scaled(2 * OF_VARIANCES)
 
 
 def spread_key(reading: Reading) -> Hashable:
@@ -247,11 +482,6 @@ def spread_key(reading: Reading) -> Hashable:
 def learned_key(reading: Reading) -> Hashable:
     """A mean needs the variance of its values, a sum the sum of their squares; others need nothing."""
     return (type(reading.measure), spread_key(reading)) if isinstance(reading.measure, Mean | Sum) else None
-
-
-@lru_cache(maxsize=64)
-def _one(units: int) -> Fraction:
-    return Fraction(units, UNITS_PER_ONE)
 
 
 # How many units there are ----------------------------------------------------------------------------------

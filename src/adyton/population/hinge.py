@@ -15,7 +15,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from adyton.accounting.noisy_reading import NoisyReading, step_of
+from adyton.accounting.noisy_reading import NoisyReading
 from adyton.certify import Absent
 from adyton.exact import float_up, units_down
 from adyton.exact.cells import Array, Floats
@@ -23,8 +23,11 @@ from adyton.exact.outward import FEW, UP
 from adyton.ledger.links import Cap
 from adyton.mechanisms import largest_ratio
 from adyton.mechanisms.ratio import Ends
-from adyton.population.base import Counted, Population, PopulationContext, Position, units_outside
+from adyton.population.base import Population, PopulationContext, units_outside
+from adyton.population.position import Counted, Position
 from adyton.study import Validity, keys_failure, planned
+from adyton.study.validity import FOR_THEIR_NOISE
+from adyton.validity.described import FOR_DESCRIBED
 from adyton.validity.hinge.noise_part import laplace_multiplier
 from adyton.validity.hinge.peeling import WidthSchedule
 from adyton.validity.hinge.planned import PlannedSchedule
@@ -50,16 +53,16 @@ class HingePopulation(Population):
             return _open_schedule(self.validity, delta)
         return planned(self.validity, rows, self.study.unit.neighbours, delta)
 
-    def missing(self, at: Position, units: int | None) -> Absent | None:
+    def silent(self, at: Position) -> Absent | None:
         schedule = self.schedule
-        if schedule is not None and not at.elsewhere:
+        if schedule is not None:
             if not schedule.covers(at.spent):
                 return Absent(
                     "beyond the stability that this study was certified for; so are all later answers"
                 )
             if schedule.questions is not None and at.question > schedule.questions:
                 return Absent(f"beyond the {schedule.questions} questions that this study was certified for")
-        return super().missing(at, units)
+        return super().silent(at)
 
     def each(self, question: int) -> int | None:
         schedule = self.schedule if self.validity is not None and self.validity.tolerance else None
@@ -82,13 +85,13 @@ class HingePopulation(Population):
         theorems += ("HINGE-WITH-DELTA",) if self.study.keys_delta else ()
         return theorems + (("RATIO-OF-MEANS",) if ratios else ())
 
-    def singles(self, part: NoisyReading, released: Array, context: PopulationContext) -> Ends:
+    def _singles(self, part: NoisyReading, released: Array, context: PopulationContext) -> Ends:
         reach = float_up(self._hidden(part, context)[0] + self._drift(part, context))
         values = released.astype(float)
         slack = FEW * (np.abs(values) + reach)
         return values - reach - slack, values + reach + slack
 
-    def means(self, part: NoisyReading, released: Sequence[Array], context: PopulationContext) -> Ends:
+    def _means(self, part: NoisyReading, released: Sequence[Array], context: PopulationContext) -> Ends:
         """The stability part enters once.  Theorem: RATIO-OF-MEANS."""
         top, bottom = (column.astype(float) for column in released)
         first, second = map(float_up, self._hidden(part, context))
@@ -101,7 +104,7 @@ class HingePopulation(Population):
         whole = np.full(len(top), reach)
         return ratio_ends(top, bottom, -whole, whole, widths)
 
-    def cumulated(
+    def _cumulated(
         self, part: NoisyReading, left: Floats, right: Floats, bins: Ends, context: PopulationContext
     ) -> Ends:
         each = float_up(self._noise(part, context, part.mechanism.scales[0]) + _ROUNDING)
@@ -116,24 +119,9 @@ class HingePopulation(Population):
         nothing = np.zeros(len(left))
         return ratio_ends(left, left + right, nothing, nothing + 1, widths)
 
-    def turns(self, part: NoisyReading, context: PopulationContext) -> tuple[int, int]:
+    def _turns(self, part: NoisyReading, context: PopulationContext) -> tuple[int, int]:
         reach = math.ceil(self._hidden(part, context)[0] + self._drift(part, context))
         return reach, reach
-
-    def half_width(
-        self,
-        part: NoisyReading,
-        context: PopulationContext,
-        expected_rows: int | None,
-        expect: Fraction | None = None,
-    ) -> float | None:
-        """The same whatever is expected: the hinge does not know the question."""
-        hidden, drift = self._hidden(part, context), self._drift(part, context)
-        steps = hidden[0] + drift
-        if len(hidden) > 1:
-            steps += Fraction(largest_ratio(part.reading.sensitivity)) * hidden[1]
-        whole = part.reading.public_rows or (expected_rows if len(hidden) > 1 else 1)
-        return float_up(steps * step_of(part.reading) / whole) if whole else None
 
     def units_read(self, units: int | None) -> int | None:
         """Without a plan no failure is left for the size of a reserve: then it is all of them, at most."""
@@ -208,5 +196,5 @@ class HingePopulation(Population):
 @lru_cache(maxsize=16)
 def _open_schedule(validity: Validity, delta: Fraction) -> WidthSchedule:
     assert validity.stability is not None
-    failure = 1 - validity.confidence
+    failure = (1 - validity.confidence) * (1 - FOR_DESCRIBED - FOR_THEIR_NOISE)
     return WidthSchedule.plan(failure, validity.stability, _LEVELS, questions=validity.questions, delta=delta)

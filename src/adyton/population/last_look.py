@@ -14,12 +14,14 @@ from adyton.exact import Number, float_up, positive
 from adyton.exact.outward import UNIT_ROUNDOFF
 from adyton.ledger import Order, Totals
 from adyton.population.base import StandIn
+from adyton.population.described_tests import DescribedBound
 from adyton.study import Study
 from adyton.validity.last_look.best import Route, routes_after
 from adyton.validity.last_look.told import Told
 from adyton.validity.published.transcripts import Transcripts
 
 _FOR_COUNTS = Fraction(1, 100)  # of the level, for noisy counts of the units where their number is private
+FOR_DESCRIBED = Fraction(1, 32)  # of the level, for tests that have a description
 _LEAST = Fraction(1, 10**40)  # what is smaller counts as this
 _PUBLISHED = "A TEST ON THE ROWS WAS PUBLISHED"
 _NO_SECTION = "a threshold for p-values needs a [validity] section and the number of units"
@@ -29,12 +31,19 @@ _KEYS = "no threshold for p-values is proved where keys may be found in the data
 
 
 def look(
-    study: Study, stand_in: StandIn, totals: Totals, told: Told, alpha: Number, p_value: Number | None
+    study: Study,
+    stand_in: StandIn,
+    totals: Totals,
+    told: Told,
+    alpha: Number,
+    p_value: Number | None,
+    described: DescribedBound | None = None,
 ) -> LastLook:
     """What a p-value means at the level ``alpha`` after everything that was released.
 
     ``told`` has all radii as they were charged: that answers settled for less holds with a failure of its
     own, which a test at a small level could not bear.  Of all routes that apply the best is taken, and named.
+    ``described``: that of the test, which nothing that was released makes longer.
     Theorem: LAST-LOOK-ROUTES.
     """
     level = _probability(alpha, "alpha, the level of a test,")
@@ -44,10 +53,11 @@ def look(
     units = stand_in.units(level * _FOR_COUNTS)
     if study.validity is None or units is None:
         raise InvalidRequest(_NO_SECTION)
-    _check(study, totals)
+    if described is None:
+        _check(study, totals)
     told_by = tuple(
         ByRoute(route.name, route.theorem, route.threshold(level * (1 - for_counts)))
-        for route in _routes(study, told, units)
+        for route in _all_routes(study, totals, told, units, described)
     )
     found = LastLook(float(level), totals.receipts, told_by, reserve=study.validity.reserve is not None)
     if p_value is None:
@@ -55,10 +65,33 @@ def look(
     p = _p_value(p_value)
     more = stand_in.units(p * _FOR_COUNTS)  # the level at which it is significant is no smaller than this
     assert more is not None
-    worth = min(route.worth(p) for route in _routes(study, told, more))
+    worth = min(route.worth(p) for route in _all_routes(study, totals, told, more, described))
     if for_counts:
         worth = worth / (1 - float(for_counts)) * (1 + 10 * UNIT_ROUNDOFF)
     return replace(found, p_value=float_up(p), corrected=min(1.0, worth))
+
+
+def _all_routes(
+    study: Study, totals: Totals, told: Told, units: int, described: DescribedBound | None
+) -> list[Route]:
+    """Those that go by what was released, as far as there are any, and that of the test's description.
+
+    That one has a part of its own, whether the test has a description or not: who could take the part away
+    would choose by what was released.
+    """
+    own = (
+        [Route("description of the test", "DESCRIBED-QUERIES", FOR_DESCRIBED, described)] if described else []
+    )
+    try:
+        _check(study, totals)
+    except InvalidRequest:
+        if described is None:
+            raise
+        return own
+    routes = _routes(study, told, units)
+    if told.nothing:
+        return routes + own
+    return [replace(route, part=route.part * (1 - FOR_DESCRIBED)) for route in routes] + own
 
 
 def _routes(study: Study, told: Told, units: int) -> list[Route]:

@@ -12,22 +12,26 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from adyton.population.base import PopulationContext, Position
+from adyton.exact import float_down
+from adyton.population.base import PopulationContext
+from adyton.population.claims import AfterReleases, CertainAfter, Claims
+from adyton.population.position import Position
 from adyton.population.subset import SubsetPopulation
-from adyton.population.subset_ends import Certain
+from adyton.study.validity import FOR_THEIR_NOISE
+from adyton.validity.described import FOR_DESCRIBED
 from adyton.validity.published.transcripts import nats_of
 from adyton.validity.subset.tails import Before, Way
 
 
 @dataclass(frozen=True, slots=True)
-class CertainOfAll(Certain):
+class CertainOfAll(CertainAfter):
     """What the intervals of one answer rest on, whichever of all possible transcripts came before it."""
 
     transcripts: float = 0.0  # the logarithm of their number
 
-    def ways(self, share: float, more: Fraction = Fraction(0)) -> list[Way]:
-        """One: as if the question was fixed in advance, at a level for each transcript."""
-        return [Way(1.0, self.transcripts, math.log(self.level * share))]
+    def claims(self, share: float, more: Fraction = Fraction(0)) -> Claims:
+        """One way: as if the question was fixed in advance, at a level for each transcript."""
+        return AfterReleases([Way(1.0, self.transcripts, math.log(self.level * share))])
 
 
 class RoundingPopulation(SubsetPopulation):
@@ -49,5 +53,7 @@ class RoundingPopulation(SubsetPopulation):
         return (*super()._assumptions(), known)
 
     def _certain(self, context: PopulationContext) -> CertainOfAll:
-        level = float(self._failure) * self._levels.share(context.at.question) / context.at.values
-        return CertainOfAll(Before(), context.known_units, level, None, nats_of(context.at.before))
+        left = self._failure * (1 - FOR_DESCRIBED - FOR_THEIR_NOISE)
+        level = float_down(left) * self.level_of(context.at.question) / context.at.values
+        before = nats_of(context.at.before)
+        return CertainOfAll(Before(), context.known_units, level, transcripts=before)

@@ -10,9 +10,10 @@ from fractions import Fraction
 
 from adyton.exact import float_down
 from adyton.ledger.links import Cap
-from adyton.population.base import Counted, PopulationContext, Position
+from adyton.population.base import PopulationContext
+from adyton.population.claims import CertainAfter
+from adyton.population.position import Counted, Position
 from adyton.population.subset import SubsetPopulation
-from adyton.population.subset_ends import Certain
 from adyton.study.validity import FOR_COUNTS
 from adyton.validity.part_sizes import most_in_part, most_units
 from adyton.validity.subset.tails import Before, largest_normal
@@ -57,6 +58,6 @@ class SplitPopulation(SubsetPopulation):
         """Three things are said with each part: of its size, of its noisy count, and of all units by it."""
         return self._each * FOR_COUNTS / 3
 
-    def _certain(self, context: PopulationContext) -> Certain:
+    def _certain(self, context: PopulationContext) -> CertainAfter:
         level = float_down(self._each * (1 - FOR_COUNTS) / context.at.values)
-        return Certain(Before(), context.known_units, level)
+        return CertainAfter(Before(), context.known_units, level)

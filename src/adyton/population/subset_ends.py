@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -16,36 +15,16 @@ from adyton.exact.outward import CANCELLED, FEW, UP
 from adyton.mechanisms import largest_ratio
 from adyton.mechanisms.grid import NoiseOnAGrid
 from adyton.mechanisms.ratio import Ends
+from adyton.population.claims import Certain, Claims
 from adyton.validity.plans.study_plans import OF_THE_COUNT
-from adyton.validity.subset.tails import Before, Places, Way, ways_after
-from adyton.validity.subset.widths import (
-    greatest_share,
-    ratio_ends,
-    rough_variance_width,
-    share_ends,
-    variance_width,
-)
+from adyton.validity.subset.tails import Places
+from adyton.validity.subset.widths import ratio_ends
 
 _MANY = 256
 HALF_STEP = 0.5
 """Noise is rounded to whole steps.  Theorem: ROUNDED-ANSWERS."""
 _CORNERS = 4
 """Of two numbers at ends of their grids each may have all of its noise or none.  Theorem: ROUNDING-STUDY."""
-
-
-@dataclass(frozen=True, slots=True)
-class Certain:
-    """What the intervals of one answer rest on: its level for each value, and what was released before it."""
-
-    before: Before
-    units: int  # at most
-    level: float  # of each value of the answer, both sides together
-    planned: float | None = None
-
-    def ways(self, share: float, more: Fraction = Fraction(0)) -> list[Way]:
-        """For a part of the level; ``more`` was released by this very answer before the value was asked."""
-        before = Before(self.before.spent + more, self.before.pure)
-        return ways_after(before, self.units, self.level * share, self.planned)
 
 
 def single_ends(part: NoisyReading, released: Array, certain: Certain) -> Ends:
@@ -58,8 +37,8 @@ def single_ends(part: NoisyReading, released: Array, certain: Certain) -> Ends:
         Coin(certain.units, *span_of(part), float_up(part.mechanism.scales[0])),
         released.astype(float),
     )
-    ways, (moved,) = certain.ways(1 / 2), roundings(part)
-    return coin.ends(answers - moved, answers + moved, ways)
+    (moved,) = roundings(part)
+    return coin.ends(answers - moved, answers + moved, certain.claims(1 / 2))
 
 
 def roundings(part: NoisyReading) -> tuple[float, ...]:
@@ -76,9 +55,9 @@ def combined_ends(answers: Floats, scales: Floats, slack: Floats, rows: int, cer
     ``scales`` are the deviations of their noise, ``slack`` what rounding and floats add.
     Theorem: COORDINATED-ANSWERS.
     """
-    units, ways = certain.units, certain.ways(1 / 2)
+    units, claims = certain.units, certain.claims(1 / 2)
     lowered, raised = _down((answers - slack) / rows), _up((answers + slack) / rows)
-    least, greatest = share_ends(lowered, raised, units, _up(scales / rows), ways)
+    least, greatest = claims.share_ends(lowered, raised, units, _up(scales / rows))
     return np.maximum(_down(least * units * rows), 0.0), _up(greatest * units * rows)
 
 
@@ -92,13 +71,13 @@ def sum_ends(part: NoisyReading, released: Array, certain: Certain, squares: Flo
     """
     units, (least, most) = float(certain.units), span_of(part)
     spread = squares * part.reading.sensitivity.rows * UP
-    scale, ways = np.array(float_up(part.mechanism.scales[0])), certain.ways(1 / 2)
+    scale, claims = np.array(float_up(part.mechanism.scales[0])), certain.claims(1 / 2)
 
     def width(first: Floats, last: Floats, places: Places, beyond: Floats) -> Floats:
         near = np.where((first <= 0) & (last >= 0), 0.0, np.minimum(np.abs(first), np.abs(last)))
         variance = np.maximum(spread[places] - near**2 / units, 0.0) + CANCELLED * spread[places]
         beyond = beyond * UP + (most - least) * 2.0**-20  # what a unit adds, from the mean of all
-        return variance_width(variance, beyond, scale, ways) + HALF_STEP
+        return claims.width(variance, beyond, scale) + HALF_STEP
 
     def above(first: Floats, last: Floats, places: Places) -> Ends:
         return width(first, last, places, most - first / units), np.full(len(places), np.inf)
@@ -135,15 +114,21 @@ class Coin:
         shares: Floats = (answers - float(self.units * self.low)) / self._length
         return shares
 
-    def ends(self, lowered: Floats, raised: Floats, ways: Sequence[Way]) -> Ends:
+    def variance(self, released: Array) -> Floats:
+        """About that of the sum."""
+        likely = np.clip(self._shares(released.astype(float)), 0.0, self.units)
+        spread: Floats = np.maximum(likely * (1 - likely / self.units), 1.0) * float(self._length) ** 2
+        return spread
+
+    def ends(self, lowered: Floats, raised: Floats, claims: Claims) -> Ends:
         shares = _down(self._shares(lowered)), _up(self._shares(raised))
-        least, greatest = share_ends(*shares, self.units, self.scale / self._length, ways)
+        least, greatest = claims.share_ends(*shares, self.units, self.scale / self._length)
         low: Floats = _down(least * self.units * self._length + self.units * self.low)
         return np.maximum(low, float(self.units * self.low)), self._most(greatest)
 
-    def greatest(self, answers: Floats, ways: Sequence[Way]) -> Floats:
+    def greatest(self, answers: Floats, claims: Claims) -> Floats:
         shares = _up(self._shares(answers))
-        return self._most(greatest_share(shares, self.units, self.scale / self._length, ways))
+        return self._most(claims.greatest_share(shares, self.units, self.scale / self._length))
 
     def _most(self, share: Floats) -> Floats:
         most: Floats = _up(share * self.units * self._length + self.units * self.low)
@@ -172,7 +157,7 @@ def mean_ends(
     weighed = most_rows(Coin(certain.units, 0, int(each), scales[1]), raised, certain) * each * UP
     step = float_down(uncentred(part).scale)
     known = np.full(len(counts), np.inf) if learned is None else learned / step**2 * UP
-    ways = certain.ways((1 - OF_THE_COUNT) / 2 / (_CORNERS if on_grid else 1))
+    claims = certain.claims((1 - OF_THE_COUNT) / 2 / (_CORNERS if on_grid else 1))
 
     def widths(first: Floats, last: Floats, places: Places) -> Ends:
         far = np.maximum(np.abs(first), np.abs(last))
@@ -181,14 +166,15 @@ def mean_ends(
         rounding = of_sum + of_count * far
         if len(places) > _MANY and float(near.max()) == 0 and float(far.min()) == reach:
             # The first step: for the whole range all have the same noise, and it may be rough.
-            noise = float(np.hypot(scales[0], reach * scales[1])) * UP
+            noise = float(certain.noise.together(scales[0], reach * scales[1])) * UP
             least = 0.0 if on_grid else scales[0] / noise / UP
-            width = rough_variance_width(variance, 2 * each * reach * UP, noise, ways, least) + rounding
+            width = claims.rough_width(variance, 2 * each * reach * UP, noise, least) + rounding
             return width, width
-        noises = np.hypot(scales[0], far * scales[1]) * UP
-        steady = np.zeros(len(far)) if on_grid else np.hypot(scales[0], near * scales[1]) / noises / UP
+        noises = certain.noise.together(scales[0], far * scales[1]) * UP
+        quietest = certain.noise.together(scales[0], near * scales[1])
+        steady = np.zeros(len(far)) if on_grid else quietest / noises / UP
         beyond = np.concatenate([reach - first, reach + last]) * each * UP + each * reach * 2.0**-20
-        both = variance_width(np.tile(variance, 2), beyond, np.tile(noises, 2), ways, np.tile(steady, 2))
+        both = claims.width(np.tile(variance, 2), beyond, np.tile(noises, 2), np.tile(steady, 2))
         above, below = np.split(both, 2)
         return above + rounding, below + rounding
 
@@ -198,9 +184,9 @@ def mean_ends(
 
 def most_rows(coin: Coin, counts: Floats, certain: Certain) -> Floats:
     """Upper ends of what is expected of counts, for as much as a mean's variance needs them."""
-    ways, answers = certain.ways(OF_THE_COUNT), counts + HALF_STEP
+    claims, answers = certain.claims(OF_THE_COUNT), counts + HALF_STEP
     if len(answers) <= _MANY:
-        return coin.greatest(answers, ways)
+        return coin.greatest(answers, claims)
     # Each count is raised to the next of a few, which are as far apart as a count of that size is uncertain.
     least, most_of_all = answers.min(), answers.max()
     start, end = coin.scale**0.5, (most_of_all - least + coin.scale) ** 0.5
@@ -211,7 +197,7 @@ def most_rows(coin: Coin, counts: Floats, certain: Certain) -> Floats:
     place = np.clip(place, 0, _MANY - 1)
     while (below := steps[place] < answers).any():  # twice at the most; the last step is below none
         place = place + below
-    most: Floats = coin.greatest(steps, ways)[place]
+    most: Floats = coin.greatest(steps, claims)[place]
     return most
 
 
@@ -219,9 +205,9 @@ def cumulated_ends(part: NoisyReading, left: Floats, right: Floats, bins: Ends, 
     """Ends of F = L / (L + R), L and R sums of ``bins`` noisy counts.  Theorem: SUBSET-MEANS."""
     scale, rows, whole = float_up(part.mechanism.scales[0]), part.reading.sensitivity.rows, left + right
     every = float(bins[0][0] + bins[1][0])
-    coin = Coin(certain.units, 0, rows, scale * every**0.5 * UP)
+    coin = Coin(certain.units, 0, rows, scale * float(certain.noise.repeated(every)) * UP)
     most = most_rows(coin, whole + HALF_STEP * (every - 1), certain) * rows * UP
-    ways = certain.ways((1 - OF_THE_COUNT) / 2)
+    claims, noise_of = certain.claims((1 - OF_THE_COUNT) / 2), certain.noise
 
     def widths(first: Floats, last: Floats, places: Places) -> Ends:
         on_left, on_right = (side[places] for side in bins)
@@ -229,13 +215,14 @@ def cumulated_ends(part: NoisyReading, left: Floats, right: Floats, bins: Ends, 
         variance = most[places] * likeliest * (1 - likeliest) * UP
         quietest = np.clip(on_left / (on_left + on_right), first, last)
         *ends, least = (
-            np.hypot((1 - f) * np.sqrt(on_left), f * np.sqrt(on_right)) for f in (first, last, quietest)
+            noise_of.together((1 - f) * noise_of.repeated(on_left), f * noise_of.repeated(on_right))
+            for f in (first, last, quietest)
         )
         rounding = np.maximum(*(((1 - f) * on_left + f * on_right) * HALF_STEP for f in (first, last)))
         noise = scale * np.maximum(*ends) * UP  # convex, so the greatest is at an end
         beyond = np.concatenate([1 - first, last]) * rows * UP + rows * 2.0**-20
         steady = scale * least / noise / UP
-        both = variance_width(np.tile(variance, 2), beyond, np.tile(noise, 2), ways, np.tile(steady, 2))
+        both = claims.width(np.tile(variance, 2), beyond, np.tile(noise, 2), np.tile(steady, 2))
         above, below = np.split(both, 2)
         return above + rounding, below + rounding
 
@@ -252,9 +239,9 @@ def search_reach(part: NoisyReading, share: Fraction, times: int, certain: Certa
     rows, scale = part.reading.sensitivity.rows, np.array([float_up(part.mechanism.scales[0])])
     below_it, above_it = float_up(share), float_up(1 - share)
     variance = np.array([certain.units * (times * rows) ** 2 * below_it * above_it * UP])
-    ways = certain.ways(1 / 2, more=Fraction(part.radius(), UNITS_PER_ONE))
+    claims = certain.claims(1 / 2, more=Fraction(part.radius(), UNITS_PER_ONE))
     above, below = (
-        float(variance_width(variance, np.array([times * rows * b * UP]), scale, ways)[0])
+        float(claims.width(variance, np.array([times * rows * b * UP]), scale)[0])
         for b in (above_it, below_it)
     )
     return math.ceil(below + HALF_STEP), math.ceil(above + HALF_STEP)

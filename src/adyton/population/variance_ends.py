@@ -9,6 +9,7 @@ exceeds the variance by the square of how far the mean is from that place, which
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 
 import numpy as np
 
@@ -17,10 +18,11 @@ from adyton.exact import float_up
 from adyton.exact.cells import Array, Floats
 from adyton.exact.outward import CANCELLED, MANY, UP
 from adyton.mechanisms.ratio import Ends
-from adyton.population.subset_ends import HALF_STEP, Certain, Coin, most_rows
+from adyton.population.claims import NORMAL, Certain, Claims, Noise
+from adyton.population.subset_ends import HALF_STEP, Coin, most_rows
 from adyton.validity.plans.study_plans import OF_THE_COUNT
-from adyton.validity.subset.tails import Places, Way
-from adyton.validity.subset.widths import greatest_share, ratio_ends, variance_width
+from adyton.validity.subset.tails import Places
+from adyton.validity.subset.widths import ratio_ends
 
 PLACES = np.linspace(-1.0, 1.0, 17)
 """In halves of the range, from its middle: eighths, which floats hold exactly."""
@@ -29,6 +31,7 @@ EACH = (1 - OF_THE_COUNT) / (len(PLACES) + 2)
 OF_LEAST = 1 / 8
 """Beside that level, as a part of it: for the lower ends, all places together."""
 _ROUNDS = 3
+_BLOCK = 4096
 
 
 def most_variance(part: NoisyReading, released: Sequence[Array], certain: Certain) -> Floats:
@@ -40,10 +43,10 @@ def most_variance(part: NoisyReading, released: Sequence[Array], certain: Certai
     Assumes:  as ``mean_ends``.
     Source:   derived here.  Theorem: VARIANCE-INTERVAL.
     """
-    around = Around(part, [column.astype(float) for column in released])
+    around = Around(part, [column.astype(float) for column in released], certain.noise)
     weighed = around.weighed(certain)
-    ways = certain.ways(EACH)
-    ends = around.ends(around.likely_best(weighed, ways), weighed, ways)
+    claims = certain.claims(EACH)
+    ends = around.ends(around.likely_best(weighed, claims), weighed, claims)
     return np.minimum(ends, 1.0)
 
 
@@ -57,10 +60,10 @@ def least_variance(part: NoisyReading, released: Sequence[Array], mean: Ends, ce
     Assumes:  as ``mean_ends``.
     Source:   derived here.  Theorem: VARIANCE-INTERVAL.
     """
-    around = Around(part, [column.astype(float) for column in released])
+    around = Around(part, [column.astype(float) for column in released], certain.noise)
     first, last = (around.in_halves(end) for end in mean)
     place = np.clip(np.rint((first + last) / 2 * 8) / 8, -1.0, 1.0)
-    distance = around.least(place, around.weighed(certain), certain.ways(OF_LEAST / len(PLACES)))
+    distance = around.least(place, around.weighed(certain), certain.claims(OF_LEAST / len(PLACES)))
     away = np.maximum(np.square(first - place), np.square(last - place))
     return np.maximum(distance - away - MANY * (1 + away), 0.0)
 
@@ -77,15 +80,16 @@ def most_squares(part: NoisyReading, released: Sequence[Array], certain: Certain
     value = part.reading.coordinates[0].value
     assert value is not None
     low, high = value.lattice.low, value.lattice.high
-    around = Around(part, [column.astype(float) for column in released])
-    sums = around.sums(-(low + high) / (high - low), certain.units, certain.ways(EACH))
+    around = Around(part, [column.astype(float) for column in released], certain.noise)
+    sums = around.sums(-(low + high) / (high - low), certain.units, certain.claims(EACH))
     return sums * (float(high - low) / 2) ** 2 * (1 + MANY)
 
 
 class Around:
     """Squared distances from a place for each cell: of the released integers, their noise and rounding."""
 
-    def __init__(self, part: NoisyReading, released: Sequence[Floats]) -> None:
+    def __init__(self, part: NoisyReading, released: Sequence[Floats], noise: Noise = NORMAL) -> None:
+        self._added = noise.together
         (_, reach), (_, square), (counted, _) = part.reading.sensitivity.boxes
         self._linear, self._square, self._counted = counted / reach, counted / (2 * square), float(counted)
         self._each = float(counted * part.reading.sensitivity.rows)  # the most that a unit can count
@@ -97,31 +101,29 @@ class Around:
         coin = Coin(certain.units, 0, int(self._each), self._scales[-1])
         return most_rows(coin, self._counts, certain) * self._each * UP
 
-    def ends(self, place: Floats, weighed: Floats, ways: Sequence[Way]) -> Floats:
+    def ends(self, place: Floats, weighed: Floats, claims: Claims) -> Floats:
         """Upper ends of the mean squared distances from these places."""
         far = _range(place)
 
         def widths(first: Floats, last: Floats, some: Places) -> Ends:
-            below = self._width(place[some], (first, last), last, weighed[some], ways)
+            below = self._width(place[some], (first, last), last, weighed[some], claims)
             return np.full(len(some), np.inf), below + self._rounding(place, some)
 
         _, ends = ratio_ends(self._top(place), self._counts, self._guess(place), far, widths)
         return ends * (1 + MANY)
 
-    def least(self, place: Floats, weighed: Floats, ways: Sequence[Way]) -> Floats:
+    def least(self, place: Floats, weighed: Floats, claims: Claims) -> Floats:
         """Lower ends of the mean squared distances from these places."""
         far = _range(place)
 
         def widths(first: Floats, last: Floats, some: Places) -> Ends:
-            above = self._width(place[some], (first, last), far[some] - first, weighed[some], ways)
+            above = self._width(place[some], (first, last), far[some] - first, weighed[some], claims)
             return above + self._rounding(place, some), np.full(len(some), np.inf)
 
         ends, _ = ratio_ends(self._top(place), self._counts, np.zeros(len(place)), self._guess(place), widths)
         return ends * (1 - MANY)
 
-    def _width(
-        self, place: Floats, within: Ends, beyond: Floats, weighed: Floats, ways: Sequence[Way]
-    ) -> Floats:
+    def _width(self, place: Floats, within: Ends, beyond: Floats, weighed: Floats, claims: Claims) -> Floats:
         """Of the sum of the distances less one of those ``within`` times the count; a row is at most
         ``beyond`` that distance, on the side that is looked at.
         """
@@ -132,34 +134,45 @@ class Around:
         noises = np.maximum(*(self._noise(place, end) for end in within)) * UP
         quietest = np.clip(0.5 + place**2, first, last)
         steady = self._noise(place, quietest) / noises / UP
-        return variance_width(variance, (beyond + 2.0**-20) * self._each * UP, noises, ways, steady)
+        return claims.width(variance, (beyond + 2.0**-20) * self._each * UP, noises, steady)
 
     def in_halves(self, ratio: Floats) -> Floats:
         """The ratio of a centred sum to a count, as a distance from the middle in halves of the range."""
         halves: Floats = self._linear * ratio
         return halves
 
-    def sums(self, place: float, units: int, ways: Sequence[Way]) -> Floats:
+    def sums(self, place: float, units: int, claims: Claims) -> Floats:
         """Upper ends of what is expected of the sums of all squared distances from one place."""
         places, most = np.full(len(self._counts), place), self._each * float(_range(place)) * UP
         top = self._top(places) + self._rounding(places, np.arange(len(places)))
         noise = float(self._noise(place, 0.0))
-        share = greatest_share(top / most + MANY * np.abs(top / most), units, noise / most, ways)
+        share = claims.greatest_share(top / most + MANY * np.abs(top / most), units, noise / most)
         return share * units * (most / self._counted) * (1 + MANY)
 
-    def likely_best(self, weighed: Floats, ways: Sequence[Way]) -> Floats:
+    def likely_best(self, weighed: Floats, claims: Claims) -> Floats:
         """For each cell the place that has about the least end.  All of them are valid: floats choose."""
-        way = min(ways, key=lambda way: (way.price - way.log_level) * (1 + 1 / way.fresh))
-        least, best = np.full(len(self._counts), np.inf), np.zeros(len(self._counts))
-        for place in PLACES:
-            top, most, end = self._top(place), _range(place), self._guess(place)
-            for _ in range(_ROUNDS):
-                rows = weighed * np.minimum(end, most / 2) * most / way.fresh
-                width = np.sqrt(2 * (way.price - way.log_level) * (self._noise(place, end) ** 2 + rows))
-                end = np.clip((top + width) / np.maximum(self._counts, 1.0), 0.0, most)
-            best = np.where(end < least, place, best)
-            least = np.minimum(least, end)
-        return best
+        found = np.empty(len(self._counts))
+        for start in range(0, len(found), _BLOCK):
+            some = slice(start, start + _BLOCK)
+            part = self._some(some)
+            found[some] = PLACES[np.argmin(part._likely_ends(weighed[some], claims), axis=0)]
+        return found
+
+    def _some(self, cells: slice) -> Around:
+        part = copy(self)
+        part._sums, part._squares = self._sums[cells], self._squares[cells]
+        part._counts = self._counts[cells]
+        return part
+
+    def _likely_ends(self, weighed: Floats, claims: Claims) -> Floats:
+        """About the ends of all places, one below the other."""
+        place = PLACES[:, None]
+        top, most, end = self._top(place), _range(place), self._guess(place)
+        for _ in range(_ROUNDS):
+            rows = weighed * np.minimum(end, most / 2) * most
+            width = claims.about(rows, self._noise(place, end))
+            end = np.clip((top + width) / np.maximum(self._counts, 1.0), 0.0, most)
+        return end
 
     def _top(self, place: Floats | float) -> Floats:
         """(x - t)**2 = (x - c)**2 - 2 (t - c) (x - c) + (t - c)**2, in squares of half of the range, counted
@@ -175,9 +188,8 @@ class Around:
     def _noise(self, place: Floats | float, distance: Floats | float) -> Floats:
         """Of the sum of the distances less ``distance`` times the count."""
         first, second, third = self._scales
-        both = np.hypot(self._square * second, 2 * place * self._linear * first)
-        noise: Floats = np.hypot(both, (0.5 + place**2 - distance) * third)
-        return noise
+        of_sum, of_count = 2 * np.abs(place) * self._linear * first, np.abs(0.5 + place**2 - distance) * third
+        return self._added(self._square * second, of_sum, of_count)
 
     def _rounding(self, place: Floats, some: Places) -> Floats:
         """Noise is rounded to whole steps; and what floats may lose."""

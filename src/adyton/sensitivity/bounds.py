@@ -40,6 +40,7 @@ class Sensitivity:
     rows: int = 1
     touched: int = 1
     curved: int = 0  # of so many values the squares are read too, and of two the product
+    squares: Fraction = Fraction(0)  # the part of the price for the squares beside a mean; 0: as all
 
     def l1_diameter(self, scales: Scales) -> Fraction:
         """Theorem: L1-SENSITIVITY."""

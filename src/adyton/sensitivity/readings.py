@@ -7,6 +7,7 @@ number of rows is public (replace) and nothing is filtered, a proportion needs n
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from math import prod
 from typing import assert_never
 
@@ -111,11 +112,17 @@ def readings_of(question: Question, unit: PrivacyUnit) -> tuple[Reading, ...]:
 
 
 def readings_for(
-    name: str, measure: Measure, question: Question, unit: PrivacyUnit, kept: Places | None
+    name: str,
+    measure: Measure,
+    question: Question,
+    unit: PrivacyUnit,
+    kept: Places | None,
+    squares: Fraction = Fraction(0),
 ) -> tuple[Reading, ...]:
     """What must be read for one measure.  What public tables say is part of it: no engine reads it.
 
-    ``kept`` are the cells of the question that some row can be in, for one measure or another.
+    ``kept`` are the cells of the question that some row can be in, for one measure or another.  ``squares``:
+    the part of the price of a mean for which the squares of its values are read too.
     """
     measure, asked = without_dimensions(name, measure, question)
     cells, places = MOST_CELLS, None  # where keys are found, more than any answer has
@@ -123,15 +130,15 @@ def readings_for(
         cells, places = question.cells if kept is None else len(kept), kept
     return tuple(
         replace(reading, table=asked.table, kept=places, groups=len(question.by))
-        for reading in _readings(name, measure, asked, unit, cells)
+        for reading in _readings(name, measure, asked, unit, cells, squares)
     )
 
 
 def _readings(
-    name: str, measure: Measure, question: Question, unit: PrivacyUnit, cells: int
+    name: str, measure: Measure, question: Question, unit: PrivacyUnit, cells: int, squares: Fraction
 ) -> tuple[Reading, ...]:
-    """A mean is read as a sum and a count, a variance as two sums and a count, a covariance as five and a
-    count, a quantile as a histogram.
+    """A mean is read as a sum and a count, and perhaps its squares; a variance as two sums and a count, a
+    covariance as five and a count, a quantile as a histogram.
     """
     where = all_of(question.where, measure.where)
 
@@ -147,6 +154,9 @@ def _readings(
             return (_of_persons(name, measure, where, question, unit, cells),)
         case Sum(value):
             return (rows(where, Coordinate(value)),)
+        case Mean(value) if squares:
+            reading = rows(where, *_centred_and_counted(value, middle_of_square(value)))
+            return (replace(reading, sensitivity=replace(reading.sensitivity, curved=1, squares=squares)),)
         case Mean(value):
             return (rows(where, *_centred_and_counted(value)),)
         case Proportion(condition):

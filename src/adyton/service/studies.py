@@ -153,8 +153,8 @@ class ServedStudy:
             dummy = self._dummy
         return dummy.through(_emptied, _nothing).ask_many(questions, **words)
 
-    def last_look(self, who: Identity, alpha: Any, p_value: Any) -> dict[str, Any]:
-        return self._for(who).last_look(alpha, p_value).to_json()
+    def last_look(self, who: Identity, alpha: Any, p_value: Any, **test: Any) -> dict[str, Any]:
+        return self._for(who).last_look(alpha, p_value, **test).to_json()
 
     def suggest_bounds(self, who: Identity, column: str, words: Words) -> dict[str, Any]:
         with self._on_account(who) as curator:

@@ -20,6 +20,7 @@ from adyton.engines.loading.sources import count_units, describe
 from adyton.errors import InvalidRequest
 from adyton.exact import positive, rational
 from adyton.privacy import Guarantee, Neighbours, PrivacyUnit
+from adyton.query.description import DictionaryName
 from adyton.query.text import fraction_text
 from adyton.setup.public_profile import MOST_VALUES, ColumnProfile, public_profiles
 from adyton.setup.which_filter import choose_filter
@@ -51,6 +52,7 @@ class DraftOptions:
     public: bool = False
     metadata: Path | None = None
     questions: int | None = None
+    dictionary: DictionaryName = "schema"
     why: str = ""  # this filter, where the number of questions decided it
 
     def decided(self) -> DraftOptions:
@@ -156,6 +158,8 @@ def _table(data: Path, wishes: DraftOptions, rows: int | None, study_file: Path)
     if wishes.rows_per_person > 1:
         guess = wishes.lines if wishes.lines is not None else toml_text(FILL_IN)
         lines.append(f"lines = {guess}  # {_LINES_ADVICE.format(wishes.rows_per_person)}")
+    if wishes.public:
+        lines.append("values_from_rows = true  # bounds and lists below were taken from the rows")
     return "\n".join(lines) + "\n"
 
 
@@ -211,6 +215,10 @@ _VALIDITY = """\
 # independent = true
 # confidence = 0.95
 """
+_DICTIONARY: dict[DictionaryName, str] = {
+    "schema": "you assert: nothing in this file was chosen by looking at these rows",
+    "universal": "this file may depend on the rows, so descriptions of queries spell it out",
+}
 _RESERVE = "# reserve = 0.2  # a share of the units that no question reads: for tests, see adyton reserve\n"
 
 
@@ -218,7 +226,8 @@ def _validity(wishes: DraftOptions) -> str:
     """All of it is the owner's to say: none of it is in force.  Rows that may be removed keep no position."""
     kept = wishes.person is not None or wishes.neighbours == "replace"
     pure = "# stability = 0.05  # the most that all answers together may use up\n"
-    return _VALIDITY + (pure if wishes.filter == "pure" else "") + (_RESERVE if kept else "")
+    dictionary = f'# dictionary = "{wishes.dictionary}"  # {_DICTIONARY[wishes.dictionary]}\n'
+    return _VALIDITY + dictionary + (pure if wishes.filter == "pure" else "") + (_RESERVE if kept else "")
 
 
 def _column(name: str, kind_of_file: str, known: _Known) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
@@ -12,7 +12,12 @@ from pathlib import Path
 from adyton.accounting import Filter, filter_named
 from adyton.errors import InvalidRequest
 from adyton.privacy import Guarantee, PrivacyUnit, Reserve
+from adyton.query.description import Dictionary, canonical_value
+from adyton.query.description_weights import VERSION
+from adyton.query.measures import Measure
+from adyton.query.nodes import Question
 from adyton.query.persons import TableOfPersons
+from adyton.query.request import Request, asked_of
 from adyton.query.sql.several.dialects import known_dialect
 from adyton.schema import (
     LONGEST_TEXT,
@@ -64,6 +69,7 @@ class Study(Shown):
     anchor: Path | str | None = None  # outside the ledger, a file or an address: how far it was
     dialect: str | None = None  # the database in whose words questions are asked
     book: Path | None = None  # that studies of the same persons share
+    dictionary: Dictionary | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         self._say_rows_of_persons()
@@ -81,6 +87,7 @@ class Study(Shown):
         check_validity(self)
         if self.dialect is not None:
             known_dialect(self.dialect)
+        object.__setattr__(self, "dictionary", _dictionary(self))
         files = [path.absolute() for path in (self.book, self.ledger) if isinstance(path, Path)]
         if len(files) > len(set(files)):
             raise InvalidRequest("privacy.book is a file of its own, which is not the ledger of this study")
@@ -179,6 +186,22 @@ class Study(Shown):
         """The epsilon, rounded up, of one release of these units, fixed in advance: no running total."""
         return self.filter.epsilon(units, self.noise_delta) if units else 0.0
 
+    def nats(self, question: Question, measure: Measure) -> float | None:
+        """How long the description of a value of a query is; None where it has none."""
+        return self.dictionary.nats(question, measure) if self.dictionary is not None else None
+
+    def after_its_first_receipt(self, *, amended: bool, described: bool) -> Study:
+        """The same study, with descriptions that were fixed before anything was released about its units.
+
+        ``amended``: it goes on under corrected facts, written when answers were known.  ``described``: not
+        so where another study of a shared book was asked first, whose dictionary it was.
+        """
+        changed = replace(self)
+        if self.dictionary is not None:
+            dictionary = replace(self.dictionary, amended=amended, open=described)
+            object.__setattr__(changed, "dictionary", dictionary)
+        return changed
+
     @property
     def filter(self) -> Filter:
         """The rule that adds up costs, by its name."""
@@ -207,6 +230,8 @@ class Study(Shown):
             facts[-1] += [str(v.share), str(v.spread), str(v.group), v.noise]
             facts[-1] += [v.method] if v.method is not None else []
             facts[-1] += [str(v.grid)] if v.grid is not None else []
+            registered = sorted(self.dictionary.registered) if self.dictionary is not None else []
+            facts.append(["dictionary", v.dictionary, VERSION, *registered])
         if self.keys_delta:
             facts.append(["keys_delta", str(self.keys_delta)])
         if self.reserve is not None:
@@ -226,6 +251,29 @@ class Study(Shown):
 def _allowed(filter_name: str, epsilon: Fraction, delta: Fraction) -> int:
     """Guarded arithmetic takes a while, and most questions name one of few prices."""
     return filter_named(filter_name).allowed(Guarantee(epsilon, delta))
+
+
+def _dictionary(study: Study) -> Dictionary | None:
+    """How queries are described; None where nothing is said about a population, or units are split."""
+    validity = study.validity
+    if validity is None or validity.method == "split":
+        return None
+    registered = (_registered_value(text, study) for text in validity.registered)
+    persons = study.unit.person is not None
+    texts = frozenset(text for values in registered for text in values)
+    return Dictionary(study.table, validity.dictionary, texts, persons)
+
+
+def _registered_value(text: str, study: Study) -> list[str]:
+    """The canonical texts of the values of a registered query; refused where there is no reading it."""
+    try:
+        request = asked_of(text, *study.tables, dialect=study.dialect)
+    except InvalidRequest as error:
+        raise InvalidRequest(f"validity.registered: {text!r:.100} cannot be read: {error.message}") from None
+    if not isinstance(request, Request):
+        raise InvalidRequest(f"validity.registered: {text!r:.100} is not one query")
+    question = request.question
+    return [canonical_value(question, measure) for _, measure in question.measures]
 
 
 def check_size(rows: int | None, unit: PrivacyUnit, limit: Guarantee) -> None:

@@ -57,7 +57,7 @@ def parse_study(raw: dict[str, Any], path: Path) -> Study:
     notes.check_keys(
         raw, "", ("table", "privacy", "columns", "validity", "public", "private", "ledger", "dialect")
     )
-    table = notes.section(raw, "table", ("name", "source", "rows", "lines"))
+    table = notes.section(raw, "table", ("name", "source", "rows", "lines", "values_from_rows"))
     privacy = notes.section(
         raw,
         "privacy",
@@ -75,6 +75,7 @@ def parse_study(raw: dict[str, Any], path: Path) -> Study:
     source = notes.attempt(lambda: source_of(table, "table", path.parent))
     dialect = notes.attempt(lambda: known_dialect(raw["dialect"])) if "dialect" in raw else None
     validity = notes.attempt(lambda: _validity(raw, notes)) if "validity" in raw else None
+    notes.attempt(lambda: _check_dictionary(table, validity))
     files = notes.attempt(lambda: _ledger_files(raw, path, notes))
     book = notes.attempt(lambda: _book_file(privacy, path))
     person = unit.person if unit is not None else None
@@ -124,7 +125,7 @@ def _guarantee(privacy: dict[str, Any]) -> Guarantee:
 
 _VALIDITY_KEYS = (
     *("independent", "confidence", "stability", "questions", "tolerance", "beyond_plan"),
-    *("share", "spread", "group", "noise", "method", "grid", "reserve"),
+    *("share", "spread", "group", "noise", "method", "grid", "reserve", "dictionary", "registered"),
 )
 
 
@@ -150,8 +151,32 @@ def _validity(raw: dict[str, Any], notes: Notes) -> Validity:
         method=choice(section["method"], "validity.method", ("subset", "split", "rounding"))
         if "method" in section
         else None,
+        dictionary=choice(
+            section.get("dictionary", "universal"), "validity.dictionary", ("schema", "universal")
+        ),
+        registered=_registered(section.get("registered", [])),
         **given,
     )
+
+
+def _check_dictionary(table: dict[str, Any], validity: Validity | None) -> None:
+    """What was taken from the rows was not fixed before anybody looked at them."""
+    if table.get("values_from_rows", False) not in (True, False):
+        raise InvalidRequest("table.values_from_rows is true or false")
+    if table.get("values_from_rows") and validity is not None and validity.dictionary == "schema":
+        raise InvalidRequest(
+            "validity.dictionary = 'schema' says that this file was written without looking at the rows, and "
+            "adyton init --public took bounds and values from them (table.values_from_rows): write "
+            "dictionary = 'universal'"
+        )
+
+
+def _registered(listed: object) -> tuple[str, ...]:
+    if not isinstance(listed, list) or not all(isinstance(text, str) for text in listed):
+        raise InvalidRequest(
+            'validity.registered is a list of SQL texts, e.g. ["SELECT COUNT(*) FROM people"]'
+        )
+    return tuple(listed)
 
 
 # Where the ledger, its anchor and a shared book lie: no part of what the ledger means --------------------

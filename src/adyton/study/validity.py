@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Literal
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, keep_exactly
 from adyton.privacy import Neighbours
+from adyton.query.description import DictionaryName
+from adyton.validity.described import FOR_DESCRIBED
 from adyton.validity.hinge.planned import PlannedSchedule
 from adyton.validity.plans.expected import Expected
 from adyton.validity.plans.study_plans import StudyPlan, planned_study
@@ -23,6 +25,7 @@ _COUNTING = Fraction(1, 100)  # of the failure, in a pure study
 MethodName = Literal["subset", "split", "rounding"]
 
 FOR_NOISE = Fraction(1, 64)  # of the failure: that no noise is larger than settling takes it to be
+FOR_THEIR_NOISE = Fraction(1, 64)  # that the noise of described queries is; for their rows FOR_DESCRIBED
 FOR_COUNTS = Fraction(1, 32)  # that what is said of the number of units is right, where it is private
 
 
@@ -38,6 +41,11 @@ class Validity:
     others.  By the method of rounding answers get noise and are then put on a ``grid``, whose step is this
     part of the range of what is asked; where none is given, the best for so many ``questions``.
     About the share ``reserve`` of the units is read by no question, and kept for tests.
+
+    A query with a short description has an interval that does not widen with what was asked before it.  The
+    ``dictionary`` says how queries are described: "schema" by the declarations of the study file, whose owner
+    asserts that it was written without looking at the rows; "universal" letter by letter.  ``registered``
+    queries, fixed before anybody looked at the rows, have the shortest descriptions.
     """
 
     confidence: Fraction
@@ -52,6 +60,8 @@ class Validity:
     method: MethodName | None = None  # None: that of the study's noise
     grid: Fraction | None = None
     reserve: Fraction | None = None
+    dictionary: DictionaryName = "universal"
+    registered: tuple[str, ...] = ()
 
     if TYPE_CHECKING:
 
@@ -69,6 +79,8 @@ class Validity:
             method: MethodName | None = None,
             grid: Number | None = None,
             reserve: Number | None = None,
+            dictionary: DictionaryName = "universal",
+            registered: tuple[str, ...] = (),
         ) -> None: ...
 
     def __post_init__(self) -> None:
@@ -268,7 +280,7 @@ def keys_failure(study: Study) -> Fraction:
 def claims_failure(validity: Validity, neighbours: Neighbours) -> Fraction:
     """The part of the failure that is left for the intervals themselves, in a study with Gaussian noise."""
     counts = 0 if neighbours == "replace" and validity.reserve is None else FOR_COUNTS
-    return (1 - validity.confidence) * (1 - FOR_NOISE - counts)
+    return (1 - validity.confidence) * (1 - FOR_NOISE - counts - FOR_DESCRIBED - FOR_THEIR_NOISE)
 
 
 def gaussian_plan(study: Study) -> StudyPlan:
@@ -290,7 +302,7 @@ def planned(
 ) -> PlannedSchedule:
     """The widths of a pure plan.  Where the size is private, what is said of it must be right too."""
     assert validity.questions is not None
-    failure = 1 - validity.confidence
+    failure = (1 - validity.confidence) * (1 - FOR_DESCRIBED - FOR_THEIR_NOISE)
     public = neighbours == "replace" and validity.reserve is None
     return PlannedSchedule.plan(
         rows,

@@ -45,7 +45,7 @@ class AllMethods(Shown):
         rows = tuple(
             (
                 ("> " if option.method == plan.recommended else "") + option.method,
-                in_words(option.value, up=True),
+                option.offered,
                 option.noise,
                 option.theorem,
             )
@@ -54,6 +54,7 @@ class AllMethods(Shown):
         rows += tuple((s.method, _many(s.value), in_words(s.scale), s.theorem) for s in self._special)
         notes = [f"Recommended: {plan.recommended or 'none: no method certifies anything here'}."]
         notes += _in_a_study(plan)
+        notes += _of_described(plan)
         notes += _not_noisy(plan)
         notes += _if_shares(plan) + _expected(plan) + _limits(plan)
         conditional = (*plan.routes, *self._special)
@@ -149,8 +150,18 @@ def _in_a_study(plan: Comparison) -> list[str]:
     ]
 
 
+def _of_described(plan: Comparison) -> list[str]:
+    """Who reads ``subset`` must know that simple queries do not pay it."""
+    if not any(option.unlimited and option.value for option in plan.routes):
+        return []
+    return [
+        "subset is what a complicated query pays. A query with a short description has the width of "
+        "described, whatever else is asked; previews say how many nats a query has."
+    ]
+
+
 def _not_noisy(plan: Comparison) -> list[str]:
-    beyond = [option.method for option in (*plan.options, *plan.routes) if option.value == MOST]
+    beyond = [o.method for o in (*plan.options, *plan.routes) if o.value == MOST and not o.unlimited]
     notes = [f"{name}: {MOST:,} is as far as is looked." for name in beyond]
     if plan.expected.group is not None:
         return notes

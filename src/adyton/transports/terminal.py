@@ -131,9 +131,12 @@ def progress(what: str, total: float | None = None) -> Iterator[Callable[..., No
 
 def confirmed(question: str, as_json: bool) -> bool:
     """Whether a person at a terminal says yes.  Programs are not asked: for them it is no."""
-    if as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
-        return False
-    return typer.confirm(question, err=True)
+    return can_be_asked(as_json) and typer.confirm(question, err=True)
+
+
+def can_be_asked(as_json: bool) -> bool:
+    """Whether a person is at the terminal."""
+    return not as_json and sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def write_file(path: Path, content: str | bytes) -> None:

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from adyton.exact.search import largest_within, least_within
+from adyton.validity.described import described_half_width
 from adyton.validity.hinge.joint import joint_questions, joint_rows, joint_width
 from adyton.validity.plans.expected import ANYTHING, Expected
 from adyton.validity.plans.noise_plan import MOST, Noise, NoisePlan
@@ -46,7 +47,8 @@ class Method:
     """``width`` decides; ``questions`` and ``rows`` only return what it has certified.
 
     ``shares``: only for questions with values 0 and 1.  ``groups``: it knows means over a part of the rows.
-    ``applies``: the condition under which it holds, where that is not known to a planner.
+    ``applies``: the condition under which it holds, where that is not known to a planner.  ``unlimited``: if
+    it certifies any questions it certifies any number, for which the greatest that is looked at stands.
     """
 
     name: str
@@ -57,6 +59,7 @@ class Method:
     shares: bool = False
     groups: bool = False
     applies: str | None = None
+    unlimited: bool = False
 
     def questions(
         self, rows: int, tolerance: Fraction, failure: Fraction, expected: Expected = ANYTHING
@@ -115,7 +118,7 @@ def _forking(rows: int, questions: int, failure: Fraction, _: Expected) -> Certi
     return Certified(yes_no_width(rows, questions, failure))
 
 
-def _described(rows: int, questions: int, failure: Fraction, _: Expected) -> Certified:
+def _in_bits(rows: int, questions: int, failure: Fraction, _: Expected) -> Certified:
     """One bit for each answer."""
     return Certified(compressed_width(rows, questions, questions, failure))
 
@@ -172,6 +175,28 @@ def _subset(name: str, noise: Noise, *, alike: bool = False) -> Method:
     return Method(name, theorem, width, most, fewest, groups=True)
 
 
+def described(nats: float) -> Method:
+    """Queries with descriptions of at most so many nats, in a study that describes queries.
+
+    Nothing else that was or will be asked makes a difference, so their number makes none.
+    """
+
+    def width(rows: int, _: int, failure: Fraction, expected: Expected) -> Certified:
+        return Certified(described_half_width(rows, nats, failure, expected.rarity or 0.5))
+
+    return Method(
+        f"described, {nats:g} nats",
+        "DESCRIBED-QUERIES",
+        width,
+        applies=f"each query has a description of at most {nats:g} nats, whatever else is asked; noise comes "
+        "on top",
+        unlimited=True,
+    )
+
+
+SHORT, LONG = described(12), described(35)
+"""Half of the values in the SQL of our tests have about 12 nats or fewer; few have over 35."""
+
 METHODS: tuple[Method, ...] = (
     Method("split", "SAMPLE-SPLITTING", _split, groups=True),
     Method("split, exact", "SAMPLE-SPLITTING", _exact_split, shares=True),
@@ -196,10 +221,12 @@ ALIKE: tuple[Method, ...] = (
 ROUTES: tuple[Method, ...] = (
     Method("fixed questions", "FIXED-QUESTIONS", _fixed, applies="all questions are fixed in advance"),
     Method("forking paths", "FORKING-PATHS", _forking, applies=_YES_NO),
-    Method("description length", "TRANSCRIPT-COMPRESSION", _described, applies=_YES_NO),
+    Method("description length", "TRANSCRIPT-COMPRESSION", _in_bits, applies=_YES_NO),
     Method(
         "stability", "LAPLACE-ROUTES", _expected, applies="an expectation is enough: it has no confidence"
     ),
+    SHORT,
+    LONG,
 )
 """Routes of the textbooks that hold under a condition, or say less: shown beside the others, and never
 recommended.  Another one is another line: a name, a theorem, a width, and when it applies."""

@@ -30,7 +30,8 @@ class Option:
     """What one method offers: the wanted number (None: it cannot), and the scale of the noise for it.
 
     ``last_scale``: of the last question, if the noise decreases.  ``shares``: only if all values are 0 and 1.
-    ``applies``: the condition under which a route holds that is shown beside the methods.
+    ``applies``: the condition under which a route holds that is shown beside the methods.  ``unlimited``: its
+    questions, if there are any, are any number; the greatest that is looked at stands for it.
     """
 
     method: str
@@ -41,6 +42,7 @@ class Option:
     last_scale: float | None = None
     shares: bool = False
     applies: str | None = None
+    unlimited: bool = False
 
     def to_json(self) -> dict[str, object]:
         shown: dict[str, object] = {"method": self.method, self.wanted: self.value, "scale": self.scale}
@@ -48,6 +50,12 @@ class Option:
             shown["last_scale"] = self.last_scale
         applies = {"applies": self.applies} if self.applies is not None else {}
         return {**shown, "theorem": self.theorem, **applies}
+
+    @property
+    def offered(self) -> str:
+        """The wanted number in words, never better than it is."""
+        any_number = self.unlimited and self.wanted == "questions" and self.value
+        return "any number" if any_number else in_words(self.value, up=True)
 
     @property
     def noise(self) -> str:
@@ -118,7 +126,7 @@ class Comparison:
     def __str__(self) -> str:
         lines = [
             f"{'> ' if option.method == self.recommended else '  '}{option.method:<26}"
-            f"{in_words(option.value, up=True):>16}  noise scale {option.noise:<24}{option.theorem}"
+            f"{option.offered:>16}  noise scale {option.noise:<24}{option.theorem}"
             for option in (*self.options, *self.routes)
         ]
         return "\n".join([f"{self.title}: {self.wanted} of every method", *lines])
@@ -191,7 +199,15 @@ def _option(method: Method, wanted: Unknown, offered: Certified) -> Option:
     able = offered.value is not None and math.isfinite(offered.value)
     value, scale, last_scale = offered if able else Certified(None)
     return Option(
-        method.name, wanted, value, scale, method.theorem, last_scale, method.shares, method.applies
+        method.name,
+        wanted,
+        value,
+        scale,
+        method.theorem,
+        last_scale,
+        method.shares,
+        method.applies,
+        method.unlimited,
     )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from adyton.accounting.noisy_reading import LEVEL
 from adyton.certify.answer import Amount, Promise
 from adyton.certify.rows import NOTHING_KNOWN, Intervals, KeyColumn, Keys, Known, Rows, Values
-from adyton.certify.values import Absent, Certificate, Chosen, KeysFound, Proof, day_from, ends_from
+from adyton.certify.values import Absent, Certificate, Chosen, KeysFound, Proof, Way, day_from, ends_from
 
 Told = Mapping[str, Any]
 _NO_RECEIPT = Proof(0, "", "")
@@ -65,30 +66,33 @@ def _key_column(labels: Sequence[Any]) -> KeyColumn:
 
 
 def _rows(told: Told, known: Mapping[str, Known]) -> Rows:
-    rows = told["answer"]
+    rows, ways = told["answer"], told.get("ways", {})
     if not rows:
         names = told["columns"]
-        nothing = {name: _no_values(name in names["population"]) for name in names["values"]}
+        nothing = {name: _no_values(name in names["population"], ways.get(name)) for name in names["values"]}
         return Rows(keys_from((), names["keys"]), nothing)
     values = {
-        name: _values([row["values"][name] for row in rows], known.get(name, NOTHING_KNOWN))
+        name: _values([row["values"][name] for row in rows], known.get(name, NOTHING_KNOWN), ways.get(name))
         for name in rows[0]["values"]
     }
     return Rows(keys_from([row["keys"] for row in rows]), values)
 
 
-def _no_values(has_population: bool) -> Values:
+def _no_values(has_population: bool, way: Way | None) -> Values:
     nothing = np.zeros(0)
     none = Intervals(LEVEL, nothing, nothing)
-    return Values(nothing, none, none if has_population else Absent("no rows"))
+    return Values(nothing, none, replace(none, way=way) if has_population else Absent("no rows"))
 
 
-def _values(cells: Sequence[Told], known: Known) -> Values:
+def _values(cells: Sequence[Told], known: Known, way: Way | None) -> Values:
     if known.day:
         cells = [_in_numbers(cell) for cell in cells]
     value = np.array([math.nan if one["value"] is None else one["value"] for one in cells], float)
     noise, wide = ([cell[f"{which}_interval"] for cell in cells] for which in ("noise", "population"))
-    return Values(value, _intervals(noise), _population(wide))
+    population = _population(wide)
+    if isinstance(population, Intervals):
+        population = replace(population, way=way)
+    return Values(value, _intervals(noise), population)
 
 
 def _population(cells: Sequence[Told]) -> Intervals | Absent:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
+from adyton.certify.advice import Cheaper
 from adyton.certify.answer import Amount, Promise
 from adyton.certify.later import Later, Transcript
 from adyton.certify.preview import Preview, Step
@@ -38,6 +39,8 @@ def preview_from(told: Told) -> Preview:
         left_out_rows=told.get("left_out_rows"),
         keys_sought=KeysSought.from_json(told["keys"]) if "keys" in told else None,
         spread_first=_bounds(told.get("spread_first", {})),
+        cheaper={name: Cheaper.from_json(one) for name, one in told.get("cheaper", {}).items()},
+        registering=_bounds(told.get("registering", {})),
         later=Later.from_json(told["later"]) if "later" in told else None,
         free=told.get("free"),
         chosen=Chosen.from_json(told["chosen"]) if "chosen" in told else None,

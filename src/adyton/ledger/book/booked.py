@@ -104,6 +104,14 @@ class BookedLedger(ForwardingLedger, WithBook):
         behind = self._behind(receipt) if receipt is not None else None
         return behind.number if behind is not None else number
 
+    @property
+    def began_book(self) -> bool:
+        if not self.book.facts.counts:
+            return True
+        own = self._ledger.receipt(1) if self._ledger.count() else None
+        behind = self._behind(own) if own is not None else None
+        return behind is not None and behind.number == 1
+
     def left_in_book(self, receipt: Receipt | None) -> int:
         behind = self._behind(receipt) if receipt is not None else None
         return self.book.header.limit - behind.spent if behind is not None else self.book.left()

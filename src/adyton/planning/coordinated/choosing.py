@@ -166,7 +166,7 @@ def _plans(
     plans = []
     for plan in plain.plans:
         parts = tuple(
-            Inferred(part.only.reading, linear, noise, own)
+            Inferred(part.only.reading, linear, noise, own, part.only.nats)
             for part, (linear, own) in zip(plan.parts, islice(in_order, len(plan.parts)), strict=True)
         )
         plans.append(replace(plan, parts=parts, certificate=_certificate(noise, plan.certificate)))

@@ -28,6 +28,7 @@ from adyton.noise import Bits
 from adyton.planning.coordinated.linear import Linear
 from adyton.planning.coordinated.measuring import Measuring, Norms, measuring_from
 from adyton.planning.learned import Units
+from adyton.planning.measures.additive import population_bound_of
 from adyton.planning.part import Columns, Read
 from adyton.population.base import PopulationContext
 from adyton.population.subset import SubsetPopulation
@@ -115,6 +116,7 @@ class Inferred:
     linear: Linear
     planned: Noise
     norms: Norms
+    nats: float | None = None
     theorems = ("COORDINATED-ANSWERS",)
     noises = 1
     keys = None
@@ -128,7 +130,7 @@ class Inferred:
         """As if it was read alone, with the noise that its widest value has."""
         scale = Fraction(max(self.planned.mechanism.deviation * float(self.norms.deviations.max()), _LEAST))
         noise = GeometricNoise((scale,)) if self.planned.is_pure else GaussianNoise((scale,))
-        return NoisyReading(self.reading, noise)
+        return NoisyReading(self.reading, noise, nats=self.nats)
 
     def release(self, exact: Columns, read: Read, bits: Bits) -> list[Cells]:
         raise AssertionError("what is measured together is released together")
@@ -158,18 +160,21 @@ class Inferred:
         self, found: Floats, norms: Norms, slack: Floats, noise: Noise, context: PopulationContext
     ) -> Intervals | Absent:
         population = context.population
-        if context.missing is not None:
-            return context.missing
+        if (absent := context.missing(self.only)) is not None:
+            return absent
         if not isinstance(population, SubsetPopulation) or isinstance(noise.mechanism, GeometricMeasured):
             return PURE
         rows = noise.mechanism.rows_each
         rounding = norms.deviations * (noise.mechanism.strategy.rows**0.5 / 2 / noise.mechanism.steps)
         slack = slack + rounding + norms.off * float(context.known_units * rows)
         scales = np.maximum(noise.mechanism.deviation * norms.deviations, _LEAST)
-        low, high = population.combined(found, scales, slack * (1 + MANY), rows, context)
+        low, high, way = population.combined(self.only, found, scales, slack * (1 + MANY), rows, context)
         nothing = np.zeros(len(found))
         return Intervals(
-            population.level, _outward(low, nothing, self._scale)[0], _outward(high, nothing, self._scale)[1]
+            population.level,
+            _outward(low, nothing, self._scale)[0],
+            _outward(high, nothing, self._scale)[1],
+            way=way,
         )
 
     @property
@@ -188,12 +193,12 @@ class Inferred:
     def population_bound(
         self, context: PopulationContext, expected_rows: int | None, expect: Fraction | None = None
     ) -> Bound | Absent:
-        if context.missing is not None:
-            return context.missing
+        if (absent := context.missing(self.only)) is not None:
+            return absent
         if self.planned.is_pure:
             return PURE
         width = context.population.half_width(self.only, context, expected_rows, expect)
-        return Bound(context.population.level, width)
+        return population_bound_of(context, width)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from adyton.exact.cells import Floats, Line, whole
 from adyton.mechanisms import Ratio, largest_ratio, worst_error
 from adyton.mechanisms.ratio import Ends, Solved
 from adyton.planning.part import Columns, OfOneReading
-from adyton.population.base import PopulationContext, learned_key
+from adyton.population.base import Found, PopulationContext, Width, learned_key
 from adyton.population.subset_ends import uncentred
 
 _MANY = 32
@@ -39,14 +39,17 @@ class Additive(OfOneReading):
         if learned_key(reading) in context.learned:
             return None
         public = (reading.coordinates, reading.sensitivity, reading.public_rows)
-        return type(reading.measure), public, self.mechanism
+        return type(reading.measure), public, self.mechanism, self.only.nats
 
     def ratios(self, released: Columns, context: PopulationContext) -> list[Ratio]:
         return [mean_ratio(self.only, released, context.noise_level)] if len(released) == 2 else []
 
     def values(self, released: Columns, context: PopulationContext, solved: list[Solved]) -> Values:
         if len(released) == 2:
-            return _means(self.only, released, context, solved)
+            columns, population = [whole(column) for column in released], context.population
+            return means_of(
+                self.only, released, context, solved, lambda: population.means(self.only, columns, context)
+            )
         return _single(self.only, released[0], context)
 
     def bound(self, expected_rows: int | None) -> Bound:
@@ -61,22 +64,29 @@ class Additive(OfOneReading):
     def population_bound(
         self, context: PopulationContext, expected_rows: int | None, expect: Fraction | None = None
     ) -> Bound | Absent:
-        absent = context.missing
+        absent = context.missing(self.only)
         if absent is not None:
             return absent
         width = context.population.half_width(self.only, context, expected_rows, expect)
         several = len(self.reading.coordinates) > 1
-        return Bound(context.population.level, width, expected_rows if several else None)
+        return population_bound_of(context, width, expected_rows if several else None)
+
+
+def population_bound_of(context: PopulationContext, width: Width | None, if_rows: int | None = None) -> Bound:
+    """How wide a population interval will be, and by which way."""
+    half, way = width if width is not None else (None, None)
+    return Bound(context.population.level, half, if_rows, way)
 
 
 def _single(part: NoisyReading, released: Sequence[int], context: PopulationContext) -> Values:
     step, z = step_of(part.reading) / (part.reading.public_rows or 1), whole(released)
     error = part.mechanism.error(context.noise_level) * step
     noise = Intervals(context.noise_level, Line(step, -error).down(z), Line(step, error).up(z))
-    population: Intervals | Absent | None = context.missing
+    population: Intervals | Absent | None = context.missing(part)
     if population is None:
-        low, high = context.population.singles(part, z, context)
-        population = Intervals(context.population.level, Line(step).down(low), Line(step).up(high))
+        low, high, way = context.population.singles(part, z, context)
+        level = context.population.level
+        population = Intervals(level, Line(step).down(low), Line(step).up(high), way=way)
     return Values(Line(step).near(z), noise, population)
 
 
@@ -102,14 +112,23 @@ def ratio_guess(released: Columns, solved: Solved) -> Floats:
     return guess
 
 
-def _means(part: NoisyReading, released: Columns, context: PopulationContext, solved: list[Solved]) -> Values:
-    """A mean from its centred sum and its count, clipped to the bounds that it must have."""
+def means_of(
+    part: NoisyReading,
+    released: Columns,
+    context: PopulationContext,
+    solved: list[Solved],
+    ends: Callable[[], Found],
+) -> Values:
+    """A mean from its centred sum and its count, clipped to the bounds that it must have.
+
+    ``ends``: of the ratio in the population, for which it is only asked where there are some.
+    """
     (noise,) = solved
-    population: Intervals | Absent | None = context.missing
+    population: Intervals | Absent | None = context.missing(part)
     if population is None:
-        low, high = context.population.means(part, [whole(column) for column in released], context)
+        low, high, way = ends()
         wide = Solved(len(low), noise.reach, None, low, high)
-        population = Intervals(context.population.level, *uncentred_outward(part, wide))
+        population = Intervals(context.population.level, *uncentred_outward(part, wide), way=way)
     guess = _away_from(noise.reach, ratio_guess(released, noise), uncentred(part).near)
     return Values(guess, Intervals(context.noise_level, *uncentred_outward(part, noise)), population)
 

@@ -17,6 +17,7 @@ from adyton.exact.search import Truths, edges
 from adyton.exact.special import special
 from adyton.mechanisms import GaussianNoise
 from adyton.mechanisms.ratio import Ends, Solved
+from adyton.planning.measures.additive import population_bound_of
 from adyton.planning.part import Columns, OfOneReading
 from adyton.population.base import PopulationContext
 from adyton.query.measures import Cdf
@@ -63,10 +64,10 @@ class Distribution(OfOneReading):
         on_left = np.tile(np.arange(1.0, bins), len(counts))
         sides = left, right, on_left, bins - on_left
         low, high = _ends(*sides, self._noise_error(context.noise_level))
-        wide: Intervals | Absent | None = context.missing
+        wide: Intervals | Absent | None = context.missing(self.only)
         if wide is None:
             ends = context.population.cumulated(self.only, left, right, sides[2:], context)
-            wide = Intervals(context.population.level, *ends)
+            wide = Intervals(context.population.level, ends.low, ends.high, way=ends.way)
         guess = np.clip(left / np.maximum(left + right, 1.0), low, high)
         return Values(guess, Intervals(context.noise_level, low, high), wide)
 
@@ -81,10 +82,10 @@ class Distribution(OfOneReading):
     def population_bound(
         self, context: PopulationContext, expected_rows: int | None, expect: Fraction | None = None
     ) -> Bound | Absent:
-        if context.missing is not None:
-            return context.missing
+        if (absent := context.missing(self.only)) is not None:
+            return absent
         width = context.population.half_width(self.only, context, expected_rows, expect)
-        return Bound(context.population.level, width, expected_rows)
+        return population_bound_of(context, width, expected_rows)
 
     def _noise_error(self, level: float) -> Error:
         mechanism = self.only.mechanism

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 
 from adyton.certify import Intervals, Values
+from adyton.certify.rows import joined_way
 from adyton.exact import each_of, float_down, float_up
 from adyton.exact.cells import Floats, Line, whole
 from adyton.exact.outward import MANY
@@ -71,7 +72,7 @@ class Joint(OfOneReading):
         guesses = [
             ratio_guess(over_count(released, top), one) for top, one in zip(self._needed, solved, strict=True)
         ]
-        population = context.missing or self._population(released, context)
+        population = context.missing(self.only) or self._population(released, context)
         return Values(np.clip(self._value(guesses), noise.low, noise.high), noise, population)
 
     def _population(self, released: Columns, context: PopulationContext) -> Intervals:
@@ -81,7 +82,9 @@ class Joint(OfOneReading):
             )
             for top in self._needed
         ]
-        return self._intervals(means, context.population.level)
+        ends = [(found.low, found.high) for found in means]
+        way = joined_way(found.way for found in means)
+        return replace(self._intervals(ends, context.population.level), way=way)
 
     # From ratios to what is asked ------------------------------------------------------------------------
 

@@ -87,7 +87,7 @@ class Search(OfOneReading):
     ) -> Bound | Absent:
         if isinstance(self._measure, Extreme):
             return _BEYOND
-        return context.missing or Bound(context.population.level, None)
+        return context.missing(self.only) or Bound(context.population.level, None)
 
     def _noise_ends(
         self, released: Columns, looked_at: list[Integers], level: float
@@ -105,12 +105,12 @@ class Search(OfOneReading):
     def _population(
         self, released: Columns, looked_at: list[Integers], context: PopulationContext
     ) -> Intervals | Absent:
-        absent = _BEYOND if isinstance(self._measure, Extreme) else context.missing
+        absent = _BEYOND if isinstance(self._measure, Extreme) else context.missing(self.only)
         if absent is not None or context.units is None:
             return absent or _BEYOND
-        below, above = context.population.turns(self.only, context)
+        below, above, way = context.population.turns(self.only, context)
         ends = self._ends(released, looked_at, below=-below, above=above)
-        return Intervals(context.population.level, *self._outward(*ends))
+        return Intervals(context.population.level, *self._outward(*ends), way=way)
 
     def _ends(
         self, released: Columns, looked_at: list[Integers], *, below: int | None, above: int | None

@@ -8,6 +8,7 @@ import numpy as np
 
 from adyton.accounting.noisy_reading import NoisyReading
 from adyton.certify import Intervals, Values
+from adyton.certify.rows import joined_way
 from adyton.exact import each_of, float_up
 from adyton.exact.cells import Floats, Line, whole
 from adyton.exact.outward import MANY
@@ -51,7 +52,7 @@ class Spread(OfOneReading):
         noise = self._intervals(solved[0].ends(), solved[1].ends(), context.noise_level)
         means = ratio_guess(over_count(released, _SUM), solved[0])
         squares = ratio_guess(over_count(released, _SQUARE), solved[1])
-        population = context.missing or self.population(released, context)
+        population = context.missing(self.only) or self.population(released, context)
         return Values(np.clip(self._value(means, squares), noise.low, noise.high), noise, population)
 
     def population(self, released: Columns, context: PopulationContext) -> Intervals:
@@ -59,12 +60,13 @@ class Spread(OfOneReading):
         sums, squares, counts = (whole(column) for column in released)
         mean = context.population.means(self.mean, (sums, counts), context)
         square = context.population.means(self.square, (squares, counts), context)
-        both = self._intervals(mean, square, context.population.level)
-        ends = context.population.variances(self.only, (sums, squares, counts), mean, context)
+        both = self._intervals(mean[:2], square[:2], context.population.level)
+        ends = context.population.variances(self.only, (sums, squares, counts), mean[:2], context)
         if ends is None:
-            return both
-        least, most = self._in_units(ends[0], 1 - MANY), self._in_units(ends[1], 1 + MANY)
-        return replace(both, low=np.maximum(both.low, least), high=np.minimum(both.high, most))
+            return replace(both, way=joined_way([mean.way, square.way]))
+        least, most = self._in_units(ends.low, 1 - MANY), self._in_units(ends.high, 1 + MANY)
+        way = joined_way([mean.way, square.way, ends.way])
+        return replace(both, low=np.maximum(both.low, least), high=np.minimum(both.high, most), way=way)
 
     def _in_units(self, variance: Floats, outward: float) -> Floats:
         """From squares of half of the range to what is answered, rounded up or down."""

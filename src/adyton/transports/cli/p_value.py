@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 
 from adyton.curator import open_study
 from adyton.errors import InvalidRequest
+from adyton.population.described_tests import Method
 from adyton.transports.places import StudyPlace, file_of, opened
 from adyton.transports.terminal import Json, show
 
@@ -16,10 +17,33 @@ Alpha = Annotated[str, typer.Option(help="Level of the test.", metavar="A")]
 PValue = Annotated[
     str | None, typer.Option("--p", help="A p-value that was computed: what it is worth now.", metavar="P")
 ]
+Query = Annotated[
+    str | None,
+    typer.Option(
+        "--query", help="What the test is about: a query with one value, in groups or not.", metavar="SQL"
+    ),
+]
+Null = Annotated[
+    str | None,
+    typer.Option(
+        "--null",
+        help="The value under the null hypothesis; without it all groups are alike.",
+        metavar="NUMBER",
+    ),
+]
+MethodName = Annotated[
+    str,
+    typer.Option(
+        "--method",
+        help=f"Which test it is, fixed beforehand in all its details: {', '.join(get_args(Method))}.",
+        metavar="NAME",
+    ),
+]
 Publish = Annotated[
     bool,
     typer.Option(
-        "--publish", help="Record that the result is published: later answers have no population interval."
+        "--publish",
+        help="Record that the result is published: later answers have intervals by description alone.",
     ),
 ]
 Verbose = Annotated[
@@ -31,6 +55,9 @@ def p_value(
     study: StudyPlace,
     alpha: Alpha = "0.05",
     p: PValue = None,
+    query: Query = None,
+    null: Null = None,
+    method: MethodName = "t",
     publish: Publish = False,
     verbose: Verbose = False,
     as_json: Json = False,
@@ -38,9 +65,10 @@ def p_value(
     """Say how small a p-value on the rows must be, after all that was asked, to be called significant.
 
     The answers so far may have led to the very test, so its own p-value is too small to be believed as it is.
-    Several theorems may say how much; the best one is taken, and named.
+    Several theorems may say how much; the best one is taken, and named.  If you say with --query what the
+    test is about, a simple test has a threshold that no question makes smaller.
 
-    Example: adyton p-value people.toml --alpha 0.05 --p 0.0001
+    Example: adyton p-value people.toml --p 0.0001 --query "SELECT AVG(income) FROM people" --null 35000
     """
 
     def make() -> Any:
@@ -48,8 +76,9 @@ def p_value(
             raise InvalidRequest("--publish records a result: give it with --p")
         if publish and p:
             with open_study(file_of(study, "recording a published test")) as curator:
-                return replace(curator.last_look(alpha, p), published=curator.publish_test(p).number)
+                said = curator.last_look(alpha, p, query=query, null=null, method=method)
+                return replace(said, published=curator.publish_test(p).number)
         with opened(study) as asker:
-            return asker.last_look(alpha, p)
+            return asker.last_look(alpha, p, query=query, null=null, method=method)
 
     show(make, as_json, verbose=verbose)

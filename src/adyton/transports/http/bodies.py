@@ -89,6 +89,9 @@ class Bounds(Price):
 class LastLook(Body):
     alpha: Number = Field(description="level of a test on the rows")
     p_value: Number | None = Field(None, description="one that was computed")
+    query: str | None = Field(None, description="what the test is about: a query with one value")
+    null: Number | None = Field(None, description="that value under the null hypothesis, if it is a number")
+    method: str = Field("t", description="which test it is: t, z, permutation, rank-sum, ...")
 
 
 class StreamOrder(Price):

@@ -131,7 +131,8 @@ async def try_many(desk: TheDesk, sender: Sender, study: str, body: Questions) -
 @routes.post("/{study}/last_look", summary="How small a p-value on the rows must be, after all questions")
 async def last_look(desk: TheDesk, sender: Sender, study: str, body: LastLook) -> Response:
     found, who = desk.house.study(sender, study, Action.ALL_RECEIPTS)
-    return await desk.done(sender, lambda: told(found.last_look(who, body.alpha, body.p_value)))
+    test = {"query": body.query, "null": body.null, "method": body.method}
+    return await desk.done(sender, lambda: told(found.last_look(who, body.alpha, body.p_value, **test)))
 
 
 @routes.post("/{study}/suggest_bounds", summary="Where nearly all values of a column lie, for a price")

@@ -177,7 +177,7 @@ def variance_width(
     def moment(some: Places) -> Callable[[Floats, Floats], Floats]:
         b = most[some][:, None, None]
         v = np.maximum(spread[some][:, None, None], _LEAST * b**2)  # 0 times what is infinite is nothing
-        return lambda tilt, fresh: fresh * v / b**2 * _beyond_linear(tilt * b / fresh)
+        return lambda tilt, fresh: fresh * v / b**2 * beyond_linear(tilt * b / fresh)
 
     return least_width(noise, spread, moment, ways, least)
 
@@ -194,7 +194,7 @@ def rough_variance_width(
     return widths[np.searchsorted(steps, variance)]
 
 
-def _beyond_linear(x: Floats) -> Floats:
+def beyond_linear(x: Floats) -> Floats:
     """exp(x) - 1 - x for x >= 0, rounded up.  Infinite beyond what floats can hold: such a tilt is not used.
 
     Near 0 it would lose its digits, so there it is x**2 / 2 (1 + x / 3 (1 + x / 4 (...))), whose terms after

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 
 from adyton.errors import InvalidRequest
 from adyton.privacy import NEIGHBOURS, Neighbours
+from adyton.query.description import DictionaryName
 from adyton.setup.drafting import DraftOptions, draft_study
 from adyton.study import FILL_IN
-from adyton.transports.terminal import Json, run, whole, whole_if_said, write_file
+from adyton.transports.terminal import (
+    Json,
+    can_be_asked,
+    confirmed,
+    run,
+    whole,
+    whole_if_said,
+    write_file,
+)
 
 _UNASKED = {
     "gdp": "better for many questions; --questions N compares for yours",
@@ -41,6 +50,13 @@ Filter = Annotated[
 Questions = Annotated[
     str | None, typer.Option(help="How many you expect: drafts the filter with less noise.", metavar="N")
 ]
+DictionaryOption = Annotated[
+    str | None,
+    typer.Option(
+        "--dictionary",
+        help="schema: you assert that nothing in the file is chosen by looking at the rows; or universal.",
+    ),
+]
 Public = Annotated[bool, typer.Option("--public", help="The file is public: take bounds and values from it.")]
 Metadata = Annotated[
     Path | None,
@@ -62,6 +78,7 @@ def init(
     name: Name = None,
     filter_name: Filter = None,
     questions: Questions = None,
+    dictionary: DictionaryOption = None,
     public: Public = False,
     metadata: Metadata = None,
     force: Force = False,
@@ -84,9 +101,9 @@ def init(
             public,
             metadata,
             whole_if_said(questions, "--questions"),
+            _dictionary(dictionary, public, as_json),
         ).decided()
-        text = draft_study(data, wishes, study_file)
-        write_file(study_file, text)
+        write_file(study_file, text := draft_study(data, wishes, study_file))
         return {
             "study": str(study_file),
             "to_fill_in": text.count(f'"{FILL_IN}"'),
@@ -113,6 +130,25 @@ def _neighbours(text: str) -> Neighbours:
     if text not in NEIGHBOURS:
         raise InvalidRequest(f"neighbours must be one of {', '.join(NEIGHBOURS)}, not {text!r}")
     return text
+
+
+_LOOKED = (
+    "Will you fill in bounds and lists of values without looking at these rows, from public knowledge alone? "
+    "Then intervals for the population are narrower."
+)
+
+
+def _dictionary(named: str | None, public: bool, as_json: bool) -> DictionaryName:
+    """As the owner says; a person is asked.  What is taken from the rows was not written without them."""
+    if named not in (None, *get_args(DictionaryName)):
+        raise InvalidRequest(f"--dictionary is schema or universal, not {named!r}")
+    if public and named == "schema":
+        raise InvalidRequest("--public takes bounds and values from the rows: --dictionary is universal then")
+    if public or named == "universal":
+        return "universal"
+    if named is None and can_be_asked(as_json) and not confirmed(_LOOKED, as_json):
+        return "universal"
+    return "schema"
 
 
 def _by_column(text: str) -> dict[str, int]:

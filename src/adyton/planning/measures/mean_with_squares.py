@@ -1,0 +1,96 @@
+"""Means whose squares are read beside them: then the population interval knows how spread the values are.
+
+Without that a mean has the interval of values at both ends of their range.  The squares take a twentieth of
+the price, so the noise of the mean is a fortieth larger; its population interval is often half as wide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from adyton.accounting.noisy_reading import NoisyReading
+from adyton.certify import Absent, Bound, Values
+from adyton.errors import InvalidRequest
+from adyton.exact.cells import whole
+from adyton.mechanisms import Ratio
+from adyton.mechanisms.ratio import Solved
+from adyton.planning.measures.additive import Additive, mean_ratio, means_of, over_count
+from adyton.planning.part import Columns, OfOneReading
+from adyton.population.base import PopulationContext, learned_key
+from adyton.query.conditions.possible_cells import number_of_cells
+from adyton.query.measures import MOST_WEIGHT, Mean, Measure, middle_of_square, weight
+from adyton.query.nodes import Question
+from adyton.study import Study
+
+SQUARES = Fraction(1, 20)
+"""Of the price of a mean, for its squares."""
+_ENOUGH = 3_000  # rows a cell: with fewer the squares are too noisy to be worth their price
+_NONE = Fraction(0)
+
+
+def squares_of(study: Study, question: Question, measure: Measure) -> Fraction:
+    """The part of the price that squares use; 0 where they would not pay.  From public facts alone.
+
+    A study that plans its queries has planned the noise of means as they are.
+    """
+    if not isinstance(measure, Mean) or question.finds_keys or question.table.behind != study.table:
+        return _NONE
+    validity, lattice = study.validity, measure.value.lattice
+    if validity is None or validity.tolerance is not None or study.filter_name == "pure" or study.grid:
+        return _NONE
+    rows = study.rows_expected(question.table)
+    if rows is None or rows < _ENOUGH * number_of_cells(question) or lattice.high - lattice.low < 2:
+        return _NONE
+    return SQUARES if _can_be_squared(measure) else _NONE
+
+
+def _can_be_squared(measure: Mean) -> bool:
+    try:
+        return weight(middle_of_square(measure.value)) <= MOST_WEIGHT // 8
+    except InvalidRequest:  # the squares could become too large for exact arithmetic
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class MeanWithSquares(OfOneReading):
+    """A mean, with an upper end of the variance of its values from the same release."""
+
+    theorems = ("RATIO-INTERVAL", "VARIANCE-INTERVAL")
+    noises = 1
+    columns = ("sum", "squares", "count")
+
+    @property
+    def mean(self) -> NoisyReading:
+        return self.over_count(0)
+
+    def alike(self, context: PopulationContext) -> Hashable:
+        """Which rows are read makes no difference, but for what is known of the spread in them."""
+        reading = self.reading
+        if learned_key(reading) in context.learned:
+            return None
+        public = (reading.coordinates, reading.sensitivity)
+        return type(self), public, self.mechanism, self.only.nats
+
+    def ratios(self, released: Columns, context: PopulationContext) -> list[Ratio]:
+        return [mean_ratio(self.mean, over_count(released, 0), context.noise_level)]
+
+    def values(self, released: Columns, context: PopulationContext, solved: list[Solved]) -> Values:
+        columns, population = [whole(column) for column in released], context.population
+        return means_of(
+            self.mean,
+            over_count(released, 0),
+            context,
+            solved,
+            lambda: population.means_with_squares(self.only, self.mean, columns, context),
+        )
+
+    def bound(self, expected_rows: int | None) -> Bound:
+        return Additive(self.mean).bound(expected_rows)
+
+    def population_bound(
+        self, context: PopulationContext, expected_rows: int | None, expect: Fraction | None = None
+    ) -> Bound | Absent:
+        """As wide as it is if the values turn out to be at both ends of their range."""
+        return Additive(self.mean).population_bound(context, expected_rows, expect)

@@ -1,0 +1,284 @@
+"""The weights of a dictionary: over all that can be asked they sum to at most 1, whatever is asked.
+
+Queries are written here by code of its own, as SQL, and read as everybody's are; so a weight that is given
+twice, a choice that is free, or a list that sums to more than 1 is found.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+import random
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from fractions import Fraction
+from functools import cache
+from itertools import combinations, product
+from typing import get_args
+
+import pytest
+
+from adyton.errors import InvalidRequest
+from adyton.query import description_weights as description
+from adyton.query.conditions.possible_cells import number_of_cells
+from adyton.query.description import Dictionary, canonical_value
+from adyton.query.description_weights import (
+    CONSTANTS,
+    DAYS,
+    FRACTIONS,
+    FROM,
+    GROUPS,
+    KINDS,
+    LETTERS,
+    MEASURES,
+    NUMBERS,
+    OF_A_BOOLEAN,
+    OF_A_CATEGORY,
+    OF_A_TEXT,
+    OF_AN_ORDER,
+    OF_DAYS,
+    OPERATORS,
+    OTHER_FRACTION,
+    OTHER_LETTER,
+    PARTS,
+    WITH_NULL,
+    constant_nats,
+    day_nats,
+    rational_nats,
+    text_nats,
+    whole_nats,
+)
+from adyton.query.expressions import Condition, Days, NumberExpression
+from adyton.query.measures import Extreme, Measure
+from adyton.query.nodes import Question
+from adyton.query.request import request_of
+from adyton.schema import BooleanColumn, CategoryColumn, DateColumn, IntegerColumn, Lattice, Table
+
+TINY = Table(
+    "t",
+    (BooleanColumn("b"), CategoryColumn("c", ("x", "y", "z")), IntegerColumn("n", 0, 9)),
+    rows=100,
+)
+
+
+def weight(nats: float | None) -> float:
+    return 0.0 if nats is None else math.exp(-nats)
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [
+        *(FROM, MEASURES, NUMBERS, DAYS, PARTS, OF_A_BOOLEAN, OF_A_CATEGORY, OF_AN_ORDER, OF_A_TEXT),
+        *(OPERATORS, CONSTANTS, OF_DAYS, GROUPS, KINDS, WITH_NULL),
+    ],
+)
+def test_theorem_DESCRIBED_QUERIES_every_list_of_weights_sums_to_at_most_one(weights) -> None:
+    assert all(0 < each <= 1 for each in weights.values())
+    assert sum(weights.values()) <= 1
+
+
+def test_theorem_DESCRIBED_QUERIES_letters_and_fractions_sum_to_at_most_one() -> None:
+    assert sum(LETTERS.values()) + description.END_OF_TEXT + 0x110000 * OTHER_LETTER <= 1
+    assert sum(FRACTIONS.values()) + OTHER_FRACTION <= 1
+
+
+def test_theorem_DESCRIBED_QUERIES_every_kind_of_node_has_a_weight_or_none_at_all() -> None:
+    """A new node without a weight fails here, before it could be asked."""
+    assert {kind.__name__ for kind in get_args(NumberExpression)} == NUMBERS.keys() - {"part"}
+    assert {kind.__name__ for kind in get_args(Days)} == DAYS.keys() - {"function"}
+    assert {kind.__name__ for kind in get_args(Measure)} - {Extreme.__name__} == MEASURES.keys()
+    known = {"Compare", "OneOf", "IsTrue", "IsMissing", "IsOutside", "Always", "Not", "And", "Or"}
+    assert {kind.__name__ for kind in get_args(Condition)} == known
+
+
+LATTICES = [
+    *(Lattice(Fraction(1), 0, 9), Lattice(Fraction(1), 0, 999), Lattice(Fraction(1), -20, 20)),
+    *(Lattice(Fraction(1, 10), 0, 1000), Lattice(Fraction(10), 0, 15_000), Lattice(Fraction(1), 7, 8)),
+    *(Lattice(Fraction(1, 3), -5, 40), Lattice(Fraction(1, 100), 150, 250)),
+]
+
+
+def rationals() -> Iterator[Fraction]:
+    yield from (Fraction(n, d) for n in range(-1100, 1101) for d in range(1, 4))
+    yield from (Fraction(s * n, 10**d) for s in (-1, 1) for n in range(1, 2000) for d in range(1, 4))
+    yield from (Fraction(s * n * 10**d) for s in (-1, 1) for n in range(1, 1000) for d in range(6))
+
+
+@pytest.mark.parametrize("lattice", LATTICES, ids=str)
+def test_theorem_DESCRIBED_QUERIES_constants_sum_to_at_most_one(lattice: Lattice) -> None:
+    """Mutants: a decimal without its power of ten; a place without how many digits it has."""
+    steps = [lattice.grain * step for step in range(lattice.low, lattice.high + 1)]
+    span = (lattice.high - lattice.low) * lattice.grain
+    places = [
+        lattice.low * lattice.grain + span * Fraction(k, 10**s) for s in (1, 2, 3) for k in range(10**s + 1)
+    ]
+    every = {*steps, *places, *rationals()}
+    assert 0.5 < sum(weight(constant_nats(value, lattice)) for value in every) <= 1
+
+
+def test_theorem_DESCRIBED_QUERIES_days_sum_to_at_most_one() -> None:
+    lattice = DateColumn("d", datetime.date(2019, 11, 3), datetime.date(2024, 2, 29)).lattice
+    outside = 3_652_059 - (lattice.high - lattice.low + 1)
+    inside = sum(weight(day_nats(day, lattice)) for day in range(lattice.low, lattice.high + 1))
+    assert 0.5 < inside + outside * weight(day_nats(lattice.high + 100, lattice)) <= 1
+
+
+def test_theorem_DESCRIBED_QUERIES_whole_numbers_and_texts_sum_to_at_most_one() -> None:
+    few = sum(weight(whole_nats(n)) for n in range(200_000))
+    assert 0.75 < few + sum(weight(whole_nats(n * 10**k)) for n in range(1, 2000) for k in range(6, 12)) <= 1
+    assert sum(weight(rational_nats(Fraction(n, d))) for n, d in coprime(300)) <= 1
+    assert sum(weight(text_nats("".join(t))) for k in range(4) for t in product("abcxyz019_ ", repeat=k)) <= 1
+
+
+def coprime(most: int) -> Iterator[tuple[int, int]]:
+    pairs = product(range(-most, most), range(1, most))
+    return ((n, d) for n, d in pairs if math.gcd(n, d) == 1)
+
+
+# All queries of a tiny schema ------------------------------------------------------------------------------
+
+
+CONDITIONS = [
+    *("b", "NOT b", "b IS NULL", "b IS NOT NULL", "c IS NULL", "c IS NOT NULL", "n IS NULL", "n IS NOT NULL"),
+    *("UNDECLARED(c)", "CLIPPED(n)", "NOT UNDECLARED(c)", "NOT CLIPPED(n)"),
+    *(f"c = '{v}'" for v in "xyz"),
+    *(f"c <> '{v}'" for v in "xyz"),
+    *(f"c IN ('{v}', '{w}')" for v, w in combinations("xyz", 2)),
+    *(f"c NOT IN ('{v}', '{w}')" for v, w in combinations("xyz", 2)),
+    *(f"n {sign} {k}" for sign in ("<", "<=", "=", "<>", ">=", ">") for k in range(10)),
+    *(f"n > {k} AND n <= {m}" for k, m in combinations(range(10), 2)),
+    *(f"n IN ({k}, {m})" for k, m in combinations(range(10), 2)),
+    *(f"(b OR c = '{v}')" for v in "xyz"),
+    *("(b OR n < 5)", "NOT (b AND n < 5)", "n * n > 20", "n + n < 7", "2 * n < 7"),
+]
+VALUES = [
+    *("COUNT(*)", "SUM(n)", "AVG(n)", "VARIANCE(n)", "MEDIAN(n)", "QUANTILE(n, 0.9)", "QUANTILE(n, 0.31)"),
+    *("SUM(n * n)", "AVG(2 * n)", "AVG(CLAMP(n, 2, 5))", "AVG(CASE WHEN b THEN n ELSE 0 END)"),
+    *("SUM(CASE WHEN b THEN 1 ELSE 0 END)", "AVG(CASE WHEN c = 'x' THEN n END)", "CDF(n, 3)", "CDF(n, 4)"),
+    *(f"PROPORTION({condition})" for condition in ("b", "c = 'x'", "n < 5", "b AND n < 5")),
+]
+BY = ["", " GROUP BY b", " GROUP BY c", " GROUP BY b, c", " GROUP BY FLOOR(n / 2)", " GROUP BY n"]
+
+
+@cache
+def questions() -> dict[str, Question]:
+    """Every value alone, under some conditions and in groups; counts under every pair of conditions."""
+    some = ["", *(f" WHERE {condition}" for condition in CONDITIONS[::9])]
+    written = [f"SELECT {v} FROM t{w}{g}" for v, w, g in product(VALUES, some, BY)]
+    written += [f"SELECT {v} FROM t WHERE {condition}" for v in VALUES[:3] for condition in CONDITIONS]
+    written += [f"SELECT COUNT(*) FROM t WHERE {a} AND {b}" for a, b in combinations(CONDITIONS[::5], 2)]
+    found = {}
+    for text in written:
+        question = request_of(text, TINY).question
+        with suppress(InvalidRequest):  # groups that no row can be in
+            number_of_cells(question)
+            found[canonical_value(question, question.measures[0][1])] = question
+    return found
+
+
+def described(dictionary: Dictionary) -> dict[str, float]:
+    """For each value that means something of its own how many nats it has, its cell included."""
+    nats = {text: dictionary.nats(q, q.measures[0][1]) for text, q in questions().items()}
+    return {text: length for text, length in nats.items() if length is not None}
+
+
+def mass(dictionary: Dictionary) -> float:
+    """The weight of all cells of all queries."""
+    nats = described(dictionary)
+    return sum(number_of_cells(questions()[text]) * weight(length) for text, length in nats.items())
+
+
+@pytest.mark.parametrize("name", ["schema", "universal"])
+def test_theorem_DESCRIBED_QUERIES_thousands_of_queries_sum_to_at_most_one(name: str) -> None:
+    """Each by its canonical text, so that nothing counts twice; each cell counts by itself."""
+    assert len(described(Dictionary(TINY, name))) > 1_500
+    assert mass(Dictionary(TINY, name)) <= 1
+
+
+def test_theorem_DESCRIBED_QUERIES_registered_queries_have_half_of_all_weight() -> None:
+    counts = [_asked(f" WHERE n < {k}") for k in range(1, 6)]
+    listed = frozenset(canonical_value(*asked) for asked in counts)
+    assert len(listed) == 5
+    few, all_others = described(Dictionary(TINY, "schema", listed)), described(Dictionary(TINY, "schema"))
+    assert [few[text] for text in listed] == [pytest.approx(math.log(10), abs=1 / 32)] * 5
+    for text in few.keys() - listed:
+        assert few[text] == pytest.approx(all_others[text] + math.log(2), abs=1 / 32)
+    assert mass(Dictionary(TINY, "schema", listed)) <= 1
+
+
+# A sample of the grammar, drawn by code of its own ---------------------------------------------------------
+
+
+def test_theorem_DESCRIBED_QUERIES_no_condition_weighs_more_than_its_descriptions() -> None:
+    """Drawn with the weights of the page, conditions come no more seldom than they weigh.
+
+    Counted and expected, by a normal law with six standard deviations: 1e-9 for each of some hundred texts.
+    Mutants: a comparison without its sign, a column that is chosen for nothing, an order that counts twice.
+    """
+    rng, draws = random.Random(5), 400_000
+    drawn = Counter(_where(rng) for _ in range(draws))
+    dictionary, checked = Dictionary(TINY, "schema"), 0
+    free = dictionary.nats(*_asked(""))
+    assert free is not None
+    for parts, times in drawn.items():
+        if parts is None or times < 40:
+            continue
+        nats = dictionary.nats(*_asked(" WHERE " + " AND ".join(parts) if parts else ""))
+        assert nats is not None
+        expected = draws * math.exp(free - nats) / 2  # without a condition it has a half
+        assert times >= expected - 6 * math.sqrt(expected), parts
+        checked += 1
+    assert checked > 40
+
+
+PRESENT = "n IS NOT NULL"
+
+
+def _asked(where: str) -> tuple[Question, Measure]:
+    question = request_of(f"SELECT COUNT(*) FROM t{where}", TINY).question
+    return question, question.measures[0][1]
+
+
+def _where(rng: random.Random) -> tuple[str, ...] | None:
+    """Parts in their order, or None where some part is of a kind that is not drawn here."""
+    parts = []
+    while rng.random() < 1 / 2:
+        parts.append(_part(rng))
+    if None in parts or len(set(parts)) < len(parts) or len({part.split()[0] for part in parts}) < len(parts):
+        return None
+    return tuple(sorted(parts))
+
+
+def _part(rng: random.Random) -> str | None:
+    if rng.random() >= 23 / 32:
+        return None
+    draw = rng.random()
+    match rng.choice("bcn"):
+        case "b":
+            return "(b)" if draw < 7 / 16 else "(NOT b)" if draw < 14 / 16 else None
+        case "c":
+            return f"c = '{rng.choice('xyz')}'" if draw < 1 / 2 else None
+        case _ if draw < 40 / 64:
+            return _comparison(rng)
+        case _:
+            return PRESENT if draw < 41 / 64 else None
+
+
+def _comparison(rng: random.Random) -> str | None:
+    """Of a number from 0 to 9 with a step, a place, a decimal of one digit; others are not drawn.
+
+    What is true of all numbers from 0 to 9 says that there is one, and is one function with that.
+    """
+    sign = rng.choices(["<", "<=", ">=", ">", "=", "<>"], [3, 3, 3, 3, 2, 2])[0]
+    draw, value = rng.random(), Fraction(1, 7)
+    if draw < 15 / 64:
+        value = Fraction(rng.randrange(10))
+    elif draw < 30 / 64 and rng.random() < 1 / 2:
+        value = Fraction(9 * rng.randrange(11), 10)
+    elif 30 / 64 <= draw < 60 / 64:
+        digit = rng.randrange(1, 10)
+        value = Fraction(0) if rng.random() < 1 / 8 else Fraction(digit) if rng.random() < 1 / 2 else value
+    if (sign, value) in ((">=", 0), ("<=", 9)):
+        return PRESENT
+    return f"n {sign} {value}" if value.denominator == 1 else None
