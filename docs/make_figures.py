@@ -72,7 +72,7 @@ def _curator() -> adyton.Curator:
         adyton.Table("people", columns, rows=50_000),
         adyton.PrivacyUnit("replace"),
         limit,
-        validity=Validity(confidence=0.95),
+        validity=Validity(confidence=0.95, dictionary="schema"),
     )
     return adyton.open(study, data=people)
 
