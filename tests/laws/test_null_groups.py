@@ -281,7 +281,7 @@ REMARKS = {
     "SELECT race AS r, COUNT(*) FROM stops GROUP BY race": "r is missing or not declared",
     "SELECT race, COUNT(*) FROM stops WHERE age > 5 GROUP BY race": "race is missing or not declared",
     "SELECT race, COUNT(*) FROM stops WHERE race <> 'w' GROUP BY race": None,
-    "SELECT race, COUNT(*) FROM stops WHERE race IS NOT NULL GROUP BY race": None,
+    "SELECT race, COUNT(*) FROM stops WHERE race IS NOT NULL GROUP BY race": "race is missing or not declared",
     "SELECT race, sex, COUNT(*) FROM stops WHERE race = 'w' GROUP BY race, sex": (
         "sex is missing or not declared"
     ),

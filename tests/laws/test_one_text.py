@@ -252,7 +252,11 @@ def test_another_name_of_a_group_is_the_stored_answer(curator: adyton.Curator) -
 
 
 def test_a_filter_that_excludes_nothing_is_the_stored_answer(curator: adyton.Curator) -> None:
-    """Beside it, one that excludes missing values is another query than none at all."""
+    """Also one that excludes missing values, where rows without them do not count anyway.
+
+    Mutants: a group that is no reason; a value that is none; a reason although NULL is a group, or although
+    another value counts all rows.
+    """
     low, high = curator.study.table.column("income").low, curator.study.table.column("income").high  # type: ignore[union-attr]
     regions = ", ".join(repr(one) for one in curator.study.table.column("region").values)  # type: ignore[union-attr]
     same = [f"income BETWEEN {low} AND {high}", "income IS NOT NULL", f"income >= {low} AND income <= {high}"]
@@ -267,9 +271,14 @@ def test_a_filter_that_excludes_nothing_is_the_stored_answer(curator: adyton.Cur
         for w in everywhere
     ]
     assert [one.repeated for one in grouped] == [False, True, True]
+    assert curator.ask("SELECT region, COUNT(*) FROM people GROUP BY region", within=200).repeated
     drafted = curator.ask(mean("income", where="income >= 0"), within=5000)
     assert (
         curator.ask("SELECT AVG(income) AS m FROM people WHERE income IS NOT NULL", within=5000).receipt
         == drafted.receipt
     )
-    assert not curator.ask("SELECT AVG(income) AS m FROM people", within=5000).repeated
+    assert curator.ask("SELECT AVG(income) AS m FROM people", within=5000).repeated
+    both = "SELECT AVG(income) AS m, COUNT(*) AS n FROM people"
+    curator.ask(both, epsilon="0.01")
+    assert not curator.ask(f"{both} WHERE income IS NOT NULL", epsilon="0.01").repeated
+    assert not curator.ask("SELECT COUNT(*) FROM people WHERE income IS NOT NULL", epsilon="0.01").repeated

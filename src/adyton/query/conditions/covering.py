@@ -3,7 +3,8 @@
 A value is clipped to its bounds when it is loaded, and a category that is not declared is missing.  So
 ``x BETWEEN low AND high`` over the declared bounds, ``x IN (all declared values)`` and ``x IS NOT NULL`` keep
 the same rows.  A row counts only where its filter is true, so a filter may be replaced by another that is
-true of the same rows; what it is of the others, false or missing, makes no difference.
+true of the same rows; what it is of the others, false or missing, makes no difference.  A row without a
+value of what is grouped by, or added up, counts in no case, so a filter that asks for it is left out.
 """
 
 from __future__ import annotations
@@ -14,12 +15,35 @@ from dataclasses import replace
 import numpy as np
 
 from adyton.query.conditions.possible import CAN_BE, OPPOSITE, Known, Rows, is_understood
-from adyton.query.expressions import And, Compare, Condition, Days, Not, Operator, Or, aligned, all_of
-from adyton.query.leaves import EVERY_ROW, IsMissing, OneOf
-from adyton.query.measures import Measure, weight
+from adyton.query.expressions import (
+    And,
+    Compare,
+    Condition,
+    Days,
+    Floor,
+    Not,
+    NumberExpression,
+    Operator,
+    Or,
+    aligned,
+    all_of,
+)
+from adyton.query.leaves import EVERY_ROW, DatePart, DayCount, DayOf, IsMissing, OneOf, ValueOf
+from adyton.query.measures import (
+    Cdf,
+    Extreme,
+    Mean,
+    Measure,
+    Moments,
+    Quantile,
+    Sum,
+    SumOfPersons,
+    Variance,
+    weight,
+)
 from adyton.query.missing import NEVER, any_of, missing
 from adyton.query.names import columns_in
-from adyton.query.nodes import Question
+from adyton.query.nodes import Bucket, Group, Question, has_null
 from adyton.query.persons import TableOfPersons, columns_of_persons, table_of_persons
 from adyton.schema import BooleanColumn, CategoryColumn, Column, Table, TextColumn
 
@@ -31,11 +55,44 @@ _NEVER_MISSING = ("rows", "distinct")  # numbers of a person that are 0 where th
 def without_covers(question: Question) -> Question:
     """The same question with each filter in that form."""
     table = _of_persons(question.table) if isinstance(question.table, TableOfPersons) else question.table
-    sure = _never_missing(table)
-    measures = tuple((name, _own(measure, sure)) for name, measure in question.measures)
-    where = covered(question.where, sure)
+    sure = {*_never_missing(table), *(name for group in question.by for name in _of_group(group))}
+    read = [_read(measure) for _, measure in question.measures]
+    both = zip(question.measures, read, strict=True)
+    measures = tuple((name, _own(measure, sure | own)) for (name, measure), own in both)
+    where = covered(question.where, sure.union(set.intersection(*read)))
     same = (table, where, measures) == (question.table, question.where, question.measures)
     return question if same else replace(question, table=table, where=where, measures=measures)
+
+
+def _of_group(group: Group) -> set[str]:
+    """The column without whose value a row is in no group."""
+    if has_null(group) or isinstance(group, TextColumn):
+        return set()
+    return _of_value(group.value) if isinstance(group, Bucket) else {group.name}
+
+
+def _read(measure: Measure) -> set[str]:
+    """The columns without whose values a row does not count."""
+    match measure:
+        case Sum(value) | Mean(value) | Variance(value) | Quantile(value) | Extreme(value) | Cdf(value):
+            return _of_value(value)
+        case SumOfPersons(value):
+            return _of_value(value)
+        case Moments(y, x):
+            return _of_value(y) | _of_value(x)
+        case _:
+            return set()
+
+
+def _of_value(value: NumberExpression | Days) -> set[str]:
+    """The column that it is, or bins or a part of a day of it."""
+    match value:
+        case ValueOf(column) | DayOf(column):
+            return {column.name}
+        case Floor(inner) | DatePart(_, inner) | DayCount(inner):
+            return _of_value(inner)
+        case _:
+            return set()
 
 
 def _own(measure: Measure, sure: Collection[str]) -> Measure:
@@ -45,7 +102,7 @@ def _own(measure: Measure, sure: Collection[str]) -> Measure:
 
 
 def covered(filter_: Condition, sure: Collection[str] = ()) -> Condition:
-    """A filter that is true of the same rows; columns that are ``sure`` are never missing."""
+    """A filter that is true of the same rows that count; those have values of columns that are ``sure``."""
     match filter_:
         case And(parts):
             return all_of(*dict.fromkeys(covered(part, sure) for part in parts))
