@@ -156,7 +156,7 @@ REMARKED: list[tuple[str | None, str, Sequence[str]]] = [
     ("mysql", "SELECT SUM(a / 5) FROM t", []),
     (None, "SELECT SUM(a / 5), SUM(b / 2) FROM t", ["Here 7/5 is 1.4."]),
     (None, "SELECT SUM((a + b) / (2)) FROM t", ["Here 7/5 is 1.4."]),
-    (None, "SELECT SUM(d / 5), SUM(a / 5.0), SUM(a / 2.5), FLOOR(a / 5) FROM t WHERE a IS NOT NULL GROUP BY 4", []),
+    (None, "SELECT SUM(d / 5), SUM(a / 5.0), SUM(a / 2.5), FLOOR(a / 5) FROM t WHERE a <> 3 GROUP BY 4", []),
     (None, "SELECT SUM(a) / COUNT(*) FROM t", []),
 ]  # fmt: skip
 
