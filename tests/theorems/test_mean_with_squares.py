@@ -170,3 +170,29 @@ def test_scales_of_squares_are_those_of_their_price() -> None:
     ]
     assert each[1] / sum(each) == pytest.approx(float(SQUARES), rel=1e-6)
     assert largest_ratio(part.mean.reading.sensitivity) > 0
+
+
+@pytest.mark.parametrize("sql", ["SELECT AVG(x) FROM t", "SELECT region, AVG(x) FROM t GROUP BY region"])
+@pytest.mark.parametrize("neighbours", ["replace", "add-or-remove"])
+def test_theorem_L2_SENSITIVITY_a_mean_with_its_squares_is_charged_for_every_pair_of_units(
+    sql: str, neighbours: str
+) -> None:
+    """Over all values of the two units, missing ones among them, in the same group or in two.
+
+    Mutants: squares that cost nothing; a unit that only changes its value.
+    """
+    known = study(validity=VALID, unit=adyton.PrivacyUnit(neighbours))
+    part = part_of(known, sql)
+    assert isinstance(part, MeanWithSquares)
+    scales = np.array([float(scale) for scale in part.mechanism.scales])
+    values = np.arange(0, 1001, dtype=float)
+    (_, reach), (_, square), (counted, _) = part.reading.sensitivity.boxes
+    u = (2 * values - 1000) / 1000
+    points = np.stack([u * reach, (2 * u**2 - 1) * square, np.full(len(u), float(counted))], axis=1) / scales
+    alone = (points**2).sum(axis=1).max()
+    worst = alone
+    if neighbours == "replace":
+        together = ((points[:, None, :] - points[None, ::5, :]) ** 2).sum(axis=-1).max()
+        worst = max(alone, together, 2 * alone if "GROUP" in sql else 0.0)
+    charged = float(part.only.amount(known.filter)) / 10**18
+    assert worst * (1 - 1e-9) <= charged <= worst * 1.001
