@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ unit = "row"
 neighbours = "replace"
 epsilon = 2
 delta = 1e-9
+{privacy}
 
 [validity]
 independent = true
@@ -40,14 +42,18 @@ low = 0
 high = {high}
 """
 SQL = "SELECT AVG(x) FROM t"
+HIGH = (99, 100, 101)
 
 
-def written(folder: Path, name: str = "t", *, validity: str = "", table: str = "", high: int = 99) -> Path:
+def written(
+    folder: Path, name: str = "t", *, validity: str = "", table: str = "", privacy: str = "", high: int = 99
+) -> Path:
     source = folder / "t.parquet"
     if not source.exists():
         pd.DataFrame({"x": np.random.default_rng(1).integers(0, 100, 4_000)}).to_parquet(source)
     path = folder / f"{name}.toml"
-    path.write_text(FILE.format(validity=validity, table=table, high=high), encoding="utf-8")
+    text = FILE.format(validity=validity, table=table, privacy=privacy, high=high)
+    path.write_text(text, encoding="utf-8")
     return path
 
 
@@ -138,6 +144,35 @@ def test_in_a_shared_budget_only_the_first_study_has_descriptions(tmp_path: Path
     with adyton.open(two, data=frame, ledger=ledgers[1]) as second:
         assert not second.preview("SELECT AVG(x) FROM two", epsilon="0.01").certificate.nats
         assert not second.ask("SELECT AVG(x) FROM two", epsilon="0.01").certificate.nats
+
+
+@pytest.mark.parametrize("rows", ["same", "related"])
+def test_an_amended_study_that_began_a_shared_budget_has_universal_descriptions(
+    tmp_path: Path, rows: str
+) -> None:
+    """They depend on no file, and the study that was amended, even twice, was the first to be charged.
+
+    Mutants: a corrected study that looks for receipt 1 in its own ledger has none; one that does not look at
+    all has some although another study was first.
+    """
+    confidence = Fraction(95, 100) if rows == "same" else None
+    shared = {"privacy": 'book = "shared.ledger"', "validity": 'dictionary = "schema"'}
+    book_of(tmp_path / "shared.ledger", rows=rows, confidence=confidence, epsilon=3)
+    of_two = [[written(tmp_path, f"{name}{high}", high=high, **shared) for high in HIGH] for name in "ab"]
+    for files in of_two:
+        with adyton.open(files[0]) as curator:
+            curator.ask(SQL, epsilon="0.1")
+    for files in of_two:
+        for old, new in pairwise(files):
+            amend(read_study(old), read_study(new))
+            with adyton.open(new) as curator:
+                curator.ask("SELECT COUNT(*) FROM t", epsilon="0.1")
+    for new, high in zip(of_two[0][1:], HIGH[1:], strict=True):
+        universal = written(tmp_path, f"other{high}", validity='dictionary = "universal"', high=high)
+        assert nats(new) == pytest.approx(nats(universal) + np.log(16), abs=1 / 32)
+    for new in of_two[1][1:]:
+        with adyton.open(new) as curator:
+            assert not curator.preview(SQL, epsilon="0.01").certificate.nats
 
 
 def test_a_table_without_a_name_for_it_is_described_by_its_columns() -> None:

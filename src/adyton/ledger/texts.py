@@ -183,14 +183,26 @@ def _column(known: Any) -> Cells:
 # What is carried on from an older ledger -------------------------------------------------------------------
 
 
-def carried_texts(head: str, receipts: int) -> tuple[str, str]:
-    """The question and the detail of an order that carries so many receipts, up to this head."""
-    return _CARRIED + head, json.dumps({"receipts": receipts})
+def carried_texts(head: str, receipts: int, began: str | None = None) -> tuple[str, str]:
+    """The question and the detail of an order that carries so many receipts, up to this head.
+
+    ``began``: the digest of the header of the ledger that has receipt 1, where the study shares a budget.
+    """
+    more = {"began": began} if began is not None else {}
+    return _CARRIED + head, json.dumps({"receipts": receipts, **more})
 
 
 def receipts_carried(question: str, detail: str) -> int:
     """How many receipts an order carries: 0 unless it has exactly the texts of one that carries some."""
-    return _receipts_of(_CARRIED, question, detail)
+    return _receipts_of(_CARRIED, question, detail, ("began",))
+
+
+def ledger_carried(question: str, detail: str) -> str | None:
+    """The digest of the header of the ledger that has receipt 1, if an order that carries receipts has it."""
+    if not receipts_carried(question, detail):
+        return None
+    began: str | None = json.loads(detail).get("began")
+    return began
 
 
 def restored_texts(head: str, receipts: int) -> tuple[str, str]:
@@ -203,16 +215,19 @@ def receipts_restored(question: str, detail: str) -> int:
     return _receipts_of(RESTORED, question, detail)
 
 
-def _receipts_of(begin: str, question: str, detail: str) -> int:
+def _receipts_of(begin: str, question: str, detail: str, more: tuple[str, ...] = ()) -> int:
     if not question.startswith(begin):
         return 0
     try:
-        receipts = json.loads(detail)["receipts"]
-    except (ValueError, TypeError, KeyError):
+        known = json.loads(detail)
+        receipts = known.pop("receipts")
+    except (ValueError, TypeError, KeyError, AttributeError):
         return 0
     if type(receipts) is not int or receipts < 1:
         return 0
-    return receipts if detail == json.dumps({"receipts": receipts}) else 0
+    if any(name not in more or not isinstance(value, str) for name, value in known.items()):
+        return 0
+    return receipts if detail == json.dumps({"receipts": receipts, **known}) else 0
 
 
 _ALL_COUNTED, _NOT_ALL = "SELECT COUNT(", (" WHERE ", " GROUP BY ")

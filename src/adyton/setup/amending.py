@@ -19,6 +19,7 @@ from adyton.ledger import AnchoredLedger, Header, Ledger, Order, Receipt, Sqlite
 from adyton.ledger.anchor import anchor_at
 from adyton.ledger.base import next_receipt, now, same_limit
 from adyton.ledger.book import Book, BookedLedger
+from adyton.ledger.book.booked import began_in
 from adyton.ledger.book.joining import check_member, entrant_of
 from adyton.ledger.links import fresh_secret
 from adyton.ledger.stored.sqlite import make_file
@@ -176,7 +177,8 @@ def _beginning(ledger: SqliteLedger, new: Study, place: str, reason: str) -> tup
             f"this study was amended before: it goes on in {why['ledger']}, under the facts given then"
         )
     header = Header(new.fingerprint, ledger.header.filter_name, ledger.header.limit, why["salt"])
-    texts = carried_texts(ledger.head(), totals.receipts)
+    began = began_in(ledger) if new.book is not None else None
+    texts = carried_texts(ledger.head(), totals.receipts, began)
     # In full, not as answers settled them: what was learned about the old units says nothing about new ones.
     radius = sum(radius_in_full(new, receipt.order) for receipt in ledger.receipts())
     spent = totals.spent

@@ -237,6 +237,11 @@ class Book(Shown):
         """The first charge, if there was one."""
         return self._ledger.receipt(1) if self._ledger.count() else None
 
+    def began_with(self, ledger: str) -> bool:
+        """Whether its first charge is for receipt 1 of the ledger whose header has this digest."""
+        first = self.first()
+        return first is not None and first.order.request == _request(ledger, 1, 0)
+
     def receipts(self) -> Iterator[Receipt]:
         """All charges of all studies, oldest first."""
         return self._ledger.receipts()
@@ -274,7 +279,7 @@ class Book(Shown):
             yield known
 
     def _known(self, study: Header, entrant: Entrant, number: int, attempt: int) -> Receipt | None:
-        return self._ledger.requested(_request(study, number, attempt), entrant.name)
+        return self._ledger.requested(_request(study.digest, number, attempt), entrant.name)
 
     def _refused(self, refusal: PrivacyRefused) -> PrivacyRefused:
         said = refusal.message.replace("of the limit", f"of the limit of the book {self.name}", 1)
@@ -293,8 +298,9 @@ def detail_of(receipt: Receipt) -> dict[str, Any]:
     return known
 
 
-def _request(study: Header, number: int, attempt: int) -> str:
-    return f"{study.digest}:{number}:{attempt}"
+def _request(ledger: str, number: int, attempt: int) -> str:
+    """``ledger``: the digest of its header."""
+    return f"{ledger}:{number}:{attempt}"
 
 
 def _order(study: Header, entrant: Entrant, receipt: Receipt, attempt: int, cap: Cap | None) -> Order:
@@ -307,7 +313,7 @@ def _order(study: Header, entrant: Entrant, receipt: Receipt, attempt: int, cap:
         json.dumps(said),
         charged.amount,
         charged.radius,
-        _request(study, receipt.number, attempt),
+        _request(study.digest, receipt.number, attempt),
         cap,
         entrant.name,
         charged.pure,

@@ -16,7 +16,7 @@ from adyton.ledger.base import Charged, First, Ledger, Totals, Verification, Wit
 from adyton.ledger.book.book import Book, Entrant
 from adyton.ledger.links import Order, Receipt
 from adyton.ledger.memory import ForwardingLedger
-from adyton.ledger.texts import receipts_carried, receipts_restored
+from adyton.ledger.texts import ledger_carried, receipts_carried, receipts_restored
 
 _SAME_UNITS = "a unit of this study is one unit, or none, in every other study of its book"
 _OF_ROWS = {
@@ -106,11 +106,14 @@ class BookedLedger(ForwardingLedger, WithBook):
 
     @property
     def began_book(self) -> bool:
+        """Claim:    True only if the facts of the study that was first in the book, which is this study or the
+                  one that it amends, were written before anything was charged to the book.
+        Assumes:  the digest of a header determines the fingerprint in it.
+        Source:   derived here.  Theorem: BOOK.
+        """
         if not self.book.facts.counts:
             return True
-        own = self._ledger.receipt(1) if self._ledger.count() else None
-        behind = self._behind(own) if own is not None else None
-        return behind is not None and behind.number == 1
+        return self.book.began_with(began_in(self._ledger))
 
     def left_in_book(self, receipt: Receipt | None) -> int:
         behind = self._behind(receipt) if receipt is not None else None
@@ -159,3 +162,10 @@ class BookedLedger(ForwardingLedger, WithBook):
         # Only where all studies read the same rows does what one answer settled for hold for the others.
         settled = self._ledger.settled(number) if self.book.facts.rows == "same" else None
         self.book.confirm(behind, receipt, shown, settled)
+
+
+def began_in(ledger: Ledger) -> str:
+    """The digest of the header of the ledger that has receipt 1: an older one if the study was amended."""
+    first = next(ledger.receipts(), None)
+    carried = ledger_carried(first.order.question, first.order.detail) if first is not None else None
+    return carried or ledger.header.digest
