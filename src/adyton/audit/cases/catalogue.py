@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from adyton.audit.cases import (
+    means_with_squares,
     read_again,
     reserves,
     rounded_studies,
@@ -84,6 +85,7 @@ CATALOGUE: tuple[Entry, ...] = (
     Entry("gaussian", "rounded Gaussian noise", _gaussian),
     *(*surveyed.ENTRIES, *selections.ENTRIES, *streams.ENTRIES, *workloads.ENTRIES),
     *for_each_filter("questions", "whole questions through a curator", _questions),
+    *means_with_squares.ENTRIES,
     *(*streamed.ENTRIES, *selected.ENTRIES, *read_again.ENTRIES),
     *(*split_studies.ENTRIES, *rounded_studies.ENTRIES, *reserves.ENTRIES, *shared_books.ENTRIES),
 )

@@ -37,7 +37,7 @@ _OTHERS = [
 ] * 3
 OLD = "u,100,100,east,true,1960-01-01,Eridu"  # at one end of everything, in a city of its own
 YOUNG = "u,0,-50,north,false,1999-12-31,Nippur"  # at the other
-_MIDDLE = "u,50,25,north,false,1999-12-31,Nippur"  # where a square is least
+MIDDLE = "u,50,25,north,false,1999-12-31,Nippur"  # where a square is least
 _NOBODY = "u,,,,,,"  # contributes to nothing
 _WILD = "u,1e300,-inf,nowhere,maybe,2024-13-99,\U0001f3db"  # clipped or missing, never an error
 _RANGING = ("u,100,100,east,true,1960-01-01,Eridu", "u,100,100,south,true,1961-02-01,Uruk")  # two rows
@@ -60,11 +60,12 @@ class Case:
     there: tuple[str, ...] = (YOUNG,)
     persons: bool = False
     finds_keys: bool = False
+    times: int = 1  # that the other rows are in the table
 
     @property
     def others(self) -> list[str]:
         """Where keys are found, enough of them that one more unit may bring a key over the threshold."""
-        times = 3 if self.finds_keys else 1
+        times = 3 if self.finds_keys else self.times
         return [f"p{i},{row}" for i, row in enumerate(_OTHERS * times)]
 
 
@@ -88,10 +89,10 @@ QUESTIONS: dict[str, Case] = {
     "two measures": _one("SELECT COUNT(*), SUM(age) FROM people WHERE smoker"),
     "hostile values": _one("SELECT region, SUM(income) FROM people GROUP BY region", _WILD),
     "variance": _one("SELECT VARIANCE(age) FROM people"),
-    "variance, from the middle": _one("SELECT VARIANCE(age) FROM people", _MIDDLE),
+    "variance, from the middle": _one("SELECT VARIANCE(age) FROM people", MIDDLE),
     "deviation by region": _one("SELECT region, STDDEV(income) FROM people GROUP BY region"),
     "correlation": _one("SELECT CORR(age, income) FROM people"),
-    "correlation, from the middle": _one("SELECT CORR(age, income) FROM people", _MIDDLE),
+    "correlation, from the middle": _one("SELECT CORR(age, income) FROM people", MIDDLE),
     "slope by region": _one("SELECT region, REGR_SLOPE(income, age) FROM people GROUP BY region"),
     "median": _one("SELECT MEDIAN(age) FROM people"),
     "quantile by region": _one(
