@@ -324,7 +324,7 @@ class Population(ABC):
 
         Claim:    with the failure that is kept for it, all such claims of all queries of the dictionary, and
                   the noise of all answers, hold at once.
-        Assumes:  the dictionary was fixed before anybody looked at the rows.
+        Assumes:  the dictionary was fixed without looking at the rows.
         Source:   derived here.  Theorem: DESCRIBED-QUERIES.
         """
         if part.nats is None or self.validity is None or self.study.parts > 1:

@@ -147,7 +147,7 @@ class OfTheSample:
 
     Claim:    each bound is wrong for the rows with probability at most exp(-nats), and for the noise of this
               answer with at most that for which ``noise`` was looked up.
-    Assumes:  the query was described before anybody looked at the rows.
+    Assumes:  the description of the query was fixed without looking at the rows.
     Source:   derived here.  Theorem: DESCRIBED-QUERIES.
     """
 

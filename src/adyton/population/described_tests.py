@@ -47,9 +47,9 @@ class DescribedBound:
     """A test with a description of so many nats may reject at the level times exp(-nats).
 
     Claim:    of all tests with a description those that reject at their thresholds are right at once, but for
-              the level, whatever was released and whoever chose among them.
-    Assumes:  each test has its level for rows that nobody looked at; the dictionary was fixed before anybody
-              looked at these.
+              the level, whatever was released and however they were chosen.
+    Assumes:  each test has its level if it is fixed in advance; the dictionary was fixed without looking at
+              the rows.
     Source:   a union bound.  Theorem: DESCRIBED-QUERIES.
     """
 

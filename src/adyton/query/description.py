@@ -1,8 +1,8 @@
 """How many nats describe a query: the logarithm of one over its weight in a dictionary fixed in advance.
 
 A dictionary gives every query that it can describe a weight, and all weights together are at most 1.  So a
-union bound covers every query that could be asked, whoever asks it and whatever they have seen; a query with
-a short description pays little for that.  Theorem: DESCRIBED-QUERIES.
+union bound covers every query that could be asked, whatever the analyst has seen; a query with a short
+description pays little for that.  Theorem: DESCRIBED-QUERIES.
 
 A description is a sequence of choices.  What can be chosen follows from what was chosen before, and the
 weights of each list of choices sum to at most 1; so do their products, over all descriptions.  The weights
@@ -13,7 +13,7 @@ parts of a condition that can be written in any order have the weight of all ord
 
 The *schema* dictionary chooses columns, declared values and places in declared bounds from the study file,
 which must have been written without looking at the rows.  The *universal* one spells out every declaration
-that a query depends on, letter by letter; it needs no such word.
+that a query depends on, letter by letter; it needs no such assumption.
 
 Claim:    over all functions of one unit, the weights exp(-nats) of one dictionary sum to at most 1.
 Assumes:  for the schema dictionary, that the declarations of the study do not depend on the rows.
@@ -343,7 +343,7 @@ class Describer:
 
     def measure(self, measure: Measure) -> float:
         """Without its filter, which is a condition of the query."""
-        if isinstance(measure, Extreme):  # nothing is said about the extremes of a population
+        if isinstance(measure, Extreme):  # the extremes of a population have no intervals
             raise NoDescription
         weight = MEASURES.nats[type(measure).__name__]
         match measure:
@@ -470,7 +470,7 @@ _PRECISION = 64  # nats are rounded up to this part of one, so that many queries
 
 @dataclass(frozen=True, slots=True)
 class Dictionary:
-    """The weights of all queries about one table, fixed before anybody looked at its rows.
+    """The weights of all queries about one table, fixed without looking at its rows.
 
     ``registered``: canonical texts of queries that the study file lists; together they have half of all
     weight.  ``persons``: a unit is a person with more rows than count, so that which rows count depends on

@@ -45,7 +45,7 @@ class Validity:
     A query with a short description has an interval that does not widen with what was asked before it.  The
     ``dictionary`` says how queries are described: "schema" by the declarations of the study file, whose owner
     asserts that it was written without looking at the rows; "universal" letter by letter.  ``registered``
-    queries, fixed before anybody looked at the rows, have the shortest descriptions.
+    queries, fixed without looking at the rows, have the shortest descriptions.
     """
 
     confidence: Fraction

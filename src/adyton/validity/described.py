@@ -1,7 +1,8 @@
 """How far what these rows say may be from the population, for a query that was described in advance.
 
 Nothing here knows noise, or what was released: these are bounds on the sample alone, each wrong with at most
-a chance exp(-nats).  A union bound makes them hold for all queries of a dictionary at once, whoever asks.
+a chance exp(-nats).  A union bound makes them hold for all queries of a dictionary at once,
+however the analyst chooses them.
 
 Shares by Chernoff's bound for coins, sums of values with a known variance by Bennett's inequality.  Both are
 the best of many exponential moments, and *every* one of them is valid: floats choose a good one, and only the

@@ -37,7 +37,9 @@ def _trials(target: AuditTarget) -> Iterator[Trial]:
         assert whole is not None
         dearer = mu * whole / _mu_of_squares(runs[0], neighbours)
         alone, both = _asked(_FROM_THE_MIDDLE, neighbours, target, dearer)
-        yield _trial("the squares of a mean", alone, both, _mu_of_squares(both[0], neighbours), target, _SQUARES)
+        yield _trial(
+            "the squares of a mean", alone, both, _mu_of_squares(both[0], neighbours), target, _SQUARES
+        )
         yield _trial("a mean and its squares", study, runs, whole, target)
 
 

@@ -106,8 +106,9 @@ class BookedLedger(ForwardingLedger, WithBook):
 
     @property
     def began_book(self) -> bool:
-        """Claim:    True only if the facts of the study that was first in the book, which is this study or the
-                  one that it amends, were written before anything was charged to the book.
+        """Whether this study, or the one that it amends, was the first in the book.
+
+        Claim:    True only if the facts of that study were fixed before anything was charged to the book.
         Assumes:  the digest of a header determines the fingerprint in it.
         Source:   derived here.  Theorem: BOOK.
         """
