@@ -28,7 +28,7 @@ from how_often import often
 from populations import seeded
 
 STUDIES, WORDS, ROWS = often(36, 240), 600, 40
-MEDIAN_STUDIES = often(60, 2_000)
+MEDIAN_STUDIES = often(60, 1_000)
 CELLS, CONFIDENCE, KEPT = STUDIES * WORDS, Fraction(1, 100), Fraction(98, 100)
 FAILURE = float((1 - CONFIDENCE) * KEPT / 2)  # of one study, for all of its words together
 ALARM = 1e-7  # for each of the six cases below
