@@ -15,6 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from itertools import chain
 from typing import NamedTuple, TypeVar
 
@@ -25,7 +26,7 @@ from adyton.certify import Absent
 from adyton.certify.values import Way
 from adyton.exact import float_down, float_up
 from adyton.exact.cells import Array, Floats
-from adyton.exact.outward import UP
+from adyton.exact.outward import MANY, UP
 from adyton.ledger import Ledger, Receipt
 from adyton.ledger.base import counted
 from adyton.ledger.links import Cap
@@ -35,6 +36,7 @@ from adyton.population.claims import NORMAL, Certain, CertainOfDescribed, Geomet
 from adyton.population.position import Counted, Position
 from adyton.population.subset_ends import (
     Coin,
+    about_means,
     cumulated_ends,
     mean_ends,
     search_reach,
@@ -43,7 +45,7 @@ from adyton.population.subset_ends import (
     sum_ends,
     uncentred,
 )
-from adyton.population.variance_ends import OF_LEAST, least_variance, most_variance
+from adyton.population.variance_ends import EACH, OF_LEAST, Around, least_variance, most_variance
 from adyton.query.measures import Cdf, Count, CountPersons, Mean, Quantile, Sum, Variance
 from adyton.query.nodes import Question
 from adyton.query.persons import TableOfPersons
@@ -57,8 +59,7 @@ from adyton.validity.part_sizes import most_by_lot
 from adyton.validity.subset.tails import OpenLevels
 
 NOT_DECLARED = Absent("not declared: the study file has no [validity] section")
-_FAR = 1.2  # so much wider by a guess: not worth a look
-_LITTLE = 256  # how much smaller than it can be the variance of values may be
+_FAR = 1.03  # so much wider by a guess that is off by a hundredth: not worth a look
 CertainType = TypeVar("CertainType", bound=Certain)
 OF_SQUARES = 1 / 8  # of the level of a mean, for the variance of its values
 OF_VARIANCES = 1 / 2  # of the level of a variance, for its upper end
@@ -185,7 +186,9 @@ class Population(ABC):
             return sum_ends(part, released, certain, squares)
 
         coin = Coin(context.known_units, *span_of(part), float_up(part.mechanism.scales[0]))
-        ways = self._worth_a_look(part, context, [coin.variance(released)], np.array(coin.scale))
+        spread, noise = coin.variance(released), np.array(coin.scale)
+        spread = spread if squares is None else np.minimum(spread, squares * part.reading.sensitivity.rows)
+        ways = self._worth_a_look(part, context, lambda own: own.claims(1 / 2).about(spread, noise))
         return self._found(ends, ways, lambda: self._singles(part, released, context), context)
 
     def means(self, part: NoisyReading, released: Sequence[Array], context: PopulationContext) -> Found:
@@ -197,7 +200,8 @@ class Population(ABC):
             top, bottom = released
             return mean_ends(part, top, bottom, for_a_mean(part, certain), scales, spread)
 
-        ways = self._of_means(part, released[-1], scales, context)
+        about = about_means(part, released, scales, spread)
+        ways = self._worth_a_look(part, context, lambda own: own.claims(1 / 2).about(*about))
         return self._found(ends, ways, lambda: self._means(part, released, context), context)
 
     def means_with_squares(
@@ -225,7 +229,14 @@ class Population(ABC):
             top, _, bottom = released
             return mean_ends(mean, top, bottom, certain.scaled(1 - OF_SQUARES), scales, known)
 
-        after, described = self._of_means(mean, released[-1], scales, context)
+        def about(certain: Certain) -> Floats:
+            likely, _ = around.likely(certain.claims(OF_SQUARES * EACH))
+            known = likely * square if learned is None else np.minimum(likely * square, learned)
+            spread, noise = about_means(mean, (released[0], released[-1]), scales, known)
+            return certain.claims((1 - OF_SQUARES) / 2).about(spread, noise)
+
+        around = Around(part, released)
+        after, described = self._worth_a_look(part, context, about)
         return narrowest([ends(certain) for certain in after], [ends(certain) for certain in described])
 
     def variances(
@@ -239,8 +250,9 @@ class Population(ABC):
             own = for_variances(certain)
             return least_variance(part, released, mean, own), most_variance(part, released, own)
 
-        scales = float_up(part.mechanism.scales[1]), float_up(part.mechanism.scales[2])
-        after, described = self._of_means(part, released[-1], scales, context)
+        around = Around(part, released)
+        ways = self._worth_a_look(part, context, lambda own: around.likely(own.claims(EACH))[1])
+        after, described = ways
         if not after and not described:
             return None
         return narrowest([ends(certain) for certain in after], [ends(certain) for certain in described])
@@ -286,32 +298,25 @@ class Population(ABC):
     ) -> Found:
         """By all ways that are worth a look; ``own`` is that of a study with another theorem."""
         after, described = ([ends(certain) for certain in certains] for certains in ways)
-        if not self._after(context) and self.silent(context.at) is None:
+        if not after and not self._after(context) and self.silent(context.at) is None:
             after = [own()]
         return narrowest(after, described)
 
-    def _of_means(
-        self, part: NoisyReading, counts: Array, scales: tuple[float, float], context: PopulationContext
-    ) -> tuple[list[Certain], list[Certain]]:
-        """The ways that are worth a look, whether values are spread as widely as they can be or little."""
-        (_, reach), *_, (_, each) = part.reading.sensitivity.boxes
-        widest = np.maximum(counts.astype(float), 1.0) * (each * part.reading.sensitivity.rows)
-        widest = widest * (float(reach) / each) ** 2
-        noise = np.hypot(scales[0], scales[1] * float(reach) / each)
-        return self._worth_a_look(part, context, [widest, widest / _LITTLE], np.asarray(noise))
-
     def _worth_a_look(
-        self, part: NoisyReading, context: PopulationContext, variances: Sequence[Floats], noise: Floats
+        self, part: NoisyReading, context: PopulationContext, about: Callable[[Certain], Floats]
     ) -> tuple[list[Certain], list[Certain]]:
-        """What an answer rests on, without what would be wider by far; any of it would be right."""
+        """What an answer rests on, without what would be wider in all cells.
+
+        All ways hold at once, so what was released may choose among them.  ``about``: how wide intervals are,
+        nearly, from released numbers; it chooses, and is never relied upon.
+        """
         after, described = self._after(context), self.described(part, context)
         if not after or not described:
             return after, described
-        one, other = after[0].claims(1 / 2), described[0].claims(1 / 2)
-        ratios = [one.about(variance, noise) / other.about(variance, noise) for variance in variances]
-        if min(float(ratio.min()) for ratio in ratios) > _FAR:
+        ratios = about(after[0]) / about(described[0])
+        if float(ratios.min()) > _FAR:
             return [], described
-        if max(float(ratio.max()) for ratio in ratios) < 1 / _FAR:
+        if float(ratios.max()) < 1 / _FAR:
             return after, []
         return after, described
 
@@ -329,12 +334,17 @@ class Population(ABC):
         """
         if part.nats is None or self.validity is None or self.study.parts > 1:
             return []
-        failure = 1 - self.validity.confidence
-        nats = part.nats - math.log(failure * FOR_DESCRIBED)
-        share = Fraction(self.level_of(context.at.question))
-        noise = float_down(failure * FOR_THEIR_NOISE * share / context.at.values)
+        rows, noise = self._of_described
+        noise *= self.level_of(context.at.question) / context.at.values
         law = NORMAL if part.mechanism.norm == 2 else GeometricNoises(numbers or len(part.mechanism.scales))
-        return [CertainOfDescribed(context.known_units, nats, noise, law)]
+        return [CertainOfDescribed(context.known_units, part.nats + rows, noise, law)]
+
+    @cached_property
+    def _of_described(self) -> tuple[float, float]:
+        """The nats that the level of all descriptions is worth, and the failure left for their noise."""
+        assert self.validity is not None
+        failure = 1 - self.validity.confidence
+        return -math.log(failure * FOR_DESCRIBED), float_down(failure * FOR_THEIR_NOISE) * (1 - MANY)
 
     def level_of(self, question: int) -> float:
         """The share of a failure that the answer with this number may use."""

@@ -128,17 +128,14 @@ class AfterReleases:
 
     def about(self, variance: Floats, noise: Floats) -> Floats:
         """The best way's; noise has a normal tail, which is lighter than the bound on what rows do."""
-        widths = [_about(way, variance, noise) for way in self.ways]
-        least: Floats = np.minimum.reduce(widths)
-        return least
-
-
-def _about(way: Way, variance: Floats, noise: Floats) -> Floats:
-    exponent = way.price - way.log_level
-    square = noise**2 + variance / way.fresh
-    lighter = noise**2 / square * np.log(4 * np.pi * np.maximum(exponent, 0.2))
-    width: Floats = np.sqrt(np.maximum(2 * exponent - lighter, 0.1) * square)
-    return width
+        rows, square = np.asarray(variance), np.square(noise)
+        below = (-1, *[1] * max(rows.ndim, square.ndim))  # the ways, one below the other
+        exponent = np.array([way.price - way.log_level for way in self.ways]).reshape(below)
+        fresh = np.array([way.fresh for way in self.ways]).reshape(below)
+        both = square + rows / fresh
+        lighter = square * np.log(4 * np.pi * np.maximum(exponent, 0.2))
+        widths: Floats = np.sqrt(np.maximum(2 * exponent * both - lighter, 0.1 * both).min(axis=0))
+        return widths
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +200,7 @@ class CertainAfter(Certain):
     noise: Noise = NORMAL
 
     def claims(self, share: float, more: Fraction = Fraction(0)) -> Claims:
-        before = Before(self.before.spent + more, self.before.pure)
+        before = Before(self.before.spent + more, self.before.pure) if more else self.before
         return AfterReleases(ways_after(before, self.units, self.level * share, self.planned))
 
     def scaled(self, factor: float) -> Self:

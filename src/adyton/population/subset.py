@@ -148,7 +148,11 @@ class SubsetPopulation(Population):
     def _certain(self, context: PopulationContext) -> CertainAfter:
         at = context.at
         assert self.validity is not None
-        failure = claims_failure(self.validity, self.study.unit.neighbours)
-        level = float(failure) * self.level_of(at.question) / at.values
+        level = self._of_claims * self.level_of(at.question) / at.values
         planned = self.plan.kept(at.question) if self.plan is not None else None
         return CertainAfter(Before(at.before, at.pure), context.known_units, level, planned)
+
+    @cached_property
+    def _of_claims(self) -> float:
+        assert self.validity is not None
+        return float(claims_failure(self.validity, self.study.unit.neighbours))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -21,6 +22,7 @@ from adyton.validity.subset.tails import Places
 from adyton.validity.subset.widths import ratio_ends
 
 _MANY = 256
+_INSIDE = 3  # deviations of the noise: about so far from what is released an end is
 HALF_STEP = 0.5
 """Noise is rounded to whole steps.  Theorem: ROUNDED-ANSWERS."""
 _CORNERS = 4
@@ -115,9 +117,10 @@ class Coin:
         return shares
 
     def variance(self, released: Array) -> Floats:
-        """About that of the sum."""
-        likely = np.clip(self._shares(released.astype(float)), 0.0, self.units)
-        spread: Floats = np.maximum(likely * (1 - likely / self.units), 1.0) * float(self._length) ** 2
+        """About that of the sum, at ends of its intervals."""
+        inside = min(_INSIDE * self.scale / self._length + 1, self.units / 2)
+        likely = np.clip(self._shares(released.astype(float)), inside, self.units - inside)
+        spread: Floats = likely * (1 - likely / self.units) * float(self._length) ** 2
         return spread
 
     def ends(self, lowered: Floats, raised: Floats, claims: Claims) -> Ends:
@@ -182,6 +185,20 @@ def mean_ends(
     return ratio_ends(top.astype(float), counts, -whole, whole, widths)
 
 
+def about_means(
+    part: NoisyReading, released: Sequence[Array], scales: tuple[float, float], learned: Floats | None
+) -> tuple[Floats, Floats]:
+    """About the variances and the noise that ``mean_ends`` will use: they only choose."""
+    top, counts = released[0].astype(float), np.maximum(released[1].astype(float), 1.0)
+    reach, (_, counted) = largest_ratio(part.reading.sensitivity), part.reading.sensitivity.boxes[1]
+    ratio = np.minimum(np.abs(top) / counts, reach)
+    spread = np.maximum(reach**2 - ratio**2, 0.0)
+    if learned is not None:
+        spread = np.minimum(spread, learned / float(uncentred(part).scale) ** 2)
+    noise: Floats = np.hypot(scales[0], ratio * scales[1])
+    return counts * float(counted * part.reading.sensitivity.rows) * spread, noise
+
+
 def most_rows(coin: Coin, counts: Floats, certain: Certain) -> Floats:
     """Upper ends of what is expected of counts, for as much as a mean's variance needs them."""
     claims, answers = certain.claims(OF_THE_COUNT), counts + HALF_STEP
@@ -240,10 +257,8 @@ def search_reach(part: NoisyReading, share: Fraction, times: int, certain: Certa
     below_it, above_it = float_up(share), float_up(1 - share)
     variance = np.array([certain.units * (times * rows) ** 2 * below_it * above_it * UP])
     claims = certain.claims(1 / 2, more=Fraction(part.radius(), UNITS_PER_ONE))
-    above, below = (
-        float(claims.width(variance, np.array([times * rows * b * UP]), scale)[0])
-        for b in (above_it, below_it)
-    )
+    beyond = np.array([times * rows * above_it, times * rows * below_it]) * UP
+    above, below = map(float, claims.width(np.tile(variance, 2), beyond, np.tile(scale, 2)))
     return math.ceil(below + HALF_STEP), math.ceil(above + HALF_STEP)
 
 

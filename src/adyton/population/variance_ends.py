@@ -43,7 +43,7 @@ def most_variance(part: NoisyReading, released: Sequence[Array], certain: Certai
     Assumes:  as ``mean_ends``.
     Source:   derived here.  Theorem: VARIANCE-INTERVAL.
     """
-    around = Around(part, [column.astype(float) for column in released], certain.noise)
+    around = Around(part, released, certain.noise)
     weighed = around.weighed(certain)
     claims = certain.claims(EACH)
     ends = around.ends(around.likely_best(weighed, claims), weighed, claims)
@@ -60,7 +60,7 @@ def least_variance(part: NoisyReading, released: Sequence[Array], mean: Ends, ce
     Assumes:  as ``mean_ends``.
     Source:   derived here.  Theorem: VARIANCE-INTERVAL.
     """
-    around = Around(part, [column.astype(float) for column in released], certain.noise)
+    around = Around(part, released, certain.noise)
     first, last = (around.in_halves(end) for end in mean)
     place = np.clip(np.rint((first + last) / 2 * 8) / 8, -1.0, 1.0)
     distance = around.least(place, around.weighed(certain), certain.claims(OF_LEAST / len(PLACES)))
@@ -80,7 +80,7 @@ def most_squares(part: NoisyReading, released: Sequence[Array], certain: Certain
     value = part.reading.coordinates[0].value
     assert value is not None
     low, high = value.lattice.low, value.lattice.high
-    around = Around(part, [column.astype(float) for column in released], certain.noise)
+    around = Around(part, released, certain.noise)
     sums = around.sums(-(low + high) / (high - low), certain.units, certain.claims(EACH))
     return sums * (float(high - low) / 2) ** 2 * (1 + MANY)
 
@@ -88,13 +88,13 @@ def most_squares(part: NoisyReading, released: Sequence[Array], certain: Certain
 class Around:
     """Squared distances from a place for each cell: of the released integers, their noise and rounding."""
 
-    def __init__(self, part: NoisyReading, released: Sequence[Floats], noise: Noise = NORMAL) -> None:
+    def __init__(self, part: NoisyReading, released: Sequence[Array | Floats], noise: Noise = NORMAL) -> None:
         self._added = noise.together
         (_, reach), (_, square), (counted, _) = part.reading.sensitivity.boxes
         self._linear, self._square, self._counted = counted / reach, counted / (2 * square), float(counted)
         self._each = float(counted * part.reading.sensitivity.rows)  # the most that a unit can count
         self._scales = [float_up(scale) for scale in part.mechanism.scales]
-        self._sums, self._squares, self._counts = released
+        self._sums, self._squares, self._counts = (np.asarray(column, np.float64) for column in released)
 
     def weighed(self, certain: Certain) -> Floats:
         """Times the variance of one value, an upper end of the sum of the variances of all units."""
@@ -166,13 +166,23 @@ class Around:
 
     def _likely_ends(self, weighed: Floats, claims: Claims) -> Floats:
         """About the ends of all places, one below the other."""
-        place = PLACES[:, None]
+        return self._likely(PLACES[:, None], weighed, claims)[0]
+
+    def likely(self, claims: Claims) -> Ends:
+        """For each cell, for a place near the mean: about its end, and how far the sum of the distances is
+        from its expectation.
+        """
+        counts = np.maximum(self._counts, 1.0)
+        place = np.clip(np.rint(self.in_halves(self._sums / counts) * 8) / 8, -1.0, 1.0)
+        return self._likely(place, counts * self._each, claims)
+
+    def _likely(self, place: Floats, weighed: Floats, claims: Claims) -> Ends:
         top, most, end = self._top(place), _range(place), self._guess(place)
         for _ in range(_ROUNDS):
             rows = weighed * np.minimum(end, most / 2) * most
             width = claims.about(rows, self._noise(place, end))
             end = np.clip((top + width) / np.maximum(self._counts, 1.0), 0.0, most)
-        return end
+        return end, width
 
     def _top(self, place: Floats | float) -> Floats:
         """(x - t)**2 = (x - c)**2 - 2 (t - c) (x - c) + (t - c)**2, in squares of half of the range, counted
