@@ -53,6 +53,7 @@ from adyton.validity.subset.tails import SETTLED_FROM, largest_normal
 _MOST = 1000  # receipts that are looked at, the newest first
 _MOST_TOGETHER = 100  # questions of a batch that is looked at: all of them have to be read again
 _WORDS = ("STDDEV(", "VARIANCE(")
+_WITH_SQUARES = 3  # columns: a sum, its squares and a count
 # One text of a batch, between semicolons that are not quoted.
 _ONE_TEXT = re.compile(r"""(?:[^;'"]+|'[^']*'|"[^"]*")+""")
 
@@ -119,22 +120,49 @@ def _settled(
     if isinstance(part, Search) or not isinstance(noisy.mechanism, GaussianNoise) or low < 0:
         return full
     cells, most = len(released[-1]), float(high * noisy.reading.sensitivity.rows)
-    *others, (total, beyond) = (
+    totals = [
         _total(column, float_up(scale), z)
         for column, scale in zip(released, noisy.mechanism.scales, strict=True)
-    )
+    ]
+    *others, (total, beyond) = totals
     first, last = max(total - beyond, 0.0) / units.most, max(total + beyond, 0.0) / units.least
     if others:  # rows, of which a unit has no more than this in all cells together
         first, last = min(first, most), min(last, most)
     scales, last_scale = noisy.mechanism.scales, noisy.mechanism.scales[-1]
     spread = _most_spread(first, last, most, cells, float_up(_weight(noisy) * last_scale**2))
-    if isinstance(noisy.reading.measure, Mean) and spread_key(noisy.reading) in squares:
-        known = squares[spread_key(noisy.reading)] * float_up((last_scale / scales[0]) ** 2)
-        spread = min(spread, _most_spread(first, last, most, cells) + known * (1 + MANY))
+    if (known := _known_squares(noisy, totals, units, squares)) is not None:
+        rest = float_up(_weight(noisy, beside=1) * last_scale**2)
+        known *= float_up((last_scale / scales[0]) ** 2) * (1 + MANY)
+        spread = min(spread, _most_spread(first, last, most, cells, rest) + known)
     for (total, beyond), scale in zip(others, scales, strict=False):
         mean = max(abs(total) - beyond, 0.0) / units.most * float_down(last_scale / scale)
         spread -= mean**2 / cells * (1 - MANY)
     return min(full, units_up(Fraction(max(spread, 0.0)) / last_scale**2 * (1 + Fraction(MANY))))
+
+
+def _known_squares(
+    noisy: NoisyReading,
+    totals: Sequence[tuple[float, float]],
+    units: Units,
+    squares: Mapping[Hashable, float],
+) -> float | None:
+    """Of what units add to the centred sums: the most that its squares can be, in the mean, if that is known.
+
+    From a variance, or from squares that were released beside the sums.
+
+    Claim:    where every sum of ``totals`` without noise is as near as it says, and ``squares`` are right, it
+              is not more than this.
+    Assumes:  the number of units is in ``units``.
+    Source:   derived here.  Theorem: SUBSET-VARIANCE.
+    """
+    measure, known = noisy.reading.measure, list[float]()
+    if isinstance(measure, Mean) and spread_key(noisy.reading) in squares:
+        known.append(squares[spread_key(noisy.reading)])
+    if isinstance(measure, Mean | Variance) and len(totals) == _WITH_SQUARES:
+        _, (_, square), (counted, _) = noisy.reading.sensitivity.boxes
+        _, (own, more), (counts, beyond) = totals
+        known.append(_mean_square(noisy, (own + more) / square + (counts + beyond) / counted, units))
+    return min(known, default=None)
 
 
 def most_centred_squares(variance: NoisyReading, released: Columns, units: Units, z: float) -> float:
@@ -146,13 +174,19 @@ def most_centred_squares(variance: NoisyReading, released: Columns, units: Units
     Assumes:  the number of units is in ``units``.
     Source:   derived here.  Theorem: SUBSET-VARIANCE.
     """
-    (_, reach), (_, square), (counted, _) = variance.reading.sensitivity.boxes
+    _, (_, square), (counted, _) = variance.reading.sensitivity.boxes
     _, of_square, of_count = (float_up(scale) for scale in variance.mechanism.scales)
     (squares, more), (counts, beyond) = (_total(column, 0.0, z) for column in released[1:])
     noise = math.hypot(of_square / square, of_count / counted) * math.sqrt(len(released[1]))  # of the one sum
     total = squares / square + counts / counted + more / square + beyond / counted + z * noise
-    of_a_row = variance.reading.sensitivity.rows * float(reach) ** 2 / 2
-    return max(total, 0.0) * of_a_row / units.least * (1 + MANY)
+    return _mean_square(variance, total, units)
+
+
+def _mean_square(noisy: NoisyReading, twice: float, units: Units) -> float:
+    """From twice the sum of the squares of all rows, each at most 1, to that of what units add to sums."""
+    _, reach = noisy.reading.sensitivity.boxes[0]
+    of_a_row = noisy.reading.sensitivity.rows * float(reach) ** 2 / 2
+    return max(twice, 0.0) * of_a_row / units.least * (1 + MANY)
 
 
 def _total(column: Sequence[int], scale: float, z: float) -> tuple[float, float]:
@@ -172,16 +206,17 @@ def _most_spread(first: float, last: float, most: float, cells: int, weight: flo
     return max(weight * most * m * (1 + MANY) - m**2 / cells, 0.0)
 
 
-def _weight(noisy: NoisyReading) -> Fraction:
+def _weight(noisy: NoisyReading, beside: int = 0) -> Fraction:
     """The squares of all coordinates of one row, in units of their noise, for each square of the last one.
 
-    The others are at most so many times as large: a sum lies between bounds times its count.
+    The others are at most so many times as large: a sum lies between bounds times its count.  ``beside``: so
+    many of them, the first ones, are left out.
     """
     scales, boxes = noisy.mechanism.scales, noisy.reading.sensitivity.boxes
     last = Fraction(boxes[-1][1])
     farthest = [Fraction(max(abs(low), abs(high))) / last for low, high in boxes[:-1]]
     squares = [(far / scale) ** 2 for far, scale in zip(farthest, scales[:-1], strict=True)]
-    return sum(squares, 1 / scales[-1] ** 2)
+    return sum(squares[beside:], 1 / scales[-1] ** 2)
 
 
 def radius_in_full(study: Study, order: Order) -> int:
