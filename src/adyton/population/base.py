@@ -59,7 +59,7 @@ from adyton.validity.part_sizes import most_by_lot
 from adyton.validity.subset.tails import OpenLevels
 
 NOT_DECLARED = Absent("not declared: the study file has no [validity] section")
-_FAR = 1.03  # so much wider by a guess that is off by a hundredth: not worth a look
+_FAR = 1.04  # so much wider by a guess that is off by a hundredth: not worth a look
 CertainType = TypeVar("CertainType", bound=Certain)
 OF_SQUARES = 1 / 8  # of the level of a mean, for the variance of its values
 OF_VARIANCES = 1 / 2  # of the level of a variance, for its upper end
@@ -250,9 +250,12 @@ class Population(ABC):
             own = for_variances(certain)
             return least_variance(part, released, mean, own), most_variance(part, released, own)
 
+        def about(certain: Certain) -> Floats:
+            end, width = around.likely(for_variances(certain).claims(EACH))
+            return np.where(end < 1, width, np.nan)  # no variance is above 1
+
         around = Around(part, released)
-        ways = self._worth_a_look(part, context, lambda own: around.likely(own.claims(EACH))[1])
-        after, described = ways
+        after, described = self._worth_a_look(part, context, about)
         if not after and not described:
             return None
         return narrowest([ends(certain) for certain in after], [ends(certain) for certain in described])
@@ -308,7 +311,8 @@ class Population(ABC):
         """What an answer rests on, without what would be wider in all cells.
 
         All ways hold at once, so what was released may choose among them.  ``about``: how wide intervals are,
-        nearly, from released numbers; it chooses, and is never relied upon.
+        nearly, from released numbers; it chooses, and is never relied upon.  Where it is not a number, both
+        ways stay.
         """
         after, described = self._after(context), self.described(part, context)
         if not after or not described:

@@ -117,11 +117,14 @@ class Coin:
         return shares
 
     def variance(self, released: Array) -> Floats:
-        """About that of the sum, at ends of its intervals."""
-        inside = min(_INSIDE * self.scale / self._length + 1, self.units / 2)
-        likely = np.clip(self._shares(released.astype(float)), inside, self.units - inside)
+        """About that of the sum, at ends of its intervals; not a number where noise went so far beyond what
+        sums can be that their intervals are cut off.
+        """
+        shares, noise = self._shares(released.astype(float)), self.scale / self._length
+        inside = min(_INSIDE * noise + 1, self.units / 2)
+        likely = np.clip(shares, inside, self.units - inside)
         spread: Floats = likely * (1 - likely / self.units) * float(self._length) ** 2
-        return spread
+        return np.where((shares < -noise) | (shares > self.units + noise), np.nan, spread)
 
     def ends(self, lowered: Floats, raised: Floats, claims: Claims) -> Ends:
         shares = _down(self._shares(lowered)), _up(self._shares(raised))
@@ -188,7 +191,10 @@ def mean_ends(
 def about_means(
     part: NoisyReading, released: Sequence[Array], scales: tuple[float, float], learned: Floats | None
 ) -> tuple[Floats, Floats]:
-    """About the variances and the noise that ``mean_ends`` will use: they only choose."""
+    """About the variances and the noise that ``mean_ends`` will use: they only choose.
+
+    Not a number where an interval may reach the end of the range.
+    """
     top, counts = released[0].astype(float), np.maximum(released[1].astype(float), 1.0)
     reach, (_, counted) = largest_ratio(part.reading.sensitivity), part.reading.sensitivity.boxes[1]
     ratio = np.minimum(np.abs(top) / counts, reach)
@@ -196,6 +202,7 @@ def about_means(
     if learned is not None:
         spread = np.minimum(spread, learned / float(uncentred(part).scale) ** 2)
     noise: Floats = np.hypot(scales[0], ratio * scales[1])
+    spread = np.where(ratio + _INSIDE * noise / counts < reach, spread, np.nan)
     return counts * float(counted * part.reading.sensitivity.rows) * spread, noise
 
 
