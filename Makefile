@@ -12,7 +12,7 @@ install = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 make_venv = $(PYTHON) -m venv $(VENV)
 endif
 
-.PHONY: demo test quick long search servers pictures check bench audit bless clean
+.PHONY: demo test quick long search golden servers pictures check bench audit bless clean
 
 # Tests start many processes, and whoever writes no bytecode compiles everything again for each of them.
 export PYTHONDONTWRITEBYTECODE =
@@ -52,6 +52,10 @@ long: $(VENV)/.installed-test servers
 # The laws on examples that no run has seen: to be read, not to judge a change by.
 search: $(VENV)/.installed-test servers
 	@$(call run_tests,--hypothesis-profile search -m hypothesis)
+
+# What the product does, written anew after a change that is meant: tests/golden says what differed.
+golden: $(VENV)/.installed-test
+	$(BIN)/python tests/golden/write.py
 
 # The tests of Postgres, of Spark and of the web pages need a server, Java and Chromium.  As root on Debian they are
 # installed; elsewhere those tests are skipped and say what is missing.
