@@ -144,6 +144,16 @@ def test_A24_a_tail_that_is_cut_off_cleanly_is_a_valid_chain(study: Path) -> Non
         assert curator.verify().receipts == 4
 
 
+def test_A24_an_answer_removed_from_an_open_ledger_gets_no_second_one(study: Path) -> None:
+    """Mutant: ``remember`` without ``refuse_if_not_awaited``."""
+    path = study.with_suffix(".ledger")
+    with closing(SqliteLedger(path)) as ledger:
+        tamper(path, "DELETE FROM answers WHERE number = 2")
+        with pytest.raises(adyton.LedgerCorrupt, match="was removed"):
+            ledger.remember(2, "another")
+        assert ledger.recall(2) is None
+
+
 def test_a_charge_of_another_process_is_not_taken_for_an_edit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

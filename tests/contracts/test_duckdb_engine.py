@@ -40,6 +40,7 @@ from adyton.schema import (
 from adyton.sensitivity import Reading, readings_of
 from adyton.setup.checking import check_study
 from adyton.study import Study
+from adyton.testing.engines.cases import readings_of_all_cells
 from how_often import LONG
 from strategies import (
     AGE,
@@ -131,9 +132,8 @@ def test_law_every_table_means_the_same_to_the_engine(table: list[dict[str, Any]
         PEOPLE,
         (("n", Count(where)), ("m", Mean(ValueOf(INCOME), where))),
         by=(REGION, SMOKER),
-        every_cell=True,
     )
-    readings = readings_of(question, ADD_OR_REMOVE)
+    readings = readings_of_all_cells(question, ADD_OR_REMOVE)
     engine = DuckDBEngine(PEOPLE, ADD_OR_REMOVE, as_source(table))
     engine.prepare()
     assert engine.exact(readings) == expected(readings, table)

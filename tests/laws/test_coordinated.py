@@ -87,7 +87,7 @@ def test_independent_is_what_it_always_was_and_is_found_again() -> None:
         assert alone.detail == together.independent.detail
         assert '"rounded Gaussian"' in alone.detail
         first = curator.ask_many(RANGES, strategy="independent", epsilon=1)
-        again = curator.ask_many(RANGES, epsilon=1)  # it was paid for as older versions planned it
+        again = curator.ask_many(RANGES, epsilon=1)  # each of them was paid for by itself
         assert [a.value for a in again] == [a.value for a in first]
         assert again[0].repeated
         assert curator.statement().questions == 1

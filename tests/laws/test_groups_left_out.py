@@ -12,14 +12,12 @@ import pytest
 
 from adyton.curator import Curator
 from adyton.errors import InvalidRequest
-from adyton.ledger import Header, MemoryLedger, Order
-from adyton.ledger.texts import Stored, many_to_text
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.nodes import group_size
 from adyton.query.sql.read import parse
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table, TextColumn
 from adyton.sensitivity import readings_of
-from adyton.study import PrivateTable, Study
+from adyton.study import Study
 from kept_rows import open_kept
 
 REGION = CategoryColumn("region", ("a", "b", "c", "d"))
@@ -279,96 +277,7 @@ key = "region"
         ) == [("d",)]
 
 
-# Answers of older versions ---------------------------------------------------------------------------------
-
-AGE = IntegerColumn("age", 0, 99)
-WARDS = Table("wards", (CategoryColumn("ward", ("x", "y", "z")),), person="pid")
-PEOPLE = Table("people", (REGION, AGE), 1000, "pid")
-OLD_STUDY = Study(
-    PEOPLE,
-    PrivacyUnit("add-or-remove", "pid", 3),
-    Guarantee(Fraction(200), Fraction(0)),
-    "pure",
-    further=(PrivateTable(WARDS, 1),),
-)
-# What version 1 charged, and integers that it may have stored: for every declared group.
-STORED: list[tuple[str, dict[str, Any], str, str, int, int, list[list[int]], list[tuple[Any, ...]]]] = [
-    (
-        "SELECT region, COUNT(*) FROM people WHERE region IN ('a', 'b') GROUP BY region",
-        {"scale": 20},
-        "SELECT region, COUNT(*) AS count FROM people WHERE (region IN ('a', 'b')) GROUP BY region",
-        '[["count", "two-sided geometric", "20.0"]]',
-        150000000000000000,
-        35314515142022009,
-        [[747, 715, 2, 4]],
-        [("a", 747), ("b", 715)],
-    ),
-    (
-        "SELECT region, AVG(age) FROM people WHERE region <> 'c' GROUP BY region",
-        {"scale": 3},
-        "SELECT region, AVG(age) AS avg_age FROM people WHERE (NOT (region IN ('c'))) GROUP BY region",
-        '[["avg_age", "two-sided geometric", "750.0", "750.0"]]',
-        792000000000000000,
-        964033366407940113,
-        [[0, 99 * 700, 99, -99 * 700], [99 * 700] * 4],
-        [("a", 49.5), ("b", 99.0), ("d", 0.0)],
-    ),
-    (
-        "SELECT region, CDF(age, 10, 20) FROM people WHERE region IN ('b', 'd') GROUP BY region",
-        {"epsilon": 1},
-        "SELECT region, CDF(age, 10, 20) AS cdf_age FROM people WHERE (region IN ('b', 'd')) GROUP BY region",
-        '[["cdf_age", "two-sided geometric", "3.0"]]',
-        1000000000000000000,
-        1517911190742148996,
-        [[9, 9, 9, 100, 200, 700, 9, 9, 9, 300, 300, 400]],
-        [("b", 10, 0.1), ("b", 20, 0.3), ("d", 10, 0.3), ("d", 20, 0.6)],
-    ),
-    (
-        "SELECT ward, COUNT(DISTINCT people.pid) FROM people JOIN wards USING (pid) GROUP BY ward",
-        {"scale": 15},
-        "SELECT ward, COUNT(DISTINCT pid) AS count_persons FROM people JOIN wards ON people.pid = wards.pid "
-        "GROUP BY ward",
-        '[["count_persons", "two-sided geometric", "15.0"]]',
-        200000000000000000,
-        62742186698561885,
-        [[352, 328, 315]],
-        [("x", 352), ("y", 328), ("z", 315)],
-    ),
-    (
-        "SELECT AVG(age) FROM people",
-        {"scale": 1},
-        "SELECT AVG(age) AS avg_age FROM people",
-        '[["avg_age", "two-sided geometric", "999.9999999999999", "999.9999999999999"]]',
-        594000000000000068,
-        309570550639055265,
-        [[0], [99 * 3000]],
-        [(49.5,)],
-    ),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("case", STORED, ids=lambda case: case[0][7:25])
-def test_answers_that_were_stored_before_groups_were_left_out_still_repeat(case: Any) -> None:
-    """Detail, amount and integers are those of the version before, which are looked for as well.
-
-    Mutants that fail here: ``Curator._stored_before`` returns None; ``shown_cells`` returns None.
-    """
-    asked, price, text, detail, amount, radius, released, shown = case
-    ledger = MemoryLedger(Header.fresh(OLD_STUDY.fingerprint, "pure", OLD_STUDY.allowed))
-    charged = ledger.charge(Order(text, detail, amount, radius))
-    ledger.remember(charged.receipt.number, many_to_text([Stored([released])]))
-    curator = open_kept(
-        OLD_STUDY, data={"people": _nobody("region", "age"), "wards": _nobody("ward")}, ledger=ledger
-    )
-    with curator:
-        assert curator.preview(asked, **price).repeated
-        answer = curator.ask(asked, **price)
-        assert answer.repeated
-        assert answer.cost.units == 0
-        assert ledger.count() == 1
-    found = [(*row.keys.values(), *(value.value for value in row.values.values())) for row in answer.rows]
-    assert [key[:-1] for key in found] == [key[:-1] for key in shown]
-    assert [key[-1] for key in found] == pytest.approx([key[-1] for key in shown])
+# Repeats -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("neighbours", ["replace", "add-or-remove"])
@@ -386,17 +295,6 @@ def test_answers_without_groups_that_cannot_match_repeat_as_themselves(measure: 
         assert {row.keys["region"] for row in first.rows} == {"b", "d"}
         (many,) = curator.ask_many([asked], epsilon="1")
         assert many.rows == first.rows
-
-
-def test_the_same_question_is_planned_anew_where_nothing_was_stored() -> None:
-    """Fewer cells, one group of a person where only one can be: less is paid than by the version before."""
-    ledger = MemoryLedger(Header.fresh(OLD_STUDY.fingerprint, "pure", OLD_STUDY.allowed))
-    curator = open_kept(
-        OLD_STUDY, data={"people": _nobody("region", "age"), "wards": _nobody("ward")}, ledger=ledger
-    )
-    with curator:
-        by_ward = STORED[3]
-        assert curator.preview(by_ward[0], **by_ward[1]).cost.units == -(-by_ward[4] // 3)
 
 
 def _nobody(*names: str) -> pd.DataFrame:

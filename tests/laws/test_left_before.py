@@ -157,7 +157,7 @@ def test_a_retry_gets_the_same_answer_whatever_happened_since(kind: str, tmp_pat
 
 
 def test_a_retry_needs_nothing_that_is_left() -> None:
-    """Of a question that older versions planned otherwise.  Mutant: a share of nothing is refused first."""
+    """Mutant: a share of nothing is refused first."""
     text = "SELECT region, COUNT(*) AS n FROM people WHERE region <> 'south' GROUP BY region"
     with people() as asker:
         first = asker.ask(text, share="0.1", request="mine")

@@ -179,11 +179,11 @@ class StreamMachine(RuleBasedStateMachine):
         if not model.broken:
             model.kept_heads.append(self.stream(model, who).statement().head)
 
-    # What a stranger, or an older version, leaves in the file.
+    # What a stranger leaves in the file.
 
     @precondition(lambda self: any(m.left for m in self.unharmed()))
     @rule(data=st.data(), sign=st.sampled_from([1, -1]))
-    def a_note_of_an_older_version(self, data: st.DataObject, sign: int) -> None:
+    def a_note_beyond_all_floats(self, data: st.DataObject, sign: int) -> None:
         """It took any threshold, stored the answer, and only then failed to show it."""
         model = data.draw(st.sampled_from([m for m in self.unharmed() if m.left]))
         ledger = self.curators[0]._ledger

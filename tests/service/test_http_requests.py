@@ -139,9 +139,7 @@ def test_two_analysts_cannot_read_each_other_and_both_can_replay_the_chain(house
 
 def told_back(told: dict[str, Any]) -> tuple[Header, list[OpenLink], list[Receipt]]:
     known = told["header"]
-    header = Header(
-        known["study"], told["filter"], units(known["limit"]), known["salt"], known["converted_from"]
-    )
+    header = Header(known["study"], told["filter"], units(known["limit"]), known["salt"])
     amounts = ("amount", "radius", "pure", "settled", "spent", "spent_radius", "spent_pure")
     links = [
         OpenLink(**{n: units(link[n]) if n in amounts else link[n] for n in OpenLink.__slots__})

@@ -67,6 +67,7 @@ from adyton.schema import (
 )
 from adyton.sensitivity import readings_of
 from adyton.study import Study
+from adyton.testing.engines.cases import readings_of_all_cells
 from adyton.testing.engines.meaning import condition as meaning
 from adyton.testing.engines.reference import _contribution
 from cells_shown import cell_values
@@ -94,7 +95,7 @@ def counted_cells(question: Question) -> set[int]:
     """The cells in which some row of all that there can be counts, by a plain loop."""
     sizes = [group_size(group) for group in question.by]
     found = set[int]()
-    for reading in readings_of(replace(question, every_cell=True), PrivacyUnit("replace")):
+    for reading in readings_of_all_cells(question, PrivacyUnit("replace")):
         keys = {key for key, _ in told_of_each(partial(_contribution, reading), EVERY) if key is not None}
         found |= {int(np.ravel_multi_index(key, sizes)) for key in keys}
     return found

@@ -345,17 +345,6 @@ def test_theorem_HOLDOUT_SCORES_margins_are_added(tmp_path: Path) -> None:
     assert 0 < low < Fraction(1, 2) < high < 1
 
 
-def test_theorem_HOLDOUT_SCORES_a_plan_of_an_older_theorem_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "h.toml"
-    Holdout.create(path, labels=np.arange(2000) % 2, tolerance="0.1").close()
-    lines = [
-        line for line in path.read_text().splitlines() if not line.startswith(("reach", "counts", "scales"))
-    ]
-    path.write_text("\n".join([*lines, 'scale = "12.5"']))
-    with pytest.raises(InvalidRequest, match="planned by an older theorem"):
-        Holdout.open(path)
-
-
 def test_theorem_HOLDOUT_SCORES_who_has_seen_the_features_is_outside_of_it(tmp_path: Path) -> None:
     """A label is the parity of its feature, and the rule knows it for the features of the holdout alone.
 

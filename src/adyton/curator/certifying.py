@@ -34,7 +34,7 @@ from adyton.planning.plan import PricedBatch, QuestionPlan
 from adyton.population.base import Population, PopulationContext, StandIn, learned_key
 from adyton.population.position import Position
 from adyton.population.subset import SubsetPopulation
-from adyton.query.conditions.possible_cells import number_of_cells, shown_cells
+from adyton.query.conditions.possible_cells import number_of_cells
 from adyton.query.measures import Extreme
 from adyton.query.text import names_given
 from adyton.sensitivity import Sensitivity
@@ -132,7 +132,7 @@ def values_of_many(
         for part, released in zip(plan.parts, own.released, strict=True)
     ]
     values = iter(_told_together(parts, context))
-    return [_shown(plan, {part.name: next(values) for part in plan.parts}) for plan in plans]
+    return [{part.name: next(values) for part in plan.parts} for plan in plans]
 
 
 def _told_together(parts: Sequence[tuple[MeasurePlan, Columns]], context: PopulationContext) -> list[Values]:
@@ -161,16 +161,6 @@ def _parted(values: Values, sizes: Sequence[int]) -> list[Values]:
         return [values]  # not its cells: a quantile is told by fewer values than it has cells
     ends = np.cumsum(sizes).tolist()
     return [values.at(slice(end - size, end)) for size, end in zip(sizes, ends, strict=True)]
-
-
-def _shown(plan: QuestionPlan, values: dict[str, Values]) -> dict[str, Values]:
-    """Of an older answer, only the cells that are shown."""
-    shown = shown_cells(plan.question)
-    if shown is None:
-        return values
-    points = len(plan.parts[0].keys[1]) if plan.parts[0].keys is not None else 1
-    places = np.add.outer(np.array(shown, np.int64) * points, np.arange(points)).ravel()
-    return {name: own.at(places) for name, own in values.items()}
 
 
 def found_in(plan: QuestionPlan, stored: Stored | None, receipt: int) -> KeysFound | None:

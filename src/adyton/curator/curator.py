@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Unpack
@@ -25,14 +24,14 @@ from adyton.curator.remarks import remarks
 from adyton.curator.shaping import shaped
 from adyton.curator.tables import Asking, Tables, table_of
 from adyton.engines.base import Engine
-from adyton.errors import BudgetRefused, InvalidRequest
+from adyton.errors import InvalidRequest
 from adyton.exact import Number
 from adyton.ledger import Ledger, Receipt, Verification
 from adyton.ledger.base import counted, counted_totals, place_of
 from adyton.ledger.texts import Stored
 from adyton.noise import Bits, SystemBits
 from adyton.planning.known import left_out_rows
-from adyton.planning.plan import PricedBatch, Shapes, make_batch, planned_anew
+from adyton.planning.plan import PricedBatch, Shapes, make_batch
 from adyton.planning.planned_price import planned_batch
 from adyton.planning.price import PriceWords, agreed_price, names_a_price, price_of
 from adyton.population.position import Position
@@ -309,8 +308,6 @@ class Curator(PaidOnce, Shown):
     ) -> PricedBatch:
         asked = asked if isinstance(asked, Tables) else self._tables(asked)
         requests, price = asked.requests, asked.price(price)
-        if (before := self._stored_before(requests, price)) is not None:
-            return before
         batch = self._planned(requests, price, strategy=strategy, request=request)
         alone = batch.independent if strategy is None else None
         return alone if alone is not None and self._was_paid(alone, request) else batch
@@ -328,12 +325,11 @@ class Curator(PaidOnce, Shown):
         asked: list[Request],
         price: PriceWords,
         *,
-        as_before: bool = False,
         strategy: str | None = None,
         request: str | None = None,
     ) -> PricedBatch:
         study, named = self.study, names_a_price(asked, price)
-        if named and not as_before and strategy is None:
+        if named and strategy is None:
             batch = self._shapes.batch(asked, agreed_price(asked, price, study))
             if batch is not None:
                 return batch
@@ -342,9 +338,9 @@ class Curator(PaidOnce, Shown):
         each = self._population.each(totals.receipts + 1 if earlier is None else earlier.number)
         if each is not None and not named:
             expected_rows = agreed_price(asked, {**price, "share": 1}, study).expected_rows
-            return planned_batch(study, asked, each, expected_rows, as_before=as_before)
+            return planned_batch(study, asked, each, expected_rows)
         agreed = agreed_price(asked, price, study)
-        planned = partial(make_batch, study, asked, agreed, as_before=as_before, strategy=strategy)
+        planned = partial(make_batch, study, asked, agreed, strategy=strategy)
         text = "; ".join(canonical_text(asking.question) for asking in asked)
         before = self._lefts_before(agreed, [text], earlier)
         return plan_as_charged(planned, left, before, lambda own: bool(earlier or self._knows(own)))
@@ -358,16 +354,6 @@ class Curator(PaidOnce, Shown):
         if (earlier := self._asked.requested(request)) is not None:
             return earlier.order.detail == batch.detail
         return self._asked.knows(batch.order(None))
-
-    def _stored_before(self, asked: list[Request], price: PriceWords) -> PricedBatch | None:
-        """What is asked as an older version planned it, if that version was paid for it."""
-        if not planned_anew(self.study, asked):
-            return None
-        with suppress(InvalidRequest, BudgetRefused):
-            batch = self._planned(asked, price, as_before=True)
-            if self._was_paid(batch):
-                return batch
-        return None
 
     def _answer(self, batch: PricedBatch, request: str | None) -> list[Answer]:
         """The walk of a question, or of a batch: plan, charge, read, release, certify."""

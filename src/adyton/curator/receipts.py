@@ -97,7 +97,6 @@ def header_told(header: Header) -> dict[str, Any]:
         "study": header.study,
         "limit": decimal_text(header.limit),
         "salt": header.salt,
-        "converted_from": header.converted_from,
         "digest": header.digest,
     }
 
@@ -156,7 +155,7 @@ class EarlierAnswers:
 def header_from(told: Mapping[str, Any], filter_name: str) -> Header:
     """LedgerCorrupt unless its digest is the one that was told."""
     limit = decimal_units(told["limit"])
-    header = Header(told["study"], filter_name, limit, told["salt"], told["converted_from"])
+    header = Header(told["study"], filter_name, limit, told["salt"])
     if header.digest != told["digest"]:
         raise LedgerCorrupt("the header of the ledger does not have the digest that was told")
     return header

@@ -42,8 +42,7 @@ class Entry:
 
     @classmethod
     def from_json(cls, told: Mapping[str, Any]) -> Entry:
-        known = {field.name: told[field.name] for field in fields(cls) if field.name != "model"}
-        known["model"] = told.get("model")  # which servers of an older version do not send
+        known = {field.name: told[field.name] for field in fields(cls)}
         return cls(**{**known, "interval": interval_from(told["interval"])})
 
 

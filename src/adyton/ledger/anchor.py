@@ -22,9 +22,7 @@ WAY_OUT = (
     "put the right file back; or go on with this copy, with all that was spent: adyton anchor accept STUDY; "
     "or, if the ledger is right and only its anchor was lost: adyton verify STUDY --write-anchor"
 )
-_FORMAT = 2
-_OLDER = 1  # which knew only the first two totals
-_NEWER = ("spent_pure", "unproved")
+_FORMAT = 1
 _LARGE = ("spent", "spent_radius", "spent_pure")  # as text: other readers of JSON know no large integers
 _KINDS = {"str": str, "int": int, "bool": bool}
 
@@ -51,10 +49,9 @@ class Anchor:
 
     def write(self, mark: Mark) -> None:
         """Durable when it returns, the old one or the new one at any moment before."""
-        version = _OLDER if mark.spent_pure is None else _FORMAT
-        known = {name: value for name, value in asdict(mark).items() if value is not None}
-        known |= {name: str(known[name]) for name in _LARGE if name in known}
-        self._store(json.dumps({"format": version, **known, "written_at": now()}, indent=2) + "\n")
+        known = asdict(mark)
+        known |= {name: str(known[name]) for name in _LARGE}
+        self._store(json.dumps({"format": _FORMAT, **known, "written_at": now()}, indent=2) + "\n")
 
     def _stored(self) -> str | None:
         try:
@@ -85,12 +82,11 @@ class Anchor:
 
 def _mark_in(text: str) -> Mark:
     known = json.loads(text)
-    if (version := known.pop("format")) not in (_OLDER, _FORMAT):
+    if known.pop("format") != _FORMAT:
         raise ValueError
     del known["written_at"]
-    mark = Mark(**known | {name: int(known[name]) for name in _LARGE if name in known})
-    told = fields(Mark) if version == _FORMAT else fields(Mark)[: -len(_NEWER)]
-    if not all(isinstance(getattr(mark, f.name), _KINDS[str(f.type).split()[0]]) for f in told):
+    mark = Mark(**known | {name: int(known[name]) for name in _LARGE})
+    if not all(isinstance(getattr(mark, field.name), _KINDS[str(field.type)]) for field in fields(Mark)):
         raise ValueError
     return mark
 

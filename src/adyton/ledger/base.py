@@ -65,9 +65,9 @@ class Mark:
     notes: int
     spent: int
     spent_radius: int
+    spent_pure: int
+    unproved: int
     closed: bool = False  # for good: the study goes on elsewhere
-    spent_pure: int | None = None  # None in an anchor of an older version
-    unproved: int | None = None
 
 
 _Kind = TypeVar("_Kind")

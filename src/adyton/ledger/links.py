@@ -24,7 +24,7 @@ from adyton.exact import decimal_text
 from adyton.ledger.texts import check_amount, check_label, check_name, check_text
 
 RADIUS, QUESTIONS = "mu0²", "questions"
-FORMAT = 2
+FORMAT = 1
 FILTER_NAMES = ("gdp", "zcdp", "pure")
 _PIECE = 1 << 16  # characters that are hashed at a time; no second copy of a long answer is made
 
@@ -66,22 +66,16 @@ def _refusal(counted_in: str, requested: str, spent: str, limit: str, largest: s
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The first link, written once: whose ledger this is and what may be spent, for ever.
-
-    ``converted_from`` is the head of the ledger of an older format that this one was made of, if it was.
-    """
+    """The first link, written once: whose ledger this is and what may be spent, for ever."""
 
     study: str
     filter_name: str
     limit: int
     salt: str
-    converted_from: str | None = None
 
     def __post_init__(self) -> None:
         check_text(self.study, "the fingerprint of the study")
         check_text(self.salt, "the salt of the ledger")
-        if self.converted_from is not None:
-            check_text(self.converted_from, "the head of the older ledger")
         if self.filter_name not in FILTER_NAMES:
             raise InvalidRequest(f"a filter is one of {', '.join(FILTER_NAMES)}, not {self.filter_name!r}")
         check_amount(self.limit, "the limit", least=1)
@@ -93,7 +87,7 @@ class Header:
 
     @property
     def digest(self) -> str:
-        return _digest("header", self.study, self.filter_name, self.limit, self.salt, self.converted_from)
+        return _digest("header", self.study, self.filter_name, self.limit, self.salt)
 
     @property
     def open(self) -> OpenHeader:

@@ -11,7 +11,7 @@ from adyton.ledger.links import Header, Receipt
 
 def mark_of(header: Header, last: Receipt | None, answers: int, notes: int, *, closed: bool = False) -> Mark:
     if last is None:
-        return Mark(header.digest, 0, header.digest, answers, notes, 0, 0, closed, 0, 0)
+        return Mark(header.digest, 0, header.digest, answers, notes, 0, 0, 0, 0, closed)
     return Mark(
         header.digest,
         last.number,
@@ -20,9 +20,9 @@ def mark_of(header: Header, last: Receipt | None, answers: int, notes: int, *, c
         notes,
         last.spent,
         last.spent_radius,
-        closed,
         last.spent_pure,
         last.unproved,
+        closed,
     )
 
 

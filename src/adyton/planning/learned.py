@@ -311,7 +311,7 @@ class Learned:
             values += number_of_cells(question) * sum(_noises(*part) for part in own)
             parts += own
         at = replace(Position.of(counted(self._ledger, receipt)), values=values)
-        return Paid(receipt.number, at, parts if all(_has_its_cells(*part) for part in parts) else ())
+        return Paid(receipt.number, at, parts)
 
     def _questions(self, receipt: Receipt) -> list[Question]:
         """Nothing where one of them is about another table, or finds its groups in the data."""
@@ -366,11 +366,6 @@ def _among(paid: Paid, answers: Sequence[Stored], wanted: Reading, context: Popu
     )
     noise = GaussianNoise(tuple(Fraction(float(str(scale))) for scale in detail[2:5]))
     return Asked(NoisyReading(reading, noise), columns, replace(context, at=paid.at))
-
-
-def _has_its_cells(reading: Reading, detail: list[object]) -> bool:
-    """Older versions answered cells that cannot match as well."""
-    return reading.kept is None or detail[-1] == f"{len(reading.kept)} cells"
 
 
 def _noises(reading: Reading, detail: list[object]) -> int:

@@ -224,16 +224,15 @@ def make_batch(
     price: Price,
     left: int,
     *,
-    as_before: bool = False,
     strategy: str | None = None,
 ) -> PricedBatch:
     """The plans for all that is asked; the price is for all of them together.
 
     Several questions may be answered from one ``strategy`` for all, if that is better or is named.
     """
-    outline = Outline.of(study, requests, as_before=as_before)
+    outline = Outline.of(study, requests)
     batch = outline.batch(price, left)
-    if as_before or (len(requests) == 1 and strategy is None):
+    if len(requests) == 1 and strategy is None:
         return batch
     from adyton.planning.coordinated.choosing import coordinated
 
@@ -254,19 +253,12 @@ class Outline:
     families: Families
 
     @classmethod
-    def of(cls, study: Study, requests: Sequence[Request], *, as_before: bool = False) -> Outline:
-        """``as_before`` plans as older versions did, whose answers are still in ledgers: with groups that
-        cannot match, a price for more groups of a person than there can be, and the number of units for that
-        of rows.
-        """
-        if as_before:
-            requests = [replace(one, question=replace(one.question, every_cell=True)) for one in requests]
+    def of(cls, study: Study, requests: Sequence[Request]) -> Outline:
         questions = [asking.question for asking in requests]
         tables = {question.table for question in questions}
         if len(tables) > 1 and not are_of_the_same_persons(tables):
             raise InvalidRequest("the questions of a batch are about one table, or one join of tables")
         unit = study.unit_of(questions[0].table)
-        unit = replace(unit, rows_in=()) if as_before else unit
         measured = [m for place, asked in enumerate(questions) for m in _measured(place, asked, unit, study)]
         readings = [one.reading for one in measured]
         check_size(questions, readings)
@@ -347,7 +339,7 @@ class Shapes:
 
     def _is_plain(self, request: Request) -> bool:
         question = request.question
-        alone = question.table is self._study.table and self._study.parts == 1 and not question.every_cell
+        alone = question.table is self._study.table and self._study.parts == 1
         filtered = not question.by and question.where != EVERY_ROW and len(question.measures) == 1
         return alone and filtered and request.shape == AS_ASKED and question.most_groups is None
 
@@ -364,12 +356,6 @@ class Priced(NamedTuple):
     findings: list[KeyFinding | None]
     amount: int
     radius: int
-
-
-def planned_anew(study: Study, requests: Sequence[Request]) -> bool:
-    """Whether an older version would have planned a question with other cells, or for other rows."""
-    several = study.unit_of(requests[0].question.table).rows > 1
-    return several or any(kept_cells(asking.question) is not None for asking in requests)
 
 
 class _Measured(NamedTuple):

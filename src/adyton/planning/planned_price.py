@@ -19,8 +19,6 @@ def planned_batch(
     requests: Sequence[Request],
     most: int,
     expected_rows: int | None,
-    *,
-    as_before: bool = False,
 ) -> PricedBatch:
     """The plans with the least noise whose radius is at most ``most``, up to a millionth.
 
@@ -29,7 +27,7 @@ def planned_batch(
     step below may be farther away than a millionth, and the best one that was met is taken.
     The study's whole budget is only where they begin: a plan that it cannot pay for is refused by the ledger.
     """
-    units, best, outline = study.allowed, None, Outline.of(study, requests, as_before=as_before)
+    units, best, outline = study.allowed, None, Outline.of(study, requests)
     for _ in range(_ROUNDS):
         price = Price("units", Fraction(units), expected_rows)
         batch = outline.batch(price, study.allowed)

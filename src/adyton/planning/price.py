@@ -319,11 +319,8 @@ def rows_key(study: Study, table: Table) -> str | None:
 
 
 def matching_rows(price: Price, question: Question, study: Study) -> int | None:
-    """How many rows are expected to contribute to one mean: what the asker says, or an equal share of all.
-
-    Older versions, whose answers have all cells, took the number of persons for that of their rows.
-    """
-    rows = question.table.rows if question.every_cell else study.rows_expected(question.table)
+    """How many rows are expected to contribute to one mean: what the asker says, or an equal share of all."""
+    rows = study.rows_expected(question.table)
     if price.expected_rows is not None or rows is None or question.finds_keys:
         return price.expected_rows
     return max(1, rows // number_of_cells(question))

@@ -141,7 +141,6 @@ class Question:
     """Named measures of the rows of a table for which ``where`` is true, in each group of ``by``.
 
     A person counts in at most ``most_groups`` groups, for measures of persons.
-    ``every_cell`` keeps groups that no row can be in: answers that were stored in older versions have them.
     """
 
     table: Table
@@ -149,7 +148,6 @@ class Question:
     where: Condition = EVERY_ROW
     by: tuple[Group, ...] = ()
     most_groups: int | None = None
-    every_cell: bool = False
 
     def __post_init__(self) -> None:
         condition(self.where)

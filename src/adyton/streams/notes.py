@@ -103,7 +103,7 @@ def note_from(text: str) -> StreamEntry | None:
 
 
 def nearest_float(threshold: Fraction) -> float:
-    """For show.  A ledger of an older version may hold a threshold beyond all floats."""
+    """For show.  A note that somebody else wrote may hold a threshold beyond all floats."""
     largest = sys.float_info.max
     return float(max(-Fraction(largest), min(threshold, Fraction(largest))))
 

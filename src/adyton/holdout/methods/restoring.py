@@ -27,8 +27,6 @@ def restore(
     frame: HoldoutSize, method: str, tolerance: Fraction | None, settings: dict[str, str | int]
 ) -> Plan:
     """The plan that the file of a holdout holds."""
-    if method in ("gaussian", "slices") and "reach" not in settings:
-        raise InvalidRequest(_OLDER)
     try:
         match method:
             case "gaussian":
@@ -56,12 +54,6 @@ def restore(
     except (KeyError, ValueError, TypeError):
         pass
     raise InvalidRequest(f"the section [{method}] of the holdout cannot be read")
-
-
-_OLDER = (
-    "this holdout was planned by an older theorem, whose widths are not calculated any more: make a new one, "
-    "of items that nobody has seen"
-)
 
 
 def _gaussian(frame: HoldoutSize, settings: dict[str, str | int]) -> GaussianPlan:

@@ -65,7 +65,7 @@ from adyton.ledger.stored.tables import (
     read_closing,
     read_header,
     refuse_if_closed,
-    refuse_if_older,
+    refuse_if_not_awaited,
     settled_radius,
     write_closing,
 )
@@ -144,7 +144,7 @@ class StoredLedger(FromTotals):
             if kept.may_be_closed:
                 refuse_if_closed(connection)
                 refuse_if_restored(connection, number)
-            refuse_if_older(kept)
+            refuse_if_not_awaited(kept)
             add_answer(connection, receipt, key_of(receipt.order), answer, radius)
             is_answered(connection, number)
         return answer

@@ -35,13 +35,12 @@ def restoring_order(header: Header, kept: Mark, mark: Mark, totals: Totals) -> O
         )
     if not is_behind(mark, kept):
         raise InvalidRequest("the ledger is not behind its anchor: there is nothing to accept")
-    known = kept.spent_pure is not None and kept.unproved is not None
     return Order(
         *restored_texts(kept.head, max(kept.receipts, mark.receipts)),
         max(1, kept.spent - totals.spent),
         max(0, kept.spent_radius - totals.radius),
-        pure=max(0, (kept.spent_pure or 0) - totals.pure),
-        unproved=not known or (kept.unproved or 0) > totals.unproved,
+        pure=max(0, kept.spent_pure - totals.pure),
+        unproved=kept.unproved > totals.unproved,
     )
 
 

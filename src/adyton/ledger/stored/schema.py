@@ -16,7 +16,7 @@ COUNTS_ALL = (
 _TABLES = """
 CREATE TABLE header (
     number INTEGER PRIMARY KEY CHECK (number = 1), study TEXT NOT NULL, currency TEXT NOT NULL,
-    "limit" TEXT NOT NULL, salt TEXT NOT NULL, converted_from TEXT, digest TEXT NOT NULL
+    "limit" TEXT NOT NULL, salt TEXT NOT NULL, digest TEXT NOT NULL
 ){strict};
 CREATE TABLE receipts (
     number {whole} PRIMARY KEY, question TEXT NOT NULL, detail TEXT NOT NULL, amount TEXT NOT NULL,

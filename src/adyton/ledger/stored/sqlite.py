@@ -25,7 +25,6 @@ from adyton.ledger.stored.ledger import StoredLedger, owned
 from adyton.ledger.stored.schema import SQLITE
 from adyton.ledger.stored.tables import Connection, append, await_answer, write_header
 
-UPGRADE = "adyton upgrade-ledger STUDY"
 _PATIENCE = 30.0  # seconds to wait for other writers
 _APPLICATION = 0x61647974  # "adyt", the mark that SQLite keeps in the file for its owner
 
@@ -78,9 +77,8 @@ def _checked(path: Path, connection: sqlite3.Connection) -> sqlite3.Connection:
     try:
         version = format_of(path, connection)
         if version != FORMAT:
-            advice = f"; convert it with: {UPGRADE}" if 0 < version < FORMAT else ""
             raise LedgerCorrupt(
-                f"{path.name} is a ledger of format {version}, and this version reads {FORMAT}{advice}; "
+                f"{path.name} is a ledger of format {version}, and this version reads {FORMAT}; "
                 "nothing was answered"
             )
         connection.execute("PRAGMA synchronous = FULL")

@@ -47,9 +47,6 @@ _NOBODY = ""  # who asks in process; a name has at least one letter
 PAGE = 500  # rows read at once
 CHECKPOINT = 256  # receipts, or notes, that are compared when a ledger is opened
 _READ = 10**6  # characters of answers; any answer is compared with its digest before it is given
-# In the oldest ledgers an answer may have been shown and then lost with the power: what they left unanswered
-# stays so, under no question at all.
-LOST = ""
 
 
 class Rows(Protocol):
@@ -73,18 +70,18 @@ class Connection(Protocol):
 
 def write_header(connection: Connection, header: Header, facts: Mapping[str, str] | None) -> None:
     """``facts``: what its study says, by name."""
-    row = (1, header.study, header.filter_name, str(header.limit), header.salt, header.converted_from)
-    connection.execute("INSERT INTO header VALUES (?, ?, ?, ?, ?, ?, ?)", (*row, header.digest))
+    row = (1, header.study, header.filter_name, str(header.limit), header.salt)
+    connection.execute("INSERT INTO header VALUES (?, ?, ?, ?, ?, ?)", (*row, header.digest))
     if facts is not None:
         connection.execute("INSERT INTO facts VALUES (1, ?)", (json.dumps(dict(facts)),))
 
 
 def read_header(connection: Connection) -> Header:
-    stored = 'SELECT study, currency, "limit", salt, converted_from, digest FROM header'
+    stored = 'SELECT study, currency, "limit", salt, digest FROM header'
     rows = connection.execute(stored).fetchall()
     try:
-        ((study, filter_name, limit, salt, converted_from, digest),) = rows
-        header = Header(study, filter_name, int(limit), salt, converted_from)
+        ((study, filter_name, limit, salt, digest),) = rows
+        header = Header(study, filter_name, int(limit), salt)
     except (ValueError, TypeError, InvalidRequest):
         raise LedgerCorrupt("the header of the ledger is damaged") from None
     first = find(connection, "true ORDER BY number LIMIT 1")
@@ -267,13 +264,11 @@ def is_answered(connection: Connection, number: int) -> None:
     connection.execute("DELETE FROM unanswered WHERE number = ?", (number,))
 
 
-def refuse_if_older(kept: Kept) -> None:
-    """Also where a request id leads to the receipt."""
-    if kept.awaited in (None, LOST):
-        number = kept.receipt.number
-        raise InvalidRequest(
-            f"receipt {number} was charged by an older version, which may have shown its answer and lost it: "
-            "no second one is kept; ask again under another request id, or none"
+def refuse_if_not_awaited(kept: Kept) -> None:
+    """Nobody but whoever changed the file can have removed an answer: a second one is never kept."""
+    if kept.awaited is None:
+        raise LedgerCorrupt(
+            f"the answer of receipt {kept.receipt.number} of the ledger was removed; nothing was answered"
         )
 
 
@@ -333,7 +328,7 @@ def find_mentioning(connection: Connection, words: Sequence[str], after: int) ->
 
 
 def find_counting(connection: Connection, start: str, end: str, after: int, below: int) -> Receipt | None:
-    """By an index of such receipts alone; a ledger of an older version has none, and is searched."""
+    """By an index of such receipts alone."""
     ends = "substr(question, 1, ?) = ? AND substr(question, length(question) - ? + 1) = ?"
     newest = f"{COUNTS_ALL} AND number > ? AND number < ? AND {ends} ORDER BY number DESC LIMIT 1"
     return find(connection, newest, after, below, len(start), start, len(end), end)

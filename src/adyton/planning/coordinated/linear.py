@@ -156,7 +156,7 @@ class _Asked:
 
     @classmethod
     def of(cls, name: str, measure: Measure, question: Question) -> _Asked:
-        if not isinstance(measure, Count | Proportion) or question.finds_keys or question.every_cell:
+        if not isinstance(measure, Count | Proportion) or question.finds_keys:
             raise InvalidRequest("only counts of rows, in declared groups, are answered together")
         return cls(*without_dimensions(name, measure, question), question)
 

@@ -12,7 +12,7 @@ Source:   derived on the theorem's page.  Theorem: CELLS-THAT-CAN-MATCH.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache, reduce
 from math import prod
 
@@ -48,9 +48,7 @@ def kept_cells(question: Question) -> Places | None:
     InvalidRequest if there is none, or if there are more than are answered.
     """
     by, condition = _asked(question)
-    if question.every_cell:
-        _check(_declared_size(by))
-    return None if question.every_cell or not by else _kept(by, condition)
+    return _kept(by, condition) if by else None
 
 
 def number_of_cells(question: Question) -> int:
@@ -62,18 +60,10 @@ def number_of_cells(question: Question) -> int:
 def cell_codes(question: Question) -> tuple[list[npt.NDArray[np.int32]], int]:
     """For each group, which of its values each cell has that is shown; and how many cells these are."""
     sizes = [group_size(group) for group in question.by]
-    kept = kept_cells(replace(question, every_cell=False) if question.every_cell else question)
+    kept = kept_cells(question)
     places = np.arange(prod(sizes)) if kept is None else np.array(kept, np.int64)
     codes = np.unravel_index(places, sizes) if sizes else ()
     return [own.astype(np.int32) for own in codes], len(places)
-
-
-def shown_cells(question: Question) -> Places | None:
-    """The places of the cells that are shown among those that are answered; None: all.
-
-    They differ in answers of older versions, which have groups that no row can be in.
-    """
-    return kept_cells(replace(question, every_cell=False)) if question.every_cell else None
 
 
 def groups_without_value(question: Question) -> tuple[str, ...]:

@@ -41,8 +41,9 @@ from adyton.query.leaves import (
     Part,
     ValueOf,
 )
-from adyton.query.nodes import Bucket, Group
+from adyton.query.nodes import Bucket, Group, Question
 from adyton.schema import BooleanColumn, CategoryColumn, DateColumn, IntegerColumn, RealColumn, Table
+from adyton.sensitivity import Reading, readings_for
 from adyton.testing.engines.reference import Source, SourceColumn
 
 ROWS = PrivacyUnit("add-or-remove")
@@ -223,3 +224,12 @@ ODD_NAMES = (
 # fmt: on
 LIST_OF_WHOLES = (7, -7, 0, 9007199254740993)
 FULL_YEARS = (1, 2, 4, 99, 100, 101, 400, 1582, 1600, 1700, 1900, 1969, 1970, 2000, 2004, 2100, 9996, 9999)
+
+
+def readings_of_all_cells(question: Question, unit: PrivacyUnit) -> tuple[Reading, ...]:
+    """Those with the groups that no row can be in, to compare with."""
+    return tuple(
+        reading
+        for name, measure in question.measures
+        for reading in readings_for(name, measure, question, unit, None)
+    )

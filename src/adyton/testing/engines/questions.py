@@ -40,6 +40,7 @@ from adyton.testing.engines.cases import (
     SMOKER,
     SOME,
     YEAR,
+    readings_of_all_cells,
 )
 from adyton.testing.engines.reference import SourceColumn, expected
 from adyton.testing.engines.setup import Open, numbered
@@ -78,8 +79,8 @@ class QuestionsContract:
         engine = opened(PEOPLE, SOME)
         measures = (("n", Count()), ("m", Mean(ValueOf(INCOME))), ("v", Variance(ValueOf(INCOME))))
         for where in CONDITIONS[::3]:
-            question = Question(PEOPLE, measures, where, (REGION,), every_cell=True)
-            readings = readings_of(question, ROWS)
+            question = Question(PEOPLE, measures, where, (REGION,))
+            readings = readings_of_all_cells(question, ROWS)
             assert engine.exact(readings) == expected(PEOPLE, ROWS, SOME, "salt", readings), where
 
     every_pair: ClassVar[bool] = True  # or only so many that each number is in one, where planning takes long

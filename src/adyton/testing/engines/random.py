@@ -63,7 +63,17 @@ from adyton.query.measures import (
 from adyton.query.nodes import Bucket, Group, Question
 from adyton.schema import BooleanColumn, CategoryColumn, Table, TextColumn
 from adyton.sensitivity import Reading, readings_of
-from adyton.testing.engines.cases import AGE, BORN, INCOME, ODD_KEYS, PEOPLE, REGION, SMOKER, YEAR
+from adyton.testing.engines.cases import (
+    AGE,
+    BORN,
+    INCOME,
+    ODD_KEYS,
+    PEOPLE,
+    REGION,
+    SMOKER,
+    YEAR,
+    readings_of_all_cells,
+)
 from adyton.testing.engines.reference import Source, SourceColumn, expected, expected_found
 from adyton.testing.engines.setup import Open
 
@@ -101,7 +111,7 @@ class RandomContract:
         drawn = [random_question(rng, finds_keys=False) for _ in range(80)]
         questions = [q for q in drawn if any(one.kept is not None for one in readings_of(q, unit))]
         few = [reading for q in questions for reading in readings_of(q, unit)]
-        every = [r for q in questions for r in readings_of(replace(q, every_cell=True), unit)]
+        every = [r for q in questions for r in readings_of_all_cells(q, unit)]
         every = [replace(all_of, persons=one.persons) for all_of, one in zip(every, few, strict=True)]
         assert len(questions) >= 4
         for reading, own, whole in zip(few, engine.exact(few), engine.exact(every), strict=True):
@@ -117,8 +127,11 @@ class RandomContract:
         for _ in range(self.rounds):
             conditions, by, axes = _possible(lambda: random_cells(rng))
             asked = [Question(TABLE, (("n", Count(condition)),)) for condition in conditions]
-            asked += [Question(TABLE, (("n", Count()),), by=by, every_cell=True), axes.question()]
-            *plain, grouped, histogram = engine.exact([r for q in asked for r in readings_of(q, unit)])
+            grouping = readings_of_all_cells(Question(TABLE, (("n", Count()),), by=by), unit)
+            readings = [r for q in asked for r in readings_of(q, unit)]
+            *plain, grouped, histogram = engine.exact(
+                [*readings, *grouping, *readings_of(axes.question(), unit)]
+            )
             counts = axes.counts(histogram[0])
             assert [[int(counts[axes.mask(c)].sum())] for c in conditions] == [list(n) for (n,) in plain]
             places = axes.places(by[0])

@@ -24,7 +24,6 @@ from adyton.transports.cli.owner.check import check
 from adyton.transports.cli.owner.dummy import dummy
 from adyton.transports.cli.owner.init import init
 from adyton.transports.cli.owner.reserve import app as reserve
-from adyton.transports.cli.owner.upgrade import upgrade_ledger
 from adyton.transports.cli.p_value import p_value
 from adyton.transports.cli.plan import plan
 from adyton.transports.cli.server.doctor import doctor
@@ -354,7 +353,7 @@ def _price(
 
 
 _OF_A_STUDY = (check, amend, suggest_bounds, synthesize, p_value, dummy)
-_OTHERS = (compose, calibrate, audit, lab, plan, upgrade_ledger, serve, mcp, doctor)
+_OTHERS = (compose, calibrate, audit, lab, plan, serve, mcp, doctor)
 for command in _OF_A_STUDY + _OTHERS:
     app.command(command.__name__.replace("_", "-"))(command)
 app.add_typer(holdout, name="holdout")

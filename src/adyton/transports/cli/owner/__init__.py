@@ -1,1 +1,1 @@
-"""The commands of whoever owns the data: making, checking, amending and upgrading a study."""
+"""The commands of whoever owns the data: making, checking and amending a study."""

@@ -124,7 +124,7 @@ function units(text) {  // decimal text in units of 10^-18, as a whole number
 }
 
 async function digest(kind, parts) {
-  const text = `["adyton", 2, "${kind}", ${parts.map(String).join(", ")}]`;  // join alone would write null as nothing
+  const text = `["adyton", 1, "${kind}", ${parts.map(String).join(", ")}]`;  // join alone would write null as nothing
   const bytes = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));
   return Array.from(bytes, b => b.toString(16).padStart(2, "0")).join("");
 }
@@ -162,8 +162,7 @@ class Chain {
   async begin(page) {
     const h = page.header;
     this.header = {digest: h.digest, limit: units(h.limit), study: h.study};
-    const due = await digest("header", [quoted(h.study), quoted(page.filter), this.header.limit, quoted(h.salt),
-      quoted(h.converted_from)]);
+    const due = await digest("header", [quoted(h.study), quoted(page.filter), this.header.limit, quoted(h.salt)]);
     if (due !== h.digest) throw new Error("the first link has another digest than its facts");
     if (this.head === due) this.found = 0;
   }

@@ -1,1 +1,0 @@
-"""Ledgers of formats that were, and how they become ledgers of today."""
