@@ -25,12 +25,12 @@ import numpy as np
 
 from adyton.accounting.filters import filter_named
 from adyton.exact import UNITS_PER_ONE
+from adyton.kernel.marginals import step_for
 from adyton.mechanisms.marginals.adaptive import AdaptiveMarginals, Step
 from adyton.mechanisms.marginals.fitting import CellGuess, Measured
 from adyton.mechanisms.marginals.tables import Axes, marginals_up_to, tables_of
 from adyton.noise import SystemBits
 from adyton.sensitivity import Sensitivity
-from adyton.synthesis.plan import step_for
 
 HERE = Path(__file__).parent
 ROWS, RHO, EPSILON = 100_000, Fraction(1, 200), Fraction(1)

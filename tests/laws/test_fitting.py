@@ -12,9 +12,9 @@ import pytest
 import adyton
 from adyton.certify.preview import fitting_text
 from adyton.curator.curator import Curator
+from adyton.kernel.noisy import families_of
 from adyton.ledger import MemoryLedger
 from adyton.planning import plan
-from adyton.planning.part import families_of
 from adyton.planning.price import price_of
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.request import request_of

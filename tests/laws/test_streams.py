@@ -20,6 +20,7 @@ import adyton
 from adyton.accounting.noisy_reading import stability_units
 from adyton.curator.curator import Curator
 from adyton.exact import UNITS_PER_ONE, units_up
+from adyton.kernel.monitor import replace_one_cost
 from adyton.ledger import Header, Ledger, MemoryLedger, SqliteLedger
 from adyton.mechanisms import AboveThreshold, NumericSparse, Sparse, SparseState
 from adyton.mechanisms.composed_cost import ComposedCost
@@ -28,7 +29,7 @@ from adyton.schema import BooleanColumn, IntegerColumn, Table
 from adyton.sensitivity import Sensitivity
 from adyton.streams.kinds import KINDS
 from adyton.streams.notes import StreamEntry, chained, fed_text, note_from
-from adyton.streams.plan import largest_epsilon, machine_of, replace_one_cost
+from adyton.streams.plan import largest_epsilon, machine_of
 from adyton.study import Study, Validity
 from kept_rows import kept_engine
 from processes import APART

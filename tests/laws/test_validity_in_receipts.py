@@ -12,11 +12,12 @@ import pytest
 
 import adyton
 from adyton.exact import UNITS_PER_ONE
+from adyton.kernel.monitor import replace_one_cost
 from adyton.ledger import Order, SqliteLedger
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.schema import IntegerColumn, Table, TextColumn
 from adyton.setup.amending import amend, check_amended
-from adyton.streams.plan import machine_of, replace_one_cost
+from adyton.streams.plan import machine_of
 from adyton.study import Study, read_study
 from study_on_disk import question, write_study
 

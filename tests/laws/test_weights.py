@@ -21,12 +21,12 @@ from adyton.accounting.noisy_reading import stability_units
 from adyton.audit.watching import RecordedBits, watch
 from adyton.curator.curator import Curator
 from adyton.exact import units_up
+from adyton.kernel.monitor import replace_one_cost
 from adyton.ledger import Ledger, MemoryLedger, Order, SqliteLedger
 from adyton.mechanisms import NumericSparse, Sparse
 from adyton.mechanisms.sparse.numeric_sparse import one_integer
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.schema import Attribute, CategoryColumn, DateColumn, Dimension, IntegerColumn, Table
-from adyton.streams.plan import replace_one_cost
 from adyton.streams.weights.notes import chained, entry_from
 from adyton.streams.weights.terms import Terms, terms_of
 from adyton.streams.weights.weights import Weights

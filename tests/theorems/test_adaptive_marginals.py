@@ -16,6 +16,7 @@ from adyton.accounting.filters import filter_named
 from adyton.accounting.noisy_reading import stability_units
 from adyton.errors import InvalidRequest
 from adyton.exact import UNITS_PER_ONE
+from adyton.kernel.marginals import step_for
 from adyton.mechanisms import GaussianNoise, GeometricNoise
 from adyton.mechanisms.marginals.adaptive import AdaptiveMarginals, Step, distance
 from adyton.mechanisms.marginals.fitting import CellGuess
@@ -28,7 +29,7 @@ from adyton.privacy import BoundedRangeCost, Guarantee, PrivacyUnit, PureCost
 from adyton.schema import BooleanColumn, CategoryColumn, Table
 from adyton.sensitivity import Sensitivity
 from adyton.study import Study, Validity
-from adyton.synthesis.plan import SynthesisPlan, plan_synthesis, step_for
+from adyton.synthesis.plan import SynthesisPlan, plan_synthesis
 from seeded import Seeded
 
 SHAPE = (2, 2)

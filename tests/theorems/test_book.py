@@ -23,6 +23,7 @@ import adyton
 from adyton.certify import Interval
 from adyton.errors import InvalidRequest, PrivacyRefused, ValidityRefused
 from adyton.exact import UNITS_PER_ONE
+from adyton.exact.shares import question_share
 from adyton.ledger import MemoryLedger
 from adyton.ledger.book import BookFacts
 from adyton.ledger.book.book import BookFile
@@ -30,7 +31,6 @@ from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.leaves import OneOf
 from adyton.schema import CategoryColumn, IntegerColumn, TextColumn
 from adyton.study import Validity
-from adyton.validity.subset.tails import question_share
 from book_workers import charge_until_refused, ledger_on_disk
 from books import SMALL, book_of, study_of
 from kept_rows import open_kept

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from adyton.accounting import filter_named
 from adyton.accounting.noisy_reading import NoisyReading
 from adyton.exact import UNITS_PER_ONE
+from adyton.kernel.noisy import Families, due, families_of, shares_of
 from adyton.mechanisms import GaussianNoise, GeometricNoise, Mechanism
 from adyton.planning.measures.additive import Additive
-from adyton.planning.part import Families, due, families_of, shares_of
 from adyton.privacy import Neighbours, PrivacyUnit
 from adyton.query.conditions.disjoint import Exclusions, Facts, facts_of
 from adyton.query.expressions import And, Compare, Condition, Not, Or

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from scipy.special import ndtr, ndtri
 
 from adyton.errors import InvalidRequest
+from adyton.exact.shares import question_share
 from adyton.noise import two_sided_geometric
 from adyton.validity.hinge.noise_part import gaussian_multiplier, laplace_multiplier
-from adyton.validity.subset.tails import question_share
 
 
 @settings(deadline=None, max_examples=60)

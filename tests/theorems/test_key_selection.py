@@ -22,10 +22,11 @@ from adyton.accounting import filter_named
 from adyton.accounting.noisy_reading import NoisyReading
 from adyton.curator.curator import Curator
 from adyton.exact import UNITS_PER_ONE
+from adyton.kernel.discovery import GroupDiscovery as KeyFinding
 from adyton.mechanisms import GaussianNoise, GeometricNoise
 from adyton.mechanisms.key_selection import KeySelection
 from adyton.noise import Bits, two_sided_geometric
-from adyton.planning.keys import KeyFinding, plan_keys
+from adyton.planning.keys import plan_keys
 from adyton.planning.price import Pricing, price_of
 from adyton.privacy import NEIGHBOURS, Guarantee, Neighbours, PrivacyUnit
 from adyton.query.leaves import EVERY_ROW
@@ -237,7 +238,7 @@ def test_theorem_KEY_SELECTION_failures_cost_f_once_whatever_else_is_said(
 
 def made_share() -> Fraction:
     """What the first receipt may use."""
-    from adyton.validity.subset.tails import question_share
+    from adyton.exact.shares import question_share
 
     return question_share(1)
 

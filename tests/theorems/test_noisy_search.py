@@ -21,11 +21,12 @@ import adyton
 from adyton.accounting import filter_named
 from adyton.accounting.noisy_reading import LEVEL, NoisyReading
 from adyton.certify import Interval
+from adyton.kernel.measurement import Columns
+from adyton.kernel.searching import rounds_of
 from adyton.mechanisms import GaussianNoise, GeometricNoise, Mechanism
 from adyton.mechanisms.search import NoisySearch, rounds_for, surely_between
 from adyton.noise import Bits
-from adyton.planning.measures.search import Search, rounds_of
-from adyton.planning.part import Columns
+from adyton.planning.measures.search import Search
 from adyton.population.base import PopulationContext
 from adyton.privacy import Guarantee, Neighbours, PrivacyUnit
 from adyton.query.leaves import ValueOf

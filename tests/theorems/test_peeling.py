@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adyton.errors import InvalidRequest
+from adyton.exact.shares import question_share
 from adyton.validity.hinge import peeling
 from adyton.validity.hinge.noise_part import gaussian_multiplier
 from adyton.validity.hinge.peeling import WidthSchedule
 from adyton.validity.hinge.stability import stability_width
-from adyton.validity.subset.tails import question_share
 
 FIRST, AFTER_LOW, AFTER_HIGH = 2.0, 0.9, 4.0  # noise of the first answer, and of the second after it
 

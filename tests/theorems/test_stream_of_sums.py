@@ -22,6 +22,7 @@ import adyton
 from adyton.accounting.noisy_reading import stability_units
 from adyton.curator.curator import Curator
 from adyton.exact import units_up
+from adyton.kernel.monitor import replace_one_cost, sparse_of
 from adyton.ledger import Header, MemoryLedger
 from adyton.mechanisms import NumericSparse, Sparse
 from adyton.noise import SystemBits, two_sided_geometric
@@ -31,7 +32,7 @@ from adyton.schema import BooleanColumn, IntegerColumn, RealColumn, Table
 from adyton.sensitivity import Sensitivity
 from adyton.streams.compared import Compared, compared
 from adyton.streams.kinds import KINDS, exchanged_reach, moves_one_way
-from adyton.streams.plan import machine_of, replace_one_cost, sparse_of
+from adyton.streams.plan import machine_of
 from adyton.study import Study
 from adyton.testing.engines.meaning import Row
 from adyton.testing.engines.reference import exact_of

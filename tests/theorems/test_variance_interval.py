@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from adyton.accounting.noisy_reading import LEVEL, NoisyReading
 from adyton.certify import Values
+from adyton.kernel.measurement import Columns
 from adyton.mechanisms import Band, intervals_of
 from adyton.planning.measures.spread import Spread, variance_between
-from adyton.planning.part import Columns
 from adyton.population.base import PopulationContext
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.leaves import ValueOf

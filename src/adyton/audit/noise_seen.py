@@ -8,11 +8,12 @@ from fractions import Fraction
 
 import numpy as np
 
+from adyton.kernel.measurement import Columns
+from adyton.kernel.searching import Running, SearchLevels
 from adyton.ledger.texts import Stored
 from adyton.mechanisms.grid import Grid, NoiseOnAGrid
 from adyton.noise.refine import Integers
-from adyton.planning.measures.search import Running, Search
-from adyton.planning.part import Columns
+from adyton.planning.measures.search import Search
 from adyton.planning.plan import QuestionPlan
 from adyton.query.measures import Extreme, Quantile
 from adyton.sensitivity import Reading
@@ -77,13 +78,13 @@ def _compared(
     part: Search, counts: Sequence[int], released: Columns, later: Iterator[Columns]
 ) -> Iterator[Sequence[int]]:
     """The exact count of each comparison, where the released ones led the search."""
-    cells = part.only.reading.sensitivity.cells
+    cells, levels = part.only.reading.sensitivity.cells, SearchLevels(part.only)
     total = before = np.zeros(cells, np.int64)
-    for level, (bins, search, noisy) in enumerate(part.levels(released)):
+    for level, (bins, search, noisy) in enumerate(levels.levels(released)):
         upto = Running(counts if level == 0 else next(later)[0], cells)
         total = upto.at(np.full(cells, bins.number - 1)) if level == 0 else total
         for place in search.places(noisy):
-            yield part.counts(before + upto.at(place), total)
+            yield levels.counts(before + upto.at(place), total)
         before = before + upto.at(search.found(noisy) - 1)
 
 

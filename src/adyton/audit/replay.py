@@ -17,15 +17,16 @@ from typing import Any, Literal
 import numpy as np
 
 from adyton.audit.noise_seen import alike_but_for_cells, distances, gaps, is_rounded, noise_seen
-from adyton.audit.watching import FoundKey, RecordedBits, watch, with_the_same_words
+from adyton.audit.watching import RecordedBits, watch, with_the_same_words
 from adyton.curator import Curator, open_study
 from adyton.errors import CuratorError, InvalidRequest
 from adyton.exact.cells import whole
+from adyton.kernel.engine import FoundKey
+from adyton.kernel.measurement import Columns
 from adyton.ledger.texts import Stored
 from adyton.mechanisms.workloads.measured import GaussianMeasured
 from adyton.noise import Bits, SystemBits
 from adyton.planning.coordinated.choosing import CoordinatedBatch
-from adyton.planning.part import Columns
 from adyton.planning.plan import PricedBatch, QuestionPlan
 from adyton.sensitivity import Reading
 from adyton.show import Sheet, Shown
@@ -44,7 +45,7 @@ class Trace:
     exact: list[Columns]
     plans: tuple[QuestionPlan, ...]
     stored: Sequence[Stored]
-    keys: list[FoundKey] | None = None  # of groups that nobody declared: as private as the integers
+    keys: Sequence[FoundKey] | None = None  # of groups that nobody declared: as private as the integers
     together: CoordinatedBatch | None = None  # where all values follow from one measurement
 
 
@@ -159,8 +160,8 @@ def _trace(
     price: dict[str, Any],
 ) -> Trace:
     """One run, watched."""
-    curator = opened_by(study, data) if opened_by is not None else open_study(study, data=data)
-    engine, events = watch(curator, bits)
+    opened = opened_by(study, data) if opened_by is not None else open_study(study, data=data)
+    curator, watched = watch(opened, bits)
     plans: tuple[QuestionPlan, ...] = ()
     stored: Sequence[Stored] = []
     together = None
@@ -171,11 +172,11 @@ def _trace(
             if batch is not None:
                 plans, together = batch.plans, batch if isinstance(batch, CoordinatedBatch) else None
                 text = curator._ledger.recall(answers[0]["receipt"]["number"])
-                stored = curator._release_of(batch).read(text or "[]")
+                stored = curator._release_of(batch).written.read(text or "[]")
         except CuratorError as error:
             public = {"outcome": error.kind, "receipts": _receipts(curator)}
-    seen = (tuple(events), tuple(engine.readings), engine.exact_integers)
-    return Trace(public, *seen, plans, stored, engine.keys, together)
+    seen = (tuple(watched.events), tuple(watched.readings), watched.exact_integers)
+    return Trace(public, *seen, plans, stored, watched.keys, together)
 
 
 def _asked(
@@ -278,7 +279,9 @@ def _moved_together(first: Trace, second: Trace) -> list[Movement]:
     if first.together is None or second.together is None:
         return []
     own, unit = first.together.noise.mechanism.strategy, first.together.unit
-    one, two = (own.measure(run.together.histogram(run.exact)) for run in (first, second) if run.together)
+    one, two = (
+        own.measure(run.together.measurement.histogram(run.exact)) for run in (first, second) if run.together
+    )
     (l1, l2), rows = distances([(one - two).tolist()], [Fraction(1)]), unit.rows
     most = Fraction(rows * own.l1_diameter(unit.neighbours))
     return [
@@ -331,6 +334,6 @@ def _noise(run: Trace) -> list[Any]:
     if run.together is not None:
         mechanism = run.together.noise.mechanism
         steps = mechanism.steps if isinstance(mechanism, GaussianMeasured) else 1
-        exact = mechanism.strategy.measure(run.together.histogram(run.exact)) * np.int64(steps)
+        exact = mechanism.strategy.measure(run.together.measurement.histogram(run.exact)) * np.int64(steps)
         return [(whole(run.stored[0].released[0][0]) - exact).tolist()]
     return noise_seen(run.plans, run.stored, run.exact)

@@ -7,12 +7,13 @@ from copy import deepcopy
 from typing import Any, TypeVar
 
 from adyton.curator import Curator
+from adyton.kernel.data import Unobserved
+from adyton.kernel.engine import Exact, FoundKey
+from adyton.kernel.measurement import Columns
 from adyton.noise import Bits
 from adyton.noise.refine import Words
-from adyton.planning.part import Columns
 from adyton.sensitivity import Reading
 
-FoundKey = tuple[str | int, ...]  # of a group that nobody declared
 Run = TypeVar("Run")
 
 
@@ -32,37 +33,26 @@ class RecordedBits:
         return self.handed_out[-1]
 
 
-class Watched:
-    """An engine that notes what it was asked and what it said."""
+class Watched(Unobserved):
+    """Notes what is read for a curator, and what was read."""
 
-    def __init__(self, engine: Any, events: list[str]) -> None:
-        self._engine, self._events = engine, events
+    def __init__(self) -> None:
+        self.events: list[str] = []
         self.readings: list[Reading] = []
         self.exact_integers: list[Columns] = []
-        self.keys: list[FoundKey] | None = None
+        self.keys: Sequence[FoundKey] | None = None
 
-    def prepare(self, readings: Sequence[Reading] = ()) -> None:
-        self._events.append("engine: prepare")
-        self._engine.prepare(readings)
+    def prepares(self, readings: Sequence[Reading]) -> None:
+        self.events.append("engine: prepare")
 
-    def exact(self, readings: Sequence[Reading]) -> list[Columns]:
-        self._events.append(f"engine: read {len(readings)}")
-        found: list[Columns] = self._engine.exact(readings)
-        self._note(readings, found)
-        return found
+    def reads(self, readings: Sequence[Reading], *, groups: bool) -> None:
+        done = "find keys for" if groups else "read"
+        self.events.append(f"engine: {done} {len(readings)}")
 
-    def found(self, readings: Sequence[Reading]) -> tuple[list[FoundKey], list[Columns]]:
-        self._events.append(f"engine: find keys for {len(readings)}")
-        self.keys, found = self._engine.found(readings)
-        self._note(readings, found)
-        return self.keys, found
-
-    def _note(self, readings: Sequence[Reading], found: list[Columns]) -> None:
+    def has_read(self, readings: Sequence[Reading], exact: Exact, keys: Sequence[FoundKey] | None) -> None:
         self.readings += readings
-        self.exact_integers += deepcopy(found)  # as they were, whatever is done to them later
-
-    def close(self) -> None:
-        self._engine.close()
+        self.exact_integers += deepcopy(exact)  # as they were, whatever is done to them later
+        self.keys = self.keys if keys is None else keys
 
 
 class _WatchedBits:
@@ -85,12 +75,7 @@ def with_the_same_words(
     return first, run(pair[1], RecordedBits(bits, recording.handed_out))
 
 
-def watch(curator: Curator, bits: Bits) -> tuple[Watched, list[str]]:
-    """From now on everything that the curator reads and draws is noted."""
-    events: list[str] = []
-    engine = Watched(curator._engine, events)  # the auditor looks inside on purpose
-    watched = _WatchedBits(bits, events)
-    curator._engine, curator._bits = engine, watched
-    before = curator._releasing
-    curator._releasing = type(before)(engine, watched, before._place, split=before._split)
-    return engine, events
+def watch(curator: Curator, bits: Bits) -> tuple[Curator, Watched]:
+    """The same curator, and what notes everything that it reads and draws."""
+    watched = Watched()
+    return curator.observed(watched, _WatchedBits(bits, watched.events)), watched

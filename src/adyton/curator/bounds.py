@@ -23,7 +23,7 @@ from adyton.curator.curator import Curator
 from adyton.curator.purse import plan_as_charged
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, rational
-from adyton.planning.measures.search import searched
+from adyton.kernel.searching import searched
 from adyton.planning.plan import PricedBatch, make_batch
 from adyton.planning.price import EXPECTED_ROWS, PriceWords, price_of, rows_key
 from adyton.query.expressions import Condition

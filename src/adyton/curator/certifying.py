@@ -23,13 +23,15 @@ from adyton.certify import (
 )
 from adyton.exact import UNITS_PER_ONE
 from adyton.exact.cells import Cells, Floats, whole
+from adyton.kernel.measurement import Columns
 from adyton.ledger import Ledger
 from adyton.ledger.base import counted_number, counted_totals, with_book
 from adyton.ledger.texts import Stored
 from adyton.mechanisms import intervals_of
 from adyton.planning.advice import later_widths
+from adyton.planning.keys import found
 from adyton.planning.learned import Learned, Units, settled_radius
-from adyton.planning.part import Columns, MeasurePlan
+from adyton.planning.part import MeasurePlan
 from adyton.planning.plan import PricedBatch, QuestionPlan
 from adyton.population.base import Population, PopulationContext, StandIn, learned_key
 from adyton.population.position import Position
@@ -167,7 +169,7 @@ def found_in(plan: QuestionPlan, stored: Stored | None, receipt: int) -> KeysFou
     """What the answer says about keys that it does not show."""
     if plan.finding is None or stored is None or stored.keys is None:
         return None
-    return plan.finding.found(len(stored.keys), stored.noisy_number, receipt)
+    return found(plan.finding, len(stored.keys), stored.noisy_number, receipt)
 
 
 def cells_in(plan: QuestionPlan, stored: Stored | None) -> int:

@@ -19,13 +19,16 @@ from adyton.curator.paid_once import PaidOnce
 from adyton.curator.previewing import previews
 from adyton.curator.purse import plan_as_charged
 from adyton.curator.receipts import EarlierAnswers, Receipts
-from adyton.curator.releasing import BatchRelease, Release
+from adyton.curator.releasing import Announced, Release, WrittenAnswers, advice_on
 from adyton.curator.remarks import remarks
 from adyton.curator.shaping import shaped
 from adyton.curator.tables import Asking, Tables, table_of
-from adyton.engines.base import Engine
 from adyton.errors import InvalidRequest
 from adyton.exact import Number
+from adyton.kernel.data import Observer
+from adyton.kernel.engine import Engine
+from adyton.kernel.paid import record
+from adyton.kernel.release import Written
 from adyton.ledger import Ledger, Receipt, Verification
 from adyton.ledger.base import counted, counted_totals, place_of
 from adyton.ledger.texts import Stored
@@ -64,8 +67,9 @@ class Curator(PaidOnce, Shown):
         ledger: Ledger,
         bits: Bits | None = None,
         earlier: EarlierAnswers | None = None,
+        observer: Observer | None = None,
     ) -> None:
-        super().__init__(study, engine, ledger, bits if bits is not None else SystemBits(), earlier)
+        super().__init__(study, engine, ledger, bits if bits is not None else SystemBits(), earlier, observer)
         self._requests, self._shapes = Requests(*study.tables), Shapes(study)
         self._newest = NewestNumbers()
 
@@ -186,16 +190,20 @@ class Curator(PaidOnce, Shown):
 
     def through(self, view: Callable[[Ledger], Ledger], reads: Callable[[], None]) -> Curator:
         """The same study for somebody who uses its ledger in another way; ``reads`` says when it is read."""
-        from adyton.engines.watched import WatchedEngine
-
-        engine = WatchedEngine(self._engine, reads)
         ledger = view(self._ledger)
         same = ledger.header.digest == self._ledger.header.digest
-        return type(self)(self.study, engine, ledger, self._bits, self._asked.earlier if same else None)
+        earlier = self._asked.earlier if same else None
+        return type(self)(self.study, self._engine, ledger, self._bits, earlier, Announced(reads))
+
+    def observed(self, observer: Observer, bits: Bits | None = None) -> Curator:
+        """The same study, watched at work: for audits and tests, which may also choose ``bits``."""
+        return type(self)(
+            self.study, self._engine, self._ledger, bits or self._bits, self._asked.earlier, observer
+        )
 
     def prepare(self) -> None:
         """Loads the data now, as the first question would, and says what is wrong with it.  Free."""
-        self._releasing.prepare()
+        self._data.prepare()
 
     def statement(self) -> Statement:
         """What has been spent, and what is left."""
@@ -240,7 +248,7 @@ class Curator(PaidOnce, Shown):
         """
         from adyton.population.last_look import order_of
 
-        return self._ledger.charge(order_of(p_value)).receipt
+        return record(self._ledger, order_of(p_value)).receipt
 
     def receipts(self) -> Receipts:
         """Everything that was ever charged, oldest first: a list that prints."""
@@ -343,28 +351,30 @@ class Curator(PaidOnce, Shown):
         planned = partial(make_batch, study, asked, agreed, strategy=strategy)
         text = "; ".join(canonical_text(asking.question) for asking in asked)
         before = self._lefts_before(agreed, [text], earlier)
-        return plan_as_charged(planned, left, before, lambda own: bool(earlier or self._knows(own)))
+        made = plan_as_charged(planned, left, before, lambda own: bool(earlier or self._knows(own)))
+        return made.after(totals.spent)
 
     def _knows(self, batch: PricedBatch) -> bool:
         each = (batch, batch.independent) if batch.independent is not None else (batch,)
-        return any(self._asked.knows(one.order(None)) for one in each)
+        return any(map(self._asked.knows, each))
 
     def _was_paid(self, batch: PricedBatch, request: str | None = None) -> bool:
         """Whether the very same was charged before, or by this request id."""
         if (earlier := self._asked.requested(request)) is not None:
             return earlier.order.detail == batch.detail
-        return self._asked.knows(batch.order(None))
+        return self._asked.knows(batch)
 
     def _answer(self, batch: PricedBatch, request: str | None) -> list[Answer]:
         """The walk of a question, or of a batch: plan, charge, read, release, certify."""
         return self._walked(self._release_of(batch), request, partial(self._certify, batch))
 
     def _release_of(self, batch: PricedBatch) -> Release[Sequence[Stored]]:
-        if batch.independent is None:
-            return BatchRelease(batch, self._claims, self._purse)
-        from adyton.curator.coordinated.batches import release_of
+        written: Written[Sequence[Stored]] = WrittenAnswers(batch, self._claims)
+        if batch.independent is not None:
+            from adyton.curator.coordinated.batches import written_together
 
-        return release_of(batch, self._purse, self._claims)
+            written = written_together(batch, self._claims)
+        return Release(batch, advice_on(batch, self._purse), written)
 
     def _certify(self, batch: PricedBatch, receipt: Receipt, read: Reads, repeated: bool) -> list[Answer]:
         known = read_for_keys(batch.plans, read)

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from adyton.curator.curator import Curator
-from adyton.engines.base import Engine
 from adyton.engines.choosing import Limits, engine_for
 from adyton.engines.loaded import Member
 from adyton.engines.multi_table import Engines
 from adyton.errors import InvalidRequest, LedgerCorrupt
+from adyton.kernel.engine import Engine
 from adyton.ledger import Anchor, AnchoredLedger, Ledger, LedgerOnDemand, Mark, MemoryLedger, Receipt
 from adyton.ledger.anchor import anchor_at
 from adyton.ledger.base import WithBook

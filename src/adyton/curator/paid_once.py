@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Unpack
 from adyton.accounting.noisy_reading import LEVEL
 from adyton.curator.previewing import would_cost
 from adyton.curator.purse import plan_as_charged
-from adyton.curator.releasing import Walk
+from adyton.curator.releasing import Release, Walk
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, float_up
+from adyton.kernel.monitor import Monitor
 from adyton.ledger import Receipt
 from adyton.ledger.texts import RESTORED
 from adyton.planning.price import Price, PriceWords, price_of
 from adyton.streams.answer import PREVIEWED, StreamList, StreamPreview
 from adyton.streams.kinds import StreamKind
-from adyton.streams.plan import plan_stream, stream_in, text_of
+from adyton.streams.plan import machine_of, plan_stream, stream_in, text_of
 from adyton.streams.stream import Stream
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class PaidOnce(Walk):
         planned = partial(
             plan_stream, self.study, left=left, positives=positives, numeric=numeric, refresh=refresh, of=of
         )
-        return Stream(*self._opened(planned(named).order(request), named, planned))
+        return Stream(self.study, self._opened(planned(named), request, named, planned))
 
     def preview_stream(
         self,
@@ -85,12 +86,12 @@ class PaidOnce(Walk):
         return StreamPreview(
             stream=text_of(plan.machine, plan.kind),
             right_beyond=float_up(plan.units_of_error(LEVEL, PREVIEWED)),
-            **would_cost(plan.order(None), self._purse, self._claims),
+            **would_cost(plan, self._purse, self._claims),
         )
 
     def stream(self, number: int) -> Stream:
         """The stream that receipt ``number`` paid for, where it was left, also after a restart."""
-        return Stream(*self._opened_before(number))
+        return Stream(self.study, self._opened_before(number, lambda receipt: Monitor(machine_of(receipt))))
 
     def streams(self) -> StreamList:
         """How far every stream of the study is, oldest first, but for those that a restored ledger ended.
@@ -115,7 +116,7 @@ class PaidOnce(Walk):
         plan = planned(named)
         if plan.against is not None:
             raise InvalidRequest(f"{plan.against}; nothing was charged")
-        return Weights(*self._opened(plan.order(request), named, planned))
+        return Weights(self.study, self._opened(plan, request, named, planned))
 
     def preview_weights(self, columns: Sequence[str], **words: Unpack[WeightsWords]) -> WeightsPreview:
         """What ``open_weights`` would cost, and whether it would answer better than plain noise.  Free."""
@@ -131,14 +132,17 @@ class PaidOnce(Walk):
             error=plan.error,
             independent=plan.independent,
             against=plan.against,
-            **would_cost(plan.order(None), self._purse, self._claims),
+            **would_cost(plan, self._purse, self._claims),
         )
 
     def weights(self, number: int) -> Weights:
         """The weights that receipt ``number`` paid for, where they were left, also after a restart."""
+        from adyton.streams.weights.terms import terms_of
         from adyton.streams.weights.weights import Weights
 
-        return Weights(*self._opened_before(number))
+        return Weights(
+            self.study, self._opened_before(number, lambda paid: terms_of(paid).measurement(self.study))
+        )
 
     def opened_weights(self) -> WeightsList:
         """How far all weights of the study are, oldest first, but for those that a restored ledger ended.
@@ -171,7 +175,7 @@ class PaidOnce(Walk):
         measured with noise.  ``bins`` are for numbers and dates: how many, or where each but the first
         begins.  The same again, also with another number of ``rows``, is free of charge.
         """
-        from adyton.curator.coordinated.synthesizing import SynthesisRelease
+        from adyton.curator.coordinated.synthesizing import WrittenTable
         from adyton.synthesis.plan import axes_of, plan_synthesis, text_of_axes
         from adyton.synthesis.result import Synthesis, check_rows
 
@@ -180,15 +184,13 @@ class PaidOnce(Walk):
         named, purse = price_of(**price), self._purse
         text = text_of_axes(axes_of(self.study, columns, bins))
         lefts = self.left_for(request, named), self._lefts_before(named, [text])
-        plan = plan_as_charged(
-            partial(planned, named), *lefts, lambda before: self._asked.knows(before.order(None))
-        )
+        plan = plan_as_charged(partial(planned, named), *lefts, self._asked.knows)
 
         def shown(receipt: Receipt, read: Callable[[], Sequence[Measured]], repeated: bool) -> Synthesis:
             return Synthesis(plan, read(), rows, **purse.paid(receipt, repeated=repeated))
 
-        release = SynthesisRelease(plan, (named, lambda other: planned(other, purse.left_now), 1))
-        return self._walked(release, request, shown)
+        advice = (named, lambda other: planned(other, purse.left_now), 1)
+        return self._walked(Release(plan, advice, WrittenTable(plan)), request, shown)
 
     def preview_synthesis(
         self,
@@ -204,7 +206,7 @@ class PaidOnce(Walk):
 
         named, left = price_of(**price), self._purse.left_now
         plan = plan_synthesis(self.study, columns, named, left, bins=bins, ways=ways, method=method)
-        return SynthesisPreview(plan=plan, **would_cost(plan.order(None), self._purse, self._claims))
+        return SynthesisPreview(plan=plan, **would_cost(plan, self._purse, self._claims))
 
 
 def _wished(columns: Sequence[str], words: WeightsWords) -> tuple[Wish, Price]:

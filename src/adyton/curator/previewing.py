@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Protocol
 
 from adyton.certify import Amount, Later, Preview
 from adyton.curator.certifying import PopulationClaims
-from adyton.curator.purse import Account, Fits, Purse
-from adyton.curator.releasing import AskedBefore, BatchRelease, Release
+from adyton.curator.purse import Account, Advice, Charge, Fits, Purse
+from adyton.curator.releasing import AskedBefore, Plan, advice_on
 from adyton.curator.remarks import remarks
 from adyton.curator.shaping import computed_bounds, computed_populations, shown_keys
 from adyton.exact import Number
-from adyton.ledger import Order
 from adyton.planning.advice import cheaper, registering, spread_first
 from adyton.planning.expecting import expected_of
+from adyton.planning.keys import sought
 from adyton.planning.known import left_out_rows
 from adyton.planning.plan import PricedBatch
 
@@ -29,7 +29,7 @@ def previews(
     """Of each question of ``batch``; they are paid for together."""
     parts = (part for plan in batch.plans for part in plan.parts)
     expected = expected_of(expect, parts, claims.stand_in.units() if expect is not None else None)
-    context, offered = claims.of_next(batch), offer(BatchRelease(batch, claims, purse), purse, asked)
+    context, offered = claims.of_next(batch), offer(batch, advice_on(batch, purse), purse, asked)
     strategy = step = None
     if batch.independent is not None:
         from adyton.curator.coordinated.batches import told_together
@@ -52,7 +52,7 @@ def previews(
             certificate=claims.certificate(plan, context),
             batch_size=len(batch.plans),
             left_out_rows=left_out_rows(purse.study, plan.question),
-            keys_sought=plan.finding.sought(purse.next_place) if plan.finding else None,
+            keys_sought=sought(plan.finding, purse.next_place) if plan.finding else None,
             spread_first=spread_first(plan, context, expected),
             cheaper=cheaper(plan, context, expected),
             registering=registering(plan, context, expected),
@@ -73,17 +73,23 @@ class Offer(Account):
     would_fit: Fits | None
 
 
-def offer(release: Release[Any], purse: Purse, asked: AskedBefore) -> Offer:
+def offer(plan: Plan, advice: Advice, purse: Purse, asked: AskedBefore) -> Offer:
     """If it was charged now; where that does not fit, and it was not paid for before, what would fit."""
-    order, spent = release.order(None), purse.spent
-    more, repeated = purse.room().times(order.amount, order.radius), asked.knows(order)
+    more, repeated, spent = purse.room().times(plan.amount, plan.radius), asked.knows(plan), purse.spent
     return {
-        **purse.account(order.amount, spent),
-        "spent_after": purse.amount(spent + order.amount) if more else None,
+        **purse.account(plan.amount, spent),
+        "spent_after": purse.amount(spent + plan.amount) if more else None,
         "more": more,
         "repeated": repeated,
-        "would_fit": None if more or repeated else purse.fitting(release.advice),
+        "would_fit": None if more or repeated else purse.fitting(advice),
     }
+
+
+class Opened(Charge, Protocol):
+    """What is paid for once and used often."""
+
+    @property
+    def pure(self) -> int: ...
 
 
 class WouldCost(Account):
@@ -93,10 +99,10 @@ class WouldCost(Account):
     later: Later | None
 
 
-def would_cost(order: Order, purse: Purse, claims: PopulationClaims) -> WouldCost:
+def would_cost(plan: Opened, purse: Purse, claims: PopulationClaims) -> WouldCost:
     """If it was charged now."""
     return {
-        **purse.account(order.amount),
-        "more": purse.room().times(order.amount, order.radius),
-        "later": claims.later(order.radius, order.pure),
+        **purse.account(plan.amount),
+        "more": purse.room().times(plan.amount, plan.radius),
+        "later": claims.later(plan.radius, plan.pure),
     }

@@ -255,7 +255,7 @@ class Purse:
     def repriced(self, batch: PricedBatch) -> Planned:
         """The same questions at other prices; what does not depend on the price is made once, if at all."""
         outline = cache(lambda: Outline.of(self.study, batch.requests))
-        return lambda price: outline().priced(price, self.left_now)
+        return lambda price: outline().priced(price, self.left_now).after(self.spent)
 
     def fitting(self, advice: Advice) -> Fits | None:
         """The price that would fit now, where the one that was named does not."""

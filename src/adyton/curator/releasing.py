@@ -1,204 +1,126 @@
-"""The walk of whatever one charge pays for, and the only place where exact integers and noise meet.
+"""What one charge pays for, from a plan to what is shown.
 
-Asked before?  Then what is stored is the answer.  Otherwise: charge, read, add noise, keep; and nothing exact
-leaves this file.
+Asked before?  Then what is stored is the answer.  Otherwise the kernel prices the plan, charges it, reads,
+adds noise and keeps what was released.
 """
 
 from __future__ import annotations
 
-import logging
-import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from adyton.curator.certifying import PopulationClaims
 from adyton.curator.purse import Advice, Planned, Purse
 from adyton.curator.receipts import EarlierAnswers
-from adyton.engines.base import Engine
-from adyton.errors import EngineFailed, Forbidden, Interrupted, InvalidRequest, LedgerCorrupt, sealed
-from adyton.exact.cells import Cells, whole
-from adyton.ledger import Charged, Ledger, Order, Receipt
-from adyton.ledger.base import InFront, place_of
-from adyton.ledger.texts import RESTORED, Stored, many_from_text, many_to_text
+from adyton.errors import Interrupted, InvalidRequest
+from adyton.kernel.comparing import Comparisons
+from adyton.kernel.data import Data, Observer, Unobserved
+from adyton.kernel.engine import Engine
+from adyton.kernel.measurement import AnyMeasurement
+from adyton.kernel.paid import Paid, charge, reopen, resume
+from adyton.kernel.price import Label, Priced, price
+from adyton.kernel.release import Written, release
+from adyton.ledger import Ledger, Receipt
+from adyton.ledger.base import InFront
+from adyton.ledger.texts import Stored, many_from_text, many_to_text
 from adyton.noise import Bits
-from adyton.planning.keys import KeyFinding
-from adyton.planning.part import Columns
-from adyton.planning.plan import PricedBatch, QuestionPlan
+from adyton.planning.plan import PricedBatch
 from adyton.planning.price import Price
 from adyton.population.which import population_of
 from adyton.sensitivity import Reading
 from adyton.study import Study
 from adyton.study.validity import refuse_where_rounded
 
-_operator_log = logging.getLogger("adyton.operator")
-_Found = TypeVar("_Found")
 _Kept = TypeVar("_Kept")  # what was released, as it was read back
 _Shown = TypeVar("_Shown")
-Place = Callable[[int], int]  # of a receipt, the number by which keys get their share of delta
 _MOST_SHARES = 64  # earlier charges that are tried, whether a share was the same
-_AT_ONCE = 2**22  # as many as an engine computes in one scan
-
-
-class Releasing:
-    """Reads what a plan needs, after it was paid for, and adds its noise at once."""
-
-    def __init__(self, engine: Engine, bits: Bits, place: Place, *, split: bool) -> None:
-        self._engine, self._bits, self._place, self._split = engine, bits, place, split
-
-    @property
-    def bits(self) -> Bits:
-        return self._bits
-
-    def prepare(self, readings: Sequence[Reading] = ()) -> None:
-        """The engine checks public facts.  Whatever else goes wrong in it, only the kind of error is told."""
-        sealed(
-            lambda: self._engine.prepare(readings),
-            lambda error: f"the data cannot be read: {type(error).__name__}",
-        )
-
-    def release(self, plans: Sequence[QuestionPlan], receipt: int) -> list[Stored]:
-        """All plans from few scans, except for keys that must be found.
-
-        Where units are split, from the part with the number of the receipt, and from no other.
-        """
-        exact = self.exact(
-            [reading for plan in plans if plan.finding is None for reading in plan.readings], receipt
-        )
-        return [
-            Stored(self._with_noise(plan, exact, receipt if self._split else None))
-            if plan.finding is None
-            else self._release_found(plan, plan.finding, receipt)
-            for plan in plans
-        ]
-
-    def exact(self, readings: Sequence[Reading], receipt: int) -> Iterator[Columns]:
-        """The integers that a receipt paid for, for whoever adds noise to them at once.
-
-        Not more at a time than fits into memory: integers that got their noise are let go.
-        """
-        if self._split:
-            readings = [replace(reading, part=receipt) for reading in readings]
-        for some in _together(readings):
-            yield from self._read(partial(self._engine.exact, some))
-
-    def once(self, reading: Reading) -> Columns:
-        """The integers of one reading that was paid for before."""
-        return self._read(lambda: self._engine.exact([reading]))[0]
-
-    def _release_found(self, plan: QuestionPlan, finding: KeyFinding, receipt: int) -> Stored:
-        readings = [finding.counted.reading, *plan.readings]
-        keys, (counted, *rest) = self._read(lambda: self._engine.found(readings))
-        kept = finding.release(keys, counted, self._place(receipt), self._bits)
-        exact = iter([[Cells(whole(column)[kept.places]) for column in columns] for columns in rest])
-        return Stored(self._with_noise(plan, exact, None), kept.keys, kept.noisy_number)
-
-    def _with_noise(
-        self, plan: QuestionPlan, exact: Iterator[Columns], part: int | None
-    ) -> list[list[Cells]]:
-        def again(reading: Reading) -> Columns:
-            return self.once(replace(reading, part=part))
-
-        return [one.release(next(exact), again, self._bits) for one in plan.parts]
-
-    def _read(self, read: Callable[[], _Found]) -> _Found:
-        try:
-            return read()
-        except Exception as error:
-            # The engine's own words may quote a row, so neither the log nor the analyst gets them.
-            reference = secrets.token_hex(6)
-            _operator_log.error("the engine failed with %s (reference %s)", type(error).__name__, reference)
-        raise EngineFailed(reference)
-
-
-def _together(readings: Sequence[Reading]) -> Iterator[list[Reading]]:
-    """Consecutive readings, as many as have ``_AT_ONCE`` integers: decided from public facts."""
-    some: list[Reading] = []
-    integers = 0
-    for reading in readings:
-        own = reading.cells * len(reading.coordinates)
-        if some and integers + own > _AT_ONCE:
-            yield some
-            some, integers = [], 0
-        some.append(reading)
-        integers += own
-    if some:
-        yield some
 
 
 # What one charge pays for ----------------------------------------------------------------------------------
 
 
-class Release(Protocol[_Kept]):
-    """Something that is released once for one charge: a question, a batch, a selection, a synthetic table.
+class Plan(Protocol):
+    """Something that is paid for by one charge: a question, a batch, a selection, a synthetic table.
 
-    All but ``release`` is made of public facts and of what was released.
+    The same ``text`` and ``detail`` at the same amount are the same release, which is free.
     """
 
     @property
-    def readings(self) -> Sequence[Reading]:
-        """What the engine is asked for, as far as that is known before the charge."""
-        ...
+    def text(self) -> str: ...
 
     @property
-    def advice(self) -> Advice:
-        """For a refusal that says what would fit."""
-        ...
+    def detail(self) -> str: ...
 
-    def order(self, request: str | None) -> Order:
-        """The charge.  Its text, detail and amount say what is released: the same again is free."""
-        ...
+    @property
+    def amount(self) -> int: ...
 
-    def release(self, releasing: Releasing, receipt: int) -> _Kept:
-        """Reads and adds noise, after the charge: the only line that sees private data."""
-        ...
+    @property
+    def radius(self) -> int: ...
 
-    def text(self, released: _Kept) -> str:
-        """What is stored."""
-        ...
-
-    def read(self, text: str) -> _Kept: ...
-
-    def settled(self, receipt: int, released: _Kept) -> int | None:
-        """What validity pays, now that it is known what was released; None: what was charged."""
-        ...
+    @property
+    def measurement(self) -> AnyMeasurement: ...
 
 
 @dataclass(frozen=True, slots=True)
-class BatchRelease:
-    """One question, or a batch of them."""
+class Release(Generic[_Kept]):
+    """A plan, how what it releases is written down, and what a refusal needs to say what would fit."""
+
+    plan: Plan
+    advice: Advice
+    written: Written[_Kept]
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenAnswers:
+    """The answers to one question, or to a batch of them."""
 
     batch: PricedBatch
     claims: PopulationClaims
-    purse: Purse
 
-    @property
-    def readings(self) -> Sequence[Reading]:
-        return self.batch.readings
+    def made(self, noisy: Sequence[Stored]) -> Sequence[Stored]:
+        return noisy
 
-    @property
-    def advice(self) -> Advice:
-        return self.batch.price, self.purse.repriced(self.batch), len(self.batch.plans)
-
-    def order(self, request: str | None) -> Order:
-        return self.batch.order(request)
-
-    def release(self, releasing: Releasing, receipt: int) -> Sequence[Stored]:
-        return releasing.release(self.batch.plans, receipt)
-
-    def text(self, released: Sequence[Stored]) -> str:
-        return many_to_text(released)
+    def text(self, kept: Sequence[Stored]) -> str:
+        return many_to_text(kept)
 
     def read(self, text: str) -> Sequence[Stored]:
         return many_from_text(text)
 
-    def settled(self, receipt: int, released: Sequence[Stored]) -> int | None:
-        return self.claims.settled(self.batch, receipt, released)
+    def settled(self, number: int, kept: Sequence[Stored]) -> int | None:
+        return self.claims.settled(self.batch, number, kept)
+
+
+class Announced(Unobserved):
+    """Says when private data are about to be read: whoever asked for it, somebody else knows."""
+
+    def __init__(self, reads: Callable[[], None]) -> None:
+        self._reads = reads
+
+    def reads(self, readings: Sequence[Reading], *, groups: bool) -> None:
+        self._reads()
+
+
+def advice_on(batch: PricedBatch, purse: Purse) -> Advice:
+    return batch.price, purse.repriced(batch), len(batch.plans)
 
 
 # What was paid for before ----------------------------------------------------------------------------------
+
+
+class Named(Protocol):
+    """What the ledger knows a release by."""
+
+    @property
+    def text(self) -> str: ...
+
+    @property
+    def detail(self) -> str: ...
+
+    @property
+    def amount(self) -> int: ...
 
 
 class AskedBefore:
@@ -230,9 +152,9 @@ class AskedBefore:
         found = (self._ledger.unanswered(question, detail, amount) for amount in amounts)
         return next((receipt for receipt in found if receipt is not None), None)
 
-    def knows(self, order: Order) -> bool:
+    def knows(self, plan: Named) -> bool:
         """Whether the same was paid for before, answered or not."""
-        what = (order.question, order.detail, order.amount)
+        what = (plan.text, plan.detail, plan.amount)
         return self.repeated(*what) is not None or self.unanswered(*what) is not None
 
     def requested(self, request: str | None) -> Receipt | None:
@@ -248,21 +170,9 @@ class AskedBefore:
             if receipt.order.by == self._name or self._ledger.recall(number) is not None:
                 yield receipt
 
-    def unrequested(self, order: Order) -> tuple[str, str, int] | None:
-        """What is ordered; None under a request id that was used before, which the ledger has to judge."""
-        if order.request is not None and self._ledger.requested(order.request) is not None:
-            return None
-        return order.question, order.detail, order.amount
-
-    def as_charged(self, order: Order) -> Order:
-        """The order as it was charged under its request id, if it was for the same."""
-        earlier = self._ledger.requested(order.request) if self._split and order.request else None
-        if earlier is None or (earlier.order.question, earlier.order.detail) != (
-            order.question,
-            order.detail,
-        ):
-            return order
-        return replace(order, amount=earlier.order.amount)
+    def is_new(self, request: str | None) -> bool:
+        """Under a request id that was used before, the ledger has to judge."""
+        return request is None or self._ledger.requested(request) is None
 
     def _same(self, question: str, detail: str) -> list[Receipt]:
         """The newest first."""
@@ -270,17 +180,20 @@ class AskedBefore:
         return [receipt for receipt in found if receipt is not None and receipt.order.detail == detail]
 
 
-Fed = tuple[Study, Ledger, Bits, Callable[[Reading], int], Receipt]  # what it is then made of
-
-
 class Walk:
     """Asked before, or paid for, read, given noise and kept, in this order; then it is shown."""
 
     def __init__(
-        self, study: Study, engine: Engine, ledger: Ledger, bits: Bits, earlier: EarlierAnswers | None = None
+        self,
+        study: Study,
+        engine: Engine,
+        ledger: Ledger,
+        bits: Bits,
+        earlier: EarlierAnswers | None = None,
+        observer: Observer | None = None,
     ) -> None:
         self.study, self._engine, self._ledger, self._bits = study, engine, ledger, bits
-        self._releasing = Releasing(engine, bits, partial(place_of, ledger), split=study.parts > 1)
+        self._data = Data(engine, observer)
         self._population = population_of(study)
         self._asked = AskedBefore(ledger, earlier or EarlierAnswers(ledger), split=study.parts > 1)
         self._purse = Purse(study, ledger, self._population)
@@ -321,87 +234,76 @@ class Walk:
 
     def _walked(
         self,
-        release: Release[_Kept],
+        wanted: Release[_Kept],
         request: str | None,
         show: Callable[[Receipt, Callable[[], _Kept], bool], _Shown],
     ) -> _Shown:
         """``show`` gets the receipt, how to read what is kept, and whether it was free."""
-        order = self._asked.as_charged(replace(release.order(request), cap=self._population.cap))
-        if known := self._asked_before(order):
+        if known := self._asked_before(wanted.plan, request):
             receipt, text = known
-            return show(receipt, partial(release.read, text), True)
+            return show(receipt, partial(wanted.written.read, text), True)
         try:
-            charged = self._paid(order, release.advice, release.readings, self._unanswered(order))
-            return show(charged.receipt, self._released(release, charged), not charged.fresh)
+            earlier = self._unanswered(wanted.plan, request)
+            paid = self._paid(wanted.plan, request, wanted.advice, earlier)
+            released = release(paid, self._data, self._bits, wanted.written)
+            return show(paid.receipt, released.read, not paid.fresh)
         except KeyboardInterrupt:
-            paid = self._unanswered(order) or self._ledger.requested(order.request or "")
-            self.paid_for = paid.number if paid else self.paid_for
+            last = self._unanswered(wanted.plan, request) or self._ledger.requested(request or "")
+            self.paid_for = last.number if last else self.paid_for
             raise Interrupted(self.paid_for, booked=self.study.book is not None) from None
 
-    def _asked_before(self, order: Order) -> tuple[Receipt, str] | None:
-        return self._asked.repeated(*what) if (what := self._asked.unrequested(order)) else None
+    def _asked_before(self, plan: Named, request: str | None = None) -> tuple[Receipt, str] | None:
+        if not self._asked.is_new(request):
+            return None
+        return self._asked.repeated(plan.text, plan.detail, plan.amount)
 
-    def _unanswered(self, order: Order) -> Receipt | None:
+    def _unanswered(self, plan: Named, request: str | None) -> Receipt | None:
         """A receipt that paid for the very same before a crash, an interrupt or a failure of the engine."""
-        return self._asked.unanswered(*what) if (what := self._asked.unrequested(order)) else None
+        if not self._asked.is_new(request):
+            return None
+        return self._asked.unanswered(plan.text, plan.detail, plan.amount)
 
     def _paid(
-        self, order: Order, advice: Advice, readings: Sequence[Reading] = (), earlier: Receipt | None = None
-    ) -> Charged:
-        """A charge; or the ``earlier`` one that paid for the same, and was never answered."""
-        with self._purse.advising(advice):
-            if earlier is None and self._asked.requested(order.request) is None:
-                self._claims.refuse_beyond_cap(order.radius)
-            self._releasing.prepare(readings)  # public facts: what is missing is found now
-            charged = Charged(earlier, fresh=False) if earlier else self._ledger.charge(order)
-        self.paid_for = charged.receipt.number
-        return charged
+        self,
+        plan: Plan,
+        request: str | None,
+        advice: Advice,
+        earlier: Receipt | None = None,
+        *,
+        later: bool = False,
+    ) -> Paid:
+        """A charge; or the ``earlier`` one that paid for the same, and was never answered.
 
-    def _released(self, release: Release[_Kept], charged: Charged) -> Callable[[], _Kept]:
-        """What the receipt paid for: one answer, kept durably before anybody sees it; the first one wins.
-
-        Claim:    however often it is read for one receipt, at most one noisy answer is released.
-        Assumes:  whether a reading is cut off by a crash, an interrupt or the engine, or is overtaken by
-                  another one, depends on no row and on no noise.
-        Source:   derived here.  Theorem: ONE-ANSWER.
+        ``later``: nothing is read at once.
         """
-        number = charged.receipt.number
-        stored = None if charged.fresh else self._ledger.recall(number)
-        if stored is not None:
-            return partial(release.read, stored)
-        released = release.release(self._releasing, number)  # the only line that sees private data
-        text = release.text(released)
-        try:
-            stored = self._ledger.remember(number, text, release.settled(number, released))
-            return (lambda: released) if stored == text else partial(release.read, stored)
-        except LedgerCorrupt as fault:
-            raise LedgerCorrupt(
-                f"{fault.message}; receipt {number} is paid for: ask the same again"
-            ) from None
+        priced = self._priced(plan.measurement, plan.text, plan.detail)
+        with self._purse.advising(advice):
+            if earlier is None and self._asked.is_new(request):
+                self._claims.refuse_beyond_cap(plan.radius)
+            self._data.prepare(() if later else priced.readings)  # public facts: what is missing is found now
+            if earlier is not None:
+                paid = resume(self._ledger, priced, earlier)
+            else:
+                paid = charge(self._ledger, priced, request, self._population.cap)
+        self.paid_for = paid.receipt.number
+        return paid
+
+    def _priced(self, measurement: AnyMeasurement, text: str, detail: str) -> Priced:
+        return price(measurement, self.study.protection, Label(text, detail))
 
     # What is charged once and fed later: streams and weights, which keep their state in the ledger.
 
-    def _opened(self, order: Order, named: Price, planned: Planned) -> Fed:
+    def _opened(self, plan: Plan, request: str | None, named: Price, planned: Planned) -> Comparisons:
         """Charged, and nothing read."""
         refuse_where_rounded(self.study, "what is opened once and fed later")
-        order = replace(order, cap=self._population.cap)
-        return self._fed_by(self._paid(order, (named, planned, 1)).receipt)
+        paid = self._paid(plan, request, (named, planned, 1), later=True)
+        return Comparisons(paid, self._data, self._bits)
 
-    def _opened_before(self, number: int) -> Fed:
+    def _opened_before(self, number: int, paid_for: Callable[[Receipt], AnyMeasurement]) -> Comparisons:
+        """``paid_for``: what a receipt says that it paid for."""
         receipt = self._ledger.receipt(number)
         if receipt is None:
             raise InvalidRequest(f"there is no receipt {number}")
-        if self._ledger.mentioning((RESTORED,), number):
-            raise Forbidden(
-                f"what receipt {number} paid for is over: a copy of the ledger was put back since, which may "
-                "have forgotten some of its answers"
-            )
-        return self._fed_by(receipt)
-
-    def _fed_by(self, receipt: Receipt) -> Fed:
-        return self.study, self._ledger, self._bits, self._one_integer, receipt
-
-    def _one_integer(self, reading: Reading) -> int:
-        """Of what was paid for before.  Data that are missing are found before they are read."""
-        self._releasing.prepare([reading])
-        return self._releasing.once(reading)[0][0]
+        order = receipt.order
+        priced = self._priced(paid_for(receipt), order.question, order.detail)
+        return Comparisons(reopen(self._ledger, priced, receipt), self._data, self._bits)

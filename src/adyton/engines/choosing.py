@@ -7,12 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from adyton.engines.base import Engine
 from adyton.engines.duckdb import DuckDBEngine, DuckDBLimits
 from adyton.engines.loaded import Joined, Loading, Member
 from adyton.engines.postgres import SCHEMES, PostgresEngine
 from adyton.engines.spark import SparkEngine, is_spark_frame
 from adyton.errors import InvalidRequest
+from adyton.kernel.engine import Engine
 from adyton.privacy import PrivacyUnit
 from adyton.schema import Table
 

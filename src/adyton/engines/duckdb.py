@@ -14,7 +14,6 @@ from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
-from adyton.engines.base import Exact
 from adyton.engines.loaded import LoadedEngine, Loading, Member
 from adyton.engines.loading.clipped import Origin
 from adyton.engines.loading.csv_lines import SEPARATORS
@@ -35,6 +34,7 @@ from adyton.engines.scans.reading import KeptCubes, exact_from
 from adyton.engines.stopping import SECONDS, SECONDS_TO_LOAD, interruptible
 from adyton.errors import sealed
 from adyton.exact.cells import Array, weighted
+from adyton.kernel.engine import Exact
 from adyton.privacy import PrivacyUnit
 from adyton.schema import Table
 from adyton.sensitivity import Reading

@@ -15,13 +15,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from adyton.engines.base import Exact, FoundKey
 from adyton.engines.loading.clipped import Origin, bounded_table, matched, person_is_hashable, valued_rows
 from adyton.engines.scans.reading import exact_from, found_from
 from adyton.engines.scans.scan import Run, Units
 from adyton.engines.spelling.rows import Dialect, Mark, places_of
 from adyton.engines.stopping import TimeLimit
 from adyton.errors import InvalidRequest
+from adyton.kernel.engine import Exact, FoundKey
 from adyton.privacy import PrivacyUnit
 from adyton.query.leaves import Bounded
 from adyton.schema import Table

@@ -6,10 +6,10 @@ import threading
 from collections.abc import Sequence
 from dataclasses import replace
 
-from adyton.engines.base import Engine, Exact, FoundKey
 from adyton.engines.choosing import Limits, engine_for
 from adyton.engines.loaded import Joined, Member
 from adyton.errors import InvalidRequest
+from adyton.kernel.engine import Engine, Exact, FoundKey
 from adyton.privacy import PrivacyUnit
 from adyton.schema import Table
 from adyton.sensitivity import Reading

@@ -7,18 +7,12 @@ step is the study's part of that range.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from fractions import Fraction
-from functools import lru_cache
 
 from adyton.errors import InvalidRequest
-from adyton.exact import units_up
 from adyton.mechanisms import GaussianNoise, Mechanism, largest_ratio
 from adyton.mechanisms.grid import Grid, NoiseOnAGrid, padding
-from adyton.planning.part import MeasurePlan
 from adyton.sensitivity import Sensitivity
 from adyton.study import Study
-from adyton.validity.published.transcripts import bits_of
 
 
 def on_grid(study: Study, sensitivity: Sensitivity, noise: Mechanism) -> NoiseOnAGrid:
@@ -44,22 +38,6 @@ def room_for_noise(study: Study, sensitivity: Sensitivity, half_width: float) ->
             "(validity.grid)"
         )
     return (half_width - taken) * (1 - 2.0**-20)  # for the noise beyond the padding of a ratio, 2e-9 of it
-
-
-def transcript_units(parts: Iterable[MeasurePlan]) -> int:
-    """The bits of all that is released for some parts, in units of 10**-18, rounded up.
-
-    Claim:    the answer is one of at most 2**bits, whatever the rows are.
-    Assumes:  every reading has noise on a grid.
-    Source:   counting.  Theorem: ROUNDING-STUDY.
-    """
-    return sum(_units(part.only.mechanism, part.only.reading.cells) for part in parts)
-
-
-@lru_cache(maxsize=4096)
-def _units(mechanism: Mechanism, cells: int) -> int:
-    assert isinstance(mechanism, NoiseOnAGrid)
-    return units_up(cells * sum((bits_of(grid.cells) for grid in mechanism.grids), Fraction(0)))
 
 
 def _ranges(study: Study, sensitivity: Sensitivity) -> list[tuple[int, int]]:

@@ -17,9 +17,9 @@ from typing import assert_never
 from adyton.certify import Certificate, Known
 from adyton.errors import InvalidRequest
 from adyton.exact import float_down, float_up
-from adyton.planning.keys import KeyFinding
+from adyton.kernel.discovery import GroupDiscovery as KeyFinding
+from adyton.kernel.searching import rounds_of
 from adyton.planning.measures.moments import range_of
-from adyton.planning.measures.search import rounds_of
 from adyton.planning.part import MeasurePlan
 from adyton.query.conditions.possible_cells import number_of_cells
 from adyton.query.leaves import EVERY_ROW, DayCount

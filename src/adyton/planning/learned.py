@@ -23,11 +23,13 @@ from types import MappingProxyType
 
 import numpy as np
 
+from adyton.accounting.buying import cost_of_units
 from adyton.accounting.noisy_reading import NoisyReading
 from adyton.errors import InvalidRequest
 from adyton.exact import float_down, float_up, units_up
 from adyton.exact.cells import Floats, whole
 from adyton.exact.outward import MANY
+from adyton.kernel.measurement import Columns
 from adyton.ledger import Ledger, Order, Receipt
 from adyton.ledger.base import counted
 from adyton.ledger.texts import Stored, many_from_text, receipts_restored
@@ -35,9 +37,8 @@ from adyton.mechanisms import GaussianNoise
 from adyton.planning.measures.moments import NEEDED
 from adyton.planning.measures.search import Search
 from adyton.planning.measures.spread import Spread
-from adyton.planning.part import Columns, MeasurePlan
+from adyton.planning.part import MeasurePlan
 from adyton.planning.plan import PricedBatch
-from adyton.planning.price import cost_of_units
 from adyton.population.base import PopulationContext, learned_key, spread_key
 from adyton.population.position import Position
 from adyton.population.subset import SubsetPopulation

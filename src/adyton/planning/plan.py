@@ -18,26 +18,29 @@ from adyton.certify import Certificate, KeyColumn, KeyLabel, Keys, Known
 from adyton.certify.linear import GaussianValue
 from adyton.errors import InvalidRequest
 from adyton.exact import float_up
-from adyton.ledger import Order
-from adyton.planning.keys import PART, KeyFinding, plan_keys
+from adyton.kernel.discovery import GroupDiscovery
+from adyton.kernel.measurement import AnyMeasurement
+from adyton.kernel.noisy import (
+    Families,
+    NoisyQueries,
+    NoisyQuery,
+    due,
+    families_of,
+    shares_of,
+    still_due,
+    transcript_units,
+    whole_price,
+)
+from adyton.kernel.searching import rounds_of
+from adyton.planning.keys import PART, plan_keys
 from adyton.planning.known import certificate_of, check_size, known_of, known_of_computed
 from adyton.planning.measures.additive import Additive
 from adyton.planning.measures.distribution import Distribution
 from adyton.planning.measures.mean_with_squares import MeanWithSquares, squares_of
 from adyton.planning.measures.moments import NEEDED, Joint
-from adyton.planning.measures.search import Search, rounds_of
+from adyton.planning.measures.search import Search
 from adyton.planning.measures.spread import Spread
-from adyton.planning.part import (
-    Families,
-    MeasurePlan,
-    detail_of,
-    due,
-    families_of,
-    most_for_each,
-    shares_of,
-    still_due,
-    whole_price,
-)
+from adyton.planning.part import MeasurePlan, detail_of, most_for_each
 from adyton.planning.price import Price, Pricing, check_widths, matching_rows
 from adyton.privacy import PrivacyUnit
 from adyton.query.canonical import canonical_text, plain_names
@@ -71,7 +74,7 @@ class QuestionPlan:
     parts: tuple[MeasurePlan, ...]
     certificate: Certificate
     expected_rows: int | None
-    finding: KeyFinding | None = None
+    finding: GroupDiscovery | None = None
     shape: Shape = AS_ASKED
     remarks: tuple[str, ...] = ()  # on how the text was read
 
@@ -93,6 +96,11 @@ class QuestionPlan:
     def noisy(self) -> tuple[NoisyReading, ...]:
         finding = self.finding.noisy if self.finding is not None else ()
         return (*finding, *(part.only for part in self.parts))
+
+    @property
+    def query(self) -> NoisyQuery:
+        """What is measured for it."""
+        return NoisyQuery(tuple(part.only for part in self.parts), self.finding)
 
     @property
     def readings(self) -> list[Reading]:
@@ -173,6 +181,7 @@ class PricedBatch:
     radius: int
     price: Price
     independent: PricedBatch | None = None  # the same, each for itself, where all is measured together
+    whole: int = 0  # where units are split: what must be spent in total, of which ``amount`` is still due
 
     @property
     def text(self) -> str:
@@ -192,10 +201,23 @@ class PricedBatch:
         return [Request(plan.question, plan.shape, remarks=plan.remarks) for plan in self.plans]
 
     @property
+    def pure(self) -> int:
+        return 0
+
+    @property
     def unproved(self) -> bool:
         """Whether keys are found with Gaussian noise: no theorem on the population covers their threshold."""
         findings = [plan.finding for plan in self.plans if plan.finding is not None]
         return any(finding.counted.mechanism.norm == 2 for finding in findings)
+
+    @property
+    def measurement(self) -> AnyMeasurement:
+        """What the kernel prices and releases."""
+        return NoisyQueries(tuple(plan.query for plan in self.plans))
+
+    def after(self, spent: int) -> PricedBatch:
+        """Where units are split, what is still due once so much is spent."""
+        return replace(self, amount=still_due(self.whole, spent)) if self.whole else self
 
     def rows_planned(self, plan: QuestionPlan) -> int | None:
         """For how many rows the width of a mean was planned, where a width was the price."""
@@ -207,10 +229,6 @@ class PricedBatch:
             return {}
         means = [r.name for r in plan.readings if len(r.coordinates) > 1 and r.public_rows is None]
         return {name: float(self.price.of(name)) for name in means}
-
-    def order(self, request: str | None) -> Order:
-        what = (self.text, self.detail, self.amount, self.radius)
-        return Order(*what, request, unproved=self.unproved)
 
 
 def make_plan(study: Study, question: Question, price: Price, left: int) -> QuestionPlan:
@@ -277,9 +295,9 @@ class Outline:
             planned = (asking.question, canonical_text(asking.question), parts, certificate)
             rows = pricing.expected_rows
             plans.append(QuestionPlan(*planned, rows, finding, asking.shape, asking.remarks))
-        return PricedBatch(tuple(plans), priced.amount, priced.radius, price)
+        return PricedBatch(tuple(plans), priced.amount, priced.radius, price, whole=priced.whole)
 
-    def priced(self, price: Price, left: int, pricing_of: Callable[..., Pricing] = Pricing) -> Priced:
+    def priced(self, price: Price, left: int, pricing_of: Callable[..., Pricing] = Pricing) -> Outlined:
         """The noise, and what it costs; ``pricing_of`` says which noise a reading gets for its part."""
         study, questions = self.study, [asking.question for asking in self.requests]
         check_widths(price, questions)
@@ -290,24 +308,23 @@ class Outline:
             _part(one, pricings[one.place], shares[i] * _for_values(questions[one.place]))
             for i, one in enumerate(self.measured)
         ]
-        paid = due(parts, self.families, self.unit, study.filter)
+        noisy = [part.only for part in parts]
+        paid = due(noisy, self.families, self.unit, study.filter)
         findings = [
             plan_keys(question, self.unit, pricing, paid.amount) if question.finds_keys else None
             for question, pricing in zip(questions, pricings, strict=True)
         ]
-        extra = [noisy for finding in findings if finding is not None for noisy in finding.noisy]
+        extra = [one for finding in findings if finding is not None for one in finding.noisy]
         if extra and len(questions) > 1:
             raise InvalidRequest("a question whose keys must be found is asked alone, not in a batch")
-        amount = paid.amount + sum(noisy.amount(study.filter) for noisy in extra)
+        amount, whole = paid.amount + sum(one.amount(study.filter) for one in extra), 0
         if self.unit.parts > 1:
-            whole = whole_price(amount, parts, self.families, self.unit, study.filter)
+            whole = whole_price(amount, noisy, self.families, self.unit, study.filter)
             amount = still_due(whole, study.allowed - left)
         radius = paid.radius + sum(n.radius() for n in extra)
         if study.grid is not None:
-            from adyton.planning.grids import transcript_units
-
-            radius = transcript_units(parts)
-        return Priced(pricings, parts, findings, amount, radius)
+            radius = transcript_units(noisy)
+        return Outlined(pricings, parts, findings, amount, radius, whole)
 
 
 class Shapes:
@@ -348,14 +365,19 @@ class Shapes:
         return make_batch(self._study, [Request(question)], price, self._study.allowed)
 
 
-class Priced(NamedTuple):
+class Outlined(NamedTuple):
     """An outline at a price."""
 
     pricings: list[Pricing]
     parts: list[MeasurePlan]
-    findings: list[KeyFinding | None]
+    findings: list[GroupDiscovery | None]
     amount: int
     radius: int
+    whole: int  # as ``PricedBatch.whole``
+
+    def after(self, spent: int) -> Outlined:
+        """As ``PricedBatch.after``."""
+        return self._replace(amount=still_due(self.whole, spent)) if self.whole else self
 
 
 class _Measured(NamedTuple):

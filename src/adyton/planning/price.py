@@ -11,13 +11,11 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Literal, TypedDict, Unpack, get_args
 
-from adyton.accounting import Filter
+from adyton.accounting.buying import TOO_SMALL, cost_of_units
 from adyton.accounting.noisy_reading import LEVEL, step_of
 from adyton.errors import InvalidRequest, PrivacyRefused
-from adyton.exact import UNITS_PER_ONE, Number, decimal_text, positive
-from adyton.exact.search import edge
+from adyton.exact import Number, decimal_text, positive
 from adyton.mechanisms import GaussianNoise, GeometricNoise, Mechanism
-from adyton.privacy import BoundedRangeCost, PureCost
 from adyton.query.conditions.possible_cells import number_of_cells
 from adyton.query.expressions import (
     Case,
@@ -47,7 +45,6 @@ _MOST_NAMED = 8  # values of a long batch in one message
 _Wide = Count | CountPersons | Proportion | Sum | SumOfPersons | Mean
 _Leaf = ValueOf | DatePart | DayCount | Lookup
 EXPECTED_ROWS = "--expected-rows, in Python expected_rows"  # how an asker says how many rows match
-TOO_SMALL = "this price is below the smallest unit that can be charged"
 
 
 # Prices as they are named ----------------------------------------------------------------------------------
@@ -353,29 +350,3 @@ def _nothing_left(study: Study) -> PrivacyRefused:
 def _made_once(make: Callable[..., Mechanism], *given: Hashable) -> Mechanism:
     """Many questions of a batch are alike."""
     return make(*given)
-
-
-def cost_of_units(filter_name: str, units: int) -> Fraction:
-    """mu**2 for Gaussian noise, epsilon for geometric noise."""
-    if units < 1:
-        raise InvalidRequest(TOO_SMALL)
-    amount = Fraction(units, UNITS_PER_ONE)
-    return 2 * amount if filter_name == "zcdp" else amount
-
-
-def largest_epsilon(
-    rule: Filter, units: int, kind: type[PureCost] | type[BoundedRangeCost] = PureCost
-) -> Fraction:
-    """The largest epsilon of this kind, rounded down to twelve digits, that costs at most ``units``."""
-    if rule.name == "pure":
-        return Fraction(units, UNITS_PER_ONE)
-
-    def fits(epsilon: float) -> bool:
-        return rule.amount(kind(Fraction(epsilon))) <= units
-
-    low = high = 1.0
-    while not fits(low):
-        low, high = low / 2, low
-    while fits(high):
-        low, high = high, high * 2
-    return Fraction(edge(fits, low, high, close=1e-12))

@@ -8,25 +8,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 
-from adyton.accounting.noisy_reading import LEVEL, stability_units, step_of
+from adyton.accounting.buying import cost_of_units, largest_epsilon
+from adyton.accounting.noisy_reading import LEVEL, step_of
 from adyton.certify import Certificate
 from adyton.errors import InvalidRequest
-from adyton.exact import units_up
 from adyton.exact.search import edge
-from adyton.ledger import Order
+from adyton.kernel.choice import Choice, of_one_value, of_scores
+from adyton.kernel.measurement import Due
 from adyton.mechanisms import GaussianNoise, GeometricNoise
-from adyton.mechanisms.composed_cost import ComposedCost
 from adyton.mechanisms.selection.scores import ScoreSensitivity
 from adyton.mechanisms.selection.top_k import TopK
 from adyton.mechanisms.selection.utility import largest_shortfall, noisy_order_chance
 from adyton.planning.known import assumptions_of
 from adyton.planning.plan import PricedBatch, make_batch
-from adyton.planning.price import Price, cost_of_units, largest_epsilon, noise_kind, units_of
-from adyton.privacy import BoundedRangeCost, Cost, Neighbours, PureCost
+from adyton.planning.price import Price, noise_kind, units_of
+from adyton.privacy import BoundedRangeCost, PureCost
 from adyton.query.selecting import Selection
 from adyton.sensitivity import Reading, Sensitivity, readings_of
 from adyton.study import Study
@@ -66,7 +66,7 @@ class Candidates:
                     "far: compare counts"
                 )
         apart = {reading.sensitivity for reading in readings}
-        return cls(selection, study, readings, _of_scores(apart), _of_one_value(apart))
+        return cls(selection, study, readings, of_scores(apart), of_one_value(apart))
 
     @property
     def step(self) -> Fraction:
@@ -84,24 +84,6 @@ class Candidates:
         return TopK(places, selection.most, selection.most * epsilon, self.sensitivity, flips)
 
 
-def _of_scores(readings: set[Sensitivity]) -> ScoreSensitivity:
-    """How far one unit moves the scores.  Theorem: SCORE-SPAN.  Theorem: SELECTION-VALIDITY."""
-    low = max(one.rows * max(0, -one.boxes[0][0]) for one in readings)
-    high = max(one.rows * max(0, one.boxes[0][1]) for one in readings)
-    return ScoreSensitivity(Fraction(low + high), _neighbours(readings) == "add-or-remove")
-
-
-def _of_one_value(readings: set[Sensitivity]) -> Sensitivity:
-    """The widest box that holds the values of all candidates.  Theorem: SELECTION-VALIDITY."""
-    boxes = [one.boxes[0] for one in readings]
-    box = (min(low for low, _ in boxes), max(high for _, high in boxes))
-    return Sensitivity((box,), 1, _neighbours(readings), max(one.rows for one in readings))
-
-
-def _neighbours(readings: set[Sensitivity]) -> Neighbours:
-    return next(iter(readings)).neighbours
-
-
 @dataclass(frozen=True, slots=True)
 class SelectionPlan:
     """A selection at its price; ``values`` is the noise of the values of those selected."""
@@ -110,43 +92,36 @@ class SelectionPlan:
     machine: TopK[int]
     values: GaussianNoise | GeometricNoise | None
     price: Price
+    due: Due = field(init=False)
+    unproved = False
 
     @property
     def selection(self) -> Selection:
         return self.candidates.selection
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "due", self.measurement.due(self.candidates.study.protection))
+
+    @property
+    def measurement(self) -> Choice:
+        """What the kernel prices and releases."""
+        return Choice(self.candidates.readings, self.machine, self.selection.largest, self.values)
+
+    @property
+    def text(self) -> str:
+        return self.selection.text
+
     @property
     def amount(self) -> int:
-        return self.candidates.study.filter.amount(self._cost)
-
-    @property
-    def _cost(self) -> Cost:
-        parts: tuple[tuple[Cost, int], ...] = ((self.machine.cost(), 1),)
-        if self.values is not None:
-            parts += ((self.values.cost(self.candidates.one_value), self.selection.most),)
-        return ComposedCost(parts)
-
-    @property
-    def exchanged(self) -> Fraction:
-        """The epsilon of the choice against a unit that is exchanged for another: then every score moves
-        either way.  Theorem: SELECTION-VALIDITY.
-        """
-        machine = self.machine
-        return machine.k * machine.rate * replace(machine.sensitivity, monotone=False).span
-
-    @property
-    def validity(self) -> tuple[int, int]:
-        """What validity pays, as a radius and as a pure part.  Theorem: SELECTION-VALIDITY."""
-        parts: tuple[tuple[Cost, int], ...] = ()
-        if self.values is not None:
-            parts = ((self.values.radius(self.candidates.one_value), self.selection.most),)
-        if self.candidates.study.filter_name == "pure":
-            return stability_units(ComposedCost(((PureCost(self.exchanged), 1), *parts))), 0
-        return (stability_units(ComposedCost(parts)) if parts else 0), units_up(self.exchanged)
+        return self.due.amount
 
     @property
     def radius(self) -> int:
-        return self.validity[0]
+        return self.due.radius
+
+    @property
+    def pure(self) -> int:
+        return self.due.pure
 
     @property
     def within(self) -> Fraction:
@@ -160,10 +135,6 @@ class SelectionPlan:
         name = "permute-and-flip" if machine.flips else "exponential mechanism"
         scales = [repr(float(scale)) for scale in self.values.scales] if self.values is not None else []
         return json.dumps([name, machine.k, str(machine.rate), machine.sensitivity.monotone, *scales])
-
-    def order(self, request: str | None) -> Order:
-        radius, pure = self.validity
-        return Order(self.selection.text, self.detail, self.amount, radius, request, pure=pure)
 
     @property
     def certificate(self) -> Certificate:
@@ -181,8 +152,17 @@ class AllValues:
     batch: PricedBatch
     within: Fraction
 
-    def order(self, request: str | None) -> Order:
-        return self.batch.order(request)
+    @property
+    def text(self) -> str:
+        return self.batch.text
+
+    @property
+    def detail(self) -> str:
+        return self.batch.detail
+
+    @property
+    def amount(self) -> int:
+        return self.batch.amount
 
 
 def plan_selection(study: Study, selection: Selection, price: Price, left: int) -> SelectionPlan:

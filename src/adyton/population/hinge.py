@@ -20,6 +20,7 @@ from adyton.certify import Absent
 from adyton.exact import float_up, units_down
 from adyton.exact.cells import Array, Floats
 from adyton.exact.outward import FEW, UP
+from adyton.exact.shares import question_share
 from adyton.ledger.links import Cap
 from adyton.mechanisms import largest_ratio
 from adyton.mechanisms.ratio import Ends
@@ -31,7 +32,7 @@ from adyton.validity.described import FOR_DESCRIBED
 from adyton.validity.hinge.noise_part import laplace_multiplier
 from adyton.validity.hinge.peeling import WidthSchedule
 from adyton.validity.hinge.planned import PlannedSchedule
-from adyton.validity.subset.tails import Places, question_share
+from adyton.validity.subset.tails import Places
 from adyton.validity.subset.widths import ratio_ends
 
 _LEVELS = 10

@@ -15,6 +15,7 @@ from typing import Any
 from adyton.certify import Proof
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, float_down, float_up, rational
+from adyton.kernel.paid import record
 from adyton.ledger import Ledger, Order, Receipt
 from adyton.ledger.texts import RESTORED, receipts_restored
 from adyton.show import Sheet, Shown, number
@@ -84,7 +85,7 @@ def open_once(ledger: Ledger, order: Order) -> Opening:
             f"the reserve was opened before (receipt {earlier.number}), for {_tests(earlier)} at alpha = "
             f"{float(earlier.alpha):g}: nothing else can be tested on it (adyton reserve show)"
         )
-    return _of(ledger.charge(order).receipt)
+    return _of(record(ledger, order).receipt)
 
 
 def opening_in(ledger: Ledger) -> Opening | None:

@@ -155,7 +155,7 @@ def _readings(
         case Sum(value):
             return (rows(where, Coordinate(value)),)
         case Mean(value) if squares:
-            reading = rows(where, *_centred_and_counted(value, middle_of_square(value)))
+            reading = rows(where, *squared_values(value))
             return (replace(reading, sensitivity=replace(reading.sensitivity, curved=1, squares=squares)),)
         case Mean(value):
             return (rows(where, *_centred_and_counted(value)),)
@@ -165,12 +165,11 @@ def _readings(
                 return (rows(where, *_centred_and_counted(Indicator(condition))),)
             return (rows(condition, Coordinate(), public_rows=known),)
         case Variance(value):
-            reading = rows(where, *_centred_and_counted(value, middle_of_square(value)))
+            reading = rows(where, *squared_values(value))
             return (replace(reading, sensitivity=replace(reading.sensitivity, curved=1)),)
         case Moments(y, x):
-            values = x, middle_of_square(x), y, middle_of_square(y), middle_of_product(x, y)
             both = all_of(where, present(x), present(y))
-            reading = rows(both, *_centred_and_counted(*values))
+            reading = rows(both, *moment_values(x, y))
             return (replace(reading, sensitivity=replace(reading.sensitivity, curved=2)),)
         case Quantile() | Extreme():
             return (_searched(name, measure, where, question, unit, cells),)
@@ -242,6 +241,16 @@ def search_weights(measure: Quantile | Extreme) -> tuple[int, int]:
     if isinstance(measure, Quantile):
         return measure.fraction.denominator, measure.fraction.numerator
     return (1, 0) if measure.which == "least" else (1, 1)
+
+
+def squared_values(value: NumberExpression) -> tuple[Coordinate, ...]:
+    """A value, its square and the count: what a variance needs."""
+    return _centred_and_counted(value, middle_of_square(value))
+
+
+def moment_values(x: NumberExpression, y: NumberExpression) -> tuple[Coordinate, ...]:
+    """Two values, their squares, their product and the count: what a covariance needs."""
+    return _centred_and_counted(x, middle_of_square(x), y, middle_of_square(y), middle_of_product(x, y))
 
 
 def _centred_and_counted(*values: NumberExpression) -> tuple[Coordinate, ...]:

@@ -16,13 +16,13 @@ from typing import Any, Unpack
 
 from adyton.certify.checked import ColumnCheck, Finding, KeysCheck, Seen, StudyCheck, TableCheck
 from adyton.curator.opening import sources_of
-from adyton.engines.base import Engine
 from adyton.engines.choosing import Limits, engine_for, kind_of, path_or_table
 from adyton.engines.loaded import comparable
 from adyton.engines.loading.sources import unreadable_lines
 from adyton.engines.survey import HIGH, LOW, MISSING, UNDECLARED, UNUSABLE, Survey, Surveyor
 from adyton.errors import CuratorError, InvalidRequest
 from adyton.exact import positive, rational
+from adyton.kernel.engine import Engine
 from adyton.ledger.book.joining import check_book
 from adyton.planning.plan import make_plan
 from adyton.planning.price import Price

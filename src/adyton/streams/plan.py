@@ -7,28 +7,25 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from adyton.accounting.noisy_reading import stability_units
+from adyton.accounting.buying import cost_of_units, largest_epsilon
 from adyton.certify import Certificate
 from adyton.errors import InvalidRequest
-from adyton.exact import units_up
-from adyton.ledger import Order, Receipt
+from adyton.kernel.measurement import Due
+from adyton.kernel.monitor import Machine, Monitor, sparse_of
+from adyton.ledger import Receipt
 from adyton.mechanisms import GaussianNoise, NumericSparse, Sparse
-from adyton.mechanisms.composed_cost import ComposedCost
 from adyton.mechanisms.sparse.numeric_sparse import GAUSSIAN_VALUES, one_integer
 from adyton.mechanisms.sparse.sparse import check_positives
 from adyton.noise.two_sided_geometric import LARGEST_SCALE
 from adyton.planning.known import assumptions_of
-from adyton.planning.price import Price, cost_of_units, largest_epsilon, units_of
-from adyton.privacy import Cost
+from adyton.planning.price import Price, units_of
 from adyton.query.measures import Count
 from adyton.query.nodes import Question
 from adyton.schema import IntegerColumn, RealColumn
 from adyton.sensitivity import readings_of
-from adyton.streams.kinds import KINDS, StreamKind, checked_kind, exchanged_reach, moves_one_way
+from adyton.streams.kinds import KINDS, StreamKind, checked_kind, moves_one_way
 from adyton.study import Study
 from adyton.study.validity import refuse_where_rounded
-
-Machine = Sparse | NumericSparse
 
 _OF_PURE = {"gdp": ("PURE-IMPLIES-GDP",), "zcdp": ("PURE-IMPLIES-ZCDP",), "pure": ()}
 _FINE, _FINER, _COARSEST = 2**32, 2**10, 2**12  # steps that one unit can move a scaled sum by
@@ -39,17 +36,37 @@ _LEAST_SHARE = Fraction(1, 2**40)  # of epsilon for each positive: less, and the
 class StreamPlan:
     machine: Machine
     kind: StreamKind
-    amount: int
-    radius: int
-    pure: int
+    due: Due
+    unproved = False
+
+    @property
+    def amount(self) -> int:
+        return self.due.amount
+
+    @property
+    def radius(self) -> int:
+        return self.due.radius
+
+    @property
+    def pure(self) -> int:
+        return self.due.pure
+
+    @property
+    def text(self) -> str:
+        return text_of(self.machine, self.kind)
+
+    @property
+    def detail(self) -> str:
+        return detail_of(self.machine)
+
+    @property
+    def measurement(self) -> Monitor:
+        """What the kernel prices, and compares later."""
+        return Monitor(self.machine)
 
     def units_of_error(self, confidence: float, questions: int) -> Fraction:
         """SPARSE-ACCURACY, in numbers of what one unit can move."""
         return Fraction(self.machine.error(confidence, questions), sparse_of(self.machine).sensitivity)
-
-    def order(self, request: str | None) -> Order:
-        what = (text_of(self.machine, self.kind), detail_of(self.machine), self.amount, self.radius)
-        return Order(*what, request, pure=self.pure)
 
 
 def plan_stream(
@@ -74,8 +91,7 @@ def plan_stream(
         alone = least_noise(replace(wanted, reach=1), units, refresh)
         wanted = replace(wanted, reach=_fine_reach(study, alone))
     machine = least_noise(wanted, units, refresh)
-    validity = of_validity(study.filter_name, machine, exchanged_reach(study, kind))
-    return StreamPlan(machine, kind, study.filter.amount(machine.cost()), *validity)
+    return StreamPlan(machine, kind, Monitor(machine).due(study.protection))
 
 
 def _fine_reach(study: Study, machine: Machine) -> int:
@@ -167,47 +183,6 @@ def _loudness(machine: Machine) -> float:
     """The variance of a comparison, nearly."""
     sparse = sparse_of(machine)
     return 2 * float(sparse.threshold_scale**2 + sparse.question_scale**2)
-
-
-def replace_one_cost(machine: Machine, reaches: int = 1) -> ComposedCost:
-    """What a whole unit exchanged for another can do to the comparisons: the same noise, and integers that
-    move either way, by so many times the reach.  They have no radius of their own, so validity pays this.
-    Theorem: STREAM-IS-ONE-RELEASE.
-    """
-    sparse = sparse_of(machine)
-    return replace(sparse, monotone=False, sensitivity=reaches * sparse.sensitivity).cost()
-
-
-def stability_cost(machine: Machine, reaches: int = 1) -> ComposedCost:
-    """What validity pays: that, and for each value its radius.  Theorem: STREAM-IS-ONE-RELEASE."""
-    parts: tuple[tuple[Cost, int], ...] = ((replace_one_cost(machine, reaches), 1),)
-    if isinstance(machine, NumericSparse):
-        value = machine.values.radius(one_integer(reaches * machine.sparse.sensitivity))
-        parts += ((value, machine.sparse.positives),)
-    return ComposedCost(parts)
-
-
-def sparse_of(machine: Machine) -> Sparse:
-    return machine.sparse if isinstance(machine, NumericSparse) else machine
-
-
-def of_validity(filter_name: str, machine: Machine, reaches: int = 1) -> tuple[int, int]:
-    """What validity pays for a stream, as a radius and as a pure part, in whole units.
-
-    In a pure study the radius says it all.  The theorem of studies with Gaussian noise pays for comparisons
-    by their epsilon, and for values as for other numbers, unless their noise is geometric.
-    """
-    if filter_name == "pure":
-        return stability_units(stability_cost(machine, reaches)), 0
-    epsilon, radius = replace_one_cost(machine, reaches).pure, 0
-    assert epsilon is not None
-    if isinstance(machine, NumericSparse):
-        one, values = one_integer(reaches * machine.sparse.sensitivity), machine.sparse.positives
-        if machine.gaussian:
-            radius = values * stability_units(machine.values.radius(one))
-        else:
-            epsilon += values * (machine.values.cost(one).pure or 0)
-    return radius, units_up(epsilon)
 
 
 def certificate_of(study: Study, machine: Machine, kind: StreamKind = "counts") -> Certificate:

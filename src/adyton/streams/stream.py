@@ -7,51 +7,46 @@ neither a crash nor a second process can see another threshold or get a positive
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from adyton.accounting.noisy_reading import LEVEL
 from adyton.certify import Amount, Interval, Proof
 from adyton.errors import InvalidRequest, LedgerCorrupt, PrivacyRefused
 from adyton.exact import Number, float_down, float_up
-from adyton.ledger import Ledger, Receipt, Verification
+from adyton.kernel.comparing import Asked, Comparisons
+from adyton.kernel.monitor import sparse_of
+from adyton.ledger import Verification
 from adyton.ledger.texts import check_head
 from adyton.mechanisms import NumericSparse
-from adyton.noise import Bits
 from adyton.planning.known import left_out_of
 from adyton.query.draft import Draft
 from adyton.query.nodes import Question
 from adyton.query.request import alone_of
 from adyton.query.text import question_text
-from adyton.sensitivity import Reading
 from adyton.streams.answer import StreamAnswer, StreamAnswers, StreamStatement
 from adyton.streams.compared import Compared, compared
 from adyton.streams.notes import (
-    CLOSED,
     Progress,
     StreamEntry,
+    asked_json,
     chained,
     closed_after,
-    fed_text,
+    entry_of,
     nearest_float,
-    note_from,
-    start_from,
-    start_text,
 )
-from adyton.streams.plan import certificate_of, sparse_of, stream_of
+from adyton.streams.plan import certificate_of, stream_of
 from adyton.study import Study
 
 
 class Stream:
     """``feed`` it again and again; it halts after its positives.  Made by ``Curator.open_stream``."""
 
-    def __init__(
-        self, study: Study, ledger: Ledger, bits: Bits, read: Callable[[Reading], int], receipt: Receipt
-    ) -> None:
-        self.number = receipt.number
-        self._study, self._ledger, self._bits, self._read, self._receipt = study, ledger, bits, read, receipt
-        self._machine, self._kind = stream_of(receipt)
+    def __init__(self, study: Study, comparisons: Comparisons) -> None:
+        self._study, self._comparisons, self._receipt = study, comparisons, comparisons.receipt
+        self.number = self._receipt.number
+        self._machine, self._kind = stream_of(self._receipt)
         self._sparse = sparse_of(self._machine)
-        self._seen = self._begin()
+        self._seen = Progress(self._sparse.positives)
 
     def feed(
         self, question: str | Draft | Question, *, above: Number | None = None, dialect: str | None = None
@@ -63,15 +58,17 @@ class Stream:
         one that such a number of this table could pass or miss.
         """
         asked, fitted = self._fitted(question, above, dialect)
-        self._running()  # public facts end here: until now a refusal reads nothing
-        exact = self._read(fitted.reading)  # the only line that sees private data
-        while True:
-            before = self._running()
-            fed = self._compare(before, exact, question_text(asked), fitted)
-            if self._ledger.annotate(self.number, before.feeds + 1, fed_text(fed)):
-                self._seen = before.then(fed)
-                return self._answer(fed, before.feeds + 1)
-            # Another thread or process was first: what was compared here is forgotten, never released.
+        public = asked_json(question_text(asked), fitted.threshold, fitted.step, fitted.compared_as)
+
+        def comparison() -> Asked:
+            return Asked(self._running().feeds, fitted.least, public)
+
+        noted = self._comparisons.compare(fitted.reading, fitted.factor, comparison)
+        assert noted is not None
+        note, place = noted
+        fed = entry_of(note)
+        assert fed is not None
+        return self._answer(fed, place)
 
     def feed_many(
         self,
@@ -100,13 +97,12 @@ class Stream:
 
     def close(self) -> StreamStatement:
         """For good: nothing is answered after it, here or in any other process.  What was paid stays paid."""
-        while not (known := self._state()).closed:
-            self._ledger.annotate(self.number, known.feeds + 1, CLOSED)
+        self._comparisons.close()
         return self.statement()
 
     def answers(self) -> list[StreamAnswer]:
         """Every answer so far, oldest first; also one that a crash kept from its asker.  Free of charge."""
-        notes = map(note_from, self._ledger.notes(self.number, 1))
+        notes = map(entry_of, self._comparisons.notes())
         return [self._answer(fed, place) for place, fed in enumerate(notes, start=1) if fed is not None]
 
     def statement(self) -> StreamStatement:
@@ -117,7 +113,7 @@ class Stream:
             number=self.number,
             kind=self._kind,
             positives=self._sparse.positives,
-            positives_left=last.watch.left,
+            positives_left=last.left,
             feeds=last.feeds,
             closed=last.closed,
             head=heads[-1],
@@ -176,7 +172,7 @@ class Stream:
     def _running(self) -> Progress:
         """The state, if the stream has not halted and was not closed."""
         known = self._state()
-        if known.watch.left < 1:
+        if known.left < 1:
             positives = str(self._sparse.positives)
             raise PrivacyRefused(
                 f"stream {self.number} has halted: all its {positives} positives are used up; "
@@ -193,17 +189,6 @@ class Stream:
                 "nothing was read and nothing was charged"
             )
         return known
-
-    def _compare(self, known: Progress, exact: int, text: str, asked: Compared) -> StreamEntry:
-        """The scaled integer against the scaled threshold; a tie is above."""
-        scaled, value = asked.factor * exact, None
-        if isinstance(self._machine, NumericSparse):
-            value, after = self._machine.step(known.watch, scaled, asked.least, self._bits)
-            above = value is not None
-        else:
-            above, after = self._machine.step(known.watch, scaled, asked.least, self._bits)
-        said = (text, asked.threshold, above, value, after.left, after.offset)
-        return StreamEntry(*said, asked.step, asked.compared_as)
 
     def _answer(self, fed: StreamEntry, feeds: int) -> StreamAnswer:
         interval, value = None, None
@@ -226,18 +211,10 @@ class Stream:
 
     # The state, which is the ledger's.
 
-    def _begin(self) -> Progress:
-        """The first noise of the threshold: drawn and stored once, whoever comes first."""
-        if not self._ledger.notes(self.number):
-            self._ledger.annotate(self.number, 0, start_text(self._machine.start(self._bits)))
-        return Progress(start_from(self._ledger.notes(self.number)[0]))
-
     def _heads(self) -> tuple[list[str], Progress]:
         """The digests of the receipt and of every note with all before it, and the newest state."""
-        start, *notes = self._ledger.notes(self.number)
-        heads, last = [self._receipt.digest], Progress(start_from(start))
-        for text in notes:
-            note = note_from(text)
+        heads, last = [self._receipt.digest], Progress(self._sparse.positives)
+        for note in map(entry_of, self._comparisons.notes()):
             heads.append(closed_after(heads[-1]) if note is None else chained(heads[-1], note))
             last = last.then(note)
         return heads, last
@@ -245,8 +222,7 @@ class Stream:
     def _state(self) -> Progress:
         """What this object knows and what others have added since."""
         known = self._seen
-        first = known.feeds + known.closed + 1
-        for text in self._ledger.notes(self.number, first):
-            known = known.then(note_from(text))
+        for note in self._comparisons.notes(known.feeds + known.closed + 1):
+            known = known.then(entry_of(note))
         self._seen = known
         return known

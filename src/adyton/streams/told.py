@@ -7,14 +7,16 @@ from dataclasses import replace
 from fractions import Fraction
 
 from adyton.exact import UNITS_PER_ONE
+from adyton.kernel.comparing import public_notes
+from adyton.kernel.monitor import Monitor, of_validity
 from adyton.ledger import Ledger, Order, Receipt
 from adyton.ledger.base import all_counted
 from adyton.ledger.texts import many_from_text, receipts_carried, receipts_restored
 from adyton.mechanisms import NumericSparse
 from adyton.planning.learned import radius_in_full
 from adyton.streams.kinds import exchanged_reach
-from adyton.streams.notes import note_from
-from adyton.streams.plan import machine_in, of_validity, stream_in
+from adyton.streams.notes import entry_of
+from adyton.streams.plan import machine_in, stream_in
 from adyton.study import Study
 from adyton.validity.last_look.leakage import comparisons_nats, gaussian_rate, geometric_rate, pure_distance
 from adyton.validity.last_look.told import Numbers, Told
@@ -45,7 +47,7 @@ def _and(told: Told, study: Study, ledger: Ledger, receipt: Receipt) -> Told:
     told = replace(told, radius=told.radius + radius, pure=told.pure + pure)
     rate = geometric_rate(pure) if study.filter_name == "pure" else gaussian_rate(radius)
     if (machine := machine_in(order.question, order.detail)) is not None:
-        notes = map(note_from, ledger.notes(receipt.number, 1))
+        notes = map(entry_of, public_notes(ledger, receipt.number, 1, Monitor.word))
         fed = [note for note in notes if note is not None]  # that it was closed is public
         values = Numbers(sum(one.value is not None for one in fed), rate)
         other = isinstance(machine, NumericSparse) and not machine.gaussian and study.filter_name != "pure"

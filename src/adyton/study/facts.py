@@ -11,12 +11,12 @@ from pathlib import Path
 
 from adyton.accounting import Filter, filter_named
 from adyton.errors import InvalidRequest
+from adyton.kernel.protection import Protection, unit_with
 from adyton.privacy import Guarantee, PrivacyUnit, Reserve
 from adyton.query.description import Dictionary, canonical_value
 from adyton.query.description_weights import VERSION
 from adyton.query.measures import Measure
 from adyton.query.nodes import Question
-from adyton.query.persons import TableOfPersons
 from adyton.query.request import Request, asked_of
 from adyton.query.sql.several.dialects import known_dialect
 from adyton.schema import (
@@ -33,7 +33,7 @@ from adyton.schema import (
 )
 from adyton.show import Sheet, Shown
 from adyton.study.told import facts_of
-from adyton.study.validity import Validity, check_validity, rounding_grid
+from adyton.study.validity import Validity, check_validity, keys_failure, rounding_grid
 
 # Where nobody says how many rows there are, delta must be small enough for a hundred million.
 _ROWS_WHERE_PRIVATE = 10**8
@@ -112,16 +112,17 @@ class Study(Shown):
 
         A person is one row of a table of persons.  Theorems: JOINED-ROWS, TWO-LEVEL.
         """
-        if isinstance(table, TableOfPersons):
-            if table.of.most_rows != self.unit_of(table.of).rows:
-                raise InvalidRequest(
-                    "the bounds of a table of persons do not fit the rows of a person that count"
-                )
-            return replace(self.unit_of(table.of), rows=1, rows_in=())
-        most = {self.table.name: self.unit.rows, **{f.table.name: f.rows_per_person for f in self.further}}
-        members = table.join.tables if table.join is not None else (table,)
-        rows_in = tuple(most[member.name] for member in members)
-        return _unit_in(self.unit, self.parts, self.reserve, table.person or self.unit.person, rows_in)
+        return self._protected().unit_of(table)
+
+    @property
+    def protection(self) -> Protection:
+        """What privacy rests on: who is protected, and how costs are added up."""
+        return self._protected(keys_failure(self), rounded=self.grid is not None)
+
+    def _protected(self, discovery_failure: Fraction = Fraction(0), *, rounded: bool = False) -> Protection:
+        unit = unit_with(self.unit, self.parts, self.reserve)
+        further = tuple((one.table.name, one.rows_per_person) for one in self.further)
+        return Protection(self.table, unit, self.filter, further, discovery_failure, rounded)
 
     @property
     def parts(self) -> int:
@@ -359,14 +360,6 @@ def check_further(study: Study) -> None:
 
 def _folded(names: list[str]) -> set[str]:
     return {name.casefold() for name in names}
-
-
-@lru_cache(maxsize=64)
-def _unit_in(
-    unit: PrivacyUnit, parts: int, reserve: Reserve | None, person: str | None, rows_in: tuple[int, ...]
-) -> PrivacyUnit:
-    """Every question asks for it several times."""
-    return replace(unit, parts=parts, reserve=reserve).with_rows(person, rows_in)
 
 
 def _table_facts(table: Table) -> list[object]:

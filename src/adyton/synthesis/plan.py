@@ -4,28 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any, Literal, get_args
 
-from adyton.accounting.filters import Filter
-from adyton.accounting.noisy_reading import LEVEL, stability_units
+from adyton.accounting.noisy_reading import LEVEL
 from adyton.certify import Certificate, OpeningPreview
 from adyton.errors import InvalidRequest
-from adyton.exact import UNITS_PER_ONE, units_up
-from adyton.ledger import Order
-from adyton.mechanisms import GaussianNoise, GeometricNoise
+from adyton.kernel.marginals import SELECTING, Marginals, marginals_sensitivity, step_for
+from adyton.kernel.measurement import Due
 from adyton.mechanisms.marginals.adaptive import AdaptiveMarginals, Step
-from adyton.mechanisms.marginals.tables import Axes, marginals_up_to, size_of
+from adyton.mechanisms.marginals.tables import Axes, marginals_up_to
 from adyton.planning.known import assumptions_of
-from adyton.planning.price import Price, cost_of_units, largest_epsilon, noise_kind, units_of
-from adyton.privacy import BoundedRangeCost, PureCost
+from adyton.planning.price import Price, noise_kind, units_of
 from adyton.query.conditions import atoms
 from adyton.query.conditions.atoms import Bins
 from adyton.query.nodes import MOST_CELLS
 from adyton.schema import BooleanColumn, CategoryColumn, Column, TextColumn
-from adyton.sensitivity import Reading, Sensitivity
+from adyton.sensitivity import Reading
 from adyton.sensitivity.readings import readings_of
 from adyton.show import Sheet
 from adyton.study import Study
@@ -39,7 +35,6 @@ _MOST_BINS = 1_000
 _MOST_WAYS = 4
 _MOST_CANDIDATES = 5_000
 _LARGEST_MARGINAL = 20_000  # cells; one with more would be nearly all noise
-_SELECTING = 10  # a tenth of what a round costs is for its selection
 _ROUNDS_OF_A_COLUMN = {"gdp": 8, "zcdp": 8, "pure": 4}  # more cost later answers more, and gain nothing
 _GROWTH = {"gdp": 4, "zcdp": 4, "pure": 2}  # of a price, for noise of half the scale
 
@@ -52,6 +47,11 @@ class SynthesisPlan:
     axes: atoms.Axes
     method: Method
     machine: AdaptiveMarginals
+    due: Due = field(init=False)
+    unproved = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "due", self.measurement.due(self.study.protection))
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -65,7 +65,7 @@ class SynthesisPlan:
 
     @property
     def amount(self) -> int:
-        return self.machine.units
+        return self.due.amount
 
     @property
     def text(self) -> str:
@@ -84,36 +84,26 @@ class SynthesisPlan:
             "growth": machine.growth,
             "largest": _LARGEST_MARGINAL,
             "method": self.method,
-            "selecting": _SELECTING,
+            "selecting": SELECTING,
             "ways": max(map(len, machine.candidates)),
         }
         return json.dumps({"synthesis": facts}, ensure_ascii=False, sort_keys=True)
 
     @property
     def radius(self) -> int:
-        return self._validity[0]
+        return self.due.radius
 
     @property
     def pure(self) -> int:
-        return self._validity[1]
+        return self.due.pure
 
     @property
-    def _validity(self) -> tuple[int, int]:
-        """What validity pays: a radius for measurements, the epsilon of exchanging a unit for selections.
+    def measurement(self) -> Marginals:
+        """What the kernel prices and releases."""
+        from adyton.synthesis.guessing import first_guess
 
-        Theorem: ADAPTIVE-MARGINALS.
-        """
-        moved = self.machine.sensitivity
-        twice = 1 if moved.neighbours == "replace" else 2
-        if self.study.filter_name == "pure":
-            return stability_units(PureCost(twice * Fraction(self.amount, UNITS_PER_ONE))), 0
-        one = (Fraction(1),)
-        part = moved.l2_radius_squared(one) / moved.l2_diameter_squared(one)
-        measured = part * cost_of_units(self.study.filter_name, self.amount)
-        return units_up(measured), units_up(twice * self.machine.most_epsilon)
-
-    def order(self, request: str | None) -> Order:
-        return Order(self.text, self.detail, self.amount, self.radius, request, pure=self.pure)
+        rule = self.study.filter
+        return Marginals(self.axes, self.read, self.readings, self.machine, first_guess(self), rule)
 
     @property
     def readings(self) -> tuple[Reading, ...]:
@@ -228,22 +218,15 @@ def _method(axes: atoms.Axes, method: Method | None) -> Method:
 
 
 def _machine(study: Study, axes: atoms.Axes, candidates: tuple[Axes, ...], units: int) -> AdaptiveMarginals:
-    moved = _sensitivity(study, axes, candidates)
+    first = tuple((place,) for place in range(len(axes.axes)))
+    moved = marginals_sensitivity(axes, candidates, first, study.unit_of(axes.table))
     rounds = _ROUNDS_OF_A_COLUMN[study.filter_name] * len(axes.axes)
     each = units // rounds
-    if each < 2 * _SELECTING:
+    if each < 2 * SELECTING:
         raise InvalidRequest("this price is too small for a synthetic table of so many columns")
     most_epsilon = rounds * step_for(study.filter, moved, each).epsilon
-    first = tuple((place,) for place in range(len(axes.axes)))
     growth = _GROWTH[study.filter_name]
     return AdaptiveMarginals(axes.shape, candidates, first, moved, units, each, growth, most_epsilon)
-
-
-def _sensitivity(study: Study, axes: atoms.Axes, candidates: tuple[Axes, ...]) -> Sensitivity:
-    """Of the largest marginal: no other moves farther, and none has a larger radius."""
-    largest = max(candidates, key=lambda one: size_of(axes.shape, one))
-    (reading,) = readings_of(axes.question(largest), study.unit_of(axes.table))
-    return replace(reading.sensitivity, cells=max(2, size_of(axes.shape, largest)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -276,24 +259,3 @@ class SynthesisPreview(OpeningPreview):
             ("noise of a first count", f"±{self.half_width:,}"),
         )
         return Sheet(f"Preview: {self.plan.text}", ("", ""), rows, self.charge_notes())
-
-
-# What so many units buy ------------------------------------------------------------------------------------
-
-
-def step_for(rule: Filter, moved: Sensitivity, units: int) -> Step:
-    """The step that so many units pay for, and what it costs by the filter.
-
-    Claim:    what ``selecting`` and ``measuring`` say is what the filter charges, and not above ``units``.
-    Source:   the costs of the mechanisms.  Theorem: ADAPTIVE-MARGINALS.
-    """
-    kind: type[GaussianNoise] | type[GeometricNoise] = (
-        GeometricNoise if rule.name == "pure" else GaussianNoise
-    )
-    cost: type[PureCost] | type[BoundedRangeCost] = PureCost if rule.name == "pure" else BoundedRangeCost
-    epsilon = largest_epsilon(rule, units // _SELECTING, cost)
-    selecting = rule.amount(cost(epsilon))
-    noise = kind.for_cost(moved, cost_of_units(rule.name, units - units // _SELECTING))
-    step = Step(epsilon, selecting, noise, rule.amount(noise.cost(moved)))
-    assert step.units <= units
-    return step

@@ -20,16 +20,18 @@ import numpy.typing as npt
 from adyton.audit.cases.questions_asked import QUESTIONS, Case, study_of, tables_of
 from adyton.audit.cases.trial import AuditTarget, Trial
 from adyton.audit.replay import Replay, Trace, aligned, compare, keys_of, run_both
-from adyton.audit.watching import FoundKey
 from adyton.certify import Promise
 from adyton.exact import UNITS_PER_ONE
 from adyton.exact.outward import SAFE
+from adyton.kernel.discovery import GroupDiscovery
+from adyton.kernel.engine import FoundKey
+from adyton.kernel.measurement import Columns
+from adyton.kernel.searching import SearchLevels
 from adyton.mechanisms.workloads.measured import Measured
 from adyton.noise import Bits
 from adyton.planning.coordinated.choosing import CoordinatedBatch
-from adyton.planning.keys import KeyFinding
 from adyton.planning.measures.search import Search
-from adyton.planning.part import Columns, MeasurePlan
+from adyton.planning.part import MeasurePlan
 from adyton.planning.plan import PricedBatch, QuestionPlan, make_batch
 from adyton.planning.price import price_of
 from adyton.privacy import Neighbours
@@ -129,7 +131,7 @@ def _together(batch: CoordinatedBatch, bits: Bits) -> Callable[[Known, int], Out
 
     def release(known: Known, n: int) -> Outputs:
         many = replace(own, strategy=_Repeated(own.strategy, n))
-        return many.release(batch.histogram(known.exact), bits).reshape(n, -1)
+        return many.release(batch.measurement.histogram(known.exact), bits).reshape(n, -1)
 
     return release
 
@@ -169,7 +171,8 @@ def _of_part(part: MeasurePlan, exact: Columns, n: int, bits: Bits) -> list[Outp
         return [np.concatenate([_searched(part, exact[0], block, bits) for block in blocks])]
     repeated = [list(column) * n for column in exact]
     return [
-        np.array(column, dtype=np.int64).reshape(n, -1) for column in part.release(repeated, _nothing, bits)
+        np.array(column, dtype=np.int64).reshape(n, -1)
+        for column in part.only.mechanism.release(repeated, bits)
     ]
 
 
@@ -177,18 +180,18 @@ def _searched(part: Search, counts: Sequence[int], n: int, bits: Bits) -> Output
     """n searches at once, as if they were those of n times as many groups."""
     reading = part.only.reading
     many = replace(reading.sensitivity, cells=reading.sensitivity.cells * n)
-    wide = Search(replace(part.only, reading=replace(reading, sensitivity=many)))
-    if wide.first_bins != part.first_bins:
+    wide = SearchLevels(replace(part.only, reading=replace(reading, sensitivity=many)))
+    if wide.first_bins != SearchLevels(part.only).first_bins:
         raise AssertionError("the searches that are sampled are not the one that was charged")
     released = wide.release([list(counts) * n], _nothing, bits)
     return np.concatenate([np.array(column, dtype=np.int64).reshape(n, -1) for column in released], axis=1)
 
 
-def _found(plan: QuestionPlan, finding: KeyFinding, known: Known, n: int, bits: Bits) -> Outputs:
+def _found(plan: QuestionPlan, finding: GroupDiscovery, known: Known, n: int, bits: Bits) -> Outputs:
     """For each key of either table whether it is shown, its values if so, and the noisy number of keys."""
     assert known.keys is not None
     counts, size = known.exact[0][0], len(known.keys)
-    kept = finding.release([[i] for i in range(size * n)], [list(counts) * n], 1, bits)
+    kept = finding.release([(i,) for i in range(size * n)], [list(counts) * n], 1, bits)
     shown = np.zeros((n * size, 1), np.int64)
     shown[kept.places] = 1
     occurring = sum(1 for units in counts if units)
@@ -196,7 +199,7 @@ def _found(plan: QuestionPlan, finding: KeyFinding, known: Known, n: int, bits: 
     outputs, exact = [shown.reshape(n, size), np.array(number, np.int64).reshape(n, 1)], iter(known.exact[1:])
     for part in plan.parts:
         passed = [[column[i % size] for i in kept.places] for column in next(exact)]
-        for column in part.release(passed, _nothing, bits):
+        for column in part.only.mechanism.release(passed, bits):
             values = np.zeros(n * size, np.int64)
             values[kept.places] = column
             outputs.append(values.reshape(n, size))

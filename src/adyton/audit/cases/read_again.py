@@ -12,7 +12,6 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +23,11 @@ from adyton.audit.cases.questions_asked import QUESTIONS, study_of, tables_of
 from adyton.audit.cases.trial import AuditTarget, Trial, for_each_filter
 from adyton.audit.replay import Replay, Trace, all_of, compare, run_both
 from adyton.curator import Curator
-from adyton.curator.releasing import Releasing
 from adyton.errors import Interrupted
+from adyton.kernel.data import Unobserved
+from adyton.kernel.measurement import Columns
 from adyton.ledger import LedgerOnDemand
-from adyton.ledger.texts import Stored
 from adyton.noise import Bits
-from adyton.planning.part import Columns
-from adyton.planning.plan import QuestionPlan
 from adyton.privacy import NEIGHBOURS, Neighbours
 from adyton.sensitivity import Reading
 from adyton.study import Study
@@ -59,17 +56,14 @@ class _Often:
         pass
 
 
-class _Attempt(Releasing):
-    """Readings after which something happens: their noise is drawn, and nothing of it is kept yet."""
+class _Then(Unobserved):
+    """Something happens once the noise is drawn, and nothing of it is kept yet."""
 
-    def __init__(self, before: Releasing, happens: Callable[[], None]) -> None:
-        super().__init__(before._engine, before._bits, before._place, split=before._split)
+    def __init__(self, happens: Callable[[], None]) -> None:
         self._happens = happens
 
-    def release(self, plans: Sequence[QuestionPlan], receipt: int) -> list[Stored]:
-        drawn = super().release(plans, receipt)
+    def releases(self, number: int) -> None:
         self._happens()
-        return drawn
 
 
 class _Bare(Curator):
@@ -110,13 +104,11 @@ def _opened(target: AuditTarget, price: Any, study: Study, data: Path) -> Curato
 
 
 def _cut_off(curator: Curator, price: Any) -> None:
-    sound, curator._releasing = curator._releasing, _Attempt(curator._releasing, _interrupt)
     try:
-        curator.ask(_ASKED, **price)
+        curator.observed(_Then(_interrupt)).ask(_ASKED, **price)
     except Interrupted:
-        curator._releasing = sound
-    else:
-        raise AssertionError("an interrupt was not noticed")
+        return
+    raise AssertionError("an interrupt was not noticed")
 
 
 def _interrupt() -> None:
@@ -149,9 +141,10 @@ def _shown(study: Study, price: Any, bits: Bits, exact: Sequence[Columns], n: in
 
         first, *racing = (process() for _ in range(1 + _RACING))
         _cut_off(first, price)
-        for slower, faster in pairwise(racing):
-            slower._releasing = _Attempt(slower._releasing, partial(ask, faster))
-        ask(racing[0])
+        fastest = racing.pop()
+        for slower in reversed(racing):
+            fastest = slower.observed(_Then(partial(ask, fastest)))
+        ask(fastest)
         ask(first)
     numbers = [column for stored in seen for columns in stored.released for column in columns]
     return np.concatenate([np.array(column, np.int64).reshape(n, -1) for column in numbers], axis=1)

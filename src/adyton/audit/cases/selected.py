@@ -80,12 +80,12 @@ def _trial(
 
 
 def _run(study: Study, asked: BestOf, target: AuditTarget, data: Path, bits: Bits) -> Run:
-    with target.tables.open(study, data) as curator:
-        engine, events = watch(curator, bits)
+    with target.tables.open(study, data) as opened:
+        curator, watched = watch(opened, bits)
         said = curator.ask(asked, epsilon=target.epsilon).records()
-        scores = tuple(int(columns[0][0]) for columns in engine.exact_integers)
-        moved = tuple(reading.sensitivity for reading in engine.readings)
-        return Run(curator.receipts()[0], said, scores, moved, tuple(events))
+        scores = tuple(int(columns[0][0]) for columns in watched.exact_integers)
+        moved = tuple(reading.sensitivity for reading in watched.readings)
+        return Run(curator.receipts()[0], said, scores, moved, tuple(watched.events))
 
 
 def _release(plan: SelectionPlan, bits: Bits) -> Callable[[tuple[int, ...]], tuple[Any, ...]]:

@@ -19,13 +19,14 @@ from adyton.audit.cases.questions_asked import Case, study_of, tables_of
 from adyton.audit.cases.trial import AuditTarget, Trial, for_each_filter
 from adyton.audit.replay import Movement, Replay
 from adyton.audit.watching import Watched, watch, with_the_same_words
+from adyton.kernel.monitor import sparse_of
 from adyton.ledger import Receipt
 from adyton.noise import Bits
 from adyton.privacy import NEIGHBOURS, Neighbours
 from adyton.query.request import request_of
 from adyton.streams.compared import Compared, compared
 from adyton.streams.kinds import StreamKind
-from adyton.streams.plan import machine_of, sparse_of
+from adyton.streams.plan import machine_of
 from adyton.study import Study
 
 _CASE = Case(())
@@ -109,8 +110,8 @@ def _trial(filter_name: str, wish: Wish, target: AuditTarget) -> Trial:
 
 def _run(study: Study, wish: Wish, target: AuditTarget, data: Path, bits: Bits) -> Run:
     """Feeds every question until the stream halts."""
-    with target.tables.open(study, data) as curator:
-        engine, events = watch(curator, bits)
+    with target.tables.open(study, data) as opened:
+        curator, watched = watch(opened, bits)
         stream = curator.open_stream(
             positives=_POSITIVES,
             of=wish.kind,
@@ -122,10 +123,10 @@ def _run(study: Study, wish: Wish, target: AuditTarget, data: Path, bits: Bits) 
         for sql, above in _FED[wish.kind]:
             if stream.statement().positives_left:
                 said.append(stream.feed(sql, above=above).above)
-        happened = tuple(events)
+        happened = tuple(watched.events)
         receipt = curator.receipts()[0]
     asked = _asked(study, wish.kind, receipt)
-    return Run(receipt, tuple(said), _read(study, data, engine, asked, target), asked, happened)
+    return Run(receipt, tuple(said), _read(study, data, watched, asked, target), asked, happened)
 
 
 def _asked(study: Study, kind: StreamKind, receipt: Receipt) -> tuple[Compared, ...]:
@@ -136,14 +137,14 @@ def _asked(study: Study, kind: StreamKind, receipt: Receipt) -> tuple[Compared, 
 
 
 def _read(
-    study: Study, data: Path, engine: Watched, asked: Sequence[Compared], target: AuditTarget
+    study: Study, data: Path, watched: Watched, asked: Sequence[Compared], target: AuditTarget
 ) -> tuple[int, ...]:
     """All integers of the stream, scaled as they are compared: those it read itself, and the others."""
     readings = [one.reading for one in asked]
     with target.tables.open(study, data) as curator:
         curator._engine.prepare(readings)
         exact = [columns[0][0] for columns in curator._engine.exact(readings)]
-    if [columns[0][0] for columns in engine.exact_integers] != exact[: len(engine.exact_integers)]:
+    if [columns[0][0] for columns in watched.exact_integers] != exact[: len(watched.exact_integers)]:
         raise AssertionError("the stream did not read the integers that are sampled")
     return tuple(one.factor * integer for one, integer in zip(asked, exact, strict=True))
 

@@ -33,6 +33,6 @@ def answered_before(curator: Curator, question: Asking, dialect: str | None = No
         batch = recorded_batch(curator.study, [asked], receipt.order)
         if batch is not None:
             release = curator._release_of(batch)
-            (answer,) = curator._certify(batch, receipt, partial(release.read, stored), repeated=True)
+            (answer,) = curator._certify(batch, receipt, partial(release.written.read, stored), repeated=True)
             return answer
     return None

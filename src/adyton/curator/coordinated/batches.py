@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from adyton.certify import Step
 from adyton.curator.certifying import PopulationClaims
 from adyton.curator.purse import Purse
-from adyton.curator.releasing import BatchRelease, Releasing
 from adyton.ledger.texts import Stored
+from adyton.noise.refine import Integers
 from adyton.planning.coordinated.choosing import CoordinatedBatch
 from adyton.planning.coordinated.inferred import (
     Measurement,
@@ -20,9 +20,9 @@ from adyton.planning.coordinated.inferred import (
 from adyton.planning.plan import PricedBatch
 
 
-def release_of(batch: PricedBatch, purse: Purse, claims: PopulationClaims) -> CoordinatedRelease:
+def written_together(batch: PricedBatch, claims: PopulationClaims) -> WrittenTogether:
     assert isinstance(batch, CoordinatedBatch)
-    return CoordinatedRelease(batch, claims, purse)
+    return WrittenTogether(batch, claims)
 
 
 def told_together(batch: PricedBatch, purse: Purse) -> tuple[str, Step]:
@@ -45,31 +45,30 @@ def told_together(batch: PricedBatch, purse: Purse) -> tuple[str, Step]:
 
 
 @dataclass(frozen=True, slots=True)
-class CoordinatedRelease(BatchRelease):
+class WrittenTogether:
     """Stored is what was measured; each part of each plan gets all of it."""
 
     batch: CoordinatedBatch
+    claims: PopulationClaims
 
-    def release(self, releasing: Releasing, receipt: int) -> Sequence[Stored]:
-        noise = self.batch.noise
-        histogram = self.batch.histogram(releasing.exact(self.readings, receipt))
-        return self._of_each(Measurement(noise.mechanism.release(histogram, releasing.bits), noise))
+    def made(self, noisy: Integers) -> Sequence[Stored]:
+        return self._of_each(Measurement(noisy, self.batch.noise))
 
-    def text(self, released: Sequence[Stored]) -> str:
-        measurement = released[0].released[0][0]
+    def text(self, kept: Sequence[Stored]) -> str:
+        measurement = kept[0].released[0][0]
         assert isinstance(measurement, Measurement)
         return measurement_to_text(measurement)
 
     def read(self, text: str) -> Sequence[Stored]:
         return self._of_each(measurement_from_text(text))
 
-    def settled(self, receipt: int, released: Sequence[Stored]) -> int | None:
-        units, measurement = self.claims.settling_units(self.batch), released[0].released[0][0]
+    def settled(self, number: int, kept: Sequence[Stored]) -> int | None:
+        units, measurement = self.claims.settling_units(self.batch), kept[0].released[0][0]
         if units is None:
             return None
         assert isinstance(measurement, Measurement)
         most = self.batch.radius
-        return settled_together(measurement, most, units, self.claims.noise_failure(receipt))
+        return settled_together(measurement, most, units, self.claims.noise_failure(number))
 
     def _of_each(self, measurement: Measurement) -> Sequence[Stored]:
         return [Stored([[measurement] for _ in plan.parts]) for plan in self.batch.plans]

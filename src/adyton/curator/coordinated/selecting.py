@@ -26,68 +26,41 @@ from adyton.certify import (
 )
 from adyton.curator.certifying import PopulationClaims
 from adyton.curator.previewing import offer, previews
-from adyton.curator.purse import Advice, Purse, plan_as_charged
-from adyton.curator.releasing import AskedBefore, Releasing
+from adyton.curator.purse import Purse, plan_as_charged
+from adyton.curator.releasing import AskedBefore, Release
 from adyton.curator.remarks import in_no_group
 from adyton.errors import LedgerCorrupt
 from adyton.exact import Number, float_down, float_up
-from adyton.exact.cells import whole
-from adyton.ledger import Order, Receipt
-from adyton.noise.refine import Integers
+from adyton.kernel.choice import ChosenPlaces
+from adyton.ledger import Receipt
 from adyton.planning.known import known_of, left_out_rows
 from adyton.planning.price import Price
 from adyton.planning.selecting import AllValues, SelectionPlan, better, plan_all_values, plan_selection
 from adyton.query.conditions.possible_cells import cell_codes
 from adyton.query.nodes import group_values
 from adyton.query.selecting import NAMED, Selection
-from adyton.sensitivity import Reading
 
 _ASK_AGAIN = Absent("it was chosen and answered under one receipt: ask for it as a question of its own")
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """What was released: the places of the chosen among the candidates, and their noisy values."""
-
-    places: tuple[int, ...]
-    values: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class SelectionRelease:
-    """A choice, and perhaps the values of what was chosen."""
+class WrittenChoice:
+    """How a choice is written down, and perhaps the values of what was chosen."""
 
     plan: SelectionPlan
-    advice: Advice
 
-    @property
-    def readings(self) -> Sequence[Reading]:
-        return self.plan.candidates.readings
+    def made(self, noisy: ChosenPlaces) -> ChosenPlaces:
+        return noisy
 
-    def order(self, request: str | None) -> Order:
-        return self.plan.order(request)
+    def text(self, kept: ChosenPlaces) -> str:
+        return json.dumps({"chosen": list(kept.places), "values": list(map(str, kept.values))})
 
-    def release(self, releasing: Releasing, receipt: int) -> Kept:
-        """Reads every score, chooses, and lets the scores go."""
-        plan, bits = self.plan, releasing.bits
-        columns = [whole(columns[0]) for columns in releasing.exact(self.readings, receipt)]
-        exact = np.concatenate(columns)
-        scores = exact if plan.selection.largest else -exact
-        places = plan.machine.release(_as_scores(scores), bits)
-        if plan.values is None:
-            return Kept(places)
-        own = [int(exact[place]) for place in places]
-        return Kept(places, tuple(map(int, plan.values.release([own], bits)[0])))
-
-    def text(self, released: Kept) -> str:
-        return json.dumps({"chosen": list(released.places), "values": list(map(str, released.values))})
-
-    def read(self, text: str) -> Kept:
+    def read(self, text: str) -> ChosenPlaces:
         try:
             stored = json.loads(text)
-            kept = Kept(tuple(map(int, stored["chosen"])), tuple(map(int, stored["values"])))
+            kept = ChosenPlaces(tuple(map(int, stored["chosen"])), tuple(map(int, stored["values"])))
         except (ValueError, TypeError, KeyError):
-            kept = Kept(())
+            kept = ChosenPlaces(())
         selection, valued = self.plan.selection, self.plan.values is not None
         inside = all(0 <= place < selection.candidates for place in kept.places)
         numbers = (len(set(kept.places)), len(kept.values))
@@ -95,12 +68,8 @@ class SelectionRelease:
             raise LedgerCorrupt("what is stored for a selection cannot be read")
         return kept
 
-    def settled(self, receipt: int, released: Kept) -> int | None:
+    def settled(self, number: int, kept: ChosenPlaces) -> int | None:
         return None
-
-
-def _as_scores(scores: Integers) -> Integers | list[int]:
-    return scores if scores.dtype == np.int64 else [int(score) for score in scores]
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,14 +108,19 @@ class Selecting:
         )
 
     def _known(self, plan: SelectionPlan | AllValues) -> bool:
-        return self.asked.knows(plan.order(None))
+        return self.asked.knows(plan)
 
-    def release(self, plan: SelectionPlan) -> SelectionRelease:
+    def release(self, plan: SelectionPlan) -> Release[ChosenPlaces]:
         planned = partial(plan_selection, self.purse.study, self.selection, left=self.purse.left_now)
-        return SelectionRelease(plan, (plan.price, planned, 1))
+        return Release(plan, (plan.price, planned, 1), WrittenChoice(plan))
 
     def answer(
-        self, plan: SelectionPlan, chosen: Chosen, receipt: Receipt, read: Callable[[], Kept], repeated: bool
+        self,
+        plan: SelectionPlan,
+        chosen: Chosen,
+        receipt: Receipt,
+        read: Callable[[], ChosenPlaces],
+        repeated: bool,
     ) -> Answer:
         kept, purse = read(), self.purse
         name, measure = self.selection.questions[0].measures[0]
@@ -178,12 +152,12 @@ class Selecting:
             keys=Keys({}, self.selection.most),
             bounds=bounds,
             population=dict.fromkeys(bounds, _ASK_AGAIN),
-            **offer(self.release(plan), purse, self.asked),
+            **offer(plan, self.release(plan).advice, purse, self.asked),
             steps=(self._step(plan),),
             certificate=plan.certificate,
             left_out_rows=left_out_rows(purse.study, self.selection.questions[0]),
             remarks=self._remarks(),
-            later=self.claims.later(*plan.validity),
+            later=self.claims.later(plan.radius, plan.pure),
             chosen=chosen,
         )
 
@@ -217,7 +191,7 @@ def _keys(selection: Selection, places: Sequence[int]) -> Keys:
     return Keys({name: KeyColumn(labels, each) for name, labels in columns.items()}, len(places))
 
 
-def _values(plan: SelectionPlan, name: str, kept: Kept) -> dict[str, Values]:
+def _values(plan: SelectionPlan, name: str, kept: ChosenPlaces) -> dict[str, Values]:
     if plan.values is None:
         return {}
     half, step = plan.values.error(LEVEL), plan.candidates.step

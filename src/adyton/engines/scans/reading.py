@@ -20,7 +20,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from adyton.engines.base import Exact, FoundKey
 from adyton.engines.scans.persons import needs_choice, persons_scan
 from adyton.engines.scans.scan import (
     LEAST_READINGS,
@@ -38,6 +37,7 @@ from adyton.engines.scans.scan import (
 )
 from adyton.engines.scans.two_level import persons_of
 from adyton.exact.cells import Cells
+from adyton.kernel.engine import Exact, FoundKey
 from adyton.query.conditions.possible import Rows, Truths, is_understood
 from adyton.query.conditions.possible_cells import Places
 from adyton.query.expressions import Condition

@@ -74,16 +74,8 @@ class PmwPlan:
         return PrivateMw(self, self.stream.start(bits))
 
     def compare(self, watch: SparseState, distance: int, bits: Bits) -> tuple[Found | None, SparseState]:
-        """What is found of a guess that is too low by ``distance`` steps, and what to keep for the next.
-
-        Asks the sparse vector twice, whether the guess is too low and whether it is too high, so that a
-        positive also says in which direction to correct.
-        """
-        for sign in (1, -1):
-            excess, watch = self.stream.step(watch, sign * distance, self.threshold, bits)
-            if excess is not None:
-                return Found(sign, excess), watch
-        return None, watch
+        """What is found of a guess that is too low by ``distance`` steps, and what to keep for the next."""
+        return compare_both_ways(self.stream, self.threshold, watch, distance, bits)
 
     def error(self, confidence: float, questions: int) -> float:
         """With this probability all answers of a run made by ``for_cost`` are within it, and it never halts.
@@ -118,6 +110,21 @@ class PmwPlan:
         if not found:
             raise InvalidRequest("no number of updates gives an error below 1: more units or a higher price")
         return min(found, key=lambda plan: plan.error(confidence, questions))
+
+
+def compare_both_ways(
+    stream: NumericSparse, threshold: int, watch: SparseState, distance: int, bits: Bits
+) -> tuple[Found | None, SparseState]:
+    """What is found of a guess that is too low by ``distance`` steps, and what to keep for the next.
+
+    Asks the sparse vector twice, whether the guess is too low and whether it is too high, so that a positive
+    also says in which direction to correct.  Theorem: PMW-PRIVACY.
+    """
+    for sign in (1, -1):
+        excess, watch = stream.step(watch, sign * distance, threshold, bits)
+        if excess is not None:
+            return Found(sign, excess), watch
+    return None, watch
 
 
 def _plan(

@@ -7,24 +7,25 @@ it was: each value with noise of its own.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import islice
-from typing import Any, get_args
+from typing import get_args
 
+from adyton.accounting.buying import cost_of_units
 from adyton.accounting.noisy_reading import stability_units
 from adyton.certify import Certificate
 from adyton.errors import InvalidRequest
+from adyton.kernel.workload import Workload
 from adyton.mechanisms.workloads.measured import GaussianMeasured, GeometricMeasured
 from adyton.planning.coordinated.candidates import StrategyName, measurings
 from adyton.planning.coordinated.inferred import Inferred, Noise
 from adyton.planning.coordinated.linear import Problem, Set, problem_of
 from adyton.planning.coordinated.measuring import Measuring, Norms
-from adyton.planning.part import Columns
 from adyton.planning.plan import Outline, PricedBatch, QuestionPlan
-from adyton.planning.price import cost_of_units, units_of
+from adyton.planning.price import units_of
 from adyton.privacy import PrivacyUnit
 from adyton.sensitivity import Reading, readings_of
 from adyton.study.validity import refuse_where_rounded
@@ -43,6 +44,7 @@ class CoordinatedBatch(PricedBatch):
     problem: Problem = field(kw_only=True)
     unit: PrivacyUnit = field(kw_only=True)
     gain: float = field(kw_only=True)  # times less variance than each for itself; at a named width, less cost
+    at_least: int = field(kw_only=True)  # is charged, even if the noise costs a little less
 
     @property
     def detail(self) -> str:
@@ -61,10 +63,12 @@ class CoordinatedBatch(PricedBatch):
         axes = self.problem.axes
         return [reading for by in self.tables for reading in readings_of(axes.question(by), self.unit)]
 
-    def histogram(self, exact: Iterable[Columns]) -> Any:
-        """What the strategy measures, from the integers of the readings."""
-        own, axes = zip(self.noise.measuring.tables, self.tables, exact, strict=True), self.problem.axes
-        return self.noise.measuring.histogram({kept: axes.counts(c[0], by) for kept, by, c in own})
+    @property
+    def measurement(self) -> Workload:
+        """What the kernel prices and releases."""
+        tables = tuple(zip(self.noise.measuring.tables, self.tables, strict=True))
+        readings, at_least = tuple(self.readings), self.at_least
+        return Workload(self.problem.axes, tables, readings, self.noise.mechanism, at_least)
 
 
 def coordinated(outline: Outline, plain: PricedBatch, left: int, strategy: str | None) -> PricedBatch:
@@ -96,16 +100,25 @@ def _best(outline: Outline, plain: PricedBatch, left: int, strategy: StrategyNam
     best = _narrowest(problem, unit, norm, strategy)
     if price.by == "within":
         noise = best.within([float(price.of(r.name)) * (r.public_rows or 1) for r in readings])
-        amount = study.filter.amount(noise.mechanism.cost(unit.neighbours))
+        at_least, amount = 1, study.filter.amount(noise.mechanism.cost(unit.neighbours))
         gain = plain.amount / amount
     else:
-        amount = units_of(study, price, left)
+        at_least = amount = units_of(study, price, left)
         noise = best.at(cost_of_units(study.filter_name, amount))
         gain = _spread_of(plain) / best.spread(noise)
     radius = stability_units(noise.mechanism.radius())
     plans = _plans(plain, problem, noise, best.norms)
     return CoordinatedBatch(
-        plans, amount, radius, price, plain, noise=noise, problem=problem, unit=unit, gain=gain
+        plans,
+        amount,
+        radius,
+        price,
+        plain,
+        noise=noise,
+        problem=problem,
+        unit=unit,
+        gain=gain,
+        at_least=at_least,
     )
 
 

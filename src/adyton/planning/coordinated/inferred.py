@@ -20,16 +20,15 @@ from adyton.exact import float_up, units_up
 from adyton.exact.cells import Cells, Floats, whole
 from adyton.exact.outward import COARSE, FEW, MANY
 from adyton.exact.special import special
+from adyton.kernel.measurement import Columns
 from adyton.ledger.texts import Stored, many_from_text, many_to_text
 from adyton.mechanisms import GaussianNoise, GeometricNoise, Ratio
 from adyton.mechanisms.ratio import Solved
 from adyton.mechanisms.workloads.measured import GaussianMeasured, GeometricMeasured
-from adyton.noise import Bits
 from adyton.planning.coordinated.linear import Linear
 from adyton.planning.coordinated.measuring import Measuring, Norms, measuring_from
 from adyton.planning.learned import Units
 from adyton.planning.measures.additive import population_bound_of
-from adyton.planning.part import Columns, Read
 from adyton.population.base import PopulationContext
 from adyton.population.subset import SubsetPopulation
 from adyton.sensitivity import Reading
@@ -131,9 +130,6 @@ class Inferred:
         scale = Fraction(max(self.planned.mechanism.deviation * float(self.norms.deviations.max()), _LEAST))
         noise = GeometricNoise((scale,)) if self.planned.is_pure else GaussianNoise((scale,))
         return NoisyReading(self.reading, noise, nats=self.nats)
-
-    def release(self, exact: Columns, read: Read, bits: Bits) -> list[Cells]:
-        raise AssertionError("what is measured together is released together")
 
     def alike(self, context: PopulationContext) -> Hashable:
         return None

@@ -10,7 +10,6 @@ import base64
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from math import prod
 from typing import Any, Protocol
@@ -20,13 +19,12 @@ import numpy as np
 from adyton.errors import LedgerCorrupt
 from adyton.exact.cells import Floats
 from adyton.exact.outward import MANY
+from adyton.mechanisms.workloads.each_cell import EachCell
 from adyton.mechanisms.workloads.measured import Measured
 from adyton.mechanisms.workloads.product import Product
 from adyton.mechanisms.workloads.residuals import Attribute, Residuals
 from adyton.mechanisms.workloads.strategy import Strategy
-from adyton.noise.refine import Integers
 from adyton.planning.coordinated.linear import Linear, Set
-from adyton.privacy import Neighbours
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,10 +54,6 @@ class Measuring(Protocol):
     @property
     def tables(self) -> Sequence[Set]:
         """Of which axes the cells are counted."""
-        ...
-
-    def histogram(self, tables: Mapping[Set, Integers]) -> Any:
-        """What the strategy measures, from the tables."""
         ...
 
     def norms(self, linear: Linear) -> Norms: ...
@@ -93,9 +87,6 @@ class AllAxes:
     def tables(self) -> Sequence[Set]:
         return [tuple(range(len(self.shape)))]
 
-    def histogram(self, tables: Mapping[Set, Integers]) -> Integers:
-        return tables[self.tables[0]]
-
     def values(self, linear: Linear, estimate: Floats) -> Floats:
         return linear.summed(estimate, self.shape)
 
@@ -104,43 +95,6 @@ class AllAxes:
 
 
 # Every cell by itself --------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class EachCell:
-    """Every cell once, and the total too where replacing a unit cannot reveal it.
-
-    Claim:    as ``Strategy``, whose matrix would be the identity, and a row of ones below it.
-    Source:   derived here.  Theorem: STRATEGY-SENSITIVITY.
-    """
-
-    cells: int
-    total: bool
-    name = "atoms"
-
-    @property
-    def rows(self) -> int:
-        return self.cells + self.total
-
-    def measure(self, histogram: Integers) -> Integers:
-        total = [np.add.reduce(histogram)] if self.total else []
-        return np.concatenate([histogram, np.array(total, np.int64)])
-
-    def l2_diameter_squared(self, neighbours: Neighbours) -> int:
-        return max(1 + self.total, 2 if neighbours == "replace" and self.cells > 1 else 0)
-
-    def l1_diameter(self, neighbours: Neighbours) -> int:
-        return max(1 + self.total, 2 if neighbours == "replace" and self.cells > 1 else 0)
-
-    def l2_radius_squared(self) -> Fraction:
-        """Around 1 / n in each of n cells, and 1 - 1 / n in the total if it is measured."""
-        each = Fraction(1, self.cells)
-        if self.total:
-            return 1 - each + each**2
-        return max(1 - each, each)
-
-    def l1_radius(self) -> int:
-        return 1 + self.total
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,9 +239,6 @@ class Tables:
     @property
     def tables(self) -> Sequence[Set]:
         return self.strategy.tables
-
-    def histogram(self, tables: Mapping[Set, Integers]) -> Mapping[Set, Integers]:
-        return tables
 
     def norms(self, linear: Linear) -> Norms:
         return Norms.of(

@@ -12,9 +12,10 @@ from adyton.accounting.noisy_reading import LEVEL, NoisyReading, step_of
 from adyton.certify import Absent, Bound, Intervals, Values
 from adyton.exact import float_up
 from adyton.exact.cells import Floats, Line, whole
+from adyton.kernel.measurement import Columns
 from adyton.mechanisms import Ratio, largest_ratio, worst_error
 from adyton.mechanisms.ratio import Ends, Solved
-from adyton.planning.part import Columns, OfOneReading
+from adyton.planning.part import OfOneReading
 from adyton.population.base import Found, PopulationContext, Width, learned_key
 from adyton.population.subset_ends import uncentred
 

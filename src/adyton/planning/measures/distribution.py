@@ -15,10 +15,11 @@ from adyton.exact.cells import Floats, whole
 from adyton.exact.outward import MANY, SAFE
 from adyton.exact.search import Truths, edges
 from adyton.exact.special import special
+from adyton.kernel.measurement import Columns
 from adyton.mechanisms import GaussianNoise
 from adyton.mechanisms.ratio import Ends, Solved
 from adyton.planning.measures.additive import population_bound_of
-from adyton.planning.part import Columns, OfOneReading
+from adyton.planning.part import OfOneReading
 from adyton.population.base import PopulationContext
 from adyton.query.measures import Cdf
 from adyton.query.nodes import POINTS

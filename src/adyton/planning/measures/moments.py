@@ -13,11 +13,12 @@ from adyton.certify.rows import joined_way
 from adyton.exact import each_of, float_down, float_up
 from adyton.exact.cells import Floats, Line, whole
 from adyton.exact.outward import MANY
+from adyton.kernel.measurement import Columns
 from adyton.mechanisms import Ratio
 from adyton.mechanisms.ratio import Ends, Solved
 from adyton.planning.measures.additive import mean_ratio, over_count, ratio_guess
 from adyton.planning.measures.spread import variance_between
-from adyton.planning.part import Columns, OfOneReading
+from adyton.planning.part import OfOneReading
 from adyton.population.base import PopulationContext
 from adyton.query.measures import Moments, Which
 from adyton.schema import Lattice

@@ -1,38 +1,25 @@
-"""The notes of online weights, in the order in which they happened.
-
-Note 0 is the noise of the first threshold, and the number of units that all guesses are about.  Note k is the
-answer to the k-th question, together with the next noise: one note, so that no crash can come between.
-"""
+"""What is public of the notes of online weights: the number of units, and the answers in their order."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 from adyton.errors import LedgerCorrupt
-from adyton.mechanisms import SparseState
 from adyton.mechanisms.workloads.private_mw import Found
 
 
 @dataclass(frozen=True, slots=True)
-class WeightsStart:
-    watch: SparseState
-    total: int
-
-
-@dataclass(frozen=True, slots=True)
 class WeightsEntry:
-    """One question, what was guessed, and, if the guess was found wrong, what was measured.
-
-    ``offset`` is the noise of the thresholds from here on.
-    """
+    """One question, what was guessed, and, if the guess was found wrong, what was measured."""
 
     question: str
     guess: int
     found: Found | None
     left: int
-    offset: int = field(repr=False)
 
     @property
     def value(self) -> int:
@@ -40,43 +27,35 @@ class WeightsEntry:
         return self.guess if self.found is None else self.guess + self.found.sign * self.found.excess
 
 
-def start_text(start: WeightsStart) -> str:
-    watch = start.watch
-    return json.dumps({"left": watch.left, "offset": str(watch.offset), "total": str(start.total)})
-
-
-def start_from(text: str) -> WeightsStart:
+def total_of(start: Mapping[str, Any]) -> int:
+    """The number of units that all guesses are about."""
     try:
-        note = json.loads(text)
-        return WeightsStart(SparseState(int(note["left"]), int(note["offset"])), int(note["total"]))
-    except (ValueError, TypeError, KeyError, RecursionError):
+        return int(start["total"])
+    except (ValueError, TypeError, KeyError):
         raise _unreadable() from None
 
 
-def entry_text(entry: WeightsEntry) -> str:
-    """Digits as text, because other readers of JSON know no large integers."""
-    found = None if entry.found is None else [entry.found.sign, str(entry.found.excess)]
-    said = {"question": entry.question, "guess": str(entry.guess), "found": found}
-    return json.dumps({**said, "left": entry.left, "offset": str(entry.offset)}, ensure_ascii=False)
+def asked_json(question: str, guess: int) -> dict[str, str]:
+    """What a note says of a question; digits as text, because other readers of JSON know no large ones."""
+    return {"question": question, "guess": str(guess)}
 
 
-def entry_from(text: str) -> WeightsEntry:
+def entry_of(note: Mapping[str, Any] | None) -> WeightsEntry:
     try:
-        note = json.loads(text)
+        assert note is not None
         found = None if note["found"] is None else Found(int(note["found"][0]), int(note["found"][1]))
         if found is not None and found.sign not in (1, -1):
             raise _unreadable()
-        numbers = (int(note["left"]), int(note["offset"]))
-        return WeightsEntry(note["question"], int(note["guess"]), found, *numbers)
-    except (ValueError, TypeError, KeyError, IndexError, RecursionError):
+        return WeightsEntry(note["question"], int(note["guess"]), found, int(note["left"]))
+    except (AssertionError, ValueError, TypeError, KeyError, IndexError):
         raise _unreadable() from None
 
 
-def following(watch: SparseState, entry: WeightsEntry) -> SparseState:
-    """What to keep after an answer; a note that gives an update back, or takes two, is none of ours."""
-    if entry.left != watch.left - (entry.found is not None) or entry.left < 0:
+def left_after(left: int, entry: WeightsEntry) -> int:
+    """The updates left after an answer; a note that gives one back, or takes two, is none of ours."""
+    if entry.left != left - (entry.found is not None) or entry.left < 0:
         raise _unreadable()
-    return SparseState(entry.left, entry.offset)
+    return entry.left
 
 
 def first_head(receipt: str, total: int) -> str:

@@ -12,19 +12,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, lru_cache
 
-from adyton.accounting.noisy_reading import stability_units
+from adyton.accounting.buying import cost_of_units
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, rational
 from adyton.exact.search import largest_that_holds
-from adyton.ledger import Order
+from adyton.kernel.measurement import Due
+from adyton.kernel.monitor import Pmw
 from adyton.mechanisms import GaussianNoise, NumericSparse
 from adyton.mechanisms.base import Mechanism
-from adyton.mechanisms.composed_cost import ComposedCost
 from adyton.mechanisms.geometric import GeometricNoise
 from adyton.mechanisms.sparse.numeric_sparse import one_integer
-from adyton.planning.price import Price, cost_of_units, units_of
+from adyton.planning.price import Price, units_of
 from adyton.query.conditions.atoms import Bins, axes_of_columns
-from adyton.streams.plan import Wanted, least_noise, of_validity, stability_cost
+from adyton.streams.plan import Wanted, least_noise
 from adyton.streams.weights.terms import Terms, checked_columns, kept_bins
 from adyton.study import Study
 from adyton.study.validity import refuse_where_rounded
@@ -48,17 +48,33 @@ class WeightsPlan:
     """
 
     terms: Terms
-    amount: int
-    radius: int
-    pure: int
+    measurement: Pmw
+    due: Due
     units: int
     error: float
     independent: float
     tolerance: float | None
+    unproved = False
 
-    def order(self, request: str | None) -> Order:
-        what = (self.terms.text, self.terms.detail, self.amount, self.radius)
-        return Order(*what, request, pure=self.pure)
+    @property
+    def amount(self) -> int:
+        return self.due.amount
+
+    @property
+    def radius(self) -> int:
+        return self.due.radius
+
+    @property
+    def pure(self) -> int:
+        return self.due.pure
+
+    @property
+    def text(self) -> str:
+        return self.terms.text
+
+    @property
+    def detail(self) -> str:
+        return self.terms.detail
 
     @property
     def farthest(self) -> float:
@@ -128,11 +144,11 @@ def plan_weights(study: Study, wish: Wish, price: Price, left: int) -> WeightsPl
     rows, scale = (units, None) if total is None else (None, total.scales[0])
     terms = Terms(names, bins, axes.cells, wish.questions, rows, scale, _threshold(machine), machine)
     terms.run(units)  # refuses a table that is too large, before anything is charged
-    whole = ComposedCost(((machine.cost(), 1), *(((total.cost(_ONE), 1),) if total else ())))
+    measurement = terms.measurement(study)
     return WeightsPlan(
         terms,
-        study.filter.amount(whole),
-        *_of_validity(study.filter_name, machine, total),
+        measurement,
+        measurement.due(study.protection),
         units,
         _expected_error(machine, wish.questions) / units,
         _independent(study, priced, wish.questions, axes.cells) / units,
@@ -214,13 +230,3 @@ def _independent(study: Study, priced: int, questions: int, cells: int) -> float
     if study.filter_name == "pure":
         return min(questions, moved * math.sqrt(cells / 2)) * math.sqrt(2) / cost
     return math.sqrt(min(questions, moved * cells / 2) / cost)
-
-
-def _of_validity(filter_name: str, machine: NumericSparse, total: Mechanism | None) -> tuple[int, int]:
-    """As for a stream, and the total as the count that it is."""
-    if total is None:
-        return of_validity(filter_name, machine)
-    if filter_name == "pure":
-        return stability_units(ComposedCost(((stability_cost(machine), 1), (total.radius(_ONE), 1)))), 0
-    radius, pure = of_validity(filter_name, machine)
-    return radius + stability_units(total.radius(_ONE)), pure

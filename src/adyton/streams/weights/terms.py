@@ -11,13 +11,16 @@ from fractions import Fraction
 from adyton.certify import Certificate
 from adyton.errors import InvalidRequest
 from adyton.exact import rational
+from adyton.kernel.monitor import Pmw
 from adyton.ledger import Receipt
 from adyton.mechanisms import GaussianNoise, NumericSparse
-from adyton.mechanisms.base import Mechanism
 from adyton.mechanisms.geometric import GeometricNoise
 from adyton.mechanisms.workloads.private_mw import PmwPlan
 from adyton.query.conditions.atoms import Axes, Bins, axes_of_columns
+from adyton.query.measures import Count
+from adyton.query.nodes import Question
 from adyton.schema import Table, day_number
+from adyton.sensitivity import readings_of
 from adyton.streams.plan import certificate_of, detail_of, machine_from
 from adyton.study import Study
 
@@ -44,11 +47,18 @@ class Terms:
         return self.machine.sparse.positives
 
     @property
-    def total(self) -> Mechanism | None:
+    def total(self) -> GaussianNoise | GeometricNoise | None:
         """The noise of the number of all rows, where that is private."""
         if self.total_scale is None:
             return None
         return (GaussianNoise if self.machine.gaussian else GeometricNoise)((self.total_scale,))
+
+    def measurement(self, study: Study) -> Pmw:
+        """What the kernel prices, and compares later."""
+        if self.total is None:
+            return Pmw(self.machine, self.threshold, self.rows)
+        (everybody,) = readings_of(Question(study.table, (("count", Count()),)), study.unit)
+        return Pmw(self.machine, self.threshold, None, self.total, everybody)
 
     def axes(self, table: Table) -> Axes:
         return axes_of_columns(table, self.columns, dict(self.bins))

@@ -7,22 +7,22 @@ no part of it: whoever comes back makes it again from what was released.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from threading import RLock
 
 from adyton.accounting.noisy_reading import LEVEL
 from adyton.certify import Amount, Interval, Proof
 from adyton.errors import InvalidRequest, LedgerCorrupt
 from adyton.exact.cells import Floats
-from adyton.ledger import Ledger, Receipt, Verification
+from adyton.kernel.comparing import Asked, Comparisons
+from adyton.ledger import Verification
 from adyton.ledger.texts import check_head
-from adyton.mechanisms import SparseState
 from adyton.mechanisms.workloads.linear_question import Marginal
 from adyton.mechanisms.workloads.multiplicative_weights import Guess
-from adyton.mechanisms.workloads.private_mw import MOST_STEPS, PmwPlan
-from adyton.noise import Bits
+from adyton.mechanisms.workloads.private_mw import PmwPlan
 from adyton.planning.known import left_out_of
 from adyton.query.draft import Draft
 from adyton.query.expressions import Condition, all_of
@@ -32,18 +32,16 @@ from adyton.query.nodes import Question
 from adyton.query.persons import TableOfPersons
 from adyton.query.request import alone_of, request_of
 from adyton.query.text import question_text
-from adyton.sensitivity import Reading, readings_of
+from adyton.sensitivity import readings_of
 from adyton.streams.weights.answer import WeightsAnswer, WeightsAnswers, WeightsStatement
 from adyton.streams.weights.notes import (
     WeightsEntry,
-    WeightsStart,
+    asked_json,
     chained,
-    entry_from,
-    entry_text,
+    entry_of,
     first_head,
-    following,
-    start_from,
-    start_text,
+    left_after,
+    total_of,
 )
 from adyton.streams.weights.terms import terms_of
 from adyton.study import Study
@@ -54,7 +52,7 @@ class _Progress:
     """The run so far: what to keep for the next question, and the guess that the answers have made."""
 
     plan: PmwPlan
-    watch: SparseState
+    left: int
     guess: Guess
     feeds: int = 0
     margins: dict[tuple[int, ...], Floats] = field(default_factory=dict)
@@ -79,19 +77,16 @@ class _Progress:
 class Weights:
     """``feed`` them again and again.  Made by ``Curator.open_weights``."""
 
-    def __init__(
-        self, study: Study, ledger: Ledger, bits: Bits, read: Callable[[Reading], int], receipt: Receipt
-    ) -> None:
-        self.number = receipt.number
-        self._study, self._ledger, self._bits, self._read, self._receipt = study, ledger, bits, read, receipt
-        self._terms = terms_of(receipt)
+    def __init__(self, study: Study, comparisons: Comparisons) -> None:
+        self._study, self._comparisons, self._receipt = study, comparisons, comparisons.receipt
+        self.number = self._receipt.number
+        self._terms = terms_of(self._receipt)
         self._axes = self._terms.axes(study.table)
-        start = self._begin()
-        self._total = start.total
+        self._total = total_of(comparisons.start())
         self._lock = RLock()  # the guess is corrected in place: one thread at a time
-        plan = self._terms.run(start.total)
+        plan = self._terms.run(self._total)
         self._error = plan.guess_error(LEVEL, self._terms.questions)
-        self._seen = _Progress(plan, start.watch, Guess(plan.cells))
+        self._seen = _Progress(plan, self._terms.updates, Guess(plan.cells))
 
     def feed(self, question: str | Draft | Question, *, dialect: str | None = None) -> WeightsAnswer:
         """The count, as it is guessed, or measured with noise where the guess is found wrong.
@@ -106,15 +101,11 @@ class Weights:
         if reading.sensitivity.l1_diameter((Fraction(1),)) > 1:
             raise InvalidRequest("one unit can move this count farther than the weights allow for")
         with self._lock:
-            if self._halted(self._state()):
+            noted = self._comparisons.compare(reading, 1, partial(self._comparison, text, linear))
+            if noted is None:
                 return self._guess_alone(text, linear)
-            exact = self._read(reading)  # the only line of an answer that sees private data
-            while not self._halted(known := self._state()):
-                entry = self._compare(known, exact, text, linear)
-                if self._ledger.annotate(self.number, known.feeds + 1, entry_text(entry)):
-                    return self._answer(entry, known.feeds + 1)
-                # Another process was first: what was compared here is forgotten, never released.
-            return self._guess_alone(text, linear)
+            note, place = noted
+            return self._answer(entry_of(note), place)
 
     def feed_many(
         self, questions: Sequence[str | Draft | Question], *, dialect: str | None = None
@@ -132,8 +123,8 @@ class Weights:
 
     def answers(self) -> list[WeightsAnswer]:
         """Every answer before they halted, oldest first; also one that a crash kept from its asker.  Free."""
-        notes = self._ledger.notes(self.number, 1)
-        return [self._answer(entry_from(text), index) for index, text in enumerate(notes, start=1)]
+        notes = map(entry_of, self._comparisons.notes())
+        return [self._answer(entry, place) for place, entry in enumerate(notes, start=1)]
 
     def statement(self) -> WeightsStatement:
         """How far they are, and what they cost."""
@@ -142,7 +133,7 @@ class Weights:
             weights=self._receipt.order.question,
             questions=self._terms.questions,
             updates=self._terms.updates,
-            updates_left=last.left,
+            updates_left=last,
             feeds=len(heads) - 1,
             total=self._total,
             head=heads[-1],
@@ -193,12 +184,14 @@ class Weights:
         return asked, Marginal(self._axes.shape, by, self._axes.mask(asked.where, by))
 
     def _halted(self, known: _Progress) -> bool:
-        return known.watch.left < 1 or known.feeds >= self._terms.questions
+        return known.left < 1 or known.feeds >= self._terms.questions
 
-    def _compare(self, known: _Progress, exact: int, text: str, linear: Marginal) -> WeightsEntry:
+    def _comparison(self, text: str, linear: Marginal) -> Asked | None:
+        """The count with its guess; None once they have halted."""
+        if self._halted(known := self._state()):
+            return None
         guess = known.guessed(linear)
-        found, after = known.plan.compare(known.watch, exact - guess, self._bits)
-        return WeightsEntry(text, guess, found, after.left, after.offset)
+        return Asked(known.feeds, guess, asked_json(text, guess))
 
     def _answer(self, entry: WeightsEntry, feeds: int) -> WeightsAnswer:
         measured = entry.found is not None
@@ -208,7 +201,7 @@ class Weights:
 
     def _guess_alone(self, text: str, linear: Marginal) -> WeightsAnswer:
         known = self._seen
-        return self._said(text, known.guessed(linear), None, known.watch.left, known.feeds, measured=False)
+        return self._said(text, known.guessed(linear), None, known.left, known.feeds, measured=False)
 
     def _said(
         self, text: str, value: int, interval: Interval | None, left: int, feeds: int, *, measured: bool
@@ -228,42 +221,21 @@ class Weights:
 
     # The state, which is the ledger's.
 
-    def _begin(self) -> WeightsStart:
-        """The first noise of the threshold and the total: drawn and stored once, whoever comes first."""
-        if not self._ledger.notes(self.number):
-            start = WeightsStart(self._terms.machine.start(self._bits), self._count_all())
-            self._ledger.annotate(self.number, 0, start_text(start))
-        return start_from(self._ledger.notes(self.number)[0])
-
-    def _count_all(self) -> int:
-        """How many units there are: public, or with the noise that was paid for, within what can be."""
-        if self._terms.total is None:
-            assert self._terms.rows is not None
-            return self._terms.rows
-        everybody = Question(self._study.table, (("count", Count()),))
-        (reading,) = readings_of(everybody, self._study.unit)
-        noisy = int(self._terms.total.release([[self._read(reading)]], self._bits)[0][0])
-        return min(max(1, noisy), MOST_STEPS)
-
-    def _heads(self) -> tuple[list[str], SparseState]:
-        """The digests of the receipt and of every answer with all before it, and the newest state."""
-        first, *notes = self._ledger.notes(self.number)
-        start = start_from(first)
-        heads, last = [first_head(self._receipt.digest, start.total)], start.watch
-        for text in notes:
-            entry = entry_from(text)
+    def _heads(self) -> tuple[list[str], int]:
+        """The digests of the receipt and of every answer with all before it, and the updates left."""
+        heads, left = [first_head(self._receipt.digest, self._total)], self._terms.updates
+        for entry in map(entry_of, self._comparisons.notes()):
             heads.append(chained(heads[-1], entry))
-            last = following(last, entry)
-        return heads, last
+            left = left_after(left, entry)
+        return heads, left
 
     def _state(self) -> _Progress:
         """What this object knows and what others, or it itself, have added since."""
         known = self._seen
-        for text in self._ledger.notes(self.number, known.feeds + 1):
-            entry = entry_from(text)
-            watch = following(known.watch, entry)
+        for entry in map(entry_of, self._comparisons.notes(known.feeds + 1)):
+            left = left_after(known.left, entry)
             if entry.found is not None:
                 _, linear = self._linear(entry.question)
                 known.correct(linear, entry)
-            known.watch, known.feeds = watch, known.feeds + 1
+            known.left, known.feeds = left, known.feeds + 1
         return known

@@ -35,7 +35,6 @@ from adyton.exact.outward import COARSE, MANY, SAFE
 from adyton.exact.special import special
 
 _PLANNED, _EQUAL, _BEYOND = Fraction(96, 100), Fraction(2, 100), Fraction(2, 100)
-_SQUARES = Fraction(6079271018540266, 10**16)  # just below 6 / pi**2
 _BLOCKS = 4096
 Places = NDArray[np.int64]
 Moment = Callable[[Places], Callable[[Floats, Floats], Floats]]
@@ -47,14 +46,6 @@ hazard that is off by as much: see SUBSET-ANSWERS."""
 
 
 # Levels ----------------------------------------------------------------------------------------------------
-
-
-def question_share(number: int) -> Fraction:
-    """6 / (pi j)**2, rounded down: the shares of any number of questions sum to at most 1.
-
-    What question ``number`` may use if nobody knows how many will follow, where an exact rational is needed.
-    """
-    return _SQUARES / whole(number, "the number of a question") ** 2
 
 
 @dataclass(frozen=True, slots=True)

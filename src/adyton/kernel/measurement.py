@@ -1,0 +1,83 @@
+"""What one charge pays for: what may be read, what that costs, and how noise is added to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from adyton.kernel.engine import Exact, FoundKey
+from adyton.kernel.protection import Protection
+from adyton.noise import Bits
+from adyton.sensitivity import Reading
+
+Columns = Sequence[Sequence[int]]  # for each coordinate, one integer for each cell
+_Noisy = TypeVar("_Noisy", covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """What a measurement costs, in whole units: ``amount`` for privacy, under the study's accounting.
+
+    ``radius`` is what validity pays for Gaussian noise, ``pure`` what it pays for the rest; ``unproved`` says
+    that no theorem about the population covers it.
+    """
+
+    amount: int
+    radius: int
+    pure: int = 0
+    unproved: bool = False
+
+
+class Source(Protocol):
+    """The exact integers that one receipt paid for.  Only the kernel makes one, for one release."""
+
+    @property
+    def place(self) -> int:
+        """The number by which discovered groups get their share of delta."""
+        ...
+
+    def exact(self) -> Iterator[Columns]:
+        """Of each reading, in order.  No more at a time than fits into memory."""
+        ...
+
+    def found(self) -> tuple[Sequence[FoundKey], Exact]:
+        """The groups under which something is counted, and the integers of all readings in each of them."""
+        ...
+
+    def again(self, reading: Reading) -> Columns:
+        """Of a reading that refines one that was paid for."""
+        ...
+
+
+class Measurement(Protocol[_Noisy]):
+    """A closed set: ``kernel.price`` refuses every class that is not in it."""
+
+    @property
+    def readings(self) -> Sequence[Reading]:
+        """All that may be read, as far as it is known before the charge."""
+        ...
+
+    def due(self, protection: Protection) -> Due:
+        """What it costs, worked out from how far one protected unit can move what is read."""
+        ...
+
+    def release(self, source: Source, bits: Bits) -> _Noisy:
+        """Noisy integers: the only method of the project that is given exact ones, outside of mechanisms."""
+        ...
+
+    def refines(self, reading: Reading) -> bool:
+        """Whether ``reading`` is one of these again, in a smaller range, and paid for already."""
+        ...
+
+
+class ReadOnce:
+    """What measurements have in common that read what they name, and nothing more."""
+
+    __slots__ = ()
+
+    def refines(self, reading: Reading) -> bool:
+        return False
+
+
+AnyMeasurement = Measurement[Any]

@@ -1,0 +1,72 @@
+"""What a study fixes for good and privacy rests on: who is protected, and how costs are added up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+
+from adyton.accounting import Filter
+from adyton.errors import InvalidRequest
+from adyton.privacy import PrivacyUnit, Reserve
+from adyton.query.persons import TableOfPersons
+from adyton.schema import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Protection:
+    """Of one study.
+
+    ``unit``: who is protected, in the study's own ``table``, with the split of the units and their reserve.
+    ``further``: the most rows of one person in each further private table, by its name.
+    ``rule``: how costs are added up.  ``discovery_failure``: the part of delta for discovered groups.
+    ``rounded``: answers are rounded, and validity counts their bits.
+    """
+
+    table: Table
+    unit: PrivacyUnit
+    rule: Filter
+    further: tuple[tuple[str, int], ...] = ()
+    discovery_failure: Fraction = Fraction(0)
+    rounded: bool = False
+
+    @property
+    def is_pure(self) -> bool:
+        return self.rule.name == "pure"
+
+    def refuse_split_or_rounded(self, what: str) -> None:
+        """For what reads all units at once, or releases numbers that are on no grid."""
+        if self.unit.parts > 1 or self.rounded:
+            raise InvalidRequest(f"{what} goes neither with a split of the units nor with rounded answers")
+
+    def unit_of(self, table: Table) -> PrivacyUnit:
+        """Who is protected, with the most rows that one of them has in ``table``, joined or not.
+
+        A person is one row of a table of persons.  Theorems: JOINED-ROWS, TWO-LEVEL.
+        """
+        if isinstance(table, TableOfPersons):
+            if table.of.most_rows != self.unit_of(table.of).rows:
+                raise InvalidRequest(
+                    "the bounds of a table of persons do not fit the rows of a person that count"
+                )
+            return replace(self.unit_of(table.of), rows=1, rows_in=())
+        most = {self.table.name: self.unit.rows, **dict(self.further)}
+        members = table.join.tables if table.join is not None else (table,)
+        rows_in = tuple(most[member.name] for member in members)
+        return _unit_in(self.unit, table.person or self.unit.person, rows_in)
+
+
+def unit_with(unit: PrivacyUnit, parts: int, reserve: Reserve | None) -> PrivacyUnit:
+    """The unit of a study whose units are split into ``parts``, or some of them kept in a ``reserve``."""
+    return unit if (unit.parts, unit.reserve) == (parts, reserve) else _split(unit, parts, reserve)
+
+
+@lru_cache(maxsize=64)
+def _split(unit: PrivacyUnit, parts: int, reserve: Reserve | None) -> PrivacyUnit:
+    return replace(unit, parts=parts, reserve=reserve)
+
+
+@lru_cache(maxsize=64)
+def _unit_in(unit: PrivacyUnit, person: str | None, rows_in: tuple[int, ...]) -> PrivacyUnit:
+    """Every query asks for it several times."""
+    return unit.with_rows(person, rows_in)
