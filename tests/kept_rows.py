@@ -55,8 +55,8 @@ def open_kept(asked: Study | str | Path, data: Any = None, ledger: Ledger | None
     salted = any(unit.person is not None or unit.parts > 1 or unit.reserve is not None for unit in units)
     values = tuple(map(_values, sources_of(study, data).values()))
     known = (study.tables, units, study.fingerprint if salted else "", values)
-    curator._engine = curator._releasing._engine = _kept(known, curator._engine)  # type: ignore[assignment]
-    return curator
+    engine: Any = _kept(known, curator._engine)
+    return Curator(curator.study, engine, curator._ledger)
 
 
 def plain_database() -> Any:

@@ -31,6 +31,7 @@ from adyton.schema import BooleanColumn, IntegerColumn, Table
 from adyton.study import Study
 from how_often import often
 from kept_rows import kept_engine
+from ordered import ordered
 
 SEQUENCES = often(600, 10_000)  # a charge of one unit too little is seen within fifty
 TABLE = Table("people", (IntegerColumn("age", 0, 100), BooleanColumn("smoker")), 50)
@@ -97,7 +98,7 @@ def one_analyst(known: Study, rng: random.Random) -> int:
             left = known.allowed - before
             batch = make_batch(known, [ASKINGS[text]], price_of(**next(wishes)), left)
             fits = batch.amount <= left
-            ledger.charge(batch.order(None))
+            ledger.charge(ordered(batch))
         except (BudgetRefused, InvalidRequest):
             refused += 1
             assert ledger.spent() == before

@@ -20,8 +20,8 @@ import pytest
 from typer.testing import CliRunner
 
 import adyton
-from adyton.curator.releasing import Releasing
 from adyton.errors import Interrupted
+from adyton.kernel.noisy import NoisyQueries
 from adyton.ledger import Anchor, AnchoredLedger, LedgerOnDemand, Order
 from adyton.ledger.base import Mark
 from adyton.transports.cli.app import app
@@ -80,7 +80,7 @@ def test_the_anchor_knows_a_charge_before_anything_is_read_for_it(asked: Path, m
         assert (known["receipts"], known["answers"]) == (4, 3)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Releasing, "release", stopped)
+    monkeypatch.setattr(NoisyQueries, "release", stopped)
     with open_kept(asked) as curator, pytest.raises(Interrupted):
         curator.ask(question(9), scale=1000)
 
@@ -172,13 +172,13 @@ def test_A24_what_a_crash_kept_from_the_anchor_is_counted_before_it_is_shown(
     Mutants: ``_seen`` that does not advance; ``repeated`` or ``notes`` without it.
     """
     copy, most = asked.parent / "copy", {"answers": 4, "notes": 2}[what]
-    written, released = Anchor.write, Releasing.release
+    written, released = Anchor.write, NoisyQueries.release
 
     def copy_it() -> None:
         for end in ("", "-wal"):
             shutil.copy(f"{ledger_of(asked)}{end}", f"{copy}{end}")
 
-    def copied_before(self: Releasing, *plans: Any) -> Any:
+    def copied_before(self: NoisyQueries, *plans: Any) -> Any:
         copy_it()
         return released(self, *plans)
 
@@ -195,7 +195,7 @@ def test_A24_what_a_crash_kept_from_the_anchor_is_counted_before_it_is_shown(
             "notes": lambda: stream.feed(question(2), above=10),
         }
         with monkeypatch.context() as patch:
-            patch.setattr(Releasing, "release", copied_before)
+            patch.setattr(NoisyQueries, "release", copied_before)
             patch.setattr(Anchor, "write", crash)
             with pytest.raises(KeyboardInterrupt):
                 asks[what]()

@@ -156,7 +156,7 @@ def test_late_numbers_are_those_of_what_is_stored(curator: Curator, sql: str) ->
     """However much was asked in between: what is said of a population stands where the answer stood."""
     answer = curator.ask(sql, epsilon=1)
     basket = curator._batch([sql], {"epsilon": 1})
-    receipt, text = curator._asked_before(basket.order(None)) or pytest.fail("it is stored")
+    receipt, text = curator._asked_before(basket) or pytest.fail("it is stored")
     context = curator._claims.context(basket, Position.of(receipt), many_from_text(text))
     (rows,) = estimate.rows_of_many(basket.plans, many_from_text(text), context)
     curator.ask(QUESTIONS[0], epsilon=2)

@@ -18,8 +18,8 @@ import pytest
 from test_retries_by_id import CHARGES
 
 import adyton
-from adyton.curator.releasing import Releasing
 from adyton.errors import BudgetRefused, RequestIdUsed
+from adyton.kernel.noisy import NoisyQueries
 from adyton.ledger import MemoryLedger, Order
 from adyton.planning.price import price_of
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn
@@ -295,7 +295,7 @@ def test_what_another_name_left_unanswered_says_nothing_of_ones_own_share(monkey
 
         for text, stopped, goes_on in ((COUNT.format(1), eve, bob), (COUNT.format(2), eve, eve)):
             with monkeypatch.context() as patch:
-                patch.setattr(Releasing, "release", fails)
+                patch.setattr(NoisyQueries, "release", fails)
                 with pytest.raises(KeyboardInterrupt):
                     stopped.ask(text, share="0.1")
             count, left = asker.ledger.count(), goes_on.left_for(None, PRICE)

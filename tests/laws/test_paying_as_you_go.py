@@ -34,6 +34,7 @@ from adyton.validity.subset.tails import KnownLevels, OpenLevels, Way
 from adyton.validity.subset.widths import greatest_share, least_share
 from how_often import often
 from kept_rows import open_kept
+from ordered import ordered
 from populations import seeded, undescribed
 
 ROWS, COINS = 2000, 12
@@ -390,7 +391,7 @@ def test_an_answer_that_never_came_pays_in_full() -> None:
         asker.ask("SELECT COUNT(*) FROM t WHERE rare", scale=20)
         before = asker._ledger.totals().radius
         basket = asker._batch(["SELECT COUNT(*) FROM t WHERE rare AND f1"], {"scale": 20})
-        asker._ledger.charge(basket.order(None))
+        asker._ledger.charge(ordered(basket))
         assert asker._ledger.totals().radius == before + basket.radius
         asker.ask("SELECT COUNT(*) FROM t WHERE rare AND f1", scale=20)  # read at last, for the same receipt
         assert before < asker._ledger.totals().radius < before + basket.radius
@@ -648,7 +649,7 @@ def test_an_unanswered_spread_does_not_hide_an_older_one() -> None:
         asker.ask(spread, epsilon=40)
         known = ends(asker.ask(mean, epsilon=1))
         assert length(known) < length(wide)
-        order = asker._batch([spread], {"epsilon": 1}).order(None)
+        order = ordered(asker._batch([spread], {"epsilon": 1}))
         asker._ledger.charge(order)  # and then it crashed
         assert ends(asker.ask(mean, epsilon=1)) == known
 

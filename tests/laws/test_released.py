@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Iterator
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 import duckdb
@@ -22,6 +23,7 @@ from adyton.curator import Curator
 from adyton.curator.dummy import dummy_of
 from adyton.curator.shaping import levels_of
 from adyton.errors import InvalidRequest
+from adyton.noise import SystemBits
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.measures import Proportion
 from adyton.query.nodes import Bucket
@@ -293,10 +295,11 @@ def test_a_higher_level_has_a_wider_interval(measure: str, filter_name: str) -> 
     """Every kind of value can say its noise at the level that an expression needs."""
     with open_kept(study(filter_name), people(1)) as curator:
         batch = curator._batch([f"SELECT {measure} FROM people"], {"epsilon": 1})
-        curator._releasing.prepare(batch.readings)
+        curator._engine.prepare(batch.readings)
         context, wider = curator._claims.of_next(batch), 0
         for _ in range(20):
-            stored = curator._releasing.release(batch.plans, 1)
+            read = SimpleNamespace(exact=lambda: iter(curator._engine.exact(batch.readings)))
+            stored = batch.measurement.release(read, SystemBits())  # type: ignore[arg-type]
             told = levels_of(batch.plans[0], 0, lambda stored=stored: stored, context)
             (low,), (high,) = (told(level).values() for level in (0.95, 1 - 1e-9))
             assert high.noise.level == 1 - 1e-9

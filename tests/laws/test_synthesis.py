@@ -9,6 +9,7 @@ from dataclasses import replace
 from importlib.util import find_spec
 from multiprocessing import get_context
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,11 +22,11 @@ from scipy.stats import beta, binom
 import adyton
 from adyton.audit.watching import RecordedBits, watch
 from adyton.certify import Interval
-from adyton.curator.coordinated.synthesizing import SynthesisRelease, from_text, to_text
-from adyton.curator.releasing import Releasing
+from adyton.curator.coordinated.synthesizing import WrittenTable, from_text, to_text
 from adyton.errors import BudgetRefused, Interrupted, InvalidRequest, LedgerCorrupt
+from adyton.kernel.data import PaidData
 from adyton.ledger import SqliteLedger
-from adyton.mechanisms.marginals.adaptive import Step
+from adyton.mechanisms.marginals.adaptive import AdaptiveMarginals, Step
 from adyton.mechanisms.marginals.fitting import CellGuess, Measured, total_of
 from adyton.mechanisms.marginals.tables import marginals_up_to, size_of, spread, tables_of
 from adyton.planning.price import price_of
@@ -237,8 +238,9 @@ def test_where_all_cells_are_too_many_to_read_marginals_are_read_and_they_are_th
         )
         assert plan.axes.cells > 10**6
         assert len(plan.read) == 5  # of income and day there would be too many cells
-        own._releasing.prepare(plan.readings)
-        exact = SynthesisRelease(plan, (price_of(share=0.5), lambda _: plan, 1))._exact(own._releasing, 1)
+        own._engine.prepare(plan.readings)
+        read = SimpleNamespace(exact=lambda: iter(own._engine.exact(plan.readings)))
+        exact = plan.measurement._tables(read)
     assert set(exact) == set(plan.machine.candidates)
     assert (2, 3) not in exact
     assert all(table.sum() == ROWS for table in exact.values())
@@ -310,9 +312,9 @@ def test_a_crash_between_any_two_steps_loses_nothing_that_was_paid_for(
         raise KeyboardInterrupt
 
     place: dict[str, Any] = {
-        "exact": (Releasing, "exact", stopped),
-        "bits": (Releasing, "bits", property(stopped)),
-        "release": (SynthesisRelease, "text", stopped),
+        "exact": (PaidData, "exact", stopped),
+        "bits": (AdaptiveMarginals, "release", stopped),
+        "release": (WrittenTable, "text", stopped),
         "remember": (SqliteLedger, "remember", stopped),
     }
     with open_kept(study) as own:

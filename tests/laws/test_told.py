@@ -23,6 +23,7 @@ from adyton.streams.told import exchanged, told_by
 from adyton.study import Study, Validity
 from adyton.validity.last_look.leakage import comparisons_nats
 from adyton.validity.last_look.told import Told
+from ordered import ordered
 from populations import seeded
 
 ROWS, REGIONS = 300, ("north", "south", "east")
@@ -182,7 +183,7 @@ def test_theorem_LAST_LOOK_ROUTES_an_exchanged_unit_never_moves_an_answer_farthe
         for plan in batch.plans
         for noisy in plan.noisy
     )
-    assert farthest * (1 - Fraction(1, 10**12)) <= exchanged(study, batch.order(None)) <= 2
+    assert farthest * (1 - Fraction(1, 10**12)) <= exchanged(study, ordered(batch)) <= 2
 
 
 def test_levels_and_p_values_at_the_ends_of_what_floats_can_hold() -> None:

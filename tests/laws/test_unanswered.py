@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 import adyton
-from adyton.curator.releasing import Releasing
 from adyton.errors import Interrupted
 from adyton.holdout import Gaussian, Method, Split
+from adyton.kernel.noisy import NoisyQueries
 from adyton.ledger import SqliteLedger
 from how_often import often
 from kept_rows import open_kept
@@ -38,14 +38,14 @@ def study(tmp_path: Path) -> Path:
 
 def interrupted(monkeypatch: Any, ask: Callable[[], object]) -> Interrupted:
     """Ctrl-C when the noise is drawn, before anything is kept."""
-    release = Releasing.release
+    release = NoisyQueries.release
 
-    def stopped(self: Releasing, *arguments: Any) -> Any:
+    def stopped(self: NoisyQueries, *arguments: Any) -> Any:
         release(self, *arguments)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(Releasing, "release", stopped)
+        patch.setattr(NoisyQueries, "release", stopped)
         with pytest.raises(Interrupted) as caught:
             ask()
     return caught.value
@@ -171,10 +171,10 @@ def test_a_stream_that_was_paid_for_is_opened_by_its_receipt(study: Path, monkey
 
 def test_two_who_ask_the_same_at_once_see_one_answer(study: Path, monkeypatch: Any) -> None:
     """Both find the unanswered receipt and both read; the first answer that is kept is shown to both."""
-    both, release = threading.Barrier(2), Releasing.release
+    both, release = threading.Barrier(2), NoisyQueries.release
     read: list[Any] = []
 
-    def together(self: Releasing, *arguments: Any) -> Any:
+    def together(self: NoisyQueries, *arguments: Any) -> Any:
         read.append(release(self, *arguments))
         both.wait(30)
         return read[-1]
@@ -185,7 +185,7 @@ def test_two_who_ask_the_same_at_once_see_one_answer(study: Path, monkeypatch: A
 
     with open_kept(study) as curator:
         interrupted(monkeypatch, lambda: curator.ask(question(1), scale=1000))
-        monkeypatch.setattr(Releasing, "release", together)
+        monkeypatch.setattr(NoisyQueries, "release", together)
         with ThreadPoolExecutor(2) as pool:
             one, two = pool.map(ask, range(2))
         assert len(read) == 2

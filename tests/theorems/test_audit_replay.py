@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
@@ -18,9 +19,10 @@ from adyton.audit.cases.catalogue import target_of
 from adyton.audit.cases.questions import QUESTIONS, ask_both
 from adyton.audit.watching import RecordedBits
 from adyton.curator import Curator
-from adyton.curator.releasing import Releasing
 from adyton.errors import InvalidRequest
-from adyton.planning.plan import PricedBatch, QuestionPlan
+from adyton.kernel import noisy, paid
+from adyton.noise import Bits
+from adyton.planning.plan import PricedBatch
 from adyton.privacy import NEIGHBOURS, Guarantee, Neighbours, PrivacyUnit
 from adyton.schema import CategoryColumn, IntegerColumn, Table
 from adyton.study import Study
@@ -107,8 +109,7 @@ class ForgetsToClip:
 def test_an_engine_that_clips_wrongly_is_found() -> None:
     def opened(known: Study, data: pd.DataFrame) -> Curator:
         made = open_kept(known, data)
-        made._engine = ForgetsToClip(data["age"].tolist())  # type: ignore[assignment]
-        return made
+        return Curator(known, ForgetsToClip(data["age"].tolist()), made._ledger)  # type: ignore[arg-type]
 
     wild = people(30, 40, 50, 5000), people(30, 40, 50, 0)
     found = replay(study(), wild, QUESTION, opened_by=opened, bits=SeededByHash(3), epsilon="1")
@@ -119,91 +120,88 @@ def test_an_engine_that_clips_wrongly_is_found() -> None:
     ).refuted  # the real engine clips
 
 
-class Touching(Releasing):
-    """Looks at the exact integers before they get their noise."""
-
-    def _with_noise(self, plan: QuestionPlan, exact: Iterator[Any], part: int | None) -> Any:
-        return super()._with_noise(plan, iter(self.touched(list(exact))), part)
-
-    def touched(self, exact: Any) -> Any:
-        raise NotImplementedError
+Touched = Callable[[list[Any], Bits], Any]  # the exact integers, before they get their noise
 
 
-class DrawsOnceMore(Touching):
-    def touched(self, exact: Any) -> Any:
-        if exact[0][0][1] > 100:
-            self._bits.words(1)
-        return exact
+@contextmanager
+def planted(touched: Touched) -> Iterator[None]:
+    """A kernel with a fault: something looks at the exact integers."""
+    with pytest.MonkeyPatch.context() as patch:
+
+        def with_noise(query: Any, exact: Any, source: Any, bits: Bits) -> Any:
+            return sound(query, iter(touched(list(exact), bits)), source, bits)
+
+        sound = noisy.with_noise
+        patch.setattr(noisy, "with_noise", with_noise)
+        yield
 
 
-class AddsOne(Touching):
-    def touched(self, exact: Any) -> Any:
-        if exact[0][0][1] > 100:
-            exact[0][0] = [value + 1 for value in exact[0][0]]
-        return exact
+def draws_once_more(exact: list[Any], bits: Bits) -> Any:
+    """Where the data are large: the time it takes, and the noise, then depend on them."""
+    if exact[0][0][1] > 100:
+        bits.words(1)
+    return exact
 
 
-class Refuses(Touching):
-    def touched(self, exact: Any) -> Any:
-        if exact[0][0][1] < 100:
-            raise InvalidRequest("too few")
-        return exact
+def adds_one(exact: list[Any], bits: Bits) -> Any:
+    """Noise of its own where the data are large, after the words were read as usual."""
+    if exact[0][0][1] > 100:
+        exact[0][0] = [value + 1 for value in exact[0][0]]
+    return exact
 
 
-class Planted(Curator):
-    kind: type[Releasing]
-
-    def __init__(self, *parts: Any, **more: Any) -> None:
-        super().__init__(*parts, **more)
-        before = self._releasing
-        self._releasing = self.kind(self._engine, self._bits, before._place, split=before._split)
-
-
-class Impatient(Planted):
-    """Draws once more where the data are large: the time it takes, and the noise, then depend on them."""
-
-    kind = DrawsOnceMore
-
-
-class Dear(Curator):
-    """Charges more where the data are large."""
-
-    def _batch(self, *asked: Any) -> PricedBatch:
-        batch = super()._batch(*asked)
-        self._engine.prepare()
-        large = self._engine.exact(batch.readings[:1])[0][0][1] > 100
-        return replace(batch, amount=batch.amount + large)
-
-
-class Loud(Planted):
-    """Adds its own extra noise where the data are large, after the words were read as usual."""
-
-    kind = AddsOne
-
-
-class Silent(Planted):
-    """Refuses to answer where the data are small."""
-
-    kind = Refuses
+def refuses(exact: list[Any], bits: Bits) -> Any:
+    """Does not answer where the data are small."""
+    if exact[0][0][1] < 100:
+        raise InvalidRequest("too few")
+    return exact
 
 
 @pytest.mark.parametrize(
-    ("kind", "said"),
+    ("touched", "said"),
     [
-        (Impatient, "control flow differs at step"),
-        (Dear, "cost differs"),
-        (Loud, "noise depends on the data"),
-        (Silent, "outcome differs"),
+        (draws_once_more, "control flow differs at step"),
+        (adds_one, "noise depends on the data"),
+        (refuses, "outcome differs"),
     ],
 )
-def test_a_planted_fault_is_found(kind: type[Curator], said: str) -> None:
-    def opened(known: Study, data: Any) -> Curator:
-        made = open_kept(known, data)
-        return kind(known, made._engine, made._ledger)
-
-    found = replay(study(), PAIR, QUESTION, opened_by=opened, bits=SeededByHash(4), epsilon="1")
+def test_a_planted_fault_is_found(touched: Touched, said: str) -> None:
+    with planted(touched):
+        found = replay(study(), PAIR, QUESTION, opened_by=open_kept, bits=SeededByHash(4), epsilon="1")
     assert found.refuted
     assert any(said in fault for fault in found.faults), found.faults
+
+
+def test_a_charge_that_depends_on_the_data_is_found(monkeypatch: Any) -> None:
+    ages: list[int] = []
+
+    def opened(known: Study, data: Any) -> Curator:
+        ages[:] = data["age"].tolist()
+        return open_kept(known, data)
+
+    def dear(*how: Any) -> Any:
+        order = sound(*how)
+        return replace(order, amount=order.amount + (max(ages) > 100))
+
+    sound = paid.order_of
+    monkeypatch.setattr(paid, "order_of", dear)
+    monkeypatch.setattr(paid, "_is_for", lambda *_: True)
+    found = replay(study(), PAIR, QUESTION, opened_by=opened, bits=SeededByHash(4), epsilon="1")
+    assert any("cost differs" in fault for fault in found.faults), found.faults
+
+
+def test_what_planning_says_that_something_costs_is_not_what_is_charged() -> None:
+    """Mutant: the order takes the amount of the plan."""
+
+    class Cheap(Curator):
+        def _batch(self, *asked: Any, **how: Any) -> PricedBatch:
+            return replace(super()._batch(*asked, **how), amount=1, radius=0)
+
+    opened = open_kept(study(), PAIR[0])
+    honest = open_kept(study(), PAIR[0]).ask(QUESTION, epsilon="1")
+    cheap = Cheap(opened.study, opened._engine, opened._ledger).ask(QUESTION, epsilon="1")
+    assert cheap.cost.units == honest.cost.units
+    assert [receipt.order.amount for receipt in opened.receipts()] == [honest.cost.units]
 
 
 class Broken(ForgetsToClip):
@@ -216,8 +214,7 @@ def test_two_runs_that_fail_alike_are_not_called_consistent() -> None:
 
     def opened(known: Study, data: Any) -> Curator:
         made = open_kept(known, data)
-        made._engine = Broken(data["age"].tolist())  # type: ignore[assignment]
-        return made
+        return Curator(known, Broken(data["age"].tolist()), made._ledger)  # type: ignore[arg-type]
 
     with pytest.raises(
         InvalidRequest, match=r"nothing was compared: neither table was answered \(engine_failed\)"
@@ -254,20 +251,15 @@ def test_theorem_REPLAY_follows_a_search_to_its_end(question: Any) -> None:
 
 @pytest.mark.parametrize("question", [SEARCHES[0], SEARCHES[2]])
 def test_a_planted_fault_in_a_search_is_found(question: Any) -> None:
-    class Shifts(Touching):
-        def touched(self, exact: Any) -> Any:
-            counts = list(exact[0][0])
-            counts[0] += sum(counts[:40_000]) < 4  # someone is far up: one more at the bottom
-            return [[counts], *exact[1:]]
+    def shifts(exact: list[Any], bits: Bits) -> Any:
+        counts = list(exact[0][0])
+        counts[0] += sum(counts[:40_000]) < 4  # someone is far up: one more at the bottom
+        return [[counts], *exact[1:]]
 
-    class Shifting(Planted):
-        kind = Shifts
-
-    def opened(known: Study, data: Any) -> Curator:
-        made = open_kept(known, data)
-        return Shifting(known, made._engine, made._ledger)
-
-    found = replay(wide_study(), WIDE_PAIR, question, opened_by=opened, bits=SeededByHash(8), epsilon="1")
+    with planted(shifts):
+        found = replay(
+            wide_study(), WIDE_PAIR, question, opened_by=open_kept, bits=SeededByHash(8), epsilon="1"
+        )
     assert any("noise depends on the data" in fault for fault in found.faults), found.faults
 
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import adyton
 from adyton.curator.opening import accept_copy, show_anchor
-from adyton.curator.releasing import Releasing
+from adyton.kernel.noisy import NoisyQueries
 from adyton.ledger import Header, Mark, replay_open
 from adyton.ledger.base import Totals
 from adyton.ledger.stored.restoring import restoring_order
@@ -73,13 +73,13 @@ def test_theorem_RESTORED_LEDGER_gives_no_second_answer(
     """
     study.write_text(study.read_text() + more)
     copies: list[Path] = []
-    released = Releasing.release
+    released = NoisyQueries.release
 
-    def copying(self: Releasing, *words: Any) -> Any:
+    def copying(self: NoisyQueries, *words: Any) -> Any:
         copies.append(copied(study, "copy.ledger"))
         return released(self, *words)
 
-    monkeypatch.setattr(Releasing, "release", copying)
+    monkeypatch.setattr(NoisyQueries, "release", copying)
     with adyton.open(study) as curator:
         shown = curator.ask(question(1), scale=1000, request="one")
     monkeypatch.undo()
@@ -194,14 +194,14 @@ def test_theorem_RESTORED_LEDGER_opens_no_reserve_that_may_have_been_opened(
     study = write_study(tmp_path, more=anchored.format("people"))
     corrected = write_study(tmp_path, name="corrected", high=130, more=anchored.format("corrected"))
     copies: list[Path] = []
-    released = Releasing.release
+    released = NoisyQueries.release
 
-    def copying(self: Releasing, *words: Any) -> Any:
+    def copying(self: NoisyQueries, *words: Any) -> Any:
         copies.append(copied(study, "copy.ledger"))
         return released(self, *words)
 
     with pytest.MonkeyPatch.context() as patch, adyton.open(study) as curator:
-        patch.setattr(Releasing, "release", copying)
+        patch.setattr(NoisyQueries, "release", copying)
         curator.ask(question(1), scale=1000)
     if lost:
         open_reserve(study, ["the mean age is 50"])

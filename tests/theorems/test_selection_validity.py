@@ -22,6 +22,7 @@ from adyton.privacy import NEIGHBOURS, Guarantee, Neighbours, PrivacyUnit, PureC
 from adyton.query.selecting import BestOf
 from adyton.schema import IntegerColumn, Table
 from adyton.study import Study
+from ordered import ordered
 
 FILTERS = ("gdp", "zcdp", "pure")
 VALUES = tuple(range(-2, 3))  # of the only column
@@ -124,7 +125,7 @@ def test_theorem_SELECTION_VALIDITY_what_the_receipt_says(
 ) -> None:
     known = study(filter_name, neighbours)
     plan = plan_of(known, adyton.best_of(COUNTS, 2, with_value=with_value))
-    order = plan.order(None)
+    order = ordered(plan)
     values = [] if plan.values is None else [(plan.values.radius(plan.candidates.one_value), 2)]
     assert bool(values) == with_value
     if filter_name == "pure":

@@ -83,9 +83,8 @@ class Watched:
 
 def watched(asked: Study, frame: pd.DataFrame) -> tuple[Curator, Watched]:
     curator = open_kept(asked, data=frame)
-    watch = Watched(curator._engine)
-    curator._engine = curator._releasing._engine = watch
-    return curator, watch
+    watch: Any = Watched(curator._engine)
+    return Curator(asked, watch, curator._ledger), watch
 
 
 @pytest.mark.parametrize("unit", UNITS[:2], ids=["rows", "persons"])

@@ -23,6 +23,7 @@ from adyton.streams.told import told_by
 from adyton.study import Study, Validity
 from adyton.validity.last_look.best import Route, routes_after
 from adyton.validity.subset.tails import OpenLevels
+from ordered import ordered
 from populations import seeded
 
 LIMIT = Guarantee(Fraction(100), Fraction(1, 10**9))
@@ -137,7 +138,7 @@ def test_a_count_that_somebody_else_is_still_answering_is_found_when_it_is_answe
     with adyton.open(study_of(filter_name, declared), data=DATA) as asker:
         ledger, stand_in = asker._ledger, asker._claims.stand_in
         for scale in (300, 200, 250):  # charged, as by others; not yet answered
-            ledger.charge(asker._batch(["SELECT COUNT(*) FROM t"], {"scale": scale}).order(None))
+            ledger.charge(ordered(asker._batch(["SELECT COUNT(*) FROM t"], {"scale": scale})))
         assert stand_in.units() is None
         ledger.remember(2, '[[["2900"]]]')
         second = stand_in.units()
