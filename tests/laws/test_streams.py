@@ -20,15 +20,16 @@ import adyton
 from adyton.accounting.noisy_reading import stability_units
 from adyton.curator.curator import Curator
 from adyton.exact import UNITS_PER_ONE, units_up
+from adyton.kernel.comparing import public_notes
 from adyton.kernel.monitor import replace_one_cost
-from adyton.ledger import Header, Ledger, MemoryLedger, SqliteLedger
+from adyton.ledger import Header, Ledger, MemoryLedger, Order, SqliteLedger
 from adyton.mechanisms import AboveThreshold, NumericSparse, Sparse, SparseState
 from adyton.mechanisms.composed_cost import ComposedCost
 from adyton.privacy import Guarantee, PrivacyUnit, PureCost
 from adyton.schema import BooleanColumn, IntegerColumn, Table
 from adyton.sensitivity import Sensitivity
 from adyton.streams.kinds import KINDS
-from adyton.streams.notes import StreamEntry, chained, fed_text, note_from
+from adyton.streams.notes import StreamEntry, chained, entry_of
 from adyton.streams.plan import largest_epsilon, machine_of
 from adyton.study import Study, Validity
 from kept_rows import kept_engine
@@ -82,6 +83,11 @@ def asker(known: Study, ledger: Ledger | None = None, seed: int = 1) -> tuple[Cu
 
 def secrets_of(ledger: Ledger, number: int = 1) -> list[int]:
     return [int(json.loads(text)["offset"]) for text in ledger.notes(number)]
+
+
+def entries_of(ledger: Ledger) -> list[StreamEntry]:
+    entries = map(entry_of, public_notes(ledger, 1, 1, "a stream"))
+    return [one for one in entries if one is not None]
 
 
 @pytest.fixture(params=["gdp", "zcdp", "pure"])
@@ -556,7 +562,7 @@ def test_law_who_comes_second_compares_again_with_what_the_first_left(refresh: b
     slow.first = lambda: quick.stream(1).feed(COUNT.format(50), above=ALWAYS)
     answer = stream.feed(COUNT.format(50), above=ALWAYS)
     assert (answer.positives_left, answer.feeds) == (0, 2)
-    assert [note_from(text).left for text in ledger.notes(1, 1)] == [1, 0]
+    assert [one.left for one in entries_of(ledger)] == [1, 0]
 
 
 def test_law_who_comes_second_to_a_halted_stream_gets_nothing() -> None:
@@ -584,7 +590,7 @@ def test_law_threads_share_one_stream() -> None:
     with ThreadPoolExecutor(4) as pool:
         said = list(pool.map(feed, range(60)))
     assert sum(said) == 7
-    assert [note_from(text).above for text in ledger.notes(1, 1)].count(True) == 7
+    assert [one.above for one in entries_of(ledger)].count(True) == 7
     ledger.verify()
 
 
@@ -645,7 +651,7 @@ def test_law_the_secret_is_nowhere_to_be_read(monkeypatch: pytest.MonkeyPatch) -
     ]
     shown += [json.dumps(answer.to_json()), json.dumps(stream.statement().to_json()), repr(stream.answers())]
     shown += [repr(curator.receipts()), repr(curator.statement()), str(curator.statement())]
-    shown += [repr(note_from(ledger.notes(1)[1])), repr(ledger.verify())]
+    shown += [repr(entries_of(ledger)[0]), repr(ledger.verify())]
     above = stream.feed(COUNT.format(50), above=3)
     assert above.above
     with pytest.raises(adyton.BudgetRefused) as refused:
@@ -719,8 +725,14 @@ def test_law_a_kept_head_notices_a_stream_that_was_rolled_back(tmp_path: Path) -
 
 def test_law_a_head_says_nothing_about_the_secret() -> None:
     """Two streams with the same answers, and other noise, differ by their receipts alone."""
-    fed = StreamEntry("q", Fraction(3), True, None, 1, offset=5)
-    assert chained("head", fed) == chained("head", replace(fed, offset=6))
+    public = {"question": "q", "threshold": "3", "above": True, "value": None, "left": 1}
+    ledgers = [MemoryLedger(header(study())) for _ in range(2)]
+    for offset, ledger in enumerate(ledgers, start=5):
+        ledger.charge(Order("q", "d", 1, 0))
+        ledger.annotate(1, 0, json.dumps({"left": 2, "offset": str(offset)}))
+        ledger.annotate(1, 1, json.dumps({**public, "offset": str(offset)}))
+    ((fed,), (other,)) = map(entries_of, ledgers)
+    assert chained("head", fed) == chained("head", other)
     others = (replace(fed, question="p"), replace(fed, threshold=Fraction(4)), replace(fed, above=False))
     assert (
         len({chained("head", one) for one in (fed, *others, replace(fed, value=7))} | {chained("h", fed)})
@@ -786,9 +798,10 @@ def test_law_who_closes_while_another_feeds_closes_after_the_answer() -> None:
 def test_law_a_note_after_the_last_stops_the_stream() -> None:
     curator, _, ledger = asker(study("pure", epsilon="400"))
     stream = curator.open_stream(positives=2, epsilon=100)
-    fed = StreamEntry("q", Fraction(3), False, None, 2, secrets_of(ledger)[0])
+    fed = {"question": "q", "threshold": "3", "above": False, "value": None, "left": 2}
+    (secret,) = secrets_of(ledger)
     stream.close()
-    assert ledger.annotate(1, 2, fed_text(fed))
+    assert ledger.annotate(1, 2, json.dumps({**fed, "offset": str(secret)}))
     with pytest.raises(adyton.LedgerCorrupt, match="cannot be read back"):
         curator.stream(1).statement()
     with pytest.raises(adyton.LedgerCorrupt, match="cannot be read back"):

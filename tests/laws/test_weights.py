@@ -21,13 +21,16 @@ from adyton.accounting.noisy_reading import stability_units
 from adyton.audit.watching import RecordedBits, watch
 from adyton.curator.curator import Curator
 from adyton.exact import units_up
+from adyton.kernel.comparing import public_notes
 from adyton.kernel.monitor import replace_one_cost
+from adyton.kernel.paid import charge
+from adyton.kernel.price import Label, price
 from adyton.ledger import Ledger, MemoryLedger, Order, SqliteLedger
 from adyton.mechanisms import NumericSparse, Sparse
 from adyton.mechanisms.sparse.numeric_sparse import one_integer
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.schema import Attribute, CategoryColumn, DateColumn, Dimension, IntegerColumn, Table
-from adyton.streams.weights.notes import chained, entry_from
+from adyton.streams.weights.notes import chained, entry_of
 from adyton.streams.weights.terms import Terms, terms_of
 from adyton.streams.weights.weights import Weights
 from adyton.study import Study
@@ -75,6 +78,11 @@ def study(filter_name: str = "gdp", neighbours: str = "replace", epsilon: str = 
     return Study(TABLE, PrivacyUnit(neighbours), Guarantee(Fraction(epsilon), delta), filter_name)  # type: ignore[arg-type]
 
 
+def generous() -> Study:
+    """A study that can pay for hardly any noise."""
+    return study("pure", epsilon="500")
+
+
 class Watched:
     """The real engine, with a note of how much had been charged when it was read."""
 
@@ -105,8 +113,8 @@ def opened(curator: Curator, **words: Any) -> Weights:
 
 
 def quiet(updates: int = 3, questions: int = 50, threshold: int = 100) -> Terms:
-    """Weights almost without noise, which no price would buy: what they do is then certain."""
-    tiny = Fraction(1, 50)
+    """Weights almost without noise: what they do is then certain."""
+    tiny = Fraction((3 * updates + 1) / 450)
     machine = NumericSparse(Sparse(updates, tiny, tiny), tiny)
     return Terms(("age",), (("age", 20),), 21, questions, ROWS, None, threshold, machine)
 
@@ -114,8 +122,9 @@ def quiet(updates: int = 3, questions: int = 50, threshold: int = 100) -> Terms:
 def quietly(
     curator: Curator, ledger: Ledger, terms: Terms | None = None, request: str | None = None
 ) -> Weights:
-    made = terms or quiet()
-    ledger.charge(Order(made.text, made.detail, 1, 0, request))
+    made, known = terms or quiet(), curator.study
+    priced = price(made.measurement(known), known.protection, Label(made.text, made.detail))
+    charge(ledger, priced, request)
     return curator.weights(1)
 
 
@@ -260,7 +269,7 @@ def test_law_a_guess_that_is_right_is_free_and_one_that_is_wrong_is_measured() -
 
     Mutants: the guess is never corrected; the correction goes the other way; too high is not asked.
     """
-    curator, _, ledger = asker(study())
+    curator, _, ledger = asker(generous())
     weights = quietly(curator, ledger)
     first = weights.feed("SELECT COUNT(*) FROM people WHERE age < 20")  # 1,000 rows in 4 of 20 cells
     assert (first.value, first.measured, first.updates_left) == (952, False, 3)  # 48 rows wrong
@@ -274,7 +283,7 @@ def test_law_a_guess_that_is_right_is_free_and_one_that_is_wrong_is_measured() -
 
 
 def test_law_the_same_question_after_an_update_is_answered_better() -> None:
-    curator, _, ledger = asker(study())
+    curator, _, ledger = asker(generous())
     weights = quietly(curator, ledger, quiet(updates=40))
     said = [weights.feed("SELECT COUNT(*) FROM people WHERE age >= 0") for _ in range(3)]
     assert [a.measured for a in said] == [True, False, False]
@@ -296,7 +305,7 @@ def test_law_an_interval_is_that_of_the_noise_or_of_the_comparisons() -> None:
 
 
 def test_law_questions_are_kept_in_one_spelling() -> None:
-    curator, _, ledger = asker(study())
+    curator, _, ledger = asker(generous())
     weights = quietly(curator, ledger)
     spellings = [
         "select count(*) from PEOPLE where not (Age >= 20)",
@@ -327,7 +336,7 @@ def test_law_dates_and_edges_come_back_as_they_were_given() -> None:
 @pytest.mark.parametrize("terms", [quiet(updates=1), quiet(questions=1)], ids=["updates", "questions"])
 def test_law_after_halting_the_guess_answers_free_and_without_a_promise(terms: Terms) -> None:
     """Mutant: the data are read, or a note is written, after the last update."""
-    curator, engine, ledger = asker(study())
+    curator, engine, ledger = asker(generous())
     weights = quietly(curator, ledger, terms)
     weights.feed("SELECT COUNT(*) FROM people WHERE age >= 0")
     before = (len(engine.charged_at_read), ledger.notes(1), ledger.spent())
@@ -481,7 +490,7 @@ def test_law_the_study_says_in_which_words_questions_are_asked() -> None:
 
 def test_law_several_are_fed_in_their_order_or_none() -> None:
     """Mutant: what cannot be asked is found when its turn comes."""
-    curator, engine, ledger = asker(study())
+    curator, engine, ledger = asker(generous())
     weights = quietly(curator, ledger)
     read = len(engine.charged_at_read)
     with pytest.raises(adyton.InvalidRequest, match="question 2 of 2: the cells do not tell apart"):
@@ -530,7 +539,7 @@ FED = [f"SELECT COUNT(*) FROM people WHERE age {test}" for test in ("< 20", ">= 
 
 def test_law_a_restart_between_any_two_steps_changes_nothing(tmp_path: Path) -> None:
     """Mutant: the guess is not made again from the notes."""
-    known = study()
+    known = generous()
     curator, _, ledger = asker(known)
     weights = quietly(curator, ledger, quiet(updates=4, threshold=20))
     at_once = [weights.feed(question) for question in FED]
@@ -606,7 +615,7 @@ def test_law_a_failing_engine_says_nothing_and_what_was_paid_for_goes_on(
 
 
 def test_law_a_note_that_gives_an_update_back_is_found() -> None:
-    curator, _, ledger = asker(study())
+    curator, _, ledger = asker(generous())
     weights = quietly(curator, ledger)
     weights.feed(FED[0])
     forged = json.loads(ledger.notes(1)[1]) | {"left": 4}
@@ -617,7 +626,7 @@ def test_law_a_note_that_gives_an_update_back_is_found() -> None:
 
 
 def test_law_the_head_covers_every_answer_and_the_total_but_no_secret() -> None:
-    curator, _, ledger = asker(study())
+    curator, _, ledger = asker(generous())
     weights = quietly(curator, ledger)
     heads = [weights.statement().head]
     for question in FED:
@@ -627,8 +636,10 @@ def test_law_the_head_covers_every_answer_and_the_total_but_no_secret() -> None:
     assert weights.verify(heads[2]).head == heads[-1]
     with pytest.raises(adyton.LedgerCorrupt, match="rolled back"):
         weights.verify("0" * 64)
-    entry = entry_from(ledger.notes(1)[1])
-    assert chained("", entry) == chained("", replace(entry, offset=entry.offset + 1))
+    (public, *_) = public_notes(ledger, 1, 1, "weights")
+    assert public is not None
+    assert public.keys() == json.loads(ledger.notes(1)[1]).keys() - {"offset"}
+    entry = entry_of(public)
     assert chained("", entry) != chained("", replace(entry, guess=entry.guess + 1))
     shown = json.dumps([a.to_json() for a in weights.answers()] + [weights.statement().to_json()])
     assert "offset" not in shown + repr(entry)
@@ -638,7 +649,7 @@ def test_law_the_head_covers_every_answer_and_the_total_but_no_secret() -> None:
 
 
 def test_law_who_comes_second_compares_again_with_the_corrected_guess() -> None:
-    known = study()
+    known = generous()
     ledger = MemoryLedger(header(known))
     slow, (quick, _, _) = Overtaken(ledger), asker(known, ledger, seed=2)
     late = Curator(known, Watched(known, ledger), slow, Seeded(1))  # type: ignore[arg-type]
@@ -662,12 +673,12 @@ def test_law_one_total_and_one_noise_are_kept_whoever_opens_first() -> None:
     weights = opened(late)
     assert len(ledger.notes(1)) == 1
     assert weights._total == first[0]._total
-    assert weights._seen.watch == first[0]._seen.watch
+    assert weights._comparisons._seen == first[0]._comparisons._seen
 
 
 def test_law_threads_share_one_guess() -> None:
     """Mutant: the guess is corrected by two threads at once, or a note twice."""
-    curator, _, ledger = asker(study())
+    curator, _, ledger = asker(generous())
     weights = quietly(curator, ledger, quiet(updates=6, questions=60, threshold=20))
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda place: weights.feed(FED[place % len(FED)]), range(40)))
@@ -679,7 +690,7 @@ def test_law_threads_share_one_guess() -> None:
 
 
 def feed_some(path: str, seed: int, times: int) -> None:
-    known = study()
+    known = generous()
     ledger = SqliteLedger.open_or_create(Path(path), header(known))
     curator, _, _ = asker(known, ledger, seed)
     weights = curator.weights(1)
@@ -689,7 +700,7 @@ def feed_some(path: str, seed: int, times: int) -> None:
 
 
 def test_law_two_processes_share_one_run(tmp_path: Path) -> None:
-    path, known = tmp_path / "people.ledger", study()
+    path, known = tmp_path / "people.ledger", generous()
     ledger = SqliteLedger.open_or_create(path, header(known))
     curator, _, _ = asker(known, ledger)
     weights = quietly(curator, ledger, quiet(updates=4, threshold=20))
@@ -722,12 +733,12 @@ def test_audit_two_neighbouring_tables_move_what_is_compared_by_one(neighbours: 
     for frame in (one, other):
         bits = RecordedBits(Seeded(3), runs[0][0].handed_out if runs else ())
         with adyton.open(known, data=frame) as curator:
-            engine, events = watch(curator, bits)
-            weights = opened(curator, share=1)
+            watched, seen = watch(curator, bits)
+            weights = opened(watched, share=1)
             said = [weights.feed(COUNT.format(age)) for age in range(5, 100, 5)]
             notes = [json.loads(text) for text in curator._ledger.notes(1)]
-            exact = [int(columns[0][0]) for columns in engine.exact_integers]
-            runs.append((bits, tuple(events), said, notes, exact, curator.receipts()[0].order))
+            exact = [int(columns[0][0]) for columns in seen.exact_integers]
+            runs.append((bits, tuple(seen.events), said, notes, exact, curator.receipts()[0].order))
     (_, events, said, notes, exact, order), (_, events_2, said_2, notes_2, exact_2, order_2) = runs
     assert order == order_2
     assert max(abs(a - b) for a, b in zip(exact, exact_2, strict=True)) == 1

@@ -86,12 +86,15 @@ class Comparisons:
             state = self._state()
             if state.closed or state.watch.left < 1:
                 raise TypeError("nothing is compared after the end")
-            if what.feeds != state.feeds:
-                continue
+            if what.feeds > state.feeds:
+                raise self._lost()
+            if what.feeds < state.feeds:
+                continue  # another process was first
             outcome, after = self._measurement.compare(state.watch, exact, what.against, self._bits)
             note = {**what.public, **outcome, "left": after.left}
             text = json.dumps({**note, _SECRET: str(after.offset)}, ensure_ascii=False)
             if self.ledger.annotate(self.number, state.feeds + 1, text):
+                self._seen = self._after(state, text)
                 return note, state.feeds + 1
         return None
 
@@ -118,12 +121,18 @@ class Comparisons:
         return self._watch(_parsed(self.ledger.notes(self.number)[0], self._measurement.word))
 
     def _state(self) -> _State:
-        """What this object knows, and what others have added since."""
+        """What this object knows, and what others have added since.  A note that it has seen is still there."""
         known = self._seen
-        for text in self.ledger.notes(self.number, known.feeds + known.closed + 1):
+        last, *more = self.ledger.notes(self.number, known.feeds + known.closed) or [None]
+        if last is None:
+            raise self._lost()
+        for text in more:
             known = self._after(known, text)
         self._seen = known
         return known
+
+    def _lost(self) -> LedgerCorrupt:
+        return LedgerCorrupt(f"receipt {self.number} of the ledger has lost notes; nothing was answered")
 
     def _after(self, known: _State, text: str) -> _State:
         """After one more note; one that gives a positive back, or takes two, is none of ours."""

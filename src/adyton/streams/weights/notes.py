@@ -41,13 +41,14 @@ def asked_json(question: str, guess: int) -> dict[str, str]:
 
 
 def entry_of(note: Mapping[str, Any] | None) -> WeightsEntry:
+    if note is None:
+        raise _unreadable()
     try:
-        assert note is not None
         found = None if note["found"] is None else Found(int(note["found"][0]), int(note["found"][1]))
         if found is not None and found.sign not in (1, -1):
             raise _unreadable()
         return WeightsEntry(note["question"], int(note["guess"]), found, int(note["left"]))
-    except (AssertionError, ValueError, TypeError, KeyError, IndexError):
+    except (ValueError, TypeError, KeyError, IndexError):
         raise _unreadable() from None
 
 
