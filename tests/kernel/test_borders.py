@@ -59,9 +59,9 @@ def broken(name: str, tree: ast.Module) -> Iterator[str]:
         where = f"{name}:{line} calls {called}"
         if package != "kernel" and (called in from_kernel or called == "made_here"):
             yield where
-        if method and called in READS and package not in KEEPS_ENGINES and name not in MAY_READ:
-            if _reads_an_engine(tree, line, called):
-                yield where
+        outside = package not in KEEPS_ENGINES and name not in MAY_READ
+        if method and called in READS and outside and _reads_an_engine(tree, line, called):
+            yield where
         if method and called == "charge" and package not in KEEPS_LEDGERS and name not in MAY_CHARGE:
             yield where
 
@@ -69,10 +69,8 @@ def broken(name: str, tree: ast.Module) -> Iterator[str]:
 def _reads_an_engine(tree: ast.Module, line: int, called: str) -> bool:
     """``.found`` is a name of other things too: whoever is called it takes a list of readings."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and node.lineno == line and isinstance(node.func, ast.Attribute):
-            if node.func.attr == called:
-                text = ast.unparse(node)
-                return any(word in text for word in ("engine", "reading", "data.", "source", "paid"))
+        if isinstance(node, ast.Call) and node.lineno == line and ast.unparse(node.func).endswith(called):
+            return any(word in ast.unparse(node) for word in ("engine", "reading", "data.", "source", "paid"))
     return False
 
 

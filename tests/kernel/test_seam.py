@@ -7,6 +7,7 @@ exact integers back, and a monitor whose reader gave any exact integer for nothi
 from __future__ import annotations
 
 import copy
+import itertools
 import pickle
 from collections.abc import Callable, Sequence
 from dataclasses import FrozenInstanceError, dataclass, replace
@@ -23,7 +24,7 @@ from adyton.kernel.data import Data, PaidData
 from adyton.kernel.measurement import Due
 from adyton.kernel.monitor import Monitor
 from adyton.kernel.noisy import NoisyQueries
-from adyton.kernel.paid import charge, resume
+from adyton.kernel.paid import Paid, charge, resume
 from adyton.kernel.price import Label, Priced, price
 from adyton.kernel.release import Released, release
 from adyton.ledger import MemoryLedger, Order
@@ -192,17 +193,17 @@ def test_what_the_kernel_did_not_make_is_refused_at_once(
             resume(ledger, make(), ledger.receipt(1))  # type: ignore[arg-type]
     assert ledger.count() == 0
     paid, data = charge(ledger, priced), Data(engine)
-    for make in forged(paid):
-        for use in (
-            lambda: release(make(), data, SystemBits(), Written()),
-            lambda: data.exact(make(), priced.readings),
-            lambda: data.found(make()),
-            lambda: data.one_integer(make(), priced.readings[0]),
-            lambda: Comparisons(make(), data, SystemBits()),
-            lambda: list(PaidData(make(), data).exact()),
-        ):
-            with pytest.raises(TypeError, match="a Paid is needed that the kernel made"):
-                use()
+    uses: list[Callable[[Paid], Any]] = [
+        lambda one: release(one, data, SystemBits(), Written()),
+        lambda one: data.exact(one, priced.readings),
+        lambda one: data.found(one),
+        lambda one: data.one_integer(one, priced.readings[0]),
+        lambda one: Comparisons(one, data, SystemBits()),
+        lambda one: list(PaidData(one, data).exact()),
+    ]
+    for make, use in itertools.product(forged(paid), uses):
+        with pytest.raises(TypeError, match="a Paid is needed that the kernel made"):
+            use(make())
     assert engine.asked == []
     released = release(paid, data, SystemBits(), Written())
     assert type(released) is Released

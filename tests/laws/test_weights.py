@@ -25,7 +25,7 @@ from adyton.kernel.comparing import public_notes
 from adyton.kernel.monitor import replace_one_cost
 from adyton.kernel.paid import charge
 from adyton.kernel.price import Label, price
-from adyton.ledger import Ledger, MemoryLedger, Order, SqliteLedger
+from adyton.ledger import Ledger, MemoryLedger, SqliteLedger
 from adyton.mechanisms import NumericSparse, Sparse
 from adyton.mechanisms.sparse.numeric_sparse import one_integer
 from adyton.privacy import Guarantee, PrivacyUnit

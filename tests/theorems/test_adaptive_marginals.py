@@ -26,7 +26,7 @@ from adyton.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from adyton.noise import two_sided_geometric as sampler
 from adyton.planning.price import price_of
 from adyton.privacy import BoundedRangeCost, Guarantee, PrivacyUnit, PureCost
-from adyton.schema import BooleanColumn, CategoryColumn, Table
+from adyton.schema import CategoryColumn, Table
 from adyton.sensitivity import Sensitivity
 from adyton.study import Study, Validity
 from adyton.synthesis.plan import SynthesisPlan, plan_synthesis
@@ -233,10 +233,12 @@ def test_theorem_ADAPTIVE_MARGINALS_a_smaller_marginal_has_no_larger_diameter_or
 # What validity pays ----------------------------------------------------------------------------------------
 
 
-def plan_of(filter_name: Any, neighbours: Any, rows: int = 1) -> SynthesisPlan:
-    """A synthetic table of two columns."""
+def plan_of(
+    filter_name: Any, neighbours: Any, rows: int = 1, values: tuple[str, ...] = ("x", "y", "z")
+) -> SynthesisPlan:
+    """A synthetic table of two columns; with a cell more in each, for a missing value."""
     person, size = ("person", 50) if rows > 1 else (None, 200)
-    table = Table("people", (BooleanColumn("a"), CategoryColumn("b", ("x", "y", "z"))), size, person)
+    table = Table("people", (CategoryColumn("a", values[-2:]), CategoryColumn("b", values)), size, person)
     unit = PrivacyUnit(neighbours, person, rows)
     limit = Guarantee(Fraction(4), Fraction(0 if filter_name == "pure" else Fraction(1, 10**9)))
     cap = Fraction(1, 20) if filter_name == "pure" else None
@@ -310,7 +312,9 @@ def test_theorem_ADAPTIVE_MARGINALS_validity_pays_for_a_pure_run_what_an_exchang
 ) -> None:
     """All runs of one round, as above.  Mutant: ``twice`` that is 1."""
     real = machine(neighbours, int(EPSILON * UNITS_PER_ONE), 1)
-    plan = replace(plan_of("pure", neighbours), machine=real)
+    plan = plan_of("pure", neighbours, values=("x",))
+    assert plan.machine.shape == SHAPE
+    plan = replace(plan, machine=replace(real, sensitivity=replace(plan.machine.sensitivity, cells=2)))
     runs = [((axes,), (output,)) for axes in CANDIDATES for output in ((-9, 9), (9, -9), (2, 1))]
     tables = list(histograms(2))
     law = {x: np.array([log_chance(real, x, *run, monkeypatch) for run in runs]) for x in tables}

@@ -15,7 +15,6 @@ from adyton.accounting.noisy_reading import NoisyReading
 from adyton.exact import UNITS_PER_ONE
 from adyton.kernel.noisy import Families, due, families_of, shares_of
 from adyton.mechanisms import GaussianNoise, GeometricNoise, Mechanism
-from adyton.planning.measures.additive import Additive
 from adyton.privacy import Neighbours, PrivacyUnit
 from adyton.query.conditions.disjoint import Exclusions, Facts, facts_of
 from adyton.query.expressions import And, Compare, Condition, Not, Or
@@ -204,7 +203,7 @@ def test_theorem_DISJOINT_FILTERS_covers_every_unit(
     assert len(families) < len(measures)
     scales = [Fraction(3, 2), Fraction(2), Fraction(5, 4)]
     parts = [
-        Additive(NoisyReading(own, NOISE[filter_name]((scale,)), times))
+        NoisyReading(own, NOISE[filter_name]((scale,)), times)
         for own, scale in zip(readings, scales, strict=False)
     ]
     rule = filter_named(filter_name)
@@ -216,12 +215,12 @@ def test_theorem_DISJOINT_FILTERS_covers_every_unit(
         or rows > 1
         or len(families) > 1
     )
-    assert paid.amount < sum(part.only.amount(rule) for part in parts) or neighbours == "replace"
+    assert paid.amount < sum(part.amount(rule) for part in parts) or neighbours == "replace"
     if filter_name == "gdp":
         assert Fraction(paid.radius, UNITS_PER_ONE) >= times * _farthest_from_nothing(parts, rows, families)
 
 
-def _vector(parts: list[Additive], unit: tuple[dict[str, object], ...]) -> list[Fraction]:
+def _vector(parts: list[NoisyReading], unit: tuple[dict[str, object], ...]) -> list[Fraction]:
     found = []
     for part in parts:
         (coordinate,) = part.reading.coordinates
@@ -234,7 +233,7 @@ def _vector(parts: list[Additive], unit: tuple[dict[str, object], ...]) -> list[
     return found
 
 
-def _units(parts: list[Additive], rows: int) -> set[tuple[Fraction, ...]]:
+def _units(parts: list[NoisyReading], rows: int) -> set[tuple[Fraction, ...]]:
     kinds = {tuple(_vector(parts, (row,))) for row in EVERY_KIND_OF_ROW} | {(Fraction(0),) * len(parts)}
     return {
         tuple(map(sum, zip(*some, strict=True)))
@@ -242,7 +241,7 @@ def _units(parts: list[Additive], rows: int) -> set[tuple[Fraction, ...]]:
     }
 
 
-def _worst(parts: list[Additive], neighbours: str, rows: int, filter_name: str) -> Fraction:
+def _worst(parts: list[NoisyReading], neighbours: str, rows: int, filter_name: str) -> Fraction:
     units = _units(parts, rows)
     others = units if neighbours == "replace" else {(Fraction(0),) * len(parts)}
     power = 2 if filter_name == "gdp" else 1
@@ -253,7 +252,7 @@ def _worst(parts: list[Additive], neighbours: str, rows: int, filter_name: str) 
     )
 
 
-def _farthest_from_nothing(parts: list[Additive], rows: int, families: Families) -> Fraction:
+def _farthest_from_nothing(parts: list[NoisyReading], rows: int, families: Families) -> Fraction:
     """A ball around nothing holds everything that one unit can add to the parts that are paid for so."""
     places = [place for family in families if len(family) > 1 for place in family]
     return max(sum((u[place] ** 2 for place in places), Fraction(0)) for u in _units(parts, rows))
@@ -271,7 +270,7 @@ def test_shares_never_cost_more_than_the_price() -> None:
         noise: list[Mechanism] = [
             GaussianNoise.for_cost(own.sensitivity, shares[i]) for i, own in enumerate(readings)
         ]
-        parts = [Additive(NoisyReading(own, one)) for own, one in zip(readings, noise, strict=True)]
+        parts = [NoisyReading(own, one) for own, one in zip(readings, noise, strict=True)]
         assert due(parts, families, unit, rule).amount <= UNITS_PER_ONE + len(parts)
 
 

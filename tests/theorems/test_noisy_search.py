@@ -22,7 +22,7 @@ from adyton.accounting import filter_named
 from adyton.accounting.noisy_reading import LEVEL, NoisyReading
 from adyton.certify import Interval
 from adyton.kernel.measurement import Columns
-from adyton.kernel.searching import rounds_of
+from adyton.kernel.searching import SearchLevels, rounds_of
 from adyton.mechanisms import GaussianNoise, GeometricNoise, Mechanism
 from adyton.mechanisms.search import NoisySearch, rounds_for, surely_between
 from adyton.noise import Bits
@@ -176,7 +176,7 @@ def test_theorem_NOISY_SEARCH_every_comparison_is_charged() -> None:
     assert rounds_of(reading) == 5  # three for six values, and two for the ends of the interval
     assert all_rounds.amount(rule) == 5 * one.amount(rule)
     assert all_rounds.radius() == 5 * one.radius()
-    released = Search(all_rounds).release([[1, 2, 3, 4, 5, 6]], lambda _: [[]], Seeded(0))
+    released = SearchLevels(all_rounds).release([[1, 2, 3, 4, 5, 6]], lambda _: [[]], Seeded(0))
     assert len(released) == 5
 
 
@@ -201,7 +201,7 @@ def _released(search: Search, values: list[int], bits: Bits) -> Columns:
     def read(reading: Reading) -> Columns:
         return [list(column) for column in _read(reading, tuple(values))]
 
-    return search.release(read(search.only.reading), read, bits)
+    return search._levels.release(read(search.only.reading), read, bits)
 
 
 def _standing() -> PopulationContext:
@@ -237,7 +237,7 @@ def test_theorem_NOISY_SEARCH_counts_what_lies_below_through_three_levels(target
     def read(reading: Reading) -> Columns:
         return _counted(reading, rows)
 
-    released = search.release(read(search.only.reading), read, Seeded(1))
+    released = search._levels.release(read(search.only.reading), read, Seeded(1))
     (found,) = search.values(released, _standing(), [])
     assert found.value == target / 2**20
     assert found.noise_interval == Interval(LEVEL, found.value, found.value)
@@ -254,7 +254,7 @@ def test_theorem_NOISY_SEARCH_interval_covers_at_its_level(noise: Mechanism) -> 
         released = _released(search, values, Seeded(seed))
         (found,) = search.values(released, _standing(), [])
         missed += not found.noise_interval.low <= truth <= found.noise_interval.high
-        third = search._error // 3
+        third = search._levels.error // 3
         low, high = search._ends(released, list(search._looked_at(released)), below=-third, above=third)
         narrow_missed += not low[0] <= truth <= high[0]
     assert missed <= MOST_MISSED
@@ -318,7 +318,7 @@ def test_theorem_NOISY_SEARCH_the_population_interval_holds_what_no_comparison_e
     assert min(below, above) > 2.9 * scale  # the quantile of one of eleven normals at 5 % is 2.9
     narrowed = 0
     for seed in range(30):
-        released = search.release([[99] * 100 + [100]], lambda _: [[]], Seeded(seed))
+        released = search._levels.release([[99] * 100 + [100]], lambda _: [[]], Seeded(seed))
         possible = set(range(101))
         for places, noisy in zip(search._looked_at(released), released, strict=True):
             place, z = int(places[0]), noisy[0]
@@ -340,5 +340,5 @@ def test_theorem_NOISY_SEARCH_no_comparison_gets_less_confidence_than_the_union_
     """Mutant: 1 - (1 - LEVEL) / rounds in floats, which is below it for some numbers of rounds."""
     for rounds in range(1, 60):
         one = SimpleNamespace(mechanism=SimpleNamespace(error=Fraction), times=rounds)
-        confidence = Search._error_at(SimpleNamespace(only=one), LEVEL)  # type: ignore[arg-type]
+        confidence = SearchLevels.error_at(SimpleNamespace(only=one), LEVEL)  # type: ignore[arg-type]
         assert confidence >= 1 - Fraction(1, 20) / rounds

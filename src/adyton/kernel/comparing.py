@@ -121,12 +121,15 @@ class Comparisons:
         return self._watch(_parsed(self.ledger.notes(self.number)[0], self._measurement.word))
 
     def _state(self) -> _State:
-        """What this object knows, and what others have added since.  A note that it has seen is still there."""
+        """What this object knows, and what others have added since.
+
+        The last note that it has seen must still be there.
+        """
         known = self._seen
-        last, *more = self.ledger.notes(self.number, known.feeds + known.closed) or [None]
-        if last is None:
+        notes = self.ledger.notes(self.number, known.feeds + known.closed)
+        if not notes:
             raise self._lost()
-        for text in more:
+        for text in notes[1:]:
             known = self._after(known, text)
         self._seen = known
         return known
