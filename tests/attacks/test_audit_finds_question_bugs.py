@@ -20,14 +20,21 @@ from adyton.audit.cases.questions import QUESTIONS, ask_both
 from adyton.audit.cases.questions_asked import study_of, tables_of
 from adyton.audit.report import Tried, try_one
 from adyton.curator import Curator
+from adyton.curator.releasing import Walk
+from adyton.errors import InvalidRequest
+from adyton.kernel import noisy
+from adyton.kernel import release as releasing
+from adyton.kernel.data import PaidData
+from adyton.kernel.genuine import made_here
+from adyton.kernel.release import Released
+from adyton.kernel.searching import rounds_of
 from adyton.ledger import SqliteLedger
-from adyton.ledger.texts import many_to_text
 from adyton.mechanisms.key_selection import KeySelection
-from adyton.planning import part as families
 from adyton.planning import plan
 from adyton.privacy import NEIGHBOURS, Neighbours
 from adyton.query.conditions import possible_cells as cells
 from adyton.sensitivity import readings
+from planted import plant, trust_planning
 from seeded import SeededByHash
 
 SAMPLES = 20_000
@@ -40,9 +47,15 @@ def tried(name: str, neighbours: Neighbours = "replace", filter_name: str = "gdp
     return try_one(replace(asked, replayed=None, slow=False), SAMPLES, 0.999)
 
 
+def refused_by_the_kernel(name: str, neighbours: Neighbours = "replace") -> None:
+    """Planning alone cannot get it wrong: the kernel works it out again, and nothing is charged."""
+    with pytest.raises(InvalidRequest, match="moved farther by one unit than it says"):
+        tried(name, neighbours)
+
+
 def test_a_search_that_pays_for_one_comparison_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not tried("greatest").refuted
-    monkeypatch.setattr(plan, "rounds_of", lambda reading: 1)
+    plant(monkeypatch, rounds_of, lambda reading: 1)
     assert tried("greatest").refuted
 
 
@@ -50,10 +63,9 @@ def test_disjoint_filters_that_pay_once_for_an_exchange_are_found(monkeypatch: p
     """A unit that leaves one filter enters another: both must be paid."""
     whole = lambda made, unit: {place: Fraction(1, len(made)) for own in made for place in own}  # noqa: E731
     assert not tried("disjoint filters").refuted
-    monkeypatch.setattr(plan, "shares_of", whole)
-    monkeypatch.setattr(
-        plan, "due", lambda parts, made, unit, rule: families.due(parts, made, _added(unit), rule)
-    )
+    sound = noisy.due
+    plant(monkeypatch, noisy.shares_of, whole)
+    plant(monkeypatch, sound, lambda parts, made, unit, rule: sound(parts, made, _added(unit), rule))
     assert tried("disjoint filters").refuted
 
 
@@ -69,6 +81,8 @@ def test_a_distribution_whose_bins_are_taken_for_one_cell_is_found(monkeypatch: 
 
     assert not tried("distribution").refuted
     monkeypatch.setattr(readings, "_readings", one_cell)
+    refused_by_the_kernel("distribution")
+    trust_planning(monkeypatch)
     assert tried("distribution").refuted
 
 
@@ -93,6 +107,8 @@ def test_persons_that_are_counted_once_for_all_their_groups_are_found(
 
     assert not tried("persons by region", "add-or-remove").refuted
     monkeypatch.setattr(readings, "_of_persons", once)
+    refused_by_the_kernel("persons by region", "add-or-remove")
+    trust_planning(monkeypatch)
     assert tried("persons by region", "add-or-remove").refuted
 
 
@@ -108,7 +124,7 @@ def test_a_pruning_that_depends_on_the_rows_is_found(monkeypatch: pytest.MonkeyP
 
     def looks_first(self: Any, *asked: Any, **how: Any) -> Any:
         left.clear()
-        batch, engine = planned(self, *asked, **how), self._engine._engine  # past the one that is watched
+        batch, engine = planned(self, *asked, **how), self._engine
         if batch.readings[0].kept is not None:
             engine.prepare(batch.readings)
             ((counts,),) = engine.exact(batch.readings)
@@ -174,9 +190,22 @@ def test_a_truth_about_a_raw_value_with_half_its_sensitivity_is_found(
     assert tried(name, neighbours).refuted
 
 
-def _mutate_readings(monkeypatch: pytest.MonkeyPatch, mutant: Callable[[Any], Any]) -> None:
+def _mutate_readings(
+    monkeypatch: pytest.MonkeyPatch, mutant: Callable[[Any], Any], *, trusted: bool = True
+) -> None:
+    if trusted:
+        trust_planning(monkeypatch)
     sound = plan.readings_for
     monkeypatch.setattr(plan, "readings_for", lambda *given: tuple(map(mutant, sound(*given))))
+
+
+def test_what_planning_gets_wrong_about_a_reading_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    _mutate_readings(
+        monkeypatch,
+        lambda reading: replace(reading, sensitivity=replace(reading.sensitivity, cells=1)),
+        trusted=False,
+    )
+    refused_by_the_kernel("bins that can match")
 
 
 @pytest.mark.parametrize(
@@ -207,14 +236,16 @@ def test_a_receipt_that_is_read_again_loses_one_charge(filter_name: str) -> None
 def test_fresh_noise_for_a_receipt_that_is_read_again_is_found(
     monkeypatch: pytest.MonkeyPatch, filter_name: str
 ) -> None:
-    """Mutant: the curator shows what it drew itself, and not what the ledger kept."""
+    """Mutant: the kernel shows what it drew itself, and not what the ledger kept."""
 
-    def own(self: Any, release: Any, charged: Any) -> Any:
-        drawn = release.release(self._releasing, charged.receipt.number)
-        self._ledger.remember(charged.receipt.number, many_to_text(drawn))
-        return lambda: drawn
+    def own(paid: Any, data: Any, bits: Any, written: Any) -> Any:
+        number = paid.receipt.number
+        kept = written.made(paid.priced.measurement.release(PaidData(paid, data), bits))
+        data.observer.releases(number)
+        paid.ledger.remember(number, written.text(kept), written.settled(number, kept))
+        return made_here(Released(paid, lambda: kept))
 
-    monkeypatch.setattr(Curator, "_released", own)
+    plant(monkeypatch, releasing.release, own)
     assert all(found.refuted for found in read_again(filter_name))
 
 
@@ -235,7 +266,7 @@ def test_a_ledger_that_does_not_say_which_answer_it_kept_is_found(
 
 def test_a_second_charge_for_an_answer_that_was_cut_off_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Mutant: what was paid for and never answered is not looked for."""
-    monkeypatch.setattr(Curator, "_unanswered", lambda self, order: None)
+    monkeypatch.setattr(Walk, "_unanswered", lambda self, plan, request: None)
     for trial in entry_named("gdp-read-again").trials(target_of(bits=SeededByHash(1))):
         assert trial.replayed is not None
         assert trial.replayed.faults == ("2 charges for one answer",)

@@ -15,8 +15,10 @@ from adyton.audit.cases.catalogue import entry_named, target_of
 from adyton.audit.report import Tried, try_one
 from adyton.engines.loading import parting
 from adyton.engines.scans import scan
-from adyton.planning import part, plan
+from adyton.errors import LedgerCorrupt
+from adyton.kernel import noisy, paid
 from how_often import often
+from planted import plant
 from seeded import SeededByHash
 
 FILTERS = ["gdp", "zcdp"][: often(1, 2)]  # the noise of zcdp is that of gdp at another price
@@ -48,12 +50,12 @@ def test_one_part_charged_for_a_person_who_moves_is_found(
     monkeypatch: pytest.MonkeyPatch, filter_name: str
 ) -> None:
     """Mutant: an exchanged person is paid for in one part, not in the two that differ."""
-    monkeypatch.setattr(plan, "whole_price", lambda amount, *_: amount)
+    plant(monkeypatch, noisy.whole_price, lambda amount, *_: amount)
     assert refuted(filter_name) == {"a person, to another part"}
 
 
 def test_one_part_charged_is_found_by_samples_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plan, "whole_price", lambda amount, *_: amount)
+    plant(monkeypatch, noisy.whole_price, lambda amount, *_: amount)
     (moved,) = tried("gdp", "a person, to another part").values()
     assert moved.trade_off is not None
     assert moved.trade_off.refuted
@@ -61,14 +63,17 @@ def test_one_part_charged_is_found_by_samples_too(monkeypatch: pytest.MonkeyPatc
 
 def test_an_exchange_within_a_part_that_is_not_paid_for_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Mutant: only what leaves one part and enters another is paid for."""
-    sound = part.whole_price
-    monkeypatch.setattr(plan, "whole_price", lambda amount, *rest: sound(0, *rest) or amount)
+    sound = noisy.whole_price
+    plant(monkeypatch, sound, lambda amount, *rest: sound(0, *rest) or amount)
     assert refuted("gdp") == {"a person, in one part"}
 
 
 def test_half_a_charge_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Mutant: of what is missing to the greatest price, half is charged."""
-    monkeypatch.setattr(plan, "still_due", lambda price, spent: 1 if spent else price // 2)
+    """Mutant: of what is missing to the greatest price, half is charged, and the receipt is not looked at."""
+    plant(monkeypatch, noisy.still_due, lambda price, spent: 1 if spent else price // 2)
+    with pytest.raises(LedgerCorrupt, match="did not pay for this"):
+        refuted("gdp")
+    plant(monkeypatch, paid._is_for, lambda receipt, priced: True)
     assert refuted("gdp") == {
         "a row",
         "a person, to another part",

@@ -10,6 +10,8 @@ import pytest
 from adyton.audit.cases import streamed
 from adyton.audit.cases.catalogue import target_of
 from adyton.audit.replay import Replay
+from adyton.errors import InvalidRequest
+from adyton.kernel.monitor import Monitor
 from adyton.privacy import Neighbours
 from adyton.streams import compared as comparing
 from adyton.streams import plan, stream
@@ -20,6 +22,15 @@ def replayed(kind: StreamKind, neighbours: Neighbours) -> Replay:
     trial = streamed._trial("pure", streamed.Wish(neighbours, kind), target_of("1", "0.01"))
     assert trial.replayed is not None
     return trial.replayed
+
+
+def refused(kind: StreamKind, neighbours: Neighbours) -> None:
+    """Who feeds a stream cannot get it wrong alone: the kernel works it out again.
+
+    Below, what is found is that mistake where the kernel does not look.
+    """
+    with pytest.raises(InvalidRequest, match=r"farther than was paid for|fall where others rise"):
+        replayed(kind, neighbours)
 
 
 @pytest.mark.parametrize(
@@ -37,12 +48,16 @@ def test_our_streams_of_sums_and_means_are_replayed_without_a_fault(
 def test_a_factor_that_is_too_large_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     real = comparing._factor
     monkeypatch.setattr(comparing, "_factor", lambda reading, reach: real(reading, 2 * reach))
+    refused("means", "replace")
+    monkeypatch.setattr(Monitor, "check", lambda *_: None)
     found = replayed("means", "replace").faults
     assert any("moved farther than the stream allows for" in fault for fault in found)
 
 
 def test_means_at_the_price_of_questions_that_move_one_way_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan, "moves_one_way", lambda study, kind: study.unit.neighbours == "add-or-remove")
+    refused("means", "add-or-remove")
+    monkeypatch.setattr(Monitor, "check", lambda *_: None)
     assert "some numbers rise where others fall" in replayed("means", "add-or-remove").faults
 
 

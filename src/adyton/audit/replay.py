@@ -47,6 +47,7 @@ class Trace:
     stored: Sequence[Stored]
     keys: Sequence[FoundKey] | None = None  # of groups that nobody declared: as private as the integers
     together: CoordinatedBatch | None = None  # where all values follow from one measurement
+    refused: CuratorError | None = None  # in place of an answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +165,7 @@ def _trace(
     curator, watched = watch(opened, bits)
     plans: tuple[QuestionPlan, ...] = ()
     stored: Sequence[Stored] = []
-    together = None
+    together, refused = None, None
     with curator:
         try:
             answers, batch = _asked(curator, question, price)
@@ -174,9 +175,9 @@ def _trace(
                 text = curator._ledger.recall(answers[0]["receipt"]["number"])
                 stored = curator._release_of(batch).written.read(text or "[]")
         except CuratorError as error:
-            public = {"outcome": error.kind, "receipts": _receipts(curator)}
+            public, refused = {"outcome": error.kind, "receipts": _receipts(curator)}, error
     seen = (tuple(watched.events), tuple(watched.readings), watched.exact_integers)
-    return Trace(public, *seen, plans, stored, watched.keys, together)
+    return Trace(public, *seen, plans, stored, watched.keys, together, refused)
 
 
 def _asked(

@@ -62,6 +62,9 @@ def ask_both(name: str, neighbours: Neighbours, filter_name: str, target: AuditT
     with tempfile.TemporaryDirectory() as folder:
         tables = tables_of(case, neighbours, Path(folder))
         runs = run_both(study, tables, asked, target.bits, target.tables.open, {"epsilon": target.epsilon})
+    for run in runs:
+        if run.refused is not None:
+            raise run.refused
     batch = _batch(study, case, target)
     if runs[0].public["receipts"][0][2] != batch.detail:
         raise AssertionError("the plan that is sampled is not the plan that was charged")
