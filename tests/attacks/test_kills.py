@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 import adyton
-from adyton.curator.releasing import Releasing
+from adyton.kernel.noisy import NoisyQueries
 from adyton.ledger import SqliteLedger
 from adyton.ledger.stored.postgres_session import PostgresSession
 from how_often import LONG
@@ -154,13 +154,13 @@ class _Then:
 
 
 def when_read() -> None:
-    release = Releasing.release
+    release = NoisyQueries.release
 
-    def dying(self: Releasing, *arguments: Any) -> Any:
+    def dying(self: NoisyQueries, *arguments: Any) -> Any:
         release(self, *arguments)
         die()
 
-    Releasing.release = dying  # type: ignore[method-assign]
+    NoisyQueries.release = dying  # type: ignore[method-assign]
 
 
 MOMENTS = {

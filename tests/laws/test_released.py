@@ -298,7 +298,10 @@ def test_a_higher_level_has_a_wider_interval(measure: str, filter_name: str) -> 
         curator._engine.prepare(batch.readings)
         context, wider = curator._claims.of_next(batch), 0
         for _ in range(20):
-            read = SimpleNamespace(exact=lambda: iter(curator._engine.exact(batch.readings)))
+            read = SimpleNamespace(
+                exact=lambda: iter(curator._engine.exact(batch.readings)),
+                again=lambda reading: curator._engine.exact([reading])[0],
+            )
             stored = batch.measurement.release(read, SystemBits())  # type: ignore[arg-type]
             told = levels_of(batch.plans[0], 0, lambda stored=stored: stored, context)
             (low,), (high,) = (told(level).values() for level in (0.95, 1 - 1e-9))

@@ -19,6 +19,7 @@ from adyton.audit.exact import exact_delta
 from adyton.audit.replay import replay
 from adyton.curator.curator import Curator
 from adyton.errors import BudgetRefused, EngineFailed, InvalidRequest, ValidityRefused
+from adyton.kernel.choice import of_scores
 from adyton.ledger import Header, MemoryLedger, SqliteLedger
 from adyton.mechanisms.selection.scores import ScoreSensitivity
 from adyton.mechanisms.selection.top_k import TopK
@@ -29,6 +30,7 @@ from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table, T
 from adyton.study import Study, Validity
 from how_often import often
 from kept_rows import open_kept
+from planted import plant
 from populations import seeded
 from seeded import SeededByHash
 
@@ -469,12 +471,12 @@ def test_law_a_request_id_is_charged_once() -> None:
 
 
 def test_law_a_stored_choice_that_cannot_be_read_says_so() -> None:
-    from adyton.curator.coordinated.selecting import SelectionRelease
+    from adyton.curator.coordinated.selecting import WrittenChoice
     from adyton.errors import LedgerCorrupt
 
     known = study()
     plan = plan_selection(known, adyton.best_of(AGES).on(known.table), price_of(share=1), known.allowed)
-    release = SelectionRelease(plan, (plan.price, lambda price: plan, 1))
+    written = WrittenChoice(plan)
     for text in (
         "",
         "[]",
@@ -483,7 +485,7 @@ def test_law_a_stored_choice_that_cannot_be_read_says_so() -> None:
         '{"chosen": [9], "values": []}',
     ):
         with pytest.raises(LedgerCorrupt):
-            release.read(text)
+            written.read(text)
 
 
 @pytest.mark.parametrize("filter_name", ["gdp", "zcdp"])
@@ -611,7 +613,7 @@ def test_law_the_auditor_finds_a_selection_that_pays_too_little(
         monkeypatch.setattr(TopK, "cost", lambda self: PureCost(self.epsilon / 2))
     if broken == "no span for those that fall":
         rising = ScoreSensitivity(Fraction(1), monotone=True)
-        monkeypatch.setattr("adyton.planning.selecting._of_scores", lambda readings: rising)
+        plant(monkeypatch, of_scores, lambda readings: rising)
     trials = entry_named("pure-selections").trials(target_of(bits=SeededByHash(7)))
     trial = next(one for one in trials if one.laws is not None and one.neighbours == "replace")
     assert trial.laws is not None

@@ -439,11 +439,13 @@ def test_replayed_on_a_neighbour_nothing_but_noisy_numbers_differs(neighbours: A
     for frame in (here, there):
         bits = recording if not seen else RecordedBits(SeededByHash(3), recording.handed_out)
         with open_kept(study, data=frame) as curator:
-            engine, events = watch(curator, bits)
-            made = curator.synthesize(["region", "smoker"], share=0.5)
+            watched, noted = watch(curator, bits)
+            made = watched.synthesize(["region", "smoker"], share=0.5)
             (receipt,) = curator.receipts()
-            (columns,) = engine.exact_integers
-            seen.append((receipt.order, receipt.spent, list(events), made.measured[0].scale, columns[0]))
+            (columns,) = noted.exact_integers
+            seen.append(
+                (receipt.order, receipt.spent, list(noted.events), made.measured[0].scale, columns[0])
+            )
     first, second = seen
     assert first[:2] == second[:2]
     assert first[3] == second[3]

@@ -181,7 +181,7 @@ def test_a_charge_that_depends_on_the_data_is_found(monkeypatch: Any) -> None:
 
     def dear(*how: Any) -> Any:
         order = sound(*how)
-        return replace(order, amount=order.amount + (max(ages) > 100))
+        return replace(order, amount=order.amount + (max(ages) > 99))
 
     sound = paid.order_of
     monkeypatch.setattr(paid, "order_of", dear)

@@ -10,6 +10,7 @@ import pytest
 
 from adyton.accounting.noisy_reading import NoisyReading, stability_units
 from adyton.errors import InvalidRequest
+from adyton.kernel.workload import histogram_of
 from adyton.mechanisms import GaussianNoise
 from adyton.mechanisms.workloads.measured import GaussianMeasured, GeometricMeasured
 from adyton.mechanisms.workloads.product import Product
@@ -61,7 +62,9 @@ def columns(one: Problem, measuring: Any) -> np.ndarray:
     cells = np.ndindex(one.shape)
     made = [
         measuring.strategy.measure(
-            measuring.histogram({kept: written_out(one, kept, cell) for kept in measuring.tables})
+            histogram_of(
+                measuring.strategy, {kept: written_out(one, kept, cell) for kept in measuring.tables}
+            )
         )
         for cell in cells
     ]
@@ -179,7 +182,11 @@ def test_theorem_COORDINATED_ANSWERS_intervals_hold_the_counts(
     nothing = {kept: np.zeros([one.shape[a] for a in kept], np.int64).ravel() for kept in measuring.tables}
     steps = getattr(noise.mechanism, "steps", 1)
     widths = np.concatenate([noise.widths(measuring.norms(linear)) for linear in one.linears])
-    histogram, bits, misses = measuring.histogram(nothing), _bits_in_bulk(monkeypatch), np.zeros(one.values)
+    histogram, bits, misses = (
+        histogram_of(measuring.strategy, nothing),
+        _bits_in_bulk(monkeypatch),
+        np.zeros(one.values),
+    )
     for _ in range(4000):
         numbers = measuring.estimate(noise.mechanism.release(histogram, bits) / steps)
         off = np.concatenate([measuring.values(linear, numbers) for linear in one.linears])
@@ -236,7 +243,7 @@ def test_theorem_DERIVED_ANSWERS_the_worst_of_all_combinations_is_within(
     back = np.linalg.pinv(matrix)
     some = rng.choice([0.0, 1.0], (500, one.cells)) @ back
     zero = {kept: np.zeros([one.shape[a] for a in kept], np.int64).ravel() for kept in measuring.tables}
-    histogram, bits, misses = measuring.histogram(zero), _bits_in_bulk(monkeypatch), 0
+    histogram, bits, misses = histogram_of(measuring.strategy, zero), _bits_in_bulk(monkeypatch), 0
 
     def widths(tried: np.ndarray) -> np.ndarray:
         norms = np.sqrt((tried**2).sum(axis=1)), np.abs(tried).sum(axis=1)
@@ -297,7 +304,7 @@ def test_theorem_SUBSET_VARIANCE_measured_together_settles_for_no_less_than_the_
             for kept in measuring.tables
         }
         for _ in range(300):
-            measured = Measurement(own.release(measuring.histogram(tables), SystemBits()), noise)
+            measured = Measurement(own.release(histogram_of(measuring.strategy, tables), SystemBits()), noise)
             settled = settled_together(measured, charged, Units(4000, 4000), Fraction(1, 100))
             misses += settled < min(exact * 10**18, charged) * (1 - 1e-9)
             settled_less |= settled < charged

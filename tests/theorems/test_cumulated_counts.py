@@ -138,7 +138,7 @@ def test_theorem_CUMULATED_COUNTS_interval_covers_at_its_level(noise: Mechanism,
     narrow: Error = lambda f, a, b: error(f, a, b) / divisor  # noqa: E731
     standing, exact = context(), truths()
     for seed in range(runs):
-        released = part.release(EXACT, lambda reading: [], Seeded(seed))
+        released = part.mechanism.release(EXACT, Seeded(seed))
         found = part.values(released, standing, [])
         cells.append(np.array(released[0], dtype=float).reshape(2, BINS))
         for i, (value, truth) in enumerate(zip(found, exact, strict=True)):
@@ -157,9 +157,7 @@ def test_theorem_CUMULATED_COUNTS_little_noise_is_covered_with_its_rounding() ->
     """Three of 803 rows below the first point.  A fifth of all noises is rounded to 1 or more, which no
     interval holds that forgets it.  False alarm 1e-9 (binomial, 400 runs)."""
     part, exact_columns = distribution(GaussianNoise((Fraction(2, 5),))), [[3, 100, 400, 200, 100] * 2]
-    released = [
-        part.release(exact_columns, lambda reading: [], Seeded(seed))[0][:BINS] for seed in range(400)
-    ]
+    released = [part.mechanism.release(exact_columns, Seeded(seed))[0][:BINS] for seed in range(400)]
     counts = np.array(released, float)
     below, others = counts[:, 0], counts[:, 1:].sum(axis=1)
     low, high = _ends(below, others, np.ones(400), np.full(400, BINS - 1.0), part._noise_error(LEVEL))
@@ -170,7 +168,7 @@ def test_theorem_CUMULATED_COUNTS_little_noise_is_covered_with_its_rounding() ->
 def test_theorem_CUMULATED_COUNTS_rises_with_the_points_where_counts_do() -> None:
     """With next to no noise every interval is a point, the fraction itself."""
     part = distribution(GaussianNoise((Fraction(1, 1000),)))
-    released = part.release(EXACT, lambda reading: [], Seeded(1))
+    released = part.mechanism.release(EXACT, Seeded(1))
     for value, truth in zip(part.values(released, context(), [])[:4], truths(), strict=False):
         assert value.value == pytest.approx(truth)
         assert value.noise_interval.high - value.noise_interval.low < 0.02
@@ -183,7 +181,7 @@ def test_population_intervals_are_wider_and_hold_the_noise_of_all_bins() -> None
         (GeometricNoise((Fraction(4),)), Validity(confidence, stability=cap)),
     ):
         part = distribution(noise)
-        released = part.release(EXACT, lambda reading: [], Seeded(2))
+        released = part.mechanism.release(EXACT, Seeded(2))
         for value in part.values(released, context(validity), []):
             wide, narrow = value.population_interval, value.noise_interval
             assert wide.low <= narrow.low  # type: ignore[union-attr]

@@ -106,15 +106,15 @@ def test_theorem_SELECTION_VALIDITY_the_law_moves_as_far_as_was_paid_for(
     moved = worst(plan, candidates, neighbours, rows)
     assert moved <= float(epsilon) + ROUNDING
     exchanged = worst(plan, candidates, "replace", rows)
-    assert exchanged <= float(plan.exchanged) + ROUNDING
+    assert exchanged <= float(plan.measurement.exchanged) + ROUNDING
     assert plan.amount <= known.allowed < plan.amount * 1.000001 + 10**6
     if most == 1:
         assert moved > 0.9 * float(epsilon)
-        assert exchanged > 0.9 * float(plan.exchanged)
+        assert exchanged > 0.9 * float(plan.measurement.exchanged)
     if neighbours == "add-or-remove":
-        assert plan.exchanged == 2 * epsilon
+        assert plan.measurement.exchanged == 2 * epsilon
     else:
-        assert plan.exchanged == epsilon
+        assert plan.measurement.exchanged == epsilon
 
 
 @pytest.mark.parametrize("neighbours", NEIGHBOURS)
@@ -130,9 +130,11 @@ def test_theorem_SELECTION_VALIDITY_what_the_receipt_says(
     assert bool(values) == with_value
     if filter_name == "pure":
         assert order.pure == 0
-        assert order.radius == stability_units(ComposedCost(((PureCost(plan.exchanged), 1), *values)))
+        assert order.radius == stability_units(
+            ComposedCost(((PureCost(plan.measurement.exchanged), 1), *values))
+        )
     else:
-        assert order.pure == units_up(plan.exchanged) > 0
+        assert order.pure == units_up(plan.measurement.exchanged) > 0
         assert order.radius == (stability_units(ComposedCost(tuple(values))) if values else 0)
 
 

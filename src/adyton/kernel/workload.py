@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -72,7 +72,15 @@ class Workload(ReadOnce):
             name: self.axes.counts(columns[0], by)
             for (name, by), columns in zip(self.tables, exact, strict=True)
         }
-        return tables if isinstance(self.noise.strategy, Residuals) else tables[self.tables[0][0]]
+        return histogram_of(self.noise.strategy, tables)
+
+
+def histogram_of(strategy: object, tables: Mapping[Places, Any]) -> Any:
+    """What a strategy measures: all tables of a strategy of residuals, otherwise the only one."""
+    if isinstance(strategy, Residuals):
+        return tables
+    (only,) = tables.values()
+    return only
 
 
 def _fits(strategy: object, sizes: dict[Places, list[int]]) -> bool:
