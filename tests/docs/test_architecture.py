@@ -3,44 +3,17 @@
 from __future__ import annotations
 
 import importlib.util
-import inspect
 import re
-import sys
-import threading
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
 
 import pytest
 from pages import ROOT
-from people import PEOPLE, make_people
 
-import adyton
+from walk import SOURCE, files_called, walk
 
 PAGE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
 WALK = re.findall(r"^\| \d+ \| (.+?) \| (.+?) \|", PAGE, flags=re.MULTILINE)
-SOURCE = ROOT / "src" / "adyton"
-STUDY = f"""
-[table]
-name = "people"
-source = "people.parquet"
-rows = {PEOPLE}
-[privacy]
-unit = "row"
-neighbours = "replace"
-epsilon = 1
-delta = 1e-9
-[validity]
-independent = true
-confidence = 0.95
-[columns.income]
-kind = "real"
-low = 0
-high = 200000
-[columns.smoker]
-kind = "boolean"
-"""
 
 
 def layers_of_the_page() -> list[set[str]]:
@@ -89,35 +62,9 @@ def test_every_step_of_the_walk_is_where_the_page_says(functions: str, files: st
         assert re.search(rf"^\s*(?:def|class) {last}\b", text, flags=re.MULTILINE), name
 
 
-def files_called(work: Callable[[], object]) -> set[str]:
-    """The files of the source in which a function is called; bodies of modules and classes are not calls."""
-    called: set[str] = set()
-
-    def watch(frame: FrameType, event: str, _: object) -> None:
-        path = frame.f_code.co_filename
-        if event == "call" and frame.f_code.co_flags & inspect.CO_OPTIMIZED and path.startswith(str(SOURCE)):
-            called.add(Path(path).relative_to(SOURCE).as_posix())
-
-    before = sys.getprofile()
-    threading.setprofile(watch)
-    sys.setprofile(watch)
-    try:
-        work()
-    finally:
-        sys.setprofile(before)
-        threading.setprofile(None)
-    return called
-
-
 def test_the_walk_is_walked(tmp_path: Path) -> None:
     """The page's question goes through every file of its steps.  Mutant: a step with a file that is not used."""
-    make_people(tmp_path)
-    ask = "SELECT AVG(income) FROM people WHERE smoker"
-    called: set[str] = set()
-    for name in ("warm", "first"):  # the second time nothing is imported any more
-        (tmp_path / f"{name}.toml").write_text(STUDY, encoding="utf-8")
-        with adyton.open(tmp_path / f"{name}.toml") as curator:
-            called = files_called(lambda curator=curator: str(curator.ask(ask, within=3000)))
+    called = files_called(walk(tmp_path))
     steps = re.sub(r"\([^)]*\)|, in a pure study.*", "", "\n".join(files for _, files in WALK))
     named = set(re.findall(r"`([\w/]+\.py)(?:::\w+)?`", steps))
     assert len(named) > 15

@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 from pages import ROOT, Block, all_pages, blocks_of, name_of
-from people import make_people
 from typer.testing import CliRunner
 
 from adyton.transports.cli.app import app
+from people import make_people
 
 RUNS = {"python", "console", "toml"}
 RUNNING = [page for page in all_pages() if RUNS & {block.language for block in blocks_of(page)}]

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pytest
 from pages import ROOT, blocks_of, first_cells, sections_of
-from people import PEOPLE, make_people
 from typer.testing import CliRunner
 
 import adyton
@@ -26,6 +25,7 @@ from adyton.query.request import request_of
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn
 from adyton.study import parse_study
 from adyton.transports.cli.app import app
+from people import PEOPLE, make_people
 
 REFERENCE = ROOT / "docs" / "reference"
 STUDY = f"""

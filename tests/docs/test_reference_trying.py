@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 from pages import ROOT, first_cells, sections_of
-from people import make_people
 from test_reference import STUDY, paths
 from typer.testing import CliRunner
 
 from adyton.transports.cli.app import app
+from people import make_people
 
 
 @pytest.fixture

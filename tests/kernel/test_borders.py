@@ -59,18 +59,20 @@ def broken(name: str, tree: ast.Module) -> Iterator[str]:
         where = f"{name}:{line} calls {called}"
         if package != "kernel" and (called in from_kernel or called == "made_here"):
             yield where
-        outside = package not in KEEPS_ENGINES and name not in MAY_READ
-        if method and called in READS and outside and _reads_an_engine(tree, line, called):
+        may_read = package in KEEPS_ENGINES or name in MAY_READ
+        if method and called in READS and not may_read and reads_an_engine(tree, line, called):
             yield where
         if method and called == "charge" and package not in KEEPS_LEDGERS and name not in MAY_CHARGE:
             yield where
 
 
-def _reads_an_engine(tree: ast.Module, line: int, called: str) -> bool:
+def reads_an_engine(tree: ast.Module, line: int, called: str) -> bool:
     """``.found`` is a name of other things too: whoever is called it takes a list of readings."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and node.lineno == line and ast.unparse(node.func).endswith(called):
-            return any(word in ast.unparse(node) for word in ("engine", "reading", "data.", "source", "paid"))
+        match node:
+            case ast.Call(func=ast.Attribute(attr=attr), lineno=at) if (attr, at) == (called, line):
+                text = ast.unparse(node)
+                return any(word in text for word in ("engine", "reading", "data.", "source", "paid"))
     return False
 
 

@@ -1,0 +1,169 @@
+"""How large the project is, and how much of it privacy rests on: printed (``pytest -s``) and bounded.
+
+The bounds are in the table under *Sizes* in ARCHITECTURE.md, each with its reason: whoever raises one says why there.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+import pytest
+from test_borders import READS, calls, modules, reads_an_engine
+
+from walk import SOURCE, changes_of_package, walk
+
+ROOT = Path(__file__).parents[2]
+MOST_LINES_OF_A_FUNCTION = 50
+READERS = {"kernel", "engines", "mechanisms", "testing"}  # testing has the contracts of engines
+
+
+@cache
+def sources() -> Mapping[str, Path]:
+    """The file of each module of adyton."""
+    found = {}
+    for path in SOURCE.rglob("*.py"):
+        parts = path.relative_to(SOURCE.parent).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+@cache
+def lines_of(path: Path) -> int:
+    return len(path.read_text(encoding="utf-8").splitlines())
+
+
+def imported_by(module: str) -> set[str]:
+    """The modules of adyton that one imports at any time, late ones too, but not for annotations alone."""
+    tree = ast.parse(sources()[module].read_text(encoding="utf-8"))
+    found = set()
+    for node in without_annotations(tree):
+        if isinstance(node, ast.ImportFrom):
+            found |= {node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+    parents = {name.rsplit(".", back)[0] for name in found for back in range(name.count(".") + 1)}
+    return (found | parents) & sources().keys()
+
+
+def without_annotations(node: ast.AST) -> Iterator[ast.AST]:
+    yield node
+    if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"):
+        for inner in ast.iter_child_nodes(node):
+            yield from without_annotations(inner)
+
+
+def first_ring() -> set[str]:
+    """All modules that run when the kernel does, but for the engine that it is given."""
+    ring: set[str] = set()
+    new = {name for name in sources() if name.split(".")[1:2] == ["kernel"]}
+    while new:
+        ring |= new
+        new = set().union(*map(imported_by, new)) - ring
+    return ring
+
+
+def lines_by_package(names: set[str]) -> Counter[str]:
+    lines: Counter[str] = Counter()
+    for name in names:
+        lines[name.split(".")[1] if "." in name else "__init__"] += lines_of(sources()[name])
+    return lines
+
+
+def readers_outside() -> list[str]:
+    """Modules that ask an engine for exact integers, or are shown them as an observer, in no package of ``READERS``."""
+    found = []
+    for name, tree in modules():
+        asks = any(
+            method and called in READS and reads_an_engine(tree, line, called)
+            for line, called, method in calls(tree)
+        )
+        watches = any(
+            isinstance(node, ast.FunctionDef) and node.name == "has_read" for node in ast.walk(tree)
+        )
+        if name.split("/")[0] not in READERS and (asks or watches):
+            found.append(name)
+    return found
+
+
+def names_used_twice() -> dict[str, list[str]]:
+    places: dict[str, list[str]] = defaultdict(list)
+    for name, tree in modules():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                places[node.name].append(f"{name}:{node.lineno}")
+    return {name: where for name, where in sorted(places.items()) if len(where) > 1}
+
+
+def bounds_of_the_page() -> dict[str, tuple[int, str]]:
+    page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    rows = re.findall(
+        r"^\| (.+?) \| ([\d,]+) \| [\d,]+ \| (.*?) \|$", page.partition("\n## Sizes\n")[2], flags=re.MULTILINE
+    )
+    return {name: (int(most.replace(",", "")), why) for name, most, why in rows}
+
+
+@pytest.fixture(scope="module")
+def sizes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
+    return {
+        "lines of the first ring": sum(lines_by_package(first_ring()).values()),
+        "modules outside that see exact integers": len(readers_outside()),
+        "changes of package on the walk": changes_of_package(walk(tmp_path_factory.mktemp("walk"))).total(),
+        "class names used twice": len(names_used_twice()),
+        "lines of src": sum(map(lines_of, sources().values())),
+        "lines of tests": sum(map(lines_of, (ROOT / "tests").rglob("*.py"))),
+    }
+
+
+def test_nothing_is_larger_than_the_page_allows(sizes: dict[str, int]) -> None:
+    """Mutants: a class with a name that another has; an import of ``adyton.query.sql`` in the kernel."""
+    bounds = bounds_of_the_page()
+    print(f"\n{'':42}{'today':>9}{'at most':>9}")
+    for name, today in sizes.items():
+        print(f"{name:42}{today:>9,}{bounds[name][0]:>9,}")
+    print(f"the first ring: {dict(lines_by_package(first_ring()).most_common())}")
+    print(f"outside of it, and trusted: {lines_by_package(set(sources()))['engines']:,} lines of engines")
+    print(f"modules outside that see exact integers: {', '.join(readers_outside())}")
+    for name, places in names_used_twice().items():
+        print(f"{name}: {', '.join(places)}")
+    assert {name: today for name, today in sizes.items() if today > bounds[name][0]} == {}
+
+
+def test_every_bound_has_its_reason(sizes: dict[str, int]) -> None:
+    bounds = bounds_of_the_page()
+    assert bounds.keys() == sizes.keys()
+    assert [name for name, (_, why) in bounds.items() if len(why.split()) < 3] == []
+
+
+def test_the_first_ring_follows_every_import_but_those_of_annotations() -> None:
+    """Mutants: late imports are overlooked; ``adyton.certify``, needed for annotations alone, is followed."""
+    assert "adyton.sensitivity.readings" in first_ring()  # through the __init__ of its package
+    assert "adyton.mechanisms" in imported_by("adyton.kernel.noisy")  # a package runs before its modules
+    assert "adyton.ledger.stored.postgres" in imported_by("adyton.ledger.memory")  # in a function
+    assert not any(name.startswith("adyton.certify") for name in first_ring())
+
+
+def large_functions(root: Path) -> list[str]:
+    found = []
+    for path in sorted(root.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                lines = (node.end_lineno or node.lineno) - node.lineno + 1
+                found += [f"{path.name}: {node.name} has {lines} lines"] * (lines > MOST_LINES_OF_A_FUNCTION)
+    return found
+
+
+def test_no_function_is_too_large_to_read_at_once() -> None:
+    assert large_functions(SOURCE) == []
+
+
+def test_a_function_that_is_too_large_is_named(tmp_path: Path) -> None:
+    for name, lines in (("short", MOST_LINES_OF_A_FUNCTION), ("long", MOST_LINES_OF_A_FUNCTION + 1)):
+        (tmp_path / f"{name}.py").write_text(
+            f"class A:\n    def {name}():\n" + "        pass\n" * (lines - 1)
+        )
+    assert large_functions(tmp_path) == ["long.py: long has 51 lines"]
