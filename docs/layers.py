@@ -1,8 +1,8 @@
 """Draws the layers of the source from its imports: docs/figures/layers.svg.
 
-    python docs/layers.py            # after a change of the rooms or of what they import
+    python docs/layers.py            # after a change of the packages or of what they import
 
-A dot is drawn where one room imports another.  The order of the rooms is that of the import contract in
+A dot is drawn where one package imports another.  The order of the packages is that of the import contract in
 pyproject.toml, which ``make check`` holds.
 """
 
@@ -15,7 +15,7 @@ ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "adyton"
 PICTURE = ROOT / "docs" / "figures" / "layers.svg"
 
-SEES_DATA = ("curator", "engines", "holdout", "setup")
+SEES_DATA = ("curator", "engines", "holdout", "kernel", "setup")
 CELL, LEFT, TOP = 19, 178, 96
 DATA, PUBLIC = "#b5561f", "#3b6ea5"
 
@@ -26,17 +26,19 @@ def layers() -> list[list[str]]:
 
 
 def imports() -> dict[str, set[str]]:
-    """Which rooms each room imports, late imports included."""
-    rooms = {room for line in layers() for room in line}
-    found: dict[str, set[str]] = {room: set() for room in rooms}
+    """Which packages each package imports, late imports included."""
+    packages = {package for line in layers() for package in line}
+    found: dict[str, set[str]] = {package: set() for package in packages}
     for path in SOURCE.rglob("*.py"):
-        room = path.relative_to(SOURCE).parts[0].removesuffix(".py")
-        if room in rooms:
-            found[room] |= {other for other in _rooms_in(path) if other in rooms and other != room}
+        package = path.relative_to(SOURCE).parts[0].removesuffix(".py")
+        if package in packages:
+            found[package] |= {
+                other for other in _packages_in(path) if other in packages and other != package
+            }
     return found
 
 
-def _rooms_in(path: Path) -> set[str]:
+def _packages_in(path: Path) -> set[str]:
     modules = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("adyton"):
@@ -48,37 +50,37 @@ def _rooms_in(path: Path) -> set[str]:
 
 def picture() -> str:
     rows, found = layers(), imports()
-    rooms = [room for line in rows for room in line]
-    width, height = LEFT + CELL * len(rooms) + 150, TOP + CELL * len(rooms) + 44
+    packages = [package for line in rows for package in line]
+    width, height = LEFT + CELL * len(packages) + 150, TOP + CELL * len(packages) + 44
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img">'
-    title = "<title>The rooms of adyton: a dot where the room of a line imports the room of a column</title>"
+    title = "<title>The packages of adyton: a dot where that of a line imports that of a column</title>"
     style = "<style>text{font:13px sans-serif}.small{font-size:12px;fill:#555}</style>"
     ground = f'<rect width="{width}" height="{height}" fill="#fff"/>'
-    bands = [_band(rooms.index(line[0]), len(line), len(rooms)) for line in rows[::2]]
-    names = [part for i, room in enumerate(rooms) for part in _names(i, room)]
-    dots = [_dot(i, j) for i, a in enumerate(rooms) for j, b in enumerate(rooms) if b in found[a]]
+    bands = [_band(packages.index(line[0]), len(line), len(packages)) for line in rows[::2]]
+    names = [part for i, package in enumerate(packages) for part in _names(i, package)]
+    dots = [_dot(i, j) for i, a in enumerate(packages) for j, b in enumerate(packages) if b in found[a]]
     words = (
-        f'<text x="8" y="{height - 24}" class="small">A dot: the room of that line imports the room of that '
-        "column. Nothing imports upwards.</text>"
-        f'<text x="8" y="{height - 7}" class="small">Orange rooms may read private data or hidden labels, '
-        "engines only for curator and setup; blue is public.</text>"
+        f'<text x="8" y="{height - 24}" class="small">A dot: the package of that line imports that of '
+        "the column. Nothing imports upwards.</text>"
+        f'<text x="8" y="{height - 7}" class="small">Orange packages may read private data or hidden labels, '
+        "engines only for kernel and setup; blue is public.</text>"
     )
     return "\n".join([head, title, style, ground, *bands, *names, *dots, words, "</svg>", ""])
 
 
-def _band(first: int, many: int, rooms: int) -> str:
-    """Rooms of one layer, which do not import each other, have one ground."""
-    y, wide = TOP + CELL * first, LEFT + CELL * rooms
+def _band(first: int, many: int, packages: int) -> str:
+    """Packages of one layer, which do not import each other, have one ground."""
+    y, wide = TOP + CELL * first, LEFT + CELL * packages
     return f'<rect x="0" y="{y}" width="{wide}" height="{CELL * many}" fill="#f1f1f1"/>'
 
 
-def _names(place: int, room: str) -> tuple[str, str]:
-    own, colour = SOURCE / room, DATA if room in SEES_DATA else PUBLIC
-    told = f"{room}/ ({len([*own.rglob('*.py')])} files)" if own.is_dir() else f"{room}.py"
+def _names(place: int, package: str) -> tuple[str, str]:
+    own, colour = SOURCE / package, DATA if package in SEES_DATA else PUBLIC
+    told = f"{package}/ ({len([*own.rglob('*.py')])} files)" if own.is_dir() else f"{package}.py"
     x, y = LEFT + CELL * place + 13, TOP + CELL * place + 14
     return (
         f'<text x="8" y="{y}" fill="{colour}">{told}</text>',
-        f'<text transform="translate({x} {TOP - 6}) rotate(-55)" fill="{colour}">{room}</text>',
+        f'<text transform="translate({x} {TOP - 6}) rotate(-55)" fill="{colour}">{package}</text>',
     )
 
 

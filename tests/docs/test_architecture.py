@@ -1,4 +1,4 @@
-"""ARCHITECTURE.md: its table of layers is the list that import-linter holds, and its walk leads through real code."""
+"""ARCHITECTURE.md: its table of layers is the list that import-linter holds, and its path of a query is real."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from pages import ROOT
 
-from walk import SOURCE, files_called, walk
+from query_path import SOURCE, files_called, one_query
 
 PAGE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
-WALK = re.findall(r"^\| \d+ \| (.+?) \| (.+?) \|", PAGE, flags=re.MULTILINE)
+STEPS = re.findall(r"^\| \d+ \| (.+?) \| (.+?) \|", PAGE, flags=re.MULTILINE)
 
 
 def layers_of_the_page() -> list[set[str]]:
@@ -46,14 +46,14 @@ def test_the_picture_of_the_layers_is_current() -> None:
     assert shown == layers.picture(), "the rooms have changed: python docs/layers.py"
 
 
-def test_the_walk_has_no_gaps() -> None:
+def test_the_path_of_a_query_has_no_gaps() -> None:
     numbers = [int(n) for n in re.findall(r"^\| (\d+) \|", PAGE, flags=re.MULTILINE)]
     assert numbers == list(range(1, len(numbers) + 1))
 
 
-@pytest.mark.parametrize(("functions", "files"), WALK)
-def test_every_step_of_the_walk_is_where_the_page_says(functions: str, files: str) -> None:
-    paths = [SOURCE / name for name in re.findall(r"`([\w/]+\.py)(?:::\w+)?`", files)]
+@pytest.mark.parametrize(("functions", "files"), STEPS)
+def test_every_step_is_where_the_page_says(functions: str, files: str) -> None:
+    paths = [SOURCE / name for name in re.findall(r"`([\w/]+\.py)`", files)]
     assert paths
     assert all(path.is_file() for path in paths)
     text = "".join(path.read_text(encoding="utf-8") for path in paths)
@@ -62,13 +62,30 @@ def test_every_step_of_the_walk_is_where_the_page_says(functions: str, files: st
         assert re.search(rf"^\s*(?:def|class) {last}\b", text, flags=re.MULTILINE), name
 
 
-def test_the_walk_is_walked(tmp_path: Path) -> None:
+def test_the_query_passes_through_every_step(tmp_path: Path) -> None:
     """The page's question goes through every file of its steps.  Mutant: a step with a file that is not used."""
-    called = files_called(walk(tmp_path))
-    steps = re.sub(r"\([^)]*\)|, in a pure study.*", "", "\n".join(files for _, files in WALK))
-    named = set(re.findall(r"`([\w/]+\.py)(?:::\w+)?`", steps))
+    called = files_called(one_query(tmp_path))
+    named = set(re.findall(r"`([\w/]+\.py)`", "\n".join(files for _, files in STEPS)))
     assert len(named) > 15
     assert named - called == set()
+
+
+def test_every_decision_has_its_page_in_the_index() -> None:
+    """Mutants: a page that the index leaves out, a title that differs, a page without its consequences."""
+    index = (ROOT / "docs" / "decisions.md").read_text(encoding="utf-8")
+    named = re.findall(r"^- \[([^\]]+)\]\(decisions/([\w-]+)\.md\)", index, flags=re.MULTILINE)
+    pages = {
+        page.stem: page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "decisions").glob("*.md")
+    }
+    assert sorted(stem for _, stem in named) == sorted(pages)
+    for title, stem in named:
+        headings = re.findall(r"^#+ (.+)$", pages[stem], flags=re.MULTILINE)
+        assert headings == [title, "Context", "Decision", "Consequences"], stem
+        assert len(pages[stem].splitlines()) <= 40, stem
+
+
+def test_the_page_can_be_read_at_once() -> None:
+    assert len(PAGE.splitlines()) <= 250
 
 
 def test_make_quick_names_tests_that_exist() -> None:

@@ -15,7 +15,11 @@ from pages import ROOT, all_pages, name_of
 from adyton.transports.cli.app import app
 
 PAGES = [page for page in all_pages() if page.name != "CHANGELOG.md"]  # which speaks of what was, too
-FOR_PROGRAMMERS = [ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md"]
+FOR_PROGRAMMERS = [
+    ROOT / "ARCHITECTURE.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted((ROOT / "docs" / "decisions").glob("*.md")),
+]
 PLACES = ("", "src", "src/adyton", "tests", "docs")
 FILE = re.compile(r"[\w./-]+\.(?:py|md|sql|service)")
 FOLDER = re.compile(r"(?:src|tests|docs|benchmarks|deploy|examples)(?:/[\w.-]+)*/?")

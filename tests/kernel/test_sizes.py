@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from test_borders import READS, calls, modules, reads_an_engine
 
-from walk import SOURCE, changes_of_package, walk
+from query_path import SOURCE, changes_of_package, one_query
 
 ROOT = Path(__file__).parents[2]
 MOST_LINES_OF_A_FUNCTION = 50
@@ -112,7 +112,9 @@ def sizes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
     return {
         "lines of the first ring": sum(lines_by_package(first_ring()).values()),
         "modules outside that see exact integers": len(readers_outside()),
-        "changes of package on the walk": changes_of_package(walk(tmp_path_factory.mktemp("walk"))).total(),
+        "changes of package on the path of a query": changes_of_package(
+            one_query(tmp_path_factory.mktemp("path"))
+        ).total(),
         "class names used twice": len(names_used_twice()),
         "lines of src": sum(map(lines_of, sources().values())),
         "lines of tests": sum(map(lines_of, (ROOT / "tests").rglob("*.py"))),

@@ -76,7 +76,7 @@ def calls_of(work: Callable[[], object]) -> Counter[Call]:
     return calls
 
 
-def walk(folder: Path) -> Counter[Call]:
+def one_query(folder: Path) -> Counter[Call]:
     """All calls from the text of the query to the printed answer, on a study of a file that nobody asked before.
 
     It is asked in another study first: what is imported or kept by then is done once in a process.
