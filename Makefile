@@ -12,7 +12,7 @@ install = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 make_venv = $(PYTHON) -m venv $(VENV)
 endif
 
-.PHONY: demo test quick long search golden servers pictures check bench audit bless clean
+.PHONY: demo test quick long search mutants golden servers pictures check bench audit bless clean
 
 # Tests start many processes, and whoever writes no bytecode compiles everything again for each of them.
 export PYTHONDONTWRITEBYTECODE =
@@ -52,6 +52,12 @@ long: $(VENV)/.installed-test servers
 # The laws on examples that no run has seen: to be read, not to judge a change by.
 search: $(VENV)/.installed-test servers
 	@$(call run_tests,--hypothesis-profile search -m hypothesis)
+
+# Changes one operator, constant or check of the kernel at a time, and fails where no test sees it: a quarter of an hour,
+# and less the next time.  make mutants ONLY="--module noisy --line 166" for one place; --list, --again.
+mutants: $(VENV)/.installed-test
+	@folder=$$(mktemp -d $(if $(SHM),-p $(SHM))); TMPDIR=$$folder $(BIN)/python tests/mutants.py $(ONLY); \
+	status=$$?; rm -rf $$folder; exit $$status
 
 # What the product does, written anew after a change that is meant: tests/golden says what differed.
 golden: $(VENV)/.installed-test

@@ -1,0 +1,464 @@
+"""Changes one operator, constant or check of the kernel at a time, and names the changes that no test sees.
+
+Run by ``make mutants``.  Every test is collected once, in one process.  Each mutant gets a fork of it, in which the
+code of one function is replaced, and runs the tests that reach its lines, those first that killed its neighbors.
+What is not in a function (a constant of a module, a default) is changed in a copy of ``src`` instead, which takes a
+few seconds more.  The working tree is never touched.  Results are kept in ``build/mutants.json`` as long as the
+module, and the tests that judged it, stay the same.
+
+The libraries do less: mutmut leaves out decorated functions, so every property and whatever is cached; cosmic-ray
+starts Python anew for each mutant, which takes longer than most tests here.  Neither removes checks.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import gc
+import json
+import os
+import pickle
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import tomllib
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import _lru_cache_wrapper, cached_property
+from hashlib import sha256
+from pathlib import Path
+from types import CodeType, FrameType, FunctionType
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "adyton"
+MODULES = ("kernel/*.py",)  # of SOURCE; what the kernel rests on can follow
+TESTS = ["tests/kernel"]
+TESTS += [f"tests/theorems/test_{name}.py" for name in ("disjoint_filters", "key_selection", "noisy_search")]
+TESTS += [f"tests/theorems/test_{name}.py" for name in ("one_answer", "adaptive_marginals", "stream_of_sums")]
+TESTS += [f"tests/laws/test_{name}.py" for name in ("curator", "batches", "selections", "streams", "weights")]
+REPORT = ROOT / "build" / "mutants.json"
+REACHED = ROOT / "build" / "mutants-reached.json"
+ACCEPTED = ROOT / "tests" / "kernel" / "survivors.toml"
+LEAST_KILLED = 0.95
+MEMORY = 12 * 2**30
+SECONDS = 25  # of tests for one mutant, as long as they take when nothing is changed
+SWAPPED = {"any": "all", "all": "any", "max": "min", "min": "max", "sum": "max", "minimum": "maximum"}
+UNWRAPPED = {"require", "made_here"}  # checks that give back what they were given
+OTHERS: dict[type, tuple[type, ...]] = {
+    ast.Lt: (ast.LtE, ast.GtE), ast.LtE: (ast.Lt, ast.Gt), ast.Gt: (ast.GtE, ast.LtE), ast.GtE: (ast.Gt, ast.Lt),
+    ast.Eq: (ast.NotEq,), ast.NotEq: (ast.Eq,), ast.Is: (ast.IsNot,), ast.IsNot: (ast.Is,),
+    ast.In: (ast.NotIn,), ast.NotIn: (ast.In,), ast.Add: (ast.Sub,), ast.Sub: (ast.Add,), ast.Mult: (ast.Add,),
+    ast.Div: (ast.Mult,), ast.FloorDiv: (ast.Mult,), ast.Mod: (ast.Mult,), ast.Pow: (ast.Mult,),
+}  # fmt: skip
+Function = tuple[str, int]  # its name in the module, and its first line
+
+
+# What is changed -------------------------------------------------------------------------------------------
+
+
+def other_expressions(node: ast.AST) -> Iterator[ast.AST]:
+    match node:
+        case ast.Compare(left, operators, right):
+            for place, operator in enumerate(operators):
+                for other in OTHERS[type(operator)]:
+                    yield ast.Compare(left, [*operators[:place], other(), *operators[place + 1 :]], right)
+        case ast.BoolOp(operator, values):
+            yield ast.BoolOp(ast.Or() if isinstance(operator, ast.And) else ast.And(), values)
+            for place in range(len(values)):
+                rest = [*values[:place], *values[place + 1 :]]
+                yield ast.BoolOp(operator, rest) if len(rest) > 1 else rest[0]
+        case ast.BinOp(left, ast.BitOr(), right):
+            yield from (left, right)
+        case ast.BinOp(left, operator, right):
+            yield from (ast.BinOp(left, other(), right) for other in OTHERS.get(type(operator), ()))
+        case ast.UnaryOp(ast.Not() | ast.USub(), operand):
+            yield operand
+        case ast.Constant(bool(value)):
+            yield ast.Constant(not value)
+        case ast.Constant(int(value)):
+            yield from (ast.Constant(value + 1), ast.Constant(value - 1))
+        case ast.Call(ast.Name(name), [first, *_]) if name in UNWRAPPED:
+            yield first
+        case ast.Call(ast.Name(name), arguments, named) if name in SWAPPED:
+            yield ast.Call(ast.Name(SWAPPED[name], ast.Load()), arguments, named)
+        case ast.Call(ast.Attribute(of, name), arguments, named) if name in SWAPPED:
+            yield ast.Call(ast.Attribute(of, SWAPPED[name], ast.Load()), arguments, named)
+
+
+def other_statements(node: ast.AST) -> Iterator[ast.AST]:
+    match node:
+        case ast.AugAssign(target, operator, value):
+            yield from (ast.AugAssign(target, other(), value) for other in OTHERS.get(type(operator), ()))
+        case ast.If(_, body, []) if isinstance(body[-1], ast.Raise | ast.Return | ast.Continue):
+            yield ast.Pass()
+        case ast.Expr(ast.Call()):
+            yield ast.Pass()
+
+
+def other_condition(node: ast.AST, name: str) -> Iterator[ast.AST]:
+    """The opposite of a condition that has no operator of its own."""
+    plain = isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.NamedExpr)
+    if plain and name in ("test", "ifs"):
+        yield ast.UnaryOp(ast.Not(), node)
+
+
+@dataclass(eq=False)
+class Mutant:
+    """Another node in the place of one: item ``index`` of a list, or all of ``name``, in ``parent``."""
+
+    module: str
+    tree: ast.Module
+    parent: ast.AST
+    name: str
+    index: int | None
+    old: Any
+    new: Any
+    function: Function | None
+    lines: range  # of the statement
+    text: str = ""
+    change: str = ""
+
+    @property
+    def line(self) -> int:
+        return int(self.old.lineno)
+
+    @property
+    def key(self) -> str:
+        return f"{self.module}:{self.line}:{self.old.col_offset} {self.change}"
+
+    def _put(self, node: ast.AST) -> None:
+        if self.index is None:
+            setattr(self.parent, self.name, node)
+        else:
+            getattr(self.parent, self.name)[self.index] = node
+
+    @contextmanager
+    def changed(self) -> Iterator[ast.Module]:
+        self._put(ast.fix_missing_locations(ast.copy_location(self.new, self.old)))
+        try:
+            yield self.tree
+        finally:
+            self._put(self.old)
+
+    def named(self, lines: list[str]) -> Mutant:
+        shown = self.parent if isinstance(self.parent, ast.expr) else self.old
+        before = ast.unparse(shown)
+        with self.changed():
+            after = ast.unparse(self.parent if shown is self.parent else self.new)
+        self.text = lines[self.line - 1].strip()
+        self.change = "removed" if isinstance(self.new, ast.Pass) else f"{before}  ->  {after}"
+        return self
+
+    def code(self) -> CodeType:
+        """Of the changed function."""
+        with self.changed() as tree:
+            found = [compile(tree, str(SOURCE / self.module), "exec")]
+        for code in found:
+            if (code.co_qualname, code.co_firstlineno) == self.function:
+                return code
+            found += [one for one in code.co_consts if isinstance(one, CodeType)]
+        raise LookupError(self.function)
+
+
+def mutants_of(module: str) -> Iterator[Mutant]:
+    text = (SOURCE / module).read_text()
+    tree = ast.parse(text)
+
+    def within(node: ast.AST, of: str, function: Function | None, lines: range) -> Iterator[Mutant]:
+        for name, value in ast.iter_fields(node):
+            if name in ("annotation", "returns", "decorator_list"):
+                continue
+            for index, child in enumerate(value) if isinstance(value, list) else [(None, value)]:
+                if not isinstance(child, ast.AST):
+                    continue
+                inner = header(child) if isinstance(child, ast.stmt) else lines
+                for other in (
+                    *other_expressions(child),
+                    *other_statements(child),
+                    *other_condition(child, name),
+                ):
+                    yield Mutant(module, tree, node, name, index, child, other, function, inner)
+                called, inside = of, function
+                if isinstance(child, ast.ClassDef | ast.FunctionDef) and function is None:
+                    called = f"{of}.{child.name}".lstrip(".")
+                if isinstance(node, ast.FunctionDef) and name == "body" and function is None:
+                    first = min(line.lineno for line in (node, *node.decorator_list))
+                    inside = (of, first)
+                yield from within(child, called, inside, inner)
+
+    every = (mutant.named(text.splitlines()) for mutant in within(tree, "", None, range(0)))
+    return (mutant for mutant in every if not for_type_checkers(mutant))
+
+
+def header(statement: ast.stmt) -> range:
+    """The lines of a statement without those of the statements in it."""
+    body = getattr(statement, "body", None)
+    last = body[0].lineno - 1 if body else statement.end_lineno or statement.lineno
+    return range(statement.lineno, max(last, statement.lineno) + 1)
+
+
+def for_type_checkers(mutant: Mutant) -> bool:
+    """Unions and type variables of a module."""
+    union = isinstance(getattr(mutant.old, "op", None), ast.BitOr)
+    return mutant.function is None and (union or "TypeVar(" in mutant.text)
+
+
+# What the tests reach --------------------------------------------------------------------------------------
+
+
+class Reached(NamedTuple):
+    """A test: its seconds, and the lines of each module that it runs."""
+
+    seconds: float
+    lines: dict[str, list[int]]
+
+
+def in_fork(work: Callable[[], Any], seconds: float) -> Any:
+    """What ``work`` gives in a process of its own; how that ended, if it gave nothing."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        silent = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(silent, 1)
+        os.dup2(silent, 2)
+        try:
+            with os.fdopen(writing, "wb") as pipe:
+                pickle.dump(work(), pipe)
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        told = pipe.read()
+    _, status = os.waitpid(child, 0)
+    late = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGALRM
+    return pickle.loads(told) if told else ("timed out" if late else "crashed", None)
+
+
+def fails(item: Any, following: Any) -> bool:
+    from _pytest.runner import runtestprotocol
+
+    return any(report.failed for report in runtestprotocol(item, log=False, nextitem=following))
+
+
+def reached_by(items: list[Any], modules: list[Path]) -> dict[str, Reached]:
+    """Of each test that passes."""
+    files = {str(path): path.relative_to(SOURCE).as_posix() for path in modules}
+    known: dict[str, Reached] = {}
+
+    def tracer(frame: FrameType, event: str, argument: object) -> Any:
+        if frame.f_code.co_filename not in files:
+            return None
+        lines[files[frame.f_code.co_filename]].add(frame.f_lineno)
+        return tracer
+
+    for item, following in zip(items, [*items[1:], None], strict=True):
+        lines, start = defaultdict[str, set[int]](set), time.perf_counter()
+        sys.settrace(tracer)
+        threading.settrace(tracer)
+        failed = fails(item, following)
+        sys.settrace(None)
+        if not failed:
+            seconds = round(time.perf_counter() - start, 3)
+            known[item.nodeid] = Reached(seconds, {module: sorted(own) for module, own in lines.items()})
+    return known
+
+
+# Judging ---------------------------------------------------------------------------------------------------
+
+
+def fingerprint(*paths: Path) -> str:
+    every = sorted(one for path in paths for one in (path.rglob("*.py") if path.is_dir() else [path]))
+    return sha256(b"\0".join(one.read_bytes() for one in every)).hexdigest()[:16]
+
+
+@dataclass
+class Judge:
+    """A plugin of pytest: in place of running what was collected it runs the mutants."""
+
+    mutants: list[Mutant]
+    report: dict[str, Any]
+    kills: dict[Any, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+
+    def pytest_runtestloop(self, session: Any) -> bool:
+        from rich.progress import track
+
+        self.items = {item.nodeid: item for item in session.items}
+        gc.unfreeze()  # or else nothing that was collected is among the objects
+        every = gc.get_objects()
+        self.functions = defaultdict[tuple[str, Function], list[FunctionType]](list)
+        for one in (one for one in every if type(one) is FunctionType):
+            code = one.__code__
+            self.functions[code.co_filename, (code.co_qualname, code.co_firstlineno)].append(one)
+        of_ours = (one for one in every if type(one) is _lru_cache_wrapper)
+        self.caches = [one for one in of_ours if str(one.__module__).startswith("adyton")]
+        gc.freeze()
+        self.reached = self._reached(session.items)
+        failing = Counter(name.split("::")[0] for name in self.items.keys() - self.reached.keys())
+        for file, number in failing.items():
+            print(f"{file}: {number} fail as it is, and judge nothing")
+        for mutant in track(self.mutants, description="mutants"):
+            known = self.report.get(mutant.key)
+            if known is None or not self._still_true(known):
+                self.report[mutant.key] = self._judged(mutant)
+                REPORT.write_text(json.dumps(self.report, indent=1))
+            killer = self.report[mutant.key]["killer"]
+            self.kills[mutant.function, mutant.module][killer] += killer is not None
+        return True
+
+    def _reached(self, items: list[Any]) -> dict[str, Reached]:
+        """Found once for this source and these tests."""
+        now = fingerprint(SOURCE, *(ROOT / test for test in TESTS))
+        if not REACHED.exists() or REACHED.read_text().split("\n", 1)[0] != now:
+            modules = sorted({path for pattern in MODULES for path in SOURCE.glob(pattern)})
+            known = in_fork(lambda: reached_by(items, modules), 3600)
+            REACHED.write_text(f"{now}\n{json.dumps(known)}")
+        stored = json.loads(REACHED.read_text().split("\n", 1)[1])
+        return {name: Reached(seconds, lines) for name, (seconds, lines) in stored.items()}
+
+    @cached_property
+    def _tests(self) -> str:
+        return fingerprint(*(ROOT / test for test in TESTS))
+
+    def _of(self, killer: str | None) -> str:
+        return self._tests if killer is None else fingerprint(ROOT / killer.split("::")[0])
+
+    def _still_true(self, known: dict[str, Any]) -> bool:
+        killer = known["killer"]
+        if known["source"] != fingerprint(SOURCE / known["module"]):
+            return False
+        return (killer is None or killer in self.items) and known["tests"] == self._of(killer)
+
+    def _chosen(self, mutant: Mutant) -> list[str]:
+        """The tests that reach the statement: those that killed beside it, and then the fastest."""
+        lines, kills = set(mutant.lines), self.kills[mutant.function, mutant.module]
+        names = [
+            name
+            for name, test in self.reached.items()
+            if mutant.module in test.lines
+            and (mutant.function is None or lines.intersection(test.lines[mutant.module]))
+        ]
+        names.sort(key=lambda name: (-kills[name], self.reached[name].seconds))
+        left, chosen = float(SECONDS), []
+        for name in names:
+            left -= self.reached[name].seconds
+            if left > 0 or not chosen:
+                chosen.append(name)
+        return chosen
+
+    def _judged(self, mutant: Mutant) -> dict[str, Any]:
+        chosen, start = self._chosen(mutant), time.perf_counter()
+        longest = 10 + 3 * sum(self.reached[name].seconds for name in chosen)
+        if not chosen:
+            outcome, killer = "survived", None
+        elif mutant.function is None:
+            outcome, killer = in_a_copy(mutant, chosen, longest + 20)
+        else:
+            code, functions = mutant.code(), self.functions[str(SOURCE / mutant.module), mutant.function]
+            assert functions, mutant.key
+            outcome, killer = in_fork(lambda: self._killed(code, functions, chosen), longest)
+        return {
+            "outcome": outcome, "killer": killer, "module": mutant.module, "line": mutant.line, "text": mutant.text,
+            "change": mutant.change, "source": fingerprint(SOURCE / mutant.module), "tests": self._of(killer),
+            "tried": len(chosen), "seconds": round(time.perf_counter() - start, 2),
+        }  # fmt: skip
+
+    def _killed(
+        self, code: CodeType, functions: list[FunctionType], chosen: list[str]
+    ) -> tuple[str, str | None]:
+        for function in functions:
+            function.__code__ = code
+        for cache in self.caches:
+            cache.cache_clear()
+        items = [self.items[name] for name in chosen]
+        for item, following in zip(items, [*items[1:], None], strict=True):
+            if fails(item, following):
+                return "killed", item.nodeid
+        return "survived", None
+
+
+def in_a_copy(mutant: Mutant, chosen: list[str], seconds: float) -> tuple[str, str | None]:
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "src"
+        shutil.copytree(SOURCE.parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
+        with mutant.changed() as tree:
+            (copy / "adyton" / mutant.module).write_text(ast.unparse(tree))
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *chosen]
+        environment = {**os.environ, "PYTHONPATH": str(copy)}
+        try:
+            done = subprocess.run(command, env=environment, timeout=seconds, capture_output=True, text=True)
+        except subprocess.TimeoutExpired:
+            return "timed out", None
+    failed = [line.split()[1] for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    killer = next((one for one in failed if one in chosen), chosen[0])
+    return ("survived", None) if done.returncode == 0 else ("killed", killer)
+
+
+# The report ------------------------------------------------------------------------------------------------
+
+
+def verdict(results: list[dict[str, Any]], whole: bool) -> int:
+    """Prints what is not in order, and the figures; 1 if too little is killed or a survivor is not accepted."""
+    accepted = {
+        (one["module"], one["text"], one["change"]) for one in tomllib.loads(ACCEPTED.read_text())["survivor"]
+    }
+    survivors = [one for one in results if one["outcome"] == "survived"]
+    unknown = [one for one in survivors if (one["module"], one["text"], one["change"]) not in accepted]
+    stale = accepted - {(one["module"], one["text"], one["change"]) for one in survivors} if whole else set()
+    for one in unknown:
+        print(f"survived: src/adyton/{one['module']}:{one['line']}: {one['change']}\n          {one['text']}")
+    for module, text, change in sorted(stale):
+        print(f"no survivor any more: {module}: {change}\n          {text}")
+    for module in sorted({one["module"] for one in results}):
+        counts = Counter(one["outcome"] for one in results if one["module"] == module)
+        print(f"{module}: {', '.join(f'{number} {outcome}' for outcome, number in sorted(counts.items()))}")
+    killed = 1 - len(survivors) / max(1, len(results))
+    print(
+        f"{len(results)} mutants, {killed:.1%} killed, {len(survivors) - len(unknown)} survivors are accepted"
+    )
+    return int(bool(unknown or stale) or (whole and killed < LEAST_KILLED))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--module", default="", help="only modules whose path has this in it")
+    parser.add_argument("--line", type=int, help="only mutants of this line")
+    parser.add_argument("--list", action="store_true", help="only name the mutants")
+    parser.add_argument("--again", action="store_true", help="forget what earlier runs found")
+    asked = parser.parse_args()
+    modules = sorted(
+        path.relative_to(SOURCE).as_posix() for pattern in MODULES for path in SOURCE.glob(pattern)
+    )
+    wanted = [module for module in modules if asked.module in module]
+    mutants = [one for module in wanted for one in mutants_of(module) if asked.line in (None, one.line)]
+    if asked.list:
+        for one in mutants:
+            print(f"src/adyton/{one.module}:{one.line}: {one.change}")
+        return 0
+    import pytest
+
+    REPORT.parent.mkdir(exist_ok=True)
+    report = {} if asked.again or not REPORT.exists() else json.loads(REPORT.read_text())
+    judge = Judge(mutants, report)
+    quiet = ["-s", "-qq", "--no-summary", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    os.chdir(ROOT)
+    pytest.main([*TESTS, *quiet, "--continue-on-collection-errors"], plugins=[judge])
+    results = [report[one.key] for one in mutants]
+    return verdict(results, whole=len(wanted) == len(modules) and asked.line is None)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
