@@ -6,7 +6,6 @@ import random
 from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -183,12 +182,8 @@ def test_theorem_JOINED_ROWS_a_person_is_in_as_many_groups_as_the_grouped_tables
 
 def test_theorem_JOINED_ROWS_a_column_of_a_public_table_is_one_of_the_table_that_it_belongs_to() -> None:
     big = BooleanColumn("big")
-    asked = Study(
-        replace(PEOPLE, dimensions=(PUBLIC,)),
-        PrivacyUnit("add-or-remove", "pid", 1),
-        LIMIT,
-        further=(PrivateTable(VISITS, 5),),
-    )
+    unit = PrivacyUnit("add-or-remove", "pid", 1)
+    asked = Study(PEOPLE, unit, LIMIT, further=(PrivateTable(VISITS, 5),))
     (reading,) = readings_of(Question(LINKED, (("n", CountPersons()),), by=(big,)), asked.unit_of(LINKED))
     assert reading.sensitivity.touched == 1
 

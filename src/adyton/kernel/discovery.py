@@ -21,7 +21,7 @@ from adyton.exact.cells import Cells, whole
 from adyton.exact.shares import question_share
 from adyton.kernel.engine import FoundKey
 from adyton.kernel.measurement import Columns
-from adyton.kernel.sensitivities import check_noisy, check_reading
+from adyton.kernel.sensitivities import check_noisy
 from adyton.mechanisms import GaussianNoise, GeometricNoise
 from adyton.mechanisms.key_selection import KeySelection
 from adyton.noise import Bits
@@ -83,11 +83,12 @@ class GroupDiscovery:
         """Refuses what would show groups with a larger probability of failure, or cost more than it says."""
         counted, number = self.counted.reading, self.number.reading
         check_noisy(self.counted, unit)
-        check_reading(counted, unit)
         alone = unit.rows == 1 or counted.persons is not None
         if not alone or self.failure > failure or self.counted.times != 1 or self.number.times != 1:
             raise InvalidRequest("these groups are not discovered with the protection of this study")
-        known = type(self.number.mechanism) in (GaussianNoise, GeometricNoise)
+        if counted.sensitivity.boxes != ((1, 1),):
+            raise InvalidRequest("groups are discovered by how many units are in them")
+        known = all(type(one.mechanism) in (GaussianNoise, GeometricNoise) for one in self.noisy)
         if not known or number.sensitivity != number_of_groups(counted).sensitivity:
             raise InvalidRequest("the number of groups is moved farther by one unit than it says")
         if not any(isinstance(group, TextColumn) for group in counted.by) or unit.parts > 1:

@@ -94,7 +94,7 @@ class NoisyQueries:
                 raise InvalidRequest("answers are rounded in a study that says so, and in no other")
         for query in self.queries:
             if query.discovery is not None:
-                if len(self.queries) > 1:
+                if len(self.queries) > 1 or protection.rounded:
                     raise InvalidRequest("a question whose keys must be found is asked alone, not in a batch")
                 query.discovery.check(unit, protection.discovery_failure)
         return unit

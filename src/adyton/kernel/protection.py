@@ -9,6 +9,7 @@ from functools import lru_cache
 from adyton.accounting import Filter
 from adyton.errors import InvalidRequest
 from adyton.privacy import PrivacyUnit, Reserve
+from adyton.query.names import is_declared, private_part
 from adyton.query.persons import TableOfPersons
 from adyton.schema import Table
 
@@ -18,7 +19,7 @@ class Protection:
     """Of one study.
 
     ``unit``: who is protected, in the study's own ``table``, with the split of the units and their reserve.
-    ``further``: the most rows of one person in each further private table, by its name.
+    ``further``: the further private tables, with the most rows of one person in each.
     ``rule``: how costs are added up.  ``discovery_failure``: the part of delta for discovered groups.
     ``rounded``: answers are rounded, and validity counts their bits.
     """
@@ -26,7 +27,7 @@ class Protection:
     table: Table
     unit: PrivacyUnit
     rule: Filter
-    further: tuple[tuple[str, int], ...] = ()
+    further: tuple[tuple[Table, int], ...] = ()
     discovery_failure: Fraction = Fraction(0)
     rounded: bool = False
 
@@ -42,6 +43,7 @@ class Protection:
     def unit_of(self, table: Table) -> PrivacyUnit:
         """Who is protected, with the most rows that one of them has in ``table``, joined or not.
 
+        Refuses a table that the study does not declare: an engine reads the declared one, with its bounds.
         A person is one row of a table of persons.  Theorems: JOINED-ROWS, TWO-LEVEL.
         """
         if isinstance(table, TableOfPersons):
@@ -50,7 +52,9 @@ class Protection:
                     "the bounds of a table of persons do not fit the rows of a person that count"
                 )
             return replace(self.unit_of(table.of), rows=1, rows_in=())
-        most = {self.table.name: self.unit.rows, **dict(self.further)}
+        if not is_declared(private_part(table), (self.table, *(one for one, _ in self.further))):
+            raise InvalidRequest("only tables that the study declares are read")
+        most = {self.table.name: self.unit.rows, **{one.name: rows for one, rows in self.further}}
         members = table.join.tables if table.join is not None else (table,)
         rows_in = tuple(most[member.name] for member in members)
         return _unit_in(self.unit, table.person or self.unit.person, rows_in)

@@ -17,18 +17,20 @@ from adyton.mechanisms import GaussianNoise, GeometricNoise
 from adyton.mechanisms.grid import NoiseOnAGrid
 from adyton.privacy import PrivacyUnit
 from adyton.query.measures import Extreme, Mean, Measure, Moments, Quantile, Variance
+from adyton.query.names import columns_in, private_part
 from adyton.query.nodes import MOST_CELLS, group_size
 from adyton.schema import TextColumn
 from adyton.sensitivity import Coordinate, Reading, Sensitivity
-from adyton.sensitivity.readings import moment_values, search_weights, squared_values
+from adyton.sensitivity.readings import Persons, moment_values, search_weights, squared_values
 
-_KINDS_OF_NOISE = (GaussianNoise, GeometricNoise, NoiseOnAGrid)
+_KINDS_OF_NOISE = (GaussianNoise, GeometricNoise)
 
 
 def check_noisy(noisy: NoisyReading, unit: PrivacyUnit) -> None:
     """Refuses noise of an unknown kind, and a reading whose sensitivity is not what it says."""
     reading, mechanism = noisy.reading, noisy.mechanism
-    if type(mechanism) not in _KINDS_OF_NOISE or len(mechanism.scales) != len(reading.sensitivity.boxes):
+    noise = mechanism.noise if type(mechanism) is NoiseOnAGrid else mechanism
+    if type(noise) not in _KINDS_OF_NOISE or len(mechanism.scales) != len(reading.sensitivity.boxes):
         raise InvalidRequest("this noise is not of a kind whose cost is proved")
     check_reading(reading, unit)
     searched = isinstance(reading.measure, Quantile | Extreme)
@@ -45,7 +47,7 @@ def check_reading(reading: Reading, unit: PrivacyUnit) -> None:
 
 
 def sensitivity_of(reading: Reading, unit: PrivacyUnit) -> Sensitivity:
-    """How far one unit moves the integers of a reading.
+    """How far one unit moves the integers of a reading; refuses one that no engine reads as it is described.
 
     Claim:    adding, removing or exchanging one unit moves them by a point of these boxes, as often as said.
     Assumes:  the engine reads what the reading describes: values in their bounds, no more rows of a person
@@ -53,8 +55,10 @@ def sensitivity_of(reading: Reading, unit: PrivacyUnit) -> Sensitivity:
     Source:   ``sensitivity.bounds``, on the pages of the theorems there.  Theorem: L2-SENSITIVITY.
     """
     measure, persons = reading.measure, reading.persons
+    _check_columns(reading)
     cells = _cells(reading, own=isinstance(measure, Quantile | Extreme))
     if persons is not None:
+        _check_persons(reading, persons)
         bounds = ((persons.low, persons.high),)
         return Sensitivity(bounds, cells, unit.neighbours, touched=persons.groups)
     if isinstance(measure, Quantile | Extreme):
@@ -72,6 +76,23 @@ def _cells(reading: Reading, *, own: bool) -> int:
     if not own:
         return reading.cells
     return prod(map(group_size, reading.by[: reading.groups])) if reading.kept is None else len(reading.kept)
+
+
+def _check_columns(reading: Reading) -> None:
+    """A column of another table has other bounds, and the engine reads the one of this name."""
+    if reading.table is not None:
+        known = private_part(reading.table).columns
+        read = columns_in(reading.measure, reading.where, reading.coordinates, reading.by)
+        if any(column not in known for column in read):
+            raise InvalidRequest("only columns of a table as it is declared are read")
+
+
+def _check_persons(reading: Reading, persons: Persons) -> None:
+    """Of each person one number, which is clipped as it is, or 1 for being there."""
+    (first, *more), bounds = reading.coordinates, (persons.low, persons.high)
+    plain = not more and first == Coordinate(first.value) and (first.value is not None or bounds == (1, 1))
+    if not plain or isinstance(reading.measure, Quantile | Extreme) or persons.low > persons.high:
+        raise InvalidRequest("of each person one number is read, within its bounds")
 
 
 def _check_search(reading: Reading) -> None:

@@ -121,7 +121,7 @@ class Study(Shown):
 
     def _protected(self, discovery_failure: Fraction = Fraction(0), *, rounded: bool = False) -> Protection:
         unit = unit_with(self.unit, self.parts, self.reserve)
-        further = tuple((one.table.name, one.rows_per_person) for one in self.further)
+        further = tuple((one.table, one.rows_per_person) for one in self.further)
         return Protection(self.table, unit, self.filter, further, discovery_failure, rounded)
 
     @property
