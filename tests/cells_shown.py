@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from adyton.query.buckets import group_values
 from adyton.query.conditions.possible_cells import cell_codes
-from adyton.query.nodes import Question, group_values
+from adyton.query.nodes import Question
 
 
 def cell_values(question: Question) -> list[tuple[Any, ...]]:

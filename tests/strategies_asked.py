@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import fractions_drawn
 from adyton.errors import InvalidRequest
+from adyton.query.buckets import Bucket, Group
 from adyton.query.expressions import Case, Clip, Floor, Negative, NumberExpression, Plus, Square, Times
 from adyton.query.leaves import EVERY_ROW, Constant, DatePart, DayOf, Lookup, Part, ValueOf
 from adyton.query.measures import (
@@ -27,7 +28,7 @@ from adyton.query.measures import (
     SumOfPersons,
     Variance,
 )
-from adyton.query.nodes import Bucket, Group, Question
+from adyton.query.nodes import Question
 from adyton.query.text import group_value_text
 from strategies import AGE, BORN, CITY, INCOME, PERSONS, REGION, SMOKER, YEAR, simple_conditions
 

@@ -24,9 +24,10 @@ from adyton.engines.duckdb import DuckDBEngine
 from adyton.engines.loading.sources import count_units, describe
 from adyton.errors import InvalidRequest
 from adyton.privacy import Guarantee, PrivacyUnit
+from adyton.query.buckets import group_values
 from adyton.query.leaves import ValueOf
 from adyton.query.measures import Count, Mean, Sum
-from adyton.query.nodes import Question, group_values
+from adyton.query.nodes import Question
 from adyton.schema import (
     BooleanColumn,
     CategoryColumn,

@@ -18,10 +18,10 @@ from adyton.kernel.noisy import NoisyQueries, NoisyQuery
 from adyton.kernel.price import Label, Priced, price
 from adyton.mechanisms import GaussianNoise
 from adyton.mechanisms.grid import Grid, NoiseOnAGrid
+from adyton.query.buckets import Bucket
 from adyton.query.expressions import Compare
 from adyton.query.leaves import Constant, ValueOf
 from adyton.query.measures import Sum
-from adyton.query.nodes import Bucket
 from adyton.schema import IntegerColumn, Table
 from adyton.sensitivity import Coordinate, Sensitivity
 from adyton.sensitivity.readings import Persons

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from adyton.errors import InvalidRequest
+from adyton.query.buckets import Bucket, group_values
 from adyton.query.expressions import (
     Case,
     Clip,
@@ -34,7 +35,7 @@ from adyton.query.measures import (
     SumOfPersons,
     Variance,
 )
-from adyton.query.nodes import Bucket, Question, group_values
+from adyton.query.nodes import Question
 from adyton.query.sql.read import parse, parse_group, parse_number
 from adyton.query.text import group_value_text, number_text, question_text
 from adyton.schema import CategoryColumn

@@ -13,7 +13,7 @@ import pytest
 from adyton.curator import Curator
 from adyton.errors import InvalidRequest
 from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.query.nodes import group_size
+from adyton.query.buckets import group_size
 from adyton.query.sql.read import parse
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table, TextColumn
 from adyton.sensitivity import readings_of

@@ -25,8 +25,8 @@ from adyton.curator.shaping import levels_of
 from adyton.errors import InvalidRequest
 from adyton.noise import SystemBits
 from adyton.privacy import Guarantee, PrivacyUnit
+from adyton.query.buckets import Bucket
 from adyton.query.measures import Proportion
-from adyton.query.nodes import Bucket
 from adyton.query.released.answered import Answered, Told
 from adyton.query.request import request_of
 from adyton.query.text import condition_text, group_value_text, measure_text, question_text

@@ -21,6 +21,7 @@ import pytest
 from adyton.audit import replay
 from adyton.errors import InvalidRequest
 from adyton.privacy import NEIGHBOURS, Guarantee, Neighbours, PrivacyUnit
+from adyton.query.buckets import Bucket, Group, group_size
 from adyton.query.conditions import possible_cells as cells_module
 from adyton.query.conditions.possible_cells import kept_cells, number_of_cells
 from adyton.query.expressions import (
@@ -54,7 +55,7 @@ from adyton.query.leaves import (
 )
 from adyton.query.measures import Cdf, Count, Mean, Measure, Sum
 from adyton.query.names import columns_in
-from adyton.query.nodes import Bucket, Group, Question, group_size
+from adyton.query.nodes import Question
 from adyton.schema import (
     BooleanColumn,
     CategoryColumn,

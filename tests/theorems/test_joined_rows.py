@@ -18,11 +18,12 @@ from adyton.engines.duckdb import DuckDBEngine
 from adyton.engines.loaded import Joined, Member
 from adyton.errors import InvalidRequest
 from adyton.privacy import Guarantee, PrivacyUnit
+from adyton.query.buckets import Bucket
 from adyton.query.expressions import Plus
 from adyton.query.leaves import ValueOf
 from adyton.query.measures import Count, CountPersons, SumOfPersons
 from adyton.query.names import joined
-from adyton.query.nodes import Bucket, Question
+from adyton.query.nodes import Question
 from adyton.schema import Attribute, BooleanColumn, CategoryColumn, Dimension, IntegerColumn, Link, Table
 from adyton.sensitivity import readings_of
 from adyton.study import PrivateTable, Study

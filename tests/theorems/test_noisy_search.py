@@ -29,9 +29,10 @@ from adyton.noise import Bits
 from adyton.planning.measures.search import Search
 from adyton.population.base import PopulationContext
 from adyton.privacy import Guarantee, Neighbours, PrivacyUnit
+from adyton.query.buckets import Bucket, Group, group_size
 from adyton.query.leaves import ValueOf
 from adyton.query.measures import Extreme, Quantile
-from adyton.query.nodes import Bucket, Group, Question, group_size
+from adyton.query.nodes import Question
 from adyton.schema import CategoryColumn, IntegerColumn, RealColumn, Table
 from adyton.sensitivity import Reading, readings_of
 from adyton.sensitivity.bins import levels_of

@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adyton.privacy import PrivacyUnit
+from adyton.query.buckets import group_values
 from adyton.query.leaves import IsTrue, ValueOf
 from adyton.query.measures import Cdf, Count, CountPersons, Mean, Measure, Proportion, Sum, Variance
-from adyton.query.nodes import Question, group_values
+from adyton.query.nodes import Question
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table
 from adyton.sensitivity import Sensitivity, readings_of
 

@@ -24,9 +24,10 @@ import pytest
 from adyton.certify import Interval
 from adyton.engines.duckdb import DuckDBEngine
 from adyton.privacy import NEIGHBOURS, Guarantee, Neighbours, PrivacyUnit
+from adyton.query.buckets import Bucket
 from adyton.query.leaves import ValueOf
 from adyton.query.measures import Count, Extreme, Quantile
-from adyton.query.nodes import Bucket, Question
+from adyton.query.nodes import Question
 from adyton.query.persons import TableOfPersons
 from adyton.query.sql.read import parse
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table

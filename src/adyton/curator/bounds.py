@@ -26,10 +26,11 @@ from adyton.exact import Number, rational
 from adyton.kernel.searching import searched
 from adyton.planning.plan import PricedBatch, make_batch
 from adyton.planning.price import EXPECTED_ROWS, PriceWords, price_of, rows_key
+from adyton.query.buckets import plain_number
 from adyton.query.expressions import Condition
 from adyton.query.leaves import EVERY_ROW, ValueOf
 from adyton.query.measures import Quantile
-from adyton.query.nodes import Question, plain_number
+from adyton.query.nodes import Question
 from adyton.query.request import Request
 from adyton.query.text import fraction_text, name_text, question_text
 from adyton.schema import IntegerColumn, Lattice, RealColumn, Table

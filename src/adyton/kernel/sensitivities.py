@@ -16,9 +16,9 @@ from adyton.kernel.searching import rounds_of
 from adyton.mechanisms import GaussianNoise, GeometricNoise
 from adyton.mechanisms.grid import NoiseOnAGrid
 from adyton.privacy import PrivacyUnit
+from adyton.query.buckets import MOST_CELLS, group_size
 from adyton.query.measures import Extreme, Mean, Measure, Moments, Quantile, Variance
 from adyton.query.names import columns_in, private_part
-from adyton.query.nodes import MOST_CELLS, group_size
 from adyton.schema import TextColumn
 from adyton.sensitivity import Coordinate, Reading, Sensitivity
 from adyton.sensitivity.readings import Persons, moment_values, search_weights, squared_values

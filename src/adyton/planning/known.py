@@ -21,6 +21,7 @@ from adyton.kernel.discovery import GroupDiscovery as KeyFinding
 from adyton.kernel.searching import rounds_of
 from adyton.planning.measures.moments import range_of
 from adyton.planning.part import MeasurePlan
+from adyton.query.buckets import group_size
 from adyton.query.conditions.possible_cells import number_of_cells
 from adyton.query.leaves import EVERY_ROW, DayCount
 from adyton.query.measures import (
@@ -37,7 +38,7 @@ from adyton.query.measures import (
     SumOfPersons,
     Variance,
 )
-from adyton.query.nodes import Question, group_size
+from adyton.query.nodes import Question
 from adyton.query.persons import TableOfPersons
 from adyton.query.released.nodes import Apply, Released, ReleasedName, When, Window
 from adyton.schema import Lattice, Table, TextColumn

@@ -43,13 +43,14 @@ from adyton.planning.measures.spread import Spread
 from adyton.planning.part import MeasurePlan, detail_of, most_for_each
 from adyton.planning.price import Price, Pricing, check_widths, matching_rows
 from adyton.privacy import PrivacyUnit
+from adyton.query.buckets import group_values
 from adyton.query.canonical import canonical_text, plain_names
 from adyton.query.conditions.possible_cells import cell_codes, kept_cells
 from adyton.query.expressions import Not
 from adyton.query.leaves import EVERY_ROW
 from adyton.query.measures import Cdf, Extreme, Mean, Measure, Moments, Quantile, Variance
 from adyton.query.names import distinct_names
-from adyton.query.nodes import Question, group_values
+from adyton.query.nodes import Question
 from adyton.query.persons import are_of_the_same_persons
 from adyton.query.released.nodes import Released, ReleasedName, is_label
 from adyton.query.request import AS_ASKED, Request, Shape

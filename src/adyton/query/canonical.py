@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import assert_never
 
+from adyton.query.buckets import Bucket, Group
 from adyton.query.groups import grouped
 from adyton.query.leaves import DayFrom, DayOf
 from adyton.query.measures import (
@@ -25,7 +26,7 @@ from adyton.query.measures import (
     Variance,
 )
 from adyton.query.names import LONGEST_NAME, default_name, distinct_names
-from adyton.query.nodes import POINTS, Bucket, Group, Question
+from adyton.query.nodes import POINTS, Question
 from adyton.query.text import MOMENT_NAMES, Naming, question_text
 
 

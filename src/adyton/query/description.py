@@ -30,6 +30,7 @@ from typing import Literal, assert_never, get_args
 
 from adyton.exact.curves import Curve
 from adyton.exact.outward import COARSE
+from adyton.query.buckets import Bucket, Group, group_size, has_null
 from adyton.query.canonical import canonical_text
 from adyton.query.conditions.possible_cells import number_of_cells
 from adyton.query.day_functions import day_function, part_function
@@ -120,7 +121,7 @@ from adyton.query.measures import (
     Which,
 )
 from adyton.query.names import columns_in
-from adyton.query.nodes import Bucket, Group, Question, group_size, has_null
+from adyton.query.nodes import Question
 from adyton.query.persons import Kind, PersonNumber, TableOfPersons
 from adyton.query.text import condition_text
 from adyton.schema import (

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from adyton.query.buckets import Bucket, Group
 from adyton.query.conditions.possible_cells import can_be_missing
 from adyton.query.expressions import Floor, NumberExpression, Times
 from adyton.query.leaves import Constant, DatePart, DayFrom, DayOf, ValueOf
 from adyton.query.names import columns_in, default_name
-from adyton.query.nodes import Bucket, Group
 from adyton.query.text import grouped_text, name_text
 from adyton.schema import (
     BooleanColumn,

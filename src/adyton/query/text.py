@@ -12,6 +12,7 @@ from fractions import Fraction
 from functools import reduce
 from typing import assert_never
 
+from adyton.query.buckets import Bucket, Group
 from adyton.query.day_functions import day_function, part_function
 from adyton.query.doubles import shortest
 from adyton.query.expressions import (
@@ -67,7 +68,7 @@ from adyton.query.measures import (
     Variance,
     Which,
 )
-from adyton.query.nodes import Bucket, Group, Question
+from adyton.query.nodes import Question
 from adyton.query.persons import PersonNumber, TableOfPersons
 from adyton.schema import CategoryColumn, Table, common_grain, day_of
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from adyton.query.buckets import MOST_CELLS, Bucket
 from adyton.query.expressions import Case, Clip, Compare, Condition, Floor, NumberExpression, Plus, all_of
 from adyton.query.leaves import Constant
-from adyton.query.nodes import MOST_CELLS, Bucket
 
 MOST_BINS = 2**16
 _BIN = "bin"

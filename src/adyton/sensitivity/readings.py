@@ -13,6 +13,7 @@ from typing import assert_never
 
 from adyton.errors import InvalidRequest
 from adyton.privacy import PrivacyUnit
+from adyton.query.buckets import MOST_CELLS, Group, group_size
 from adyton.query.conditions.possible_cells import Places, kept_cells
 from adyton.query.expressions import Condition, Indicator, NumberExpression, all_of
 from adyton.query.leaves import EVERY_ROW
@@ -34,7 +35,7 @@ from adyton.query.measures import (
 )
 from adyton.query.missing import present
 from adyton.query.names import columns_in, entries
-from adyton.query.nodes import MOST_CELLS, Group, Question, group_size, without_dimensions
+from adyton.query.nodes import Question, without_dimensions
 from adyton.query.persons import TableOfPersons
 from adyton.schema import Table
 from adyton.sensitivity.bins import binned, bins_of, upto

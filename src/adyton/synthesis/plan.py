@@ -17,9 +17,9 @@ from adyton.mechanisms.marginals.adaptive import AdaptiveMarginals, Step
 from adyton.mechanisms.marginals.tables import Axes, marginals_up_to
 from adyton.planning.known import assumptions_of
 from adyton.planning.price import Price, noise_kind, units_of
+from adyton.query.buckets import MOST_CELLS
 from adyton.query.conditions import atoms
 from adyton.query.conditions.atoms import Bins
-from adyton.query.nodes import MOST_CELLS
 from adyton.schema import BooleanColumn, CategoryColumn, Column, TextColumn
 from adyton.sensitivity import Reading
 from adyton.sensitivity.readings import readings_of

@@ -36,8 +36,8 @@ from adyton.ledger import Receipt
 from adyton.planning.known import known_of, left_out_rows
 from adyton.planning.price import Price
 from adyton.planning.selecting import AllValues, SelectionPlan, better, plan_all_values, plan_selection
+from adyton.query.buckets import group_values
 from adyton.query.conditions.possible_cells import cell_codes
-from adyton.query.nodes import group_values
 from adyton.query.selecting import NAMED, Selection
 
 _ASK_AGAIN = Absent("it was chosen and answered under one receipt: ask for it as a question of its own")

@@ -22,8 +22,8 @@ from adyton.engines.scans.scan import (
     shared_filter,
 )
 from adyton.engines.spelling.rows import clipped, fits_bigint
+from adyton.query.buckets import Group, group_size
 from adyton.query.leaves import EVERY_ROW
-from adyton.query.nodes import Group, group_size
 from adyton.schema import TextColumn
 from adyton.sensitivity import Reading
 

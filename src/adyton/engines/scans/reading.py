@@ -38,12 +38,12 @@ from adyton.engines.scans.scan import (
 from adyton.engines.scans.two_level import persons_of
 from adyton.exact.cells import Cells
 from adyton.kernel.engine import Exact, FoundKey
+from adyton.query.buckets import Group, group_size
 from adyton.query.conditions.possible import Rows, Truths, is_understood
 from adyton.query.conditions.possible_cells import Places
 from adyton.query.expressions import Condition
 from adyton.query.leaves import EVERY_ROW
 from adyton.query.names import columns_in
-from adyton.query.nodes import Group, group_size
 from adyton.query.persons import TableOfPersons
 from adyton.schema import BooleanColumn, Column, TextColumn
 from adyton.sensitivity import Reading

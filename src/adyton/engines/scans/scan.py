@@ -16,10 +16,10 @@ from typing import Any, NamedTuple, Protocol
 from adyton.engines.loading.parting import in_part
 from adyton.engines.spelling.rows import Dialect, Mark, Places, RowSql, clipped, integer
 from adyton.exact.cells import Array, weighted, whole
+from adyton.query.buckets import Bucket, Group, group_size, has_null
 from adyton.query.expressions import Condition, NumberExpression
 from adyton.query.leaves import EVERY_ROW
 from adyton.query.names import columns_in, outsides_in
-from adyton.query.nodes import Bucket, Group, group_size, has_null
 from adyton.schema import LARGEST_VALUE, BooleanColumn, CategoryColumn, Column, TextColumn
 from adyton.sensitivity import Reading
 

@@ -26,7 +26,7 @@ from adyton.planning.coordinated.linear import Linear, Problem, Set
 from adyton.planning.coordinated.measuring import Atoms, Matrix, Measuring, Products, Tables
 from adyton.planning.coordinated.workload import DenseWorkload, LinearWorkload
 from adyton.privacy import Neighbours
-from adyton.query.nodes import MOST_CELLS
+from adyton.query.buckets import MOST_CELLS
 
 StrategyName = Literal["independent", "atoms", "tree", "optimised", "product", "marginals"]
 _QUICK = 200  # cells, for which an optimum is a moment's work; more only for batches that are as large

@@ -13,11 +13,12 @@ import numpy as np
 from adyton.errors import InvalidRequest
 from adyton.exact.cells import Floats
 from adyton.noise.refine import Integers
+from adyton.query.buckets import Group, group_size
 from adyton.query.conditions.atoms import Axes, axes_by
 from adyton.query.conditions.possible_cells import kept_cells, number_of_cells
 from adyton.query.expressions import Condition, all_of
 from adyton.query.measures import Count, Measure, Proportion
-from adyton.query.nodes import Group, Question, group_size, without_dimensions
+from adyton.query.nodes import Question, without_dimensions
 from adyton.sensitivity import Reading
 
 Set = tuple[int, ...]  # of axes, rising

@@ -25,6 +25,7 @@ import numpy as np
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, rational
 from adyton.exact.cells import whole
+from adyton.query.buckets import MOST_CELLS, Group
 from adyton.query.conditions.axis import Axis, axis_of
 from adyton.query.conditions.possible import Integers, Rows, Truths
 from adyton.query.conditions.possible_cells import _codes, kept_cells
@@ -33,7 +34,7 @@ from adyton.query.expressions import And, Compare, Condition, NumberExpression, 
 from adyton.query.leaves import EVERY_ROW, Constant, DayCount, DayOf, IsMissing, ValueOf
 from adyton.query.measures import Count
 from adyton.query.names import columns_in
-from adyton.query.nodes import MOST_CELLS, Group, Question
+from adyton.query.nodes import Question
 from adyton.schema import BooleanColumn, CategoryColumn, Column, DateColumn, Table, TextColumn, day_number
 
 Bins = int | Sequence[Number | date]  # how many of about one width, or where each but the first begins

@@ -14,11 +14,11 @@ from math import gcd
 import numpy as np
 
 from adyton.errors import InvalidRequest
+from adyton.query.buckets import MOST_CELLS, Bucket
 from adyton.query.conditions.possible import Integers, Known, Rows
 from adyton.query.conditions.subjects import Piece, Subject
 from adyton.query.expressions import Case, Compare, Condition, Floor, Not, NumberExpression
 from adyton.query.leaves import Constant, DayCount, DayOf, IsMissing, IsTrue, Lookup, ValueOf
-from adyton.query.nodes import MOST_CELLS, Bucket
 from adyton.schema import BooleanColumn, CategoryColumn, DateColumn, TextColumn, day_of
 
 _MOST_BRANCHES = 1000  # of a CASE that says the class of a row

@@ -14,6 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from adyton.query.buckets import Bucket, Group, has_null
 from adyton.query.conditions.possible import CAN_BE, OPPOSITE, Known, Rows, is_understood
 from adyton.query.expressions import (
     And,
@@ -43,7 +44,7 @@ from adyton.query.measures import (
 )
 from adyton.query.missing import NEVER, any_of, missing
 from adyton.query.names import columns_in
-from adyton.query.nodes import Bucket, Group, Question, has_null
+from adyton.query.nodes import Question
 from adyton.query.persons import TableOfPersons, columns_of_persons, table_of_persons
 from adyton.schema import BooleanColumn, CategoryColumn, Column, Table, TextColumn
 

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.errors import InvalidRequest
+from adyton.query.buckets import MOST_CELLS, Bucket, Group, group_size, has_null
 from adyton.query.conditions.disjoint import Allowed, facts_of
 from adyton.query.conditions.possible import Integers, Known, Rows, is_understood
 from adyton.query.expressions import Clip, Comparable, Condition, Floor, Not, Or, Plus, Times, all_of
@@ -27,7 +28,7 @@ from adyton.query.leaves import EVERY_ROW, Constant, DatePart, DayCount, DayFrom
 from adyton.query.measures import weight
 from adyton.query.missing import NEVER, missing
 from adyton.query.names import columns_in
-from adyton.query.nodes import MOST_CELLS, Bucket, Group, Question, group_size, has_null, without_dimensions
+from adyton.query.nodes import Question, without_dimensions
 from adyton.query.persons import TableOfPersons
 from adyton.schema import BooleanColumn, CategoryColumn, Column, TextColumn
 

@@ -15,13 +15,13 @@ import numpy as np
 
 from adyton.errors import InvalidRequest
 from adyton.exact.search import Truths, whole_edges
+from adyton.query.buckets import Bucket, Group, group_size
 from adyton.query.conditions.disjoint import beside_constant
 from adyton.query.conditions.possible import Integers, Rows, is_understood
 from adyton.query.conditions.possible_cells import _codes, _rises
 from adyton.query.expressions import And, Comparable, Compare, Condition, Days, Not, NumberExpression, Or
 from adyton.query.leaves import Always, DayFrom, DayOf, IsMissing, IsTrue, ValueOf
 from adyton.query.names import columns_in
-from adyton.query.nodes import Bucket, Group, group_size
 from adyton.query.text import condition_text, number_text
 from adyton.schema import BooleanColumn, CategoryColumn, Column, DateColumn, RealColumn, TextColumn, day_of
 

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from adyton.errors import InvalidRequest
 from adyton.exact import float_down, float_up
 from adyton.exact.cells import Floats
+from adyton.query.buckets import KeyLabel
 from adyton.query.expressions import MIRRORED
 from adyton.query.released.nodes import (
     SIGNS,
@@ -41,7 +42,6 @@ from adyton.query.released.nodes import (
     is_label,
 )
 
-KeyLabel = str | int | float | bool | None  # None: the row has no such key, as NULL in SQL
 Places = npt.NDArray[np.int64]
 Truths = npt.NDArray[np.bool_]
 # A column of an answer: its values, or for a key the labels there are and the number of each row's label.

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from adyton.errors import InvalidRequest
+from adyton.query.buckets import Group
 from adyton.query.expressions import Case, Condition, Not, NumberExpression
 from adyton.query.groups import Grouped, bins, grouped
 from adyton.query.leaves import Constant, DayFrom, DayOf, Lookup
 from adyton.query.missing import ONE, ZERO
 from adyton.query.names import columns_in, distinct_names
-from adyton.query.nodes import Group
 from adyton.query.sql.aggregates import filtered, is_aggregate
 from adyton.query.sql.expressions import OPERATORS, Source
 from adyton.query.sql.functions.arguments import arguments, several

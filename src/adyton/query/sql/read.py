@@ -15,13 +15,14 @@ from functools import lru_cache, partial
 from sqlglot import exp
 
 from adyton.errors import InvalidRequest
+from adyton.query.buckets import Group
 from adyton.query.doubles import shortest
 from adyton.query.expressions import And, Condition, NumberExpression, all_of
 from adyton.query.groups import Grouped
 from adyton.query.leaves import EVERY_ROW, Always
 from adyton.query.measures import Cdf, Count, Measure
 from adyton.query.names import distinct_names, is_person, names_in
-from adyton.query.nodes import Group, Question
+from adyton.query.nodes import Question
 from adyton.query.request import AS_ASKED, Asked, Combined, Request, Shape, remarked
 from adyton.query.sql.aggregates import AGGREGATES, COMMON, DISTINCT, read_measure, read_value, read_where
 from adyton.query.sql.alike import MARK, Pattern, compares_alone, filled, has_all_marks, marked, with_numbers

@@ -14,10 +14,11 @@ from fractions import Fraction
 from sqlglot import exp
 
 from adyton.errors import InvalidRequest
+from adyton.query.buckets import Bucket, Group
 from adyton.query.leaves import DayFrom, DayOf
 from adyton.query.measures import Cdf, Measure
 from adyton.query.names import distinct_names
-from adyton.query.nodes import POINTS, Bucket, Group
+from adyton.query.nodes import POINTS
 from adyton.query.released.nodes import (
     Apply,
     Label,

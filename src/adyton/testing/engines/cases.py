@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import get_args
 
 from adyton.privacy import PrivacyUnit
+from adyton.query.buckets import Bucket, Group
 from adyton.query.expressions import (
     And,
     Case,
@@ -41,7 +42,7 @@ from adyton.query.leaves import (
     Part,
     ValueOf,
 )
-from adyton.query.nodes import Bucket, Group, Question
+from adyton.query.nodes import Question
 from adyton.schema import BooleanColumn, CategoryColumn, DateColumn, IntegerColumn, RealColumn, Table
 from adyton.sensitivity import Reading, readings_for
 from adyton.testing.engines.reference import Source, SourceColumn

@@ -12,10 +12,11 @@ import pytest
 
 from adyton.errors import InvalidRequest
 from adyton.privacy import PrivacyUnit
+from adyton.query.buckets import Bucket
 from adyton.query.expressions import Compare, Floor, Plus
 from adyton.query.leaves import EVERY_ROW, Constant, IsMissing, IsOutside, IsTrue, ValueOf
 from adyton.query.measures import Count, CountPersons, Mean, Quantile, Sum, SumOfPersons, Variance
-from adyton.query.nodes import Bucket, Question
+from adyton.query.nodes import Question
 from adyton.query.persons import PersonNumber, table_of_persons
 from adyton.schema import IntegerColumn, RealColumn, Table
 from adyton.sensitivity import Coordinate, Persons, readings_of

@@ -14,10 +14,11 @@ import pytest
 
 from adyton.errors import InvalidRequest
 from adyton.privacy import Guarantee, Neighbours, PrivacyUnit
+from adyton.query.buckets import Group, has_null
 from adyton.query.expressions import And, Compare, Not, Or
 from adyton.query.leaves import Constant, DatePart, DayOf, IsTrue, Part, ValueOf
 from adyton.query.measures import Count, Mean, Moments, Proportion, Sum, Variance
-from adyton.query.nodes import Group, Question, has_null
+from adyton.query.nodes import Question
 from adyton.query.request import request_of
 from adyton.query.sql.read import parse_condition, parse_group, parse_number
 from adyton.schema import DateColumn, Table, TextColumn

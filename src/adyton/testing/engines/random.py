@@ -16,6 +16,7 @@ import pytest
 
 from adyton.errors import InvalidRequest
 from adyton.privacy import PrivacyUnit
+from adyton.query.buckets import Bucket, Group
 from adyton.query.conditions.atoms import Axes, axes_by
 from adyton.query.conditions.possible_cells import kept_cells
 from adyton.query.expressions import (
@@ -60,7 +61,7 @@ from adyton.query.measures import (
     Sum,
     SumOfPersons,
 )
-from adyton.query.nodes import Bucket, Group, Question
+from adyton.query.nodes import Question
 from adyton.schema import BooleanColumn, CategoryColumn, Table, TextColumn
 from adyton.sensitivity import Reading, readings_of
 from adyton.testing.engines.cases import (

@@ -10,7 +10,7 @@ from operator import itemgetter
 from typing import Any
 
 from adyton.privacy import PrivacyUnit, Reserve
-from adyton.query.nodes import Bucket, Group, group_values, has_null
+from adyton.query.buckets import Bucket, Group, group_values, has_null
 from adyton.query.persons import TableOfPersons
 from adyton.schema import Column, Table, TextColumn, source_of
 from adyton.sensitivity import Reading

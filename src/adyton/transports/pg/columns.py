@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 
 from adyton.errors import InvalidRequest
 from adyton.planning.known import known_of, known_of_computed
+from adyton.query.buckets import Bucket, Group
 from adyton.query.expressions import Days
 from adyton.query.leaves import DayOf
 from adyton.query.measures import Cdf
 from adyton.query.names import distinct_names
-from adyton.query.nodes import Bucket, Group
 from adyton.query.released.nodes import is_label
 from adyton.query.request import Asked, Combined, Free, Request
 from adyton.query.selecting import Selection

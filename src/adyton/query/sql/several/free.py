@@ -11,11 +11,11 @@ from dataclasses import replace
 import numpy as np
 from sqlglot import exp
 
+from adyton.query.buckets import KeyLabel, group_values
 from adyton.query.conditions.possible_cells import cell_codes
 from adyton.query.measures import Count, CountPersons
 from adyton.query.names import distinct_names
-from adyton.query.nodes import group_values
-from adyton.query.released.answered import Answered, KeyLabel, Told
+from adyton.query.released.answered import Answered, Told
 from adyton.query.request import Combined, Free, Request
 from adyton.query.sql.aggregates import is_aggregate
 from adyton.query.sql.expressions import Source
