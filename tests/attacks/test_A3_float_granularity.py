@@ -20,10 +20,10 @@ from adyton.curator.curator import Curator
 from adyton.engines.duckdb import DuckDBEngine
 from adyton.ledger import MemoryLedger
 from adyton.noise import rounded_gaussian, two_sided_geometric
+from adyton.planning.readings import readings_of
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.request import request_of
 from adyton.schema import CategoryColumn, RealColumn, Table
-from adyton.sensitivity import readings_of
 from adyton.study import Study
 from how_often import crossed, often
 from seeded import Seeded

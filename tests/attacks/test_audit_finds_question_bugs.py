@@ -30,10 +30,9 @@ from adyton.kernel.release import Released
 from adyton.kernel.searching import rounds_of
 from adyton.ledger import SqliteLedger
 from adyton.mechanisms.key_selection import KeySelection
-from adyton.planning import plan
+from adyton.planning import plan, readings
 from adyton.privacy import NEIGHBOURS, Neighbours
 from adyton.query.conditions import possible_cells as cells
-from adyton.sensitivity import readings
 from planted import plant, trust_planning
 from seeded import SeededByHash
 

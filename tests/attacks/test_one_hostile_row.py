@@ -25,6 +25,7 @@ from adyton.engines.duckdb import DuckDBEngine
 from adyton.engines.loading.csv_lines import LONGEST_LINE
 from adyton.engines.loading.sources import count_units
 from adyton.errors import InvalidRequest
+from adyton.planning.readings import readings_of
 from adyton.privacy import PrivacyUnit
 from adyton.query.leaves import ValueOf
 from adyton.query.measures import Count, Sum
@@ -40,7 +41,6 @@ from adyton.schema import (
     Table,
     TextColumn,
 )
-from adyton.sensitivity import readings_of
 from adyton.testing.engines.cases import NASTY_TEXTS
 from adyton.testing.engines.values import value_of
 from how_often import LONG, crossed

@@ -23,6 +23,7 @@ from adyton.duckdb_files import quoted, text_literal
 from adyton.engines.duckdb import DuckDBEngine
 from adyton.engines.loading.sources import count_units, describe
 from adyton.errors import InvalidRequest
+from adyton.planning.readings import readings_of
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.buckets import group_values
 from adyton.query.leaves import ValueOf
@@ -38,7 +39,7 @@ from adyton.schema import (
     TextColumn,
     day_of,
 )
-from adyton.sensitivity import Reading, readings_of
+from adyton.sensitivity import Reading
 from adyton.setup.checking import check_study
 from adyton.study import Study
 from adyton.testing.engines.cases import readings_of_all_cells

@@ -24,7 +24,7 @@ from adyton.query.leaves import Constant, ValueOf
 from adyton.query.measures import Sum
 from adyton.schema import IntegerColumn, Table
 from adyton.sensitivity import Coordinate, Sensitivity
-from adyton.sensitivity.readings import Persons
+from adyton.sensitivity.reading import Persons
 from adyton.study import PrivateTable, Study
 
 NARROW = IntegerColumn("age", 0, 1)  # the study declares 0 to 100

@@ -36,7 +36,7 @@ from adyton.query.measures import Extreme, Quantile
 from adyton.query.request import request_of
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table, TextColumn
 from adyton.sensitivity import Reading
-from adyton.sensitivity.readings import search_weights
+from adyton.sensitivity.reading import search_weights
 from adyton.study import Study
 from adyton.testing.engines.meaning import OUTSIDE, Row
 from adyton.testing.engines.reference import _sums, exact_of

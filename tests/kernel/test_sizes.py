@@ -143,7 +143,7 @@ def test_every_bound_has_its_reason(sizes: dict[str, int]) -> None:
 
 def test_the_first_ring_follows_every_import_but_those_of_annotations() -> None:
     """Mutants: late imports are overlooked; ``adyton.certify``, needed for annotations alone, is followed."""
-    assert "adyton.sensitivity.readings" in first_ring()  # through the __init__ of its package
+    assert "adyton.sensitivity.reading" in first_ring()  # through the __init__ of its package
     assert "adyton.mechanisms" in imported_by("adyton.kernel.noisy")  # a package runs before its modules
     assert "adyton.ledger.stored.postgres" in imported_by("adyton.ledger.memory")  # in a function
     assert not any(name.startswith("adyton.certify") for name in first_ring())

@@ -18,6 +18,7 @@ from adyton.curator.tables import MOST_QUESTIONS
 from adyton.engines.duckdb import DuckDBEngine
 from adyton.engines.scans.reading import KeptCubes, cubes_of, exact_from, read_cube
 from adyton.errors import BudgetRefused, InvalidRequest
+from adyton.planning.readings import readings_of
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.conditions.possible import is_understood
 from adyton.query.expressions import Condition
@@ -26,7 +27,6 @@ from adyton.query.measures import Count, Mean, Sum
 from adyton.query.names import columns_in
 from adyton.query.nodes import Question
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, RealColumn, Table, TextColumn
-from adyton.sensitivity import readings_of
 from adyton.study import Study, Validity
 from how_often import often
 from kept_rows import open_kept

@@ -16,6 +16,7 @@ from adyton import questions
 from adyton.audit import replay
 from adyton.curator.dummy import dummy_of
 from adyton.errors import InvalidRequest
+from adyton.planning.readings import readings_of
 from adyton.privacy import NEIGHBOURS, Guarantee, Neighbours, PrivacyUnit
 from adyton.query.expressions import Case, Not
 from adyton.query.leaves import IsOutside
@@ -26,7 +27,6 @@ from adyton.query.request import request_of
 from adyton.query.sql.read import parse, parse_condition, parse_number
 from adyton.query.text import condition_text, question_text
 from adyton.schema import Attribute, CategoryColumn, Dimension, IntegerColumn, Link, Table
-from adyton.sensitivity import readings_of
 from adyton.study import Study
 from kept_rows import open_kept
 from strategies import AGE, BORN, INCOME, PEOPLE, PERSONS, REGION, YEAR

@@ -23,11 +23,11 @@ from adyton.curator.certifying import PopulationClaims
 from adyton.curator.curator import Curator
 from adyton.errors import BudgetRefused, InvalidRequest
 from adyton.exact import UNITS_PER_ONE
+from adyton.planning.readings import readings_of
 from adyton.population.base import Position
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.request import request_of
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table, TextColumn
-from adyton.sensitivity.readings import readings_of
 from adyton.study import PrivateTable, Study, Validity
 from adyton.study.validity import claims_failure
 from adyton.validity.subset.tails import KnownLevels, OpenLevels, Way

@@ -6,10 +6,9 @@ import math
 
 from adyton.exact import Number, float_down, float_up, positive, probability, whole
 from adyton.exact.interval import exp, interval, upper
-from adyton.exact.outward import SAFE
+from adyton.exact.outward import SAFE, log_up
 from adyton.exact.search import minimise
 from adyton.validity.published.mutual_information import best_exponent
-from adyton.validity.textbook.concentration import log_up
 
 
 def loose_total_variation(epsilon: Number) -> float:

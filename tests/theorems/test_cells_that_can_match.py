@@ -20,6 +20,7 @@ import pytest
 
 from adyton.audit import replay
 from adyton.errors import InvalidRequest
+from adyton.planning.readings import readings_of
 from adyton.privacy import NEIGHBOURS, Guarantee, Neighbours, PrivacyUnit
 from adyton.query.buckets import Bucket, Group, group_size
 from adyton.query.conditions import possible_cells as cells_module
@@ -66,7 +67,6 @@ from adyton.schema import (
     Table,
     day_number,
 )
-from adyton.sensitivity import readings_of
 from adyton.study import Study
 from adyton.testing.engines.cases import readings_of_all_cells
 from adyton.testing.engines.meaning import condition as meaning

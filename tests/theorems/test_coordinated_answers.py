@@ -21,12 +21,12 @@ from adyton.planning.coordinated.inferred import Measurement, Noise, settled_tog
 from adyton.planning.coordinated.linear import Problem, problem_of
 from adyton.planning.coordinated.measuring import Atoms, EachCell, measuring_from
 from adyton.planning.learned import Units
+from adyton.planning.readings import readings_of
 from adyton.population.claims import CertainAfter
 from adyton.population.subset_ends import combined_ends, single_ends
 from adyton.privacy import PrivacyUnit
 from adyton.query.sql.read import parse
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table
-from adyton.sensitivity import readings_of
 from adyton.validity.subset.tails import Before
 from how_often import crossed
 from in_bulk import in_bulk

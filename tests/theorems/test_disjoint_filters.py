@@ -15,6 +15,7 @@ from adyton.accounting.noisy_reading import NoisyReading
 from adyton.exact import UNITS_PER_ONE
 from adyton.kernel.noisy import Families, due, families_of, shares_of
 from adyton.mechanisms import GaussianNoise, GeometricNoise, Mechanism
+from adyton.planning.readings import readings_of
 from adyton.privacy import Neighbours, PrivacyUnit
 from adyton.query.conditions.disjoint import Exclusions, Facts, facts_of
 from adyton.query.expressions import And, Compare, Condition, Not, Or
@@ -22,7 +23,6 @@ from adyton.query.leaves import Constant, Day, DayOf, IsMissing, IsOutside, IsTr
 from adyton.query.measures import Count, Measure, Sum
 from adyton.query.nodes import Question
 from adyton.schema import BooleanColumn, CategoryColumn, DateColumn, IntegerColumn, Table, day_of
-from adyton.sensitivity import readings_of
 from adyton.testing.engines.meaning import OUTSIDE
 from adyton.testing.engines.meaning import condition as holds
 from adyton.testing.engines.meaning import number as value_in

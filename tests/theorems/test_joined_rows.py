@@ -17,6 +17,7 @@ from adyton.audit import replay
 from adyton.engines.duckdb import DuckDBEngine
 from adyton.engines.loaded import Joined, Member
 from adyton.errors import InvalidRequest
+from adyton.planning.readings import readings_of
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.buckets import Bucket
 from adyton.query.expressions import Plus
@@ -25,7 +26,6 @@ from adyton.query.measures import Count, CountPersons, SumOfPersons
 from adyton.query.names import joined
 from adyton.query.nodes import Question
 from adyton.schema import Attribute, BooleanColumn, CategoryColumn, Dimension, IntegerColumn, Link, Table
-from adyton.sensitivity import readings_of
 from adyton.study import PrivateTable, Study
 from how_often import often
 from kept_rows import open_kept

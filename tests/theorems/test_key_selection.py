@@ -28,12 +28,13 @@ from adyton.mechanisms.key_selection import KeySelection
 from adyton.noise import Bits, two_sided_geometric
 from adyton.planning.keys import plan_keys
 from adyton.planning.price import Pricing, price_of
+from adyton.planning.readings import readings_of
 from adyton.privacy import NEIGHBOURS, Guarantee, Neighbours, PrivacyUnit
 from adyton.query.leaves import EVERY_ROW
 from adyton.query.measures import Count, CountPersons
 from adyton.query.nodes import Question
 from adyton.schema import IntegerColumn, Table, TextColumn
-from adyton.sensitivity import Coordinate, Reading, Sensitivity, readings_of
+from adyton.sensitivity import Coordinate, Reading, Sensitivity
 from adyton.study import Study, keys_failure
 from how_often import crossed
 

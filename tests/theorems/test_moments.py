@@ -18,13 +18,13 @@ from adyton.exact import float_up
 from adyton.mechanisms import GaussianNoise
 from adyton.planning.learned import _noises
 from adyton.planning.measures.moments import NEEDED, Joint, range_of
+from adyton.planning.readings import readings_of
 from adyton.population.base import PopulationContext
 from adyton.privacy import PrivacyUnit
 from adyton.query.leaves import ValueOf
 from adyton.query.measures import Moments, Which
 from adyton.query.nodes import Question
 from adyton.schema import IntegerColumn, RealColumn, Table
-from adyton.sensitivity import readings_of
 from adyton.sensitivity.bounds import Sensitivity
 
 X, Y = IntegerColumn("x", 7, 12), RealColumn("y", Fraction(-2), Fraction(1), Fraction(1, 2))

@@ -27,6 +27,7 @@ from adyton.mechanisms import GaussianNoise, GeometricNoise, Mechanism
 from adyton.mechanisms.search import NoisySearch, rounds_for, surely_between
 from adyton.noise import Bits
 from adyton.planning.measures.search import Search
+from adyton.planning.readings import readings_of
 from adyton.population.base import PopulationContext
 from adyton.privacy import Guarantee, Neighbours, PrivacyUnit
 from adyton.query.buckets import Bucket, Group, group_size
@@ -34,9 +35,9 @@ from adyton.query.leaves import ValueOf
 from adyton.query.measures import Extreme, Quantile
 from adyton.query.nodes import Question
 from adyton.schema import CategoryColumn, IntegerColumn, RealColumn, Table
-from adyton.sensitivity import Reading, readings_of
+from adyton.sensitivity import Reading
 from adyton.sensitivity.bins import levels_of
-from adyton.sensitivity.readings import search_weights
+from adyton.sensitivity.reading import search_weights
 from adyton.study import Study, Validity
 from adyton.testing.engines.meaning import condition, number
 from how_often import often

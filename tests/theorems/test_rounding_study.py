@@ -23,6 +23,7 @@ from adyton.audit import replay
 from adyton.errors import InvalidRequest
 from adyton.exact import UNITS_PER_ONE, float_down, float_up
 from adyton.exact.cells import whole
+from adyton.exact.outward import bits_of
 from adyton.mechanisms.gaussian import GaussianNoise
 from adyton.mechanisms.grid import Grid
 from adyton.planning.plan import make_batch
@@ -36,7 +37,7 @@ from adyton.schema import BooleanColumn, IntegerColumn, Table
 from adyton.study import Study, Validity
 from adyton.study.validity import FOR_THEIR_NOISE
 from adyton.validity.described import FOR_DESCRIBED
-from adyton.validity.published.transcripts import Transcripts, bits_of, nats_of
+from adyton.validity.published.transcripts import Transcripts, nats_of
 from kept_rows import open_kept
 from seeded import SeededByHash
 

@@ -22,6 +22,7 @@ from scipy.stats import binom
 from adyton.accounting.noisy_reading import NoisyReading
 from adyton.exact.cells import Array
 from adyton.mechanisms import GaussianNoise
+from adyton.planning.readings import readings_of
 from adyton.population import claims
 from adyton.population.claims import CertainAfter
 from adyton.population.subset_ends import single_ends, span_of, sum_ends
@@ -29,7 +30,6 @@ from adyton.population.variance_ends import EACH, Around, most_squares
 from adyton.privacy import PrivacyUnit
 from adyton.query.request import request_of
 from adyton.schema import BooleanColumn, IntegerColumn, Table
-from adyton.sensitivity import readings_of
 from adyton.validity.subset.tails import Before
 from adyton.validity.subset.widths import variance_width
 

@@ -23,6 +23,7 @@ import pytest
 
 from adyton.certify import Interval
 from adyton.engines.duckdb import DuckDBEngine
+from adyton.planning.readings import readings_of
 from adyton.privacy import NEIGHBOURS, Guarantee, Neighbours, PrivacyUnit
 from adyton.query.buckets import Bucket
 from adyton.query.leaves import ValueOf
@@ -31,8 +32,8 @@ from adyton.query.nodes import Question
 from adyton.query.persons import TableOfPersons
 from adyton.query.sql.read import parse
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table
-from adyton.sensitivity import Reading, Sensitivity, readings_of
-from adyton.sensitivity.readings import search_weights
+from adyton.sensitivity import Reading, Sensitivity
+from adyton.sensitivity.reading import search_weights
 from adyton.study import Study, Validity
 from how_often import LONG, crossed, often
 from populations import seeded

@@ -25,6 +25,7 @@ from adyton.accounting.noisy_reading import NoisyReading
 from adyton.exact.cells import Array
 from adyton.mechanisms import GaussianNoise
 from adyton.planning.measures.spread import Spread
+from adyton.planning.readings import readings_of
 from adyton.population import base, claims
 from adyton.population.base import PopulationContext, Position
 from adyton.population.claims import AfterReleases, CertainAfter, Claims
@@ -41,7 +42,6 @@ from adyton.population.variance_ends import (
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.request import request_of
 from adyton.schema import BooleanColumn, IntegerColumn, Table
-from adyton.sensitivity import readings_of
 from adyton.study import Study, Validity
 from adyton.validity.subset.tails import Before, Way
 from adyton.validity.subset.widths import variance_width

@@ -15,13 +15,14 @@ from adyton.certify import Values
 from adyton.kernel.measurement import Columns
 from adyton.mechanisms import Band, intervals_of
 from adyton.planning.measures.spread import Spread, variance_between
+from adyton.planning.readings import readings_of
 from adyton.population.base import PopulationContext
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.leaves import ValueOf
 from adyton.query.measures import Variance
 from adyton.query.nodes import Question
 from adyton.schema import RealColumn, Table
-from adyton.sensitivity import Reading, readings_of
+from adyton.sensitivity import Reading
 from adyton.study import Study
 from adyton.testing.engines.meaning import number
 from populations import standing_of

@@ -18,7 +18,7 @@ from adyton.planning.plan import QuestionPlan
 from adyton.query.measures import Extreme, Quantile
 from adyton.sensitivity import Reading
 from adyton.sensitivity.bins import binned, bins_of
-from adyton.sensitivity.readings import search_weights
+from adyton.sensitivity.reading import search_weights
 
 Run = tuple[Sequence[Stored], Sequence[Columns]]  # what was released, and the exact integers
 

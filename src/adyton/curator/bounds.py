@@ -34,7 +34,7 @@ from adyton.query.nodes import Question
 from adyton.query.request import Request
 from adyton.query.text import fraction_text, name_text, question_text
 from adyton.schema import IntegerColumn, Lattice, RealColumn, Table
-from adyton.sensitivity.readings import search_weights
+from adyton.sensitivity.reading import search_weights
 from adyton.show import Sheet, Shown, number
 
 FRACTION = Fraction(5, 1000)  # of the values that are left out at each end, or as many as noise needs

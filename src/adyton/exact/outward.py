@@ -26,6 +26,7 @@ n of them on the way to a positive number, without cancellation, are within n u 
 UNITS_PER_ONE = 10**18
 _LONGEST_NUMBER = 60  # characters; keeps "1e999999999" from filling the memory
 _LARGEST_EXPONENT = 40
+_LN2_DOWN = Fraction(6931471805599453, 10**16)
 _LARGEST = 10 ** (_LONGEST_NUMBER + _LARGEST_EXPONENT)  # what a text can say; floats reach much farther
 _LONGEST_DENOMINATOR = 2**12_000  # Python writes no whole number of more than 4300 digits
 _FINITE = "a finite number such as 25, 0.5 or 1e-9"
@@ -144,6 +145,20 @@ def square_root_up(value: Fraction) -> float:
 
 
 # Integers and rationals ------------------------------------------------------------------------------------
+
+
+def log_up(value: Fraction) -> float:
+    """ln of a rational of any size, rounded up.  Two logarithms may cancel: the margin is of both."""
+    if value.numerator.bit_length() < 900 and value.denominator.bit_length() < 900:
+        logs = [math.log(float_up(value))]
+    else:
+        logs = [math.log(value.numerator), -math.log(value.denominator)]
+    return next_up(sum(logs) + sum(map(abs, logs)) * 100 * UNIT_ROUNDOFF)
+
+
+def bits_of(answers: int) -> Fraction:
+    """log2 of how many answers are possible, rounded up.  Theorem: ROUNDING-STUDY."""
+    return Fraction(log_up(Fraction(whole(answers, "the number of answers")))) / _LN2_DOWN
 
 
 def rational(value: object, what: str) -> Fraction:

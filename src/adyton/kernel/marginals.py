@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 
@@ -12,6 +12,7 @@ from adyton.accounting.buying import cost_of_units, largest_epsilon
 from adyton.accounting.noisy_reading import stability_units
 from adyton.errors import InvalidRequest
 from adyton.exact import UNITS_PER_ONE, units_up
+from adyton.kernel.histogram import Histogram, moved, unit_of_all
 from adyton.kernel.measurement import Due, ReadOnce, Source
 from adyton.kernel.protection import Protection
 from adyton.mechanisms import GaussianNoise, GeometricNoise
@@ -20,9 +21,7 @@ from adyton.mechanisms.marginals.fitting import Measured
 from adyton.mechanisms.marginals.tables import Array, size_of, tables_of
 from adyton.noise import Bits
 from adyton.privacy import BoundedRangeCost, PrivacyUnit, PureCost
-from adyton.query.conditions.atoms import Axes
 from adyton.sensitivity import Reading, Sensitivity
-from adyton.sensitivity.readings import readings_of
 
 Places = tuple[int, ...]
 SELECTING = 10  # a tenth of what a round costs is for its selection
@@ -30,17 +29,19 @@ SELECTING = 10  # a tenth of what a round costs is for its selection
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Marginals(ReadOnce):
-    """``read``: the axes of each table that is counted, of which all marginals are sums.
+    """``tables``: the axes of each table that is counted, and how; all marginals are sums of these.
 
     ``guess`` is public: it sees what was released, and nothing else.
     """
 
-    axes: Axes
-    read: tuple[Places, ...]
-    readings: tuple[Reading, ...]
+    tables: tuple[tuple[Places, Histogram], ...]
     machine: AdaptiveMarginals
     guess: Guess
     rule: Filter
+
+    @property
+    def readings(self) -> tuple[Reading, ...]:
+        return tuple(one.reading for _, one in self.tables)
 
     def due(self, protection: Protection) -> Due:
         """All units of the machine.  Validity pays a radius for what is measured, and for selections the
@@ -51,25 +52,24 @@ class Marginals(ReadOnce):
         Source:   composition of the rounds.  Theorem: ADAPTIVE-MARGINALS.
         """
         self._check(protection)
-        machine, moved = self.machine, self.machine.sensitivity
-        twice = 1 if moved.neighbours == "replace" else 2
+        machine, largest = self.machine, self.machine.sensitivity
+        twice = 1 if largest.neighbours == "replace" else 2
         if protection.is_pure:
             pure = PureCost(twice * Fraction(machine.units, UNITS_PER_ONE))
             return Due(machine.units, stability_units(pure))
         one = (Fraction(1),)
-        part = moved.l2_radius_squared(one) / moved.l2_diameter_squared(one)
+        part = largest.l2_radius_squared(one) / largest.l2_diameter_squared(one)
         measured = part * cost_of_units(protection.rule.name, machine.units)
         return Due(machine.units, units_up(measured), units_up(twice * machine.most_epsilon))
 
     def _check(self, protection: Protection) -> None:
         protection.refuse_split_or_rounded("a synthetic table")
-        unit, machine = protection.unit_of(self.axes.table), self.machine
-        wanted = tuple(one for by in self.read for one in readings_of(self.axes.question(by), unit))
-        if self.readings != wanted or len(wanted) != len(self.read):
-            raise InvalidRequest("marginals are counted in the cells of their tables")
-        if type(machine) is not AdaptiveMarginals or machine.shape != self.axes.shape:
+        _, unit = unit_of_all([one for _, one in self.tables], protection)
+        machine, shape = self.machine, self.machine.shape
+        fits = all(one.shape == tuple(shape[place] for place in by) for by, one in self.tables)
+        if type(machine) is not AdaptiveMarginals or not fits:
             raise InvalidRequest("these marginals are not those of the axes that are counted")
-        if machine.sensitivity != marginals_sensitivity(self.axes, machine.candidates, machine.first, unit):
+        if machine.sensitivity != marginals_sensitivity(shape, machine.candidates, machine.first, unit):
             raise InvalidRequest("one unit moves these marginals farther than the machine allows for")
         if self.rule != protection.rule:
             raise InvalidRequest("the rounds of these marginals are not priced by the study's accounting")
@@ -82,8 +82,8 @@ class Marginals(ReadOnce):
         """The whole numbers of every marginal that may be measured."""
         wanted = {*self.machine.candidates, *self.machine.first}
         found: dict[Places, Array] = {}
-        for by, (column,) in zip(self.read, source.exact(), strict=True):
-            counted = self.axes.counts(column, by).reshape([self.axes.shape[place] for place in by])
+        for (by, one), (column,) in zip(self.tables, source.exact(), strict=True):
+            counted = one.counts(column).reshape(one.shape)
             here = {own: tuple(map(by.index, own)) for own in wanted - found.keys() if set(own) <= set(by)}
             tables = tables_of(counted, here.values())
             found |= {own: tables[places] for own, places in here.items()}
@@ -91,12 +91,11 @@ class Marginals(ReadOnce):
 
 
 def marginals_sensitivity(
-    axes: Axes, candidates: Sequence[Places], first: Sequence[Places], unit: PrivacyUnit
+    shape: Sequence[int], candidates: Sequence[Places], first: Sequence[Places], unit: PrivacyUnit
 ) -> Sensitivity:
     """Of the largest marginal: no other moves farther, and none has a larger radius."""
-    largest = max((*candidates, *first), key=lambda one: size_of(axes.shape, one))
-    (reading,) = readings_of(axes.question(largest), unit)
-    return replace(reading.sensitivity, cells=max(2, size_of(axes.shape, largest)))
+    largest = max(size_of(shape, one) for one in (*candidates, *first))
+    return moved(max(2, largest), unit)
 
 
 def step_for(rule: Filter, moved: Sensitivity, units: int) -> Step:

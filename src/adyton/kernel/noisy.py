@@ -17,6 +17,7 @@ from adyton.accounting.noisy_reading import NoisyReading
 from adyton.errors import InvalidRequest
 from adyton.exact import units_up
 from adyton.exact.cells import Cells, whole
+from adyton.exact.outward import bits_of
 from adyton.kernel.discovery import GroupDiscovery
 from adyton.kernel.measurement import Columns, Due, Source
 from adyton.kernel.protection import Protection
@@ -30,7 +31,6 @@ from adyton.privacy import PrivacyUnit
 from adyton.query.conditions.disjoint import Exclusions, facts_of
 from adyton.query.measures import Extreme, Quantile
 from adyton.sensitivity import Reading
-from adyton.validity.published.transcripts import bits_of
 
 Families = list[list[int]]
 _MOST_TRIED = 64  # a batch of thousands would otherwise compare every part with every other

@@ -19,7 +19,7 @@ from adyton.query.expressions import all_of
 from adyton.query.measures import Extreme, Quantile
 from adyton.sensitivity import Reading
 from adyton.sensitivity.bins import Bins, binned, bins_of, finer, levels_of
-from adyton.sensitivity.readings import search_weights
+from adyton.sensitivity.reading import search_weights
 
 Read = Callable[[Reading], Columns]
 

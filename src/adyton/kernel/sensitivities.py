@@ -21,7 +21,7 @@ from adyton.query.measures import Extreme, Mean, Measure, Moments, Quantile, Var
 from adyton.query.names import columns_in, private_part
 from adyton.schema import TextColumn
 from adyton.sensitivity import Coordinate, Reading, Sensitivity
-from adyton.sensitivity.readings import Persons, moment_values, search_weights, squared_values
+from adyton.sensitivity.reading import Persons, moment_values, search_weights, squared_values
 
 _KINDS_OF_NOISE = (GaussianNoise, GeometricNoise)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from adyton.accounting.noisy_reading import stability_units
 from adyton.errors import InvalidRequest
+from adyton.kernel.histogram import Histogram, unit_of_all
 from adyton.kernel.measurement import Columns, Due, ReadOnce, Source
 from adyton.kernel.protection import Protection
 from adyton.mechanisms.workloads.each_cell import EachCell
@@ -19,25 +20,25 @@ from adyton.mechanisms.workloads.strategy import Strategy
 from adyton.noise import Bits
 from adyton.noise.refine import Integers
 from adyton.privacy import PrivacyUnit
-from adyton.query.conditions.atoms import Axes
 from adyton.sensitivity import Reading
-from adyton.sensitivity.readings import readings_of
 
 Places = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Workload(ReadOnce):
-    """``tables``: of each table that is counted, what the strategy calls it, and which of the axes it has.
+    """``tables``: what the strategy calls each table that is counted, and how that is counted.
 
     ``at_least``: what is charged even if the noise costs less.
     """
 
-    axes: Axes
-    tables: tuple[tuple[Places, Places], ...]
-    readings: tuple[Reading, ...]
+    tables: tuple[tuple[Places, Histogram], ...]
     noise: GaussianMeasured | GeometricMeasured
     at_least: int = 1
+
+    @property
+    def readings(self) -> tuple[Reading, ...]:
+        return tuple(one.reading for _, one in self.tables)
 
     def due(self, protection: Protection) -> Due:
         """What the noise costs, from how far one unit moves all that the strategy measures.
@@ -52,14 +53,10 @@ class Workload(ReadOnce):
 
     def _checked(self, protection: Protection) -> PrivacyUnit:
         protection.refuse_split_or_rounded("a batch that is measured together")
-        unit = protection.unit_of(self.axes.table)
-        wanted = tuple(one for _, by in self.tables for one in readings_of(self.axes.question(by), unit))
-        if self.readings != wanted or len(wanted) != len(self.tables):
-            raise InvalidRequest("a strategy measures the cells of its tables, and nothing else")
+        _, unit = unit_of_all([one for _, one in self.tables], protection)
         if type(self.noise) not in (GaussianMeasured, GeometricMeasured) or self.noise.rows_each != unit.rows:
             raise InvalidRequest("this noise is not made for the rows that a unit can have")
-        sizes = {name: [self.axes.shape[place] for place in by] for name, by in self.tables}
-        if not _fits(self.noise.strategy, sizes):
+        if not _fits(self.noise.strategy, {name: list(one.shape) for name, one in self.tables}):
             raise InvalidRequest("this strategy does not measure the cells that are counted")
         return unit
 
@@ -68,10 +65,8 @@ class Workload(ReadOnce):
 
     def histogram(self, exact: Iterable[Columns]) -> Any:
         """What the strategy measures, from the integers of the readings."""
-        tables = {
-            name: self.axes.counts(columns[0], by)
-            for (name, by), columns in zip(self.tables, exact, strict=True)
-        }
+        counted = zip(self.tables, exact, strict=True)
+        tables = {name: one.counts(columns[0]) for (name, one), columns in counted}
         return histogram_of(self.noise.strategy, tables)
 
 

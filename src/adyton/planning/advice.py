@@ -18,13 +18,13 @@ from adyton.planning.expecting import Expected
 from adyton.planning.measures.additive import Additive
 from adyton.planning.measures.mean_with_squares import MeanWithSquares
 from adyton.planning.plan import QuestionPlan
+from adyton.planning.readings import readings_of
 from adyton.population.base import PopulationContext, learned_key
 from adyton.population.position import Position
 from adyton.population.subset import SubsetPopulation
 from adyton.query.conditions.possible_cells import number_of_cells
 from adyton.query.measures import Count, Mean, Sum, Variance
 from adyton.query.nodes import Question
-from adyton.sensitivity import readings_of
 from adyton.study import Study
 
 _SPREAD = Fraction(1, 8)  # of the range: what a standard deviation might turn out to be

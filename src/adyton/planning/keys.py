@@ -9,11 +9,11 @@ from adyton.certify import Interval, KeysFound, KeysSought
 from adyton.errors import InvalidRequest
 from adyton.kernel.discovery import GroupDiscovery, number_of_groups
 from adyton.planning.price import Pricing
+from adyton.planning.readings import readings_for
 from adyton.privacy import PrivacyUnit
 from adyton.query.measures import Cdf, Count, CountPersons, Extreme, Quantile
 from adyton.query.nodes import Question
 from adyton.schema import TextColumn
-from adyton.sensitivity import readings_for
 from adyton.study import keys_failure
 from adyton.study.validity import refuse_where_rounded
 

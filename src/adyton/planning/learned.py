@@ -39,6 +39,7 @@ from adyton.planning.measures.search import Search
 from adyton.planning.measures.spread import Spread
 from adyton.planning.part import MeasurePlan
 from adyton.planning.plan import PricedBatch
+from adyton.planning.readings import readings_of
 from adyton.population.base import PopulationContext, learned_key, spread_key
 from adyton.population.position import Position
 from adyton.population.subset import SubsetPopulation
@@ -47,7 +48,6 @@ from adyton.query.measures import Cdf, Mean, Moments, Sum, Variance
 from adyton.query.nodes import Question
 from adyton.query.request import request_of
 from adyton.sensitivity import Reading
-from adyton.sensitivity.readings import readings_of
 from adyton.study import Study
 from adyton.validity.subset.tails import SETTLED_FROM, largest_normal
 

@@ -42,6 +42,7 @@ from adyton.planning.measures.search import Search
 from adyton.planning.measures.spread import Spread
 from adyton.planning.part import MeasurePlan, detail_of, most_for_each
 from adyton.planning.price import Price, Pricing, check_widths, matching_rows
+from adyton.planning.readings import readings_for
 from adyton.privacy import PrivacyUnit
 from adyton.query.buckets import group_values
 from adyton.query.canonical import canonical_text, plain_names
@@ -56,7 +57,7 @@ from adyton.query.released.nodes import Released, ReleasedName, is_label
 from adyton.query.request import AS_ASKED, Request, Shape
 from adyton.query.text import names_given, question_text
 from adyton.schema import TextColumn
-from adyton.sensitivity import Reading, readings_for
+from adyton.sensitivity import Reading
 from adyton.study import Study
 
 _SHAPES = 64

@@ -26,9 +26,10 @@ from adyton.mechanisms.selection.utility import largest_shortfall, noisy_order_c
 from adyton.planning.known import assumptions_of
 from adyton.planning.plan import PricedBatch, make_batch
 from adyton.planning.price import Price, noise_kind, units_of
+from adyton.planning.readings import readings_of
 from adyton.privacy import BoundedRangeCost, PureCost
 from adyton.query.selecting import Selection
-from adyton.sensitivity import Reading, Sensitivity, readings_of
+from adyton.sensitivity import Reading, Sensitivity
 from adyton.study import Study
 from adyton.study.validity import refuse_where_rounded
 

@@ -51,7 +51,7 @@ from adyton.query.nodes import Question
 from adyton.query.persons import TableOfPersons
 from adyton.query.text import condition_text, number_text, question_text
 from adyton.sensitivity import Reading
-from adyton.sensitivity.readings import search_weights
+from adyton.sensitivity.reading import search_weights
 from adyton.study import Study, Validity
 from adyton.study.validity import FOR_THEIR_NOISE
 from adyton.validity.described import FOR_DESCRIBED

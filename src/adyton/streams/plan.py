@@ -19,10 +19,10 @@ from adyton.mechanisms.sparse.sparse import check_positives
 from adyton.noise.two_sided_geometric import LARGEST_SCALE
 from adyton.planning.known import assumptions_of
 from adyton.planning.price import Price, units_of
+from adyton.planning.readings import readings_of
 from adyton.query.measures import Count
 from adyton.query.nodes import Question
 from adyton.schema import IntegerColumn, RealColumn
-from adyton.sensitivity import readings_of
 from adyton.streams.kinds import KINDS, StreamKind, checked_kind, moves_one_way
 from adyton.study import Study
 from adyton.study.validity import refuse_where_rounded

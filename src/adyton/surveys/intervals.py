@@ -9,7 +9,7 @@ import numpy as np
 
 from adyton.exact import float_down, float_up
 from adyton.exact.cells import Floats
-from adyton.exact.outward import COARSE, SAFE, UNIT_ROUNDOFF
+from adyton.exact.outward import COARSE, SAFE, UNIT_ROUNDOFF, log_up
 from adyton.exact.search import whole_edge
 from adyton.exact.special import special
 from adyton.mechanisms.gaussian import GaussianNoise
@@ -17,7 +17,6 @@ from adyton.mechanisms.geometric import GeometricNoise
 from adyton.mechanisms.randomized_response import RandomizedResponse
 from adyton.noise.refine import Integers
 from adyton.validity.binomial import exact_interval
-from adyton.validity.textbook.concentration import log_up
 
 Interval = tuple[float, float]
 _FAR = 7.0  # roots of the number of people: what lies beyond has probability 2 exp(-98) at most

@@ -17,12 +17,12 @@ from adyton.mechanisms.marginals.adaptive import AdaptiveMarginals, Step
 from adyton.mechanisms.marginals.tables import Axes, marginals_up_to
 from adyton.planning.known import assumptions_of
 from adyton.planning.price import Price, noise_kind, units_of
+from adyton.planning.readings import histogram_of_axes
 from adyton.query.buckets import MOST_CELLS
 from adyton.query.conditions import atoms
 from adyton.query.conditions.atoms import Bins
 from adyton.schema import BooleanColumn, CategoryColumn, Column, TextColumn
 from adyton.sensitivity import Reading
-from adyton.sensitivity.readings import readings_of
 from adyton.show import Sheet
 from adyton.study import Study
 from adyton.study.validity import refuse_where_rounded
@@ -102,13 +102,13 @@ class SynthesisPlan:
         """What the kernel prices and releases."""
         from adyton.synthesis.guessing import first_guess
 
-        rule = self.study.filter
-        return Marginals(self.axes, self.read, self.readings, self.machine, first_guess(self), rule)
+        unit = self.study.unit_of(self.axes.table)
+        tables = tuple((by, histogram_of_axes(self.axes, by, unit)) for by in self.read)
+        return Marginals(tables, self.machine, first_guess(self), self.study.filter)
 
     @property
     def readings(self) -> tuple[Reading, ...]:
-        unit = self.study.unit_of(self.axes.table)
-        return tuple(readings_of(self.axes.question(by), unit)[0] for by in self.read)
+        return self.measurement.readings
 
     @property
     def read(self) -> tuple[Axes, ...]:
@@ -219,7 +219,7 @@ def _method(axes: atoms.Axes, method: Method | None) -> Method:
 
 def _machine(study: Study, axes: atoms.Axes, candidates: tuple[Axes, ...], units: int) -> AdaptiveMarginals:
     first = tuple((place,) for place in range(len(axes.axes)))
-    moved = marginals_sensitivity(axes, candidates, first, study.unit_of(axes.table))
+    moved = marginals_sensitivity(axes.shape, candidates, first, study.unit_of(axes.table))
     rounds = _ROUNDS_OF_A_COLUMN[study.filter_name] * len(axes.axes)
     each = units // rounds
     if each < 2 * SELECTING:

@@ -7,11 +7,11 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.exact import Number, float_down, probability, whole
-from adyton.exact.outward import SAFE
+from adyton.exact.outward import SAFE, log_up
 from adyton.validity.binomial import exact_width
 from adyton.validity.plans.expected import Expected
 from adyton.validity.plans.misses import deviations
-from adyton.validity.textbook.concentration import hoeffding_width, log_up
+from adyton.validity.textbook.concentration import hoeffding_width
 
 
 def splitting_width(rows: int, questions: int, failure: Number) -> float | None:

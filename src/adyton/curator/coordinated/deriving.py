@@ -24,11 +24,11 @@ from adyton.planning.coordinated.linear import Problem, linears_of, problem_of
 from adyton.planning.known import assumptions_of
 from adyton.planning.learned import texts_of
 from adyton.planning.plan import QuestionPlan
+from adyton.planning.readings import readings_of
 from adyton.population.base import PopulationContext
 from adyton.population.position import Position
 from adyton.query.canonical import canonical_text
 from adyton.query.request import AS_ASKED, Request, request_of
-from adyton.sensitivity import readings_of
 
 if TYPE_CHECKING:
     from adyton.curator.curator import Curator

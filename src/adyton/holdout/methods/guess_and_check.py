@@ -10,10 +10,11 @@ from fractions import Fraction
 from typing import ClassVar
 
 from adyton.exact import float_down, float_up
+from adyton.exact.outward import log_up
 from adyton.holdout.methods.base import HoldoutSize, Reply, State
 from adyton.holdout.metrics import Steps, total
 from adyton.noise import Bits
-from adyton.validity.textbook.concentration import hoeffding_width, log_up
+from adyton.validity.textbook.concentration import hoeffding_width
 
 SERIES = Fraction(6079271018540266, 10**16)  # just below 6 / pi**2
 MOST_CELLS = 10**6

@@ -26,8 +26,9 @@ from adyton.planning.coordinated.linear import Problem, Set, problem_of
 from adyton.planning.coordinated.measuring import Measuring, Norms
 from adyton.planning.plan import Outline, PricedBatch, QuestionPlan
 from adyton.planning.price import units_of
+from adyton.planning.readings import histogram_of_axes
 from adyton.privacy import PrivacyUnit
-from adyton.sensitivity import Reading, readings_of
+from adyton.sensitivity import Reading
 from adyton.study.validity import refuse_where_rounded
 
 _GAIN = 1.02
@@ -60,15 +61,14 @@ class CoordinatedBatch(PricedBatch):
 
     @property
     def readings(self) -> list[Reading]:
-        axes = self.problem.axes
-        return [reading for by in self.tables for reading in readings_of(axes.question(by), self.unit)]
+        return list(self.measurement.readings)
 
     @property
     def measurement(self) -> Workload:
         """What the kernel prices and releases."""
-        tables = tuple(zip(self.noise.measuring.tables, self.tables, strict=True))
-        readings, at_least = tuple(self.readings), self.at_least
-        return Workload(self.problem.axes, tables, readings, self.noise.mechanism, at_least)
+        counted = [histogram_of_axes(self.problem.axes, by, self.unit) for by in self.tables]
+        tables = tuple(zip(self.noise.measuring.tables, counted, strict=True))
+        return Workload(tables, self.noise.mechanism, self.at_least)
 
 
 def coordinated(outline: Outline, plain: PricedBatch, left: int, strategy: str | None) -> PricedBatch:

@@ -24,7 +24,6 @@ import numpy as np
 
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, rational
-from adyton.exact.cells import whole
 from adyton.query.buckets import MOST_CELLS, Group
 from adyton.query.conditions.axis import Axis, axis_of
 from adyton.query.conditions.possible import Integers, Rows, Truths
@@ -66,25 +65,23 @@ class Axes:
             )
 
     def question(self, by: Places | None = None, where: Condition = EVERY_ROW) -> Question:
-        """The grouped count whose integers ``counts`` turns into the histogram of these axes, or of all."""
+        """The grouped count; ``cells_of`` says in which cell of these axes, or of all, each integer is."""
         groups = tuple(axis.group for axis in self._chosen(by) if axis.size > 1)
         return Question(self.table, (("n", Count()),), where, groups)
 
-    def counts(
-        self, integers: Sequence[int], by: Places | None = None, where: Condition = EVERY_ROW
-    ) -> Integers:
-        """Rows in each cell of these axes, from what an engine read for ``question`` of the same."""
+    def cells_of(self, by: Places | None = None, where: Condition = EVERY_ROW) -> Integers:
+        """Of each integer that an engine reads for ``question`` of the same, the cell of these axes."""
         chosen = self._chosen(by)
-        question = self.question(by, where)
-        kept, sizes = kept_cells(question), [len(axis.classes) for axis in chosen if axis.size > 1]
+        kept, sizes = kept_cells(self.question(by, where)), [len(a.classes) for a in chosen if a.size > 1]
         places = np.arange(prod(sizes)) if kept is None else np.array(kept, np.int64)
         at = np.zeros(len(places), np.int64)
         found = iter(np.unravel_index(places, sizes) if sizes else ())
         for axis in chosen:
             at = at * axis.size + (axis.classes[next(found)] if axis.size > 1 else 0)
-        counted = np.zeros(prod(axis.size for axis in chosen), np.int64)
-        np.add.at(counted, at, whole(integers).astype(np.int64))
-        return counted
+        return at
+
+    def shape_of(self, by: Places | None = None) -> tuple[int, ...]:
+        return tuple(axis.size for axis in self._chosen(by))
 
     def mask(self, condition: Condition, by: Places | None = None) -> Truths:
         """The cells of these axes, or of all, whose rows meet the condition.

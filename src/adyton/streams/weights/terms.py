@@ -16,11 +16,11 @@ from adyton.ledger import Receipt
 from adyton.mechanisms import GaussianNoise, NumericSparse
 from adyton.mechanisms.geometric import GeometricNoise
 from adyton.mechanisms.workloads.private_mw import PmwPlan
+from adyton.planning.readings import readings_of
 from adyton.query.conditions.atoms import Axes, Bins, axes_of_columns
 from adyton.query.measures import Count
 from adyton.query.nodes import Question
 from adyton.schema import Table, day_number
-from adyton.sensitivity import readings_of
 from adyton.streams.plan import certificate_of, detail_of, machine_from
 from adyton.study import Study
 

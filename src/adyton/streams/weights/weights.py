@@ -24,6 +24,7 @@ from adyton.mechanisms.workloads.linear_question import Marginal
 from adyton.mechanisms.workloads.multiplicative_weights import Guess
 from adyton.mechanisms.workloads.private_mw import PmwPlan
 from adyton.planning.known import left_out_of
+from adyton.planning.readings import readings_of
 from adyton.query.draft import Draft
 from adyton.query.expressions import Condition, all_of
 from adyton.query.leaves import EVERY_ROW
@@ -32,7 +33,6 @@ from adyton.query.nodes import Question
 from adyton.query.persons import TableOfPersons
 from adyton.query.request import alone_of, request_of
 from adyton.query.text import question_text
-from adyton.sensitivity import readings_of
 from adyton.streams.weights.answer import WeightsAnswer, WeightsAnswers, WeightsStatement
 from adyton.streams.weights.notes import (
     WeightsEntry,

@@ -6,6 +6,7 @@ import datetime
 from fractions import Fraction
 from typing import get_args
 
+from adyton.planning.readings import readings_for
 from adyton.privacy import PrivacyUnit
 from adyton.query.buckets import Bucket, Group
 from adyton.query.expressions import (
@@ -44,7 +45,7 @@ from adyton.query.leaves import (
 )
 from adyton.query.nodes import Question
 from adyton.schema import BooleanColumn, CategoryColumn, DateColumn, IntegerColumn, RealColumn, Table
-from adyton.sensitivity import Reading, readings_for
+from adyton.sensitivity import Reading
 from adyton.testing.engines.reference import Source, SourceColumn
 
 ROWS = PrivacyUnit("add-or-remove")

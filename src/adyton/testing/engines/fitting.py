@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from adyton.errors import InvalidRequest
+from adyton.planning.readings import readings_of
 from adyton.privacy import PrivacyUnit
 from adyton.query.leaves import ValueOf
 from adyton.query.measures import Count, Sum
@@ -26,7 +27,6 @@ from adyton.schema import (
     Table,
     TextColumn,
 )
-from adyton.sensitivity import readings_of
 from adyton.testing.engines.cases import AGE, NASTY_MOMENTS, ROWS
 from adyton.testing.engines.loading import Held, LoadingContract
 from adyton.testing.engines.reference import Source, SourceColumn, SourceType, expected, expected_found

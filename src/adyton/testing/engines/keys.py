@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from adyton.planning.readings import readings_of
 from adyton.privacy import PrivacyUnit
 from adyton.query.expressions import Compare
 from adyton.query.leaves import Constant, ValueOf
 from adyton.query.measures import Count, CountPersons, Mean, Sum, SumOfPersons
 from adyton.query.nodes import Question
 from adyton.schema import Table, TextColumn
-from adyton.sensitivity import readings_of
 from adyton.testing.engines.cases import AGE, BUCKETS, ODD_KEYS, ROWS, SMOKER
 from adyton.testing.engines.reference import Source, expected_found
 from adyton.testing.engines.setup import Open

@@ -10,6 +10,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from adyton.planning.readings import readings_of
 from adyton.query.expressions import Compare, Not, Times
 from adyton.query.leaves import Bounded, Day, DayOf, IsMissing, IsOutside, IsTrue, OneOf, ValueOf
 from adyton.query.measures import Count, Mean, Sum
@@ -24,7 +25,7 @@ from adyton.schema import (
     Table,
     source_of,
 )
-from adyton.sensitivity import Reading, readings_of
+from adyton.sensitivity import Reading
 from adyton.testing.engines.cases import (
     LIST_OF_WHOLES,
     LISTED,

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from adyton.errors import InvalidRequest
+from adyton.planning.readings import readings_of
 from adyton.privacy import PrivacyUnit
 from adyton.query.buckets import Bucket
 from adyton.query.expressions import Compare, Floor, Plus
@@ -19,7 +20,7 @@ from adyton.query.measures import Count, CountPersons, Mean, Quantile, Sum, SumO
 from adyton.query.nodes import Question
 from adyton.query.persons import PersonNumber, table_of_persons
 from adyton.schema import IntegerColumn, RealColumn, Table
-from adyton.sensitivity import Coordinate, Persons, readings_of
+from adyton.sensitivity import Coordinate, Persons
 from adyton.testing.engines.cases import AGE, INCOME, REGION, SMOKER
 from adyton.testing.engines.reference import Source, SourceColumn, SourceType, expected
 from adyton.testing.engines.setup import Open

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, get_args
 import pytest
 
 from adyton.errors import InvalidRequest
+from adyton.planning.readings import readings_of
 from adyton.privacy import Guarantee, Neighbours, PrivacyUnit
 from adyton.query.buckets import Group, has_null
 from adyton.query.expressions import And, Compare, Not, Or
@@ -22,7 +23,6 @@ from adyton.query.nodes import Question
 from adyton.query.request import request_of
 from adyton.query.sql.read import parse_condition, parse_group, parse_number
 from adyton.schema import DateColumn, Table, TextColumn
-from adyton.sensitivity import readings_of
 from adyton.streams.compared import compared
 from adyton.study import Study
 from adyton.testing.engines.cases import (

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, TypeVar, get_args
 import pytest
 
 from adyton.errors import InvalidRequest
+from adyton.planning.readings import histogram_of_axes, readings_of
 from adyton.privacy import PrivacyUnit
 from adyton.query.buckets import Bucket, Group
 from adyton.query.conditions.atoms import Axes, axes_by
@@ -63,7 +64,7 @@ from adyton.query.measures import (
 )
 from adyton.query.nodes import Question
 from adyton.schema import BooleanColumn, CategoryColumn, Table, TextColumn
-from adyton.sensitivity import Reading, readings_of
+from adyton.sensitivity import Reading
 from adyton.testing.engines.cases import (
     AGE,
     BORN,
@@ -130,10 +131,9 @@ class RandomContract:
             asked = [Question(TABLE, (("n", Count(condition)),)) for condition in conditions]
             grouping = readings_of_all_cells(Question(TABLE, (("n", Count()),), by=by), unit)
             readings = [r for q in asked for r in readings_of(q, unit)]
-            *plain, grouped, histogram = engine.exact(
-                [*readings, *grouping, *readings_of(axes.question(), unit)]
-            )
-            counts = axes.counts(histogram[0])
+            histogram = histogram_of_axes(axes, None, unit)
+            *plain, grouped, read = engine.exact([*readings, *grouping, histogram.reading])
+            counts = histogram.counts(read[0])
             assert [[int(counts[axes.mask(c)].sum())] for c in conditions] == [list(n) for (n,) in plain]
             places = axes.places(by[0])
             assert [int(counts[places == i].sum()) for i in range(len(grouped[0]))] == list(grouped[0])

@@ -17,12 +17,12 @@ import numpy as np
 
 from adyton.exact import Number, probability, whole
 from adyton.exact.cells import Floats
-from adyton.exact.outward import FEW, MANY
+from adyton.exact.outward import FEW, MANY, log_up
 from adyton.exact.search import minimise, whole_edges
 from adyton.exact.special import special
 from adyton.validity.binomial import Counts, longest_arm
 from adyton.validity.classes.growth import RuleClass
-from adyton.validity.textbook.concentration import hoeffding_width, log_up
+from adyton.validity.textbook.concentration import hoeffding_width
 
 _FEWEST, _MOST = 0.25, 4000.0  # ghosts for each row that are looked at
 _STEPS = 24

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from adyton.exact import Number, not_negative, probability, whole
-from adyton.exact.outward import SAFE, UNIT_ROUNDOFF
+from adyton.exact.outward import SAFE, UNIT_ROUNDOFF, log_up
 from adyton.exact.search import minimise
-from adyton.validity.textbook.concentration import log_up
 
 _FINEST = 10**9  # levels of a grid
 

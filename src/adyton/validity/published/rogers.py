@@ -6,11 +6,10 @@ import math
 
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, float_down, probability, whole
-from adyton.exact.outward import SAFE
+from adyton.exact.outward import SAFE, log_up
 from adyton.exact.search import minimise
 from adyton.validity.published.jung import NoisyWidth
 from adyton.validity.published.mutual_information import best_exponent
-from adyton.validity.textbook.concentration import log_up
 
 _STEPS = 40
 

@@ -11,10 +11,10 @@ from fractions import Fraction
 
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, float_down, float_up, positive, probability, rational, whole
-from adyton.exact.outward import SAFE
+from adyton.exact.outward import SAFE, log_up
 from adyton.exact.search import minimise
 from adyton.validity.published.jung import NoisyWidth
-from adyton.validity.textbook.concentration import exp_up, log_up
+from adyton.validity.textbook.concentration import exp_up
 
 LARGEST_EPSILON = Fraction(1, 5)
 _STEPS = 20

@@ -12,17 +12,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from adyton.exact import float_up, probability, whole
+from adyton.exact import float_up, probability
 from adyton.exact.outward import digits, down, up
-from adyton.validity.textbook.concentration import log_up
 
-_LN2_DOWN, _LN2_UP = Fraction(6931471805599453, 10**16), Fraction(6931471805599454, 10**16)
+_LN2_UP = Fraction(6931471805599454, 10**16)
 _DIGITS, _TRUSTED = 60, 30
-
-
-def bits_of(answers: int) -> Fraction:
-    """log2 of how many answers are possible, rounded up.  Theorem: ROUNDING-STUDY."""
-    return Fraction(log_up(Fraction(whole(answers, "the number of answers")))) / _LN2_DOWN
 
 
 def nats_of(bits: Fraction) -> float:

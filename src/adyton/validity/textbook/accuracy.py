@@ -14,8 +14,8 @@ from fractions import Fraction
 
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, positive, probability, whole
-from adyton.exact.outward import SAFE, digits
-from adyton.validity.textbook.concentration import hoeffding_width, log_up
+from adyton.exact.outward import SAFE, digits, log_up
+from adyton.validity.textbook.concentration import hoeffding_width
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from fractions import Fraction
 from typing import Any
 
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, float_down, float_up, positive, probability, rational, whole
-from adyton.exact.outward import SAFE, UNIT_ROUNDOFF, digits, next_up
+from adyton.exact import Number, float_down, positive, probability, rational, whole
+from adyton.exact.outward import SAFE, UNIT_ROUNDOFF, digits, log_up
 
 _FARTHEST = Fraction(700)
 """exp(-700) is still a float with all its digits: no tail is called smaller than that."""
@@ -94,15 +94,6 @@ def exp_up(exponent: Fraction) -> float:
     """exp(-exponent), rounded up; at least exp(-700), because 0 would be rounded down."""
     near = float_down(min(exponent, _FARTHEST))
     return math.exp(-near) * (1 + near * 10 * UNIT_ROUNDOFF) * SAFE
-
-
-def log_up(value: Fraction) -> float:
-    """ln of a rational of any size, rounded up.  Two logarithms may cancel: the margin is of both."""
-    if value.numerator.bit_length() < 900 and value.denominator.bit_length() < 900:
-        logs = [math.log(float_up(value))]
-    else:
-        logs = [math.log(value.numerator), -math.log(value.denominator)]
-    return next_up(sum(logs) + sum(map(abs, logs)) * 100 * UNIT_ROUNDOFF)
 
 
 def _at_least_zero(value: Number, what: str) -> Fraction:

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, float_up, positive, probability, rational, whole
-from adyton.exact.outward import SAFE
-from adyton.validity.textbook.concentration import log_up
+from adyton.exact.outward import SAFE, log_up
 
 Joint = Sequence[Sequence[float]]
 """Probabilities of (rows, transcript): a line for each value of the rows."""

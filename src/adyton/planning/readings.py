@@ -6,16 +6,19 @@ number of rows is public (replace) and nothing is filtered, a proportion needs n
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from math import prod
 from typing import assert_never
 
 from adyton.errors import InvalidRequest
+from adyton.kernel.histogram import Histogram
 from adyton.privacy import PrivacyUnit
-from adyton.query.buckets import MOST_CELLS, Group, group_size
+from adyton.query.buckets import MOST_CELLS
+from adyton.query.conditions.atoms import Axes
 from adyton.query.conditions.possible_cells import Places, kept_cells
-from adyton.query.expressions import Condition, Indicator, NumberExpression, all_of
+from adyton.query.expressions import Condition, Indicator, all_of
 from adyton.query.leaves import EVERY_ROW
 from adyton.query.measures import (
     Cdf,
@@ -30,76 +33,22 @@ from adyton.query.measures import (
     Sum,
     SumOfPersons,
     Variance,
-    middle_of_product,
-    middle_of_square,
 )
 from adyton.query.missing import present
 from adyton.query.names import columns_in, entries
 from adyton.query.nodes import Question, without_dimensions
 from adyton.query.persons import TableOfPersons
-from adyton.schema import Table
 from adyton.sensitivity.bins import binned, bins_of, upto
 from adyton.sensitivity.bounds import Sensitivity
-
-_MOST_STEPS_PER_ROW = 2**20
-
-
-@dataclass(frozen=True, slots=True)
-class Coordinate:
-    """A sum over contributing rows of ``times * value - minus``, or of ``times`` where there is no value."""
-
-    value: NumberExpression | None = None
-    times: int = 1
-    minus: int = 0
-
-    @property
-    def box(self) -> tuple[int, int]:
-        """The least and the greatest that one row can add."""
-        if self.value is None:
-            return self.times, self.times
-        lattice = self.value.lattice
-        return self.times * lattice.low - self.minus, self.times * lattice.high - self.minus
-
-
-@dataclass(frozen=True, slots=True)
-class Persons:
-    """Of each person, one number in a cell: the own sum, clipped to ``low..high``; ``groups`` cells at most.
-
-    Where nothing is summed the number is 1, for being there.
-    """
-
-    low: int
-    high: int
-    groups: int
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """The integers behind one measure: ``coordinates`` in each of the cells of ``by``.
-
-    A row contributes to all coordinates or to none: where ``where`` is true and every value is present.
-    With ``persons`` there is a single coordinate, and what is added up is one number of each person.
-    """
-
-    name: str
-    measure: Measure
-    where: Condition
-    coordinates: tuple[Coordinate, ...]
-    by: tuple[Group, ...]
-    sensitivity: Sensitivity
-    public_rows: int | None = None
-    persons: Persons | None = None
-    table: Table | None = None  # the private table that is read, joined or not
-    kept: Places | None = None  # of all cells of the question's groups, those that are read; None: all
-    groups: int = 0  # the first of ``by``, which are the question's own; further ones are bins
-    part: int | None = None  # of the units, where they are split into parts: from 1 on
-
-    @property
-    def cells(self) -> int:
-        """How many integers each coordinate has."""
-        bins = prod(map(group_size, self.by[self.groups :]))
-        own = prod(map(group_size, self.by[: self.groups])) if self.kept is None else len(self.kept)
-        return own * bins
+from adyton.sensitivity.reading import (
+    Coordinate,
+    Persons,
+    Reading,
+    centred_and_counted,
+    moment_values,
+    search_weights,
+    squared_values,
+)
 
 
 def readings_of(question: Question, unit: PrivacyUnit) -> tuple[Reading, ...]:
@@ -110,6 +59,14 @@ def readings_of(question: Question, unit: PrivacyUnit) -> tuple[Reading, ...]:
         for name, measure in question.measures
         for reading in readings_for(name, measure, question, unit, kept)
     )
+
+
+def histogram_of_axes(
+    axes: Axes, by: Sequence[int] | None, unit: PrivacyUnit, where: Condition = EVERY_ROW
+) -> Histogram:
+    """The rows in each cell of these axes, or of all."""
+    (reading,) = readings_of(axes.question(by, where), unit)
+    return Histogram(reading, axes.cells_of(by, where), axes.shape_of(by))
 
 
 def readings_for(
@@ -159,11 +116,11 @@ def _readings(
             reading = rows(where, *squared_values(value))
             return (replace(reading, sensitivity=replace(reading.sensitivity, curved=1, squares=squares)),)
         case Mean(value):
-            return (rows(where, *_centred_and_counted(value)),)
+            return (rows(where, *centred_and_counted(value)),)
         case Proportion(condition):
             known = _public_denominator(where, question, unit)
             if known is None:
-                return (rows(where, *_centred_and_counted(Indicator(condition))),)
+                return (rows(where, *centred_and_counted(Indicator(condition))),)
             return (rows(condition, Coordinate(), public_rows=known),)
         case Variance(value):
             reading = rows(where, *squared_values(value))
@@ -235,33 +192,6 @@ def _searched(
     sensitivity = Sensitivity(((-minus, times - minus),), cells, unit.neighbours, unit.rows)
     where = all_of(where, inside)
     return Reading(name, measure, where, (Coordinate(),), (*question.by, bins), sensitivity)
-
-
-def search_weights(measure: Quantile | Extreme) -> tuple[int, int]:
-    """``times`` and ``minus``: times * (rows not above) - minus * (all rows) rises through the target."""
-    if isinstance(measure, Quantile):
-        return measure.fraction.denominator, measure.fraction.numerator
-    return (1, 0) if measure.which == "least" else (1, 1)
-
-
-def squared_values(value: NumberExpression) -> tuple[Coordinate, ...]:
-    """A value, its square and the count: what a variance needs."""
-    return _centred_and_counted(value, middle_of_square(value))
-
-
-def moment_values(x: NumberExpression, y: NumberExpression) -> tuple[Coordinate, ...]:
-    """Two values, their squares, their product and the count: what a covariance needs."""
-    return _centred_and_counted(x, middle_of_square(x), y, middle_of_square(y), middle_of_product(x, y))
-
-
-def _centred_and_counted(*values: NumberExpression) -> tuple[Coordinate, ...]:
-    """Twice the distance from the middle of the bounds, whole even where the middle is not, and a count in
-    steps about as fine: noise is rounded to whole steps, and a whole row would be a coarse step for a mean.
-    """
-    lattices = [value.lattice for value in values]
-    centred = [Coordinate(v, times=2, minus=v.lattice.low + v.lattice.high) for v in values]
-    steps_per_row = min(max(lattice.high - lattice.low for lattice in lattices), _MOST_STEPS_PER_ROW)
-    return *centred, Coordinate(times=steps_per_row)
 
 
 def _public_denominator(where: Condition, question: Question, unit: PrivacyUnit) -> int | None:
