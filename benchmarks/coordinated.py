@@ -16,13 +16,13 @@ import pandas as pd
 import adyton
 from adyton.accounting import gaussian
 from adyton.mechanisms.sparse.numeric_sparse import NumericSparse
-from adyton.mechanisms.workloads.linear_question import Box
+from adyton.mechanisms.workloads.linear_question import BoxQuery
 from adyton.mechanisms.workloads.matrix import GaussianMatrix
 from adyton.mechanisms.workloads.private_mw import PmwPlan
-from adyton.mechanisms.workloads.residuals import Attribute, components
+from adyton.mechanisms.workloads.residuals import ResidualAttribute, components
 from adyton.mechanisms.workloads.strategy import Strategy, identity
 from adyton.mechanisms.workloads.strategy_choice import optimal_strategy, with_free_total
-from adyton.mechanisms.workloads.workload import Cells, Ranges
+from adyton.mechanisms.workloads.workload import IdentityQueries, Ranges
 from adyton.noise import SystemBits, rounded_gaussian, two_sided_geometric
 from adyton.planning.plan import PricedBatch, make_batch
 from adyton.planning.price import Price
@@ -57,7 +57,7 @@ def measured(mechanism: GaussianMatrix, workload: Ranges) -> float:
     """The mean squared error over all questions, a quadratic form in the errors of the cells."""
     nothing, form = np.zeros(workload.cells, dtype=np.int64), workload.gram() / workload.questions
     releases = (mechanism.release(nothing, BITS) for _ in range(RELEASES))
-    cells = (mechanism.answers(Cells(workload.cells), released) for released in releases)
+    cells = (mechanism.answers(IdentityQueries(workload.cells), released) for released in releases)
     return float(np.mean([e @ form @ e for e in cells]))
 
 
@@ -140,7 +140,7 @@ def asked() -> list[dict[str, object]]:
     start = time.perf_counter()
     tables = planned(wide, two)
     seconds = time.perf_counter() - start
-    attributes, energies = [Attribute(10)] * 8, dict[tuple[int, ...], float]()
+    attributes, energies = [ResidualAttribute(10)] * 8, dict[tuple[int, ...], float]()
     for both in combinations(range(8), 2):
         for kept, own in components(attributes, both, np.eye(100)):
             energies[kept] = energies.get(kept, 0.0) + float((own**2).sum())
@@ -183,10 +183,10 @@ def people(random: np.random.Generator) -> np.ndarray:
     return np.bincount(np.ravel_multi_index(columns, SHAPE), minlength=10 ** len(SHAPE))
 
 
-def conjunctions(random: np.random.Generator) -> list[Box]:
+def conjunctions(random: np.random.Generator) -> list[BoxQuery]:
     """One to three attributes, half of the categories of each."""
     return [
-        Box(
+        BoxQuery(
             SHAPE,
             {
                 int(a): random.choice(SHAPE[a], 5, replace=False).tolist()

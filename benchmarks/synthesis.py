@@ -26,8 +26,8 @@ import numpy as np
 from adyton.accounting.filters import filter_named
 from adyton.exact import UNITS_PER_ONE
 from adyton.kernel.marginals import step_for
-from adyton.mechanisms.marginals.adaptive import AdaptiveMarginals, Step
-from adyton.mechanisms.marginals.fitting import CellGuess, Measured
+from adyton.mechanisms.marginals.adaptive import AdaptiveMarginals, AdaptiveRound
+from adyton.mechanisms.marginals.fitting import CellGuess, NoisyMarginal
 from adyton.mechanisms.marginals.tables import Axes, marginals_up_to, tables_of
 from adyton.noise import SystemBits
 from adyton.sensitivity import Sensitivity
@@ -77,7 +77,7 @@ def synthesized(exact: np.ndarray, filter_name: str, units: int, rounds: int) ->
     machine = _machine(SHAPE, candidates, first, filter_name, units, rounds * len(SHAPE), growth)
     tables = tables_of(exact, candidates)
     guess = CellGuess.even(SHAPE, None)
-    measured: list[Measured] = machine.release(tables, guess, _steps(machine, filter_name), SystemBits())
+    measured: list[NoisyMarginal] = machine.release(tables, guess, _steps(machine, filter_name), SystemBits())
     found = guess.carefully().fitted(measured)
     return dict(found.tables(combinations(range(len(SHAPE)), 3)))
 
@@ -127,7 +127,7 @@ def _machine(
 
 
 def _steps(machine: AdaptiveMarginals, filter_name: str):
-    def steps(units: int) -> Step:
+    def steps(units: int) -> AdaptiveRound:
         return step_for(filter_named(filter_name), machine.sensitivity, units)
 
     return steps

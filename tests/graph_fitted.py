@@ -6,7 +6,7 @@ import os
 
 import numpy as np
 
-from adyton.mechanisms.marginals.fitting import CellGuess, Measured
+from adyton.mechanisms.marginals.fitting import CellGuess, NoisyMarginal
 from adyton.mechanisms.marginals.tables import marginals_up_to, tables_of
 from adyton.synthesis.graph import GraphGuess
 from adyton.synthesis.guessing import classes_drawn
@@ -20,7 +20,7 @@ def fit_both_ways() -> None:
     x = random.multinomial(rows, random.dirichlet(np.ones(24))).reshape(shape)
     exact = tables_of(x, [(0,), (1,), (2,), (0, 1), (1, 2)])
     measured = [
-        Measured(axes, table.ravel() + random.integers(-20, 21, table.size), 12.0, True)
+        NoisyMarginal(axes, table.ravel() + random.integers(-20, 21, table.size), 12.0, True)
         for axes, table in exact.items()
     ]
     cells = CellGuess.even(shape, rows).carefully().fitted(measured)

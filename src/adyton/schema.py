@@ -295,7 +295,7 @@ def _takes_exactly(column: Column, known: set[str | int | bool]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class PublicJoin:
     """A public table beside a private one: rows without a match are left out, or kept (``left``)."""
 
     table: str
@@ -308,7 +308,7 @@ class Join:
     """What was put together: private tables, row by row of each person, and public ones beside them."""
 
     tables: tuple[Table, ...]
-    links: tuple[Link, ...] = ()
+    links: tuple[PublicJoin, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

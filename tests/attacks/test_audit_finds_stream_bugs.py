@@ -19,7 +19,7 @@ from adyton.streams.kinds import StreamKind
 
 
 def replayed(kind: StreamKind, neighbours: Neighbours) -> Replay:
-    trial = streamed._trial("pure", streamed.Wish(neighbours, kind), target_of("1", "0.01"))
+    trial = streamed._trial("pure", streamed.MonitorCase(neighbours, kind), target_of("1", "0.01"))
     assert trial.replayed is not None
     return trial.replayed
 

@@ -22,7 +22,7 @@ from adyton.holdout.methods.options import Ladder
 from adyton.service import grid, oidc
 from adyton.service.gate import network_of
 from adyton.service.identity import Identity
-from adyton.service.oidc import Keys
+from adyton.service.oidc import ProviderKeys
 from adyton.service.roles import Role
 from adyton.service.settings import Settings
 from adyton.service.studies import READING, ServedStudy
@@ -147,7 +147,7 @@ class Provider:
     def __init__(self, *names: str) -> None:
         self.names, self.fetched, self.now = list(names), 0, 1000.0
         self.down = False
-        self.keys = Keys(self.fetch, lambda: self.now)
+        self.keys = ProviderKeys(self.fetch, lambda: self.now)
 
     def fetch(self) -> list[Any]:
         self.fetched += 1

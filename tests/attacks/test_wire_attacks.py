@@ -26,7 +26,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from adyton.query.sql.several.dialects import is_written_in
-from adyton.service.proofs.scram import BrokenExchange, Exchange, Verifier
+from adyton.service.proofs.scram import BrokenExchange, Exchange, ScramVerifier
 from adyton.service.settings import Settings
 from adyton.transports.pg.catalog.reading import is_catalog
 from adyton.transports.pg.commands import COMMANDS
@@ -155,8 +155,8 @@ def test_salts_say_nothing(house: Wired, token: str) -> None:
 
 
 def test_a_verifier_makes_no_proof() -> None:
-    verifier = Verifier.of("token", b"salt" * 4)
-    assert Verifier.from_text(verifier.to_text()) == verifier
+    verifier = ScramVerifier.of("token", b"salt" * 4)
+    assert ScramVerifier.from_text(verifier.to_text()) == verifier
     exchange = Exchange(verifier.salt)
     with pytest.raises(BrokenExchange):
         exchange.final(b"c=biws,r=x,p=eA==", [verifier])

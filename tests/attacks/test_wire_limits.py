@@ -27,7 +27,7 @@ from adyton.service.tokens import Tokens
 from adyton.transports.pg import parameters, results
 from adyton.transports.pg.catalog import relations
 from adyton.transports.pg.catalog.expressions import compiled
-from adyton.transports.pg.catalog.relations import NOTHING, Scope, Steps
+from adyton.transports.pg.catalog.relations import NOTHING, CatalogScope, Steps
 from adyton.transports.pg.errors import SqlError
 from adyton.transports.pg.statements import statements_in
 from adyton.transports.pg.talking import keeping, listening, messages, session
@@ -312,7 +312,7 @@ def test_the_deadline_is_looked_at_before_there_are_rows(monkeypatch: pytest.Mon
     limited(monkeypatch, relations, wire_catalog_seconds=-1)
     tree = parameters.tree_of("SELECT " + "true AND " * 200 + "true")
     assert tree is not None
-    scope = Scope(lambda schema, name: NOTHING, lambda name, given: None, {}, Steps())
+    scope = CatalogScope(lambda schema, name: NOTHING, lambda name, given: None, {}, Steps())
     with pytest.raises(SqlError, match="processor"):
         compiled(tree.expressions[0], scope)
 

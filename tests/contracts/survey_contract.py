@@ -10,7 +10,17 @@ from typing import Any
 
 import pytest
 
-from adyton.engines.survey import FINE, HIGH, LOW, MISSING, UNDECLARED, UNUSABLE, Persons, Survey, Surveyor
+from adyton.engines.survey import (
+    FINE,
+    HIGH,
+    LOW,
+    MISSING,
+    UNDECLARED,
+    UNUSABLE,
+    CodedLoading,
+    PersonCounts,
+    Surveyor,
+)
 from adyton.privacy import PrivacyUnit
 from adyton.schema import (
     LONGEST_TEXT,
@@ -49,11 +59,13 @@ def codes_of(table: Table, source: Source) -> list[list[int]]:
     return [[counts[code] for code in range(HIGH + 1)] for counts in counted]
 
 
-def persons_of(whose: Any, most: int) -> Persons:
+def persons_of(whose: Any, most: int) -> PersonCounts:
     own = Counter(who for who in whose if who is not None and who == who)
     above = [rows for rows in own.values() if rows > most]
     nobody = len(whose) - sum(own.values())
-    return Persons(len(own), nobody, len(above), sum(above) - most * len(above), max(own.values(), default=0))
+    return PersonCounts(
+        len(own), nobody, len(above), sum(above) - most * len(above), max(own.values(), default=0)
+    )
 
 
 class SurveyContract:
@@ -64,7 +76,7 @@ class SurveyContract:
         rng = random.Random(seed)
         source = random_source(rng, (0, 1, 80)[seed])
         unit = PrivacyUnit("add-or-remove", "who", rng.choice([1, 2, 5]))
-        surveyor = Surveyor(make_engine(TABLE, unit, source, "salt", loads=Survey))
+        surveyor = Surveyor(make_engine(TABLE, unit, source, "salt", loads=CodedLoading))
         assert surveyor.rows() == len(source[0].values)
         assert surveyor.codes() == codes_of(TABLE, source)
         assert surveyor.persons() == persons_of(source[-1].values, unit.rows)
@@ -78,7 +90,7 @@ class SurveyContract:
         columns = (REGION, BORN, BooleanColumn("smoker"), CategoryColumn("whole", (7, -7)))
         table = Table("t", columns)
         source = tuple(SourceColumn(column.name, "text", texts) for column in columns)
-        surveyor = Surveyor(make_engine(table, ROWS, source, "", loads=partial(Survey, texts=True)))
+        surveyor = Surveyor(make_engine(table, ROWS, source, "", loads=partial(CodedLoading, texts=True)))
         assert surveyor.codes() == codes_of(table, source)
         for place, column in enumerate(columns):
             for code in (UNUSABLE, UNDECLARED, LOW, HIGH):
@@ -98,7 +110,7 @@ class SurveyContract:
             SourceColumn("AGE", "integer", [1, 200, None]),
             SourceColumn("income", "text", ["1", "x", None]),
         )
-        surveyor = Surveyor(make_engine(table, ROWS, source, "", loads=Survey))
+        surveyor = Surveyor(make_engine(table, ROWS, source, "", loads=CodedLoading))
         assert set(surveyor.problems) == {"height", "until", "income"}
         assert "says kind = 'real': store numbers" in surveyor.problems["income"]
         assert surveyor.codes()[0] == [1, 1, 0, 0, 0, 1]
@@ -115,7 +127,7 @@ class SurveyContract:
             SourceColumn("city", "text", texts),
             SourceColumn("region", "text", ["north", "x" * 5000, None]),
         )
-        surveyor = Surveyor(make_engine(table, ROWS, source, "", loads=Survey))
+        surveyor = Surveyor(make_engine(table, ROWS, source, "", loads=CodedLoading))
         fine_and_missing = [2, 1, 0, 0, 0, 0]
         assert surveyor.codes() == [
             fine_and_missing,

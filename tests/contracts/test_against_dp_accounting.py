@@ -17,14 +17,14 @@ from dp_accounting.pld import pld_privacy_accountant
 from dp_accounting.pld import privacy_loss_distribution as peer
 
 from adyton.accounting.pld import pld
-from adyton.accounting.pld.pairs import GaussianPair, LaplacePair, Pair, RandomizedResponsePair
+from adyton.accounting.pld.pairs import DominatingPair, GaussianPair, LaplacePair, RandomizedResponsePair
 from how_often import crossed
 
 STEP = 1e-4
 
 
 @cache
-def theirs(pair: Pair, step: float = STEP) -> Any:
+def theirs(pair: DominatingPair, step: float = STEP) -> Any:
     """The discretised pair of dp-accounting, which composing does not change."""
     match pair:
         case LaplacePair(e0):
@@ -39,7 +39,7 @@ def theirs(pair: Pair, step: float = STEP) -> Any:
 
 
 @cache
-def one_by_one(*pairs: Pair) -> Any:
+def one_by_one(*pairs: DominatingPair) -> Any:
     return reduce(lambda a, b: a.compose(b), map(theirs, pairs))
 
 
@@ -50,7 +50,7 @@ def one_by_one(*pairs: Pair) -> Any:
         [1, 7, 40],
     ),
 )
-def test_equal_slots_cost_what_they_cost_there(pair: Pair, times: int) -> None:
+def test_equal_slots_cost_what_they_cost_there(pair: DominatingPair, times: int) -> None:
     expected = one_by_one(*[pair] * times)
     for delta in (1e-2, 1e-6, 1e-9):
         found = pld.epsilon_up([(pair, times)], delta)
@@ -72,7 +72,7 @@ def test_a_mixed_plan_costs_what_it_costs_there() -> None:
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.0, 2.0])
 def test_deltas_agree(epsilon: float) -> None:
-    plan: list[tuple[Pair, int]] = [(LaplacePair("0.2"), 12), (GaussianPair("0.3"), 2)]
+    plan: list[tuple[DominatingPair, int]] = [(LaplacePair("0.2"), 12), (GaussianPair("0.3"), 2)]
     expected = one_by_one(*(pair for pair, times in plan for _ in range(times))).get_delta_for_epsilon(
         epsilon
     )

@@ -12,7 +12,7 @@ import test_spark_engine as spark_engine
 
 import adyton
 from adyton.engines.duckdb import DuckDBEngine
-from adyton.engines.loaded import Joined, Loading, Member
+from adyton.engines.loaded import Joined, JoinMember, Loading
 from adyton.engines.postgres import PostgresEngine
 from adyton.engines.spark import SparkEngine
 from adyton.errors import InvalidRequest
@@ -28,7 +28,7 @@ owner, postgres, classic = engines.owner, engines.postgres, spark_engine.classic
 
 
 def sources(members: Sequence[Any], store: Callable[[Source], Any]) -> Joined:
-    return Joined(tuple(Member(table, unit, store(source)) for table, unit, source in members))
+    return Joined(tuple(JoinMember(table, unit, store(source)) for table, unit, source in members))
 
 
 class TestDuckDBJoins(JoinContract):
@@ -64,8 +64,8 @@ class TestPostgresJoins(JoinContract):
         )
         owner.execute("GRANT SELECT ON loose_people, visits_too TO curator")
         members = (
-            Member(PEOPLE, bounded(2), engines._address(postgres, "loose_people")),
-            Member(VISITS, bounded(3, "patient"), engines._address(postgres, "visits_too")),
+            JoinMember(PEOPLE, bounded(2), engines._address(postgres, "loose_people")),
+            JoinMember(VISITS, bounded(3, "patient"), engines._address(postgres, "visits_too")),
         )
         engine = PostgresEngine(joined((PEOPLE, VISITS)), bounded(6), Joined(members))
         engine.prepare()
@@ -74,8 +74,8 @@ class TestPostgresJoins(JoinContract):
 
     def test_two_databases_are_not_joined(self) -> None:
         members = (
-            Member(PEOPLE, bounded(1), "postgresql://h/a"),
-            Member(VISITS, bounded(1, "patient"), "postgresql://h/b"),
+            JoinMember(PEOPLE, bounded(1), "postgresql://h/a"),
+            JoinMember(VISITS, bounded(1, "patient"), "postgresql://h/b"),
         )
         with pytest.raises(InvalidRequest, match="put both in one database"):
             PostgresEngine(joined((PEOPLE, VISITS)), bounded(1), Joined(members))
@@ -101,7 +101,7 @@ class TestSparkJoins(JoinContract):
 
 def test_what_cannot_be_bounded_is_not_loaded() -> None:
     both = joined((PEOPLE, VISITS))
-    people, visits = Member(PEOPLE, bounded(2), None), Member(VISITS, bounded(2, "patient"), None)
+    people, visits = JoinMember(PEOPLE, bounded(2), None), JoinMember(VISITS, bounded(2, "patient"), None)
     with pytest.raises(InvalidRequest, match="needs a source for each of its tables"):
         Loading(both, bounded(4), None, "")
     with pytest.raises(InvalidRequest, match="needs a source for each of its tables"):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from adyton.transports.pg.catalog.facts import VIEWS
-from adyton.transports.pg.settings import Session
+from adyton.transports.pg.settings import SessionSettings
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
@@ -18,7 +18,7 @@ PAGES = [
 ]
 DOTTED = re.compile(r"(?<![\w/.\"'-])adyton(?:\.[A-Za-z_]\w*)+")
 LOGS = {"adyton.operator"}  # the name of a log
-WIRE = {name for name, _ in Session("x").all()} | {f"adyton.{name}" for name, _, _ in VIEWS}  # in SQL
+WIRE = {name for name, _ in SessionSettings("x").all()} | {f"adyton.{name}" for name, _, _ in VIEWS}  # in SQL
 
 
 def resolves(name: str) -> bool:

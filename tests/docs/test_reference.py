@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 import adyton
 from adyton import errors
 from adyton.audit.cases.catalogue import entry_named, target_of
-from adyton.audit.report import Report, try_one
+from adyton.audit.report import AuditReport, try_one
 from adyton.query.description import Dictionary
 from adyton.query.request import request_of
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn
@@ -364,7 +364,7 @@ def keys_of_all_audits(one: dict[str, Any]) -> set[str]:
     """What --all prints beyond the keys of one verdict, from the first trials of two entries that use all of them."""
     wish = target_of("1", "0.01")
     trials = [next(iter(entry_named(name).trials(wish))) for name in ("gaussian", "gdp-questions")]
-    found = every_path(Report(tuple(try_one(trial, 400, 0.999) for trial in trials)).to_json())
+    found = every_path(AuditReport(tuple(try_one(trial, 400, 0.999) for trial in trials)).to_json())
     as_above = {f"audits[].{inner}{key}" for inner in ("", "trade_off.") for key in paths(one)}
     more = {"trade_off.claim", "trade_off.lower_bound", "trade_off.power", "trade_off.power.probability"}
     return (found - as_above) | {f"audits[].{key}" for key in more}

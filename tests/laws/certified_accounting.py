@@ -13,7 +13,7 @@ from adyton.accounting import gaussian, zcdp
 from adyton.accounting.filters import filter_named
 from adyton.accounting.odometer import ZcdpOdometer
 from adyton.accounting.pld import pld
-from adyton.accounting.pld.pairs import GaussianPair, LaplacePair, Pair, RandomizedResponsePair
+from adyton.accounting.pld.pairs import DominatingPair, GaussianPair, LaplacePair, RandomizedResponsePair
 from adyton.accounting.textbook import groups, renyi
 from adyton.accounting.textbook.calibration import analytic_sigma, classical_sigma, true_delta
 from adyton.accounting.textbook.comparison import THEOREMS, largest_price
@@ -47,7 +47,7 @@ def _mixed(first: Fraction, second: Fraction, times: int) -> list[tuple[Guarante
     return [(Guarantee(first, Fraction(0)), times), (Guarantee(second, Fraction(0)), times)]
 
 
-def _three_pairs(times: int) -> list[tuple[Pair, int]]:
+def _three_pairs(times: int) -> list[tuple[DominatingPair, int]]:
     pairs = (
         LaplacePair(Fraction(1, 10)),
         GaussianPair(Fraction(1, 5)),
@@ -56,7 +56,7 @@ def _three_pairs(times: int) -> list[tuple[Pair, int]]:
     return [(pair, times) for pair in pairs]
 
 
-def _uneven(times: int) -> list[tuple[Pair, int]]:
+def _uneven(times: int) -> list[tuple[DominatingPair, int]]:
     return [(FinitePair(("0.5", "0.3", "0.2"), ("0.45", "0.3", "0.25")), times)]
 
 

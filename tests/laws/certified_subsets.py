@@ -16,7 +16,7 @@ from certified import Certified, never_larger, never_smaller
 from adyton.privacy import PureCost
 from adyton.validity.last_look.best import routes_after
 from adyton.validity.last_look.leakage import comparisons_nats, geometric_rate, pure_distance
-from adyton.validity.last_look.told import Numbers, Told
+from adyton.validity.last_look.told import NoisyIntegers, ReleasedTotals
 from adyton.validity.methods import METHODS
 from adyton.validity.planner import plan
 from adyton.validity.plans.expected import Expected
@@ -43,8 +43,8 @@ def _ways(spent: Any, pure: Any, level: float, units: int = 10_000) -> Any:
 
 def _pure(what: Any, choose: Any, units: int, epsilon: Fraction, asked: int) -> float:
     """After so many counts, of this epsilon each."""
-    radius, numbers = asked * PureCost(epsilon / 2).gdp, (Numbers(asked, geometric_rate(epsilon)),)
-    told = Told(radius, asked * epsilon, numbers=numbers)
+    radius, numbers = asked * PureCost(epsilon / 2).gdp, (NoisyIntegers(asked, geometric_rate(epsilon)),)
+    told = ReleasedTotals(radius, asked * epsilon, numbers=numbers)
     return float(choose(map(what, routes_after(told, units, gaussian=False))))
 
 

@@ -21,7 +21,7 @@ from adyton.errors import InvalidRequest
 from adyton.figures import answers, budget, drawing
 from adyton.figures.answers import MOST_GROUPS, MOST_LINES, MOST_VALUES, answer_figure
 from adyton.figures.budget import MOST_NAMES, MOST_POINTS, burn_down, thinned
-from adyton.figures.curves import Axis, Line, curves_figure
+from adyton.figures.curves import ChartAxis, ChartLine, curves_figure
 from adyton.figures.drawing import Figure
 from adyton.figures.look import DARK, LIGHT, WIDEST, WIDTHS, Theme
 from adyton.figures.wording import LONGEST_NAME, lines, shortened, told_apart, visible
@@ -222,11 +222,11 @@ def every_figure(*names: str) -> dict[str, Figure]:
     history = chain(3 * len(names))
     for place, receipt in enumerate(history["receipts"]):
         receipt["by"] = names[place % len(names)]
-    curves = [Line(name, (1, 2), (i, 2 * i)) for i, name in enumerate((*names, "another"))]
+    curves = [ChartLine(name, (1, 2), (i, 2 * i)) for i, name in enumerate((*names, "another"))]
     return {
         "answer": answer_figure({"question": first, "answer": rows}),
         "budget": burn_down(history),
-        "curves": curves_figure(first, Axis(first), Axis(names[-1]), curves, first),
+        "curves": curves_figure(first, ChartAxis(first), ChartAxis(names[-1]), curves, first),
     }
 
 
@@ -334,15 +334,15 @@ SLACK = 1.15  # a browser scales by as much, and letters of 12 are still letters
 
 def narrow_figures() -> dict[str, Figure]:
     intervals = (told(36000.0 + 900 * i, (35000.0, 40000.0), (31000.0, 41000.0)) for i in range(9))
-    rates = Axis("noise scale (b of Laplace, sigma of Gaussian)", log=True)
-    lines_ = [Line(f"{name} of the line", (1, 10_000_000), (1e-3, 1e7)) for name in NAMES]
+    rates = ChartAxis("noise scale (b of Laplace, sigma of Gaussian)", log=True)
+    lines_ = [ChartLine(f"{name} of the line", (1, 10_000_000), (1e-3, 1e7)) for name in NAMES]
     title = "What up to 1,000,000 releases reveal together, at delta = 1e-09"
     return {
         **{name: answer_figure(answer) for name, answer in ANSWERS.items()},
         "names": answer_figure(answered(dict(zip(NAMES, intervals, strict=False)))),
         "many bins": answer_figure(answered({i: told(5.0, (4.0, 6.0), (3.0, 8.0)) for i in range(40)})),
         "curves": curves_figure(
-            title, Axis("number of releases", log=True), rates, lines_, "A source. " * 20
+            title, ChartAxis("number of releases", log=True), rates, lines_, "A source. " * 20
         ),
         "budget": burn_down(chain(300)),
     }
@@ -504,7 +504,11 @@ def test_law_a_long_history_is_thinned_to_points_of_its_own() -> None:
 def test_curves_go_through_their_points_on_logarithmic_axes() -> None:
     """Mutants: linear axes; x and y exchanged; a gap that is closed."""
     x, y = (10.0, 100.0, 1000.0, 10_000.0), (2.0, 0.0, 2e3, 7e4)
-    svg = read(curves_figure("t", Axis("rows", log=True), Axis("questions", log=True), [Line("a", x, y)]))
+    svg = read(
+        curves_figure(
+            "t", ChartAxis("rows", log=True), ChartAxis("questions", log=True), [ChartLine("a", x, y)]
+        )
+    )
     across, up = svg.scale("x", log=True), svg.scale("y", log=True)
     seen = [(across.number(m.x), up.number(m.y)) for m in svg.marks("symbol")]
     expected = [(10.0, 2.0), (1000.0, 2e3), (10_000.0, 7e4)]
@@ -514,8 +518,12 @@ def test_curves_go_through_their_points_on_logarithmic_axes() -> None:
 
 def test_every_curve_has_a_look_of_its_own_and_a_name() -> None:
     """Mutant: shapes without their shift, so that the seventh looks like the first."""
-    curves = [Line(f"curve {i}", (1, 2, 3), (i, i + 1, i + 2), strong=i == 0) for i in range(12)]
-    svg = read(curves_figure("t", Axis("x"), Axis("y"), [*curves, Line("limit", (1, 3), (5, 5), limit=True)]))
+    curves = [ChartLine(f"curve {i}", (1, 2, 3), (i, i + 1, i + 2), strong=i == 0) for i in range(12)]
+    svg = read(
+        curves_figure(
+            "t", ChartAxis("x"), ChartAxis("y"), [*curves, ChartLine("limit", (1, 3), (5, 5), limit=True)]
+        )
+    )
     looks = {(m.fill, re.sub(r"[\d.-]+", "", m.path)) for m in svg.marks("symbol")}
     assert len(looks) >= 12
     assert {f"curve {i}" for i in range(12)} | {"limit"} <= set(svg.texts())
@@ -523,7 +531,10 @@ def test_every_curve_has_a_look_of_its_own_and_a_name() -> None:
 
 def test_the_table_beside_a_figure_has_its_numbers() -> None:
     figure = curves_figure(
-        "t", Axis("x"), Axis("y"), [Line("a", (1, 2), (3, None)), Line("b", (2, 5), (4, 6))]
+        "t",
+        ChartAxis("x"),
+        ChartAxis("y"),
+        [ChartLine("a", (1, 2), (3, None)), ChartLine("b", (2, 5), (4, 6))],
     )
     assert figure.headers == ("x", "a", "b")
     assert figure.rows == (("1", "3", ""), ("2", "", "4"), ("5", "", "6"))

@@ -15,9 +15,8 @@ import pytest
 
 from adyton.errors import InvalidRequest
 from adyton.exact.curves import curve_steps
-from adyton.query.buckets import group_values
-from adyton.query.conditions.possible import Rows
-from adyton.query.nodes import Question
+from adyton.query.conditions.possible import KnownRows
+from adyton.query.nodes import Question, group_values
 from adyton.query.sql.functions.texts import is_like
 from adyton.query.sql.read import parse, parse_condition, parse_group, parse_number
 from adyton.query.text import condition_text, number_text
@@ -407,7 +406,7 @@ def test_what_can_be_is_worked_out_as_the_engines_do() -> None:
         )
         for column in PEOPLE.columns
     }
-    known = Rows(columns, len(ROWS))
+    known = KnownRows(columns, len(ROWS))
     for text in NUMBERS:
         number = parse_number(text, PEOPLE)
         found = known.number(number)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from adyton.errors import Busy, InvalidRequest, TooMany
 from adyton.service.gate import Places, Rate
-from adyton.service.grid import Grid
+from adyton.service.grid import ResponseGrid
 from adyton.service.settings import Settings, read_settings
 
 
@@ -59,7 +59,7 @@ def test_places_are_counted_and_given_back() -> None:
 def test_answers_leave_on_the_next_tick_after_their_charge(width: float, worked: float) -> None:
     """Mutants: the grid starts with the request; an answer that is just ready leaves at once."""
     now = 5.0
-    grid = Grid(width, clock=lambda: now)
+    grid = ResponseGrid(width, clock=lambda: now)
     reading = grid.start()
     now += 3.0  # planning, which reads nothing
     reading.reads()
@@ -72,12 +72,12 @@ def test_answers_leave_on_the_next_tick_after_their_charge(width: float, worked:
 
 
 def test_what_read_nothing_leaves_at_once() -> None:
-    assert Grid(1.0).start().wait() == 0
-    reading = Grid(0).start()
+    assert ResponseGrid(1.0).start().wait() == 0
+    reading = ResponseGrid(0).start()
     reading.reads()
     assert reading.wait() == 0
     with pytest.raises(InvalidRequest):
-        Grid(61)
+        ResponseGrid(61)
 
 
 @pytest.mark.parametrize(

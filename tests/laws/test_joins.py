@@ -23,7 +23,8 @@ from adyton.query.names import joined
 from adyton.query.nodes import Question
 from adyton.query.sql.read import parse
 from adyton.query.text import question_text
-from adyton.schema import IntegerColumn, Link, Table
+from adyton.schema import IntegerColumn, PublicJoin, Table
+from adyton.sensitivity import readings_of
 from adyton.study import Study, read_study
 from cells_shown import cell_values
 
@@ -432,13 +433,13 @@ def test_a_joined_table_is_only_what_its_parts_say(study: Study) -> None:
 
     people = study.tables[0]
     (regions,) = people.dimensions
-    good = joined(study.tables, (Link("people", regions, left=False),))
+    good = joined(study.tables, (PublicJoin("people", regions, left=False),))
     assert request_of(Question(good, (("n", Count()),)), *study.tables).alone.table == good
     tampered = replace(regions, attributes=regions.attributes[1:])
     wider = tuple(replace(c, high=10**6) if isinstance(c, IntegerColumn) else c for c in good.columns)
     for table in (
-        joined(study.tables, (Link("people", tampered, left=False),)),
-        joined(study.tables, (Link("visits", regions, left=False),)),
+        joined(study.tables, (PublicJoin("people", tampered, left=False),)),
+        joined(study.tables, (PublicJoin("visits", regions, left=False),)),
         replace(good, columns=wider),
         replace(good, rows=5),
     ):

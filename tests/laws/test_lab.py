@@ -23,11 +23,11 @@ from adyton.errors import InvalidRequest
 from adyton.figures.sources import BASSI
 from adyton.holdout.methods import thresholdout
 from adyton.holdout.methods.gaussian import GaussianPlan
-from adyton.lab import EXPERIMENTS, Chart, Finding, Line, Report, Topic, run
+from adyton.lab import EXPERIMENTS, Chart, ChartLine, LabFinding, LabReport, Topic, run
 from adyton.lab.adaptivity import forking_paths, p_values
 from adyton.lab.attacks.differencing import chance_of_best_guess, exact_guess
 from adyton.lab.choices import broken
-from adyton.lab.choices.broken import ABOVE, BELOW, Run, Sparse
+from adyton.lab.choices.broken import ABOVE, BELOW, BrokenSparse, RepeatedQuery
 from adyton.lab.choices.noisy_max import log_chance
 from adyton.lab.measuring import composition, gaussian_calibration
 from adyton.lab.measuring.laplace_error import mean_error, variance
@@ -57,7 +57,7 @@ Planted = tuple[Any, str, Any]  # what is replaced where, as monkeypatch takes i
 
 
 @cache
-def report_of(name: str) -> Report:
+def report_of(name: str) -> LabReport:
     return run(name, Seeded(11), np.random.default_rng(11))
 
 
@@ -103,7 +103,7 @@ def test_an_unknown_name_is_refused_with_a_hint() -> None:
 # Reports ---------------------------------------------------------------------------------------------------
 
 TOPIC = Topic("probe", (BASSI,), "A probe", story="Nobody does nothing.")
-CHART = Chart("x", "y", (Line("a", (1, 2), (3.0, 4.0)),), ("x",))
+CHART = Chart("x", "y", (ChartLine("a", (1, 2), (3.0, 4.0)),), ("x",))
 
 
 @pytest.mark.parametrize(
@@ -121,10 +121,10 @@ CHART = Chart("x", "y", (Line("a", (1, 2), (3.0, 4.0)),), ("x",))
 def test_law_a_finding_agrees_within_its_tolerance(
     found: float, expected: float | None, tolerance: float, agrees: bool
 ) -> None:
-    finding = Finding("probe", found, expected, tolerance)
+    finding = LabFinding("probe", found, expected, tolerance)
     assert finding.agrees is agrees
-    assert Report(TOPIC, (finding,), (), CHART).agrees is agrees
-    assert ("NO" in str(Report(TOPIC, (finding,), (), CHART))) is not agrees
+    assert LabReport(TOPIC, (finding,), (), CHART).agrees is agrees
+    assert ("NO" in str(LabReport(TOPIC, (finding,), (), CHART))) is not agrees
 
 
 def test_without_altair_a_figure_is_refused_and_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,12 +132,12 @@ def test_without_altair_a_figure_is_refused_and_says_what_to_install(monkeypatch
         with monkeypatch.context() as patch:
             patch.setitem(sys.modules, missing, None)
             with pytest.raises(InvalidRequest, match=r"adyton\[plot\]"):
-                Report(TOPIC, (), (), CHART).figure().save("x.svg")
+                LabReport(TOPIC, (), (), CHART).figure().save("x.svg")
 
 
 def test_the_axes_of_a_figure_are_those_of_its_chart() -> None:
     pytest.importorskip("altair", reason="figures need the extra 'plot'")
-    described = Report(TOPIC, (), (), CHART).figure().vega_lite()
+    described = LabReport(TOPIC, (), (), CHART).figure().vega_lite()
     encoded = described["vconcat"][0]["layer"][0]["layer"][0]["encoding"]
     assert (encoded["x"]["scale"]["type"], encoded["y"]["scale"].get("type")) == ("log", None)
     assert (encoded["x"]["axis"]["title"], encoded["y"]["axis"]["title"]) == ("x", "y")
@@ -158,7 +158,7 @@ ALL = [
 ]
 
 
-def possible(sparse: Sparse, length: int) -> list[tuple[str, ...]]:
+def possible(sparse: BrokenSparse, length: int) -> list[tuple[str, ...]]:
     """Every sequence of above and below that can come out of that many questions."""
     found = set()
     for outputs in product((ABOVE, BELOW), repeat=length):
@@ -168,19 +168,19 @@ def possible(sparse: Sparse, length: int) -> list[tuple[str, ...]]:
     return sorted(found)
 
 
-def runs(questions: tuple[int, ...], outputs: tuple[str, ...]) -> list[Run]:
-    return [Run(question, output) for question, output in zip(questions, outputs, strict=False)]
+def runs(questions: tuple[int, ...], outputs: tuple[str, ...]) -> list[RepeatedQuery]:
+    return [RepeatedQuery(question, output) for question, output in zip(questions, outputs, strict=False)]
 
 
 @pytest.mark.parametrize("sparse", ALL, ids=lambda s: s.name)
-def test_the_chances_of_all_outputs_sum_to_one(sparse: Sparse) -> None:
+def test_the_chances_of_all_outputs_sum_to_one(sparse: BrokenSparse) -> None:
     questions = (1, -2, 0, 3)
     chances = [math.exp(sparse.log_chance(runs(questions, o), 1)) for o in possible(sparse, 4)]
     assert math.fsum(chances) == pytest.approx(1, abs=1e-9)
 
 
 @pytest.mark.parametrize("sparse", ALL, ids=lambda s: s.name)
-def test_what_is_released_has_the_stated_law(sparse: Sparse, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_released_has_the_stated_law(sparse: BrokenSparse, monkeypatch: pytest.MonkeyPatch) -> None:
     """3,000 runs; more than 6 standard deviations in any output would be a 2e-9 event, 2e-7 for all."""
     questions, bits, tries = (1, -2, 0), Seeded(5), 3_000
     monkeypatch.setattr(two_sided_geometric, "draw", in_bulk(two_sided_geometric.draw, bits))
@@ -195,22 +195,26 @@ def test_a_told_value_has_the_stated_law() -> None:
     sparse, bits, tries = broken.algorithm_3(Fraction(1), 1), Seeded(6), 3_000
     seen = Counter(tuple(sparse.release((0, 1), 0, bits)) for _ in range(tries))
     for value in (-1, 0, 2):
-        chance = math.exp(sparse.log_chance([Run(0, BELOW), Run(1, value)]))
+        chance = math.exp(sparse.log_chance([RepeatedQuery(0, BELOW), RepeatedQuery(1, value)]))
         assert abs(seen[BELOW, value] - tries * chance) <= 6 * math.sqrt(tries * chance)
 
 
 def test_after_the_last_positive_nothing_comes() -> None:
     once = broken.algorithm_1(HALF, 1)
-    for late in ([Run(0, ABOVE), Run(0, BELOW)], [Run(0, ABOVE, 2)], [Run(0, ABOVE), Run(0, ABOVE)]):
+    for late in (
+        [RepeatedQuery(0, ABOVE), RepeatedQuery(0, BELOW)],
+        [RepeatedQuery(0, ABOVE, 2)],
+        [RepeatedQuery(0, ABOVE), RepeatedQuery(0, ABOVE)],
+    ):
         assert once.log_chance(late) == -math.inf
-        assert broken.late_sparse(HALF, 2).log_chance([Run(0, ABOVE)] * 3) > -math.inf
-        assert broken.late_sparse(HALF, 2).log_chance([Run(0, ABOVE)] * 4) == -math.inf
+        assert broken.late_sparse(HALF, 2).log_chance([RepeatedQuery(0, ABOVE)] * 3) > -math.inf
+        assert broken.late_sparse(HALF, 2).log_chance([RepeatedQuery(0, ABOVE)] * 4) == -math.inf
 
 
 def test_a_run_is_the_same_as_its_single_outputs() -> None:
     for sparse in (broken.algorithm_1(HALF, 3), broken.algorithm_6(HALF)):
-        short = [Run(0, BELOW, 4), Run(2, ABOVE, 3)]
-        long = [Run(0, BELOW)] * 4 + [Run(2, ABOVE)] * 3
+        short = [RepeatedQuery(0, BELOW, 4), RepeatedQuery(2, ABOVE, 3)]
+        long = [RepeatedQuery(0, BELOW)] * 4 + [RepeatedQuery(2, ABOVE)] * 3
         assert sparse.log_chance(short) == pytest.approx(sparse.log_chance(long), rel=1e-12)
 
 
@@ -244,15 +248,17 @@ def test_log_below_is_the_law_of_the_noise() -> None:
 
 def test_what_makes_no_sense_is_refused() -> None:
     with pytest.raises(ValueError, match="one at a time"):
-        broken.algorithm_2(HALF, 2).log_chance([Run(0, ABOVE, 2)])
+        broken.algorithm_2(HALF, 2).log_chance([RepeatedQuery(0, ABOVE, 2)])
     with pytest.raises(ValueError, match="same outputs"):
-        broken.loss(broken.algorithm_6(HALF), [Run(0, ABOVE)], [Run(0, BELOW)])
+        broken.loss(broken.algorithm_6(HALF), [RepeatedQuery(0, ABOVE)], [RepeatedQuery(0, BELOW)])
     with pytest.raises(ValueError, match="impossible"):
         broken.loss(
-            broken.corrected_sparse(HALF, 1), [Run(0, ABOVE), Run(0, BELOW)], [Run(1, ABOVE), Run(0, BELOW)]
+            broken.corrected_sparse(HALF, 1),
+            [RepeatedQuery(0, ABOVE), RepeatedQuery(0, BELOW)],
+            [RepeatedQuery(1, ABOVE), RepeatedQuery(0, BELOW)],
         )
     with pytest.raises(ValueError, match="random output"):
-        broken.algorithm_5(HALF).log_chance([Run(0, 3)])
+        broken.algorithm_5(HALF).log_chance([RepeatedQuery(0, 3)])
 
 
 # Other laws ------------------------------------------------------------------------------------------------
@@ -418,11 +424,11 @@ def test_every_entry_has_one_sentence_of_story_that_comes_first() -> None:
 
 def test_shares_are_shown_in_per_cent_and_tolerances_beside_them() -> None:
     findings = (
-        Finding("a share", 0.25, 0.2, 0.1, share=True),
-        Finding("a number", 0.25, 0.25),
-        Finding("nothing to agree with", 3.5),
+        LabFinding("a share", 0.25, 0.2, 0.1, share=True),
+        LabFinding("a number", 0.25, 0.25),
+        LabFinding("nothing to agree with", 3.5),
     )
-    rows = Report(TOPIC, findings, (), CHART).sheet().rows
+    rows = LabReport(TOPIC, findings, (), CHART).sheet().rows
     assert rows == (
         ("a share", "25 %", "20 %", "± 10 points", "yes"),
         ("a number", "0.25", "0.25", "equal", "yes"),
@@ -472,6 +478,6 @@ def test_what_the_lab_cannot_do_is_refused(
 
 
 def test_a_number_that_is_not_as_expected_sets_the_exit_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    wrong = Report(TOPIC, (Finding("probe", 2, 1, 0),), (), CHART)
+    wrong = LabReport(TOPIC, (LabFinding("probe", 2, 1, 0),), (), CHART)
     monkeypatch.setattr(cli_lab, "_report", lambda name: wrong)
     assert CliRunner().invoke(app, ["lab", "probe"]).exit_code == 1

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import adyton
-from adyton.certify import Absent, Intervals, Rows, Values
+from adyton.certify import Absent, Intervals, KeyedRows, Values
 from adyton.curator import certifying as estimate
 from adyton.curator.curator import Curator
 from adyton.exact.cells import Floats
@@ -75,7 +75,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return sizes
 
 
-def bits(rows: Rows) -> dict[str, Any]:
+def bits(rows: KeyedRows) -> dict[str, Any]:
     return {
         name: column.tobytes() if isinstance(column, np.ndarray) else column
         for name, column in rows.columns().items()

@@ -23,7 +23,7 @@ from adyton.kernel.noisy import NoisyQueries
 from adyton.ledger import MemoryLedger, Order
 from adyton.planning.price import price_of
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn
-from adyton.service.agents.sessions import Caps, Sessions, Turns
+from adyton.service.agents.sessions import AgentSessions, Caps, Turns
 from adyton.service.identity import Identity
 from adyton.service.named_ledger import NamedLedger
 from adyton.service.roles import Role
@@ -93,7 +93,7 @@ def test_what_was_left_is_told_from_the_receipt(kind: str, booked: bool, tmp_pat
     with ExitStack() as stack:
         asker = stack.enter_context(people(book=book, **KINDS[kind]))
         other = stack.enter_context(people("others", book=book)) if booked else None
-        sessions = stack.enter_context(closing(Sessions(tmp_path / "people.toml")))
+        sessions = stack.enter_context(closing(AgentSessions(tmp_path / "people.toml")))
         turns = Turns(sessions, "bob", Caps(Fraction(1, 4)), lambda: asker.ledger.spent_by("bob"))
         askers = [asker, *(named(asker, *one) for one in NAMES), named(asker, "bob", None, None, turns)]
         known: list[tuple[Any, str, int]] = []

@@ -26,7 +26,8 @@ from adyton.query.nodes import Question
 from adyton.query.request import request_of
 from adyton.query.sql.read import parse, parse_condition, parse_number
 from adyton.query.text import condition_text, question_text
-from adyton.schema import Attribute, CategoryColumn, Dimension, IntegerColumn, Link, Table
+from adyton.schema import Attribute, CategoryColumn, Dimension, IntegerColumn, PublicJoin, Table
+from adyton.sensitivity import readings_of
 from adyton.study import Study
 from kept_rows import open_kept
 from strategies import AGE, BORN, INCOME, PEOPLE, PERSONS, REGION, YEAR
@@ -121,7 +122,7 @@ def test_columns_of_public_tables_are_refused() -> None:
     )
     people = Table("people", (city, AGE), dimensions=(dimension,))
     for left in (False, True):
-        table = joined((people,), (Link("people", dimension, left),))
+        table = joined((people,), (PublicJoin("people", dimension, left),))
         for column in (size, code):
             with pytest.raises(InvalidRequest, match=f"{column.name!r} is a column of a public table"):
                 Question(table, (("n", Count(IsOutside(column))),))

@@ -18,7 +18,7 @@ import pytest
 from sqlglot import exp
 
 from adyton.errors import InvalidRequest
-from adyton.query.sql.expressions import Source
+from adyton.query.sql.expressions import SqlText
 from adyton.query.sql.read import known_words, parse_request
 from adyton.query.sql.rewrite import rewritten
 from adyton.query.sql.words import question_tree
@@ -117,7 +117,7 @@ def _rows_of(public: Dimension) -> Iterator[tuple[Any, ...]]:
 
 def _tree(text: str) -> exp.Expr:
     _, tree = question_tree(text, known_words(*TABLES))
-    return rewritten(Source(text, SALES), tree, TABLES)
+    return rewritten(SqlText(text, SALES), tree, TABLES)
 
 
 def _is_one_select(tree: exp.Expr) -> bool:

@@ -12,7 +12,7 @@ import pytest
 
 from adyton.errors import InvalidRequest, LedgerCorrupt, PrivacyRefused, SessionRefused
 from adyton.ledger import Header, MemoryLedger, Order
-from adyton.service.agents.sessions import Caps, Sessions, Turns
+from adyton.service.agents.sessions import AgentSessions, Caps, Turns
 from adyton.service.identity import Identity
 from adyton.service.named_ledger import NamedLedger
 from adyton.service.roles import Role
@@ -39,13 +39,13 @@ def nothing() -> int:
 
 def test_a_session_outlives_connections_processes_and_restarts(tmp_path: Path, clock: Clock) -> None:
     """Mutants: a session is begun whenever somebody connects; its end is counted from the last question."""
-    first, other = (Sessions(tmp_path / "people.toml", Fraction(2), clock) for _ in range(2))
+    first, other = (AgentSessions(tmp_path / "people.toml", Fraction(2), clock) for _ in range(2))
     begun = first.current("bot", lambda: 7)
     assert begun.spent_before == 7
     assert begun.ends_at == clock.now + 7200
     clock.now += 7199
     first.close()
-    for sessions in (first, other, Sessions(tmp_path / "people.toml", Fraction(2), clock)):
+    for sessions in (first, other, AgentSessions(tmp_path / "people.toml", Fraction(2), clock)):
         assert sessions.current("bot", lambda: 99) == begun
         assert sessions.current("bob", nothing).id != begun.id
     clock.now += 1
@@ -57,7 +57,7 @@ def test_a_session_outlives_connections_processes_and_restarts(tmp_path: Path, c
 
 def test_as_many_charges_as_a_session_has_are_taken_and_no_more(tmp_path: Path) -> None:
     """Two processes, many threads.  Mutant: the number is read, and written afterwards."""
-    every = [Sessions(tmp_path / "people.toml") for _ in range(2)]
+    every = [AgentSessions(tmp_path / "people.toml") for _ in range(2)]
     sessions = [one.current("bot", nothing) for one in every]
     assert sessions[0] == sessions[1]
     barrier = threading.Barrier(16)
@@ -88,10 +88,10 @@ def test_what_cannot_be_read_lets_nobody_ask(tmp_path: Path) -> None:
     """Mutant: a broken file begins a new session."""
     (tmp_path / "people.sessions").write_bytes(b"this is no database, and longer than a header of one" * 20)
     with pytest.raises(LedgerCorrupt, match=r"people\.sessions"):
-        Sessions(tmp_path / "people.toml").current("bot", nothing)
+        AgentSessions(tmp_path / "people.toml").current("bot", nothing)
 
 
-def named(sessions: Sessions, ledger: Any, caps: Caps) -> NamedLedger:
+def named(sessions: AgentSessions, ledger: Any, caps: Caps) -> NamedLedger:
     who = Identity("bot", Role.ANALYST, session=caps)
     turns = Turns(sessions, "bot", caps, lambda: ledger.spent_by("bot"))
     return NamedLedger(ledger, who, lambda: None, lambda: None, turns)
@@ -104,7 +104,7 @@ def order(number: int, amount: int, request: str | None = None) -> Order:
 def test_the_price_of_a_session_is_a_condition_of_the_charge(tmp_path: Path, clock: Clock) -> None:
     """Mutants: the cap does not travel with the order; it is of the name's whole life; ``left`` forgets it."""
     ledger = MemoryLedger(Header.fresh("study", "gdp", LIMIT))
-    sessions = Sessions(tmp_path / "people.toml", Fraction(1), clock)
+    sessions = AgentSessions(tmp_path / "people.toml", Fraction(1), clock)
     ledger.charge(Order("before", "", 300, 0, None, by="bot"))
     agent = named(sessions, ledger, Caps(limit_share=Fraction(1, 10)))
     assert agent.left(ledger.spent()) == 100
@@ -122,7 +122,7 @@ def test_the_price_of_a_session_is_a_condition_of_the_charge(tmp_path: Path, clo
 def test_only_what_is_charged_counts(tmp_path: Path) -> None:
     """Mutants: a refusal is counted; a retry is; a retry is refused when the session is used up."""
     ledger = MemoryLedger(Header.fresh("study", "gdp", LIMIT))
-    sessions = Sessions(tmp_path / "people.toml")
+    sessions = AgentSessions(tmp_path / "people.toml")
     agent = named(sessions, ledger, Caps(questions=2))
     with pytest.raises(PrivacyRefused):
         agent.charge(order(1, LIMIT + 1))

@@ -26,8 +26,8 @@ from adyton.curator.coordinated.synthesizing import WrittenTable, from_text, to_
 from adyton.errors import BudgetRefused, Interrupted, InvalidRequest, LedgerCorrupt
 from adyton.kernel.data import PaidData
 from adyton.ledger import SqliteLedger
-from adyton.mechanisms.marginals.adaptive import AdaptiveMarginals, Step
-from adyton.mechanisms.marginals.fitting import CellGuess, Measured, total_of
+from adyton.mechanisms.marginals.adaptive import AdaptiveMarginals, AdaptiveRound
+from adyton.mechanisms.marginals.fitting import CellGuess, NoisyMarginal, total_of
 from adyton.mechanisms.marginals.tables import marginals_up_to, size_of, spread, tables_of
 from adyton.planning.price import price_of
 from adyton.schema import BooleanColumn, CategoryColumn, DateColumn, IntegerColumn, RealColumn, TextColumn
@@ -105,7 +105,7 @@ def test_a_fit_agrees_with_what_was_measured_quietly_and_is_even_elsewhere() -> 
     random = np.random.default_rng(2)
     x = random.multinomial(rows, random.dirichlet(np.ones(60))).reshape(shape)
     exact = tables_of(x, [(0, 1), (1, 2)])
-    measured = [Measured(axes, table.ravel(), 1.0, True) for axes, table in exact.items()]
+    measured = [NoisyMarginal(axes, table.ravel(), 1.0, True) for axes, table in exact.items()]
     guess = CellGuess.even(shape, rows).carefully().fitted(measured)
     for axes, table in guess.tables(exact).items():
         assert np.abs(table - exact[axes]).max() < 5
@@ -115,11 +115,11 @@ def test_a_fit_agrees_with_what_was_measured_quietly_and_is_even_elsewhere() -> 
 
 def test_the_number_of_rows_is_told_by_the_quiet_marginals() -> None:
     quiet, loud = (
-        Measured((0,), np.array([60, 40]), 1.0, True),
-        Measured((1,), np.array([900, 0]), 99.0, True),
+        NoisyMarginal((0,), np.array([60, 40]), 1.0, True),
+        NoisyMarginal((1,), np.array([900, 0]), 99.0, True),
     )
     assert total_of([quiet, loud]) == pytest.approx(100, abs=1)
-    assert total_of([Measured((0,), np.array([-5, 2]), 1.0, True)]) == 1
+    assert total_of([NoisyMarginal((0,), np.array([-5, 2]), 1.0, True)]) == 1
 
 
 @settings(max_examples=50)
@@ -339,8 +339,8 @@ def test_a_crash_between_any_two_steps_loses_nothing_that_was_paid_for(
 
 def test_what_is_stored_is_what_was_measured_and_damage_is_found() -> None:
     measured = [
-        Measured((0, 1), np.arange(-3, 297), 12.5, True),
-        Measured((1,), np.array([2**40, -1, 5]), 0.1, False),
+        NoisyMarginal((0, 1), np.arange(-3, 297), 12.5, True),
+        NoisyMarginal((1,), np.array([2**40, -1, 5]), 0.1, False),
     ]
     text, shape = to_text(measured), (100, 3)
     for one, back in itertools.zip_longest(measured, from_text(text, shape)):
@@ -385,7 +385,7 @@ def test_a_canary_is_in_the_table_no_oftener_than_the_price_allows() -> None:
     bits = SeededByHash(4)
 
     def found(histogram: Any, times: int, runs: int = RUNS) -> int:
-        def quieter(units: int) -> Step:
+        def quieter(units: int) -> AdaptiveRound:
             return plan.step(units * times)._replace(selecting=0, measuring=units)
 
         exact, seen = tables_of(histogram, machine.candidates), 0

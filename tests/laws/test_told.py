@@ -22,7 +22,7 @@ from adyton.schema import CategoryColumn, IntegerColumn, Table
 from adyton.streams.told import exchanged, told_by
 from adyton.study import Study, Validity
 from adyton.validity.last_look.leakage import comparisons_nats
-from adyton.validity.last_look.told import Told
+from adyton.validity.last_look.told import ReleasedTotals
 from ordered import ordered
 from populations import seeded
 
@@ -41,7 +41,7 @@ def opened(filter_name: str, neighbours: str = "replace") -> Curator:
     return seeded(study, rows, 5)
 
 
-def told(asker: Curator) -> Told:
+def told(asker: Curator) -> ReleasedTotals:
     return told_by(asker.study, asker._ledger)
 
 
@@ -52,7 +52,7 @@ def routes(asker: Curator) -> set[str]:
 @pytest.mark.parametrize("filter_name", ["gdp", "zcdp", "pure"])
 def test_every_integer_of_an_answer_is_counted(filter_name: str) -> None:
     with opened(filter_name) as asker:
-        assert told(asker) == Told()
+        assert told(asker) == ReleasedTotals()
         asker.ask("SELECT COUNT(*) FROM t WHERE age > 30", scale=5)
         asker.ask("SELECT region, COUNT(*), AVG(age) FROM t GROUP BY region", epsilon=1)
         found, spent = told(asker), asker._ledger.spent_radius()

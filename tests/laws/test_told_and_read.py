@@ -19,7 +19,7 @@ from adyton.curator.dummy import DummyAnswer
 from adyton.curator.receipts import header_from, receipt_from
 from adyton.errors import InvalidRequest, LedgerCorrupt
 from adyton.exact import decimal_text, decimal_units
-from adyton.holdout.leaderboard import Entry
+from adyton.holdout.leaderboard import LeaderboardEntry
 from adyton.holdout.methods.options import Slices
 from adyton.holdout.score import Comparison, HoldoutStatement, Score
 from adyton.schema import CategoryColumn, DateColumn, IntegerColumn, RealColumn, TextColumn
@@ -214,7 +214,7 @@ def test_scores_are_read_back(tmp_path: Path) -> None:
         assert isinstance(assert_same(holdout.statement()), HoldoutStatement)
     with adyton.Leaderboard(tmp_path / "h.toml") as board:
         (entry,) = board.standings()
-        assert Entry.from_json(sent(entry.to_json())) == entry
+        assert LeaderboardEntry.from_json(sent(entry.to_json())) == entry
     sliced = adyton.Holdout.create(tmp_path / "s.toml", labels=labels, method=Slices(groups), tolerance="0.3")
     with sliced as holdout:
         assert assert_same(holdout.score(labels)).slices.keys() == {"a", "b"}

@@ -10,7 +10,7 @@ import pytest
 from sqlglot import exp
 
 from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.query.sql.expressions import Source
+from adyton.query.sql.expressions import SqlText
 from adyton.query.sql.read import known_words
 from adyton.query.sql.rewrite import rewritten
 from adyton.query.sql.words import question_tree
@@ -36,7 +36,7 @@ TEXTS = {
 @pytest.mark.parametrize("seed", range(12))
 def test_rewritten_and_original_mean_the_same(text: str, seed: int) -> None:
     _, tree = question_tree(text, known_words(TABLE))
-    written: exp.Expr = rewritten(Source(text, TABLE), tree, (TABLE,))
+    written: exp.Expr = rewritten(SqlText(text, TABLE), tree, (TABLE,))
     dice = random.Random(seed)
     with plain_database() as plain:
         plain.execute("CREATE TEMP TABLE t (x INT, b BOOLEAN)")

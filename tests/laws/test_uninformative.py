@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adyton.certify import Answer, Interval, Known, Value
+from adyton.certify import Answer, Interval, KnownRange, Value
 from adyton.curator import Curator
 from adyton.ledger import MemoryLedger
 from adyton.planning.known import known_of, left_out_rows
@@ -127,18 +127,18 @@ def test_a_single_value_that_says_nothing_is_no_number() -> None:
 @pytest.mark.parametrize(
     ("measure", "known"),
     [
-        ("COUNT(*)", Known(count=True, step=1.0)),
-        ("SUM(income)", Known()),
-        ("AVG(income)", Known(low=-1000.0, high=200000.0)),
-        ("AVG(2 * age + 1)", Known(low=1.0, high=241.0)),
-        ("PROPORTION(age > 3)", Known(low=0.0, high=1.0)),
-        ("MEDIAN(income)", Known(low=-1000.0, high=200000.0, step=0.01)),
-        ("MAX(age)", Known(low=0.0, high=120.0, step=1.0)),
-        ("VARIANCE(age)", Known(low=0.0, high=3600.0)),
-        ("STDDEV(age)", Known(low=0.0, high=60.0)),
+        ("COUNT(*)", KnownRange(count=True, step=1.0)),
+        ("SUM(income)", KnownRange()),
+        ("AVG(income)", KnownRange(low=-1000.0, high=200000.0)),
+        ("AVG(2 * age + 1)", KnownRange(low=1.0, high=241.0)),
+        ("PROPORTION(age > 3)", KnownRange(low=0.0, high=1.0)),
+        ("MEDIAN(income)", KnownRange(low=-1000.0, high=200000.0, step=0.01)),
+        ("MAX(age)", KnownRange(low=0.0, high=120.0, step=1.0)),
+        ("VARIANCE(age)", KnownRange(low=0.0, high=3600.0)),
+        ("STDDEV(age)", KnownRange(low=0.0, high=60.0)),
     ],
 )
-def test_what_is_known_of_a_value_before_it_is_asked(measure: str, known: Known) -> None:
+def test_what_is_known_of_a_value_before_it_is_asked(measure: str, known: KnownRange) -> None:
     question = request_of(f"SELECT {measure} FROM people", Table("people", COLUMNS, ROWS)).question
     assert known_of(question.measures[0][1]) == known
 
@@ -148,9 +148,9 @@ def test_law_an_interval_tells_something_if_it_excludes_something(
     low: float, length: float, least: float, reach: float
 ) -> None:
     value = Value(0.0, Interval(0.95, low, low + length), NOT_DECLARED)
-    known, inside = Known(low=least, high=least + reach), low <= least and low + length >= least + reach
+    known, inside = KnownRange(low=least, high=least + reach), low <= least and low + length >= least + reach
     assert known.is_informative(value) is not inside
-    assert Known().is_informative(value)
+    assert KnownRange().is_informative(value)
 
 
 # Rows that never count ----------------------------------------------------------------------------------------

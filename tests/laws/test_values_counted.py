@@ -16,7 +16,7 @@ from adyton.curator.curator import Curator
 from adyton.errors import InvalidRequest
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.request import Free, asked_of, request_of
-from adyton.query.sql.expressions import Source
+from adyton.query.sql.expressions import SqlText
 from adyton.query.sql.read import known_words
 from adyton.query.sql.rewrite import rewritten
 from adyton.query.sql.words import question_tree
@@ -30,7 +30,7 @@ PEOPLE = strategies.PEOPLE
 
 def written_out(sql: str) -> str:
     """What the text becomes, in DuckDB's words: a row of no group counts for nothing."""
-    tree = rewritten(Source(sql, PEOPLE), question_tree(sql, known_words(PEOPLE))[1], (PEOPLE,))
+    tree = rewritten(SqlText(sql, PEOPLE), question_tree(sql, known_words(PEOPLE))[1], (PEOPLE,))
     for window in list(tree.find_all(exp.Window)):
         if str(window.this.this) == "OCCURRING":
             count, value = (part.sql("duckdb") for part in window.this.expressions)

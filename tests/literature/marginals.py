@@ -11,7 +11,7 @@ import numpy as np
 
 from adyton.errors import InvalidRequest
 from adyton.exact.cells import Floats
-from adyton.mechanisms.workloads.linear_question import Box, LinearQuestion
+from adyton.mechanisms.workloads.linear_question import BoxQuery, LinearQuery
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +59,12 @@ class Marginals:
             tables.append(einsum(pairs, [*range(size), *both], list(kept)).ravel())
         return np.concatenate(tables)
 
-    def question(self, index: int) -> LinearQuestion:
+    def question(self, index: int) -> LinearQuery:
         for kept in self._tables():
             sizes = [self.shape[a] for a in kept]
             if 0 <= index < prod(sizes):
                 place = np.unravel_index(index, sizes) if sizes else ()
-                return Box(self.shape, {a: [int(c)] for a, c in zip(kept, place, strict=True)})
+                return BoxQuery(self.shape, {a: [int(c)] for a, c in zip(kept, place, strict=True)})
             index -= prod(sizes)
         raise InvalidRequest(f"there are {self.questions} questions in these marginals")
 

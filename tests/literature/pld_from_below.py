@@ -10,7 +10,7 @@ import numpy as np
 
 from adyton.accounting.pld import pld, profile
 from adyton.accounting.pld.lattice import NOTHING, LossLattice, mirrored, step_up
-from adyton.accounting.pld.pairs import GaussianPair, LaplacePair, Pair, RandomizedResponsePair
+from adyton.accounting.pld.pairs import DominatingPair, GaussianPair, LaplacePair, RandomizedResponsePair
 from adyton.accounting.pld.profile import Profile
 from adyton.accounting.pld.steering import Steered, _shelves, for_delta, for_epsilon, steered
 from adyton.exact import float_down
@@ -34,7 +34,7 @@ def delta_down(slots: pld.Slots, epsilon: float) -> float:
     )
 
 
-def _epsilon_down(counts: dict[Pair, int], delta: float) -> float:
+def _epsilon_down(counts: dict[DominatingPair, int], delta: float) -> float:
     found = optimistic_profile(steered(counts, for_delta(delta)))
     return pld._crossing(found, partial(profile_delta_down, found), delta)[0]
 
@@ -57,7 +57,7 @@ def profile_delta_down(found: Profile, epsilon: float) -> float:
     return min(1.0, finite - math.expm1(-found.infinite) * (1 - 8 * UNIT_ROUNDOFF))
 
 
-def optimistic(pair: Pair, step: float) -> LossLattice:
+def optimistic(pair: DominatingPair, step: float) -> LossLattice:
     """A law on the lattice that the lattice part dominates."""
     match pair:
         case RandomizedResponsePair(epsilon0):

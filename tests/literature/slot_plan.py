@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from adyton.accounting.pld import pld
-from adyton.accounting.pld.pairs import Pair
+from adyton.accounting.pld.pairs import DominatingPair
 from adyton.accounting.pld.slots import counted
 from adyton.errors import PrivacyRefused
 
@@ -31,11 +31,11 @@ class SlotPlan:
         self._left = dict(self._declared)
 
     @property
-    def declared(self) -> dict[Pair, int]:
+    def declared(self) -> dict[DominatingPair, int]:
         return dict(self._declared)
 
     @property
-    def left(self) -> dict[Pair, int]:
+    def left(self) -> dict[DominatingPair, int]:
         return {pair: times for pair, times in self._left.items() if times}
 
     def epsilon(self, delta: float) -> float:
@@ -46,7 +46,7 @@ class SlotPlan:
         """The delta of the whole plan, rounded up."""
         return pld.delta_up(list(self._declared.items()), epsilon)
 
-    def use(self, pair: Pair) -> None:
+    def use(self, pair: DominatingPair) -> None:
         """Takes one slot; refused, without a trace, if none like it is left."""
         if not self._left.get(pair):
             declared = self._declared.get(pair, 0)

@@ -54,7 +54,7 @@ def ana(running: Server, folder: Path, request: pytest.FixtureRequest) -> Iterat
 
 
 @pytest.fixture
-def owner(running: Server) -> Iterator[adyton.client.Connection]:
+def owner(running: Server) -> Iterator[adyton.client.ServerConnection]:
     with adyton.connect(running.url, owner_token(running)) as connection:
         yield connection
 

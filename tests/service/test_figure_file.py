@@ -17,7 +17,7 @@ pytest.importorskip("altair", reason="figures need the extra 'plot'")
 pytest.importorskip("vl_convert", reason="figures need the extra 'plot'")
 
 from adyton.errors import InvalidRequest
-from adyton.figures.curves import Axis, Line, curves_figure
+from adyton.figures.curves import ChartAxis, ChartLine, curves_figure
 from adyton.figures.drawing import VEGA_LITE, Figure
 from adyton.transports.cli.app import app
 from adyton.transports.figure_file import check_figure, write_figure
@@ -76,9 +76,9 @@ def charged() -> int:
 def figure() -> Figure:
     return curves_figure(
         "A title",
-        Axis("x"),
-        Axis("y"),
-        [Line("a line of its own", [1, 2], [3, 4]), Line("b", [1, 2], [4, 3])],
+        ChartAxis("x"),
+        ChartAxis("y"),
+        [ChartLine("a line of its own", [1, 2], [3, 4]), ChartLine("b", [1, 2], [4, 3])],
     )
 
 

@@ -17,7 +17,7 @@ from adyton.service.house import House
 from adyton.service.settings import Settings
 from adyton.transports.http.app import make_app
 from adyton.transports.pages.headers import HEADERS
-from adyton.transports.pages.sessions import IDLE, LONGEST, Session, Sessions
+from adyton.transports.pages.sessions import IDLE, LONGEST, WebSession, WebSessions
 from browsing import Browsing, form_value, problems
 from served import COUNT, QUICK, Served, bearer, served, write_holdout, write_study
 
@@ -102,13 +102,13 @@ def test_a_session_ends_when_its_token_expires_when_nobody_uses_it_and_after_a_d
 ) -> None:
     (tokens,) = (one.tokens for one in house.house.served if one.name == "people")
     now = [tokens._clock()]
-    sessions = Sessions(house.house, clock=lambda: now[0])
+    sessions = WebSessions(house.house, clock=lambda: now[0])
     monkeypatch.setattr(tokens, "_clock", lambda: now[0])
 
-    def begun(**words: Any) -> Session:
+    def begun(**words: Any) -> WebSession:
         return sessions.begin(house.made("ana", **words)["Authorization"][7:])
 
-    def holds(session: Session) -> bool:
+    def holds(session: WebSession) -> bool:
         try:
             return sessions.visitor(session).identity("people") is not None
         except Unauthenticated:
@@ -170,7 +170,7 @@ def test_to_log_out_does_not_go_by_the_clock(
     """Clocks are set back, also between log-ins.  Mutants: a log-out is noted at the time of the clock; so is a log-in."""
     (tokens,) = (one.tokens for one in house.house.served if one.name == "people")
     now = [tokens._clock()]
-    sessions = Sessions(house.house, clock=lambda: now[0])
+    sessions = WebSessions(house.house, clock=lambda: now[0])
     monkeypatch.setattr(tokens, "_clock", lambda: now[0])
     token = house.made("ana")["Authorization"].removeprefix("Bearer ")
     first = sessions.begin(token)
@@ -306,7 +306,7 @@ def test_every_response_has_the_policy(shared: Served, path: str) -> None:
 
 
 def test_a_fault_of_ours_has_the_policy_too(house: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Sessions, "read", lambda *_: 1 / 0)
+    monkeypatch.setattr(WebSessions, "read", lambda *_: 1 / 0)
     shown = house.client.get("/")
     assert shown.status_code == 500
     assert "ZeroDivisionError" not in shown.text

@@ -20,7 +20,7 @@ from adyton.transports.pages.answers import MOST
 from adyton.transports.pages.house import planning
 from adyton.transports.pages.navigation import ENTRIES
 from adyton.transports.pages.rendering import breakable, named
-from adyton.transports.pages.writing import Chosen, written
+from adyton.transports.pages.writing import FormFields, written
 from browsing import Browsing, problems, visit_of
 from hostile_names import HOSTILE, NAME, PATH, hostile_study
 from served import COUNT, Served, served, write_holdout, write_study
@@ -443,13 +443,13 @@ word = {kind = "text", longest = 20}
 @pytest.mark.parametrize(
     ("chosen", "sql"),
     [
-        (Chosen(), "SELECT COUNT(*) AS n FROM people"),
+        (FormFields(), "SELECT COUNT(*) AS n FROM people"),
         (
-            Chosen(measure="mean", column="income", group="region"),
+            FormFields(measure="mean", column="income", group="region"),
             "SELECT region, AVG(income) AS mean FROM people GROUP BY region",
         ),
         (
-            Chosen(
+            FormFields(
                 measure="sum",
                 column="income",
                 low="0",
@@ -460,14 +460,14 @@ word = {kind = "text", longest = 20}
             "SELECT SUM(CLAMP(income, 0, 1e5)) AS sum FROM people WHERE region = 'o''hara'",
         ),
         (
-            Chosen(measure="share", filter_column="income", comparison=">=", filter_value="30000"),
+            FormFields(measure="share", filter_column="income", comparison=">=", filter_value="30000"),
             "SELECT PROPORTION(income >= 30000) AS share FROM people",
         ),
-        (Chosen(measure="median", column="income"), "SELECT MEDIAN(income) AS median FROM people"),
-        (Chosen(measure="stddev", column="income"), "SELECT STDDEV(income) AS stddev FROM people"),
+        (FormFields(measure="median", column="income"), "SELECT MEDIAN(income) AS median FROM people"),
+        (FormFields(measure="stddev", column="income"), "SELECT STDDEV(income) AS stddev FROM people"),
     ],
 )
-def test_the_form_writes_sql_that_is_answered(calm: Served, chosen: Chosen, sql: str) -> None:
+def test_the_form_writes_sql_that_is_answered(calm: Served, chosen: FormFields, sql: str) -> None:
     (study,) = (one for one in calm.house.served if one.name == "people")
     assert written(chosen, study.facts()) == sql
     if "hara" not in sql:

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import adyton
 from adyton import errors
-from adyton.client import Connection
+from adyton.client import ServerConnection
 from adyton.holdout import Gaussian, Holdout, Ladder, Leaderboard, SparseValidate, Thresholds
 from adyton.holdout.facts import read_facts, read_labels
 from adyton.service.identity import Identity
@@ -63,9 +63,9 @@ def token_for(folder: Path, holdout: str, name: str, role: str = "analyst", **mo
 
 
 @pytest.fixture
-def connected(running: Server, folder: Path) -> Iterator[Callable[..., Connection]]:
+def connected(running: Server, folder: Path) -> Iterator[Callable[..., ServerConnection]]:
     """Connections of somebody of this name to this holdout."""
-    made: list[Connection] = []
+    made: list[ServerConnection] = []
 
     def connect(holdout: str, name: str, role: str = "analyst", url: str | None = None, **more: Any) -> Any:
         token = token_for(folder, holdout, name, role, **more)

@@ -169,16 +169,16 @@ def test_answers_of_neighbouring_tables_leave_on_the_same_ticks(
 
     from adyton.service import grid
 
-    measured = grid.Reading.wait
+    measured = grid.TimedRequest.wait
 
-    def wait(self: grid.Reading) -> float:
+    def wait(self: grid.TimedRequest) -> float:
         rest = measured(self)
         if self._since is not None:
             left.append((self._grid.now() - self._since + rest) / self._grid.width)
         return rest
 
     monkeypatch.setattr(DuckDBEngine, "exact", reading)
-    monkeypatch.setattr(grid.Reading, "wait", wait)
+    monkeypatch.setattr(grid.TimedRequest, "wait", wait)
     with served([write_study(tmp_path)], Settings(**{**QUICK.to_json(), "tick": 0.5})) as house:
         headers = house.made("ana")
         for number in range(6):

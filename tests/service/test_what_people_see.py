@@ -26,8 +26,8 @@ from typer.testing import CliRunner
 
 from adyton import Answer, Curator, Interval
 from adyton import open as open_study
-from adyton.certify import Rows, Value
-from adyton.certify.answer_table import Measured
+from adyton.certify import KeyedRows, Value
+from adyton.certify.answer_table import MeasureColumn
 from adyton.ledger.texts import many_from_text
 from adyton.show import notebook, sheet
 from adyton.transports.cli.app import app
@@ -368,17 +368,17 @@ def test_all_views_of_an_answer_agree_with_what_was_released(
 
 
 def population_is_noise(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Measured, "population", Measured.noise)
+    patch.setattr(MeasureColumn, "population", MeasureColumn.noise)
 
 
 def noise_is_population(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Measured, "noise", Measured.population)
+    patch.setattr(MeasureColumn, "noise", MeasureColumn.population)
 
 
 def intervals_swapped(patch: pytest.MonkeyPatch) -> None:
-    noise, population = Measured.noise, Measured.population
-    patch.setattr(Measured, "noise", population)
-    patch.setattr(Measured, "population", noise)
+    noise, population = MeasureColumn.noise, MeasureColumn.population
+    patch.setattr(MeasureColumn, "noise", population)
+    patch.setattr(MeasureColumn, "population", noise)
 
 
 def ends_inwards(patch: pytest.MonkeyPatch) -> None:
@@ -391,16 +391,16 @@ def lower_end_to_the_nearest(patch: pytest.MonkeyPatch) -> None:
 
 
 def rows_in_another_order(patch: pytest.MonkeyPatch) -> None:
-    answers = Measured.answers
-    patch.setattr(Measured, "answers", lambda self: answers(self)[::-1])
+    answers = MeasureColumn.answers
+    patch.setattr(MeasureColumn, "answers", lambda self: answers(self)[::-1])
 
 
 def counts_not_clipped(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Measured, "_clipped", lambda self, value: value)
+    patch.setattr(MeasureColumn, "_clipped", lambda self, value: value)
 
 
 def nothing_is_a_dash(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Measured, "_tells", lambda self, v: True)
+    patch.setattr(MeasureColumn, "_tells", lambda self, v: True)
 
 
 def notebook_swaps_columns(patch: pytest.MonkeyPatch) -> None:
@@ -427,16 +427,16 @@ def exports_swap_the_intervals(patch: pytest.MonkeyPatch) -> None:
 
 
 def json_says_noise_twice(patch: pytest.MonkeyPatch) -> None:
-    to_json = Rows.to_json
+    to_json = KeyedRows.to_json
 
-    def twice(self: Rows) -> list[dict[str, Any]]:
+    def twice(self: KeyedRows) -> list[dict[str, Any]]:
         told: list[dict[str, Any]] = to_json(self)
         for row in told:
             for value in row["values"].values():
                 value["population_interval"] = value["noise_interval"]
         return told
 
-    patch.setattr(Rows, "to_json", twice)
+    patch.setattr(KeyedRows, "to_json", twice)
 
 
 MUTANTS: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], ...]] = {

@@ -19,7 +19,7 @@ from adyton.transports.pg.catalog.layout import EMPTY as EMPTY_TABLES
 from adyton.transports.pg.catalog.matching import is_like, matches
 from adyton.transports.pg.catalog.reading import Catalog, is_catalog
 from adyton.transports.pg.errors import SqlError
-from adyton.transports.pg.settings import Session
+from adyton.transports.pg.settings import SessionSettings
 from adyton.transports.pg.values import Field
 from postgres_server import NoServer, postgres_server
 from served import write_study
@@ -65,7 +65,7 @@ def answer(served: ServedStudy, text: str, **values: Any) -> tuple[list[Field], 
     catalog = Catalog("people", served.study, "ana")
     assert is_catalog(text, catalog.tables_of_study)
     given = {int(name[1:]): value for name, value in values.items()}
-    return catalog.answer(text, given, Session("ana"), served, Identity("ana", Role.ANALYST))
+    return catalog.answer(text, given, SessionSettings("ana"), served, Identity("ana", Role.ANALYST))
 
 
 # What tools send -------------------------------------------------------------------------------------------
@@ -306,7 +306,7 @@ def test_catalogs_hold_nothing_that_was_read(served: ServedStudy, folder: Path) 
     study = adyton.read_study(folder / "people.toml")
     catalog = Catalog("people", study, "ana")  # a study is no data: it has only been read from its file
     again = [
-        catalog.answer(f"SELECT * FROM pg_catalog.{name}", {}, Session("ana"), None, None)  # type: ignore[arg-type]
+        catalog.answer(f"SELECT * FROM pg_catalog.{name}", {}, SessionSettings("ana"), None, None)  # type: ignore[arg-type]
         for name in everything
     ]
     assert [rows for _, rows in again] == [rows for _, rows in told[: len(everything)]]

@@ -15,7 +15,7 @@ import pytest
 
 import adyton.transports.pg as package
 from adyton.transports.pg.catalog.facts import VIEWS
-from adyton.transports.pg.settings import Session
+from adyton.transports.pg.settings import SessionSettings
 from adyton.transports.pg.statements import statements_in
 from served import write_study
 from wire import Wired, wired
@@ -35,7 +35,7 @@ def section(title: str) -> str:
 
 
 def test_every_setting_table_and_code_is_on_the_page() -> None:
-    own = {name for name, _ in Session("x").all() if name.startswith("adyton.")}
+    own = {name for name, _ in SessionSettings("x").all() if name.startswith("adyton.")}
     assert set(re.findall(r"^\| `(adyton\.\w+)` \|", section("Settings"), re.MULTILINE)) == own
     views = {f"adyton.{name}" for name, _, _ in VIEWS}
     assert set(re.findall(r"^\| `(adyton\.\w+)` \|", section("Price and receipt"), re.MULTILINE)) == views

@@ -29,7 +29,7 @@ from adyton.service.tokens import Tokens
 from adyton.show import number
 from adyton.transports.pg.errors import SqlError, code_of, fields_of_error
 from adyton.transports.pg.parameters import filled, literal, place_before
-from adyton.transports.pg.settings import Session, UnknownSetting
+from adyton.transports.pg.settings import SessionSettings, UnknownSetting
 from adyton.transports.pg.statements import parameters_in, statements_in
 from adyton.transports.pg.values import (
     ARRAYS,
@@ -688,7 +688,7 @@ def test_numbers_and_moments_that_are_no_literals() -> None:
 
 
 def test_settings_of_a_connection() -> None:
-    session = Session("ana")
+    session = SessionSettings("ana")
     session.begin(
         {"options": r"-c adyton.within=5 --adyton.intervals=on -c application_name=a\ b", "TimeZone": "UTC"}
     )

@@ -18,7 +18,7 @@ from adyton.errors import InvalidRequest
 from adyton.exact import UNITS_PER_ONE
 from adyton.kernel.marginals import step_for
 from adyton.mechanisms import GaussianNoise, GeometricNoise
-from adyton.mechanisms.marginals.adaptive import AdaptiveMarginals, Step, distance
+from adyton.mechanisms.marginals.adaptive import AdaptiveMarginals, AdaptiveRound, distance
 from adyton.mechanisms.marginals.fitting import CellGuess
 from adyton.mechanisms.marginals.tables import Axes, marginals_up_to, tables_of
 from adyton.mechanisms.selection.exponential import ExponentialMechanism
@@ -194,7 +194,7 @@ def test_theorem_ADAPTIVE_MARGINALS_all_steps_together_cost_no_more_than_the_uni
         monkeypatch.setattr(noise, "release", _paid(noise.release, moved, rule, spent))
     exact = tables_of(np.random.Generator(np.random.Philox(seed)).integers(0, 40, shape), real.candidates)
 
-    def steps(asked: int) -> Step:
+    def steps(asked: int) -> AdaptiveRound:
         return step_for(rule, moved, asked)
 
     measured = real.release(exact, CellGuess.even(shape, 200), steps, Seeded(seed))

@@ -16,7 +16,7 @@ from adyton.audit.cases import catalogue
 from adyton.audit.cases.catalogue import CATALOGUE, entry_named, target_of
 from adyton.audit.outputs import read
 from adyton.audit.page import page
-from adyton.audit.report import Report, audit_named, try_one
+from adyton.audit.report import AuditReport, audit_named, try_one
 from adyton.errors import InvalidRequest
 from adyton.transports.cli.app import app
 from how_often import often
@@ -176,6 +176,6 @@ def test_the_page_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert "| randomized-response, 2 categories | replace | 1 |" in text
     assert "none of them refuted" in text
     trials = islice(entry_named("gdp-questions").trials(target_of(bits=SeededByHash(5))), 1)
-    report = Report(tuple(try_one(trial, 2000, 0.999) for trial in trials))
+    report = AuditReport(tuple(try_one(trial, 2000, 0.999) for trial in trials))
     for part in ("trade-off curve", "## Replay", "No samples at all"):
         assert part in page(report, 0.999)

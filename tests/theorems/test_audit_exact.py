@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adyton.accounting import gaussian
-from adyton.audit import Law, exact_curve, exact_delta
+from adyton.audit import OutputLaw, exact_curve, exact_delta
 from adyton.audit.cases.catalogue import entry_named, target_of
 from adyton.audit.exact import gaussian_law, geometric_law
 from adyton.errors import InvalidRequest
 
 
-def exact_epsilon(first: Law, second: Law) -> float:
+def exact_epsilon(first: OutputLaw, second: OutputLaw) -> float:
     """The largest logarithm of a ratio among the listed outputs: the pure epsilon, if nothing is left out."""
     both = first.probabilities.keys() & second.probabilities.keys()
     found = [(float(first.probabilities[o]), float(second.probabilities[o])) for o in both]
@@ -28,11 +28,11 @@ def exact_epsilon(first: Law, second: Law) -> float:
 weights = st.lists(st.integers(0, 20), min_size=2, max_size=6).filter(any)
 
 
-def law_of(numbers: list[int]) -> Law:
-    return Law({i: Fraction(n, sum(numbers)) for i, n in enumerate(numbers)})
+def law_of(numbers: list[int]) -> OutputLaw:
+    return OutputLaw({i: Fraction(n, sum(numbers)) for i, n in enumerate(numbers)})
 
 
-def best_event(p: Law, q: Law, epsilon: float) -> float:
+def best_event(p: OutputLaw, q: OutputLaw, epsilon: float) -> float:
     """The definition itself: the worst of all 2**k events, in both directions."""
     outputs = sorted({*p.probabilities, *q.probabilities})
     worst = 0.0
@@ -83,11 +83,11 @@ def test_a_remainder_is_counted_and_a_law_must_add_up() -> None:
     assert whole.remainder > 0.01
     found = exact_delta(whole, geometric_law(1, 1.0, -3, 3), 1.0)
     assert found.high >= whole.remainder
-    half = Law({0: Fraction(1, 2)}, remainder=0.5), Law({0: Fraction(1)})
+    half = OutputLaw({0: Fraction(1, 2)}, remainder=0.5), OutputLaw({0: Fraction(1)})
     assert exact_delta(*half, 1.0).high >= 0.5  # what is left out may be anything
     assert exact_delta(*reversed(half), 1.0).high >= 0.5
     with pytest.raises(InvalidRequest, match="add up"):
-        Law({0: 0.5})
+        OutputLaw({0: 0.5})
     with pytest.raises(InvalidRequest, match="same outputs"):
         exact_delta(whole, geometric_law(0, 1.0, -2, 3), 1.0)
 

@@ -441,7 +441,7 @@ def test_theorem_REPLAY_of_groups_of_rows_without_a_value(sql: str, neighbours: 
 def test_the_reference_and_the_conditions_agree_on_three_truths() -> None:
     """What is proved impossible is so in the meaning that all engines are held to."""
     rng = random.Random(7)
-    rows = cells_module.Rows(
+    rows = cells_module.KnownRows(
         {
             name: (
                 np.array([0 if row[name] is None else int(row[name]) for row in EVERY]),

@@ -17,11 +17,10 @@ from adyton.mechanisms.workloads.product import Product
 from adyton.mechanisms.workloads.strategy import Strategy, identity
 from adyton.noise import SystemBits, rounded_gaussian, two_sided_geometric
 from adyton.planning.coordinated.candidates import measurings
-from adyton.planning.coordinated.inferred import Measurement, Noise, settled_together
-from adyton.planning.coordinated.linear import Problem, problem_of
+from adyton.planning.coordinated.inferred import MeasuredIntegers, StrategyNoise, settled_together
+from adyton.planning.coordinated.linear import LinearBatch, problem_of
 from adyton.planning.coordinated.measuring import Atoms, EachCell, measuring_from
-from adyton.planning.learned import Units
-from adyton.planning.readings import readings_of
+from adyton.planning.learned import UnitRange
 from adyton.population.claims import CertainAfter
 from adyton.population.subset_ends import combined_ends, single_ends
 from adyton.privacy import PrivacyUnit
@@ -46,18 +45,18 @@ SETS = [
 ]
 
 
-def problem(texts: list[str], table: Table = TABLE) -> Problem:
+def problem(texts: list[str], table: Table = TABLE) -> LinearBatch:
     questions = tuple(parse(f"SELECT {text}", table) for text in texts)
     return problem_of(questions, tuple(reading for q in questions for reading in readings_of(q, UNIT)))
 
 
-def written_out(one: Problem, kept: tuple[int, ...], cell: tuple[int, ...]) -> np.ndarray:
+def written_out(one: LinearBatch, kept: tuple[int, ...], cell: tuple[int, ...]) -> np.ndarray:
     made = np.zeros([one.shape[axis] for axis in kept], np.int64)
     made[tuple(cell[axis] for axis in kept)] = 1
     return made.ravel()
 
 
-def columns(one: Problem, measuring: Any) -> np.ndarray:
+def columns(one: LinearBatch, measuring: Any) -> np.ndarray:
     """The matrix of a strategy, from what it measures of one row in each cell."""
     cells = np.ndindex(one.shape)
     made = [
@@ -178,7 +177,7 @@ def test_theorem_COORDINATED_ANSWERS_intervals_hold_the_counts(
     one, norm = problem(SETS), 1 if pure else 2
     (measuring,) = measurings(one, "add-or-remove", norm, strategy)
     kind = GeometricMeasured if pure else GaussianMeasured
-    noise = Noise(measuring, kind.for_cost(measuring.strategy, "add-or-remove", Fraction(1, 2)))
+    noise = StrategyNoise(measuring, kind.for_cost(measuring.strategy, "add-or-remove", Fraction(1, 2)))
     nothing = {kept: np.zeros([one.shape[a] for a in kept], np.int64).ravel() for kept in measuring.tables}
     steps = getattr(noise.mechanism, "steps", 1)
     widths = np.concatenate([noise.widths(measuring.norms(linear)) for linear in one.linears])
@@ -289,7 +288,7 @@ def test_theorem_SUBSET_VARIANCE_measured_together_settles_for_no_less_than_the_
     one, misses, settled_less = problem(RANGES), 0, False
     (measuring,) = measurings(one, "add-or-remove", 2, strategy)
     own = GaussianMeasured.for_cost(measuring.strategy, "add-or-remove", Fraction(1, 4))
-    noise, matrix = Noise(measuring, own), columns(one, measuring).astype(float)
+    noise, matrix = StrategyNoise(measuring, own), columns(one, measuring).astype(float)
     charged = stability_units(own.radius())
     for seed in range(2):
         rng = np.random.default_rng(seed)
@@ -304,8 +303,10 @@ def test_theorem_SUBSET_VARIANCE_measured_together_settles_for_no_less_than_the_
             for kept in measuring.tables
         }
         for _ in range(300):
-            measured = Measurement(own.release(histogram_of(measuring.strategy, tables), SystemBits()), noise)
-            settled = settled_together(measured, charged, Units(4000, 4000), Fraction(1, 100))
+            measured = MeasuredIntegers(
+                own.release(histogram_of(measuring.strategy, tables), SystemBits()), noise
+            )
+            settled = settled_together(measured, charged, UnitRange(4000, 4000), Fraction(1, 100))
             misses += settled < min(exact * 10**18, charged) * (1 - 1e-9)
             settled_less |= settled < charged
     assert misses <= 20

@@ -19,7 +19,7 @@ from adyton.holdout.methods.base import HoldoutSize
 from adyton.holdout.methods.gaussian import GaussianPlan, in_values, margin, table
 from adyton.holdout.methods.gaussian_plans import GaussianWish, plan_gaussian
 from adyton.noise import rounded_gaussian
-from adyton.validity.plans.planned_scores import Blocks
+from adyton.validity.plans.planned_scores import ScoreBlocks
 from how_often import often
 from seeded import Seeded
 
@@ -119,7 +119,7 @@ def test_theorem_HOLDOUT_SCORES_levels_of_all_scores_sum_to_at_most_the_failure(
 
 def test_theorem_HOLDOUT_SCORES_a_plan_with_too_many_scores_is_refused() -> None:
     plan = planned(3000, "0.07")
-    more = GaussianPlan(plan.frame, Blocks((plan.scores * 2,), plan.blocks.scales), plan.reach)
+    more = GaussianPlan(plan.frame, ScoreBlocks((plan.scores * 2,), plan.blocks.scales), plan.reach)
     with pytest.raises(InvalidRequest, match="do not fit"):
         more.ends([3000], [1])
 
@@ -185,7 +185,7 @@ def lattice(scale: float, reach: float = 7.0) -> tuple[np.ndarray, np.ndarray]:
 def test_theorem_HOLDOUT_SCORES_covers_what_the_first_score_chose(share: float, scale: float) -> None:
     """Exactly, over all counts and released numbers: the second question is the first one or its complement."""
     items = 40
-    plan = GaussianPlan(frame(items), Blocks((2,), (scale,)), (0.9, 0.9))
+    plan = GaussianPlan(frame(items), ScoreBlocks((2,), (scale,)), (0.9, 0.9))
     noise, law = lattice(scale)
     counts = np.arange(items + 1)
     chance = stats.binom.pmf(counts, items, share)
@@ -205,7 +205,11 @@ def test_theorem_HOLDOUT_SCORES_covers_what_the_first_score_chose(share: float, 
 
 def test_theorem_HOLDOUT_SCORES_noise_has_the_stated_law() -> None:
     """Chi-square over 17 cells of 20,000 draws; 80 is a 2e-10 event for the right law, and 0.9 noise gives 300."""
-    plan, bits, tries = GaussianPlan(frame(100), Blocks((5, 2), (6.0, 3.0)), (0.5, 0.5)), Seeded(1), 20_000
+    plan, bits, tries = (
+        GaussianPlan(frame(100), ScoreBlocks((5, 2), (6.0, 3.0)), (0.5, 0.5)),
+        Seeded(1),
+        20_000,
+    )
     drawn = np.array([plan.release(100, 5, bits) for _ in range(tries)]) - 100
     inner = range(-15, 16, 2)
     edges = [-(10**6), *inner, 10**6]

@@ -15,7 +15,7 @@ import pytest
 
 from adyton.audit import replay
 from adyton.engines.duckdb import DuckDBEngine
-from adyton.engines.loaded import Joined, Member
+from adyton.engines.loaded import Joined, JoinMember
 from adyton.errors import InvalidRequest
 from adyton.planning.readings import readings_of
 from adyton.privacy import Guarantee, PrivacyUnit
@@ -24,8 +24,17 @@ from adyton.query.expressions import Plus
 from adyton.query.leaves import ValueOf
 from adyton.query.measures import Count, CountPersons, SumOfPersons
 from adyton.query.names import joined
-from adyton.query.nodes import Question
-from adyton.schema import Attribute, BooleanColumn, CategoryColumn, Dimension, IntegerColumn, Link, Table
+from adyton.query.nodes import Bucket, Question
+from adyton.schema import (
+    Attribute,
+    BooleanColumn,
+    CategoryColumn,
+    Dimension,
+    IntegerColumn,
+    PublicJoin,
+    Table,
+)
+from adyton.sensitivity import readings_of
 from adyton.study import PrivateTable, Study
 from how_often import often
 from kept_rows import open_kept
@@ -52,7 +61,7 @@ def opened(people: Rows, visits: Rows, r: int, s: int) -> DuckDBEngine:
         for schema, rows in zip(schemas, (people, visits), strict=True)
     ]
     asked = study(r, s)
-    members = (Member(t, asked.unit_of(t), own) for t, own in zip((PEOPLE, VISITS), sources, strict=True))
+    members = (JoinMember(t, asked.unit_of(t), own) for t, own in zip((PEOPLE, VISITS), sources, strict=True))
     engine = DuckDBEngine(BOTH, asked.unit_of(BOTH), Joined(tuple(members)), "salt", threads=1)
     engine.prepare()
     return engine
@@ -139,7 +148,7 @@ def test_units_of_all_tables() -> None:
 
 X, Y = (Bucket(name, ValueOf(IntegerColumn(name, 0, 3))) for name in ("x", "y"))
 PUBLIC = Dimension("wards", "ward", "ward", ("a", "b"), (Attribute(BooleanColumn("big"), (True, False)),))
-LINKED = joined(BOTH.join.tables, (Link("people", PUBLIC, left=False),)) if BOTH.join else BOTH
+LINKED = joined(BOTH.join.tables, (PublicJoin("people", PUBLIC, left=False),)) if BOTH.join else BOTH
 GROUPED: list[tuple[tuple[Any, ...], Callable[[int, int], int]]] = [
     ((), lambda r, s: 1),
     ((X,), lambda r, s: r),

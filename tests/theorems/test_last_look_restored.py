@@ -16,7 +16,7 @@ from adyton.setup.amending import amend
 from adyton.streams.told import told_by
 from adyton.study import read_study
 from adyton.validity.last_look.best import MAIN, routes_after
-from adyton.validity.last_look.told import Numbers, Told
+from adyton.validity.last_look.told import NoisyIntegers, ReleasedTotals
 from study_on_disk import copied, put_back, write_study
 
 ROWS = 500
@@ -35,7 +35,7 @@ def written(folder: Path, filter_name: str, neighbours: str = "replace") -> Path
     return file
 
 
-def told(curator: adyton.Curator) -> Told:
+def told(curator: adyton.Curator) -> ReleasedTotals:
     return told_by(curator.study, curator.ledger)
 
 
@@ -109,8 +109,8 @@ def test_theorem_LAST_LOOK_ROUTES_what_may_have_been_streams_halves_the_part_of_
     None
 ):
     """Two laws differ about streams, even about those that nobody remembers.  Mutant: all of both parts."""
-    known = Told(Fraction(1, 100), Fraction(1, 10), numbers=(Numbers(1, 0.1),))
-    forgotten = Told(Fraction(1, 100), Fraction(1, 10), numbers=None, forgotten=True)
+    known = ReleasedTotals(Fraction(1, 100), Fraction(1, 10), numbers=(NoisyIntegers(1, 0.1),))
+    forgotten = ReleasedTotals(Fraction(1, 100), Fraction(1, 10), numbers=None, forgotten=True)
     parts = [
         {route.name: route.part for route in routes_after(one, ROWS, gaussian=False)}
         for one in (known, forgotten)

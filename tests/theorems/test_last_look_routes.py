@@ -31,12 +31,12 @@ from adyton.validity.last_look.leakage import (
 from adyton.validity.last_look.posterior import (
     InformationGiven,
     MaxInformation,
-    Moments,
     MutualInformation,
-    Paid,
+    PosteriorPValues,
+    SubsetPValues,
     all_rows_exchanged,
 )
-from adyton.validity.last_look.told import Numbers, Told
+from adyton.validity.last_look.told import NoisyIntegers, ReleasedTotals
 
 TWENTIETH = Fraction(1, 20)
 FAR = 120  # answers so far outside have no weight
@@ -76,7 +76,7 @@ def coins(rows: int, bias: float = 0.5) -> tuple[np.ndarray, np.ndarray]:
     return heads, np.maximum(binom.pmf(heads, rows, bias), 1e-290)
 
 
-BOUNDS = [Moments, MaxInformation, InformationGiven, all_rows_exchanged]
+BOUNDS = [PosteriorPValues, MaxInformation, InformationGiven, all_rows_exchanged]
 
 
 @pytest.mark.parametrize("bound", BOUNDS)
@@ -97,7 +97,7 @@ def test_theorem_POSTERIOR_P_VALUES_with_half_of_the_exponent_it_would_be_refute
     rows, epsilon = 200, Fraction(1, 5)
     heads, prior = coins(rows)
     law = given(prior, heads, rows + FAR, float(epsilon))
-    threshold = Moments(rows, epsilon * Fraction(7, 10)).threshold(TWENTIETH)
+    threshold = PosteriorPValues(rows, epsilon * Fraction(7, 10)).threshold(TWENTIETH)
     assert best_rejection(prior, law, threshold) > 1.2 / 20
 
 
@@ -105,7 +105,7 @@ def test_theorem_POSTERIOR_P_VALUES_with_half_of_the_exponent_it_would_be_refute
 @pytest.mark.parametrize("epsilon", [Fraction(1, 1000), Fraction(1, 50), Fraction(1)])
 @pytest.mark.parametrize("alpha", [Fraction(1, 2), TWENTIETH, Fraction(1, 10**6)])
 def test_theorem_POSTERIOR_P_VALUES_max_information_is_never_the_better_one(rows, epsilon, alpha):
-    moments, information = Moments(rows, epsilon), MaxInformation(rows, epsilon)
+    moments, information = PosteriorPValues(rows, epsilon), MaxInformation(rows, epsilon)
     most = all_rows_exchanged(rows, epsilon).threshold(alpha)
     assert information.threshold(alpha) <= max(moments.threshold(alpha), most) * (1 + 1e-9)
     p = max(moments.threshold(alpha), 1e-200)
@@ -118,12 +118,12 @@ def test_theorem_POSTERIOR_P_VALUES_numbers():
     """5,000 rows and one answer of epsilon 1/50; and the part that each wins."""
     numbers = [bound(5000, Fraction(1, 50)).threshold(TWENTIETH) for bound in BOUNDS]
     assert numbers == pytest.approx([0.0068975, 0.0036449, 0.00012744, 1.86e-45], rel=2e-3)
-    assert InformationGiven(5000, Fraction(1, 100)).threshold(Fraction(9, 10)) > Moments(
+    assert InformationGiven(5000, Fraction(1, 100)).threshold(Fraction(9, 10)) > PosteriorPValues(
         5000, Fraction(1, 100)
     ).threshold(Fraction(9, 10))
-    assert all_rows_exchanged(1, Fraction(1)).threshold(TWENTIETH) > Moments(1, Fraction(1)).threshold(
-        TWENTIETH
-    )
+    assert all_rows_exchanged(1, Fraction(1)).threshold(TWENTIETH) > PosteriorPValues(
+        1, Fraction(1)
+    ).threshold(TWENTIETH)
 
 
 @pytest.mark.parametrize("bound", [*BOUNDS, lambda rows, e: MutualInformation(rows, e**2 / 10**4)])
@@ -150,7 +150,7 @@ def test_theorem_TRANSCRIPT_LEAKAGE_of_geometric_noise(rows, epsilon):
     answers = np.arange(-reach, rows + reach + 1)
     greatest = geometric(np.arange(rows + 1), answers, epsilon).max(0).sum()
     assert greatest == pytest.approx(1 + rows * math.tanh(epsilon / 2), rel=1e-9)
-    assert greatest <= math.exp(numbers_nats([Numbers(1, geometric_rate(Fraction(epsilon)))], rows))
+    assert greatest <= math.exp(numbers_nats([NoisyIntegers(1, geometric_rate(Fraction(epsilon)))], rows))
 
 
 @pytest.mark.parametrize(("rows", "scale"), [(1, 0.5), (30, 4.0), (1000, 7.0)])
@@ -162,7 +162,7 @@ def test_theorem_TRANSCRIPT_LEAKAGE_of_normal_noise(rows, scale):
     ends = (-40 * scale, 0, rows, rows + 40 * scale)
     whole = sum(quad(greatest, low, high)[0] for low, high in pairwise(ends))
     radius = (Fraction(1, 2) / Fraction(scale)) ** 2
-    told = math.exp(numbers_nats([Numbers(1, gaussian_rate(radius))], rows))
+    told = math.exp(numbers_nats([NoisyIntegers(1, gaussian_rate(radius))], rows))
     assert whole <= told <= whole * (1 + 1e-6)
 
 
@@ -183,29 +183,29 @@ def test_theorem_TRANSCRIPT_LEAKAGE_the_best_test_after_an_exact_answer(bias):
     rows, epsilon, alpha = 100, Fraction(3, 2), Fraction(1, 10)
     heads, prior = coins(rows, bias)
     joint = prior[:, None] * noisy_count(heads, float(epsilon))
-    nats = numbers_nats([Numbers(1, geometric_rate(epsilon))], rows)
-    threshold = Paid(1.0, nats).threshold(alpha)
+    nats = numbers_nats([NoisyIntegers(1, geometric_rate(epsilon))], rows)
+    threshold = SubsetPValues(1.0, nats).threshold(alpha)
     assert sum(best_rejection(prior, column, threshold) for column in joint.T) <= float(alpha)
     assert sum(best_rejection(prior, column, float(alpha)) for column in joint.T) > 2 * float(alpha)
-    assert threshold > Moments(rows, epsilon).threshold(alpha)
+    assert threshold > PosteriorPValues(rows, epsilon).threshold(alpha)
 
 
 # All of them together --------------------------------------------------------------------------------------
 
 
-def after(streams: list[list[bool]], of_stream: Fraction, asked: list[Fraction], rows: int) -> Told:
+def after(streams: list[list[bool]], of_stream: Fraction, asked: list[Fraction], rows: int) -> ReleasedTotals:
     """A pure study: streams of one epsilon each, and counts."""
     radius = sum((PureCost(e / 2).gdp for e in asked), Fraction(0))
-    return Told(
+    return ReleasedTotals(
         radius=radius + len(streams) * PureCost(of_stream).gdp,
         pure=sum(asked, Fraction(0)) + len(streams) * of_stream,
         by_streams=len(streams) * of_stream,
         said=sum(comparisons_nats(said) for said in streams),
-        numbers=tuple(Numbers(1, geometric_rate(e)) for e in asked),
+        numbers=tuple(NoisyIntegers(1, geometric_rate(e)) for e in asked),
     )
 
 
-def best(told: Told, rows: int, alpha: Fraction, *, gaussian: bool = False) -> tuple[float, str]:
+def best(told: ReleasedTotals, rows: int, alpha: Fraction, *, gaussian: bool = False) -> tuple[float, str]:
     return max((route.threshold(alpha), route.name) for route in routes_after(told, rows, gaussian=gaussian))
 
 
@@ -237,11 +237,11 @@ def test_theorem_LAST_LOOK_ROUTES_an_analyst_whose_prices_follow_the_answers(of_
 
 
 STATES = [
-    Told(radius=Fraction(1, 100), numbers=(Numbers(1, 0.1),)),
-    Told(radius=Fraction(1, 100), pure=Fraction(1, 10), by_streams=Fraction(1, 10), said=2.0),
-    Told(radius=Fraction(1, 100), pure=Fraction(1, 10), by_streams=Fraction(1, 20), said=2.0),
-    Told(pure=Fraction(1, 10), by_streams=Fraction(1, 10), said=2.0),
-    Told(pure=Fraction(1, 10), numbers=None),
+    ReleasedTotals(radius=Fraction(1, 100), numbers=(NoisyIntegers(1, 0.1),)),
+    ReleasedTotals(radius=Fraction(1, 100), pure=Fraction(1, 10), by_streams=Fraction(1, 10), said=2.0),
+    ReleasedTotals(radius=Fraction(1, 100), pure=Fraction(1, 10), by_streams=Fraction(1, 20), said=2.0),
+    ReleasedTotals(pure=Fraction(1, 10), by_streams=Fraction(1, 10), said=2.0),
+    ReleasedTotals(pure=Fraction(1, 10), numbers=None),
 ]
 IN_STUDIES = [(told, True) for told in STATES] + [
     (replace(told, radius=Fraction(1, 100), pure=told.pure or Fraction(1, 5)), False) for told in STATES
@@ -264,7 +264,7 @@ def test_theorem_LAST_LOOK_ROUTES_the_parts_of_the_level_never_sum_to_more_than_
 @pytest.mark.parametrize("gaussian", [True, False])
 def test_theorem_LAST_LOOK_ROUTES_before_any_question_the_level_is_whole(gaussian):
     for alpha in (Fraction(1, 20), Fraction(1, 3), Fraction(1, 10**9)):
-        (route,) = routes_after(Told(), 5000, gaussian=gaussian)
+        (route,) = routes_after(ReleasedTotals(), 5000, gaussian=gaussian)
         assert route.threshold(alpha) == pytest.approx(float(alpha), rel=1e-15)
         assert route.worth(alpha) == pytest.approx(float(alpha), rel=1e-15)
 
@@ -286,12 +286,14 @@ def test_theorem_LAST_LOOK_ROUTES_who_wins():
     assert best(quiet, 5000, TWENTIETH)[0] > 5e-6
     loud = after([[False] * 100], Fraction(1, 1000), [Fraction(1, 50)], 5000)
     assert best(loud, 5000, TWENTIETH)[1] == "moments"
-    many = Told(radius=20_000 * PureCost(Fraction(2, 10**6)).gdp, pure=Fraction(8, 100), numbers=None)
+    many = ReleasedTotals(
+        radius=20_000 * PureCost(Fraction(2, 10**6)).gdp, pure=Fraction(8, 100), numbers=None
+    )
     assert best(many, 5000, TWENTIETH) == (pytest.approx(1.37e-5, rel=0.01), "mutual information")
-    one = Told(radius=Fraction(1, 20), numbers=(Numbers(1, gaussian_rate(Fraction(1, 20))),))
+    one = ReleasedTotals(radius=Fraction(1, 20), numbers=(NoisyIntegers(1, gaussian_rate(Fraction(1, 20))),))
     assert best(one, 5000, TWENTIETH, gaussian=True)[1] == "bits of the transcript"
-    stream = Told(radius=Fraction(1, 10**5), pure=Fraction(1), by_streams=Fraction(1), said=5.0)
-    stream = replace(stream, numbers=(Numbers(9, 0.01),))
+    stream = ReleasedTotals(radius=Fraction(1, 10**5), pure=Fraction(1), by_streams=Fraction(1), said=5.0)
+    stream = replace(stream, numbers=(NoisyIntegers(9, 0.01),))
     assert best(stream, 5000, TWENTIETH, gaussian=True)[1] == "subset, streams by what they said"
 
 
@@ -321,12 +323,12 @@ def test_theorem_LAST_LOOK_ROUTES_of_two_gaussian_answers_and_a_bit():
     for said, chance in ((True, above), (False, 1 - above)):
         scale = 2.0 if said else 9.0
         radius = (Fraction(1, 2) / Fraction(scale)) ** 2
-        told = Told(
+        told = ReleasedTotals(
             radius=radius,
             pure=epsilon,
             by_streams=epsilon,
             said=comparisons_nats([said]),
-            numbers=(Numbers(1, gaussian_rate(radius)),),
+            numbers=(NoisyIntegers(1, gaussian_rate(radius)),),
         )
         threshold, _ = best(told, rows, alpha, gaussian=True)
         cells = np.linspace(-10 * scale, rows + 10 * scale, 600)  # rounding the answer is post-processing
@@ -360,27 +362,27 @@ def test_theorem_LAST_LOOK_ROUTES_the_values_of_a_stream_are_counted_with_its_ye
     """
     rows, epsilon, small = 60, Fraction(12), Fraction(1, 1000)
     heads, prior = coins(rows)
-    told = Told(
+    told = ReleasedTotals(
         radius=PureCost(epsilon).gdp,
         pure=epsilon,
         by_streams=epsilon,
         said=comparisons_nats([True]),
-        of_streams=(Numbers(1, geometric_rate(epsilon)),),
+        of_streams=(NoisyIntegers(1, geometric_rate(epsilon)),),
     )
     if asked:  # which says nothing about the first coins
-        told = replace(told, pure=epsilon + small, numbers=(Numbers(1, geometric_rate(small)),))
+        told = replace(told, pure=epsilon + small, numbers=(NoisyIntegers(1, geometric_rate(small)),))
     routes = {route.name: route.threshold(alpha) for route in routes_after(told, rows, gaussian=False)}
     names = ["bits of the transcript"] + (["moments, streams by what they said"] if asked else [])
     joint = prior[:, None] * noisy_count(heads, float(epsilon))
     for name in names:
         assert 0 < sum(best_rejection(prior, column, routes[name]) for column in joint.T) <= float(alpha)
-    without = Paid(1.0, told.said).threshold(alpha * Fraction(31, 64))
+    without = SubsetPValues(1.0, told.said).threshold(alpha * Fraction(31, 64))
     assert sum(best_rejection(prior, column, without) for column in joint.T) > float(alpha)
 
 
 def test_theorem_LAST_LOOK_ROUTES_what_is_no_stream_is_never_paid_for_by_what_streams_said():
     """A selection beside a stream.  Mutants: its epsilon is left out; what is not counted is taken as nothing."""
-    told = Told(Fraction(1, 100), Fraction(2), Fraction(1), 0.7, (Numbers(1, 0.1),))
+    told = ReleasedTotals(Fraction(1, 100), Fraction(2), Fraction(1), 0.7, (NoisyIntegers(1, 0.1),))
     assert {route.name for route in routes_after(told, 1000, gaussian=True)} == {"subset"}
     told = replace(told, radius=Fraction(0))
     assert not any(route.name.startswith("bits") for route in routes_after(told, 1000, gaussian=True))

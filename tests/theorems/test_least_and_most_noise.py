@@ -127,7 +127,7 @@ def test_theorem_SUBSET_VARIANCE_after_an_answer_no_question_was_fixed_in_advanc
     part = SimpleNamespace(only=_noised("SELECT COUNT(*) FROM t", 5))
     batch = SimpleNamespace(plans=[SimpleNamespace(finding=None, parts=[part])], radius=5)
     stored = [SimpleNamespace(released=[None])]
-    assert learned.settled_radius(batch, stored, learned.Units(500, 500), Fraction(1, 100)) == 1
+    assert learned.settled_radius(batch, stored, learned.UnitRange(500, 500), Fraction(1, 100)) == 1
 
 
 @pytest.mark.parametrize("cells", [1, 2, 5])
@@ -158,7 +158,9 @@ def test_theorem_SUBSET_VARIANCE_a_mean_covers_its_spread_for_every_noise_that_i
             np.full(cells, round(units * mean + noise * scale / math.sqrt(cells)))
             for mean, scale, noise in zip(means, scales, off, strict=True)
         ]
-        settled = learned._settled(SimpleNamespace(only=part), released, learned.Units(units, units), z, {})
+        settled = learned._settled(
+            SimpleNamespace(only=part), released, learned.UnitRange(units, units), z, {}
+        )
         assert settled >= min(spread * UNITS_PER_ONE, part.radius()) * (1 - 1e-9)
 
 
@@ -179,7 +181,7 @@ def test_theorem_SUBSET_VARIANCE_squares_of_a_variance_cover_those_of_the_rows(c
         np.full(cells, round((units / len(y) * total + noise) / cells))
         for total, noise in zip(exact, (0.0, *noises), strict=True)
     ]
-    found = learned.most_centred_squares(part, released, learned.Units(units, units), 3.0)
+    found = learned.most_centred_squares(part, released, learned.UnitRange(units, units), 3.0)
     assert wanted * (1 - 1e-9) <= found < 1.5 * wanted
 
 
@@ -190,7 +192,9 @@ def test_theorem_SUBSET_VARIANCE_a_count_covers_its_spread_for_every_noise_that_
     part = _noised("SELECT COUNT(*) AS n FROM t", scale)
     for off in (-z, 0.0, z):
         released = [np.array([round(units * inside + off * scale)])]
-        settled = learned._settled(SimpleNamespace(only=part), released, learned.Units(units, units), z, {})
+        settled = learned._settled(
+            SimpleNamespace(only=part), released, learned.UnitRange(units, units), z, {}
+        )
         assert settled >= inside * (1 - inside) / scale**2 * UNITS_PER_ONE * (1 - 1e-9)
 
 
@@ -203,7 +207,7 @@ def test_theorem_SUBSET_VARIANCE_every_sum_whose_noise_is_bounded_has_a_part_of_
     parts = [SimpleNamespace(only=_noised(*one)) for one in asked]
     batch = SimpleNamespace(plans=[SimpleNamespace(finding=None, parts=parts)], radius=5)
     learned.settled_radius(
-        batch, [SimpleNamespace(released=[None, None])], learned.Units(500, 500), Fraction(1, 100)
+        batch, [SimpleNamespace(released=[None, None])], learned.UnitRange(500, 500), Fraction(1, 100)
     )
     assert seen == [Fraction(1, 500)]
 

@@ -22,7 +22,13 @@ from adyton.mechanisms.workloads.matrix import (
 )
 from adyton.mechanisms.workloads.strategy import Strategy, identity, tree, wavelet
 from adyton.mechanisms.workloads.strategy_choice import error_factor, optimal_strategy
-from adyton.mechanisms.workloads.workload import Cells, Prefixes, Questions, Ranges, Workload
+from adyton.mechanisms.workloads.workload import (
+    ExplicitQueries,
+    IdentityQueries,
+    LinearQueries,
+    Prefixes,
+    Ranges,
+)
 from adyton.noise import rounded_gaussian, two_sided_geometric
 from adyton.privacy import NEIGHBOURS, Neighbours
 from in_bulk import in_bulk
@@ -30,14 +36,14 @@ from literature.marginals import Marginals
 from seeded import Seeded
 
 SMALL = [np.array([[1, 0], [0, 1]]), np.array([[1, 1], [1, -1]]), np.array([[2, -1], [1, 3]])]
-WORKLOADS: list[Workload] = [
-    Cells(12),
+WORKLOADS: list[LinearQueries] = [
+    IdentityQueries(12),
     Prefixes(33),
     Ranges(32),
     Marginals((2, 3, 4), 1),
     Marginals((2, 2, 2, 2), 2),
-    Questions([[1, 1, 0, 0, 1], [1, 1, 0, 0, 1]]),
-    Questions([[Fraction(1, 3), 1, 0], [-2, 0, Fraction(1, 2)]]),
+    ExplicitQueries([[1, 1, 0, 0, 1], [1, 1, 0, 0, 1]]),
+    ExplicitQueries([[Fraction(1, 3), 1, 0], [-2, 0, Fraction(1, 2)]]),
 ]
 
 
@@ -216,21 +222,21 @@ def test_theorem_MATRIX_MECHANISM_ERROR_half_widths_cover(kind, monkeypatch: pyt
 @pytest.mark.parametrize("sigma", [Fraction(1, 10), Fraction(3, 10), Fraction(4, 10), Fraction(1)])
 def test_theorem_MATRIX_MECHANISM_ERROR_half_widths_pay_for_rounding(sigma: Fraction) -> None:
     """Where a step is as large as the noise, half a step of rounding decides whether the level is reached."""
-    (width,) = GaussianMatrix(identity(1), sigma).error(Cells(1), 0.95)
+    (width,) = GaussianMatrix(identity(1), sigma).error(IdentityQueries(1), 0.95)
     inside = range(-math.floor(width), math.floor(width) + 1)
     assert sum(rounded_gaussian.pmf(float(sigma), z) for z in inside) >= 0.95
 
 
 def test_theorem_MATRIX_MECHANISM_ERROR_is_infinite_where_nothing_was_measured() -> None:
     total = Strategy("total", np.ones((1, 4), dtype=np.int64))
-    assert error_factor(Cells(4), total) == math.inf
-    assert error_factor(Questions([[1, 1, 1, 1]]), total) == pytest.approx(1.0)
+    assert error_factor(IdentityQueries(4), total) == math.inf
+    assert error_factor(ExplicitQueries([[1, 1, 1, 1]]), total) == pytest.approx(1.0)
     with pytest.raises(InvalidRequest, match="does not measure enough"):
-        GaussianMatrix(total, Fraction(1)).answers(Cells(4), np.zeros(1, dtype=np.int64))
+        GaussianMatrix(total, Fraction(1)).answers(IdentityQueries(4), np.zeros(1, dtype=np.int64))
     with pytest.raises(InvalidRequest, match="cells"):
-        error_factor(Cells(5), total)
+        error_factor(IdentityQueries(5), total)
     with pytest.raises(InvalidRequest, match="confidence"):
-        GaussianMatrix(total, Fraction(1)).error(Questions([[1, 1, 1, 1]]), 1.0)
+        GaussianMatrix(total, Fraction(1)).error(ExplicitQueries([[1, 1, 1, 1]]), 1.0)
 
 
 @pytest.mark.parametrize("large", [1, 1000, 2**20])
@@ -239,17 +245,17 @@ def test_theorem_MATRIX_MECHANISM_ERROR_is_infinite_if_one_small_question_was_no
 ) -> None:
     """Beside a question that is large it must not be taken for answered, with an error of 0."""
     first_cell = Strategy("the first cell", np.array([[1, 0]]))
-    both = Questions([[large, 0], [0, 1]])
+    both = ExplicitQueries([[large, 0], [0, 1]])
     assert error_factor(both, first_cell) == math.inf
     with pytest.raises(InvalidRequest, match="does not measure enough"):
         GaussianMatrix(first_cell, Fraction(1)).error(both, 0.95)
-    assert error_factor(Questions([[large, 0], [0, 0]]), first_cell) == large**2 / 2
+    assert error_factor(ExplicitQueries([[large, 0], [0, 0]]), first_cell) == large**2 / 2
 
 
 # Strategies -----------------------------------------------------------------------------------------------
 
 
-def _least_possible(workload: Workload) -> float:
+def _least_possible(workload: LinearQueries) -> float:
     """A lower bound for every strategy with columns of length 1, by duality: 2 tr (V^1/2 G V^1/2)^1/2 - tr V.
 
     It holds for all V; a few steps look for a good one.
@@ -265,7 +271,7 @@ def _least_possible(workload: Workload) -> float:
 
 
 @pytest.mark.parametrize("workload", WORKLOADS, ids=repr)
-def test_theorem_OPTIMAL_STRATEGY_no_strategy_is_much_better(workload: Workload) -> None:
+def test_theorem_OPTIMAL_STRATEGY_no_strategy_is_much_better(workload: LinearQueries) -> None:
     """Within a hundredth of a bound that holds for all strategies."""
     strategy = optimal_strategy(workload)
     reached = error_factor(workload, strategy) * strategy.l2_diameter_squared("add-or-remove")

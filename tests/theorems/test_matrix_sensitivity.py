@@ -11,10 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adyton.errors import InvalidRequest
-from adyton.mechanisms.workloads.linear_question import Box, Weights
+from adyton.mechanisms.workloads.linear_question import BoxQuery, WeightedQuery
 from adyton.mechanisms.workloads.strategy import Strategy, identity, tree, wavelet
 from adyton.mechanisms.workloads.strategy_choice import with_free_total
-from adyton.mechanisms.workloads.workload import Cells, Prefixes, Questions, Ranges, Workload
+from adyton.mechanisms.workloads.workload import (
+    ExplicitQueries,
+    IdentityQueries,
+    LinearQueries,
+    Prefixes,
+    Ranges,
+)
 from adyton.privacy import NEIGHBOURS, Neighbours
 from literature.marginals import Marginals
 
@@ -140,9 +146,9 @@ def test_a_strategy_that_could_be_rounded_is_refused(matrix: np.ndarray) -> None
 # Workloads against their definitions, written out -----------------------------------------------------------
 
 
-def written_out(workload: Workload) -> np.ndarray:
+def written_out(workload: LinearQueries) -> np.ndarray:
     match workload:
-        case Cells(m):
+        case IdentityQueries(m):
             rows = [[float(i == c) for c in range(m)] for i in range(m)]
         case Prefixes(m):
             rows = [[float(c <= i) for c in range(m)] for i in range(m)]
@@ -160,9 +166,9 @@ def written_out(workload: Workload) -> np.ndarray:
     return np.array(rows)
 
 
-WORKLOADS: list[Workload] = [
-    Cells(1),
-    Cells(5),
+WORKLOADS: list[LinearQueries] = [
+    IdentityQueries(1),
+    IdentityQueries(5),
     Prefixes(6),
     Ranges(1),
     Ranges(7),
@@ -171,7 +177,7 @@ WORKLOADS: list[Workload] = [
 
 
 @pytest.mark.parametrize("workload", WORKLOADS, ids=repr)
-def test_an_implicit_workload_is_its_matrix(workload: Workload) -> None:
+def test_an_implicit_workload_is_its_matrix(workload: LinearQueries) -> None:
     matrix = written_out(workload)
     random = np.random.Generator(np.random.Philox(1))
     histogram = random.integers(0, 100, workload.cells)
@@ -193,7 +199,7 @@ def test_an_implicit_workload_is_its_matrix(workload: Workload) -> None:
 @settings(max_examples=40, deadline=None, derandomize=True)
 def test_written_out_questions_keep_their_fractions(rows: list[list[int]], denominator: int) -> None:
     exact = [[Fraction(w, denominator) for w in row] for row in rows]
-    workload = Questions(exact)
+    workload = ExplicitQueries(exact)
     matrix = np.array(exact, dtype=float)
     histogram = np.arange(workload.cells)
     expected = [sum((w * int(x) for w, x in zip(row, histogram, strict=True)), Fraction(0)) for row in exact]
@@ -211,7 +217,7 @@ def test_written_out_questions_keep_their_fractions(rows: list[list[int]], denom
 def test_a_box_is_its_indicator(shape: list[int], data: st.DataObject) -> None:
     axes = data.draw(st.sets(st.integers(0, len(shape) - 1)))
     chosen = {a: sorted(data.draw(st.sets(st.integers(0, shape[a] - 1), min_size=1))) for a in sorted(axes)}
-    box = Box(shape, chosen)
+    box = BoxQuery(shape, chosen)
     inside = np.array(
         [
             all(cell[a] in wanted for a, wanted in chosen.items())
@@ -229,17 +235,17 @@ def test_a_box_is_its_indicator(shape: list[int], data: st.DataObject) -> None:
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: Weights([0, 2], 1),
-        lambda: Weights([-1, 1], 1),
-        lambda: Weights([], 1),
-        lambda: Weights([[1]], 1),
-        lambda: Box((2, 2), {2: [0]}),
-        lambda: Box((2, 2), {0: [2]}),
-        lambda: Box((2, 2), {0: []}),
-        lambda: Box((10**5, 10**5), {}),
+        lambda: WeightedQuery([0, 2], 1),
+        lambda: WeightedQuery([-1, 1], 1),
+        lambda: WeightedQuery([], 1),
+        lambda: WeightedQuery([[1]], 1),
+        lambda: BoxQuery((2, 2), {2: [0]}),
+        lambda: BoxQuery((2, 2), {0: [2]}),
+        lambda: BoxQuery((2, 2), {0: []}),
+        lambda: BoxQuery((10**5, 10**5), {}),
         lambda: Marginals((2, 2), 3),
-        lambda: Questions([]),
-        lambda: Questions([[Fraction(1, 3), Fraction(1, 2**20 + 1)]]),
+        lambda: ExplicitQueries([]),
+        lambda: ExplicitQueries([[Fraction(1, 3), Fraction(1, 2**20 + 1)]]),
         lambda: Ranges(4).question(10),
         lambda: Marginals((2, 2), 1).question(4),
         lambda: tree(5, 1),

@@ -228,7 +228,7 @@ def test_theorem_SUBSET_VARIANCE_squares_beside_a_sum_cover_its_spread(
     """
     sql = f"SELECT region, {measure} FROM t GROUP BY region" if cells > 1 else f"SELECT {measure} FROM t"
     z, part = 3.0, part_of(study(validity=VALID), sql, epsilon="1")
-    key, units = base.spread_key(part.reading), learned.Units(ROWS, ROWS)
+    key, units = base.spread_key(part.reading), learned.UnitRange(ROWS, ROWS)
     boxes = [float(box[1]) for box in part.reading.sensitivity.boxes]
     for values in ((-0.5, -0.3, -0.2, 0.1), (-0.05, 0.05), (0.8, 0.9), (-1.0, 1.0)):
         y = np.array(values)

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adyton.errors import InvalidRequest
-from adyton.mechanisms.workloads.linear_question import Box, Weights
-from adyton.mechanisms.workloads.multiplicative_weights import Guess, most_updates, mw_update
+from adyton.mechanisms.workloads.linear_question import BoxQuery, WeightedQuery
+from adyton.mechanisms.workloads.multiplicative_weights import CellDistribution, most_updates, mw_update
 from how_often import often
 
 masses = st.floats(0, 1) | st.sampled_from([0.0, 1.0, 1e-9])
@@ -36,7 +36,7 @@ def test_theorem_MW_POTENTIAL_falls_by_at_least_step_times_gap_less_an_eighth_of
     before = np.log(data.draw(distributions(cells)) * 0.999 + 0.001 / cells)
     before -= math.log(np.exp(before).sum())
     weights = data.draw(st.lists(st.integers(0, denominator), min_size=cells, max_size=cells))
-    question, q = Weights(weights, denominator), np.array(weights) / denominator
+    question, q = WeightedQuery(weights, denominator), np.array(weights) / denominator
     after = before.copy()
     returned = mw_update(after, question, step)
     assert np.allclose(returned, np.exp(after))
@@ -55,7 +55,7 @@ def test_theorem_MW_POTENTIAL_has_no_better_constant() -> None:
         falls = []
         for rate in (3.5, 4.0, 4.5):
             after = before.copy()
-            mw_update(after, Weights([1, 0]), rate * g)
+            mw_update(after, WeightedQuery([1, 0]), rate * g)
             falls.append((relative_entropy(p, before) - relative_entropy(p, after)) / g**2)
         assert 2 <= falls[1] <= 2 + 20 * g
         assert falls[1] == max(falls)
@@ -66,9 +66,9 @@ def test_theorem_MW_POTENTIAL_has_no_better_constant() -> None:
 def test_theorem_MW_UPDATES_are_never_more(data: st.DataObject, cells: int, gap: float, slack: float) -> None:
     """The worst question each time, until no question has the gap left; the gap is known only roughly."""
     p = data.draw(distributions(cells))
-    guess, updates = Guess(cells), 0
+    guess, updates = CellDistribution(cells), 0
     while True:
-        question = Weights((p > guess.weights).astype(np.int64))
+        question = WeightedQuery((p > guess.weights).astype(np.int64))
         true = float(p @ question.weights) - guess.answer(question)  # the total variation
         if true < gap:
             break
@@ -83,9 +83,9 @@ def test_theorem_MW_UPDATES_is_about_as_many_as_a_stubborn_case_needs() -> None:
     cells, gap = 2**16, 0.49
     p = np.zeros(cells)
     p[0] = 1.0
-    guess, updates = Guess(cells), 0
+    guess, updates = CellDistribution(cells), 0
     for level in range(16):
-        question = Box((cells,), {0: range(cells >> (level + 1))})
+        question = BoxQuery((cells,), {0: range(cells >> (level + 1))})
         while float(p[0]) - guess.answer(question) >= gap:
             guess.correct(question, gap)
             updates += 1
@@ -93,8 +93,8 @@ def test_theorem_MW_UPDATES_is_about_as_many_as_a_stubborn_case_needs() -> None:
 
 
 def test_a_guess_of_ten_million_cells_is_updated_in_memory() -> None:
-    guess = Guess(10**7)
-    question = Box((10,) * 7, {0: [1, 2], 6: [3]})
+    guess = CellDistribution(10**7)
+    question = BoxQuery((10,) * 7, {0: [1, 2], 6: [3]})
     assert guess.answer(question) == pytest.approx(0.02)
     guess.correct(question, 0.3)
     lifted = 0.02 * math.exp(1.2)
@@ -104,9 +104,9 @@ def test_a_guess_of_ten_million_cells_is_updated_in_memory() -> None:
 
 def test_nonsense_is_refused() -> None:
     with pytest.raises(InvalidRequest, match="cells"):
-        Guess(0)
+        CellDistribution(0)
     with pytest.raises(InvalidRequest, match="cells"):
-        Guess(3).answer(Weights([1, 0]))
+        CellDistribution(3).answer(WeightedQuery([1, 0]))
     for gap in (0.0, 1.5):
         with pytest.raises(InvalidRequest, match="gap"):
             most_updates(10, gap)

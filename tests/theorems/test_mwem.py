@@ -16,14 +16,20 @@ from adyton.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from adyton.mechanisms.selection.scores import ScoreSensitivity
 from adyton.mechanisms.workloads import mwem
 from adyton.mechanisms.workloads.mwem import Mwem
-from adyton.mechanisms.workloads.workload import Cells, Prefixes, Questions, Ranges, Workload
+from adyton.mechanisms.workloads.workload import (
+    ExplicitQueries,
+    IdentityQueries,
+    LinearQueries,
+    Prefixes,
+    Ranges,
+)
 from adyton.noise import two_sided_geometric
 from adyton.privacy import GaussianCost, PureCost
 from literature.marginals import Marginals
 from seeded import Seeded
 
-HALVES = Questions([[Fraction(1, 2), 1], [1, 0]])
-TINY: list[Workload] = [Cells(2), HALVES]
+HALVES = ExplicitQueries([[Fraction(1, 2), 1], [1, 0]])
+TINY: list[LinearQueries] = [IdentityQueries(2), HALVES]
 
 
 class Told:
@@ -49,7 +55,7 @@ class Told:
         self.log_chance += two_sided_geometric.log_pmf(scale, noise)
         return np.array([noise])
 
-    def run(self, workload: Workload, histogram: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> float:
+    def run(self, workload: LinearQueries, histogram: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> float:
         self._exact = workload.numerators(histogram)
         monkeypatch.setattr(mwem.two_sided_geometric, "draw", self.draw)
         told = Mwem(self.real.rounds, self, self.real.scale, self.real.denominator)
@@ -61,7 +67,7 @@ class Told:
 @pytest.mark.parametrize("neighbours", ["replace", "add-or-remove"])
 @pytest.mark.parametrize("workload", TINY, ids=["cells", "halves"])
 def test_theorem_MWEM_PRIVACY_no_run_of_two_rounds_tells_neighbours_apart_by_more(
-    workload: Workload, neighbours: str, monkeypatch: pytest.MonkeyPatch
+    workload: LinearQueries, neighbours: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every pair of selections and a grid of measured numbers, on all neighbouring histograms of two units."""
     real = Mwem.for_cost(workload, Fraction(2), rounds=2)
@@ -105,11 +111,11 @@ def test_theorem_MWEM_PRIVACY_scores_are_distances_from_public_integers() -> Non
 
 def test_theorem_MWEM_PRIVACY_no_score_wraps_around() -> None:
     """With a total of 2**63 the distance of 0 and of 1 from the guess were 2**64 - 1 apart."""
-    tame = Mwem.for_cost(Cells(2), Fraction(1), 1)
+    tame = Mwem.for_cost(IdentityQueries(2), Fraction(1), 1)
     with pytest.raises(InvalidRequest, match="at most"):
-        tame.release(Cells(2), np.array([0, 1]), 2**63, Seeded(0))
+        tame.release(IdentityQueries(2), np.array([0, 1]), 2**63, Seeded(0))
     with pytest.raises(InvalidRequest, match="with a sign"):
-        tame.release(Cells(2), np.array([2**63, 0], dtype=np.uint64), 2**60, Seeded(0))
+        tame.release(IdentityQueries(2), np.array([2**63, 0], dtype=np.uint64), 2**60, Seeded(0))
     ends, inside = np.array([-(2**61), 2**61]), np.array([1 - 2**61, 2**61 - 1])
     for guessed in (0.0, 2.0**61):
         here, there = (
@@ -152,7 +158,7 @@ def test_theorem_MWEM_PRIVACY_only_the_declared_noise_and_selection_are_used() -
     ids=repr,
 )
 def test_theorem_MWEM_ERROR_the_average_guess_is_within_its_bound(
-    workload: Workload, total: int, rounds: int
+    workload: LinearQueries, total: int, rounds: int
 ) -> None:
     """30 tables; at a true 90 % fewer than the 1e-8 quantile within would be an alarm."""
     random, bits, runs = np.random.Generator(np.random.Philox(8)), Seeded(9), 30
@@ -179,8 +185,8 @@ def test_theorem_MWEM_ERROR_pays_for_the_noise_of_measurements() -> None:
     sure = PermuteAndFlip((0, 1), Fraction(1000), ScoreSensitivity(Fraction(1)))
     loud, total = Mwem(60, sure, Fraction(400)), 100
     quiet = Mwem(60, sure, Fraction(1, 100))
-    made = loud.release(Cells(2), np.array([50, 50]), total, Seeded(3))
-    error = float(np.max(np.abs(made.answers(Cells(2)) - 0.5)))
+    made = loud.release(IdentityQueries(2), np.array([50, 50]), total, Seeded(3))
+    error = float(np.max(np.abs(made.answers(IdentityQueries(2)) - 0.5)))
     assert quiet.error(2, total, 0.95) < error <= loud.error(2, total, 0.95)
 
 
@@ -209,8 +215,8 @@ def test_theorem_MWEM_ERROR_pays_for_selections() -> None:
     )
     total = 1000
     exact = np.array([0] * 63 + [total])
-    made = Mwem(40, blind, Fraction(1, 100)).release(Cells(64), exact, total, Seeded(4))
-    error = float(np.max(np.abs(made.answers(Cells(64)) - exact / total)))
+    made = Mwem(40, blind, Fraction(1, 100)).release(IdentityQueries(64), exact, total, Seeded(4))
+    error = float(np.max(np.abs(made.answers(IdentityQueries(64)) - exact / total)))
     known = Mwem(40, sure, Fraction(1, 100)).error(64, total, 0.95)
     assert known < error <= Mwem(40, blind, Fraction(1, 100)).error(64, total, 0.95)
 
@@ -227,14 +233,14 @@ def test_theorem_MWEM_ERROR_without_noise_follows_from_the_potential() -> None:
 
 
 def test_nonsense_is_refused_before_anything_is_read() -> None:
-    good, exact = Mwem.for_cost(Cells(3), Fraction(1), 2), np.arange(3)
+    good, exact = Mwem.for_cost(IdentityQueries(3), Fraction(1), 2), np.arange(3)
     for call in (
-        lambda: Mwem.for_cost(Cells(3), Fraction(1), 10**6),
-        lambda: good.release(Cells(4), exact, 3, Seeded(1)),
-        lambda: good.release(Cells(3), exact.astype(float), 3, Seeded(1)),
-        lambda: good.release(Cells(3), exact, 0, Seeded(1)),
+        lambda: Mwem.for_cost(IdentityQueries(3), Fraction(1), 10**6),
+        lambda: good.release(IdentityQueries(4), exact, 3, Seeded(1)),
+        lambda: good.release(IdentityQueries(3), exact.astype(float), 3, Seeded(1)),
+        lambda: good.release(IdentityQueries(3), exact, 0, Seeded(1)),
         lambda: good.release(HALVES, exact[:2], 3, Seeded(1)),
-        lambda: good.release(Questions([[-1, 0, 1]] * 3), exact, 3, Seeded(1)),
+        lambda: good.release(ExplicitQueries([[-1, 0, 1]] * 3), exact, 3, Seeded(1)),
         lambda: Mwem(
             2, PermuteAndFlip((0, 1), Fraction(1), ScoreSensitivity(Fraction(1), monotone=True)), Fraction(1)
         ),

@@ -15,7 +15,7 @@ from adyton.holdout.methods import gaussian
 from adyton.holdout.methods.base import HoldoutSize
 from adyton.holdout.methods.gaussian import GaussianPlan, table
 from adyton.holdout.methods.gaussian_plans import GaussianWish, plan_gaussian
-from adyton.validity.plans.planned_scores import Blocks
+from adyton.validity.plans.planned_scores import ScoreBlocks
 from adyton.validity.subset.tails import Way
 from how_often import crossed
 from seeded import Seeded
@@ -34,7 +34,7 @@ def test_theorem_PAIRED_COMPARISON_covers_who_is_better(better: float, scale: fl
     """
     items, differ = 12, 0.4
     plan = GaussianPlan(
-        HoldoutSize(items, 2, Fraction(0), Fraction(1, 4)), Blocks((2,), (scale,)), (2.0, 2.0)
+        HoldoutSize(items, 2, Fraction(0), Fraction(1, 4)), ScoreBlocks((2,), (scale,)), (2.0, 2.0)
     )
     noise, law = lattice(2 * scale)
     levels = [math.exp(side.log_level) for side in table(plan).sides(2)]

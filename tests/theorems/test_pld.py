@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from adyton.accounting.pld import convolve, lattice, pairs, profile, slots, steering
 from adyton.accounting.pld.lattice import step_up
-from adyton.accounting.pld.pairs import GaussianPair, LaplacePair, Pair, RandomizedResponsePair
+from adyton.accounting.pld.pairs import DominatingPair, GaussianPair, LaplacePair, RandomizedResponsePair
 from adyton.accounting.pld.pld import delta_up, epsilon_up
 from adyton.exact.outward import UNIT_ROUNDOFF
 from literature.finite_pair import FinitePair
@@ -34,7 +34,7 @@ def lattice_delta(law: lattice.Lattice, step: float, epsilon: float) -> float:
     return float(law.infinite + np.sum(law.masses * np.maximum(0, -np.expm1(epsilon - losses))))
 
 
-def exact_delta(pair: Pair, epsilon: float) -> float:
+def exact_delta(pair: DominatingPair, epsilon: float) -> float:
     match pair:
         case LaplacePair(e0):
             return float(truth.laplace_once(truth.real(Fraction(e0)), truth.real(epsilon)))
@@ -62,7 +62,9 @@ one_pair = st.one_of(reaches.map(LaplacePair), reaches.map(RandomizedResponsePai
 
 @settings(deadline=None, max_examples=150)
 @given(one_pair, steps, st.floats(-1.5, 1.5))
-def test_theorem_CONNECT_THE_DOTS_dominates_everywhere(pair: Pair, step: float, ratio: float) -> None:
+def test_theorem_CONNECT_THE_DOTS_dominates_everywhere(
+    pair: DominatingPair, step: float, ratio: float
+) -> None:
     epsilon = ratio * max(pair.reach, step)
     exact = exact_delta(pair, epsilon)
     assert lattice_delta(pair.pessimistic(step), step, epsilon) >= exact * (1 - 1e-13) - 1e-15
@@ -71,14 +73,16 @@ def test_theorem_CONNECT_THE_DOTS_dominates_everywhere(pair: Pair, step: float, 
 
 @settings(deadline=None, max_examples=100)
 @given(one_pair, steps, st.integers(-8, 8))
-def test_theorem_CONNECT_THE_DOTS_touches_the_curve_at_the_dots(pair: Pair, step: float, dot: int) -> None:
+def test_theorem_CONNECT_THE_DOTS_touches_the_curve_at_the_dots(
+    pair: DominatingPair, step: float, dot: int
+) -> None:
     touched = lattice_delta(pair.pessimistic(step), step, dot * step)
     assert touched == pytest.approx(exact_delta(pair, dot * step), rel=1e-12, abs=1e-14)
 
 
 @settings(deadline=None, max_examples=100)
 @given(one_pair, steps)
-def test_theorem_CONNECT_THE_DOTS_keeps_the_mass_of_both_laws(pair: Pair, step: float) -> None:
+def test_theorem_CONNECT_THE_DOTS_keeps_the_mass_of_both_laws(pair: DominatingPair, step: float) -> None:
     law = pair.pessimistic(step)
     losses = (law.start + np.arange(len(law.masses))) * step
     assert float(law.masses.sum()) + law.infinite == pytest.approx(1, abs=1e-13)
@@ -187,7 +191,7 @@ def test_theorem_PLD_ROUND_OFF_a_gaussian_part_needs_no_lattice(
     epsilon = share * (float(k * e0) + 6 * float(mu) + float(mu) ** 2)
     e0, mu = Fraction(str(float(e0))), Fraction(str(float(mu)))
     exact = truth.randomized_response_and_gaussian(e0, k, mu, epsilon)
-    plan: list[tuple[Pair, int]] = [(RandomizedResponsePair(e0), k), (GaussianPair(mu), 1)]
+    plan: list[tuple[DominatingPair, int]] = [(RandomizedResponsePair(e0), k), (GaussianPair(mu), 1)]
     if exact > 1e-250:
         assert delta_down(plan, epsilon) <= exact <= delta_up(plan, epsilon)
         assert delta_up(plan, epsilon) <= float(exact) * 1.01
@@ -240,7 +244,7 @@ def test_theorem_PLD_PRICES_A_PLAN_a_thousand_and_a_hundred_thousand_laplaces() 
     assert epsilon_up([(GaussianPair("0.02"), 1000)], MILLIONTH) == pytest.approx(2.921601, abs=5e-7)
 
 
-def stream(n: int) -> list[tuple[Pair, int]]:
+def stream(n: int) -> list[tuple[DominatingPair, int]]:
     """The mixed stream that other accountants were measured on."""
     numbers = np.random.default_rng(7)
     epsilons = np.exp(numbers.uniform(math.log(1e-4), math.log(1e-1), 10_000))
@@ -278,7 +282,7 @@ def test_theorem_PLD_PRICES_A_PLAN_randomized_response_is_optimal_composition(
 
 # Mistakes that the tests above would see
 
-PLAN: list[tuple[Pair, int]] = [(RandomizedResponsePair("0.11"), 37)]
+PLAN: list[tuple[DominatingPair, int]] = [(RandomizedResponsePair("0.11"), 37)]
 
 
 def sees_a_mistake(epsilon: float = 1.7) -> bool:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adyton.accounting import gaussian
-from adyton.accounting.pld.pairs import GaussianPair, LaplacePair, Pair, RandomizedResponsePair
+from adyton.accounting.pld.pairs import DominatingPair, GaussianPair, LaplacePair, RandomizedResponsePair
 from adyton.accounting.pld.pld import delta_up, epsilon_up
 from adyton.errors import InvalidRequest
 from literature.finite_pair import FinitePair
@@ -28,7 +28,7 @@ deltas = st.floats(-9, -2).map(lambda x: 10**x)
 @few
 @given(plans, deltas, st.randoms(use_true_random=False))
 def test_law_n_slots_are_one_slot_of_n_and_order_leaves_no_trace(
-    plan: list[tuple[Pair, int]], delta: float, random: Any
+    plan: list[tuple[DominatingPair, int]], delta: float, random: Any
 ) -> None:
     singles = [(pair, 1) for pair, times in plan for _ in range(times)]
     random.shuffle(singles)
@@ -38,7 +38,7 @@ def test_law_n_slots_are_one_slot_of_n_and_order_leaves_no_trace(
 @few
 @given(plans, deltas, any_slot)
 def test_law_more_slots_and_less_delta_cost_more(
-    plan: list[tuple[Pair, int]], delta: float, extra: Pair
+    plan: list[tuple[DominatingPair, int]], delta: float, extra: DominatingPair
 ) -> None:
     price = epsilon_up(plan, delta)
     assert epsilon_up([*plan, (extra, 1)], delta) >= price * (1 - 3e-5) - 1e-9
@@ -83,7 +83,7 @@ def test_law_gaussians_compose_exactly(parts: list[tuple[Fraction, int]], delta:
 
 
 def test_law_delta_and_epsilon_are_inverse() -> None:
-    plan: list[tuple[Pair, int]] = [(LaplacePair("0.1"), 30), (GaussianPair("0.2"), 3)]
+    plan: list[tuple[DominatingPair, int]] = [(LaplacePair("0.1"), 30), (GaussianPair("0.2"), 3)]
     epsilon = epsilon_up(plan, 1e-5)
     assert delta_up(plan, epsilon) == pytest.approx(1e-5, rel=2e-3)
 

@@ -15,7 +15,7 @@ from adyton.mechanisms.selection.scores import ScoreSensitivity
 from adyton.mechanisms.workloads.matrix import GaussianMatrix, GeometricMatrix
 from adyton.mechanisms.workloads.mwem import Mwem
 from adyton.mechanisms.workloads.strategy import identity
-from adyton.mechanisms.workloads.workload import Cells
+from adyton.mechanisms.workloads.workload import IdentityQueries
 from adyton.noise import rounded_gaussian, two_sided_geometric
 from seeded import Seeded
 
@@ -30,7 +30,7 @@ def _sparse() -> Sparse:
 
 def _synthetic() -> Any:
     choice = PermuteAndFlip((0, 1), Fraction(1), ScoreSensitivity(Fraction(1)))
-    return Mwem(1, choice, THIRD).release(Cells(2), COUNTS, 7, BITS)
+    return Mwem(1, choice, THIRD).release(IdentityQueries(2), COUNTS, 7, BITS)
 
 
 RELEASES: dict[str, Callable[[], Any]] = {

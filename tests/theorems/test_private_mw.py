@@ -14,14 +14,14 @@ from scipy.stats import binom
 from adyton.errors import InvalidRequest
 from adyton.mechanisms.sparse.above_threshold import SparseState
 from adyton.mechanisms.sparse.numeric_sparse import NumericSparse
-from adyton.mechanisms.workloads.linear_question import Box, LinearQuestion, Marginal, Weights
-from adyton.mechanisms.workloads.multiplicative_weights import Guess, most_updates
+from adyton.mechanisms.workloads.linear_question import BoxQuery, LinearQuery, MarginalQuery, WeightedQuery
+from adyton.mechanisms.workloads.multiplicative_weights import CellDistribution, most_updates
 from adyton.mechanisms.workloads.private_mw import PmwAnswer, PmwPlan
 from adyton.noise import two_sided_geometric
 from seeded import Seeded
 
 TOTAL, DENOMINATOR = 3, 2
-QUESTIONS: list[LinearQuestion] = [Weights([2, 1], 2), Weights([0, 2], 2), Weights([1, 0])]
+QUESTIONS: list[LinearQuery] = [WeightedQuery([2, 1], 2), WeightedQuery([0, 2], 2), WeightedQuery([1, 0])]
 
 
 class Scripted:
@@ -120,7 +120,7 @@ def test_theorem_PMW_PRIVACY_costs_what_its_stream_costs_and_halts_when_it_does(
     assert plan.cost() == stream.cost()
     assert plan.cost().pure <= 1
     run, bits = plan.start(Seeded(1)), Seeded(2)
-    question = Box((4,), {0: [0]})
+    question = BoxQuery((4,), {0: [0]})
     for _ in range(200):
         if run.halted:
             break
@@ -134,12 +134,14 @@ def test_theorem_PMW_PRIVACY_costs_what_its_stream_costs_and_halts_when_it_does(
 # How good the answers are ---------------------------------------------------------------------------------
 
 
-def _questions(shape: tuple[int, ...], count: int, random: np.random.Generator) -> list[Box]:
+def _questions(shape: tuple[int, ...], count: int, random: np.random.Generator) -> list[BoxQuery]:
     made = []
     for _ in range(count):
         axes = random.choice(len(shape), 2, replace=False)
         made.append(
-            Box(shape, {int(a): np.flatnonzero(random.random(shape[a]) < 0.5).tolist() or [0] for a in axes})
+            BoxQuery(
+                shape, {int(a): np.flatnonzero(random.random(shape[a]) < 0.5).tolist() or [0] for a in axes}
+            )
         )
     return made
 
@@ -162,7 +164,7 @@ def test_theorem_PMW_ERROR_all_answers_are_within_the_bound_and_it_never_halts(
     good = 0
     for _ in range(runs):
         histogram = random.multinomial(total, random.dirichlet(np.full(256, 0.02)))
-        run, worst, again = plan.start(bits), 0.0, list[Box]()
+        run, worst, again = plan.start(bits), 0.0, list[BoxQuery]()
         for question in _questions(shape, questions, random):
             asked = again.pop() if again else question
             exact = int(asked.numerator(histogram))
@@ -183,7 +185,7 @@ def test_theorem_PMW_ERROR_every_update_is_worth_its_price_and_their_number_is_b
     histogram[5] = total
     run, bits = plan.start(Seeded(8)), Seeded(9)
     for _ in range(500):
-        question = Weights((histogram / total > run.guess.weights).astype(np.int64))
+        question = WeightedQuery((histogram / total > run.guess.weights).astype(np.int64))
         before = run.updates
         old = -math.log(run.guess.weights[5])  # the relative entropy of the guess from the truth
         answer = run.ask(question, int(question.numerator(histogram)), bits)
@@ -223,21 +225,21 @@ def test_a_marginal_counts_what_plain_weights_count_and_a_fit_answers_as_told() 
         sizes = [(3, 4, 5)[axis] for axis in axes]
         inside = random.random(sizes) < 0.5
         kept = [size if axis in axes else 1 for axis, size in enumerate((3, 4, 5))]
-        plain = Weights(np.broadcast_to(inside.reshape(kept), (3, 4, 5)).ravel().astype(np.int64))
-        marginal = Marginal((3, 4, 5), axes, inside)
+        plain = WeightedQuery(np.broadcast_to(inside.reshape(kept), (3, 4, 5)).ravel().astype(np.int64))
+        marginal = MarginalQuery((3, 4, 5), axes, inside)
         assert int(marginal.numerator(histogram)) == int(plain.numerator(histogram))
         spread = [np.zeros(60), np.zeros(60)]
         marginal.spread(0.3, spread[0])
         plain.spread(0.3, spread[1])
         assert np.allclose(*spread)
         if 0 < plain.weights.sum() < 60:
-            guess = Guess(60)
+            guess = CellDistribution(60)
             for mean in (0.9, 0.001, 0.5):
                 guess.fit(marginal, mean)
                 assert guess.answer(plain) == pytest.approx(mean)
                 assert guess.weights.sum() == pytest.approx(1)
     with pytest.raises(InvalidRequest, match="in its order"):
-        Marginal((3, 4), (1, 0), np.ones((4, 3), bool))
+        MarginalQuery((3, 4), (1, 0), np.ones((4, 3), bool))
 
 
 def test_rational_values_share_the_sensitivity_of_the_plan() -> None:
@@ -245,14 +247,14 @@ def test_rational_values_share_the_sensitivity_of_the_plan() -> None:
     stream = NumericSparse.for_cost(Fraction(10**6), 5, sensitivity=6)
     plan = PmwPlan(3, 100, stream, threshold=120, gap=0.2)
     run, bits = plan.start(Seeded(1)), Seeded(2)
-    answer = run.ask(Weights([1, 0, 2], 2), 150, bits)  # mean 0.75 against a guess of 0.5
+    answer = run.ask(WeightedQuery([1, 0, 2], 2), 150, bits)  # mean 0.75 against a guess of 0.5
     assert answer.measured
     assert answer.mean == pytest.approx(0.75, abs=0.01)
-    quiet = run.ask(Weights([1, 1, 1]), 100, bits)
+    quiet = run.ask(WeightedQuery([1, 1, 1]), 100, bits)
     assert not quiet.measured
     assert quiet.mean == pytest.approx(1)
     with pytest.raises(InvalidRequest, match="divide"):
-        run.ask(Weights([4, 0, 0], 4), 10, bits)
+        run.ask(WeightedQuery([4, 0, 0], 4), 10, bits)
 
 
 @pytest.mark.parametrize(
@@ -264,7 +266,7 @@ def test_rational_values_share_the_sensitivity_of_the_plan() -> None:
         lambda s: PmwPlan(4, 10, s, 1, 0.0),
         lambda s: PmwPlan(4, 10, NumericSparse.for_cost(Fraction(1), 3, monotone=True), 1, 0.1),
         lambda s: PmwPlan.for_cost(Fraction(1, 100), 10**6, 100, 1000),
-        lambda s: PmwPlan(4, 10, s, 1, 0.1).start(Seeded(1)).ask(Weights([1, 1]), 1, Seeded(1)),
+        lambda s: PmwPlan(4, 10, s, 1, 0.1).start(Seeded(1)).ask(WeightedQuery([1, 1]), 1, Seeded(1)),
     ],
 )
 def test_nonsense_is_refused(make) -> None:

@@ -10,23 +10,31 @@ import numpy as np
 import pytest
 
 from adyton.errors import InvalidRequest
-from adyton.mechanisms.workloads.residuals import Attribute, Residuals, best_residuals, components, subsets
+from adyton.mechanisms.workloads.residuals import (
+    ResidualAttribute,
+    Residuals,
+    best_residuals,
+    components,
+    subsets,
+)
 from adyton.mechanisms.workloads.strategy import Strategy
 
 SHAPES = [
-    (Attribute(3), Attribute(2)),
-    (Attribute(3, aside=True), Attribute(2)),
-    (Attribute(2, aside=True), Attribute(3, aside=True)),
-    (Attribute(2), Attribute(3), Attribute(2, aside=True)),
-    (Attribute(4),),
+    (ResidualAttribute(3), ResidualAttribute(2)),
+    (ResidualAttribute(3, aside=True), ResidualAttribute(2)),
+    (ResidualAttribute(2, aside=True), ResidualAttribute(3, aside=True)),
+    (ResidualAttribute(2), ResidualAttribute(3), ResidualAttribute(2, aside=True)),
+    (ResidualAttribute(4),),
 ]  # fmt: skip
 
 
-def cells(attributes: tuple[Attribute, ...]) -> list[tuple[int, ...]]:
+def cells(attributes: tuple[ResidualAttribute, ...]) -> list[tuple[int, ...]]:
     return list(itertools.product(*(range(a.classes) for a in attributes)))
 
 
-def table(attributes: tuple[Attribute, ...], cell: tuple[int, ...], kept: tuple[int, ...]) -> np.ndarray:
+def table(
+    attributes: tuple[ResidualAttribute, ...], cell: tuple[int, ...], kept: tuple[int, ...]
+) -> np.ndarray:
     made = np.zeros([attributes[a].classes for a in kept], np.int64)
     made[tuple(cell[a] for a in kept)] = 1
     return made
@@ -41,7 +49,9 @@ def written_out(residuals: Residuals) -> Strategy:
     return Strategy("written out", np.stack(columns, axis=1))
 
 
-def all_subsets(attributes: tuple[Attribute, ...], seed: int = 0, ways: int | None = None) -> Residuals:
+def all_subsets(
+    attributes: tuple[ResidualAttribute, ...], seed: int = 0, ways: int | None = None
+) -> Residuals:
     rng = np.random.default_rng(seed)
     every = tuple(range(len(attributes)))
     kept = [s for s in subsets(every) if len(s) <= (len(every) if ways is None else ways)]
@@ -50,7 +60,9 @@ def all_subsets(attributes: tuple[Attribute, ...], seed: int = 0, ways: int | No
 
 @pytest.mark.parametrize("attributes", SHAPES)
 @pytest.mark.parametrize("seed", range(3))
-def test_theorem_RESIDUAL_STRATEGY_diameters_and_radius(attributes: tuple[Attribute, ...], seed: int) -> None:
+def test_theorem_RESIDUAL_STRATEGY_diameters_and_radius(
+    attributes: tuple[ResidualAttribute, ...], seed: int
+) -> None:
     residuals = all_subsets(attributes, seed)
     if seed == 2:  # a total that is measured better than all else
         residuals = Residuals(attributes, {**residuals.weights, (): 1000})
@@ -71,7 +83,7 @@ def test_theorem_RESIDUAL_STRATEGY_diameters_and_radius(attributes: tuple[Attrib
 
 @pytest.mark.parametrize("attributes", SHAPES)
 def test_theorem_RESIDUAL_STRATEGY_combinations_are_the_least_squares(
-    attributes: tuple[Attribute, ...],
+    attributes: tuple[ResidualAttribute, ...],
 ) -> None:
     residuals = all_subsets(attributes)
     plain, every = written_out(residuals), tuple(range(len(attributes)))
@@ -86,11 +98,13 @@ def test_theorem_RESIDUAL_STRATEGY_combinations_are_the_least_squares(
         assert np.allclose((combined**2).sum(axis=1), least)  # and of the least variance
 
 
-def _place(attributes: tuple[Attribute, ...], by: tuple[int, ...], cell: tuple[int, ...]) -> int:
+def _place(attributes: tuple[ResidualAttribute, ...], by: tuple[int, ...], cell: tuple[int, ...]) -> int:
     return int(np.ravel_multi_index([cell[a] for a in by], [attributes[a].classes for a in by])) if by else 0
 
 
-def marginals(attributes: tuple[Attribute, ...], ways: int) -> list[tuple[tuple[int, ...], np.ndarray]]:
+def marginals(
+    attributes: tuple[ResidualAttribute, ...], ways: int
+) -> list[tuple[tuple[int, ...], np.ndarray]]:
     """All tables of so many attributes, without the classes aside."""
     asked = []
     for by in itertools.combinations(range(len(attributes)), ways):
@@ -101,7 +115,9 @@ def marginals(attributes: tuple[Attribute, ...], ways: int) -> list[tuple[tuple[
     return asked
 
 
-def energies(attributes: tuple[Attribute, ...], asked: list[tuple[tuple[int, ...], np.ndarray]]) -> dict:  # type: ignore[type-arg]
+def energies(
+    attributes: tuple[ResidualAttribute, ...], asked: list[tuple[tuple[int, ...], np.ndarray]]
+) -> dict:  # type: ignore[type-arg]
     total: dict[tuple[int, ...], float] = {}
     for by, weights in asked:
         for kept, own in components(attributes, by, weights):
@@ -120,7 +136,7 @@ def cost(residuals: Residuals, needed: dict, neighbours: str, norm: int) -> floa
 @pytest.mark.parametrize("norm", [1, 2])
 @pytest.mark.parametrize("attributes", [SHAPES[0], SHAPES[1], SHAPES[3]])
 def test_theorem_RESIDUAL_STRATEGY_no_other_weights_are_better(
-    attributes: tuple[Attribute, ...], norm: int
+    attributes: tuple[ResidualAttribute, ...], norm: int
 ) -> None:
     needed = energies(attributes, marginals(attributes, 2))
     best = best_residuals(attributes, needed, "add-or-remove", norm)
@@ -134,7 +150,7 @@ def test_theorem_RESIDUAL_STRATEGY_no_other_weights_are_better(
 @pytest.mark.parametrize("size", [2, 3, 4])
 def test_theorem_RESIDUAL_STRATEGY_attains_the_singular_value_bound(size: int) -> None:
     """Of all strategies whatever, where tables have no class aside (Li, Miklau 2013)."""
-    attributes = (Attribute(size),) * 3
+    attributes = (ResidualAttribute(size),) * 3
     asked = marginals(attributes, 2)
     needed = energies(attributes, asked)
     best = best_residuals(attributes, needed, "add-or-remove", 2)
@@ -151,17 +167,17 @@ def test_eight_columns_of_ten_values_and_missing_ones_are_near_the_bound_without
     """The class aside costs less than three per cent; independent noise costs a quarter more."""
     needed, apart = ({}, {})  # type: ignore[var-annotated]
     for aside, kept in ((False, needed), (True, apart)):
-        attributes = (Attribute(10, aside),) * 8
+        attributes = (ResidualAttribute(10, aside),) * 8
         kept |= energies(attributes, marginals(attributes, 2))
-    best = best_residuals((Attribute(10),) * 8, needed, "add-or-remove", 2)
+    best = best_residuals((ResidualAttribute(10),) * 8, needed, "add-or-remove", 2)
     bound = cost(best, needed, "add-or-remove", 2)
-    own = best_residuals((Attribute(10, aside=True),) * 8, apart, "add-or-remove", 2)
+    own = best_residuals((ResidualAttribute(10, aside=True),) * 8, apart, "add-or-remove", 2)
     assert cost(own, apart, "add-or-remove", 2) <= 1.03 * bound
     assert 28 * 2800 / cost(own, apart, "add-or-remove", 2) >= 1.25
 
 
 def test_replace_measures_the_total_in_the_room_that_is_left() -> None:
-    attributes = (Attribute(3), Attribute(4))
+    attributes = (ResidualAttribute(3), ResidualAttribute(4))
     needed = energies(attributes, marginals(attributes, 2))
     best = best_residuals(attributes, needed, "replace", 2)
     assert best.l2_diameter_squared("add-or-remove") <= best.l2_diameter_squared("replace")
@@ -170,12 +186,12 @@ def test_replace_measures_the_total_in_the_room_that_is_left() -> None:
 
 
 def test_what_is_not_measured_is_refused() -> None:
-    attributes = (Attribute(3), Attribute(4))
+    attributes = (ResidualAttribute(3), ResidualAttribute(4))
     some = Residuals(attributes, {(): 5, (0,): 5})
     some.combination((0, 1), np.ones((1, 12)))  # the total
     with pytest.raises(InvalidRequest, match="not measure enough"):
         some.combination((1,), np.eye(4))
     with pytest.raises(InvalidRequest, match="two classes"):
-        Attribute(1)
+        ResidualAttribute(1)
     with pytest.raises(InvalidRequest, match="whole weight"):
         Residuals(attributes, {})

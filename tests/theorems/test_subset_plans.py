@@ -19,7 +19,14 @@ from adyton.errors import InvalidRequest
 from adyton.validity.plans import decreasing
 from adyton.validity.plans.decreasing import missed
 from adyton.validity.plans.expected import ANYTHING, Expected, share_moments
-from adyton.validity.plans.misses import KEPT_FOR_COSTS, Choice, Costs, Deviations, best_choice, log_misses
+from adyton.validity.plans.misses import (
+    KEPT_FOR_COSTS,
+    Costs,
+    Deviations,
+    TangentPoint,
+    best_choice,
+    log_misses,
+)
 from adyton.validity.plans.noise_plan import NoisePlan
 from adyton.validity.plans.plans import questions_within, rows_needed, within
 from adyton.validity.plans.study_plans import _LOOKS, StudyPlan
@@ -163,7 +170,7 @@ def test_theorem_PLANNED_EXPECTATION_misses_are_never_below_fifty_digits(expecte
             tolerance,
             noise,
             np.array([spent]),
-            Choice(np.array([location]), np.array([fresh])),
+            TangentPoint(np.array([location]), np.array([fresh])),
             expected,
         )
         exact = exact_log_misses(rows, tolerance, noise, spent, location, fresh, expected)
@@ -178,8 +185,8 @@ def test_theorem_PLANNED_EXPECTATION_no_other_choice_is_better(expected):
     best = float(log_misses(rows, tolerance, noise, spent, choice, expected)[0])
     for move in (0.9, 0.99, 1.01, 1.1):
         for other in (
-            Choice(choice.location * move, choice.fresh),
-            Choice(choice.location, np.minimum(choice.fresh * move, 0.999)),
+            TangentPoint(choice.location * move, choice.fresh),
+            TangentPoint(choice.location, np.minimum(choice.fresh * move, 0.999)),
         ):
             assert best <= float(log_misses(rows, tolerance, noise, spent, other, expected)[0]) + 0.02
 
@@ -214,7 +221,7 @@ def test_theorem_PLANNED_EXPECTATION_of_a_mean_over_a_group(rows, part, share):
     for tolerance in (0.15, 0.4):
         room = tolerance * part
         choice, _ = best_choice(rows, room, np.array([scale * expected.noise]), np.zeros(1), expected)
-        choice = Choice(choice.location, np.ones(1))
+        choice = TangentPoint(choice.location, np.ones(1))
         bound = math.exp(
             float(log_misses(rows, room, scale * expected.noise, np.zeros(1), choice, expected)[0])
         )
@@ -263,7 +270,7 @@ def test_theorem_PLANNED_EXPECTATION_alike_when_answer_one_chose(share):
     bound = level
     for paid, noise, fresh in ((np.zeros(1), first, True), (spent, second, False)):
         choice, _ = best_choice(rows, tolerance, np.array([noise]), paid, expected)
-        choice = Choice(choice.location, np.ones(1)) if fresh else choice
+        choice = TangentPoint(choice.location, np.ones(1)) if fresh else choice
         bound += math.exp(float(log_misses(rows, tolerance, noise, paid, choice, expected)[0]))
     counts = np.arange(rows + 1)
     gaps, chances = counts / rows - share, binom.pmf(counts, rows, share)

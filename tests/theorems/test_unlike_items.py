@@ -16,7 +16,7 @@ from adyton.holdout.methods.base import HoldoutSize
 from adyton.holdout.methods.gaussian import GaussianPlan, table
 from adyton.holdout.methods.gaussian_plans import GaussianWish, plan_gaussian
 from adyton.noise import rounded_gaussian
-from adyton.validity.plans.planned_scores import Blocks
+from adyton.validity.plans.planned_scores import ScoreBlocks
 from seeded import Seeded
 
 
@@ -37,7 +37,7 @@ class Unlike:
         """One step for each unit of weight, and two for each value, as in a holdout."""
         heaviest = max(self.weights)
         frame = HoldoutSize(sum(self.weights) // heaviest, 2 * heaviest, Fraction(0), Fraction(2, 5))
-        return GaussianPlan(frame, Blocks((2,), (self.scale * 2 * heaviest,)), (3.0, 3.0))
+        return GaussianPlan(frame, ScoreBlocks((2,), (self.scale * 2 * heaviest,)), (3.0, 3.0))
 
     def missed(self) -> tuple[float, float]:
         """The chance that the second score's lower end is too high, and that its upper end is too low."""

@@ -31,7 +31,7 @@ _SLACK = 1e-11  # of ln delta: how closely the inverses search
 _STEPS = 60
 
 
-class _Point(NamedTuple):
+class _LogDelta(NamedTuple):
     log_delta: float  # not below ln delta
     by_epsilon: float  # its slopes, only to steer the search
     by_mu: float
@@ -101,7 +101,7 @@ def _far_enough(delta: float) -> float:
     return math.sqrt(max(0.0, -2 * math.log(2 * delta)))
 
 
-def _at(mu: float, epsilon: float) -> _Point:
+def _at(mu: float, epsilon: float) -> _LogDelta:
     centre = epsilon / mu
     a = centre - mu / 2
     if mu < _SMALL_MU:
@@ -111,7 +111,7 @@ def _at(mu: float, epsilon: float) -> _Point:
     return _by_subtraction(mu, centre, a, centre + mu / 2)
 
 
-def _by_series(mu: float, c: float, a: float) -> _Point:
+def _by_series(mu: float, c: float, a: float) -> _LogDelta:
     """M(a) - M(b) = 2 * integral of sinh(mu s / 2) exp(-c s - s**2 / 2) = mu I1 + mu**3 I3 / 24 + ...
 
     I_k = integral of s**k exp(-c s - s**2 / 2), so I0 = M(c), I1 = 1 - c I0, I3 = (2 + c**2) I1 - c I0.
@@ -125,25 +125,25 @@ def _by_series(mu: float, c: float, a: float) -> _Point:
     of_i1 = 40 * UNIT_ROUNDOFF / i1  # c I0 <= 1 is known to 40 u
     of_third = mu * mu / 24 * (3 + c * c) * of_i1
     margin = rest + 2 * of_i1 + 2 * of_third + _of_exponent(c, a, log_gap)
-    return _Point(_log_phi(a) + log_gap + margin, -i0 / gap, 1 / gap)
+    return _LogDelta(_log_phi(a) + log_gap + margin, -i0 / gap, 1 / gap)
 
 
-def _by_subtraction(mu: float, c: float, a: float, b: float) -> _Point:
+def _by_subtraction(mu: float, c: float, a: float, b: float) -> _LogDelta:
     """For a >= -1, where Mills' ratio stays below 3.5."""
     m_a, m_b = _mills(a), _mills(b)
     gap = m_a - m_b
     log_gap = math.log(gap)
     # Relative errors of t are not larger in M(t) for t >= 0, because t |M'| <= M, and 1.3 times for t >= -1.
     margin = 2 * UNIT_ROUNDOFF * (42 + mu) * (m_a + m_b) / gap + _of_exponent(c, a, log_gap)
-    return _Point(_log_phi(a) + log_gap + margin, -m_b / gap, 1 / gap)
+    return _LogDelta(_log_phi(a) + log_gap + margin, -m_b / gap, 1 / gap)
 
 
-def _by_tails(mu: float, a: float, b: float) -> _Point:
+def _by_tails(mu: float, a: float, b: float) -> _LogDelta:
     """For a < -1, hence mu > 2 and b > 1: no cancellation, because Phi(-a) > 0.84 and phi(a) M(b) < 0.16."""
     phi_a = math.exp(_log_phi(a))
     m_b = _mills(b)
     delta = 0.5 * math.erfc(a * _ROOT_HALF) - phi_a * m_b
-    return _Point(math.log(delta) + UNIT_ROUNDOFF * (64 + 4 * mu), -phi_a * m_b / delta, phi_a / delta)
+    return _LogDelta(math.log(delta) + UNIT_ROUNDOFF * (64 + 4 * mu), -phi_a * m_b / delta, phi_a / delta)
 
 
 def _of_exponent(c: float, a: float, log_gap: float) -> float:

@@ -24,7 +24,7 @@ _LAW_ERROR = 1e-10  # the same, after what mechanisms of selection compute with 
 
 
 @dataclass(frozen=True, slots=True)
-class Law:
+class OutputLaw:
     """Probabilities, right up to ``error``, relatively; all other outputs weigh at most ``remainder``."""
 
     probabilities: Mapping[Any, float | Fraction]
@@ -48,12 +48,12 @@ class Delta:
     high: float
 
 
-def law_of(probabilities: Iterable[Any]) -> Law:
+def law_of(probabilities: Iterable[Any]) -> OutputLaw:
     """Of a mechanism that lists its candidates' probabilities, to about 12 digits."""
-    return Law({place: float(p) for place, p in enumerate(probabilities)}, error=_LAW_ERROR)
+    return OutputLaw({place: float(p) for place, p in enumerate(probabilities)}, error=_LAW_ERROR)
 
 
-def exact_delta(first: Law, second: Law, epsilon: float) -> Delta:
+def exact_delta(first: OutputLaw, second: OutputLaw, epsilon: float) -> Delta:
     """The larger of the two hockey-stick divergences.
 
     Claim:    the least delta of (epsilon, delta)-DP on this pair is between ``low`` and ``high``.
@@ -67,7 +67,7 @@ def exact_delta(first: Law, second: Law, epsilon: float) -> Delta:
     return Delta(epsilon, max(one[0], two[0]), max(one[1] + first.remainder, two[1] + second.remainder))
 
 
-def exact_curve(first: Law, second: Law, epsilons: Sequence[float]) -> list[Delta]:
+def exact_curve(first: OutputLaw, second: OutputLaw, epsilons: Sequence[float]) -> list[Delta]:
     """The true privacy curve at these epsilons.  Theorem: EXACT-DELTA."""
     return [exact_delta(first, second, epsilon) for epsilon in epsilons]
 
@@ -79,7 +79,7 @@ def _one_sided(p: Floats, q: Floats, epsilon: float, error: float) -> tuple[floa
     return math.fsum(low) * (1 - FEW), math.fsum(high) * (1 + FEW)
 
 
-def _aligned(first: Law, second: Law) -> tuple[Floats, Floats]:
+def _aligned(first: OutputLaw, second: OutputLaw) -> tuple[Floats, Floats]:
     """Both laws over all outputs that one of them lists."""
     outputs = list(dict.fromkeys([*first.probabilities, *second.probabilities]))
     p, q = (
@@ -96,7 +96,7 @@ def _aligned(first: Law, second: Law) -> tuple[Floats, Floats]:
 # Our own noise ---------------------------------------------------------------------------------------------
 
 
-def geometric_law(value: int, scale: float, low: int, high: int) -> Law:
+def geometric_law(value: int, scale: float, low: int, high: int) -> OutputLaw:
     """The law of ``value`` plus two-sided geometric noise on ``low..high``, and a bound on the rest."""
     return _shifted(
         value,
@@ -107,7 +107,7 @@ def geometric_law(value: int, scale: float, low: int, high: int) -> Law:
     )
 
 
-def gaussian_law(value: int, sigma: float, low: int, high: int) -> Law:
+def gaussian_law(value: int, sigma: float, low: int, high: int) -> OutputLaw:
     """The law of ``value`` plus rounded Gaussian noise on ``low..high``, and a bound on the rest."""
     return _shifted(
         value, low, high, lambda z: rounded_gaussian.pmf(sigma, z), lambda m: rounded_gaussian.tail(sigma, m)
@@ -116,6 +116,6 @@ def gaussian_law(value: int, sigma: float, low: int, high: int) -> Law:
 
 def _shifted(
     value: int, low: int, high: int, pmf: Callable[[int], float], tail: Callable[[int], float]
-) -> Law:
+) -> OutputLaw:
     rest = tail(high + 1 - value) + tail(value - low + 1)
-    return Law({z: pmf(z - value) for z in range(low, high + 1)}, rest * (1 + _PMF_ERROR), _PMF_ERROR)
+    return OutputLaw({z: pmf(z - value) for z in range(low, high + 1)}, rest * (1 + _PMF_ERROR), _PMF_ERROR)

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 
 from adyton.accounting import gaussian
-from adyton.audit.exact import Law, exact_delta, gaussian_law, geometric_law
-from adyton.audit.report import HEADERS, Report, Tried, cells
+from adyton.audit.exact import OutputLaw, exact_delta, gaussian_law, geometric_law
+from adyton.audit.report import HEADERS, AuditReport, Tried, cells
 
 _INTRODUCTION = """\
 # Refute us if you can
@@ -50,7 +50,7 @@ noise the neighbouring values are 0 and 1.
 """
 
 
-def page(report: Report, confidence: float) -> str:
+def page(report: AuditReport, confidence: float) -> str:
     """The whole page."""
     parts = [_INTRODUCTION.format(confidence=100 * confidence, summary=report.summary())]
     parts.append("\n" + _table((*HEADERS, "would find"), (_row(t) for t in report.tried)))
@@ -95,7 +95,7 @@ def _replay_row(tried: Tried) -> tuple[str, ...]:
     return tried.trial.pair_name, tried.trial.neighbours, moved, allowed, faults
 
 
-def _exact_rows(report: Report) -> Iterator[tuple[str, ...]]:
+def _exact_rows(report: AuditReport) -> Iterator[tuple[str, ...]]:
     for tried in report.tried:
         if tried.trial.laws:
             title, claim = f"{tried.trial.title}, {tried.trial.neighbours}", tried.verdict.claim
@@ -113,7 +113,7 @@ def _exact_rows(report: Report) -> Iterator[tuple[str, ...]]:
             yield _exact_row(f"rounded Gaussian, sigma {sigma:g}", laws, epsilon, f"{claimed:.6g}")
 
 
-def _exact_row(noise: str, laws: Sequence[Law], epsilon: float, claimed: str) -> tuple[str, ...]:
+def _exact_row(noise: str, laws: Sequence[OutputLaw], epsilon: float, claimed: str) -> tuple[str, ...]:
     found = exact_delta(laws[0], laws[1], epsilon)
     return noise, f"{epsilon:.6g}", f"{found.low:.6g}", f"{found.high:.6g}", claimed
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from adyton.audit.black_box import LEAST_SAMPLES, Verdict, audit
 from adyton.audit.cases.catalogue import CATALOGUE, entry_named
-from adyton.audit.cases.trial import AuditTarget, Entry, Trial
+from adyton.audit.cases.trial import AuditedMechanism, AuditTarget, Trial
 from adyton.audit.trade_off import TradeOff, audit_gdp
 from adyton.show import Sheet, Shown
 
@@ -38,7 +38,7 @@ class Tried:
 
 
 @dataclass(frozen=True, slots=True)
-class Report(Shown):
+class AuditReport(Shown):
     tried: tuple[Tried, ...]
 
     @property
@@ -61,7 +61,7 @@ class Report(Shown):
 
 
 @dataclass(frozen=True, slots=True)
-class Contents(Shown):
+class AuditContents(Shown):
     """What can be audited by name."""
 
     def to_json(self) -> dict[str, Any]:
@@ -75,19 +75,19 @@ class Contents(Shown):
 
 
 def run(
-    entries: Sequence[Entry],
+    entries: Sequence[AuditedMechanism],
     target: AuditTarget,
     samples: int,
     confidence: float,
     on_step: OnStep = lambda what, done: None,
-) -> Report:
+) -> AuditReport:
     """Every trial of every entry."""
     tried: list[Tried] = []
     for i, entry in enumerate(entries):
         for trial in entry.trials(target):
             on_step(trial.title, i / len(entries))
             tried.append(try_one(trial, samples, confidence))
-    return Report(tuple(tried))
+    return AuditReport(tuple(tried))
 
 
 def try_one(trial: Trial, samples: int, confidence: float) -> Tried:

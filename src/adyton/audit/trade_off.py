@@ -13,7 +13,7 @@ from adyton.show import Sheet, Shown
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
+class ErrorRates:
     """A test: its false-positive probability is at most ``type_one``, its false-negative one ``type_two``."""
 
     test: Judged
@@ -44,7 +44,7 @@ class TradeOff(Shown):
     samples: int
     confidence: float
     verdict: Literal["consistent", "refuted"]
-    boxes: tuple[Box, ...]
+    boxes: tuple[ErrorRates, ...]
     power: float | None  # the least true mu that would have been found
 
     @property
@@ -114,7 +114,7 @@ def audit_gdp(
         samples=samples,
         confidence=confidence,
         verdict="refuted" if bound > mu else "consistent",
-        boxes=tuple(map(Box, judged)),
+        boxes=tuple(map(ErrorRates, judged)),
         power=detectable(_in_the_middle, mu, trials, share(confidence), mu_of),
     )
 

@@ -6,9 +6,9 @@ the *population interval* what the world says.
 
 from adyton.certify.answer import Amount, Answer, Odometer, Promise
 from adyton.certify.last_look import LastLook
-from adyton.certify.later import Later, Transcript
+from adyton.certify.later import AnswerBits, Later
 from adyton.certify.preview import OpeningPreview, Preview, Step
-from adyton.certify.rows import Intervals, KeyColumn, Keys, Known, LateValues, Rows, Values
+from adyton.certify.rows import Intervals, KeyColumn, KeyedRows, KnownRange, LateValues, RowKeys, Values
 from adyton.certify.statement import Statement
 from adyton.certify.values import (
     Absent,
@@ -30,6 +30,7 @@ __all__ = [
     "Absent",
     "Amount",
     "Answer",
+    "AnswerBits",
     "Bound",
     "Certificate",
     "Chosen",
@@ -37,10 +38,10 @@ __all__ = [
     "Intervals",
     "KeyColumn",
     "KeyLabel",
-    "Keys",
+    "KeyedRows",
     "KeysFound",
     "KeysSought",
-    "Known",
+    "KnownRange",
     "LastLook",
     "LateValues",
     "Later",
@@ -50,10 +51,9 @@ __all__ = [
     "Promise",
     "Proof",
     "Row",
-    "Rows",
+    "RowKeys",
     "Statement",
     "Step",
-    "Transcript",
     "Value",
     "Values",
     "json_text",

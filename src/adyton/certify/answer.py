@@ -23,8 +23,8 @@ from adyton.certify.rows import (
     NOTHING_KNOWN,
     UNINFORMATIVE,
     Intervals,
-    Known,
-    Rows,
+    KeyedRows,
+    KnownRange,
     Values,
 )
 from adyton.certify.values import (
@@ -219,7 +219,7 @@ class Answer(Shown):
     """
 
     question: str
-    rows: Rows
+    rows: KeyedRows
     cost: Amount
     spent: Amount
     left: Amount
@@ -231,7 +231,7 @@ class Answer(Shown):
     keys_found: KeysFound | None = None
     rows_hidden: int = 0
     batch_size: int = 1
-    known: Mapping[str, Known] = field(default_factory=dict)  # of each value, by its name
+    known: Mapping[str, KnownRange] = field(default_factory=dict)  # of each value, by its name
     left_out_rows: str | None = None  # which rows the study never counts
     hidden: tuple[str, ...] = ()  # values that were asked for and are not shown, by their names
     remarks: tuple[str, ...] = ()  # how rows were chosen or counted by noisy values

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, floor, isfinite, isnan
 
-from adyton.certify.rows import NO_VALUE, NOTHING_KNOWN, UNINFORMATIVE, Known
+from adyton.certify.rows import NO_VALUE, NOTHING_KNOWN, UNINFORMATIVE, KnownRange
 from adyton.certify.values import Absent, Interval, Row, Value, day_text, key_text
 from adyton.show import MOST_ROWS, Sheet, ends, half_width, number
 
@@ -20,12 +20,12 @@ _NOISE, _POPULATION = "noise interval", "population interval"
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasureColumn:
     """The values of one measure, in the order of the rows."""
 
     name: str
     values: tuple[Value, ...]
-    known: Known
+    known: KnownRange
 
     @property
     def has_population(self) -> bool:
@@ -86,7 +86,7 @@ LONGEST_TITLE = 600  # characters; the whole text is a detail
 def answer_sheet(
     title: str,
     rows: Sequence[Row],
-    known: Mapping[str, Known],
+    known: Mapping[str, KnownRange],
     notes: tuple[str, ...] = (),
     details: tuple[str, ...] = (),
 ) -> Sheet:
@@ -95,7 +95,7 @@ def answer_sheet(
     keys = [tuple(map(key_text, row.keys.values())) for row in shown]
     names = tuple(shown[0].keys) if shown else ()
     measured = [
-        Measured(name, tuple(row.values[name] for row in shown), known.get(name, NOTHING_KNOWN))
+        MeasureColumn(name, tuple(row.values[name] for row in shown), known.get(name, NOTHING_KNOWN))
         for name in (shown[0].values if shown else ())
     ]
     if len(title) > LONGEST_TITLE:
@@ -113,7 +113,7 @@ def answer_sheet(
 
 
 def _with_ends(
-    plain: Sheet, names: tuple[str, ...], keys: list[tuple[str, ...]], one: Measured, narrower: Sheet
+    plain: Sheet, names: tuple[str, ...], keys: list[tuple[str, ...]], one: MeasureColumn, narrower: Sheet
 ) -> Sheet:
     """For a single measure: the answer, its noise interval, and that of the population if there is one."""
     columns = [one.answers(), one.noise()] + ([one.population()] if one.has_population else [])
@@ -126,7 +126,7 @@ def _with_halves(
     plain: Sheet,
     names: tuple[str, ...],
     keys: list[tuple[str, ...]],
-    measured: list[Measured],
+    measured: list[MeasureColumn],
     narrower: Sheet,
 ) -> Sheet:
     """For each measure the answer with its noise in one column, and the population's interval if any."""
@@ -143,7 +143,7 @@ def _with_halves(
 
 
 def _listed(
-    plain: Sheet, names: tuple[str, ...], keys: list[tuple[str, ...]], measured: list[Measured]
+    plain: Sheet, names: tuple[str, ...], keys: list[tuple[str, ...]], measured: list[MeasureColumn]
 ) -> Sheet:
     """One line for each value; if that is too wide as well, one for each of its numbers."""
     groups = max(1, MOST_ROWS // len(measured))
@@ -187,7 +187,7 @@ def _lines(keys: list[tuple[str, ...]], columns: list[list[str]]) -> tuple[tuple
     return tuple((*key, *cells) for key, *cells in zip(keys, *columns, strict=True))
 
 
-def legend(noise: str, measured: list[Measured]) -> tuple[str, ...]:
+def legend(noise: str, measured: list[MeasureColumn]) -> tuple[str, ...]:
     """What the intervals are for, and why some are not there."""
     values = [v for one in measured for v in one.values]
     intervals = [v.population_interval for v in values]

@@ -22,7 +22,7 @@ Seen = tuple[str | None, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class CheckFinding:
     """Something that would surprise an analyst who believes the study file.
 
     ``kind`` is one word for programs; ``rows`` how many rows, persons or keys it is about.
@@ -142,9 +142,9 @@ class StudyCheck(Shown):
     """A study file beside its data, for the owner alone."""
 
     tables: tuple[TableCheck, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[CheckFinding, ...]
     reserve: bool = False  # whether the study keeps units from its questions, which are counted here
-    suggestions: tuple[Finding, ...] = ()  # what nobody needs to change, and an analyst would be glad of
+    suggestions: tuple[CheckFinding, ...] = ()  # what nobody needs to change, and an analyst would be glad of
 
     @property
     def ok(self) -> bool:
@@ -211,7 +211,7 @@ class StudyCheck(Shown):
         return tuple(found)
 
 
-def _named(finding: Finding) -> str:
+def _named(finding: CheckFinding) -> str:
     return f"{finding.table}.{finding.column}" if finding.column is not None else finding.table
 
 

@@ -40,7 +40,7 @@ class Later:
 
 
 @dataclass(frozen=True, slots=True)
-class Transcript:
+class AnswerBits:
     """Of a study that rounds its answers: bits, in units of 10**-18, of all answers ``before`` one, which it
     pays for, and its ``own``, which later ones pay for as well.
     """
@@ -58,7 +58,7 @@ class Transcript:
         return {"before": decimal_text(self.before), "own": decimal_text(self.own)}
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> Transcript:
+    def from_json(cls, told: Mapping[str, Any]) -> AnswerBits:
         return cls(decimal_units(told["before"]), decimal_units(told["own"]))
 
 

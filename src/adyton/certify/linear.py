@@ -34,7 +34,7 @@ class GaussianValue:
 
 
 @dataclass(frozen=True, slots=True)
-class Linear:
+class LinearCombination:
     """``weights`` of values by their names: one for each row, or where rows are mixed one for each two; and
     a number in each row that is public.
     """
@@ -47,27 +47,27 @@ class Linear:
         """Whether it has several noises in it: a single one is better told by itself."""
         return len(self.weights) > 1 or any(weight.ndim > 1 for weight in self.weights.values())
 
-    def times(self, factor: Floats) -> Linear:
+    def times(self, factor: Floats) -> LinearCombination:
         scaled = {name: _scaled(weight, factor) for name, weight in self.weights.items()}
-        return Linear(scaled, self.public * factor)
+        return LinearCombination(scaled, self.public * factor)
 
-    def plus(self, other: Linear) -> Linear:
+    def plus(self, other: LinearCombination) -> LinearCombination:
         both = dict(self.weights)
         for name, weight in other.weights.items():
             both[name] = _added(both[name], weight) if name in both else weight
-        return Linear(both, self.public + other.public)
+        return LinearCombination(both, self.public + other.public)
 
-    def mixed(self, matrix: Floats) -> Linear:
+    def mixed(self, matrix: Floats) -> LinearCombination:
         """The same of other rows: ``matrix`` has the weight of each row in each row."""
         mixed = {n: matrix * w if w.ndim == 1 else matrix @ w for n, w in self.weights.items()}
-        return Linear(mixed, matrix @ self.public)
+        return LinearCombination(mixed, matrix @ self.public)
 
     def width(self, gaussian: Mapping[str, GaussianValue], level: float) -> Floats:
         """Half of the width of the interval in each row; rounded up."""
         spread = quantile_up(level) * np.sqrt(self.product(self, gaussian))
         return (spread + self.rounding(gaussian)) * SAFE
 
-    def product(self, other: Linear, gaussian: Mapping[str, GaussianValue]) -> Floats:
+    def product(self, other: LinearCombination, gaussian: Mapping[str, GaussianValue]) -> Floats:
         """The covariance of the noise of both in each row; the variance of one with itself."""
         found = np.zeros(len(self.public))
         for name in self.weights.keys() & other.weights.keys():
@@ -122,19 +122,19 @@ def linear_of(
     answered: Answered,
     gaussian: Mapping[str, GaussianValue],
     is_fixed: Callable[[Window], bool],
-) -> Linear | None:
+) -> LinearCombination | None:
     """``node`` as such a sum, if it is one; ``is_fixed``: which rows a window looks at is public."""
 
-    def read(inner: Released) -> Linear | None:
+    def read(inner: Released) -> LinearCombination | None:
         return linear_of(inner, answered, gaussian, is_fixed)
 
     match node:
         case Fraction():
-            return Linear({}, np.full(answered.rows, float(node)))
+            return LinearCombination({}, np.full(answered.rows, float(node)))
         case ReleasedName(name) if name in gaussian:
-            return Linear({name: np.ones(answered.rows)}, np.zeros(answered.rows))
+            return LinearCombination({name: np.ones(answered.rows)}, np.zeros(answered.rows))
         case ReleasedName(name) if _is_numeric_key(answered.columns[name]):
-            return Linear({}, as_floats(answered.columns[name], answered.rows))
+            return LinearCombination({}, as_floats(answered.columns[name], answered.rows))
         case Apply("NEG", (inner,)):
             return None if (one := read(inner)) is None else one.times(np.full(answered.rows, -1.0))
         case Apply("+" | "-" | "*" | "/" as sign, (left, right)):
@@ -150,7 +150,9 @@ def _is_numeric_key(told: Told) -> bool:
     return all(isinstance(label, int | float) and not isinstance(label, bool) for label in told[0])
 
 
-def _combined(sign: str, one: Linear | None, other: Linear | None) -> Linear | None:
+def _combined(
+    sign: str, one: LinearCombination | None, other: LinearCombination | None
+) -> LinearCombination | None:
     if one is None or other is None:
         return None
     if sign in ("+", "-"):
@@ -163,8 +165,8 @@ def _combined(sign: str, one: Linear | None, other: Linear | None) -> Linear | N
 
 
 def _over_rows(
-    window: Window, answered: Answered, read: Callable[[Released], Linear | None]
-) -> Linear | None:
+    window: Window, answered: Answered, read: Callable[[Released], LinearCombination | None]
+) -> LinearCombination | None:
     if window.function not in ("SUM", "AVG", *SHIFTS, *ENDS) or not window.inner:
         return None
     inner = read(window.inner[0])

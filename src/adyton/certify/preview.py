@@ -8,8 +8,8 @@ from typing import Any
 
 from adyton.certify.advice import Cheaper
 from adyton.certify.answer import Amount, Promise, verbose_notes, ways_notes
-from adyton.certify.later import Later, Transcript
-from adyton.certify.rows import Keys
+from adyton.certify.later import AnswerBits, Later
+from adyton.certify.rows import RowKeys
 from adyton.certify.values import Absent, Bound, Certificate, Chosen, KeysSought, Way
 from adyton.show import Sheet, Shown, in_short, number
 
@@ -53,7 +53,7 @@ class Preview(Shown):
     """
 
     question: str
-    keys: Keys | None  # None: they would be found in the data
+    keys: RowKeys | None  # None: they would be found in the data
     bounds: dict[str, Bound]
     population: dict[str, Bound | Absent]
     cost: Amount
@@ -80,7 +80,7 @@ class Preview(Shown):
     chosen: Chosen | None = None  # how near to the best of their candidates those shown would be
     strategy: str | None = None  # how the values of a batch would be measured together, and what it gains
     determined: Mapping[str, Bound] = field(default_factory=dict)  # how far ``derive`` knows values, free
-    transcript: Transcript | None = None  # where answers are rounded: how many bits they have
+    transcript: AnswerBits | None = None  # where answers are rounded: how many bits they have
 
     @property
     def fits(self) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from adyton.certify.linear import GaussianValue, Linear, quantile_up
+from adyton.certify.linear import GaussianValue, LinearCombination, quantile_up
 from adyton.exact.boxes import Box
 from adyton.exact.cells import Floats
 from adyton.exact.outward import CANCELLED, MANY, SAFE
@@ -60,8 +60,8 @@ class _Quotient:
 
 
 def ratio_box(
-    top: tuple[Linear, Floats, Floats],
-    bottom: tuple[Linear, Floats, Floats],
+    top: tuple[LinearCombination, Floats, Floats],
+    bottom: tuple[LinearCombination, Floats, Floats],
     gaussian: Mapping[str, GaussianValue],
     level: float,
 ) -> Box:

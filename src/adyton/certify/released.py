@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.accounting.noisy_reading import LEVEL
-from adyton.certify.linear import GaussianValue, Linear, linear_of
+from adyton.certify.linear import GaussianValue, LinearCombination, linear_of
 from adyton.certify.ratio_of_sums import ratio_box
 from adyton.certify.rows import Intervals, Values, joined_way
 from adyton.certify.values import Absent
@@ -20,10 +20,10 @@ from adyton.exact.outward import each_of
 from adyton.query.released.answered import Answered, Truths, as_floats, missing
 from adyton.query.released.nodes import (
     Apply,
+    ComputedLabel,
     Every,
     Having,
     IsNull,
-    Label,
     Opposite,
     Relation,
     Released,
@@ -61,7 +61,7 @@ class CertifiedRows:
     ) -> None:
         self.answered, self._levels, self._gaussian = answered, levels, gaussian
         self._all_rows, self._chosen = max(1, all_rows), chosen
-        self._forms: dict[Released, Linear | None] = {}
+        self._forms: dict[Released, LinearCombination | None] = {}
 
     def values(self, node: Released) -> Values:
         """The value of an expression in each row, with its intervals.
@@ -115,7 +115,7 @@ class CertifiedRows:
         match node:
             case ReleasedName(name):
                 return {("value", name)} if self._is_value(name) else set()
-            case Apply(_, inner) | Label(_, inner):
+            case Apply(_, inner) | ComputedLabel(_, inner):
                 return self._all(inner)
             case When(branches, otherwise):
                 return self._all([part for branch in branches for part in branch]) | self._parts(otherwise)
@@ -148,17 +148,19 @@ class CertifiedRows:
     def _is_value(self, name: str) -> bool:
         return name in self._levels(LEVEL)
 
-    def _form(self, node: Released) -> Linear | None:
+    def _form(self, node: Released) -> LinearCombination | None:
         """The sum that it is, where several Gaussian noises add up."""
         form = self._linear(node)
         return form if form is not None and form.mixes else None
 
-    def _linear(self, node: Released) -> Linear | None:
+    def _linear(self, node: Released) -> LinearCombination | None:
         if node not in self._forms:
             self._forms[node] = linear_of(node, self.answered, self._gaussian, self._is_fixed)
         return self._forms[node]
 
-    def _quotient(self, node: Apply) -> tuple[tuple[Released, Linear], tuple[Released, Linear]] | None:
+    def _quotient(
+        self, node: Apply
+    ) -> tuple[tuple[Released, LinearCombination], tuple[Released, LinearCombination]] | None:
         """The two Gaussian sums whose quotient it is, if so; NULLIF(divisor, 0) is looked through."""
         if node.function != "/":
             return None
@@ -189,7 +191,7 @@ class CertifiedRows:
                 return Box(keys, keys).where(keys == np.floor(keys), beside)
             case Fraction():
                 return Box.of(node, self.answered.rows)
-            case Label("NUMBER", (inner,)):
+            case ComputedLabel("NUMBER", (inner,)):
                 return self._box(inner, atoms, level)
             case Apply("COALESCE", inner):
                 return self._first_that_is(inner, atoms, level)
@@ -202,13 +204,15 @@ class CertifiedRows:
                 return self._window_box(node, atoms, level)
         return Box.everything(self.answered.rows)
 
-    def _sum(self, node: Released, form: Linear, level: float) -> Box:
+    def _sum(self, node: Released, form: LinearCombination, level: float) -> Box:
         """Theorem: BOX-OF-PARTS."""
         _, told, slack = self._released_sum(node, form)
         half = form.width(self._gaussian, level) + slack
         return outward(told - half, told + half)
 
-    def _released_sum(self, node: Released, form: Linear) -> tuple[Linear, Floats, Floats]:
+    def _released_sum(
+        self, node: Released, form: LinearCombination
+    ) -> tuple[LinearCombination, Floats, Floats]:
         """A sum, its released value, and what the roundings on the way to that may have cost."""
         told = as_floats(self.answered.told(node), self.answered.rows)
         released = {name: self._levels(LEVEL)[name].value for name in form.weights}

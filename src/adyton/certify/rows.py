@@ -193,7 +193,7 @@ class KeyColumn:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Keys(_Made[dict[str, KeyLabel]]):
+class RowKeys(_Made[dict[str, KeyLabel]]):
     """The keys of ``size`` rows."""
 
     columns: Mapping[str, KeyColumn]
@@ -205,12 +205,12 @@ class Keys(_Made[dict[str, KeyLabel]]):
     def _one(self, place: int) -> dict[str, KeyLabel]:
         return {name: column.labels[column.codes[place]] for name, column in self.columns.items()}
 
-    def at(self, places: Places) -> Keys:
+    def at(self, places: Places) -> RowKeys:
         columns = {name: column.at(places) for name, column in self.columns.items()}
-        return Keys(columns, len(np.arange(self.size)[places]))
+        return RowKeys(columns, len(np.arange(self.size)[places]))
 
-    def renamed(self, names: Mapping[str, str]) -> Keys:
-        return Keys({names.get(name, name): column for name, column in self.columns.items()}, self.size)
+    def renamed(self, names: Mapping[str, str]) -> RowKeys:
+        return RowKeys({names.get(name, name): column for name, column in self.columns.items()}, self.size)
 
     def to_json(self) -> list[dict[str, KeyLabel]]:
         names, columns = tuple(self.columns), [column.tolist() for column in self.columns.values()]
@@ -220,10 +220,10 @@ class Keys(_Made[dict[str, KeyLabel]]):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Rows(_Made[Row]):
+class KeyedRows(_Made[Row]):
     """What an answer lists: for each row its keys, and a value of each measure."""
 
-    keys: Keys
+    keys: RowKeys
     values: Mapping[str, Values]
 
     def __len__(self) -> int:
@@ -232,8 +232,10 @@ class Rows(_Made[Row]):
     def _one(self, place: int) -> Row:
         return Row(self.keys[place], {name: values[place] for name, values in self.values.items()})
 
-    def at(self, places: Places) -> Rows:
-        return Rows(self.keys.at(places), {name: values.at(places) for name, values in self.values.items()})
+    def at(self, places: Places) -> KeyedRows:
+        return KeyedRows(
+            self.keys.at(places), {name: values.at(places) for name, values in self.values.items()}
+        )
 
     def columns(self) -> dict[str, list[KeyLabel] | Floats]:
         """Keys, values and the ends of their intervals, as they are exported."""
@@ -259,7 +261,7 @@ class Rows(_Made[Row]):
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownRange:
     """Whether a value is a ``count``, and the ``low`` and ``high`` between which it must lie, if any.
 
     ``step``: what is asked about is a multiple of it, so finer digits mean nothing.  ``day``: it counts days
@@ -279,7 +281,7 @@ class Known:
         return told | {"day": self.day}
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> Known:
+    def from_json(cls, told: Mapping[str, Any]) -> KnownRange:
         return cls(told["count"], told["low"], told["high"], told["step"], told["day"])
 
     def is_informative(self, value: Value) -> bool:
@@ -297,4 +299,4 @@ class Known:
         return (values.noise.low > self.low) | (values.noise.high < self.high)
 
 
-NOTHING_KNOWN = Known()
+NOTHING_KNOWN = KnownRange()

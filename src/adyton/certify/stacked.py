@@ -14,10 +14,10 @@ from adyton.certify.rows import (
     NOTHING_KNOWN,
     Intervals,
     KeyColumn,
-    Keys,
-    Known,
+    KeyedRows,
+    KnownRange,
     LateValues,
-    Rows,
+    RowKeys,
     Values,
     joined_way,
 )
@@ -37,19 +37,19 @@ class Naming:
     def renamed(self, by_name: Mapping[str, _One]) -> dict[str, _One]:
         return {self.names.get(name, name): one for name, one in by_name.items()}
 
-    def keys(self, keys: Keys) -> Keys:
+    def keys(self, keys: RowKeys) -> RowKeys:
         nothing = np.zeros(len(keys), np.int32)
         same = {name: KeyColumn((label,), nothing) for name, label in self.constants.items()}
-        return Keys(self.renamed(keys.columns) | same, len(keys))
+        return RowKeys(self.renamed(keys.columns) | same, len(keys))
 
 
-def stacked_keys(parts: Sequence[Keys], names: Sequence[str]) -> Keys:
+def stacked_keys(parts: Sequence[RowKeys], names: Sequence[str]) -> RowKeys:
     """Their rows in turn; a key that a part does not have is None."""
     columns = {name: _key_column([_found(part, name) for part in parts]) for name in names}
-    return Keys(columns, sum(map(len, parts)))
+    return RowKeys(columns, sum(map(len, parts)))
 
 
-def _found(part: Keys, name: str) -> KeyColumn:
+def _found(part: RowKeys, name: str) -> KeyColumn:
     return part.columns.get(name) or KeyColumn((None,), np.zeros(len(part), np.int32))
 
 
@@ -62,7 +62,7 @@ def _key_column(parts: Sequence[KeyColumn]) -> KeyColumn:
     return KeyColumn(labels, np.concatenate(codes) if codes else np.zeros(0, np.int32))
 
 
-def stacked_values(parts: Sequence[Values], known: Sequence[Known]) -> Values:
+def stacked_values(parts: Sequence[Values], known: Sequence[KnownRange]) -> Values:
     """One column; where parts differ in what is known of them, a value that says nothing is not a number."""
     values = [part.value for part in parts]
     if len(set(known)) > 1:
@@ -120,7 +120,7 @@ def stacked_answer(
     return replace(
         answers[0],
         question=JOINED.join(answer.question for answer in answers),
-        rows=Rows(all_keys, LateValues(values, columns)),
+        rows=KeyedRows(all_keys, LateValues(values, columns)),
         certificate=_certificate([answer.certificate for answer in answers]),
         rows_hidden=sum(answer.rows_hidden for answer in answers),
         hidden=tuple(dict.fromkeys(name for answer in answers for name in answer.hidden)),
@@ -133,7 +133,7 @@ def stacked_answer(
     )
 
 
-def _known(each: Sequence[Known]) -> Known:
+def _known(each: Sequence[KnownRange]) -> KnownRange:
     if len(set(each)) == 1:
         return each[0]
     return replace(NOTHING_KNOWN, count=all(one.count for one in each))

@@ -4,18 +4,18 @@
 and ``holdouts`` have the methods that they have in process, and ``chain`` replays receipts here.
 """
 
-from adyton.client.connection import Connection, connect
+from adyton.client.connection import ServerConnection, connect
 from adyton.client.holdouts import RemoteHoldout, RemoteLeaderboard, RemoteScorer
 from adyton.client.streams import RemoteStream
 from adyton.client.studies import RemoteDummy, RemoteStudy
 
 __all__ = [
-    "Connection",
     "RemoteDummy",
     "RemoteHoldout",
     "RemoteLeaderboard",
     "RemoteScorer",
     "RemoteStream",
     "RemoteStudy",
+    "ServerConnection",
     "connect",
 ]

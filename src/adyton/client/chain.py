@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-from adyton.client.line import Line, checked_reply
+from adyton.client.line import HttpTransport, checked_reply
 from adyton.curator.receipts import Receipts, header_from, link_from, receipt_from
 from adyton.errors import LedgerCorrupt
 from adyton.exact import decimal_units
@@ -35,7 +35,7 @@ class _Page(Generic[_Head]):
         return cls(header, links, list(told["receipts"]), list(told.get("answers", ())), following)
 
 
-def _pages(line: Line, path: str, read_header: Callable[[Any, str], _Head]) -> list[_Page[_Head]]:
+def _pages(line: HttpTransport, path: str, read_header: Callable[[Any, str], _Head]) -> list[_Page[_Head]]:
     """All of them.  LedgerCorrupt where a digest is not the one that was told with it."""
     read = partial(_Page.of, read_header=read_header)
     pages: list[_Page[_Head]] = [line.get(path, read, after=0)]
@@ -57,7 +57,7 @@ class Chain:
     receipts: list[Receipt]
 
     @classmethod
-    def of(cls, line: Line, path: str) -> Chain:
+    def of(cls, line: HttpTransport, path: str) -> Chain:
         pages = _pages(line, path, header_from)
         return cls(pages[0].header, *_whole(pages))
 
@@ -84,7 +84,7 @@ class HoldoutChain:
     answers: list[Mapping[str, Any]]
 
     @classmethod
-    def of(cls, line: Line, path: str) -> HoldoutChain:
+    def of(cls, line: HttpTransport, path: str) -> HoldoutChain:
         pages = _pages(line, path, _open_header)
         return cls(pages[0].header, *_whole(pages), [answer for page in pages for answer in page.answers])
 

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from adyton.client.access import Access
 from adyton.client.address import path_of
 from adyton.client.holdouts import RemoteHoldout, RemoteLeaderboard
-from adyton.client.line import Line, Manner
+from adyton.client.line import HttpTransport, Manner
 from adyton.client.studies import RemoteStudy
 from adyton.errors import InvalidRequest, Unreachable
 from adyton.show import Sheet, Shown
@@ -19,10 +19,10 @@ from adyton.show import Sheet, Shown
 API = "1"  # of what is spoken here
 
 
-class Connection(Shown):
+class ServerConnection(Shown):
     """A server and a token.  Made by ``adyton.connect``; threads may share it."""
 
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: HttpTransport) -> None:
         self._line = line
 
     @property
@@ -60,7 +60,7 @@ class Connection(Shown):
         """Lets go of the connection."""
         self._line.close()
 
-    def __enter__(self) -> Connection:
+    def __enter__(self) -> ServerConnection:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -79,7 +79,7 @@ def connect(
     retries: int = 5,
     ca: str | Path | None = None,
     plain_http: bool = False,
-) -> Connection:
+) -> ServerConnection:
     """A server of studies and holdouts, for whoever holds a token.
 
     The token is ``token``, or in ``token_file``, a file of mode 600, or in the environment: ADYTON_TOKEN, or
@@ -98,14 +98,14 @@ def connect(
     if type(retries) is not int or retries < 0:
         raise InvalidRequest("retries is a whole number, at least 0")
     manner = Manner(float(timeout), retries, None if ca is None else str(ca), plain_http)
-    line = Line(url, access, manner)
+    line = HttpTransport(url, access, manner)
     try:
         _check_api(line)
         line.get("/v1/studies", dict)  # a token that is not valid is said now
     except BaseException:
         line.close()
         raise
-    return Connection(line)
+    return ServerConnection(line)
 
 
 def _hint(url: str) -> str:
@@ -114,7 +114,7 @@ def _hint(url: str) -> str:
     return f"; the address ends before the name of a study: .study({path!r}) opens it" if path else ""
 
 
-def _check_api(line: Line) -> None:
+def _check_api(line: HttpTransport) -> None:
     """A server that speaks another language is refused before anything is asked."""
     spoken = line.first_contact()
     if spoken is None:

@@ -9,13 +9,13 @@ import numpy as np
 
 from adyton.client.address import path_of
 from adyton.client.chain import HoldoutChain
-from adyton.client.line import LeftOpen, Line, each
+from adyton.client.line import HttpTransport, LeftOpen, each
 from adyton.client.wording import words_of
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, whole
-from adyton.holdout.answers.best import Choice, named_models
+from adyton.holdout.answers.best import ModelChoice, named_models
 from adyton.holdout.classes.hypotheses import NOT_OVER_A_NETWORK
-from adyton.holdout.leaderboard import Entry, standings_sheet
+from adyton.holdout.leaderboard import LeaderboardEntry, standings_sheet
 from adyton.holdout.score import Comparison, HoldoutStatement, Score
 from adyton.holdout.scorer import check_candidates, check_no_guess, points, predictions_for
 from adyton.holdout.senders import Sender
@@ -25,18 +25,20 @@ from adyton.show import Sheet, Shown
 
 _PREDICTIONS = "predictions are a list of numbers, of booleans or of strings, one for each item"
 _AGAIN = "send the same again: if it was charged, the answer is kept, and free"
-_Paid = TypeVar("_Paid", Score, Comparison, Choice)
+_Paid = TypeVar("_Paid", Score, Comparison, ModelChoice)
 _BY_TOKEN = "the name under which a score is kept is that of the token: leave it out"
 
 
 class RemoteHoldout(LeftOpen, Shown):
-    """One holdout of a server.  Made by ``Connection.holdout``; ``facts`` are its public facts.
+    """One holdout of a server.  Made by ``ServerConnection.holdout``; ``facts`` are its public facts.
 
     The same predictions again get the same answer, free of charge: so a score that was lost on the way is
     sent again, and charged once.
     """
 
-    def __init__(self, line: Line, name: str, facts: Mapping[str, Any], again: Callable[..., Any]) -> None:
+    def __init__(
+        self, line: HttpTransport, name: str, facts: Mapping[str, Any], again: Callable[..., Any]
+    ) -> None:
         self.name, self.facts = name, dict(facts)
         self._line, self._again = line, again
         self._seen: dict[int, str] = {}  # receipts that came with answers, which the chain must have
@@ -71,7 +73,7 @@ class RemoteHoldout(LeftOpen, Shown):
         body = {"first": self._listed(first), "second": self._listed(second)}
         return self._paid("compare", body, Comparison.from_json)
 
-    def best_of(self, models: object, *, X: Any = None, scores: int = 1) -> Choice:  # noqa: N803
+    def best_of(self, models: object, *, X: Any = None, scores: int = 1) -> ModelChoice:  # noqa: N803
         """Which of several models is the best on these items, or nearly: for the price of ``scores`` scores.
 
         ``models`` are predictions by name, or, with the features ``X`` of the items, models that predict.
@@ -79,7 +81,7 @@ class RemoteHoldout(LeftOpen, Shown):
         cost = whole(scores, "what a choice may cost, in scores,")
         named = named_models(models, self.facts["metric"], X)
         body = {"models": {name: self._listed(one) for name, one in named.items()}, "scores": cost}
-        return self._paid("best", body, Choice.from_json)
+        return self._paid("best", body, ModelChoice.from_json)
 
     def close_with(self, predictions: object) -> Score:
         """The last score, without noise: afterwards nothing is scored.  For owners alone."""
@@ -169,10 +171,10 @@ class RemoteLeaderboard(LeftOpen, Shown):
         """Score and enter, as the model ``name`` of ``entrant``, which is the name of the token."""
         return self._holdout.submit(entrant, predictions, guess=guess, name=name)
 
-    def standings(self) -> list[Entry]:
+    def standings(self) -> list[LeaderboardEntry]:
         """Best first; of several submissions of one model the best counts."""
         holdout = self._holdout
-        return holdout._line.get(holdout._path("standings"), each(Entry.from_json))
+        return holdout._line.get(holdout._path("standings"), each(LeaderboardEntry.from_json))
 
     def to_json(self) -> dict[str, Any]:
         """The documented JSON object, as plain Python values."""

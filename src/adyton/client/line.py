@@ -80,7 +80,7 @@ class _Reply:
     content: bytes
 
 
-class Line:
+class HttpTransport:
     """Requests to one server.  Threads may share it."""
 
     def __init__(self, url: str, access: Access, manner: Manner) -> None:

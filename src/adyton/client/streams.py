@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from adyton.client.address import path_of
-from adyton.client.line import Line
+from adyton.client.line import HttpTransport
 from adyton.client.wording import text_of, words_of
 from adyton.errors import InvalidRequest, PrivacyRefused
 from adyton.exact import Number
@@ -25,7 +25,7 @@ class RemoteStream:
     a lost connection: the error says so, and ``answers()`` shows whether it arrived.
     """
 
-    def __init__(self, line: Line, study: str, table: Table, number: int) -> None:
+    def __init__(self, line: HttpTransport, study: str, table: Table, number: int) -> None:
         self.number = number
         self._line, self._study, self._table = line, study, table
 

@@ -10,7 +10,7 @@ from adyton.certify import Answer, LastLook, Preview, Statement
 from adyton.client.address import path_of
 from adyton.client.chain import Chain
 from adyton.client.facts import tables_of
-from adyton.client.line import LeftOpen, Line, checked_reply, each
+from adyton.client.line import HttpTransport, LeftOpen, checked_reply, each
 from adyton.client.streams import RemoteStream
 from adyton.client.wording import text_of, words_of
 from adyton.curator.bounds import SuggestedBounds, column_of
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 _MADE_UP_THERE = "the server makes up the rows, as many as the study declares: leave rows and like out"
 
 
-class _Asked(LeftOpen):
+class _RemoteStudy(LeftOpen):
     """Questions to one place of a server."""
 
-    def __init__(self, line: Line, name: str, facts: Mapping[str, Any]) -> None:
+    def __init__(self, line: HttpTransport, name: str, facts: Mapping[str, Any]) -> None:
         self.name, self.facts, self._line = name, dict(facts), line
         self._tables = checked_reply(tables_of, facts)
 
@@ -51,14 +51,14 @@ class _Asked(LeftOpen):
         return {"questions": [text_of(one, self._tables[0]) for one in questions], **words_of(**said)}
 
 
-class RemoteStudy(_Asked, Shown):
-    """One study of a server.  Made by ``Connection.study``; ``facts`` are the public facts of the study.
+class RemoteStudy(_RemoteStudy, Shown):
+    """One study of a server.  Made by ``ServerConnection.study``; ``facts`` are its public facts.
 
     Every charge carries a request id: ``request``, or a new one.  If no answer comes back it is sent again
     under the same id, and the error that comes in the end has it.
     """
 
-    def __init__(self, line: Line, name: str, facts: Mapping[str, Any]) -> None:
+    def __init__(self, line: HttpTransport, name: str, facts: Mapping[str, Any]) -> None:
         super().__init__(line, name, facts)
         self.paid_for: int | None = None  # the receipt of the newest answer that was charged here
         self._seen: dict[int, str] = {}  # receipts that came with answers, which the chain must have
@@ -240,7 +240,7 @@ class RemoteStudy(_Asked, Shown):
         return answer
 
 
-class RemoteDummy(_Asked):
+class RemoteDummy(_RemoteStudy):
     """Made-up rows of a study, on its server.  Answers are marked, and nothing is charged."""
 
     paid_for: int | None = None

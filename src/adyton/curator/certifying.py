@@ -13,12 +13,12 @@ import numpy as np
 
 from adyton.accounting.noisy_reading import NoisyReading, step_of, step_of_one
 from adyton.certify import (
+    AnswerBits,
     Certificate,
+    KeyedRows,
     KeysFound,
     Later,
     LateValues,
-    Rows,
-    Transcript,
     Values,
 )
 from adyton.exact import UNITS_PER_ONE
@@ -30,7 +30,7 @@ from adyton.ledger.texts import Stored
 from adyton.mechanisms import intervals_of
 from adyton.planning.advice import later_widths
 from adyton.planning.keys import found
-from adyton.planning.learned import Learned, Units, settled_radius
+from adyton.planning.learned import Learned, UnitRange, settled_radius
 from adyton.planning.part import MeasurePlan
 from adyton.planning.plan import PricedBatch, QuestionPlan
 from adyton.population.base import Population, PopulationContext, StandIn, learned_key
@@ -49,10 +49,12 @@ Reads = Callable[[], Sequence[Stored]]  # what a receipt paid for, read when it 
 
 def rows_of_many(
     plans: Sequence[QuestionPlan], stored: Sequence[Stored], context: PopulationContext
-) -> list[Rows]:
+) -> list[KeyedRows]:
     """The rows of each answer."""
     values = values_of_many(plans, stored, context)
-    return [Rows(plan.keys(own.keys), found) for plan, own, found in zip(plans, stored, values, strict=True)]
+    return [
+        KeyedRows(plan.keys(own.keys), found) for plan, own, found in zip(plans, stored, values, strict=True)
+    ]
 
 
 def read_for_keys(plans: Sequence[QuestionPlan], read: Reads) -> Sequence[Stored | None]:
@@ -74,9 +76,9 @@ class LateNumbers:
         self._made: list[dict[str, Values]] = []
         self._lock = Lock()
 
-    def rows(self) -> list[Rows]:
+    def rows(self) -> list[KeyedRows]:
         return [
-            Rows(plan.keys(), LateValues([part.name for part in plan.parts], partial(self._of, place)))
+            KeyedRows(plan.keys(), LateValues([part.name for part in plan.parts], partial(self._of, place)))
             for place, plan in enumerate(self._plans)
         ]
 
@@ -238,11 +240,11 @@ class PopulationClaims:
         units = self._population.units_read(units) if self._study.parts == 1 else units
         return later_widths(self._study, PopulationContext(self._population, at, units), after)
 
-    def transcript(self, batch: PricedBatch) -> Transcript | None:
+    def transcript(self, batch: PricedBatch) -> AnswerBits | None:
         """Where answers are rounded: the bits of all before, and of these."""
         if self._study.grid is None:
             return None
-        return Transcript(self._ledger.totals().radius, batch.radius)
+        return AnswerBits(self._ledger.totals().radius, batch.radius)
 
     def refuse_beyond_cap(self, radius: int) -> None:
         """Refuses what the ledger would refuse in the charge, before anything is prepared."""
@@ -251,7 +253,7 @@ class PopulationClaims:
             totals = counted_totals(self._ledger)
             cap.check(totals.receipts, totals.radius, radius)
 
-    def settling_units(self, batch: PricedBatch) -> Units | None:
+    def settling_units(self, batch: PricedBatch) -> UnitRange | None:
         """How many units there are, where answers may settle for less than they were charged."""
         population = self._population
         if not isinstance(population, SubsetPopulation) or population.validity is None:
@@ -262,9 +264,9 @@ class PopulationClaims:
             return None
         if self._study.unit.neighbours == "replace":
             rows = self._study.table.rows or 0
-            return Units(population.units_surely_read(rows), population.units_read(rows) or rows)
+            return UnitRange(population.units_surely_read(rows), population.units_read(rows) or rows)
         if (count := self.stand_in.counted) is not None:
-            return Units(population.units_at_least(count), population.units_at_most(count))
+            return UnitRange(population.units_at_least(count), population.units_at_most(count))
         return None
 
     def noise_failure(self, number: int) -> Fraction:

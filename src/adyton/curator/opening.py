@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from adyton.curator.curator import Curator
-from adyton.engines.choosing import Limits, engine_for
-from adyton.engines.loaded import Member
+from adyton.engines.choosing import EngineLimits, engine_for
+from adyton.engines.loaded import JoinMember
 from adyton.engines.multi_table import Engines
 from adyton.errors import InvalidRequest, LedgerCorrupt
 from adyton.kernel.engine import Engine
@@ -21,7 +21,11 @@ from adyton.study import Study, named_facts, read_study
 
 
 def open_study(
-    study: str | Path | Study, *, data: Any = None, ledger: Ledger | None = None, **limits: Unpack[Limits]
+    study: str | Path | Study,
+    *,
+    data: Any = None,
+    ledger: Ledger | None = None,
+    **limits: Unpack[EngineLimits],
 ) -> Curator:
     """A curator for a study file, or for a Study made in Python.
 
@@ -65,9 +69,9 @@ def sources_of(study: Study, data: Any) -> dict[str, Any]:
     return sources
 
 
-def engine_of(study: Study, sources: dict[str, Any], limits: Limits | None = None) -> Engine:
+def engine_of(study: Study, sources: dict[str, Any], limits: EngineLimits | None = None) -> Engine:
     """Whatever reads the private tables of ``study``, which lie at ``sources``."""
-    own, *further = (Member(table, study.unit_of(table), sources[table.name]) for table in study.tables)
+    own, *further = (JoinMember(table, study.unit_of(table), sources[table.name]) for table in study.tables)
     if not further:
         return engine_for(own.table, own.unit, own.source, study.fingerprint, limits or {})
     return Engines((own, *further), study.fingerprint, limits or {})

@@ -22,7 +22,7 @@ from adyton.streams.plan import machine_of, plan_stream, stream_in, text_of
 from adyton.streams.stream import Stream
 
 if TYPE_CHECKING:
-    from adyton.mechanisms.marginals.fitting import Measured
+    from adyton.mechanisms.marginals.fitting import NoisyMarginal
     from adyton.query.conditions.atoms import Bins
     from adyton.streams.weights.answer import WeightsList, WeightsPreview
     from adyton.streams.weights.plan import Wish
@@ -186,7 +186,7 @@ class PaidOnce(Walk):
         lefts = self.left_for(request, named), self._lefts_before(named, [text])
         plan = plan_as_charged(partial(planned, named), *lefts, self._asked.knows)
 
-        def shown(receipt: Receipt, read: Callable[[], Sequence[Measured]], repeated: bool) -> Synthesis:
+        def shown(receipt: Receipt, read: Callable[[], Sequence[NoisyMarginal]], repeated: bool) -> Synthesis:
             return Synthesis(plan, read(), rows, **purse.paid(receipt, repeated=repeated))
 
         advice = (named, lambda other: planned(other, purse.left_now), 1)

@@ -82,7 +82,7 @@ class Account(TypedDict):
     limit: Promise
 
 
-class Paid(Account):
+class ChargeFacts(Account):
     """What is said of the charge of any release."""
 
     receipt: Proof
@@ -214,7 +214,7 @@ class Purse:
             "limit": self.limit,
         }
 
-    def paid(self, receipt: Receipt, *, repeated: bool) -> Paid:
+    def paid(self, receipt: Receipt, *, repeated: bool) -> ChargeFacts:
         """What a receipt paid, and what that leaves; nothing where it was paid before."""
         account = self.account(0) if repeated else self.account(receipt.order.amount, receipt.spent)
         proof = Proof(receipt.number, receipt.digest, receipt.previous)

@@ -110,7 +110,7 @@ def advice_on(batch: PricedBatch, purse: Purse) -> Advice:
 # What was paid for before ----------------------------------------------------------------------------------
 
 
-class Named(Protocol):
+class ReleaseKey(Protocol):
     """What the ledger knows a release by."""
 
     @property
@@ -152,7 +152,7 @@ class AskedBefore:
         found = (self._ledger.unanswered(question, detail, amount) for amount in amounts)
         return next((receipt for receipt in found if receipt is not None), None)
 
-    def knows(self, plan: Named) -> bool:
+    def knows(self, plan: ReleaseKey) -> bool:
         """Whether the same was paid for before, answered or not."""
         what = (plan.text, plan.detail, plan.amount)
         return self.repeated(*what) is not None or self.unanswered(*what) is not None
@@ -252,12 +252,12 @@ class Walk:
             self.paid_for = last.number if last else self.paid_for
             raise Interrupted(self.paid_for, booked=self.study.book is not None) from None
 
-    def _asked_before(self, plan: Named, request: str | None = None) -> tuple[Receipt, str] | None:
+    def _asked_before(self, plan: ReleaseKey, request: str | None = None) -> tuple[Receipt, str] | None:
         if not self._asked.is_new(request):
             return None
         return self._asked.repeated(plan.text, plan.detail, plan.amount)
 
-    def _unanswered(self, plan: Named, request: str | None) -> Receipt | None:
+    def _unanswered(self, plan: ReleaseKey, request: str | None) -> Receipt | None:
         """A receipt that paid for the very same before a crash, an interrupt or a failure of the engine."""
         if not self._asked.is_new(request):
             return None

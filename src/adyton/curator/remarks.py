@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.accounting.noisy_reading import LEVEL
-from adyton.certify import Rows
+from adyton.certify import KeyedRows
 from adyton.exact import float_up
 from adyton.exact.outward import each_of
 from adyton.planning.plan import QuestionPlan
@@ -27,7 +27,7 @@ _SURE = ", and say that no other row belongs here."
 _UNSURE = ", and say that others may belong in the place of {} of these {:,}."
 
 
-def remarks(plan: QuestionPlan, rows: Rows | None = None) -> tuple[str, ...]:
+def remarks(plan: QuestionPlan, rows: KeyedRows | None = None) -> tuple[str, ...]:
     """From public facts, and from ``rows`` as they are shown, once there are some."""
     own = (*plan.remarks, *_of_occurring(plan), *_of_common(plan, rows))
     return (*own, *in_no_group(plan.question, plan.shape))
@@ -60,7 +60,7 @@ def _of_occurring(plan: QuestionPlan) -> list[str]:
     return said
 
 
-def _of_common(plan: QuestionPlan, rows: Rows | None) -> list[str]:
+def _of_common(plan: QuestionPlan, rows: KeyedRows | None) -> list[str]:
     """Where the first rows by their values are kept, and their ranks are shown."""
     chosen = plan.shape.qualify
     if not (isinstance(chosen, Relation) and isinstance(chosen.left, Window) and chosen.sign == "<="):

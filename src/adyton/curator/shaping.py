@@ -13,7 +13,7 @@ from functools import cache
 import numpy as np
 
 from adyton.accounting.noisy_reading import LEVEL
-from adyton.certify import Absent, Bound, KeyColumn, Keys, Known, LateValues, Rows, Values
+from adyton.certify import Absent, Bound, KeyColumn, KeyedRows, KnownRange, LateValues, RowKeys, Values
 from adyton.certify.linear import GaussianValue, linear_of
 from adyton.certify.released import CertifiedRows, Levels
 from adyton.curator.certifying import Reads, values_of_many
@@ -23,9 +23,9 @@ from adyton.population.base import PopulationContext
 from adyton.query.released.answered import Answered, Told
 from adyton.query.released.nodes import (
     Apply,
+    ComputedLabel,
     Having,
     IsNull,
-    Label,
     Node,
     Relation,
     Released,
@@ -50,7 +50,9 @@ def levels_of(plan: QuestionPlan, place: int, read: Reads, context: PopulationCo
     return told
 
 
-def shaped(rows: Rows, plan: QuestionPlan, place: int, read: Reads, context: PopulationContext) -> Rows:
+def shaped(
+    rows: KeyedRows, plan: QuestionPlan, place: int, read: Reads, context: PopulationContext
+) -> KeyedRows:
     """The rows and columns that are asked for, with their keys under the names that were given.
 
     Released values and public facts only, so it costs nothing.  A value that says nothing is missing here:
@@ -62,18 +64,18 @@ def shaped(rows: Rows, plan: QuestionPlan, place: int, read: Reads, context: Pop
     numbers = [name for name, value in shape.shown if not is_label(value)]
     if replace(shape, names=(), shown=()) == AS_ASKED and len(numbers) == len(shape.shown):
         late = LateValues(numbers, lambda: _Shaping(rows, plan, levels).rows().values)
-        return _renamed(Rows(rows.keys, late), shape)
+        return _renamed(KeyedRows(rows.keys, late), shape)
     return _Shaping(rows, plan, levels).rows()
 
 
-def _renamed(rows: Rows, shape: Shape) -> Rows:
-    return Rows(rows.keys.renamed(dict(shape.names)), rows.values) if shape.names else rows
+def _renamed(rows: KeyedRows, shape: Shape) -> KeyedRows:
+    return KeyedRows(rows.keys.renamed(dict(shape.names)), rows.values) if shape.names else rows
 
 
 class _Shaping:
     """HAVING first; then what is computed from the rows that are left; then QUALIFY, ORDER BY and LIMIT."""
 
-    def __init__(self, rows: Rows, plan: QuestionPlan, levels: Levels) -> None:
+    def __init__(self, rows: KeyedRows, plan: QuestionPlan, levels: Levels) -> None:
         self.shape, self.all = plan.shape, rows
         told = told_of(rows, plan.known)
         everything, gaussian = Answered(told, len(rows), {}), plan.gaussian
@@ -91,11 +93,11 @@ class _Shaping:
             chosen=chosen,
         )
 
-    def rows(self) -> Rows:
+    def rows(self) -> KeyedRows:
         """As they are shown."""
         shape, certified = self.shape, self.certified
         behind = [shape.qualify] if shape.qualify is not None else []
-        texts = [one for _, node in shape.shown for one in inside(node) if isinstance(one, Label)]
+        texts = [one for _, node in shape.shown for one in inside(node) if isinstance(one, ComputedLabel)]
         answered = replace(certified.answered, said=_said(certified, [*behind, *shape.order, *texts]))
         places = shape.places(answered)
         left = self.all.at(self.kept).at(places)
@@ -113,10 +115,10 @@ class _Shaping:
             for name, node in shape.shown
             if name not in labels
         }
-        return Rows(Keys(keys, len(left)), values)
+        return KeyedRows(RowKeys(keys, len(left)), values)
 
 
-def told_of(rows: Rows, known: Mapping[str, Known]) -> dict[str, Told]:
+def told_of(rows: KeyedRows, known: Mapping[str, KnownRange]) -> dict[str, Told]:
     """Keys, and values; a value that says nothing is no number."""
     told: dict[str, Told] = {name: (key.labels, key.codes) for name, key in rows.keys.columns.items()}
     return told | {
@@ -125,11 +127,11 @@ def told_of(rows: Rows, known: Mapping[str, Known]) -> dict[str, Told]:
     }
 
 
-def _at(rows: Rows, levels: Levels, level: float) -> Mapping[str, Values]:
+def _at(rows: KeyedRows, levels: Levels, level: float) -> Mapping[str, Values]:
     return rows.values if level == LEVEL else levels(level)
 
 
-def _said(certified: CertifiedRows, clauses: Sequence[Having | Term | Label]) -> dict[Node, Floats]:
+def _said(certified: CertifiedRows, clauses: Sequence[Having | Term | ComputedLabel]) -> dict[Node, Floats]:
     """The values of the expressions that are compared, ordered by or written into texts; not a number where
     they say nothing.
     """
@@ -142,19 +144,19 @@ def _said(certified: CertifiedRows, clauses: Sequence[Having | Term | Label]) ->
                 sides += [inner]
             case Term():
                 sides += [part.value]
-            case Label(_, inner):
+            case ComputedLabel(_, inner):
                 sides += inner
     computed = {side for side in sides if isinstance(side, Apply | When | Window) and not is_label(side)}
     return {side: certified.values(side).value for side in computed}
 
 
-def shown_keys(plan: QuestionPlan) -> Keys:
+def shown_keys(plan: QuestionPlan) -> RowKeys:
     """The groups of an answer under the names that were given; without those whose values are counted."""
     keys, folded = plan.keys(), plan.shape.folded
     if folded:
         columns = {name: key for name, key in keys.columns.items() if name not in folded}
         codes = np.stack([np.zeros(len(keys), np.int32), *(key.codes for key in columns.values())])
-        keys = Keys(columns, len(keys)).at(np.sort(np.unique(codes, axis=1, return_index=True)[1]))
+        keys = RowKeys(columns, len(keys)).at(np.sort(np.unique(codes, axis=1, return_index=True)[1]))
     return keys.renamed(dict(plan.shape.names))
 
 

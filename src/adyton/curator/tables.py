@@ -16,13 +16,13 @@ from adyton.certify import (
     Certificate,
     Intervals,
     KeyColumn,
-    Keys,
+    KeyedRows,
     Preview,
     Proof,
-    Rows,
+    RowKeys,
     Values,
 )
-from adyton.certify.rows import Known
+from adyton.certify.rows import KnownRange
 from adyton.certify.stacked import Naming, stacked_answer, stacked_preview
 from adyton.curator.purse import Purse
 from adyton.curator.shaping import told_of
@@ -124,7 +124,7 @@ def _answer(asked: Request | Combined, own: Sequence[Answer]) -> Answer:
     rows = _shaped(table, asked.shape)
     hidden = table.rows_hidden + len(table.rows) - len(rows)
     columns = {name: rows.keys.columns[name] for name in asked.keys}
-    return replace(table, rows=Rows(Keys(columns, len(rows)), rows.values), rows_hidden=hidden)
+    return replace(table, rows=KeyedRows(RowKeys(columns, len(rows)), rows.values), rows_hidden=hidden)
 
 
 def _remarked(made: _Made, asked: Request | Combined) -> _Made:
@@ -134,7 +134,7 @@ def _remarked(made: _Made, asked: Request | Combined) -> _Made:
     return replace(made, remarks=(*asked.remarks, *made.remarks))
 
 
-def _shaped(table: Answer, shape: Shape) -> Rows:
+def _shaped(table: Answer, shape: Shape) -> KeyedRows:
     """What is behind the last SELECT works on the whole table."""
     rows = table.rows
     if shape == AS_ASKED:
@@ -161,12 +161,12 @@ def _free_answer(asked: Free, purse: Purse) -> Answer:
     values = {name: Values(nothing, none, Absent("no rows")) for name in asked.values}
     return Answer(
         question=asked.text,
-        rows=Rows(_keys(asked), values),
+        rows=KeyedRows(_keys(asked), values),
         **purse.account(0),
         more=None,
         receipt=Proof(0, "", ""),
         certificate=Certificate((), ()),
-        known={name: Known() for name in asked.values},
+        known={name: KnownRange() for name in asked.values},
         free=asked.why,
     )
 
@@ -188,7 +188,7 @@ def _free_preview(asked: Free, purse: Purse) -> Preview:
     )
 
 
-def _keys(asked: Free) -> Keys:
+def _keys(asked: Free) -> RowKeys:
     size = len(asked.keys[0][1]) if asked.keys else 0
     codes = np.arange(size, dtype=np.int32)
-    return Keys({name: KeyColumn(labels, codes) for name, labels in asked.keys}, size)
+    return RowKeys({name: KeyColumn(labels, codes) for name, labels in asked.keys}, size)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from adyton.engines.duckdb import DuckDBEngine, DuckDBLimits
-from adyton.engines.loaded import Joined, Loading, Member
+from adyton.engines.loaded import Joined, JoinMember, Loading
 from adyton.engines.postgres import SCHEMES, PostgresEngine
 from adyton.engines.spark import SparkEngine, is_spark_frame
 from adyton.errors import InvalidRequest
@@ -17,7 +17,7 @@ from adyton.privacy import PrivacyUnit
 from adyton.schema import Table
 
 
-class Limits(DuckDBLimits, total=False):
+class EngineLimits(DuckDBLimits, total=False):
     """What an engine may take: ``timeout`` in seconds for one scan; memory as the engine itself writes it."""
 
     timeout: float
@@ -25,10 +25,15 @@ class Limits(DuckDBLimits, total=False):
 
 
 def engine_for(
-    table: Table, unit: PrivacyUnit, source: Any, salt: str, limits: Limits, **how: Callable[..., Loading]
+    table: Table,
+    unit: PrivacyUnit,
+    source: Any,
+    salt: str,
+    limits: EngineLimits,
+    **how: Callable[..., Loading],
 ) -> Engine:
     """The engine that lives where the data lives."""
-    members = source.members if isinstance(source, Joined) else (Member(table, unit, source),)
+    members = source.members if isinstance(source, Joined) else (JoinMember(table, unit, source),)
     kinds = {kind_of(member.source) for member in members}
     if len(kinds) > 1:
         raise InvalidRequest("tables are joined where they lie: all in Postgres, in Spark, or in files")

@@ -14,7 +14,7 @@ from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
-from adyton.engines.loaded import LoadedEngine, Loading, Member
+from adyton.engines.loaded import JoinMember, LoadedEngine, Loading
 from adyton.engines.loading.clipped import Origin
 from adyton.engines.loading.csv_lines import SEPARATORS
 from adyton.engines.loading.sources import (
@@ -182,5 +182,5 @@ class DuckDBEngine(LoadedEngine):
         return replace(known, valued=target)
 
 
-def _is_parquet(member: Member) -> bool:
+def _is_parquet(member: JoinMember) -> bool:
     return isinstance(member.source, Path) and member.source.suffix.lower() in PARQUET

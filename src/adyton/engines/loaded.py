@@ -17,8 +17,8 @@ from typing import Any
 
 from adyton.engines.loading.clipped import Origin, bounded_table, matched, person_is_hashable, valued_rows
 from adyton.engines.scans.reading import exact_from, found_from
-from adyton.engines.scans.scan import Run, Units
-from adyton.engines.spelling.rows import Dialect, Mark, places_of
+from adyton.engines.scans.scan import ClampedTable, Run
+from adyton.engines.spelling.rows import BitMark, Dialect, places_of
 from adyton.engines.stopping import TimeLimit
 from adyton.errors import InvalidRequest
 from adyton.kernel.engine import Exact, FoundKey
@@ -31,7 +31,7 @@ _BITS = 30  # of one integer: DuckDB keeps up to 8 of them in a byte, all other 
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class JoinMember:
     """A private table: where it lies, and how many rows of a person it keeps."""
 
     table: Table
@@ -43,7 +43,7 @@ class Member:
 class Joined:
     """The source of a joined table: those of its members, in their order."""
 
-    members: tuple[Member, ...]
+    members: tuple[JoinMember, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,25 +63,25 @@ class Loading:
             raise InvalidRequest("tables are joined on the person, where persons are added or removed")
 
     @property
-    def members(self) -> tuple[Member, ...]:
+    def members(self) -> tuple[JoinMember, ...]:
         if isinstance(self.source, Joined):
             return self.source.members
-        return (Member(self.table, self.unit, self.source),)
+        return (JoinMember(self.table, self.unit, self.source),)
 
     @property
-    def marks(self) -> dict[str, Mark]:
+    def marks(self) -> dict[str, BitMark]:
         """Where the loaded table says which values came from outside of what is declared, by its columns."""
-        shown, found = iter(self.table.columns), dict[str, Mark]()
+        shown, found = iter(self.table.columns), dict[str, BitMark]()
         for place, member in enumerate(self.members):
             named = {column.name: next(shown).name for column in member.table.columns}
             found |= {named[name]: mark for name, mark in self._marks(place).items()}
         return found
 
-    def _marks(self, place: int) -> dict[str, Mark]:
+    def _marks(self, place: int) -> dict[str, BitMark]:
         """The same of a member: the bit of each column that has bounds or a list."""
         columns = self.members[place].table.columns
         bounded = [column.name for column in columns if isinstance(column, Bounded)]
-        return {name: Mark(f"k{place}_{i // _BITS}", i % _BITS) for i, name in enumerate(bounded)}
+        return {name: BitMark(f"k{place}_{i // _BITS}", i % _BITS) for i, name in enumerate(bounded)}
 
     def sql(self, origins: Sequence[Origin]) -> str:
         """A SELECT of all that is kept."""
@@ -143,7 +143,7 @@ class Loading:
         return f"SELECT {', '.join(listed) or '1 AS nothing'} FROM {' JOIN '.join(parts)}"
 
 
-def _check_persons(members: Sequence[Member], origins: Sequence[Origin]) -> None:
+def _check_persons(members: Sequence[JoinMember], origins: Sequence[Origin]) -> None:
     """Values of two types are never compared: a conversion could make one person of two."""
     types = [_person_type(member, origin) for member, origin in zip(members, origins, strict=True)]
     for member, (kind, name) in zip(members, types, strict=True):
@@ -160,7 +160,7 @@ def comparable(first: tuple[str, str], second: tuple[str, str]) -> bool:
     return kind == other_kind and (name == other_name or _are_one(kind, name, other_name))
 
 
-def _person_type(member: Member, origin: Origin) -> tuple[str, str]:
+def _person_type(member: JoinMember, origin: Origin) -> tuple[str, str]:
     assert member.unit.person is not None
     found = matched(origin, member.table, member.unit)[member.unit.person]
     return origin.kinds[found], origin.types[found]
@@ -180,7 +180,9 @@ class LoadedEngine(ABC):
     def __init__(self, loading: Loading, units: str, dialect: Dialect, timeout: float) -> None:
         places, unit, marks = places_of(loading.table), loading.unit, loading.marks
         self._loading, self._time, self._lock = loading, TimeLimit(timeout), threading.Lock()
-        self._units = Units(units, places, dialect, unit.rows, loading.salt, parts=unit.parts, marks=marks)
+        self._units = ClampedTable(
+            units, places, dialect, unit.rows, loading.salt, parts=unit.parts, marks=marks
+        )
 
     def exact(self, readings: Sequence[Reading]) -> Exact:
         return exact_from(self._units, self._run, readings)

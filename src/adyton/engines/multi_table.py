@@ -6,8 +6,8 @@ import threading
 from collections.abc import Sequence
 from dataclasses import replace
 
-from adyton.engines.choosing import Limits, engine_for
-from adyton.engines.loaded import Joined, Member
+from adyton.engines.choosing import EngineLimits, engine_for
+from adyton.engines.loaded import Joined, JoinMember
 from adyton.errors import InvalidRequest
 from adyton.kernel.engine import Engine, Exact, FoundKey
 from adyton.privacy import PrivacyUnit
@@ -21,7 +21,7 @@ class Engines:
     ``members`` are the private tables of a study, its own first; ``salt`` and ``limits`` are for each engine.
     """
 
-    def __init__(self, members: tuple[Member, ...], salt: str, limits: Limits) -> None:
+    def __init__(self, members: tuple[JoinMember, ...], salt: str, limits: EngineLimits) -> None:
         self._table = members[0].table
         self._members, self._salt, self._limits = {one.table.name: one for one in members}, salt, limits
         self._opened: dict[tuple[str, ...], Engine] = {}

@@ -1,9 +1,9 @@
 """What the values of a source are before they are clipped: counts for the owner, and for nobody else.
 
-An engine that loads a ``Survey`` keeps a small code for each value in place of a clipped integer: whether it
-is there, can be read, is declared, lies within the bounds.  It reads the source as it would for questions, by
-the same conversions, once; the counts come from the codes.  Nothing here has noise, so nothing here may reach
-anyone but the owner: no curator holds such an engine.
+An engine that loads a ``CodedLoading`` keeps a small code for each value in place of a clipped integer:
+whether it is there, can be read, is declared, lies within the bounds.  It reads the source as it would for
+queries, by the same conversions, once; the counts come from the codes.  Nothing here has noise, so nothing
+here may reach anyone but the owner: no curator holds such an engine.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _AT_ONCE = 16  # columns that one statement counts
 
 
 @dataclass(frozen=True, slots=True)
-class Survey(Loading):
+class CodedLoading(Loading):
     """The codes s0, s1, ... of the columns; where a value is odd, its text t0, t1, ...; and ``who``.
 
     ``texts`` keeps the texts of all odd values, not only of undeclared ones.  ``problems`` are columns whose
@@ -144,7 +144,7 @@ def _code(column: Column, source: str, kind: SourceType, there: str, dialect: Di
 
 
 @dataclass(frozen=True, slots=True)
-class Persons:
+class PersonCounts:
     """How many there are, how many have more rows than count, and how many rows that leaves out."""
 
     persons: int
@@ -155,10 +155,10 @@ class Persons:
 
 
 class Surveyor:
-    """Asks an engine that loads a Survey."""
+    """Asks an engine that loads a ``CodedLoading``."""
 
     def __init__(self, engine: Any) -> None:
-        self._engine, self._survey = engine, cast(Survey, engine._loading)
+        self._engine, self._survey = engine, cast(CodedLoading, engine._loading)
         self._table: str = engine._units.table
         engine.prepare()
 
@@ -187,12 +187,12 @@ class Surveyor:
             every += [numbers[start : start + len(size)] for start in range(0, len(numbers), len(size))]
         return every
 
-    def persons(self) -> Persons:
+    def persons(self) -> PersonCounts:
         most = self._survey.unit.rows
         own = f"(SELECT who, count(*) AS n FROM {self._table} WHERE who IS NOT NULL GROUP BY who) AS own"
         over, cut = (f"sum(CASE WHEN n > {most} THEN {one} ELSE 0 END)" for one in ("1", f"n - {most}"))
         persons, above, rows_cut, largest = self._numbers(f"count(*), {over}, {cut}, max(n)", own)
-        return Persons(persons, self._numbers("count(*) - count(who)")[0], above, rows_cut, largest)
+        return PersonCounts(persons, self._numbers("count(*) - count(who)")[0], above, rows_cut, largest)
 
     def texts(self, place: int, code: int, most: int) -> list[tuple[str | None, int]]:
         """The commonest values of a column that have this code, and how often each occurs."""

@@ -19,7 +19,7 @@ from adyton.accounting.textbook.trade_off import (
     trade_off,
 )
 from adyton.exact import Number
-from adyton.figures.report import Chart, Line, Report, Topic
+from adyton.figures.report import Chart, ChartLine, LabReport, Topic
 from adyton.privacy import Guarantee
 
 DeltaCurve = Callable[[float], float]
@@ -45,7 +45,7 @@ _LEAST_SHOWN = 1e-12  # of delta: below it the axis would be all there is to see
 
 def composition_figure(
     theorems: Sequence[comparison.Theorem], price: Fraction, times: int, delta: Fraction, step: Step
-) -> Report:
+) -> LabReport:
     """epsilon against the number of releases, one line for each theorem."""
     counts = _counts(times, 24)
     lines = []
@@ -61,7 +61,9 @@ def composition_figure(
     )
 
 
-def noise_figure(target: Fraction, times: int, delta: Fraction, sensitivity: Fraction, step: Step) -> Report:
+def noise_figure(
+    target: Fraction, times: int, delta: Fraction, sensitivity: Fraction, step: Step
+) -> LabReport:
     """The noise that each theorem asks for, against the number of releases."""
     counts = _counts(times, 9)
     found = {k: comparison.calibrate(target, k, delta, sensitivity, step) for k in counts}
@@ -75,20 +77,20 @@ def noise_figure(target: Fraction, times: int, delta: Fraction, sensitivity: Fra
     )
 
 
-def profile_figure(profiles: dict[str, DeltaCurve], highest: float, title: str, step: Step) -> Report:
+def profile_figure(profiles: dict[str, DeltaCurve], highest: float, title: str, step: Step) -> LabReport:
     """delta(epsilon): every point is a guarantee that holds."""
     points = [highest * i / _POINTS for i in range(_POINTS + 1)]
     lines = []
     for name, delta in profiles.items():
         step(name)
         pairs_shown = [(x, y) for x in points if (y := delta(x)) >= _LEAST_SHOWN]
-        lines.append(Line(name, tuple(x for x, _ in pairs_shown), tuple(y for _, y in pairs_shown)))
+        lines.append(ChartLine(name, tuple(x for x, _ in pairs_shown), tuple(y for _, y in pairs_shown)))
     return _report(
         "profile", title, Chart("epsilon", "delta that holds with this epsilon", tuple(lines), ("y",))
     )
 
 
-def trade_off_figure(views: dict[str, Testable], title: str, step: Step) -> Report:
+def trade_off_figure(views: dict[str, Testable], title: str, step: Step) -> LabReport:
     """The least chance of missing a difference, for each chance of a false alarm."""
     points = [i / (2 * _POINTS) for i in range(2 * _POINTS + 1)]
     lines = [_line("nothing revealed", points, [1 - x for x in points])]
@@ -155,9 +157,9 @@ def _counts(times: int, most: int) -> list[int]:
     return sorted({round(times ** (i / (most - 1))) for i in range(most)}) if times > 1 else [1]
 
 
-def _line(name: str, x: Sequence[float], y: Sequence[float]) -> Line:
-    return Line(name, tuple(map(float, x)), tuple(map(float, y)))
+def _line(name: str, x: Sequence[float], y: Sequence[float]) -> ChartLine:
+    return ChartLine(name, tuple(map(float, x)), tuple(map(float, y)))
 
 
-def _report(name: str, title: str, chart: Chart) -> Report:
-    return Report(Topic(name, (), title, (_SOURCE,)), (), (), chart)
+def _report(name: str, title: str, chart: Chart) -> LabReport:
+    return LabReport(Topic(name, (), title, (_SOURCE,)), (), (), chart)

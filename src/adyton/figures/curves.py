@@ -23,14 +23,14 @@ _GAPS = "break-paths-show-domains"  # where a curve has no value
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
+class ChartAxis:
     title: str
     log: bool = False
     percent: bool = False  # shares, written in per cent
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ChartLine:
     """A line of a figure.  ``strong`` is what the figure is about, ``limit`` what it is held against."""
 
     name: str
@@ -44,7 +44,9 @@ class Line:
         return list(zip(self.x, self.y, strict=True))
 
 
-def curves_figure(title: str, x: Axis, y: Axis, curves: Sequence[Line], source: str = "") -> Figure:
+def curves_figure(
+    title: str, x: ChartAxis, y: ChartAxis, curves: Sequence[ChartLine], source: str = ""
+) -> Figure:
     """Lines, each with its name, dash and points."""
 
     def draw(altair: Any, theme: Theme) -> dict[str, Any]:
@@ -54,13 +56,13 @@ def curves_figure(title: str, x: Axis, y: Axis, curves: Sequence[Line], source: 
     return Figure(title, _description(title, x, y, curves), *_table(x, curves), data, draw)
 
 
-def _parts(curves: Sequence[Line]) -> dict[str, list[Line]]:
+def _parts(curves: Sequence[ChartLine]) -> dict[str, list[ChartLine]]:
     """Those with points and those without, under the names of their data."""
     parts = {"pointed": [c for c in curves if _few(c)], "plain": [c for c in curves if not _few(c)]}
     return {name: own for name, own in parts.items() if own}
 
 
-def _points(curves: Sequence[Line], x: Axis, y: Axis) -> list[dict[str, Any]]:
+def _points(curves: Sequence[ChartLine], x: ChartAxis, y: ChartAxis) -> list[dict[str, Any]]:
     """Where an axis has no place for a number, 0 on a logarithmic one, the curve has a gap."""
     return [
         {"curve": visible(curve.name), "x": a, "y": b if b is not None and (b > 0 or not y.log) else None}
@@ -71,7 +73,13 @@ def _points(curves: Sequence[Line], x: Axis, y: Axis) -> list[dict[str, Any]]:
 
 
 def _drawn(
-    altair: Any, theme: Theme, title: str, x: Axis, y: Axis, curves: Sequence[Line], source: str
+    altair: Any,
+    theme: Theme,
+    title: str,
+    x: ChartAxis,
+    y: ChartAxis,
+    curves: Sequence[ChartLine],
+    source: str,
 ) -> dict[str, Any]:
     places, size = _axes(altair, theme, x, y, curves), theme.size
     looks = {id(curve): _look(theme, place, curve) for place, curve in enumerate(curves)}
@@ -93,7 +101,7 @@ def _drawn(
     return {"title": heading, "vconcat": [panel | ({"title": below} if source else {})]}
 
 
-def _legends(theme: Theme, curves: Sequence[Line]) -> list[dict[str, Any] | None]:
+def _legends(theme: Theme, curves: Sequence[ChartLine]) -> list[dict[str, Any] | None]:
     """Of each part: above the curves, and of a second part below them.  A curve alone needs no name."""
     found: list[dict[str, Any] | None] = []
     for name, own in _parts(curves).items():
@@ -105,7 +113,7 @@ def _legends(theme: Theme, curves: Sequence[Line]) -> list[dict[str, Any] | None
     return found
 
 
-def _few(curve: Line) -> bool:
+def _few(curve: ChartLine) -> bool:
     return len(curve.x) <= _MANY and not curve.limit
 
 
@@ -117,7 +125,7 @@ class _Look:
     shape: str
 
 
-def _look(theme: Theme, place: int, curve: Line) -> _Look:
+def _look(theme: Theme, place: int, curve: ChartLine) -> _Look:
     """No two of a dozen have the same colour and shape or, without points, the same colour and dash."""
     turn, place_of_colour = divmod(place, len(theme.colours))
     own = theme.strong if curve.strong else theme.colours[place_of_colour]
@@ -132,7 +140,7 @@ def _look(theme: Theme, place: int, curve: Line) -> _Look:
 def _layer(
     altair: Any,
     data: str,
-    curves: list[Line],
+    curves: list[ChartLine],
     looks: list[_Look],
     places: dict[str, Any],
     legend: dict[str, Any] | None,
@@ -166,7 +174,9 @@ def _lines(base: Any, names: list[str], looks: list[_Look]) -> list[dict[str, An
     ]
 
 
-def _axes(altair: Any, theme: Theme, x: Axis, y: Axis, curves: Sequence[Line]) -> dict[str, Any]:
+def _axes(
+    altair: Any, theme: Theme, x: ChartAxis, y: ChartAxis, curves: Sequence[ChartLine]
+) -> dict[str, Any]:
     across = [value for curve in curves for value in curve.x]
     up = [value for curve in curves for value in curve.y if value is not None]
     return {
@@ -176,7 +186,7 @@ def _axes(altair: Any, theme: Theme, x: Axis, y: Axis, curves: Sequence[Line]) -
 
 
 def _axis(
-    altair: Any, theme: Theme, axis: Axis, values: list[float], ticks: dict[str, Any]
+    altair: Any, theme: Theme, axis: ChartAxis, values: list[float], ticks: dict[str, Any]
 ) -> dict[str, Any]:
     size, title = theme.size, visible(axis.title)
     said: dict[str, Any] = (
@@ -205,7 +215,7 @@ def _decades(values: list[float]) -> list[float]:
     return [10.0**power for power in range(first, last + 1, step)]
 
 
-def _description(title: str, x: Axis, y: Axis, curves: Sequence[Line]) -> str:
+def _description(title: str, x: ChartAxis, y: ChartAxis, curves: Sequence[ChartLine]) -> str:
     said = [f"{title}. Across: {x.title}. Upwards: {y.title}."]
     for curve in curves:
         known = [(a, b) for a, b in curve.points if b is not None]
@@ -215,7 +225,7 @@ def _description(title: str, x: Axis, y: Axis, curves: Sequence[Line]) -> str:
     return " ".join(said)
 
 
-def _table(x: Axis, curves: Sequence[Line]) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+def _table(x: ChartAxis, curves: Sequence[ChartLine]) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
     places = sorted({value for curve in curves for value in curve.x})
     columns = [dict(curve.points) for curve in curves]
     rows = tuple((f"{a:.6g}", *(_number(column.get(a)) for column in columns)) for a in places)

@@ -46,7 +46,7 @@ def _fitting(picture: str) -> str:
 
 def _figure_of(shown: Shown) -> Figure | None:
     from adyton.certify import Answer
-    from adyton.figures.report import Report
+    from adyton.figures.report import LabReport
     from adyton.synthesis.result import Synthesis
 
     match shown:
@@ -54,7 +54,7 @@ def _figure_of(shown: Shown) -> Figure | None:
             from adyton.figures.answers import figure_of
 
             return figure_of(shown) if len(shown) and shown.rows.values else None
-        case Report():
+        case LabReport():
             return shown.figure()
         case Synthesis():
             from adyton.figures.synthesis import figure

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from adyton.figures.curves import Axis, Line, curves_figure
+from adyton.figures.curves import ChartAxis, ChartLine, curves_figure
 from adyton.figures.drawing import Figure
 from adyton.validity.methods import LONG, SHORT, described
 from adyton.validity.planner import plan
@@ -103,20 +103,20 @@ def figure(found: Curves, tolerance: Fraction, confidence: Fraction) -> Figure:
     """Needs the extra ``plot`` to be drawn."""
     promise = f"within ±{float(tolerance):g}, all at once with {float(100 * confidence):.12g} % confidence"
     certified = [
-        Line(_NAMES.get(name, name), found.rows, [q or None for q in questions], strong=name == _BEST)
+        ChartLine(_NAMES.get(name, name), found.rows, [q or None for q in questions], strong=name == _BEST)
         for name, questions in reversed(found.certified.items())
     ]
-    described = Line(
+    described = ChartLine(
         "adyton, described queries", [n for n, _ in found.described], [q for _, q in found.described]
     )
     attacks = [
-        Line("attack on constant noise", found.rows, list(found.attack), limit=True),
-        Line("attack on decreasing noise", found.rows, list(found.decreasing_attack), limit=True),
+        ChartLine("attack on constant noise", found.rows, list(found.attack), limit=True),
+        ChartLine("attack on decreasing noise", found.rows, list(found.decreasing_attack), limit=True),
     ]
     return curves_figure(
         f"Adaptive questions certified {promise}",
-        Axis("number of rows", log=True),
-        Axis("number of adaptive questions", log=True),
+        ChartAxis("number of rows", log=True),
+        ChartAxis("number of adaptive questions", log=True),
         [*([described] if len(described.x) > 1 else []), *certified, *attacks],
         "adyton plan; each method by its theorem, docs/how-to/plan-a-study.md. Described queries: all of at "
         f"most ln(number) nats, whatever else is asked{_from(found)}. Questions that are fixed in advance: "

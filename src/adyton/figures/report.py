@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from adyton.figures.curves import Axis, Line, curves_figure
+from adyton.figures.curves import ChartAxis, ChartLine, curves_figure
 from adyton.figures.drawing import Figure
-from adyton.figures.sources import Notes
+from adyton.figures.sources import Citation
 from adyton.show import Sheet, Shown
 
-__all__ = ["Chart", "Finding", "Line", "Report", "Topic"]
+__all__ = ["Chart", "ChartLine", "LabFinding", "LabReport", "Topic"]
 _EQUAL = 1e-9  # roundings of floats, and no more
 
 
@@ -22,7 +22,7 @@ class Topic:
     """
 
     name: str
-    notes: tuple[Notes, ...]
+    notes: tuple[Citation, ...]
     title: str
     published: tuple[str, ...] = ()  # papers, where the lecture notes tell of them
     story: str = ""
@@ -33,7 +33,7 @@ class Topic:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class LabFinding:
     """One number; ``expected`` is what theory or the source says, None where there is nothing to agree with.
 
     ``share``: it is a part of a whole, or a probability, and shown in per cent.
@@ -70,17 +70,17 @@ class Chart:
 
     x: str
     y: str
-    lines: tuple[Line, ...]
+    lines: tuple[ChartLine, ...]
     log: tuple[str, ...] = ()  # "x", "y": the axes with a logarithmic scale
     percent: tuple[str, ...] = ()  # "x", "y": the axes of shares
 
 
 @dataclass(frozen=True, slots=True)
-class Report(Shown):
+class LabReport(Shown):
     """What an entry of the lab found."""
 
     topic: Topic
-    findings: tuple[Finding, ...]
+    findings: tuple[LabFinding, ...]
     notes: tuple[str, ...]
     chart: Chart
 
@@ -115,8 +115,8 @@ class Report(Shown):
         chart = self.chart
         return curves_figure(
             self.topic.title,
-            Axis(chart.x, "x" in chart.log, "x" in chart.percent),
-            Axis(chart.y, "y" in chart.log, "y" in chart.percent),
+            ChartAxis(chart.x, "x" in chart.log, "x" in chart.percent),
+            ChartAxis(chart.y, "y" in chart.log, "y" in chart.percent),
             chart.lines,
             "; ".join(self.topic.sources),
         )
@@ -127,7 +127,7 @@ def _finite(value: float | None) -> float | str | None:
     return value if value is None or abs(value) != float("inf") else "infinity"
 
 
-def _text(finding: Finding, value: float | None) -> str:
+def _text(finding: LabFinding, value: float | None) -> str:
     if value is None:
         return ""
     if finding.share:
@@ -135,7 +135,7 @@ def _text(finding: Finding, value: float | None) -> str:
     return f"{value:,.10g}" if float(value).is_integer() else f"{value:.6g}"
 
 
-def _tolerance(finding: Finding) -> str:
+def _tolerance(finding: LabFinding) -> str:
     """What is called equal is equal but for the last digits of floats."""
     if finding.expected is None:
         return ""
@@ -144,5 +144,5 @@ def _tolerance(finding: Finding) -> str:
     return f"± {100 * finding.tolerance:.2g} points" if finding.share else f"± {finding.tolerance:.2g}"
 
 
-def _verdict(finding: Finding) -> str:
+def _verdict(finding: LabFinding) -> str:
     return "" if finding.expected is None else "yes" if finding.agrees else "NO"

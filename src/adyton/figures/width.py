@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from adyton.exact.special import special
-from adyton.figures.curves import Axis, Line, curves_figure
+from adyton.figures.curves import ChartAxis, ChartLine, curves_figure
 from adyton.figures.drawing import Figure
 from adyton.validity.binomial import exact_width
 from adyton.validity.plans.expected import Expected
@@ -78,14 +78,16 @@ def figure(found: Widths, rows: int, questions: int, confidence: Fraction) -> Fi
         ("sample splitting, exact", found.split),
         ("all questions fixed in advance, exact, no noise", found.fixed),
     )
-    lines = [Line(name, shares, list(y), strong=place == 0) for place, (name, y) in enumerate(named)]
+    lines = [ChartLine(name, shares, list(y), strong=place == 0) for place, (name, y) in enumerate(named)]
     chance = f"{float(100 * (1 - confidence)):.12g} %"
-    limit = Line(f"an attack is off by more in {chance} of its runs", shares, list(found.attack), limit=True)
+    limit = ChartLine(
+        f"an attack is off by more in {chance} of its runs", shares, list(found.attack), limit=True
+    )
     return curves_figure(
         f"How far off a share may be: {questions:,} adaptive questions, {rows:,} rows, "
         f"{float(100 * confidence):.12g} % confidence",
-        Axis("share that a question counts", log=True),
-        Axis("half-width", log=True),
+        ChartAxis("share that a question counts", log=True),
+        ChartAxis("half-width", log=True),
         [*lines, limit],
         "adyton plan; shares as expected, the attack on constant noise, docs/how-to/plan-a-study.md",
     )

@@ -1,9 +1,9 @@
 """The reusable holdout: score models on one hidden test set, again and again, without fooling yourself."""
 
-from adyton.holdout.answers.best import Choice
+from adyton.holdout.answers.best import ModelChoice
 from adyton.holdout.classes.hypotheses import Boxes, HypothesisClass, LinearSeparators, Thresholds
 from adyton.holdout.holdout import Holdout
-from adyton.holdout.leaderboard import Entry, Leaderboard
+from adyton.holdout.leaderboard import Leaderboard, LeaderboardEntry
 from adyton.holdout.methods.options import (
     Auto,
     FreeLadder,
@@ -22,9 +22,7 @@ from adyton.holdout.score import Comparison, HoldoutStatement, Score, Slice
 __all__ = [
     "Auto",
     "Boxes",
-    "Choice",
     "Comparison",
-    "Entry",
     "FreeLadder",
     "Gaussian",
     "GuessAndCheck",
@@ -33,8 +31,10 @@ __all__ = [
     "HypothesisClass",
     "Ladder",
     "Leaderboard",
+    "LeaderboardEntry",
     "LinearSeparators",
     "Method",
+    "ModelChoice",
     "Rounding",
     "Score",
     "Slice",

@@ -10,10 +10,10 @@ from fractions import Fraction
 from adyton.certify import Certificate, Interval, Proof
 from adyton.exact import float_down, float_up
 from adyton.exact.outward import next_down, next_up
-from adyton.holdout.answers.best import Choice, Chosen
+from adyton.holdout.answers.best import ChosenModel, ModelChoice
 from adyton.holdout.answers.bought import Bought
 from adyton.holdout.classes.uniform_plan import UniformPlan
-from adyton.holdout.facts import Facts
+from adyton.holdout.facts import HoldoutFacts
 from adyton.holdout.methods.base import Ends
 from adyton.holdout.methods.baselines import SplitPlan, around
 from adyton.holdout.methods.gaussian import GaussianPlan
@@ -47,7 +47,7 @@ _WEIGHED = "the population is the one in which items count as their weights say"
 class Certifier:
     """Puts intervals, theorems and assumptions to what was released."""
 
-    facts: Facts
+    facts: HoldoutFacts
     plan: Plan
 
     @property
@@ -80,11 +80,11 @@ class Certifier:
         made = self._score(_proof(receipt), plan.share(exact), ends, 0, repeated, said="last")
         return replace(made, certificate=self.certificate("LAST-EXACT-SCORE"))
 
-    def choice(self, found: Chosen, left: int | None) -> Choice:
+    def choice(self, found: ChosenModel, left: int | None) -> ModelChoice:
         """Of a choice without noise nothing is said beyond what all scores rest on."""
         receipt, _, repeated = found.paid
         theorems = ("CHOICE-AS-SCORES", "EXPONENTIAL-UTILITY") if found.within else ()
-        return Choice(
+        return ModelChoice(
             found.winner,
             found.candidates,
             float_up(found.within * self.facts.unit),

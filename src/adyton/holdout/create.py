@@ -14,7 +14,7 @@ from adyton.errors import InvalidRequest
 from adyton.exact import Number, positive, probability, rational, whole
 from adyton.holdout.classes.hypotheses import HypothesisClass, features_from
 from adyton.holdout.classes.uniform_plan import UniformPlan, plan_uniform
-from adyton.holdout.facts import Facts, array_path, ledger_path, write_new
+from adyton.holdout.facts import HoldoutFacts, array_path, ledger_path, write_new
 from adyton.holdout.methods.base import HoldoutSize
 from adyton.holdout.methods.gaussian import GaussianPlan
 from adyton.holdout.methods.options import Aim, Gaussian, Method, Slices
@@ -22,7 +22,7 @@ from adyton.holdout.methods.restoring import Plan, PricedPlan
 from adyton.holdout.methods.slices import Groups, groups_from
 from adyton.holdout.metrics import Array, LabelKind, Metric, Range, labels_digest, labels_from
 from adyton.holdout.pairs import pairs_of
-from adyton.holdout.weights import Weights, balancing, weights_from
+from adyton.holdout.weights import ItemWeights, balancing, weights_from
 from adyton.ledger import Header, SqliteLedger
 
 _MOST_ITEMS = 10**12
@@ -77,7 +77,7 @@ def make_files(
     _warn_of_labels(items, method)
     steps, codes = None if weights is None else weights.steps, None if groups is None else groups.codes
     balanced = items.metric.name == "balanced_accuracy"
-    draft = Facts(
+    draft = HoldoutFacts(
         items.count, items.metric, items.kind, items.range, level, aim.tolerance, method.name, {},
         units, "" if balanced else labels_digest(steps),
         Fraction(0) if weights is None else weights.stray, labels_digest(codes),
@@ -150,7 +150,7 @@ def limit_of(plan: Plan) -> int:
     return plan.scores * plan.price if isinstance(plan, PricedPlan) else plan.price
 
 
-def _write(path: Path, facts: Facts, plan: Plan, arrays: dict[str, Array | None]) -> None:
+def _write(path: Path, facts: HoldoutFacts, plan: Plan, arrays: dict[str, Array | None]) -> None:
     """The facts last: what has no facts yet is no holdout.  What was begun in vain is taken away again."""
     files = {what: array_path(path, what) for what in arrays}
     for taken in (path, *files.values(), ledger_path(path)):
@@ -204,7 +204,7 @@ def class_features(items: Items, method: Method) -> Array | None:
     return features_from(items.features, items.count)
 
 
-def _units(items: Items, method: Method) -> tuple[int | None, Weights | None]:
+def _units(items: Items, method: Method) -> tuple[int | None, ItemWeights | None]:
     """How many independent values of full weight there are, if not one for each item."""
     metric, labels = items.metric, items.labels
     gaussian = isinstance(method, Gaussian | Slices)

@@ -33,7 +33,7 @@ _KINDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class HoldoutFacts:
     """What everybody may know about a holdout.
 
     ``units`` is how many independent values of full weight a score is the mean of, if not one for each item:
@@ -119,7 +119,7 @@ _HEAD = """# A reusable holdout: public facts.  Beside it: labels (.labels.npy),
 """
 
 
-def read_facts(path: Path) -> Facts:
+def read_facts(path: Path) -> HoldoutFacts:
     try:
         raw = tomllib.loads(path.read_text(encoding="utf-8"), parse_float=Decimal)
         table = raw["holdout"]
@@ -134,12 +134,12 @@ def read_facts(path: Path) -> Facts:
         raise InvalidRequest(f"{path.name} is not the file of a holdout") from None
 
 
-def _facts(raw: dict[str, Any], table: dict[str, Any]) -> Facts:
+def _facts(raw: dict[str, Any], table: dict[str, Any]) -> HoldoutFacts:
     metric, method, kind = metric_named(table["metric"]), table["method"], table["labels"]
     other = any(type(table[key]) is not known for key, known in _KINDS.items() if key in table)
     if other or kind not in get_args(LabelKind):
         raise KeyError
-    return Facts(
+    return HoldoutFacts(
         items=table["items"],
         metric=metric,
         kind=kind,
@@ -196,7 +196,7 @@ def ledger_path(path: Path) -> Path:
     return path.with_suffix(".ledger")
 
 
-def read_labels(path: Path, facts: Facts) -> Array | None:
+def read_labels(path: Path, facts: HoldoutFacts) -> Array | None:
     """None of a metric without labels.  Without pickle: a file of labels can hold nothing that runs."""
     if facts.kind == "none":
         return None
@@ -206,16 +206,16 @@ def read_labels(path: Path, facts: Facts) -> Array | None:
     return found
 
 
-def read_weights(path: Path, facts: Facts) -> Array | None:
+def read_weights(path: Path, facts: HoldoutFacts) -> Array | None:
     """Public, and part of what the ledger's meaning rests on."""
     return _public(array_path(path, "weights"), facts.items, facts.weights)
 
 
-def read_groups(path: Path, facts: Facts) -> Array | None:
+def read_groups(path: Path, facts: HoldoutFacts) -> Array | None:
     return _public(array_path(path, "groups"), facts.items, facts.groups)
 
 
-def read_features(path: Path, facts: Facts) -> Array | None:
+def read_features(path: Path, facts: HoldoutFacts) -> Array | None:
     """As secret as the labels: the fingerprint says whether they are the right ones."""
     if facts.features is None:
         return None

@@ -16,7 +16,7 @@ import numpy as np
 
 from adyton.errors import InvalidRequest, LedgerCorrupt
 from adyton.exact import Number, rational
-from adyton.holdout.answers.best import Choice, Choosing, named_models
+from adyton.holdout.answers.best import Choosing, ModelChoice, named_models
 from adyton.holdout.answers.bought import bought, closed_by, last_bought, scores_left, with_a_last_score
 from adyton.holdout.certifying import Certifier
 from adyton.holdout.classes.hypotheses import HypothesisClass, applied, checked_class
@@ -31,7 +31,7 @@ from adyton.holdout.create import (
     range_of,
 )
 from adyton.holdout.facts import (
-    Facts,
+    HoldoutFacts,
     ledger_path,
     read_facts,
     read_features,
@@ -95,7 +95,9 @@ class Holdout(Shown):
         "path",
     )
 
-    def __init__(self, path: Path, facts: Facts, key: HiddenLabels, ledger: Ledger, bits: Bits) -> None:
+    def __init__(
+        self, path: Path, facts: HoldoutFacts, key: HiddenLabels, ledger: Ledger, bits: Bits
+    ) -> None:
         self.path, self.facts = path, facts
         self.__weights, self.__groups = read_weights(path, facts), read_groups(path, facts)
         self.__features = read_features(path, facts)
@@ -237,7 +239,7 @@ class Holdout(Shown):
             plan, receipt, sign * int(text), apart, self.__left(receipt, repeated), repeated=repeated
         )
 
-    def best_of(self, models: object, *, X: Any = None, scores: int = 1) -> Choice:  # noqa: N803
+    def best_of(self, models: object, *, X: Any = None, scores: int = 1) -> ModelChoice:  # noqa: N803
         """Which of several models is the best on these items, or nearly: for the price of ``scores`` scores.
 
         ``models`` are predictions by name, or, with the features ``X`` of the items, models that predict.

@@ -21,7 +21,7 @@ from adyton.show import Sheet, Shown, number
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LeaderboardEntry:
     """The best score of one model of an entrant; ``rank`` is one more than how many are better beyond doubt.
 
     ``model`` is the name that the entrant gave it; what was sent without a name is one model.  ``tied`` if
@@ -41,7 +41,7 @@ class Entry:
         return as_json(self, "rank", "tied", "entrant", "model", "value", "interval", "submissions")
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> Entry:
+    def from_json(cls, told: Mapping[str, Any]) -> LeaderboardEntry:
         known = {field.name: told[field.name] for field in fields(cls)}
         return cls(**{**known, "interval": interval_from(told["interval"])})
 
@@ -77,7 +77,7 @@ class Leaderboard(Shown):
         """
         return self._holdout.submit(entrant, predictions, guess=guess, name=name)
 
-    def standings(self) -> list[Entry]:
+    def standings(self) -> list[LeaderboardEntry]:
         """Best first; of several submissions of one model the best counts."""
         greater = self._holdout.facts.metric.greater_is_better
         points_of = partial(points, greater_is_better=greater)
@@ -98,7 +98,7 @@ class Leaderboard(Shown):
             better, worse = (above, below) if greater else (below, above)
             tied = better + worse + 1 < len(best)
             reached = 1 + better, tied, sender.entrant, float(mine), mine.interval
-            entries.append(Entry(*reached, sent[sender], sender.model))
+            entries.append(LeaderboardEntry(*reached, sent[sender], sender.model))
         return sorted(
             entries, key=lambda e: (e.rank, -e.value if greater else e.value, e.entrant, e.model or "")
         )
@@ -125,7 +125,7 @@ class Leaderboard(Shown):
         return f"<Leaderboard of {self._holdout!r}>"
 
 
-def standings_sheet(entries: Sequence[Entry], statement: HoldoutStatement) -> Sheet:
+def standings_sheet(entries: Sequence[LeaderboardEntry], statement: HoldoutStatement) -> Sheet:
     """Entries as a table, and how many scores are left.  Models have a column if one of them has a name."""
     rows, named = [], any(e.model is not None for e in entries)
     for e in entries:

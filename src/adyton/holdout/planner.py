@@ -25,7 +25,7 @@ from adyton.holdout.methods.ladder import ladder_width
 from adyton.holdout.methods.thresholdout import ThresholdoutPlan, plan_thresholdout, width_of
 from adyton.validity.classes.growth import RuleClass
 from adyton.validity.classes.uniform import threshold_width, uniform_shares, uniform_width
-from adyton.validity.planner import HALF, Comparison, Unknown
+from adyton.validity.planner import HALF, PlanComparison, Unknown
 from adyton.validity.plans.noise_plan import MOST
 
 _MOST_SCORES = 10**6
@@ -65,7 +65,7 @@ class Special:
         return {**shown, **known, "applies": self.applies}
 
 
-def special_methods(plan: Comparison) -> list[Special]:
+def special_methods(plan: PlanComparison) -> list[Special]:
     """For values in 0..1."""
     failure = 1 - plan.confidence
     if plan.rows is not None and plan.tolerance is not None:
@@ -289,7 +289,7 @@ def _least(holds: Callable[[float], bool]) -> float | None:
     return edge(holds, HALF, 0.0, halvings=_HALVINGS) if holds(HALF) else None
 
 
-def class_method(plan: Comparison, rules: RuleClass = ONE_COLUMN) -> Special:
+def class_method(plan: PlanComparison, rules: RuleClass = ONE_COLUMN) -> Special:
     """Exact answers of any number of questions that count the rows to which a rule of the class says yes.
 
     Of questions the planner's largest number stands for any number.

@@ -16,7 +16,7 @@ WEIGHT_STEPS = 2**15
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Weights:
+class ItemWeights:
     """``steps`` sum up to ``units`` times WEIGHT_STEPS, and none is above WEIGHT_STEPS.
 
     ``stray`` is how far a mean with these weights can be from the mean with the weights that were given.
@@ -32,7 +32,7 @@ class Weights:
         return int(np.dot(self.steps, self.steps))
 
 
-def weights_from(given: object, items: int) -> Weights:
+def weights_from(given: object, items: int) -> ItemWeights:
     """The weights as counted: scaled so that their sum is a whole number, then rounded, the sum kept.
 
     Claim:    0 <= steps <= WEIGHT_STEPS, their sum is units * WEIGHT_STEPS, and for values in [0, 1] the two
@@ -49,10 +49,10 @@ def weights_from(given: object, items: int) -> Weights:
     units = math.floor(whole)  # at least 1, and no more than there are weights above 0
     steps = _rounded(shares * (units / whole) * WEIGHT_STEPS, units * WEIGHT_STEPS)
     apart = math.fsum(np.abs(steps / (units * WEIGHT_STEPS) - shares / whole)) / 2
-    return Weights(units, steps, Fraction(apart * (1 + COARSE) + MANY))
+    return ItemWeights(units, steps, Fraction(apart * (1 + COARSE) + MANY))
 
 
-def balancing(labels: Array) -> Weights:
+def balancing(labels: Array) -> ItemWeights:
     """Every class counts as much as any other: an item as one part of its class.
 
     They are as secret as the labels; how many items the smallest class has is public.

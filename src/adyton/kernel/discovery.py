@@ -36,7 +36,7 @@ NUMBER_OF_KEYS = "number of keys"  # the reading that tells queries whose groups
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class DiscoveredGroups:
     """The groups that are shown, their places among all that were found, and a noisy number of all."""
 
     keys: list[list[str | int]]
@@ -71,13 +71,13 @@ class GroupDiscovery:
         touched = self.counted.reading.sensitivity.touched
         return KeySelection(self.counted.mechanism, touched, self.failure * question_share(place))
 
-    def release(self, keys: Sequence[FoundKey], exact: Columns, place: int, bits: Bits) -> Kept:
+    def release(self, keys: Sequence[FoundKey], exact: Columns, place: int, bits: Bits) -> DiscoveredGroups:
         """``exact`` are the counts of the units in each group."""
         counts = whole(exact[0])
         occurring = np.flatnonzero(counts > 0)
         places = occurring[self.selection(place).release(Cells(counts[occurring]), bits)]
         ((number,),) = self.number.mechanism.release([[len(occurring)]], bits)
-        return Kept([list(keys[one]) for one in places.tolist()], places, number)
+        return DiscoveredGroups([list(keys[one]) for one in places.tolist()], places, number)
 
     def check(self, unit: PrivacyUnit, failure: Fraction) -> None:
         """Refuses what would show groups with a larger probability of failure, or cost more than it says."""

@@ -16,8 +16,8 @@ from adyton.kernel.histogram import Histogram, moved, unit_of_all
 from adyton.kernel.measurement import Due, ReadOnce, Source
 from adyton.kernel.protection import Protection
 from adyton.mechanisms import GaussianNoise, GeometricNoise
-from adyton.mechanisms.marginals.adaptive import AdaptiveMarginals, Guess, Step
-from adyton.mechanisms.marginals.fitting import Measured
+from adyton.mechanisms.marginals.adaptive import AdaptiveMarginals, AdaptiveRound, MarginalModel
+from adyton.mechanisms.marginals.fitting import NoisyMarginal
 from adyton.mechanisms.marginals.tables import Array, size_of, tables_of
 from adyton.noise import Bits
 from adyton.privacy import BoundedRangeCost, PrivacyUnit, PureCost
@@ -36,7 +36,7 @@ class Marginals(ReadOnce):
 
     tables: tuple[tuple[Places, Histogram], ...]
     machine: AdaptiveMarginals
-    guess: Guess
+    guess: MarginalModel
     rule: Filter
 
     @property
@@ -74,7 +74,7 @@ class Marginals(ReadOnce):
         if self.rule != protection.rule:
             raise InvalidRequest("the rounds of these marginals are not priced by the study's accounting")
 
-    def release(self, source: Source, bits: Bits) -> Sequence[Measured]:
+    def release(self, source: Source, bits: Bits) -> Sequence[NoisyMarginal]:
         steps = partial(step_for, self.rule, self.machine.sensitivity)
         return self.machine.release(self._tables(source), self.guess, steps, bits)
 
@@ -98,7 +98,7 @@ def marginals_sensitivity(
     return moved(max(2, largest), unit)
 
 
-def step_for(rule: Filter, moved: Sensitivity, units: int) -> Step:
+def step_for(rule: Filter, moved: Sensitivity, units: int) -> AdaptiveRound:
     """The step that so many units pay for, and what it costs by the accounting.
 
     Claim:    what ``selecting`` and ``measuring`` say is what is charged for them, and not above ``units``.
@@ -111,6 +111,6 @@ def step_for(rule: Filter, moved: Sensitivity, units: int) -> Step:
     epsilon = largest_epsilon(rule, units // SELECTING, cost)
     selecting = rule.amount(cost(epsilon))
     noise = kind.for_cost(moved, cost_of_units(rule.name, units - units // SELECTING))
-    step = Step(epsilon, selecting, noise, rule.amount(noise.cost(moved)))
+    step = AdaptiveRound(epsilon, selecting, noise, rule.amount(noise.cost(moved)))
     assert step.units <= units
     return step

@@ -3,7 +3,7 @@
 Nothing here protects anybody.  Simulated data come from numpy's generator; noise comes from exact samplers.
 """
 
-from adyton.figures.report import Chart, Finding, Line, Report, Topic
-from adyton.lab.table import EXPERIMENTS, Contents, run
+from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
+from adyton.lab.table import EXPERIMENTS, LabContents, run
 
-__all__ = ["EXPERIMENTS", "Chart", "Contents", "Finding", "Line", "Report", "Topic", "run"]
+__all__ = ["EXPERIMENTS", "Chart", "ChartLine", "LabContents", "LabFinding", "LabReport", "Topic", "run"]

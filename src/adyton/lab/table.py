@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from adyton.errors import InvalidRequest
-from adyton.figures.report import Report, Topic
+from adyton.figures.report import LabReport, Topic
 from adyton.lab.adaptivity.binary_representation import BINARY_REPRESENTATION, binary_representation
 from adyton.lab.adaptivity.forking_paths import FORKING_PATHS, forking_paths
 from adyton.lab.adaptivity.holdout_boosting import HOLDOUT_BOOSTING, holdout_boosting
@@ -41,7 +41,7 @@ from adyton.lab.measuring.randomized_answers import RANDOMIZED_ANSWERS, randomiz
 from adyton.noise import Bits
 from adyton.show import Sheet, Shown
 
-Experiment = Callable[[Bits, np.random.Generator], Report]
+Experiment = Callable[[Bits, np.random.Generator], LabReport]
 
 EXPERIMENTS: dict[Topic, Experiment] = {
     DIFFERENCING: lambda bits, rng: differencing(bits),
@@ -75,7 +75,7 @@ EXPERIMENTS: dict[Topic, Experiment] = {
 }
 
 
-def run(name: str, bits: Bits, rng: np.random.Generator) -> Report:
+def run(name: str, bits: Bits, rng: np.random.Generator) -> LabReport:
     """The report of the experiment called ``name``; ``rng`` makes data up, ``bits`` makes noise."""
     by_name = {topic.name: experiment for topic, experiment in EXPERIMENTS.items()}
     if name not in by_name:
@@ -85,7 +85,7 @@ def run(name: str, bits: Bits, rng: np.random.Generator) -> Report:
     return by_name[name](bits, rng)
 
 
-class Contents(Shown):
+class LabContents(Shown):
     """The list of everything, as a table and as JSON."""
 
     def sheet(self, verbose: bool = False) -> Sheet:

@@ -14,7 +14,7 @@ from fractions import Fraction
 from math import prod
 from typing import assert_never
 
-from adyton.certify import Certificate, Known
+from adyton.certify import Certificate, KnownRange
 from adyton.errors import InvalidRequest
 from adyton.exact import float_down, float_up
 from adyton.kernel.discovery import GroupDiscovery as KeyFinding
@@ -59,7 +59,7 @@ MOST_INTEGERS = 2**26  # that are read: the counts of all bins, for a quantile
 # Values ----------------------------------------------------------------------------------------------------
 
 
-def known_of(measure: Measure) -> Known:
+def known_of(measure: Measure) -> KnownRange:
     """Whether it counts, and between which numbers its value must lie.
 
     The ends are rounded outwards, as those of a noise interval are, so that an interval which is cut at them
@@ -67,11 +67,11 @@ def known_of(measure: Measure) -> Known:
     """
     match measure:
         case Count() | CountPersons():
-            return Known(count=True, step=1.0)
+            return KnownRange(count=True, step=1.0)
         case Sum() | SumOfPersons():
-            return Known()
+            return KnownRange()
         case Proportion() | Cdf():
-            return Known(low=0.0, high=1.0)
+            return KnownRange(low=0.0, high=1.0)
         case Mean(value):
             return replace(_between(value.lattice), day=isinstance(value, DayCount))
         case Quantile(value) | Extreme(value):
@@ -79,15 +79,15 @@ def known_of(measure: Measure) -> Known:
             return replace(between, step=float(value.lattice.grain), day=isinstance(value, DayCount))
         case Variance(value, root):
             half = (value.lattice.high - value.lattice.low) * value.lattice.grain / 2
-            return Known(low=0.0, high=float_up(half if root else half**2))
+            return KnownRange(low=0.0, high=float_up(half if root else half**2))
         case Moments():
             low, high = range_of(measure)
-            return Known(low=low, high=high)
+            return KnownRange(low=low, high=high)
         case _:
             assert_never(measure)
 
 
-def known_of_computed(value: Released, known: Mapping[str, Known]) -> Known:
+def known_of_computed(value: Released, known: Mapping[str, KnownRange]) -> KnownRange:
     """Of what is computed from values only that it is rounded, one of some literals, or counts rows of the
     answer.
     """
@@ -95,28 +95,28 @@ def known_of_computed(value: Released, known: Mapping[str, Known]) -> Known:
         case ReleasedName(name) if name in known:
             return known[name]
         case Apply("ROUND", (_, Fraction() as digits)):
-            return Known(step=10.0 ** -int(digits))
+            return KnownRange(step=10.0 ** -int(digits))
         case Apply("FLOOR" | "CEIL" | "TRUNC" | "SIGN"):
-            return Known(step=1.0)
+            return KnownRange(step=1.0)
         case When(branches, otherwise):
             return _one_of([*(then for _, then in branches), otherwise])
         case Window("RANK" | "DENSE_RANK" | "ROW_NUMBER" | "NTILE" | "COUNT" | "OCCURRING"):
-            return Known(step=1.0)
-    return Known()
+            return KnownRange(step=1.0)
+    return KnownRange()
 
 
-def _one_of(values: Sequence[Released]) -> Known:
+def _one_of(values: Sequence[Released]) -> KnownRange:
     """One of several numbers that were written: an interval from the least to the greatest says nothing."""
     written = [value for value in values if isinstance(value, Fraction)]
     if len(written) < len(values) or len(set(written)) == 1:
-        return Known()
+        return KnownRange()
     whole = all(value.denominator == 1 for value in written)
-    return Known(low=float_down(min(written)), high=float_up(max(written)), step=float(whole))
+    return KnownRange(low=float_down(min(written)), high=float_up(max(written)), step=float(whole))
 
 
-def _between(lattice: Lattice) -> Known:
+def _between(lattice: Lattice) -> KnownRange:
     low, high = lattice.low * lattice.grain, lattice.high * lattice.grain
-    return Known(low=float_down(low), high=float_up(high))
+    return KnownRange(low=float_down(low), high=float_up(high))
 
 
 def left_out_rows(study: Study, question: Question) -> str | None:

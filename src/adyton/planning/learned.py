@@ -60,7 +60,7 @@ _ONE_TEXT = re.compile(r"""(?:[^;'"]+|'[^']*'|"[^"]*")+""")
 
 
 @dataclass(frozen=True, slots=True)
-class Paid:
+class PaidReadings:
     """What a receipt paid for: one question, or a batch of them."""
 
     number: int
@@ -72,7 +72,7 @@ class Paid:
 
 
 @dataclass(frozen=True, slots=True)
-class Units:
+class UnitRange:
     """How many units there are, at least and at most: the same where that is public."""
 
     least: int
@@ -82,7 +82,7 @@ class Units:
 def settled_radius(
     batch: PricedBatch,
     stored: Sequence[Stored],
-    units: Units,
+    units: UnitRange,
     failure: Fraction,
     squares: Mapping[Hashable, float] = MappingProxyType({}),
 ) -> int:
@@ -111,7 +111,7 @@ def settled_radius(
 
 
 def _settled(
-    part: MeasurePlan, released: Columns, units: Units, z: float, squares: Mapping[Hashable, float]
+    part: MeasurePlan, released: Columns, units: UnitRange, z: float, squares: Mapping[Hashable, float]
 ) -> int:
     """What one part settles for: by the noisy count of what it adds up, which is its last column, and by how
     far from 0 the sums of the others are.
@@ -144,7 +144,7 @@ def _settled(
 def _known_squares(
     noisy: NoisyReading,
     totals: Sequence[tuple[float, float]],
-    units: Units,
+    units: UnitRange,
     squares: Mapping[Hashable, float],
 ) -> float | None:
     """Of what units add to the centred sums: the most that its squares can be, in the mean, if that is known.
@@ -166,7 +166,7 @@ def _known_squares(
     return min(known, default=None)
 
 
-def most_centred_squares(variance: NoisyReading, released: Columns, units: Units, z: float) -> float:
+def most_centred_squares(variance: NoisyReading, released: Columns, units: UnitRange, z: float) -> float:
     """Of what units add to the centred sums of all cells: the most that its squares can be, in the mean.
 
     ``released`` are the sum, the squares and the count of a variance of the same values.
@@ -183,7 +183,7 @@ def most_centred_squares(variance: NoisyReading, released: Columns, units: Units
     return _mean_square(variance, total, units)
 
 
-def _mean_square(noisy: NoisyReading, twice: float, units: Units) -> float:
+def _mean_square(noisy: NoisyReading, twice: float, units: UnitRange) -> float:
     """From twice the sum of the squares of all rows, each at most 1, to that of what units add to sums."""
     _, reach = noisy.reading.sensitivity.boxes[0]
     of_a_row = noisy.reading.sensitivity.rows * float(reach) ** 2 / 2
@@ -241,7 +241,7 @@ def radius_in_full(study: Study, order: Order) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedVariance:
     """A variance that was asked, what was released for it, and where it stands."""
 
     part: NoisyReading
@@ -255,7 +255,7 @@ class Learned:
     def __init__(self, study: Study, ledger: Ledger) -> None:
         self._study, self._ledger = study, ledger
         self._looked_at = 0
-        self._known: dict[Hashable, list[Paid]] = {}
+        self._known: dict[Hashable, list[PaidReadings]] = {}
 
     def spreads(self, readings: Iterable[Reading], context: PopulationContext) -> dict[Hashable, Floats]:
         """Upper ends, for each cell, as far as known: of the variances of values whose means are read, in
@@ -274,7 +274,7 @@ class Learned:
         self,
         readings: Iterable[Reading],
         context: PopulationContext,
-        units: Units,
+        units: UnitRange,
         released: Mapping[int, Sequence[Stored]] = MappingProxyType({}),
     ) -> dict[Hashable, float]:
         """Of values whose means are read: bounds on the squares of what these units add, from the middle.
@@ -302,7 +302,7 @@ class Learned:
                     self._known.setdefault(spread_key(reading), []).append(paid)
         self._looked_at = newest
 
-    def _paid(self, receipt: Receipt) -> Paid:
+    def _paid(self, receipt: Receipt) -> PaidReadings:
         """Without parts, if nothing can be learned from it."""
         details = iter(json.loads(receipt.order.detail))
         parts, values = list[tuple[Reading, list[object]]](), 0
@@ -312,7 +312,7 @@ class Learned:
             values += number_of_cells(question) * sum(_noises(*part) for part in own)
             parts += own
         at = replace(Position.of(counted(self._ledger, receipt)), values=values)
-        return Paid(receipt.number, at, parts)
+        return PaidReadings(receipt.number, at, parts)
 
     def _questions(self, receipt: Receipt) -> list[Question]:
         """Nothing where one of them is about another table, or finds its groups in the data."""
@@ -339,7 +339,7 @@ class Learned:
         wanted: Reading,
         context: PopulationContext,
         released: Mapping[int, Sequence[Stored]] = MappingProxyType({}),
-    ) -> Asked | None:
+    ) -> AskedVariance | None:
         """The newest variance of the same values of the same rows."""
         for paid in reversed(self._known.get(spread_key(wanted), ())):
             if paid.at.unproved:
@@ -357,7 +357,9 @@ def texts_of(question: str) -> list[str]:
     return _ONE_TEXT.findall(question)
 
 
-def _among(paid: Paid, answers: Sequence[Stored], wanted: Reading, context: PopulationContext) -> Asked:
+def _among(
+    paid: PaidReadings, answers: Sequence[Stored], wanted: Reading, context: PopulationContext
+) -> AskedVariance:
     """The variance that ``wanted`` needs, in the answers to all that was paid for together."""
     released = [columns for answer in answers for columns in answer.released]
     reading, detail, columns = next(
@@ -366,7 +368,7 @@ def _among(paid: Paid, answers: Sequence[Stored], wanted: Reading, context: Popu
         if isinstance(reading.measure, Variance) and spread_key(reading) == spread_key(wanted)
     )
     noise = GaussianNoise(tuple(Fraction(float(str(scale))) for scale in detail[2:5]))
-    return Asked(NoisyReading(reading, noise), columns, replace(context, at=paid.at))
+    return AskedVariance(NoisyReading(reading, noise), columns, replace(context, at=paid.at))
 
 
 def _noises(reading: Reading, detail: list[object]) -> int:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from adyton.accounting.noisy_reading import NoisyReading, step_of
-from adyton.certify import Certificate, KeyColumn, KeyLabel, Keys, Known
+from adyton.certify import Certificate, KeyColumn, KeyLabel, KnownRange, RowKeys
 from adyton.certify.linear import GaussianValue
 from adyton.errors import InvalidRequest
 from adyton.exact import float_up
@@ -110,12 +110,12 @@ class QuestionPlan:
         return [part.only.reading for part in self.parts]
 
     @property
-    def known(self) -> dict[str, Known]:
+    def known(self) -> dict[str, KnownRange]:
         """What is public about each value, by its name."""
         return {part.name: known_of(part.only.reading.measure) for part in self.parts}
 
     @property
-    def shown(self) -> dict[str, Known]:
+    def shown(self) -> dict[str, KnownRange]:
         """The same of what the answer shows; nothing of what is computed."""
         if not self.shape.shown:
             return self.known
@@ -150,11 +150,11 @@ class QuestionPlan:
         """How many noisy values of the answer must be right at the same time."""
         return cells * sum(part.noises for part in self.parts)
 
-    def keys(self, found: Sequence[Sequence[str | int]] | None = None) -> Keys:
+    def keys(self, found: Sequence[Sequence[str | int]] | None = None) -> RowKeys:
         """The groups, in the order of the cells: all that are declared, or those that were found."""
         by, own = self.question.by, self.parts[0].keys
         if not by and own is None:
-            return Keys({}, 1)
+            return RowKeys({}, 1)
         names = [group.name for group in by]
         if self.question.finds_keys:
             labels: list[Sequence[KeyLabel]] = [
@@ -171,7 +171,7 @@ class QuestionPlan:
             codes.append(np.tile(np.arange(len(own[1]), dtype=np.int32), cells))
             cells *= len(own[1])
         columns = map(KeyColumn, labels, codes)
-        return Keys(dict(zip(names, columns, strict=True)), cells)
+        return RowKeys(dict(zip(names, columns, strict=True)), cells)
 
 
 @dataclass(frozen=True, slots=True)

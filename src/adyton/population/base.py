@@ -176,7 +176,7 @@ class Population(ABC):
     # Of an answer whose interval is not missing.  What follows from what was released before is up to the
     # study's noise; what follows from a description is the same for all.
 
-    def singles(self, part: NoisyReading, released: Array, context: PopulationContext) -> Found:
+    def singles(self, part: NoisyReading, released: Array, context: PopulationContext) -> PopulationEnds:
         """For counts and sums, in steps of the released integer."""
         squares = context.learned.get(learned_key(part.reading))
 
@@ -191,7 +191,9 @@ class Population(ABC):
         ways = self._worth_a_look(part, context, lambda own: own.claims(1 / 2).about(spread, noise))
         return self._found(ends, ways, lambda: self._singles(part, released, context), context)
 
-    def means(self, part: NoisyReading, released: Sequence[Array], context: PopulationContext) -> Found:
+    def means(
+        self, part: NoisyReading, released: Sequence[Array], context: PopulationContext
+    ) -> PopulationEnds:
         """For the ratio of a centred sum, the first of two integers, to a count."""
         spread = context.learned.get(learned_key(part.reading))
         scales = float_up(part.mechanism.scales[0]), float_up(part.mechanism.scales[1])
@@ -210,7 +212,7 @@ class Population(ABC):
         mean: NoisyReading,
         released: Sequence[Array],
         context: PopulationContext,
-    ) -> Found:
+    ) -> PopulationEnds:
         """For a ratio as in ``means`` whose squares were released between its sum and its count.
 
         Claim:    as ``means``, at the same level, of which a part is for the variance.
@@ -241,7 +243,7 @@ class Population(ABC):
 
     def variances(
         self, part: NoisyReading, released: Sequence[Array], mean: Ends, context: PopulationContext
-    ) -> Found | None:
+    ) -> PopulationEnds | None:
         """Ends of variances, in squares of half of the range, from a centred sum, a centred sum of squares
         and a count, and what ``means`` says of the first; None where nothing is known but what it says.
         """
@@ -262,7 +264,7 @@ class Population(ABC):
 
     def cumulated(
         self, part: NoisyReading, left: Floats, right: Floats, bins: Ends, context: PopulationContext
-    ) -> Found:
+    ) -> PopulationEnds:
         """For F = L / (L + R), from sums of noisy counts of so many bins on either side."""
         described = self.described(part, context, numbers=int(bins[0][0] + bins[1][0]))
         ways = self._after(context), described
@@ -298,7 +300,7 @@ class Population(ABC):
         ways: tuple[list[Certain], list[Certain]],
         own: Callable[[], Ends],
         context: PopulationContext,
-    ) -> Found:
+    ) -> PopulationEnds:
         """By all ways that are worth a look; ``own`` is that of a study with another theorem."""
         after, described = ([ends(certain) for certain in certains] for certains in ways)
         if not after and not self._after(context) and self.silent(context.at) is None:
@@ -431,7 +433,7 @@ class PopulationContext:
         return self.units
 
 
-class Found(NamedTuple):
+class PopulationEnds(NamedTuple):
     """The ends of intervals, and by which way they are so narrow."""
 
     low: Floats
@@ -446,7 +448,7 @@ class Width(NamedTuple):
     way: Way | None
 
 
-def narrowest(by_releases: Sequence[Ends], by_description: Sequence[Ends]) -> Found:
+def narrowest(by_releases: Sequence[Ends], by_description: Sequence[Ends]) -> PopulationEnds:
     """What all of several intervals say together; where two contradict each other, what either says."""
     (low, high), *others = [*by_releases, *by_description]
     for other_low, other_high in others:
@@ -455,10 +457,12 @@ def narrowest(by_releases: Sequence[Ends], by_description: Sequence[Ends]) -> Fo
         low = np.where(apart, np.minimum(low, other_low), least)
         high = np.where(apart, np.maximum(high, other_high), most)
     if not (by_releases and by_description):
-        return Found(low, high, "releases" if by_releases else "description")
+        return PopulationEnds(low, high, "releases" if by_releases else "description")
     ((own_low, own_high),), ((its_low, its_high),) = by_releases, by_description
     described = its_high - its_low < own_high - own_low
-    return Found(low, high, "description" if described.all() else "both" if described.any() else "releases")
+    return PopulationEnds(
+        low, high, "description" if described.all() else "both" if described.any() else "releases"
+    )
 
 
 def _widest(context: PopulationContext) -> PopulationContext:
@@ -466,7 +470,7 @@ def _widest(context: PopulationContext) -> PopulationContext:
     return replace(context, learned={key: end.max(keepdims=True) for key, end in context.learned.items()})
 
 
-def _half(ends: Found, step: Fraction) -> Width:
+def _half(ends: PopulationEnds, step: Fraction) -> Width:
     low, high, way = ends
     return Width(float_up(Fraction(float((high - low)[0])) / 2 * step), way)
 

@@ -17,7 +17,7 @@ from adyton.population.base import StandIn
 from adyton.population.described_tests import DescribedBound
 from adyton.study import Study
 from adyton.validity.last_look.best import Route, routes_after
-from adyton.validity.last_look.told import Told
+from adyton.validity.last_look.told import ReleasedTotals
 from adyton.validity.published.transcripts import Transcripts
 
 _FOR_COUNTS = Fraction(1, 100)  # of the level, for noisy counts of the units where their number is private
@@ -34,7 +34,7 @@ def look(
     study: Study,
     stand_in: StandIn,
     totals: Totals,
-    told: Told,
+    told: ReleasedTotals,
     alpha: Number,
     p_value: Number | None,
     described: DescribedBound | None = None,
@@ -72,7 +72,7 @@ def look(
 
 
 def _all_routes(
-    study: Study, totals: Totals, told: Told, units: int, described: DescribedBound | None
+    study: Study, totals: Totals, told: ReleasedTotals, units: int, described: DescribedBound | None
 ) -> list[Route]:
     """Those that go by what was released, as far as there are any, and that of the test's description.
 
@@ -94,7 +94,7 @@ def _all_routes(
     return [replace(route, part=route.part * (1 - FOR_DESCRIBED)) for route in routes] + own
 
 
-def _routes(study: Study, told: Told, units: int) -> list[Route]:
+def _routes(study: Study, told: ReleasedTotals, units: int) -> list[Route]:
     if study.validity is not None and study.validity.method == "rounding":  # whose radii are bits
         return [Route("bits of the transcript", "ROUNDING-STUDY", Fraction(1), Transcripts(told.radius))]
     return routes_after(told, units, gaussian=study.filter_name != "pure")

@@ -17,9 +17,9 @@ from adyton.exact import units_down
 from adyton.exact.cells import Array, Floats
 from adyton.ledger.links import Cap
 from adyton.population.base import (
-    Found,
     Population,
     PopulationContext,
+    PopulationEnds,
     for_variances,
     least_outside,
     narrowest,
@@ -86,7 +86,7 @@ class SubsetPopulation(Population):
         slack: Floats,
         rows: int,
         context: PopulationContext,
-    ) -> Found:
+    ) -> PopulationEnds:
         """For counts of rows, ``rows`` of a unit, that are combinations of numbers with Gaussian noise."""
         given = answers, scales, slack, rows
         return narrowest(

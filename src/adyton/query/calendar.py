@@ -14,7 +14,7 @@ from fractions import Fraction
 from math import ceil, floor
 
 from adyton.errors import InvalidRequest
-from adyton.query.conditions.possible import Rows
+from adyton.query.conditions.possible import KnownRows
 from adyton.query.expressions import Case, Clip, Compare, Days, Floor, Negative, NumberExpression, Plus, Times
 from adyton.query.leaves import Constant, DatePart, Day, DayCount, DayFrom, DayOf, Part
 from adyton.query.names import columns_in
@@ -44,7 +44,7 @@ def known_value(number: NumberExpression) -> Fraction | None:
     """What a number is that reads no column; None if it does, or if it is missing."""
     if any(True for _ in columns_in(number)):
         return None
-    found = Rows({}, 1).number(number)
+    found = KnownRows({}, 1).number(number)
     return None if found is None or not found[1][0] else int(found[0][0]) * number.lattice.grain
 
 

@@ -50,7 +50,7 @@ from adyton.query.description_weights import (
     PARTS,
     PARTS_OF_DAYS,
     WITH_NULL,
-    Weights,
+    ChoiceWeights,
     constant_nats,
     day_nats,
     declaration_nats,
@@ -452,7 +452,7 @@ def _listed(parts: Sequence[Condition]) -> list[Compare] | None:
     return plain if len(plain) == len(parts) and equal and same else None
 
 
-def _kinds_of(column: Column) -> Weights:
+def _kinds_of(column: Column) -> ChoiceWeights:
     match column:
         case BooleanColumn():
             return OF_A_BOOLEAN

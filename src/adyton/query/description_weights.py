@@ -35,7 +35,7 @@ def nats_of(weight: Fraction) -> float:
     return math.log(weight.denominator) - math.log(weight.numerator)
 
 
-class Weights(dict[Any, Fraction]):
+class ChoiceWeights(dict[Any, Fraction]):
     """The weights of a list of choices, at most 1 together, and how many nats each of them has."""
 
     def __init__(self, weights: Mapping[Any, Fraction]) -> None:
@@ -44,8 +44,8 @@ class Weights(dict[Any, Fraction]):
         self.nats: dict[Any, float] = {choice: nats_of(weight) for choice, weight in weights.items()}
 
 
-def _shares(total: int, **parts: int) -> Weights:
-    return Weights({name: Fraction(part, total) for name, part in parts.items()})
+def _shares(total: int, **parts: int) -> ChoiceWeights:
+    return ChoiceWeights({name: Fraction(part, total) for name, part in parts.items()})
 
 
 FROM = _shares(8, table=5, public=2, persons=1)
@@ -97,7 +97,7 @@ OF_A_CATEGORY = _shares(
 )
 OF_AN_ORDER = _shares(64, comparison=40, between=16, listed=4, missing=1, present=1, outside=1, inside=1)
 OF_A_TEXT = _shares(2, missing=1, present=1)
-OPERATORS = Weights(
+OPERATORS = ChoiceWeights(
     {
         **dict.fromkeys(("<", "<=", ">=", ">"), Fraction(3, 16)),
         **dict.fromkeys(("=", "<>"), Fraction(1, 8)),
@@ -110,8 +110,8 @@ FRACTIONS = {Fraction(1, 2): Fraction(1, 2)} | dict.fromkeys(
 )
 OTHER_FRACTION = Fraction(1, 4)
 GROUPS = _shares(16, column=12, number=3, day=1)
-WITH_NULL = Weights({False: Fraction(15, 16), True: Fraction(1, 16)})  # is NULL a group too?
-LETTERS = Weights(
+WITH_NULL = ChoiceWeights({False: Fraction(15, 16), True: Fraction(1, 16)})  # is NULL a group too?
+LETTERS = ChoiceWeights(
     {
         **dict.fromkeys("abcdefghijklmnopqrstuvwxyz0123456789_ -.", Fraction(1, 64)),
         **dict.fromkeys("ABCDEFGHIJKLMNOPQRSTUVWXYZ", Fraction(1, 128)),

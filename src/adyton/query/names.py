@@ -14,7 +14,7 @@ from fractions import Fraction
 from adyton.errors import InvalidRequest
 from adyton.query.expressions import Condition, Indicator, NumberExpression
 from adyton.query.leaves import DayCount, IsOutside, IsTrue, ValueOf
-from adyton.schema import Attribute, CategoryColumn, Column, Join, Link, Table, declares_missing
+from adyton.schema import Attribute, CategoryColumn, Column, Join, PublicJoin, Table, declares_missing
 
 LONGEST_NAME = 100
 _PLAIN = frozenset((str, int, bool, Fraction, type(None)))  # which have no columns
@@ -24,17 +24,17 @@ _PLAIN = frozenset((str, int, bool, Fraction, type(None)))  # which have no colu
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class JoinedColumn:
     """A column of a joined table: whose it is, as that table and as the joined one declares it."""
 
     source: str
     own: Column
     shown: Column
-    link: Link | None = None  # of a public column, with its values
+    link: PublicJoin | None = None  # of a public column, with its values
     attribute: Attribute | None = None
 
 
-def joined(tables: tuple[Table, ...], links: tuple[Link, ...] = ()) -> Table:
+def joined(tables: tuple[Table, ...], links: tuple[PublicJoin, ...] = ()) -> Table:
     """The table whose rows are all combinations of a person's rows in each of ``tables``, with what the
     linked public tables say about them.
     """
@@ -67,9 +67,9 @@ def private_part(table: Table) -> Table:
     return table if table.join is None else joined(table.join.tables)
 
 
-def entries(join: Join) -> tuple[Entry, ...]:
+def entries(join: Join) -> tuple[JoinedColumn, ...]:
     """All columns, private ones first."""
-    found = [Entry(table.name, column, column) for table in join.tables for column in table.columns]
+    found = [JoinedColumn(table.name, column, column) for table in join.tables for column in table.columns]
     for link in join.links:
         missing = _may_miss(join, link)
         found += [_public(link, attribute, missing) for attribute in link.dimension.attributes]
@@ -80,11 +80,11 @@ def entries(join: Join) -> tuple[Entry, ...]:
     return tuple(named)
 
 
-def entry_of(table: Table, name: str, source: str | None = None) -> Entry:
+def entry_of(table: Table, name: str, source: str | None = None) -> JoinedColumn:
     """What ``name`` stands for, in the table called ``source`` or in any where only one has it."""
     if table.join is None and source in (None, table.name):
         column = table.column(name)
-        return Entry(table.name, column, column)
+        return JoinedColumn(table.name, column, column)
     join = table.join or Join((table,))
     known, said = entries(join), name.casefold()
     if source is None:
@@ -146,34 +146,34 @@ def names_in(table: Table) -> Iterator[str]:
         yield from (attribute.column.name for attribute in dimension.attributes)
 
 
-def _public(link: Link, attribute: Attribute, missing: bool) -> Entry:
+def _public(link: PublicJoin, attribute: Attribute, missing: bool) -> JoinedColumn:
     own = replace(attribute.column, missing=missing)
-    return Entry(link.dimension.name, own, own, link, attribute)
+    return JoinedColumn(link.dimension.name, own, own, link, attribute)
 
 
-def _may_miss(join: Join, link: Link) -> bool:
+def _may_miss(join: Join, link: PublicJoin) -> bool:
     """A public value is declared to be missing as the key is that leads to it."""
     columns = (column for table in join.tables if table.name == link.table for column in table.columns)
     wanted = link.dimension.joins.casefold()
     return any(declares_missing(column) for column in columns if column.name.casefold() == wanted)
 
 
-def _key(link: Link) -> Attribute:
+def _key(link: PublicJoin) -> Attribute:
     """The key as the public table has it: missing where it has no such row."""
     return Attribute(CategoryColumn(link.dimension.key, link.dimension.keys), link.dimension.keys)
 
 
-def _is_key(link: Link, said: str, source: str | None) -> bool:
+def _is_key(link: PublicJoin, said: str, source: str | None) -> bool:
     return link.dimension.key.casefold() == said and source in (None, link.dimension.name)
 
 
-def _matched(known: tuple[Entry, ...], link: Link) -> Entry:
+def _matched(known: tuple[JoinedColumn, ...], link: PublicJoin) -> JoinedColumn:
     """Where only rows with a match are kept, the public key is the private column."""
     wanted = link.dimension.joins.casefold()
     return next(e for e in known if e.source == link.table and e.own.name.casefold() == wanted)
 
 
-def _qualified(entry: Entry) -> Entry:
+def _qualified(entry: JoinedColumn) -> JoinedColumn:
     return replace(entry, shown=replace(entry.own, name=f"{entry.source}.{entry.own.name}"))
 
 

@@ -31,7 +31,7 @@ from adyton.query.expressions import (
 )
 from adyton.query.leaves import EVERY_ROW, Constant, IsMissing, IsTrue, Lookup, OneOf, ValueOf
 from adyton.query.measures import MOST_WEIGHT, Cdf, Measure, weight, weight_of
-from adyton.query.names import Entry, check_columns, check_names, check_outside, entries, private_part
+from adyton.query.names import JoinedColumn, check_columns, check_names, check_outside, entries, private_part
 from adyton.query.persons import TableOfPersons
 from adyton.schema import (
     BooleanColumn,
@@ -199,7 +199,7 @@ class _Rewriter:
     def _is_public(self, column: Column) -> bool:
         return self._entries[column.name].link is not None
 
-    def _own(self, entry: Entry) -> Column:
+    def _own(self, entry: JoinedColumn) -> Column:
         """A private column as the engine's table calls it."""
         return self._private.get((entry.source, entry.own.name), entry.own)
 
@@ -212,22 +212,22 @@ class _Rewriter:
         assert isinstance(found, CategoryColumn)
         return found
 
-    def _key(self, entry: Entry) -> CategoryColumn:
+    def _key(self, entry: JoinedColumn) -> CategoryColumn:
         assert entry.link is not None
         return self._category(entry.link.table, entry.link.dimension.joins)
 
-    def _listed(self, entry: Entry) -> list[Any]:
+    def _listed(self, entry: JoinedColumn) -> list[Any]:
         """The public value for each declared value of the key."""
         assert entry.link is not None
         assert entry.attribute is not None
         known = dict(zip(entry.link.dimension.keys, entry.attribute.values, strict=True))
         return [known.get(value) for value in self._key(entry).values]
 
-    def _number(self, entry: Entry) -> NumberExpression:
+    def _number(self, entry: JoinedColumn) -> NumberExpression:
         grain = entry.own.grain if isinstance(entry.own, RealColumn) else Fraction(1)
         return Lookup(self._key(entry), tuple(self._listed(entry)), grain)
 
-    def _where(self, entry: Entry, values: tuple[Any, ...]) -> Condition:
+    def _where(self, entry: JoinedColumn, values: tuple[Any, ...]) -> Condition:
         """Neither true nor false where the public value is missing, as in SQL."""
         key = self._key(entry)
         truths = [None if value is None else value in values for value in self._listed(entry)]
@@ -236,7 +236,7 @@ class _Rewriter:
         listed = tuple(None if truth is None else int(truth) for truth in truths)
         return Compare(Lookup(key, listed), "=", _ONE)
 
-    def _missing(self, entry: Entry) -> Condition:
+    def _missing(self, entry: JoinedColumn) -> Condition:
         key = self._key(entry)
         unknown = _chosen(key, [said is None for said in self._listed(entry)])
         absent = IsMissing(key)

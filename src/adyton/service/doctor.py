@@ -27,7 +27,7 @@ _LITTLE = 100_000_000  # bytes: a ledger must never find its disk full
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class DoctorFinding:
     """``ok`` is None for what is only told."""
 
     what: str
@@ -39,7 +39,7 @@ class Finding:
 class Examination(Shown):
     """All findings, and what the server would take."""
 
-    findings: tuple[Finding, ...]
+    findings: tuple[DoctorFinding, ...]
     settings: Settings
 
     @property
@@ -68,37 +68,39 @@ def examine(paths: Sequence[Path], settings: Settings) -> Examination:
     return Examination(tuple(findings), settings)
 
 
-def _packages() -> Iterator[Finding]:
+def _packages() -> Iterator[DoctorFinding]:
     missing = [name for name in _PACKAGES if importlib.util.find_spec(name) is None]
     said = f"missing: {', '.join(missing)}; pip install 'adyton[server]'" if missing else "installed"
-    yield Finding("packages", not missing, said)
+    yield DoctorFinding("packages", not missing, said)
 
 
-def _secret(paths: Sequence[Path]) -> Iterator[Finding]:
+def _secret(paths: Sequence[Path]) -> Iterator[DoctorFinding]:
     if os.environ.get(VARIABLE):
-        yield Finding("secret", True, f"from {VARIABLE}")
+        yield DoctorFinding("secret", True, f"from {VARIABLE}")
         return
     for folder in sorted({path.absolute().parent for path in paths}):
         file = folder / FILE
         if not file.exists():
-            yield Finding("secret", None, f"{FILE} will be made by the first token")
+            yield DoctorFinding("secret", None, f"{FILE} will be made by the first token")
             continue
         seen = is_open_to_others(file)
-        yield Finding("secret", not seen, f"chmod 600 {FILE}" if seen else f"{FILE}, hidden")
+        yield DoctorFinding("secret", not seen, f"chmod 600 {FILE}" if seen else f"{FILE}, hidden")
 
 
-def _folder(what: str, folder: Path) -> Finding:
+def _folder(what: str, folder: Path) -> DoctorFinding:
     """Files that belong to a study lie there.  A group may be meant to write; everybody never is."""
     match who_else_writes(folder):
         case "everybody":
-            return Finding(what, False, f"everybody can replace its files: chmod o-w {folder}")
+            return DoctorFinding(what, False, f"everybody can replace its files: chmod o-w {folder}")
         case "its group":
-            return Finding(what, None, f"its group can replace its files; if it must not: chmod g-w {folder}")
+            return DoctorFinding(
+                what, None, f"its group can replace its files; if it must not: chmod g-w {folder}"
+            )
         case _:
-            return Finding(what, True, "only its user writes there")
+            return DoctorFinding(what, True, "only its user writes there")
 
 
-def _folders(path: Path, house: House) -> Iterator[Finding]:
+def _folders(path: Path, house: House) -> Iterator[DoctorFinding]:
     """Of the study file, which has the tokens and the secret beside it, of the ledger and of the anchor."""
     (served,) = house.served
     study = served.study if isinstance(served, ServedStudy) else None
@@ -112,7 +114,7 @@ def _folders(path: Path, house: House) -> Iterator[Finding]:
             yield _folder(f"{path.name}: {what}", folder)
 
 
-def _file(path: Path, settings: Settings) -> Iterator[Finding]:
+def _file(path: Path, settings: Settings) -> Iterator[DoctorFinding]:
     house: House | None = None
 
     def opened() -> str:
@@ -136,26 +138,32 @@ def _loaded(house: House) -> str:
     return "the ledger is intact, the data is as declared"
 
 
-def _about(path: Path, house: House) -> Iterator[Finding]:
+def _about(path: Path, house: House) -> Iterator[DoctorFinding]:
     (served,) = house.served
     owner = served.tokens.has_owner()
-    yield Finding(f"{path.name}: owner", None, "has a token" if owner else "the first start makes a token")
+    yield DoctorFinding(
+        f"{path.name}: owner", None, "has a token" if owner else "the first start makes a token"
+    )
     if (left := path.with_suffix(OWNER_FILE)).exists():
-        yield Finding(f"{path.name}: owner token", None, f"still in {left.name}: take it and delete the file")
+        yield DoctorFinding(
+            f"{path.name}: owner token", None, f"still in {left.name}: take it and delete the file"
+        )
     old = [one.identity.name for one in served.tokens.without_verifier()]
     if old:
         said = f"work over HTTP, not through --pg-port: {', '.join(old)}; make new ones"
-        yield Finding(f"{path.name}: tokens of an older version", None, said)
+        yield DoctorFinding(f"{path.name}: tokens of an older version", None, said)
     free = shutil.disk_usage(path.absolute().parent).free
-    yield Finding(f"{path.name}: disk", free > _LITTLE, f"{free // 10**6:,} MB free")
+    yield DoctorFinding(f"{path.name}: disk", free > _LITTLE, f"{free // 10**6:,} MB free")
     if isinstance(served, ServedStudy):
         anchor = served.study.anchor
         advice = "none: write [ledger] anchor = FILE, on another disk, to notice a restored copy"
-        yield Finding(f"{path.name}: anchor", None, advice if anchor is None else anchor_at(anchor).name)
+        yield DoctorFinding(
+            f"{path.name}: anchor", None, advice if anchor is None else anchor_at(anchor).name
+        )
 
 
-def _tried(what: str, look: Callable[[], str]) -> Finding:
+def _tried(what: str, look: Callable[[], str]) -> DoctorFinding:
     try:
-        return Finding(what, True, look())
+        return DoctorFinding(what, True, look())
     except CuratorError as error:
-        return Finding(what, False, error.message)
+        return DoctorFinding(what, False, error.message)

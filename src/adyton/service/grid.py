@@ -21,7 +21,7 @@ class GivenUp(Exception):
     """Whoever asked has cancelled it before anything was charged."""
 
 
-class Grid:
+class ResponseGrid:
     """``width`` is the distance of two ticks in seconds; 0: everything leaves at once."""
 
     def __init__(self, width: float, clock: Callable[[], float] = time.monotonic) -> None:
@@ -29,17 +29,17 @@ class Grid:
             raise InvalidRequest("the grid of answers is from 0 to 60 seconds wide")
         self.width, self._clock = width, clock
 
-    def start(self) -> Reading:
-        return Reading(self, GIVEN_UP.get())
+    def start(self) -> TimedRequest:
+        return TimedRequest(self, GIVEN_UP.get())
 
     def now(self) -> float:
         return self._clock()
 
 
-class Reading:
+class TimedRequest:
     """One request: whether it read data, and since when that was paid for."""
 
-    def __init__(self, grid: Grid, given_up: threading.Event | None = None) -> None:
+    def __init__(self, grid: ResponseGrid, given_up: threading.Event | None = None) -> None:
         self._grid, self._since, self._given_up = grid, None, given_up
 
     _since: float | None

@@ -20,7 +20,7 @@ from adyton.exact import decimal_text
 from adyton.holdout import Holdout, Leaderboard
 from adyton.holdout.classes.hypotheses import NOT_OVER_A_NETWORK
 from adyton.holdout.files import texts_array
-from adyton.service.agents.sessions import Sessions
+from adyton.service.agents.sessions import AgentSessions
 from adyton.service.chain import PAGE, check_after, links_told, numbered, page_of
 from adyton.service.identity import Identity
 from adyton.service.roles import Action, may
@@ -34,7 +34,7 @@ class ServedHoldout:
     def __init__(self, path: Path, hours: Fraction) -> None:
         self.path, self.name = path, path.stem
         self.tokens = Tokens(self.path)
-        self.sessions = Sessions(self.path, hours)
+        self.sessions = AgentSessions(self.path, hours)
         self._holdout = Holdout.open(self.path)
         self._lock = threading.Lock()
 

@@ -11,15 +11,15 @@ from pathlib import Path
 from adyton.errors import Forbidden, InvalidRequest, NotFound, Unauthenticated
 from adyton.service.agents.sessions import Caps
 from adyton.service.beside import hidden_file
-from adyton.service.grid import Grid
+from adyton.service.grid import ResponseGrid
 from adyton.service.holdouts import ServedHoldout
 from adyton.service.identity import Identity
 from adyton.service.oidc import Provider, looks_like_one
-from adyton.service.proofs.scram import Verifier
+from adyton.service.proofs.scram import ScramVerifier
 from adyton.service.roles import Action, Role, may
 from adyton.service.settings import Settings
 from adyton.service.studies import ServedStudy
-from adyton.service.tokens import Known, fresh_id, fresh_token
+from adyton.service.tokens import TokenRecord, fresh_id, fresh_token
 
 Served = ServedStudy | ServedHoldout
 
@@ -51,7 +51,7 @@ class House:
 
     def __init__(self, served: Iterable[Served], settings: Settings) -> None:
         self.settings, self.caps = settings, settings.caps
-        self.grid = Grid(float(settings.tick))
+        self.grid = ResponseGrid(float(settings.tick))
         self.provider = Provider(settings.oidc) if settings.oidc is not None else None
         self._served: dict[str, Served] = {}
         for one in served:
@@ -93,7 +93,7 @@ class House:
             return None
         token, now = fresh_token(), int(time.time())
         for one in without:
-            one.tokens.keep(token, Known(fresh_id(), Identity("owner", Role.OWNER), now, None, None))
+            one.tokens.keep(token, TokenRecord(fresh_id(), Identity("owner", Role.OWNER), now, None, None))
         return token
 
     def write_owner_token(self, file: Path) -> bool:
@@ -124,7 +124,7 @@ class House:
         """Whoever holds the token with this hash: the same as ``visitor``, for those who never send it."""
         return self.visitor_by(lambda one: one.tokens.find_hashed(hashed))
 
-    def visitor_by(self, find: Callable[[Served], Known | None]) -> Visitor:
+    def visitor_by(self, find: Callable[[Served], TokenRecord | None]) -> Visitor:
         """Whoever holds the tokens that are found; Unauthenticated if none is."""
         found = {name: find(one) for name, one in self._served.items()}
         known = {name: one for name, one in found.items() if one is not None}
@@ -137,7 +137,7 @@ class House:
         known = self._served.get(name) or next(iter(self._served.values()))
         return known.tokens.salt_of(name)
 
-    def verifiers(self, name: str) -> list[tuple[Verifier, str]]:
+    def verifiers(self, name: str) -> list[tuple[ScramVerifier, str]]:
         """Of the tokens of the study of this name, with their hashes; none if there is no such study."""
         found = self._served.get(name)
         return found.tokens.verifiers() if isinstance(found, ServedStudy) else []

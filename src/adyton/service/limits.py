@@ -12,13 +12,13 @@ from dataclasses import dataclass, field, fields
 
 
 def _limit(value: int, meaning: str) -> int:
-    """A field of :class:`Limits`: its value, and what ``doctor`` and the reference say about it."""
+    """A field of :class:`ServerLimits`: its value, and what ``doctor`` and the reference say about it."""
     made: int = field(default=value, metadata={"meaning": meaning})
     return made
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ServerLimits:
     """Sizes are in bytes, times in seconds."""
 
     small_bytes: int = _limit(16_384, "largest input that the event loop itself decodes, parses or renders")
@@ -79,4 +79,4 @@ class Limits:
             yield limit.name, getattr(self, limit.name), limit.metadata["meaning"]
 
 
-LIMITS = Limits()
+LIMITS = ServerLimits()

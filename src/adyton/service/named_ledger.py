@@ -14,7 +14,7 @@ from adyton.exact import decimal_text
 from adyton.ledger import Charged, Ledger, Order, Receipt
 from adyton.ledger.base import First
 from adyton.ledger.memory import ForwardingLedger
-from adyton.service.agents.sessions import Session, Turns
+from adyton.service.agents.sessions import AgentSession, Turns
 from adyton.service.identity import Identity
 
 
@@ -54,7 +54,7 @@ class NamedLedger(ForwardingLedger):
             self._reads()
         return charged
 
-    def _taken(self, order: Order, first: First | None, session: Session) -> Charged:
+    def _taken(self, order: Order, first: First | None, session: AgentSession) -> Charged:
         """One charge of those that a session may make."""
         assert self._turns is not None
         if self._charged_before(order):
@@ -102,7 +102,7 @@ class NamedLedger(ForwardingLedger):
             left = min(left, own - self._ledger.spent_by(self._who.name))
         return max(0, left)
 
-    def _sub_limit(self, session: Session | None) -> int | None:
+    def _sub_limit(self, session: AgentSession | None) -> int | None:
         """The smaller one, of the name and of its session."""
         limit = self.header.limit
         own = self._who.sub_limit(limit)

@@ -135,7 +135,7 @@ class Provider:
             from jwt import PyJWKClient
         except ImportError:
             raise InvalidRequest("[oidc] needs PyJWT: pip install 'adyton[server]'") from None
-        self._keys = Keys(PyJWKClient(jwks, cache_jwk_set=False, timeout=_PATIENCE).get_signing_keys)
+        self._keys = ProviderKeys(PyJWKClient(jwks, cache_jwk_set=False, timeout=_PATIENCE).get_signing_keys)
 
     def person(self, token: str) -> Person:
         """What a token says, as far as the server file asks for it."""
@@ -182,7 +182,7 @@ class Provider:
         return claims
 
 
-class Keys:
+class ProviderKeys:
     """The keys of a provider by their names; ``fetch`` gets them, or raises."""
 
     def __init__(self, fetch: Callable[[], list[Any]], clock: Callable[[], float] = time.monotonic) -> None:

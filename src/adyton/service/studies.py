@@ -27,10 +27,10 @@ from adyton.ledger.base import First
 from adyton.ledger.memory import ForwardingLedger
 from adyton.planning.known import number_of_values
 from adyton.query.request import Asked, Requests, questions_of
-from adyton.service.agents.sessions import Session, Sessions, Turns
+from adyton.service.agents.sessions import AgentSession, AgentSessions, Turns
 from adyton.service.chain import PAGE, links_told, numbered, page_of
 from adyton.service.facts import facts_told
-from adyton.service.grid import Reading
+from adyton.service.grid import TimedRequest
 from adyton.service.identity import Identity
 from adyton.service.named_ledger import NamedLedger
 from adyton.service.repeats import Repeats
@@ -41,7 +41,7 @@ from adyton.study import Study
 
 _MOST_NAMES = 32  # whose curators are kept, with their newest answers, which may be large
 _ANYTHING = ("",)  # in every question
-READING: ContextVar[Reading | None] = ContextVar("the request that is being answered", default=None)
+READING: ContextVar[TimedRequest | None] = ContextVar("the request that is being answered", default=None)
 Words = Mapping[str, Any]  # a price, and what else is said of a question
 
 
@@ -51,7 +51,7 @@ class ServedStudy:
     def __init__(self, path: Path, hours: Fraction, **limits: Any) -> None:
         self.path, self.name = path, path.stem
         self.tokens = Tokens(self.path)
-        self.sessions = Sessions(self.path, hours)
+        self.sessions = AgentSessions(self.path, hours)
         self._curator = open_study(self.path, **limits)
         self.repeats: Repeats[Any] = Repeats(self._curator.ledger)
         self._for = lru_cache(_MOST_NAMES)(self._opened_for)
@@ -106,7 +106,7 @@ class ServedStudy:
         turns = _turns(self.sessions, self._ledger, who)
         return told if turns is None else {**told, "session": self._of_session(who, turns)}
 
-    def session(self, who: Identity) -> Session:
+    def session(self, who: Identity) -> AgentSession:
         """The session in which a name asks."""
         return self.sessions.current(who.name, lambda: self._ledger.spent_by(who.name))
 
@@ -300,12 +300,12 @@ def _nothing() -> None:
     """Made-up rows may take as long as they like."""
 
 
-def on_account(ledger: Ledger, who: Identity, sessions: Sessions) -> NamedLedger:
+def on_account(ledger: Ledger, who: Identity, sessions: AgentSessions) -> NamedLedger:
     """The ledger as a name uses it, in the request that this thread works on."""
     return NamedLedger(ledger, who, reads, shows, _turns(sessions, ledger, who), charges)
 
 
-def _turns(sessions: Sessions, ledger: Ledger, who: Identity) -> Turns | None:
+def _turns(sessions: AgentSessions, ledger: Ledger, who: Identity) -> Turns | None:
     """The session of a name, if what it may do in one is capped."""
     if who.session is None:
         return None

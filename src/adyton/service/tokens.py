@@ -23,7 +23,7 @@ from typing import Any
 from adyton.errors import InvalidRequest
 from adyton.service.beside import Database, keyed_hash, secret_beside
 from adyton.service.identity import PROVIDED, Identity
-from adyton.service.proofs.scram import Verifier
+from adyton.service.proofs.scram import ScramVerifier
 from adyton.service.roles import Role, role_named
 
 _TABLE = """
@@ -45,7 +45,7 @@ _PURPOSE, _SALT = "token", "salt of verifiers"
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class TokenRecord:
     """What is kept of a token: everything but itself."""
 
     id: str
@@ -80,7 +80,7 @@ class Tokens:
         self._owner_file, self._clock = Path(path).absolute(), clock
         self._kept = Database(self.path, "the tokens", _prepare)
 
-    def make(self, identity: Identity, expires: str | None = None) -> tuple[str, Known]:
+    def make(self, identity: Identity, expires: str | None = None) -> tuple[str, TokenRecord]:
         """A new token, and what is kept of it: the token itself is never seen again."""
         if identity.name != identity.name.strip():  # " ana" in a list would be taken for ana
             raise InvalidRequest("a name neither begins nor ends with a space")
@@ -89,11 +89,11 @@ class Tokens:
         if identity.role is Role.AGENT and expires is None:
             raise InvalidRequest("a token of an agent expires: give expires, such as 30d")
         token, now = fresh_token(), int(self._clock())
-        known = Known(fresh_id(), identity, now, _end(expires, now), None)
+        known = TokenRecord(fresh_id(), identity, now, _end(expires, now), None)
         self.keep(token, known)
         return token, known
 
-    def keep(self, token: str, known: Known) -> None:
+    def keep(self, token: str, known: TokenRecord) -> None:
         """Store the hash of a token that was made."""
         who = known.identity
         row = (
@@ -106,7 +106,7 @@ class Tokens:
             who.rate,
             known.made_at,
             known.expires_at,
-            Verifier.of(token, self.salt_of(self._owner_file.stem)).to_text(),
+            ScramVerifier.of(token, self.salt_of(self._owner_file.stem)).to_text(),
         )
         with self._kept.work() as connection:
             connection.execute(
@@ -115,19 +115,19 @@ class Tokens:
                 row,
             )
 
-    def find(self, token: str) -> Known | None:
+    def find(self, token: str) -> TokenRecord | None:
         """Who holds this token, None if nobody does any more or never did."""
         if not self.path.exists():  # nor is a secret made to look for it
             return None
         known = self.find_hashed(self._hash(token))  # also of what cannot be one: all take the same time
         return known if _TOKEN.fullmatch(token) is not None else None
 
-    def find_hashed(self, looked_for: str) -> Known | None:
+    def find_hashed(self, looked_for: str) -> TokenRecord | None:
         """Who holds the token with this hash, as ``find``."""
         rows = self._rows(f"SELECT hash, {_COLUMNS} FROM tokens WHERE hash = ?", looked_for)
         return self._valid([known for hashed, *known in rows if hmac.compare_digest(hashed, looked_for)])
 
-    def known(self, id_: str) -> Known | None:
+    def known(self, id_: str) -> TokenRecord | None:
         """What is kept of the token with this id, None unless it is still valid."""
         return self._valid(self._rows(f"SELECT {_COLUMNS} FROM tokens WHERE id = ?", id_))
 
@@ -152,20 +152,20 @@ class Tokens:
         rows = self._rows(f"SELECT at FROM ended_sessions WHERE key IN ({marks})", *keys)
         return float(max((at for (at,) in rows), default=0.0))
 
-    def verifiers(self) -> list[tuple[Verifier, str]]:
+    def verifiers(self) -> list[tuple[ScramVerifier, str]]:
         """Of all tokens that are valid now and have one, each with the hash of its token."""
         rows = self._rows(f"SELECT verifier, hash, {_COLUMNS} FROM tokens")
         if not rows:
             return []
         now, salt = self._clock(), self.salt_of(self._owner_file.stem)
         made = [
-            (Verifier.from_text(text), hashed)
+            (ScramVerifier.from_text(text), hashed)
             for text, hashed, *row in rows
             if text is not None and _known(row).is_valid(now)
         ]
         return [(verifier, hashed) for verifier, hashed in made if verifier.salt == salt]
 
-    def without_verifier(self) -> list[Known]:
+    def without_verifier(self) -> list[TokenRecord]:
         """Valid tokens that cannot be proved: of an older version, or of a file of another name."""
         proved = {hashed for _, hashed in self.verifiers()}
         rows = self._rows(f"SELECT hash, {_COLUMNS} FROM tokens")
@@ -176,11 +176,11 @@ class Tokens:
         """Of all verifiers of a study of this name; it says nothing, not even whether there is one."""
         return bytes.fromhex(keyed_hash(self._secret, _SALT, name)[:32])
 
-    def all(self) -> list[Known]:
+    def all(self) -> list[TokenRecord]:
         """Oldest first, also those that are revoked or expired."""
         return [_known(row) for row in self._rows(f"SELECT {_COLUMNS} FROM tokens ORDER BY made_at, rowid")]
 
-    def revoke(self, id_or_name: str) -> list[Known]:
+    def revoke(self, id_or_name: str) -> list[TokenRecord]:
         """Ends the token with this id, or all of this name; returns those that it ended."""
         now = int(self._clock())
         ended = [
@@ -216,7 +216,7 @@ class Tokens:
         with self._kept.work() as connection:
             return connection.execute(select, given).fetchall()
 
-    def _valid(self, rows: Sequence[Sequence[Any]]) -> Known | None:
+    def _valid(self, rows: Sequence[Sequence[Any]]) -> TokenRecord | None:
         """The token in the only row, if there is one and it is still valid."""
         known = _known(rows[0]) if rows else None
         return known if known is not None and known.is_valid(self._clock()) else None
@@ -250,11 +250,11 @@ def _moment(connection: sqlite3.Connection, now: float) -> float:
     return float(at)
 
 
-def _known(row: Sequence[Any]) -> Known:
+def _known(row: Sequence[Any]) -> TokenRecord:
     id_, name, role, limit_share, price_share, rate, made_at, expires_at, revoked_at = row
     shares = [None if share is None else Fraction(share) for share in (limit_share, price_share)]
     identity = Identity(name, role_named(role), shares[0], shares[1], rate)
-    return Known(id_, identity, made_at, expires_at, revoked_at)
+    return TokenRecord(id_, identity, made_at, expires_at, revoked_at)
 
 
 def _share_text(share: Fraction | None) -> str | None:

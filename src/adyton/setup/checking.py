@@ -14,12 +14,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
-from adyton.certify.checked import ColumnCheck, Finding, KeysCheck, Seen, StudyCheck, TableCheck
+from adyton.certify.checked import CheckFinding, ColumnCheck, KeysCheck, Seen, StudyCheck, TableCheck
 from adyton.curator.opening import sources_of
-from adyton.engines.choosing import Limits, engine_for, kind_of, path_or_table
+from adyton.engines.choosing import EngineLimits, engine_for, kind_of, path_or_table
 from adyton.engines.loaded import comparable
 from adyton.engines.loading.sources import unreadable_lines
-from adyton.engines.survey import HIGH, LOW, MISSING, UNDECLARED, UNUSABLE, Survey, Surveyor
+from adyton.engines.survey import HIGH, LOW, MISSING, UNDECLARED, UNUSABLE, CodedLoading, Surveyor
 from adyton.errors import CuratorError, InvalidRequest
 from adyton.exact import positive, rational
 from adyton.kernel.engine import Engine
@@ -58,7 +58,7 @@ def check_study(
     allow: str | float | Fraction = 0,
     show_values: bool = False,
     said: Said = lambda _: None,
-    **limits: Unpack[Limits],
+    **limits: Unpack[EngineLimits],
 ) -> StudyCheck:
     """Compare a study file with its data.  For the owner alone: what comes out is not private.
 
@@ -94,9 +94,9 @@ def check_study(
     return StudyCheck(tuple(tables), findings, known.reserve is not None, suggestions)
 
 
-def _surveyor(study: Study, table: Table, source: Any, texts: bool, limits: Limits) -> Surveyor:
+def _surveyor(study: Study, table: Table, source: Any, texts: bool, limits: EngineLimits) -> Surveyor:
     unit = replace(study.unit_of(table), parts=1, reserve=None)
-    loads = partial(Survey, texts=texts)
+    loads = partial(CodedLoading, texts=texts)
     return Surveyor(engine_for(table, unit, source, "", limits, loads=loads))
 
 
@@ -162,7 +162,7 @@ def _plain(text: str) -> str:
     return text.strip().casefold()
 
 
-def _joined(study: Study, persons: dict[str, Any]) -> Iterator[Finding]:
+def _joined(study: Study, persons: dict[str, Any]) -> Iterator[CheckFinding]:
     """Tables whose persons cannot be compared, so that every join of them is refused."""
     own = persons[study.table.name]
     for one in study.further:
@@ -171,23 +171,23 @@ def _joined(study: Study, persons: dict[str, Any]) -> Iterator[Finding]:
             text = (
                 f"the person has type {other[1]} here and {own[1]} in {study.table.name}: joins are refused"
             )
-            yield Finding(one.table.name, one.table.person, "person_type", None, text)
+            yield CheckFinding(one.table.name, one.table.person, "person_type", None, text)
 
 
-def _kept(study: Study, persons: dict[str, Any], sources: dict[str, Any]) -> Iterator[Finding]:
+def _kept(study: Study, persons: dict[str, Any], sources: dict[str, Any]) -> Iterator[CheckFinding]:
     """Units that cannot be told apart by a hash: every question of a study with a reserve is refused."""
     for table in study.tables if study.reserve is not None else ():
         found = persons[table.name]
         if study.unit.person is None:
             if kind_of(sources[table.name]) != "duckdb":
                 text = "rows of a database have no position to keep a reserve by: every question is refused"
-                yield Finding(table.name, None, "reserve", None, text)
+                yield CheckFinding(table.name, None, "reserve", None, text)
         elif found is not None and found[0] not in ("integer", "text"):
             text = (
                 f"the person has type {found[1]}; a reserve is kept by a hash of an integer "
                 "or a string: every question is refused"
             )
-            yield Finding(table.name, table.person, "reserve", None, text)
+            yield CheckFinding(table.name, table.person, "reserve", None, text)
 
 
 # Keys ------------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from adyton.certify.checked import ColumnCheck, Finding, TableCheck
+from adyton.certify.checked import CheckFinding, ColumnCheck, TableCheck
 from adyton.schema import Column, Table, TextColumn
 from adyton.study import Study
 
@@ -13,9 +13,9 @@ _FAR_OFF = 10  # times, either way: a guess that is farther off misleads
 _MANY_MISSING = Fraction(1, 20)  # of the rows: so many are a group of their own
 
 
-def findings_of(study: Study, checked: Sequence[TableCheck], allow: Fraction) -> tuple[Finding, ...]:
+def findings_of(study: Study, checked: Sequence[TableCheck], allow: Fraction) -> tuple[CheckFinding, ...]:
     """Of all tables; up to the share ``allow`` of the rows may be odd in one way without being a finding."""
-    found: list[Finding] = []
+    found: list[CheckFinding] = []
     for table, one in zip(study.tables, checked, strict=True):
         found += _sizes(study, table, one, allow)
         for column in one.columns:
@@ -23,7 +23,7 @@ def findings_of(study: Study, checked: Sequence[TableCheck], allow: Fraction) ->
     return tuple(found)
 
 
-def suggestions_of(study: Study, checked: Sequence[TableCheck]) -> tuple[Finding, ...]:
+def suggestions_of(study: Study, checked: Sequence[TableCheck]) -> tuple[CheckFinding, ...]:
     """Columns of which so many rows have no value that an analyst who groups by them should see how many."""
     return tuple(
         found
@@ -35,22 +35,22 @@ def suggestions_of(study: Study, checked: Sequence[TableCheck]) -> tuple[Finding
 
 def _many_missing(
     study: Study, table: Table, one: TableCheck, column: Column, counts: ColumnCheck
-) -> Finding | None:
+) -> CheckFinding | None:
     missing = counts.missing  # what is there and not declared is a finding
     if isinstance(column, TextColumn) or column.missing or not _MANY_MISSING * one.rows <= missing < one.rows:
         return None
     section = "" if table is study.table else f"private.{table.name}."
     said = f"no value in {_of(missing, one)} ({100 * missing / one.rows:.1f} %)"
     text = f"{said}: questions grouped by it leave them out, unless [{section}columns.{column.name}] says "
-    return Finding(table.name, column.name, "missing", missing, f"{text}missing = true")
+    return CheckFinding(table.name, column.name, "missing", missing, f"{text}missing = true")
 
 
-def _sizes(study: Study, table: Table, one: TableCheck, allow: Fraction) -> Iterator[Finding]:
+def _sizes(study: Study, table: Table, one: TableCheck, allow: Fraction) -> Iterator[CheckFinding]:
     unit, where = study.unit_of(table), "table" if table is study.table else f"private.{table.name}"
     units = f"{unit.word}s"
 
-    def finding(kind: str, rows: int, text: str) -> Finding:
-        return Finding(table.name, None, kind, rows, text)
+    def finding(kind: str, rows: int, text: str) -> CheckFinding:
+        return CheckFinding(table.name, None, kind, rows, text)
 
     if unit.neighbours == "replace" and one.units != table.rows:
         said = f"the study says {where}.rows = {table.rows}, the data holds {one.units:,} {units}"
@@ -74,16 +74,18 @@ def _sizes(study: Study, table: Table, one: TableCheck, allow: Fraction) -> Iter
         yield finding("cut", one.rows_cut, f"{said}: {share}")
 
 
-def _guess(table: Table, key: str, guess: int | None, found: int, what: str) -> Iterator[Finding]:
+def _guess(table: Table, key: str, guess: int | None, found: int, what: str) -> Iterator[CheckFinding]:
     if guess is None or max(guess, found) < _FAR_OFF * max(1, min(guess, found)):
         return
     said = f"the study guesses {key} = {guess}, the data holds {found:,} {what}"
-    yield Finding(table.name, None, "guess", found, f"{said}: prices and widths that rest on it are far off")
+    yield CheckFinding(
+        table.name, None, "guess", found, f"{said}: prices and widths that rest on it are far off"
+    )
 
 
-def _of_column(table: TableCheck, column: ColumnCheck, allow: Fraction) -> Iterator[Finding]:
-    def finding(kind: str, rows: int | None, text: str) -> Finding:
-        return Finding(table.name, column.name, kind, rows, text)
+def _of_column(table: TableCheck, column: ColumnCheck, allow: Fraction) -> Iterator[CheckFinding]:
+    def finding(kind: str, rows: int | None, text: str) -> CheckFinding:
+        return CheckFinding(table.name, column.name, kind, rows, text)
 
     if column.problem is not None:
         yield finding("type", None, column.problem)

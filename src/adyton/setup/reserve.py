@@ -19,7 +19,7 @@ from adyton.curator.dummy import DummyCurator
 from adyton.curator.dummy_file import check_output, write_table
 from adyton.curator.dummy_rows import Columns
 from adyton.curator.opening import open_study, sources_of
-from adyton.engines.choosing import Limits, engine_for
+from adyton.engines.choosing import EngineLimits, engine_for
 from adyton.engines.survey import loaded_rows
 from adyton.errors import InvalidRequest
 from adyton.exact import Number
@@ -57,7 +57,7 @@ def open_reserve(
     table: str | None = None,
     overwrite: bool = False,
     data: Any = None,
-    **limits: Unpack[Limits],
+    **limits: Unpack[EngineLimits],
 ) -> OpenedReserve:
     """Name the ``tests`` that will be made on the reserve, all of them at the level ``alpha``: get its rows.
 

@@ -19,10 +19,10 @@ from adyton.streams.notes import entry_of
 from adyton.streams.plan import machine_in, stream_in
 from adyton.study import Study
 from adyton.validity.last_look.leakage import comparisons_nats, gaussian_rate, geometric_rate, pure_distance
-from adyton.validity.last_look.told import Numbers, Told
+from adyton.validity.last_look.told import NoisyIntegers, ReleasedTotals
 
 
-def told_by(study: Study, ledger: Ledger) -> Told:
+def told_by(study: Study, ledger: Ledger) -> ReleasedTotals:
     """All that was charged, and all that was seen.
 
     In a pure study everything is paid for by its epsilon.  Radii are as they were charged, not as answers
@@ -30,7 +30,7 @@ def told_by(study: Study, ledger: Ledger) -> Told:
     said what this one does not know: then none is counted by what it said.
     """
     receipts = list(all_counted(ledger))
-    told = Told(forgotten=any(_forgets(receipt.order) for receipt in receipts))
+    told = ReleasedTotals(forgotten=any(_forgets(receipt.order) for receipt in receipts))
     for receipt in receipts:
         told = _and(told, study, ledger, receipt)
     return told
@@ -41,7 +41,7 @@ def _forgets(order: Order) -> bool:
     return bool(receipts_carried(*texts) or receipts_restored(*texts))
 
 
-def _and(told: Told, study: Study, ledger: Ledger, receipt: Receipt) -> Told:
+def _and(told: ReleasedTotals, study: Study, ledger: Ledger, receipt: Receipt) -> ReleasedTotals:
     order = receipt.order
     radius, pure = _one(radius_in_full(study, order)), exchanged(study, order)
     told = replace(told, radius=told.radius + radius, pure=told.pure + pure)
@@ -49,7 +49,7 @@ def _and(told: Told, study: Study, ledger: Ledger, receipt: Receipt) -> Told:
     if (machine := machine_in(order.question, order.detail)) is not None:
         notes = map(entry_of, public_notes(ledger, receipt.number, 1, Monitor.word))
         fed = [note for note in notes if note is not None]  # that it was closed is public
-        values = Numbers(sum(one.value is not None for one in fed), rate)
+        values = NoisyIntegers(sum(one.value is not None for one in fed), rate)
         other = isinstance(machine, NumericSparse) and not machine.gaussian and study.filter_name != "pure"
         if other or told.forgotten:  # their epsilon is with that of the comparisons; or some are not known
             return replace(told, numbers=None)
@@ -59,7 +59,7 @@ def _and(told: Told, study: Study, ledger: Ledger, receipt: Receipt) -> Told:
     many = _integers(ledger, receipt) if pure == 0 or study.filter_name == "pure" else None
     if many is None or told.numbers is None:
         return replace(told, numbers=None)
-    return replace(told, numbers=(*told.numbers, Numbers(many, rate)))
+    return replace(told, numbers=(*told.numbers, NoisyIntegers(many, rate)))
 
 
 def exchanged(study: Study, order: Order) -> Fraction:

@@ -2,7 +2,7 @@
 
 from adyton.surveys.questions import CategoryQuestion, NumberQuestion
 from adyton.surveys.reading import read_survey
-from adyton.surveys.results import Result, SurveyResults
+from adyton.surveys.results import SurveyResult, SurveyResults
 from adyton.surveys.survey import Survey
 
-__all__ = ["CategoryQuestion", "NumberQuestion", "Result", "Survey", "SurveyResults", "read_survey"]
+__all__ = ["CategoryQuestion", "NumberQuestion", "Survey", "SurveyResult", "SurveyResults", "read_survey"]

@@ -18,7 +18,7 @@ from adyton.validity.textbook.concentration import hoeffding_width
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class ExpectedWidths:
     """Of one question: its noise in words, and half-widths; of a share about where it is least certain."""
 
     question: str
@@ -34,7 +34,7 @@ class SurveyPreview(Shown):
     delta: float
     people: int
     confidence: float
-    questions: tuple[Expected, ...]
+    questions: tuple[ExpectedWidths, ...]
 
     def sheet(self, *, verbose: bool = False) -> Sheet:
         rows = tuple(
@@ -79,7 +79,7 @@ def preview_of(survey: Survey, people: int, confidence: Number = "0.95") -> Surv
     return SurveyPreview(float(limit.epsilon), float(limit.delta), people, confident, expected)
 
 
-def _expected(question: SurveyQuestion, noise: Randomizer, people: int, failure: Fraction) -> Expected:
+def _expected(question: SurveyQuestion, noise: Randomizer, people: int, failure: Fraction) -> ExpectedWidths:
     if isinstance(noise, RandomizedResponse):
         middle = noise.lie + (noise.truth - noise.lie) / 2  # half of the people hold it
         count = round(people * middle)
@@ -91,14 +91,14 @@ def _expected(question: SurveyQuestion, noise: Randomizer, people: int, failure:
             )
         )
         words = f"true with {100 * float(noise.truth):.3g} %, else another value"
-        return Expected(question.name, words, alone, drawn, True)
+        return ExpectedWidths(question.name, words, alone, drawn, True)
     assert isinstance(question, NumberQuestion)
     length = float(question.high - question.low)
     words = f"{noise.name} of scale {float(noise.scales[0]) / STEPS * length:.3g}"
     own, both = (noise_of_mean(noise, people, part) / STEPS * length for part in (failure, failure / 2))
     sampled = hoeffding_width(people, failure / 2) * length
-    return Expected(question.name, words, own, both + sampled, False)
+    return ExpectedWidths(question.name, words, own, both + sampled, False)
 
 
-def _width(expected: Expected, width: float) -> str:
+def _width(expected: ExpectedWidths, width: float) -> str:
     return f"± {100 * width:.2g} %" if expected.is_share else f"± {width:.3g}"

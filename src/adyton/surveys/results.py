@@ -24,7 +24,7 @@ _RESPONDENTS_ONLY = "Nothing is said about a population: the survey does not dec
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class SurveyResult:
     """A share of the people who hold ``value``, or a mean where that is None.
 
     ``estimate`` is right on average, so it may lie a little outside of what is possible; intervals do not.
@@ -50,9 +50,9 @@ class Result:
 class SurveyResults(Shown):
     people: int
     confidence: float
-    results: tuple[Result, ...]
+    results: tuple[SurveyResult, ...]
 
-    def __getitem__(self, key: str | tuple[str, str]) -> Result:
+    def __getitem__(self, key: str | tuple[str, str]) -> SurveyResult:
         """``results["age"]`` for a mean, ``results["smokes", "yes"]`` for a share."""
         question, value = (key, None) if isinstance(key, str) else key
         for result in self.results:
@@ -89,13 +89,13 @@ class SurveyResults(Shown):
         }
 
 
-def _shown(result: Result, value: float) -> str:
+def _shown(result: SurveyResult, value: float) -> str:
     if result.value is not None:
         return f"{100 * value:.1f} %"
     return number(value, (result.respondents[1] - result.respondents[0]) / 2)
 
 
-def _ends(result: Result, interval: Interval | None) -> str:
+def _ends(result: SurveyResult, interval: Interval | None) -> str:
     if interval is None:
         return "not declared"
     low, high = interval
@@ -113,7 +113,7 @@ def results_of(
 ) -> SurveyResults:
     """Intervals for all values at once: what may fail is divided among them."""
     failure = failure_of(confidence) / sum(map(claims, questions))
-    results: list[Result] = []
+    results: list[SurveyResult] = []
     for question, randomizer, codes in zip(questions, randomizers, columns, strict=True):
         if isinstance(question, CategoryQuestion):
             assert isinstance(randomizer, RandomizedResponse)
@@ -136,14 +136,14 @@ def _shares(
     codes: Sequence[int],
     failure: Fraction,
     independent: bool,
-) -> list[Result]:
+) -> list[SurveyResult]:
     people = len(codes)
     counts = [0] * len(question.values)
     for code in codes:
         counts[code] += 1
     estimates = mechanism.estimate(counts)
     return [
-        Result(
+        SurveyResult(
             question.name,
             value,
             float(estimate / people),
@@ -160,7 +160,7 @@ def _mean(
     codes: Sequence[int],
     failure: Fraction,
     independent: bool,
-) -> Result:
+) -> SurveyResult:
     """Values were rounded to whole steps, by half a step at most.  Theorem: SURVEY-MEANS."""
     assert not isinstance(noise, RandomizedResponse)
     people = len(codes)
@@ -173,7 +173,7 @@ def _mean(
 
     respondents = Fraction(noise_of_mean(noise, people, failure)) + _HALF
     if not independent:
-        return Result(question.name, None, float(middle), around(respondents), None)
+        return SurveyResult(question.name, None, float(middle), around(respondents), None)
     both = Fraction(noise_of_mean(noise, people, failure / 2)) + _HALF
     both += Fraction(hoeffding_width(people, failure / 2)) * STEPS
-    return Result(question.name, None, float(middle), around(respondents), around(both))
+    return SurveyResult(question.name, None, float(middle), around(respondents), around(both))

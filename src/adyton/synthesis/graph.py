@@ -14,7 +14,7 @@ import numpy as np
 
 from adyton.errors import InvalidRequest
 from adyton.exact.cells import Floats
-from adyton.mechanisms.marginals.fitting import Measured, total_of
+from adyton.mechanisms.marginals.fitting import NoisyMarginal, total_of
 from adyton.mechanisms.marginals.tables import Axes
 from adyton.noise.refine import Integers
 from adyton.synthesis.sampling import Random
@@ -59,7 +59,7 @@ class GraphGuess:
         ]
         return kept or [min(candidates, key=len)]
 
-    def fitted(self, measured: Sequence[Measured]) -> GraphGuess:
+    def fitted(self, measured: Sequence[NoisyMarginal]) -> GraphGuess:
         """The model of all of ``measured``, searched for from this one."""
         mbi = _mbi()
         told = [
@@ -88,7 +88,7 @@ class GraphGuess:
         columns = drawn.to_dict()
         return [np.asarray(columns[str(place)], np.int64) for place in range(len(self.shape))]
 
-    def _start(self, measured: Sequence[Measured]) -> Any:
+    def _start(self, measured: Sequence[NoisyMarginal]) -> Any:
         if self.model is None:
             return None
         names = list(dict.fromkeys(_names(one.axes) for one in measured))

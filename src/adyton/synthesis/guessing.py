@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from adyton.mechanisms.marginals.adaptive import Guess
-from adyton.mechanisms.marginals.fitting import CellGuess, Measured
+from adyton.mechanisms.marginals.adaptive import MarginalModel
+from adyton.mechanisms.marginals.fitting import CellGuess, NoisyMarginal
 from adyton.noise.refine import Integers
 from adyton.synthesis.graph import GraphGuess
 from adyton.synthesis.plan import SynthesisPlan
@@ -19,12 +19,12 @@ def first_guess(plan: SynthesisPlan) -> CellGuess | GraphGuess:
     return CellGuess.even(plan.axes.shape, plan.known_rows)
 
 
-def last_guess(plan: SynthesisPlan, measured: Sequence[Measured]) -> Guess:
+def last_guess(plan: SynthesisPlan, measured: Sequence[NoisyMarginal]) -> MarginalModel:
     """From all that was measured, searched for with more care."""
     return first_guess(plan).carefully().fitted(measured)
 
 
-def classes_drawn(guess: Guess, rows: int, random: Random) -> list[Integers]:
+def classes_drawn(guess: MarginalModel, rows: int, random: Random) -> list[Integers]:
     """For each axis, the class of each of ``rows`` rows."""
     if isinstance(guess, CellGuess):
         return classes_of_rows(guess.shape, cells_of_rows(guess.shares, rows, random))

@@ -13,7 +13,7 @@ from adyton.certify import Certificate, OpeningPreview
 from adyton.errors import InvalidRequest
 from adyton.kernel.marginals import SELECTING, Marginals, marginals_sensitivity, step_for
 from adyton.kernel.measurement import Due
-from adyton.mechanisms.marginals.adaptive import AdaptiveMarginals, Step
+from adyton.mechanisms.marginals.adaptive import AdaptiveMarginals, AdaptiveRound
 from adyton.mechanisms.marginals.tables import Axes, marginals_up_to
 from adyton.planning.known import assumptions_of
 from adyton.planning.price import Price, noise_kind, units_of
@@ -123,7 +123,7 @@ class SynthesisPlan:
                 largest.append(set(axes))
         return tuple(tuple(sorted(axes)) for axes in largest)
 
-    def step(self, units: int) -> Step:
+    def step(self, units: int) -> AdaptiveRound:
         return step_for(self.study.filter, self.machine.sensitivity, units)
 
     @property

@@ -14,8 +14,8 @@ from adyton.certify import Amount, Certificate, Interval, Promise, Proof
 from adyton.certify.values import optional
 from adyton.errors import InvalidRequest
 from adyton.exact.cells import Floats
-from adyton.mechanisms.marginals.adaptive import Guess
-from adyton.mechanisms.marginals.fitting import Measured
+from adyton.mechanisms.marginals.adaptive import MarginalModel
+from adyton.mechanisms.marginals.fitting import NoisyMarginal
 from adyton.mechanisms.marginals.tables import Axes
 from adyton.noise import rounded_gaussian, two_sided_geometric
 from adyton.noise.refine import Integers
@@ -86,7 +86,7 @@ class Synthesis(Shown):
     def __init__(
         self,
         plan: SynthesisPlan,
-        measured: Sequence[Measured],
+        measured: Sequence[NoisyMarginal],
         rows: int | None,
         *,
         cost: Amount,
@@ -111,7 +111,7 @@ class Synthesis(Shown):
         return self.plan.certificate
 
     @cached_property
-    def guess(self) -> Guess:
+    def guess(self) -> MarginalModel:
         """What is publicly known about all cells."""
         return last_guess(self.plan, self.measured)
 
@@ -190,7 +190,7 @@ class Synthesis(Shown):
         sheet = Sheet(self.question, ("measured", "cells", "noise", "distance"), rows, notes, details=details)
         return sheet.detailed() if verbose else sheet
 
-    def _marginal(self, one: Measured) -> Marginal:
+    def _marginal(self, one: NoisyMarginal) -> Marginal:
         axes = [self.plan.axes.axes[place] for place in one.axes]
         cover = rounded_gaussian if one.gaussian else two_sided_geometric
         return Marginal(

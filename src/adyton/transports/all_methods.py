@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from adyton.show import Sheet, Shown
-from adyton.validity.planner import Comparison, in_words
+from adyton.validity.planner import PlanComparison, in_words
 from adyton.validity.plans.noise_plan import MOST
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _USUAL_ROWS = 100_000  # shown where no method can say how many are needed
 class AllMethods(Shown):
     """``rules`` names the class that all questions are from, for the method ``class``."""
 
-    def __init__(self, plan: Comparison, rules: str = "thresholds:1") -> None:
+    def __init__(self, plan: PlanComparison, rules: str = "thresholds:1") -> None:
         from adyton.holdout.planner import class_method, special_methods
         from adyton.validity.classes.growth import RuleClass
 
@@ -134,13 +134,13 @@ def _many(value: Any) -> str:
     return "any number" if value == MOST else in_words(value, up=True)
 
 
-def _noise_of(plan: Comparison) -> str | None:
+def _noise_of(plan: PlanComparison) -> str | None:
     if not (plan.recommended or "").startswith("subset"):
         return None
     return "decreasing" if "decreasing" in (plan.recommended or "") else "constant"
 
 
-def _in_a_study(plan: Comparison) -> list[str]:
+def _in_a_study(plan: PlanComparison) -> list[str]:
     noise = _noise_of(plan)
     if noise is None:
         return []
@@ -150,7 +150,7 @@ def _in_a_study(plan: Comparison) -> list[str]:
     ]
 
 
-def _of_described(plan: Comparison) -> list[str]:
+def _of_described(plan: PlanComparison) -> list[str]:
     """Who reads ``subset`` must know that simple queries do not pay it."""
     if not any(option.unlimited and option.value for option in plan.routes):
         return []
@@ -160,7 +160,7 @@ def _of_described(plan: Comparison) -> list[str]:
     ]
 
 
-def _not_noisy(plan: Comparison) -> list[str]:
+def _not_noisy(plan: PlanComparison) -> list[str]:
     beyond = [o.method for o in (*plan.options, *plan.routes) if o.value == MOST and not o.unlimited]
     notes = [f"{name}: {MOST:,} is as far as is looked." for name in beyond]
     if plan.expected.group is not None:
@@ -172,14 +172,14 @@ def _not_noisy(plan: Comparison) -> list[str]:
     ]
 
 
-def _if_shares(plan: Comparison) -> list[str]:
+def _if_shares(plan: PlanComparison) -> list[str]:
     best = plan.recommended_for_shares
     if best == plan.recommended:
         return []
     return [f"If all questions are shares, which are means of values 0 and 1, {best} is better."]
 
 
-def _expected(plan: Comparison) -> list[str]:
+def _expected(plan: PlanComparison) -> list[str]:
     if not plan.expected:
         return []
     notes = [
@@ -192,7 +192,7 @@ def _expected(plan: Comparison) -> list[str]:
     return notes
 
 
-def _limits(plan: Comparison) -> list[str]:
+def _limits(plan: PlanComparison) -> list[str]:
     """Of attacks, which do not know what is expected."""
     constant, decreasing = plan.attack_limit(), plan.decreasing_attack_limit()
     if plan.expected or constant is None or decreasing is None:

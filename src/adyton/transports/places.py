@@ -16,7 +16,7 @@ from adyton.study import Study, read_study
 from adyton.transports.terminal import show, show_csv
 
 if TYPE_CHECKING:  # only whoever gives an address waits for them
-    from adyton.client import Connection, RemoteDummy, RemoteHoldout, RemoteLeaderboard, RemoteStudy
+    from adyton.client import RemoteDummy, RemoteHoldout, RemoteLeaderboard, RemoteStudy, ServerConnection
     from adyton.holdout import Holdout, Leaderboard
 
 Opened: TypeAlias = "Curator | RemoteStudy"
@@ -119,7 +119,7 @@ def public_study(place: str) -> Study:
 def _opened(
     place: str | Path,
     here: Callable[[Any], AbstractContextManager[Any]],
-    there: Callable[[Connection, str], Any],
+    there: Callable[[ServerConnection, str], Any],
 ) -> Iterator[Any]:
     """A path is that of a file, for commands that work only where it lies; a text may be an address."""
     if isinstance(place, Path) or not is_address(place):
@@ -131,7 +131,7 @@ def _opened(
 
 
 @contextmanager
-def _connected(place: str) -> Iterator[tuple[Connection, str]]:
+def _connected(place: str) -> Iterator[tuple[ServerConnection, str]]:
     """With the token that the environment has, or names."""
     from adyton.client import connect
     from adyton.client.address import split_address

@@ -37,7 +37,7 @@ TableFile = Annotated[
 Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
 
 
-class Told(SystemExit):
+class ExplainedExit(SystemExit):
     """Left because of Ctrl-C, and what that means was said."""
 
 
@@ -64,7 +64,7 @@ def run(
         found = stop if isinstance(stop, Interrupted) else Interrupted(paid())
         said = {"kind": "interrupted", "message": found.message, "receipt": found.receipt}
         _say({"error": said}, found.message, as_json)
-        raise Told(130) from None
+        raise ExplainedExit(130) from None
     return done
 
 

@@ -65,7 +65,7 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class PlanComparison:
     """The options side by side, and the one to take: most questions, least tolerance or fewest rows."""
 
     wanted: Unknown
@@ -159,7 +159,7 @@ def plan(
     expect_share: Number | None = None,
     spread: Number | None = None,
     group: Number | None = None,
-) -> Comparison:
+) -> PlanComparison:
     """Compare all methods.  Give exactly two of ``rows``, ``tolerance`` and ``questions``.
 
     Every number is certified by the method's theorem: a width is rounded up, and a number of questions is
@@ -177,7 +177,7 @@ def plan(
         tuple(_option(method, wanted, offer(method)) for method in methods)
         for methods in (methods_for(expected), routes_for(expected))
     )
-    return Comparison(wanted, n, within, k, rational(confidence, "confidence"), options, expected, routes)
+    return PlanComparison(wanted, n, within, k, rational(confidence, "confidence"), options, expected, routes)
 
 
 def _task(

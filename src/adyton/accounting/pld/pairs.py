@@ -29,7 +29,7 @@ LARGEST_REACH = 100
 """exp(100) in the likelihood ratio of a single release protects nobody, and longer lattices need memory."""
 
 
-class Pair(Protocol):
+class DominatingPair(Protocol):
     @property
     def symmetric(self) -> bool: ...
 
@@ -43,7 +43,7 @@ class Pair(Protocol):
         """Not below the largest finite loss of the lattice part, either sign; 0 if there is none."""
         ...
 
-    def backwards(self) -> Pair:
+    def backwards(self) -> DominatingPair:
         """(Q, P) instead of (P, Q)."""
         ...
 

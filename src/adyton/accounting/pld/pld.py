@@ -15,14 +15,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from adyton.accounting.pld.pairs import Pair
+from adyton.accounting.pld.pairs import DominatingPair
 from adyton.accounting.pld.profile import Profile
 from adyton.accounting.pld.slots import counted
 from adyton.accounting.pld.steering import for_delta, for_epsilon, steered
 from adyton.errors import InvalidRequest
 from adyton.exact.search import root_between
 
-Slots = Sequence[tuple[Pair, int]]
+Slots = Sequence[tuple[DominatingPair, int]]
 
 LEAST_DELTA = 1e-290
 LARGEST_EPSILON = 500.0
@@ -53,7 +53,7 @@ def delta_up(slots: Slots, epsilon: float) -> float:
     return max(steered(counts, steer).pessimistic().delta_up(epsilon) for counts in _directions(slots))
 
 
-def _epsilon_up(counts: dict[Pair, int], delta: float) -> float:
+def _epsilon_up(counts: dict[DominatingPair, int], delta: float) -> float:
     profile = steered(counts, for_delta(delta)).pessimistic()
     return _crossing(profile, profile.delta_up, delta)[1]
 
@@ -77,7 +77,7 @@ def _log(delta: float) -> float:
     return math.log(max(delta, LEAST_DELTA))
 
 
-def _directions(slots: Slots) -> list[dict[Pair, int]]:
+def _directions(slots: Slots) -> list[dict[DominatingPair, int]]:
     """P against Q, and Q against P unless every pair is symmetric; never a mixture of the two."""
     forwards = counted(slots)
     if all(pair.symmetric for pair in forwards):

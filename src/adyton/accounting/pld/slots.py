@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
-from adyton.accounting.pld.pairs import Pair
+from adyton.accounting.pld.pairs import DominatingPair
 from adyton.errors import InvalidRequest
 
 T = TypeVar("T")
@@ -23,9 +23,9 @@ def fold(view: Callable[[T], Any], slots: Iterable[tuple[T, int]]) -> Any:
     return sum(times * view(slot) for slot, times in slots)
 
 
-def counted(slots: Sequence[tuple[Pair, int]]) -> dict[Pair, int]:
+def counted(slots: Sequence[tuple[DominatingPair, int]]) -> dict[DominatingPair, int]:
     """Equal slots together.  The order in which they were declared leaves no trace."""
-    counts: Counter[Pair] = Counter()
+    counts: Counter[DominatingPair] = Counter()
     for pair, times in slots:
         if isinstance(times, bool) or not isinstance(times, int) or times < 0:
             raise InvalidRequest(f"a slot occurs a whole number of times, not {times!r}")
@@ -35,7 +35,7 @@ def counted(slots: Sequence[tuple[Pair, int]]) -> dict[Pair, int]:
     return {pair: counts[pair] for pair in sorted(counts, key=_place) if counts[pair]}
 
 
-def grouped(counts: dict[Pair, int]) -> list[tuple[list[Pair], int]]:
+def grouped(counts: dict[DominatingPair, int]) -> list[tuple[list[DominatingPair], int]]:
     """Groups of different pairs that are there equally often; together they are ``counts``."""
     different = sorted(set(counts.values()))
     if len(different) > _MOST_GROUPS:
@@ -43,11 +43,11 @@ def grouped(counts: dict[Pair, int]) -> list[tuple[list[Pair], int]]:
     return [([pair for pair in counts if counts[pair] == times], times) for times in different]
 
 
-def _by_powers_of_two(counts: dict[Pair, int]) -> list[tuple[list[Pair], int]]:
+def _by_powers_of_two(counts: dict[DominatingPair, int]) -> list[tuple[list[DominatingPair], int]]:
     longest = max(counts.values()).bit_length()
     bits = [(bit, [pair for pair, times in counts.items() if times >> bit & 1]) for bit in range(longest)]
     return [(pairs, 1 << bit) for bit, pairs in bits if pairs]
 
 
-def _place(pair: Pair) -> tuple[float, str, int]:
+def _place(pair: DominatingPair) -> tuple[float, str, int]:
     return pair.reach, type(pair).__name__, hash(pair)

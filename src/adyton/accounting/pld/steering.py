@@ -10,13 +10,13 @@ import numpy as np
 
 from adyton.accounting.pld.convolve import LONG, Shelf, composed, merged
 from adyton.accounting.pld.lattice import NOTHING, Array, LossLattice, step_up
-from adyton.accounting.pld.pairs import Pair
+from adyton.accounting.pld.pairs import DominatingPair
 from adyton.accounting.pld.profile import Profile
 from adyton.accounting.pld.slots import fold, grouped
 from adyton.exact.outward import MANY, UNIT_ROUNDOFF
 
 Goal = Callable[[Array, Array], float]  # (thetas, ln E exp(theta L)) -> the epsilon that is looked at
-Groups = list[tuple[list[Pair], int]]
+Groups = list[tuple[list[DominatingPair], int]]
 Shelves = list[tuple[Shelf, int]]
 
 _TOLERANCE = 1e-5  # of epsilon: what the lattice may add, as far as the number of atoms allows
@@ -61,7 +61,7 @@ class Steered:
         return Profile(composed(parts), shelves[0][0].step, theta, mu, infinite, largest)
 
 
-def steered(counts: dict[Pair, int], goal: Goal) -> Steered:
+def steered(counts: dict[DominatingPair, int], goal: Goal) -> Steered:
     """Halves the step, in one or two leaps, until what the lattice adds to epsilon is below the tolerance.
 
     What it adds is estimated from the exact moment generating functions: no promise rests on the estimate.
@@ -105,7 +105,9 @@ def _cells_within(groups: Groups, unit: float, atoms: int, points: int) -> int:
     return max(1, int(min(by_atoms, unit * points / (20 * spread), by_work)))
 
 
-def _shelves(groups: Groups, step: float, law: Callable[[Pair], LossLattice] | None = None) -> Shelves:
+def _shelves(
+    groups: Groups, step: float, law: Callable[[DominatingPair], LossLattice] | None = None
+) -> Shelves:
     on_lattice = law or (lambda pair: pair.pessimistic(step))
     shelves = [(Shelf.of([on_lattice(pair) for pair in pairs], step), times) for pairs, times in groups]
     return shelves or [(Shelf.of([NOTHING], step), 1)]

@@ -24,7 +24,14 @@ from adyton.audit.cases import (
     workloads,
 )
 from adyton.audit.cases.questions import QUESTIONS, ask_both
-from adyton.audit.cases.trial import AuditTarget, Entry, Trial, for_each_filter, gaussian_claim, gaussian_mu
+from adyton.audit.cases.trial import (
+    AuditedMechanism,
+    AuditTarget,
+    Trial,
+    for_each_filter,
+    gaussian_claim,
+    gaussian_mu,
+)
 from adyton.certify import Promise
 from adyton.errors import InvalidRequest
 from adyton.exact import float_up, positive, rational
@@ -80,9 +87,9 @@ def _questions(filter_name: str, target: AuditTarget) -> Iterator[Trial]:
             yield ask_both(name, neighbours, filter_name, target)
 
 
-CATALOGUE: tuple[Entry, ...] = (
-    Entry("geometric", "two-sided geometric noise (discrete Laplace)", _geometric, ("laplace",)),
-    Entry("gaussian", "rounded Gaussian noise", _gaussian),
+CATALOGUE: tuple[AuditedMechanism, ...] = (
+    AuditedMechanism("geometric", "two-sided geometric noise (discrete Laplace)", _geometric, ("laplace",)),
+    AuditedMechanism("gaussian", "rounded Gaussian noise", _gaussian),
     *(*surveyed.ENTRIES, *selections.ENTRIES, *streams.ENTRIES, *workloads.ENTRIES),
     *for_each_filter("questions", "whole questions through a curator", _questions),
     *means_with_squares.ENTRIES,
@@ -91,7 +98,7 @@ CATALOGUE: tuple[Entry, ...] = (
 )
 
 
-def entry_named(name: str) -> Entry:
+def entry_named(name: str) -> AuditedMechanism:
     for entry in CATALOGUE:
         if name in (entry.name, *entry.aliases):
             return entry

@@ -14,16 +14,16 @@ from pathlib import Path
 from typing import Any
 
 from adyton.accounting import gaussian
-from adyton.audit.cases.questions import Known, mu_of, release_of
-from adyton.audit.cases.questions_asked import MIDDLE, Case, study_of, tables_of
-from adyton.audit.cases.trial import AuditTarget, Entry, Trial, gaussian_claim, gaussian_mu
+from adyton.audit.cases.questions import ReadIntegers, mu_of, release_of
+from adyton.audit.cases.questions_asked import MIDDLE, QueryCase, study_of, tables_of
+from adyton.audit.cases.trial import AuditedMechanism, AuditTarget, Trial, gaussian_claim, gaussian_mu
 from adyton.audit.replay import Trace, compare, run_both
 from adyton.exact.outward import SAFE
 from adyton.planning.measures.mean_with_squares import MeanWithSquares
 from adyton.privacy import NEIGHBOURS, Guarantee, Neighbours
 from adyton.study import Study, Validity
 
-_MEAN = Case(("SELECT AVG(age) FROM people",), times=250)  # with fewer rows squares would not pay
+_MEAN = QueryCase(("SELECT AVG(age) FROM people",), times=250)  # with fewer rows squares would not pay
 _FROM_THE_MIDDLE = replace(_MEAN, there=(MIDDLE,))  # from there to an end a square moves farthest
 _AMOUNT = 3  # its place in what a trace says of a receipt
 _SQUARES = MeanWithSquares.columns.index("squares")
@@ -44,7 +44,7 @@ def _trials(target: AuditTarget) -> Iterator[Trial]:
 
 
 def _asked(
-    case: Case, neighbours: Neighbours, target: AuditTarget, mu: float
+    case: QueryCase, neighbours: Neighbours, target: AuditTarget, mu: float
 ) -> tuple[Study, tuple[Trace, Trace]]:
     """For about this mu.  The delta of the study is small, as it has many rows."""
     small = study_of(replace(case, times=1), neighbours, "gdp", target)
@@ -93,11 +93,13 @@ def _trial(
         name,
         study.unit.neighbours,
         shown,
-        (Known(runs[0].exact), Known(runs[1].exact)),
+        (ReadIntegers(runs[0].exact), ReadIntegers(runs[1].exact)),
         gaussian_claim(mu, target),
         mu=mu,
         replayed=compare(*runs),
     )
 
 
-ENTRIES = (Entry("gdp-means-with-squares", "means that release the squares of their values", _trials),)
+ENTRIES = (
+    AuditedMechanism("gdp-means-with-squares", "means that release the squares of their values", _trials),
+)

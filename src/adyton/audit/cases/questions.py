@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adyton.audit.cases.questions_asked import QUESTIONS, Case, study_of, tables_of
+from adyton.audit.cases.questions_asked import QUESTIONS, QueryCase, study_of, tables_of
 from adyton.audit.cases.trial import AuditTarget, Trial
 from adyton.audit.replay import Replay, Trace, aligned, compare, keys_of, run_both
 from adyton.certify import Promise
@@ -39,7 +39,7 @@ from adyton.query.request import request_of
 from adyton.sensitivity import Reading
 from adyton.study import Study
 
-__all__ = ["QUESTIONS", "Known", "ask_both", "claim_of", "mu_of", "trial_of"]
+__all__ = ["QUESTIONS", "ReadIntegers", "ask_both", "claim_of", "mu_of", "trial_of"]
 
 Outputs = npt.NDArray[np.int64]
 _AT_ONCE = 4096  # cells that are searched together
@@ -47,7 +47,7 @@ _MANY = 3  # numbers in an output: comparing them all takes long
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class ReadIntegers:
     """What one table gives: its integers and, for groups that nobody declared, all keys of both tables."""
 
     exact: list[Columns]
@@ -72,7 +72,7 @@ def ask_both(name: str, neighbours: Neighbours, filter_name: str, target: AuditT
     if isinstance(batch, CoordinatedBatch):
         release = _together(batch, target.bits)
     keys, (first, second) = keys_of(*runs), runs
-    known = Known(aligned(first, second), keys), Known(aligned(second, first), keys)
+    known = ReadIntegers(aligned(first, second), keys), ReadIntegers(aligned(second, first), keys)
     return Trial(
         f"{filter_name} question",
         name,
@@ -96,7 +96,7 @@ def trial_of(
     target: AuditTarget,
 ) -> Trial:
     """All that these questions released together, for what was charged for them."""
-    here, there = (Known([read for run in runs for read in run[side].exact]) for side in (0, 1))
+    here, there = (ReadIntegers([read for run in runs for read in run[side].exact]) for side in (0, 1))
     release = release_of([plan for first, _ in runs for plan in first.plans], target.bits)
     claim, mu = claim_of(study, amount), mu_of(study, amount)
     return Trial(
@@ -115,8 +115,8 @@ def mu_of(study: Study, amount: int) -> float | None:
     return math.sqrt(amount / UNITS_PER_ONE) * SAFE
 
 
-def release_of(plans: Sequence[QuestionPlan], bits: Bits) -> Callable[[Known, int], Outputs]:
-    def release(known: Known, n: int) -> Outputs:
+def release_of(plans: Sequence[QuestionPlan], bits: Bits) -> Callable[[ReadIntegers, int], Outputs]:
+    def release(known: ReadIntegers, n: int) -> Outputs:
         """n rows; a column for each integer that the question releases."""
         exact, released = iter(known.exact), []
         for plan in plans:
@@ -129,10 +129,10 @@ def release_of(plans: Sequence[QuestionPlan], bits: Bits) -> Callable[[Known, in
     return release
 
 
-def _together(batch: CoordinatedBatch, bits: Bits) -> Callable[[Known, int], Outputs]:
+def _together(batch: CoordinatedBatch, bits: Bits) -> Callable[[ReadIntegers, int], Outputs]:
     own = batch.noise.mechanism
 
-    def release(known: Known, n: int) -> Outputs:
+    def release(known: ReadIntegers, n: int) -> Outputs:
         many = replace(own, strategy=_Repeated(own.strategy, n))
         return many.release(batch.measurement.histogram(known.exact), bits).reshape(n, -1)
 
@@ -190,7 +190,7 @@ def _searched(part: Search, counts: Sequence[int], n: int, bits: Bits) -> Output
     return np.concatenate([np.array(column, dtype=np.int64).reshape(n, -1) for column in released], axis=1)
 
 
-def _found(plan: QuestionPlan, finding: GroupDiscovery, known: Known, n: int, bits: Bits) -> Outputs:
+def _found(plan: QuestionPlan, finding: GroupDiscovery, known: ReadIntegers, n: int, bits: Bits) -> Outputs:
     """For each key of either table whether it is shown, its values if so, and the noisy number of keys."""
     assert known.keys is not None
     counts, size = known.exact[0][0], len(known.keys)
@@ -213,6 +213,6 @@ def _nothing(reading: Reading) -> Columns:
     raise AssertionError("a search over one level reads nothing more")
 
 
-def _batch(study: Study, case: Case, target: AuditTarget) -> PricedBatch:
+def _batch(study: Study, case: QueryCase, target: AuditTarget) -> PricedBatch:
     asked = [request_of(sql, study.table) for sql in case.asked]
     return make_batch(study, asked, price_of(epsilon=target.epsilon), study.allowed)

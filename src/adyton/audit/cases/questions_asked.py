@@ -52,7 +52,7 @@ _BUDGET = 50  # times the price
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class QueryCase:
     """What is asked (several texts are a batch), and the rows of the one unit that differs."""
 
     asked: tuple[str, ...]
@@ -69,15 +69,15 @@ class Case:
         return [f"p{i},{row}" for i, row in enumerate(_OTHERS * times)]
 
 
-def _one(sql: str, there: str = YOUNG) -> Case:
-    return Case((sql,), there=(there,))
+def _one(sql: str, there: str = YOUNG) -> QueryCase:
+    return QueryCase((sql,), there=(there,))
 
 
-def _persons(sql: str) -> Case:
-    return Case((sql,), _RANGING, _STAYING, persons=True)
+def _persons(sql: str) -> QueryCase:
+    return QueryCase((sql,), _RANGING, _STAYING, persons=True)
 
 
-QUESTIONS: dict[str, Case] = {
+QUESTIONS: dict[str, QueryCase] = {
     "count": _one("SELECT COUNT(*) FROM people WHERE age > 50"),
     "sum": _one("SELECT SUM(income) FROM people"),
     "mean": _one("SELECT AVG(age) FROM people"),
@@ -98,7 +98,7 @@ QUESTIONS: dict[str, Case] = {
     "quantile by region": _one(
         "SELECT region, QUANTILE(age, 0.9) FROM people GROUP BY region", there=_ELSEWHERE[0]
     ),
-    "least": Case(("SELECT MIN(age) FROM people",), (YOUNG,), (OLD,)),
+    "least": QueryCase(("SELECT MIN(age) FROM people",), (YOUNG,), (OLD,)),
     "greatest": _one("SELECT MAX(age) FROM people"),
     "distribution": _one("SELECT CDF(age, 20, 50, 80) FROM people"),
     "count by bins": _one("SELECT FLOOR(age / 25) AS bin, COUNT(*) FROM people GROUP BY bin"),
@@ -107,17 +107,17 @@ QUESTIONS: dict[str, Case] = {
         "SELECT COUNT(*) FILTER (WHERE region = 'north') AS n, SUM(age) FILTER (WHERE region = 'east') AS e "
         "FROM people"
     ),
-    "a batch": Case(
+    "a batch": QueryCase(
         (
             "SELECT COUNT(*) FROM people WHERE age > 50",
             "SELECT AVG(income) FROM people WHERE age <= 50",
             "SELECT MEDIAN(age) FROM people",
         )
     ),
-    "counts measured together": Case(
+    "counts measured together": QueryCase(
         tuple(f"SELECT COUNT(*) FROM people WHERE age < {age}" for age in (20, 40, 60, 80, 100))
     ),
-    "tables measured together": Case(
+    "tables measured together": QueryCase(
         (
             "SELECT region, smoker, COUNT(*) FROM people GROUP BY region, smoker",
             "SELECT region, COUNT(*) FROM people GROUP BY region",
@@ -131,29 +131,31 @@ QUESTIONS: dict[str, Case] = {
     "the one group that can match": _one(
         "SELECT region, SUM(income) FROM people WHERE region = 'east' GROUP BY region", _EASTERN
     ),
-    "clipped": Case(("SELECT PROPORTION(CLIPPED(age)) FROM people",), (_OUTSIDE,)),
-    "clipped, value missing": Case(("SELECT PROPORTION(CLIPPED(age)) FROM people",), (_OUTSIDE,), (_NOBODY,)),
-    "undeclared": Case(("SELECT PROPORTION(UNDECLARED(region)) FROM people",), (_OUTSIDE,)),
+    "clipped": QueryCase(("SELECT PROPORTION(CLIPPED(age)) FROM people",), (_OUTSIDE,)),
+    "clipped, value missing": QueryCase(
+        ("SELECT PROPORTION(CLIPPED(age)) FROM people",), (_OUTSIDE,), (_NOBODY,)
+    ),
+    "undeclared": QueryCase(("SELECT PROPORTION(UNDECLARED(region)) FROM people",), (_OUTSIDE,)),
     "persons": _persons("SELECT COUNT(DISTINCT pid) FROM people WHERE age > 50"),
     "persons by region": _persons("SELECT region, COUNT(DISTINCT pid) FROM people GROUP BY region"),
     "sum of persons": _persons("SELECT SUM(age, contribution_bounds_per_group => (0, 150)) FROM people"),
-    "rows of persons": Case(
+    "rows of persons": QueryCase(
         ("SELECT region, AVG(age) FROM people GROUP BY region",), _AGAIN, _STAYING, persons=True
     ),
-    "persons of the one group that can match": Case(
+    "persons of the one group that can match": QueryCase(
         ("SELECT region, COUNT(DISTINCT pid) FROM people WHERE region = 'east' GROUP BY region",),
         _AGAIN,
         _STAYING,
         persons=True,
     ),
     # Two rows of a person against one: a number of each person moves from one end of its bounds to the other.
-    "a number of each person": Case(
+    "a number of each person": QueryCase(
         ("SELECT AVG(visits) FROM (SELECT pid, COUNT(*) AS visits FROM people GROUP BY pid)",),
         _AGAIN,
         (OLD,),
         persons=True,
     ),
-    "a sum of each person, by how often": Case(
+    "a sum of each person, by how often": QueryCase(
         (
             "SELECT n, SUM(total) FROM (SELECT pid, COUNT(*) AS n, SUM(income) AS total FROM people "
             "WHERE age > -1 GROUP BY pid HAVING MAX(age) >= 0) GROUP BY n",
@@ -162,29 +164,29 @@ QUESTIONS: dict[str, Case] = {
         _STAYING,
         persons=True,
     ),
-    "the median of a number of each person": Case(
+    "the median of a number of each person": QueryCase(
         ("SELECT MEDIAN(total) FROM (SELECT pid, SUM(age) AS total FROM people GROUP BY pid)",),
         _AGAIN,
         _STAYING,
         persons=True,
     ),
-    "clipped rows of persons": Case(
+    "clipped rows of persons": QueryCase(
         ("SELECT PROPORTION(CLIPPED(age)) FROM people",), (_OUTSIDE, _OUTSIDE), _STAYING, persons=True
     ),
-    "undeclared rows of persons": Case(
+    "undeclared rows of persons": QueryCase(
         ("SELECT PROPORTION(UNDECLARED(region)) FROM people",), (_OUTSIDE, _OUTSIDE), _STAYING, persons=True
     ),
-    "counts of rows of persons, together": Case(
+    "counts of rows of persons, together": QueryCase(
         tuple(f"SELECT COUNT(*) FROM people WHERE age < {age}" for age in (20, 40, 60, 80, 100)),
         _AGAIN,
         _STAYING,
         persons=True,
     ),
-    "keys found": Case(
+    "keys found": QueryCase(
         ("SELECT city, COUNT(*) FROM people GROUP BY city",), (_STAYING[0],), (OLD,), finds_keys=True
     ),
-    "a key of one unit": Case(("SELECT city, COUNT(*) FROM people GROUP BY city",), finds_keys=True),
-    "keys of persons": Case(
+    "a key of one unit": QueryCase(("SELECT city, COUNT(*) FROM people GROUP BY city",), finds_keys=True),
+    "keys of persons": QueryCase(
         ("SELECT city, SUM(age) FROM people GROUP BY city",),
         _RANGING,
         _ELSEWHERE,
@@ -194,7 +196,7 @@ QUESTIONS: dict[str, Case] = {
 }
 
 
-def study_of(case: Case, neighbours: Neighbours, filter_name: str, target: AuditTarget) -> Study:
+def study_of(case: QueryCase, neighbours: Neighbours, filter_name: str, target: AuditTarget) -> Study:
     unit = PrivacyUnit(neighbours)
     if case.persons:
         unit = PrivacyUnit(neighbours, "pid", _ROWS_OF_A_PERSON)
@@ -204,7 +206,7 @@ def study_of(case: Case, neighbours: Neighbours, filter_name: str, target: Audit
     return Study(table, unit, Guarantee(_BUDGET * target.epsilon, delta), filter_name, keys_delta=keys_delta)
 
 
-def tables_of(case: Case, neighbours: Neighbours, folder: Path) -> tuple[Path, Path]:
+def tables_of(case: QueryCase, neighbours: Neighbours, folder: Path) -> tuple[Path, Path]:
     """Two neighbouring files.  Where a unit is removed, the second has nobody in its place."""
     there = case.there if neighbours == "replace" else ()
     return (

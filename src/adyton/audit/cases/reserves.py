@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from adyton.audit.cases.questions import trial_of
-from adyton.audit.cases.questions_asked import OLD, YOUNG, Case, study_of, tables_of
+from adyton.audit.cases.questions_asked import OLD, YOUNG, QueryCase, study_of, tables_of
 from adyton.audit.cases.trial import AuditTarget, Trial, for_each_filter
 from adyton.audit.replay import Replay, Trace, all_of, compare, run_both
 from adyton.privacy import Neighbours
@@ -56,7 +56,7 @@ def _trials(filter_name: str, target: AuditTarget) -> Iterator[Trial]:
 
 
 def _trial(name: str, keeping: _Keeping, filter_name: str, target: AuditTarget) -> Trial:
-    case = Case((keeping.asked,))
+    case = QueryCase((keeping.asked,))
     if keeping.persons is not None:
         here, there = (
             (row.replace("u", who, 1),) * 2 for row, who in zip((OLD, YOUNG), keeping.persons, strict=True)
@@ -73,7 +73,7 @@ def _trial(name: str, keeping: _Keeping, filter_name: str, target: AuditTarget) 
     return trial_of(named, name, study, [runs], spent, found, target)
 
 
-def _study(case: Case, keeping: _Keeping, filter_name: str, target: AuditTarget) -> Study:
+def _study(case: QueryCase, keeping: _Keeping, filter_name: str, target: AuditTarget) -> Study:
     """A pure one answers also what it cannot certify."""
     pure: dict[str, Any] = {"stability": 1, "beyond_plan": "answer"} if filter_name == "pure" else {}
     declared = Validity(Fraction(19, 20), reserve=keeping.share, **pure)

@@ -13,16 +13,16 @@ from fractions import Fraction
 from pathlib import Path
 
 from adyton.audit.cases.questions import trial_of
-from adyton.audit.cases.questions_asked import Case, study_of, tables_of
+from adyton.audit.cases.questions_asked import QueryCase, study_of, tables_of
 from adyton.audit.cases.trial import AuditTarget, Trial, for_each_filter
 from adyton.audit.replay import compare, run_both
 from adyton.study import Validity
 
 _GRID = Fraction(1, 10)
 _STUDIES = {
-    "count": Case(("SELECT COUNT(*) FROM people WHERE age > 98",)),
-    "mean of a group": Case(("SELECT AVG(age) FROM people WHERE age > 20",)),
-    "sum, a person": Case(("SELECT SUM(income) FROM people",), persons=True),
+    "count": QueryCase(("SELECT COUNT(*) FROM people WHERE age > 98",)),
+    "mean of a group": QueryCase(("SELECT AVG(age) FROM people WHERE age > 20",)),
+    "sum, a person": QueryCase(("SELECT SUM(income) FROM people",), persons=True),
 }
 _AMOUNT = 3  # its place in what a trace says of a receipt
 
@@ -32,7 +32,7 @@ def _trials(filter_name: str, target: AuditTarget) -> Iterator[Trial]:
         yield _trial(name, case, filter_name, target)
 
 
-def _trial(name: str, case: Case, filter_name: str, target: AuditTarget) -> Trial:
+def _trial(name: str, case: QueryCase, filter_name: str, target: AuditTarget) -> Trial:
     declared = Validity(Fraction(19, 20), method="rounding", grid=_GRID)
     study = replace(study_of(case, "replace", filter_name, target), validity=declared)
     with tempfile.TemporaryDirectory() as folder:

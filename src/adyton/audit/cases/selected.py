@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from adyton.audit.cases.questions import claim_of
-from adyton.audit.cases.questions_asked import Case, study_of, tables_of
+from adyton.audit.cases.questions_asked import QueryCase, study_of, tables_of
 from adyton.audit.cases.trial import AuditTarget, Trial, for_each_filter
-from adyton.audit.exact import Law, law_of
+from adyton.audit.exact import OutputLaw, law_of
 from adyton.audit.replay import Movement, Replay
 from adyton.audit.watching import watch, with_the_same_words
 from adyton.ledger import Receipt
@@ -32,13 +32,13 @@ from adyton.query.selecting import BestOf, best_of
 from adyton.sensitivity import Sensitivity
 from adyton.study import Study
 
-_CASE = Case(())
+_CASE = QueryCase(())
 # Nobody but the unit that differs: half of the counts have it on one table, half on the other.
 _WHERE = ("age > 90", "age > 95", "age < 10", "age < 5")
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class SelectionRun:
     """One selection: what was charged, what it said, the scores behind it, and what was done, in order."""
 
     receipt: Receipt
@@ -79,13 +79,13 @@ def _trial(
     )
 
 
-def _run(study: Study, asked: BestOf, target: AuditTarget, data: Path, bits: Bits) -> Run:
+def _run(study: Study, asked: BestOf, target: AuditTarget, data: Path, bits: Bits) -> SelectionRun:
     with target.tables.open(study, data) as opened:
         curator, watched = watch(opened, bits)
         said = curator.ask(asked, epsilon=target.epsilon).records()
         scores = tuple(int(columns[0][0]) for columns in watched.exact_integers)
         moved = tuple(reading.sensitivity for reading in watched.readings)
-        return Run(curator.receipts()[0], said, scores, moved, tuple(watched.events))
+        return SelectionRun(curator.receipts()[0], said, scores, moved, tuple(watched.events))
 
 
 def _release(plan: SelectionPlan, bits: Bits) -> Callable[[tuple[int, ...]], tuple[Any, ...]]:
@@ -99,14 +99,14 @@ def _release(plan: SelectionPlan, bits: Bits) -> Callable[[tuple[int, ...]], tup
     return release
 
 
-def _law(plan: SelectionPlan, scores: tuple[int, ...]) -> Law:
+def _law(plan: SelectionPlan, scores: tuple[int, ...]) -> OutputLaw:
     machine = plan.machine
     kind = PermuteAndFlip if machine.flips else ExponentialMechanism
     one = kind(machine.candidates, machine.epsilon, machine.sensitivity)
     return law_of(one.law(scores))
 
 
-def _compared(first: Run, second: Run) -> Replay:
+def _compared(first: SelectionRun, second: SelectionRun) -> Replay:
     """The charge must not differ, nor what the engine was asked, and no score by more than allowed."""
     faults = []
     orders = [(run.receipt.number, run.receipt.order, run.receipt.spent) for run in (first, second)]
@@ -127,7 +127,7 @@ def _compared(first: Run, second: Run) -> Replay:
     return Replay(first.receipt.order.question, tuple(faults), tuple(movements))
 
 
-def _steps(run: Run) -> list[str]:
+def _steps(run: SelectionRun) -> list[str]:
     """How many words a choice reads may depend on scores, by coins that must read on: see the mechanisms."""
     return [event for event in run.events if not event.startswith("bits")]
 

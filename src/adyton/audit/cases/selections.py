@@ -7,8 +7,8 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from adyton.audit.cases.trial import AuditTarget, Entry, Trial, once
-from adyton.audit.exact import Law, law_of
+from adyton.audit.cases.trial import AuditedMechanism, AuditTarget, Trial, once
+from adyton.audit.exact import OutputLaw, law_of
 from adyton.certify import Promise
 from adyton.exact import float_up
 from adyton.mechanisms.selection.exponential import ExponentialMechanism
@@ -65,16 +65,16 @@ def _trial(
     mechanism: Any,
     pair: Any,
     target: AuditTarget,
-    laws: tuple[Law, Law] | None = None,
+    laws: tuple[OutputLaw, OutputLaw] | None = None,
 ) -> Trial:
     claim = Promise(float_up(mechanism.cost().epsilon), 0.0)
     return Trial(name, how, neighbours, once(mechanism, target), pair, claim, laws=laws, slow=True)
 
 
 ENTRIES = (
-    Entry("exponential", "the exponential mechanism", partial(_selection, "exponential")),
-    Entry("permute-and-flip", "permute-and-flip", partial(_selection, "permute-and-flip")),
-    Entry("noisy-max", "report noisy max, the index alone", partial(_selection, "noisy-max")),
-    Entry("top-k", "the k best, one after another", _top_k),
-    Entry("quantile", "a private median", _quantile, ("median",)),
+    AuditedMechanism("exponential", "the exponential mechanism", partial(_selection, "exponential")),
+    AuditedMechanism("permute-and-flip", "permute-and-flip", partial(_selection, "permute-and-flip")),
+    AuditedMechanism("noisy-max", "report noisy max, the index alone", partial(_selection, "noisy-max")),
+    AuditedMechanism("top-k", "the k best, one after another", _top_k),
+    AuditedMechanism("quantile", "a private median", _quantile, ("median",)),
 )

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from adyton.audit.cases.questions import trial_of
-from adyton.audit.cases.questions_asked import OLD, Case, study_of, tables_of
+from adyton.audit.cases.questions_asked import OLD, QueryCase, study_of, tables_of
 from adyton.audit.cases.split_studies import as_gdp, told_apart
 from adyton.audit.cases.trial import AuditTarget, Trial, for_each_filter
 from adyton.audit.replay import Replay, Trace, all_of, compare, run_both
@@ -52,7 +52,7 @@ def _trials(filter_name: str, target: AuditTarget) -> Iterator[Trial]:
 
 
 def _trial(name: str, sharing: _Sharing, filter_name: str, target: AuditTarget) -> Trial:
-    case = Case(sharing.asked, here=(OLD, OLD) if sharing.persons else (OLD,), persons=sharing.persons)
+    case = QueryCase(sharing.asked, here=(OLD, OLD) if sharing.persons else (OLD,), persons=sharing.persons)
     own = study_of(case, sharing.neighbours, filter_name, target)
     with tempfile.TemporaryDirectory() as folder:
         tables = tables_of(case, sharing.neighbours, Path(folder))

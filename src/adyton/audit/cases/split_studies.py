@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from adyton.audit.cases.questions import trial_of
-from adyton.audit.cases.questions_asked import OLD, YOUNG, Case, study_of, tables_of
+from adyton.audit.cases.questions_asked import OLD, YOUNG, QueryCase, study_of, tables_of
 from adyton.audit.cases.trial import AuditTarget, Trial, for_each_filter
 from adyton.audit.noise_seen import distances, gaps
 from adyton.audit.replay import Replay, Trace, all_of, compare, run_both
@@ -55,7 +55,7 @@ def _trials(filter_name: str, target: AuditTarget) -> Iterator[Trial]:
 
 
 def _trial(name: str, splitting: _Splitting, filter_name: str, target: AuditTarget) -> Trial:
-    case = Case(splitting.asked, persons=splitting.persons)
+    case = QueryCase(splitting.asked, persons=splitting.persons)
     study = _study(case, splitting.neighbours, filter_name, target)
     price = {"epsilon": target.epsilon}
     with tempfile.TemporaryDirectory() as folder:
@@ -67,7 +67,7 @@ def _trial(name: str, splitting: _Splitting, filter_name: str, target: AuditTarg
     return trial_of(f"{filter_name} split study", name, study, runs, spent, found, target)
 
 
-def _study(case: Case, neighbours: Neighbours, filter_name: str, target: AuditTarget) -> Study:
+def _study(case: QueryCase, neighbours: Neighbours, filter_name: str, target: AuditTarget) -> Study:
     declared = Validity(Fraction(19, 20), questions=len(case.asked), method="split")
     return replace(study_of(case, neighbours, filter_name, target), validity=declared)
 
@@ -88,8 +88,8 @@ def _after(target: AuditTarget, asked: Sequence[str], price: Any, study: Study, 
 
 
 def _placed(
-    case: Case, splitting: _Splitting, study: Study, folder: Path, target: AuditTarget, price: Any
-) -> Case:
+    case: QueryCase, splitting: _Splitting, study: Study, folder: Path, target: AuditTarget, price: Any
+) -> QueryCase:
     """An exchanged person has another name, which is in another part or in the same one.
 
     Parts follow from names by a salted hash, so names are tried: whether the first part has as many rows.

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from adyton.audit.cases.questions import claim_of
-from adyton.audit.cases.questions_asked import Case, study_of, tables_of
+from adyton.audit.cases.questions_asked import QueryCase, study_of, tables_of
 from adyton.audit.cases.trial import AuditTarget, Trial, for_each_filter
 from adyton.audit.replay import Movement, Replay
 from adyton.audit.watching import Watched, watch, with_the_same_words
@@ -29,7 +29,7 @@ from adyton.streams.kinds import StreamKind
 from adyton.streams.plan import machine_of
 from adyton.study import Study
 
-_CASE = Case(())
+_CASE = QueryCase(())
 # Half of the numbers have the unit that differs on one table, half on the other; all are near a threshold.
 _FED: dict[StreamKind, tuple[tuple[str, str], ...]] = {
     "counts": (
@@ -55,7 +55,7 @@ _POSITIVES = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class MonitorCase:
     """A stream to open: what it is of, and how."""
 
     neighbours: Neighbours
@@ -71,7 +71,7 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class MonitorRun:
     """One stream: what was charged and said, the integers behind it, and what was done in which order."""
 
     receipt: Receipt
@@ -84,14 +84,14 @@ class Run:
 def _streams(filter_name: str, target: AuditTarget) -> Iterator[Trial]:
     for neighbours in NEIGHBOURS:
         both_ways = neighbours == "add-or-remove"
-        yield _trial(filter_name, Wish(neighbours, numeric=both_ways), target)
-        yield _trial(filter_name, Wish(neighbours, "means", numeric=both_ways), target)
-    yield _trial(filter_name, Wish("add-or-remove", "sums"), target)
+        yield _trial(filter_name, MonitorCase(neighbours, numeric=both_ways), target)
+        yield _trial(filter_name, MonitorCase(neighbours, "means", numeric=both_ways), target)
+    yield _trial(filter_name, MonitorCase("add-or-remove", "sums"), target)
     if filter_name != "pure":  # where a threshold is drawn anew unless somebody wants it kept
-        yield _trial(filter_name, Wish("replace", numeric=True, refresh=False), target)
+        yield _trial(filter_name, MonitorCase("replace", numeric=True, refresh=False), target)
 
 
-def _trial(filter_name: str, wish: Wish, target: AuditTarget) -> Trial:
+def _trial(filter_name: str, wish: MonitorCase, target: AuditTarget) -> Trial:
     study = study_of(_CASE, wish.neighbours, filter_name, target)
     with tempfile.TemporaryDirectory() as folder:
         tables = tables_of(_CASE, wish.neighbours, Path(folder))
@@ -108,7 +108,7 @@ def _trial(filter_name: str, wish: Wish, target: AuditTarget) -> Trial:
     )
 
 
-def _run(study: Study, wish: Wish, target: AuditTarget, data: Path, bits: Bits) -> Run:
+def _run(study: Study, wish: MonitorCase, target: AuditTarget, data: Path, bits: Bits) -> MonitorRun:
     """Feeds every question until the stream halts."""
     with target.tables.open(study, data) as opened:
         curator, watched = watch(opened, bits)
@@ -126,7 +126,7 @@ def _run(study: Study, wish: Wish, target: AuditTarget, data: Path, bits: Bits) 
         happened = tuple(watched.events)
         receipt = curator.receipts()[0]
     asked = _asked(study, wish.kind, receipt)
-    return Run(receipt, tuple(said), _read(study, data, watched, asked, target), asked, happened)
+    return MonitorRun(receipt, tuple(said), _read(study, data, watched, asked, target), asked, happened)
 
 
 def _asked(study: Study, kind: StreamKind, receipt: Receipt) -> tuple[Compared, ...]:
@@ -149,7 +149,7 @@ def _read(
     return tuple(one.factor * integer for one, integer in zip(asked, exact, strict=True))
 
 
-def _release(run: Run, bits: Bits) -> Callable[[tuple[int, ...]], tuple[Any, ...]]:
+def _release(run: MonitorRun, bits: Bits) -> Callable[[tuple[int, ...]], tuple[Any, ...]]:
     machine = machine_of(run.receipt)
     thresholds = tuple(one.least for one in run.asked)
 
@@ -159,7 +159,7 @@ def _release(run: Run, bits: Bits) -> Callable[[tuple[int, ...]], tuple[Any, ...
     return release
 
 
-def _compared(kind: StreamKind, first: Run, second: Run) -> Replay:
+def _compared(kind: StreamKind, first: MonitorRun, second: MonitorRun) -> Replay:
     """The charge must not differ, what was done only if an answer did, no integer by more than allowed, and
     where the price counts on it none against the others.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from adyton.audit.cases.trial import AuditTarget, Entry, Trial
+from adyton.audit.cases.trial import AuditedMechanism, AuditTarget, Trial
 from adyton.certify import Promise
 from adyton.exact import float_up
 from adyton.mechanisms.sparse.above_threshold import AboveThreshold
@@ -59,7 +59,7 @@ def _once(mechanism: AboveThreshold | Sparse | NumericSparse, target: AuditTarge
 
 
 ENTRIES = (
-    Entry("above-threshold", "the first question above its threshold", _above_threshold),
-    Entry("sparse", "the sparse vector with two positives", _sparse, ("sparse-vector",)),
-    Entry("numeric-sparse", "the sparse vector with a value for its positive", _numeric_sparse),
+    AuditedMechanism("above-threshold", "the first question above its threshold", _above_threshold),
+    AuditedMechanism("sparse", "the sparse vector with two positives", _sparse, ("sparse-vector",)),
+    AuditedMechanism("numeric-sparse", "the sparse vector with a value for its positive", _numeric_sparse),
 )

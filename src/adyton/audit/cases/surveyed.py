@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from adyton.audit.cases.trial import AuditTarget, Entry, Trial
+from adyton.audit.cases.trial import AuditedMechanism, AuditTarget, Trial
 from adyton.certify import Promise
 from adyton.errors import InvalidRequest
 from adyton.exact import float_up
@@ -91,7 +91,7 @@ def _claim(limit: Guarantee) -> Promise:
 
 
 ENTRIES = (
-    Entry("randomized-response", "two and five categories", _pure_responses),
-    Entry("randomized-response-with-delta", "two and five categories", _responses),
-    Entry("survey", "all reports of one person, with delta", _surveys),
+    AuditedMechanism("randomized-response", "two and five categories", _pure_responses),
+    AuditedMechanism("randomized-response-with-delta", "two and five categories", _responses),
+    AuditedMechanism("survey", "all reports of one person, with delta", _surveys),
 )

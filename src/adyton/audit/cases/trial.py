@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from adyton.accounting import FILTERS, gaussian
-from adyton.audit.exact import Law
+from adyton.audit.exact import OutputLaw
 from adyton.audit.loaded import LoadedTables
 from adyton.audit.replay import Replay
 from adyton.certify import Promise
@@ -40,7 +40,7 @@ class Trial:
     claim: Promise
     mu: float | None = None  # if mu-GDP is claimed as well
     replayed: Replay | None = None
-    laws: tuple[Law, Law] | None = None  # where both output laws can be written down
+    laws: tuple[OutputLaw, OutputLaw] | None = None  # where both output laws can be written down
     slow: bool = False  # one output at a time, or of many numbers: gets a tenth of the samples
 
     @property
@@ -49,7 +49,7 @@ class Trial:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class AuditedMechanism:
     """All that is tried of one mechanism, by its name."""
 
     name: str
@@ -63,9 +63,10 @@ def for_each_filter(
     about: str,
     trials: Callable[[str, AuditTarget], Iterator[Trial]],
     filters: Iterable[str] = FILTERS,
-) -> tuple[Entry, ...]:
+) -> tuple[AuditedMechanism, ...]:
     return tuple(
-        Entry(f"{name}-{word}", f"{about}, {name} filter", partial(trials, name)) for name in filters
+        AuditedMechanism(f"{name}-{word}", f"{about}, {name} filter", partial(trials, name))
+        for name in filters
     )
 
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from adyton.audit.cases.trial import AuditTarget, Entry, Trial, gaussian_claim, gaussian_mu, once
+from adyton.audit.cases.trial import AuditedMechanism, AuditTarget, Trial, gaussian_claim, gaussian_mu, once
 from adyton.certify import Promise
 from adyton.exact import UNITS_PER_ONE, float_up
 from adyton.exact.outward import SAFE
 from adyton.mechanisms import GeometricNoise
-from adyton.mechanisms.marginals.adaptive import AdaptiveMarginals, Step
+from adyton.mechanisms.marginals.adaptive import AdaptiveMarginals, AdaptiveRound
 from adyton.mechanisms.marginals.fitting import CellGuess
 from adyton.mechanisms.marginals.tables import marginals_up_to, tables_of
 from adyton.mechanisms.sparse.numeric_sparse import NumericSparse
@@ -106,16 +106,18 @@ def _adaptive_marginals(target: AuditTarget) -> Iterator[Trial]:
         yield Trial("adaptive-marginals", "two rounds", neighbours, release, pair, claim, slow=True)
 
 
-def _step(machine: AdaptiveMarginals, units: int) -> Step:
+def _step(machine: AdaptiveMarginals, units: int) -> AdaptiveRound:
     """A tenth for the selection, as syntheses have it."""
     selecting = units // 10
     noise = GeometricNoise.for_cost(machine.sensitivity, Fraction(units - selecting, UNITS_PER_ONE))
-    return Step(Fraction(selecting, UNITS_PER_ONE), selecting, noise, units - selecting)
+    return AdaptiveRound(Fraction(selecting, UNITS_PER_ONE), selecting, noise, units - selecting)
 
 
 ENTRIES = (
-    Entry("adaptive-marginals", "marginals of a synthetic table", _adaptive_marginals, ("synthesis",)),
-    Entry("matrix", "the matrix mechanism on four cells", _matrix),
-    Entry("mwem", "multiplicative weights and the exponential mechanism", _mwem),
-    Entry("private-mw", "online multiplicative weights", _private_mw, ("pmw",)),
+    AuditedMechanism(
+        "adaptive-marginals", "marginals of a synthetic table", _adaptive_marginals, ("synthesis",)
+    ),
+    AuditedMechanism("matrix", "the matrix mechanism on four cells", _matrix),
+    AuditedMechanism("mwem", "multiplicative weights and the exponential mechanism", _mwem),
+    AuditedMechanism("private-mw", "online multiplicative weights", _private_mw, ("pmw",)),
 )

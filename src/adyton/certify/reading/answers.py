@@ -14,7 +14,7 @@ import numpy as np
 
 from adyton.accounting.noisy_reading import LEVEL
 from adyton.certify.answer import Amount, Promise
-from adyton.certify.rows import NOTHING_KNOWN, Intervals, KeyColumn, Keys, Known, Rows, Values
+from adyton.certify.rows import NOTHING_KNOWN, Intervals, KeyColumn, KeyedRows, KnownRange, RowKeys, Values
 from adyton.certify.values import Absent, Certificate, Chosen, KeysFound, Proof, Way, day_from, ends_from
 
 Told = Mapping[str, Any]
@@ -24,7 +24,7 @@ _NOWHERE = (math.nan, math.nan)
 
 def answer_facts(told: Told) -> dict[str, Any]:
     """The fields of an answer, by their names."""
-    known = {one["name"]: Known.from_json(one) for one in told.get("known", ())}
+    known = {one["name"]: KnownRange.from_json(one) for one in told.get("known", ())}
     paid = told["receipt"] or told.get("derived_from")
     return {
         "question": told["question"],
@@ -51,10 +51,10 @@ def answer_facts(told: Told) -> dict[str, Any]:
     }
 
 
-def keys_from(keys: Sequence[Mapping[str, Any]], names: Sequence[str] = ()) -> Keys:
+def keys_from(keys: Sequence[Mapping[str, Any]], names: Sequence[str] = ()) -> RowKeys:
     """The groups of rows, as columns; ``names`` are those of the columns where there are no rows."""
     columns = {name: _key_column([key[name] for key in keys]) for name in (keys[0] if keys else names)}
-    return Keys(columns, len(keys))
+    return RowKeys(columns, len(keys))
 
 
 def _key_column(labels: Sequence[Any]) -> KeyColumn:
@@ -65,17 +65,17 @@ def _key_column(labels: Sequence[Any]) -> KeyColumn:
     return KeyColumn(tuple(place.values()), codes)
 
 
-def _rows(told: Told, known: Mapping[str, Known]) -> Rows:
+def _rows(told: Told, known: Mapping[str, KnownRange]) -> KeyedRows:
     rows, ways = told["answer"], told.get("ways", {})
     if not rows:
         names = told["columns"]
         nothing = {name: _no_values(name in names["population"], ways.get(name)) for name in names["values"]}
-        return Rows(keys_from((), names["keys"]), nothing)
+        return KeyedRows(keys_from((), names["keys"]), nothing)
     values = {
         name: _values([row["values"][name] for row in rows], known.get(name, NOTHING_KNOWN), ways.get(name))
         for name in rows[0]["values"]
     }
-    return Rows(keys_from([row["keys"] for row in rows]), values)
+    return KeyedRows(keys_from([row["keys"] for row in rows]), values)
 
 
 def _no_values(has_population: bool, way: Way | None) -> Values:
@@ -84,7 +84,7 @@ def _no_values(has_population: bool, way: Way | None) -> Values:
     return Values(nothing, none, replace(none, way=way) if has_population else Absent("no rows"))
 
 
-def _values(cells: Sequence[Told], known: Known, way: Way | None) -> Values:
+def _values(cells: Sequence[Told], known: KnownRange, way: Way | None) -> Values:
     if known.day:
         cells = [_in_numbers(cell) for cell in cells]
     value = np.array([math.nan if one["value"] is None else one["value"] for one in cells], float)

@@ -9,7 +9,7 @@ from typing import Any
 
 from adyton.certify.advice import Cheaper
 from adyton.certify.answer import Amount, Promise
-from adyton.certify.later import Later, Transcript
+from adyton.certify.later import AnswerBits, Later
 from adyton.certify.preview import Preview, Step
 from adyton.certify.reading.answers import Told, keys_from
 from adyton.certify.stacked import widest, widest_or_absent
@@ -46,7 +46,7 @@ def preview_from(told: Told) -> Preview:
         chosen=Chosen.from_json(told["chosen"]) if "chosen" in told else None,
         strategy=told.get("strategy"),
         determined=_bounds(told.get("determined", {})),
-        transcript=Transcript.from_json(told["transcript"]) if "transcript" in told else None,
+        transcript=AnswerBits.from_json(told["transcript"]) if "transcript" in told else None,
     )
     if "part_rows" not in told:
         return replace(whole, **_widths(rows[0]["values"]))

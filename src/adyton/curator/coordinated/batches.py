@@ -12,7 +12,7 @@ from adyton.ledger.texts import Stored
 from adyton.noise.refine import Integers
 from adyton.planning.coordinated.choosing import CoordinatedBatch
 from adyton.planning.coordinated.inferred import (
-    Measurement,
+    MeasuredIntegers,
     measurement_from_text,
     measurement_to_text,
     settled_together,
@@ -52,11 +52,11 @@ class WrittenTogether:
     claims: PopulationClaims
 
     def made(self, noisy: Integers) -> Sequence[Stored]:
-        return self._of_each(Measurement(noisy, self.batch.noise))
+        return self._of_each(MeasuredIntegers(noisy, self.batch.noise))
 
     def text(self, kept: Sequence[Stored]) -> str:
         measurement = kept[0].released[0][0]
-        assert isinstance(measurement, Measurement)
+        assert isinstance(measurement, MeasuredIntegers)
         return measurement_to_text(measurement)
 
     def read(self, text: str) -> Sequence[Stored]:
@@ -66,9 +66,9 @@ class WrittenTogether:
         units, measurement = self.claims.settling_units(self.batch), kept[0].released[0][0]
         if units is None:
             return None
-        assert isinstance(measurement, Measurement)
+        assert isinstance(measurement, MeasuredIntegers)
         most = self.batch.radius
         return settled_together(measurement, most, units, self.claims.noise_failure(number))
 
-    def _of_each(self, measurement: Measurement) -> Sequence[Stored]:
+    def _of_each(self, measurement: MeasuredIntegers) -> Sequence[Stored]:
         return [Stored([[measurement] for _ in plan.parts]) for plan in self.batch.plans]

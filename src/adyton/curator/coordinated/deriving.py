@@ -19,8 +19,8 @@ from adyton.errors import InvalidRequest
 from adyton.ledger import Ledger, Receipt
 from adyton.ledger.base import counted
 from adyton.ledger.texts import Stored
-from adyton.planning.coordinated.inferred import Derived, Measurement, measurement_from_text
-from adyton.planning.coordinated.linear import Problem, linears_of, problem_of
+from adyton.planning.coordinated.inferred import Derived, MeasuredIntegers, measurement_from_text
+from adyton.planning.coordinated.linear import LinearBatch, linears_of, problem_of
 from adyton.planning.known import assumptions_of
 from adyton.planning.learned import texts_of
 from adyton.planning.plan import QuestionPlan
@@ -44,8 +44,8 @@ class Earlier:
     """A batch that was answered: its cells, and what was measured."""
 
     receipt: Receipt
-    problem: Problem
-    measurement: Measurement
+    problem: LinearBatch
+    measurement: MeasuredIntegers
 
 
 def derive(curator: Curator, request: Request) -> Answer:
@@ -93,7 +93,7 @@ def _receipts(ledger: Ledger) -> Iterator[Receipt]:
             yield receipt
 
 
-def _problem(curator: Curator, texts: list[str]) -> Problem:
+def _problem(curator: Curator, texts: list[str]) -> LinearBatch:
     """The cells follow from the texts alone."""
     questions = tuple(request_of(text, *curator.study.tables).question for text in texts)
     unit = curator.study.unit_of(questions[0].table)

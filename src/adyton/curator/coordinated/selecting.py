@@ -17,10 +17,10 @@ from adyton.certify import (
     Chosen,
     Intervals,
     KeyColumn,
+    KeyedRows,
     KeyLabel,
-    Keys,
     Preview,
-    Rows,
+    RowKeys,
     Step,
     Values,
 )
@@ -126,7 +126,7 @@ class Selecting:
         name, measure = self.selection.questions[0].measures[0]
         return Answer(
             question=self.selection.title,
-            rows=Rows(_keys(self.selection, kept.places), _values(plan, name, kept)),
+            rows=KeyedRows(_keys(self.selection, kept.places), _values(plan, name, kept)),
             **purse.paid(receipt, repeated=repeated),
             more=None if repeated else purse.times_again(receipt.order, receipt),
             certificate=plan.certificate,
@@ -149,7 +149,7 @@ class Selecting:
             bounds[name] = Bound(LEVEL, float_up(plan.values.error(LEVEL) * plan.candidates.step))
         return Preview(
             question=self.selection.title,
-            keys=Keys({}, self.selection.most),
+            keys=RowKeys({}, self.selection.most),
             bounds=bounds,
             population=dict.fromkeys(bounds, _ASK_AGAIN),
             **offer(plan, self.release(plan).advice, purse, self.asked),
@@ -174,7 +174,7 @@ class Selecting:
         return Step("choice", name + rounds, (float(1 / machine.rate) * one,), moved, cost)
 
 
-def _keys(selection: Selection, places: Sequence[int]) -> Keys:
+def _keys(selection: Selection, places: Sequence[int]) -> RowKeys:
     """The groups that were chosen, or the names of the questions."""
     columns: Mapping[str, list[KeyLabel]]
     if selection.whole is None:
@@ -188,7 +188,7 @@ def _keys(selection: Selection, places: Sequence[int]) -> Keys:
             for group, own in zip(question.by, codes, strict=True)
         }
     each = np.arange(len(places), dtype=np.int32)
-    return Keys({name: KeyColumn(labels, each) for name, labels in columns.items()}, len(places))
+    return RowKeys({name: KeyColumn(labels, each) for name, labels in columns.items()}, len(places))
 
 
 def _values(plan: SelectionPlan, name: str, kept: ChosenPlaces) -> dict[str, Values]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from adyton.errors import LedgerCorrupt
 from adyton.exact.cells import whole
 from adyton.ledger.texts import Stored, many_from_text, many_to_text
-from adyton.mechanisms.marginals.fitting import Measured
+from adyton.mechanisms.marginals.fitting import NoisyMarginal
 from adyton.mechanisms.marginals.tables import size_of
 from adyton.synthesis.plan import SynthesisPlan
 
@@ -22,32 +22,32 @@ class WrittenTable:
 
     plan: SynthesisPlan
 
-    def made(self, noisy: Sequence[Measured]) -> Sequence[Measured]:
+    def made(self, noisy: Sequence[NoisyMarginal]) -> Sequence[NoisyMarginal]:
         return noisy
 
-    def text(self, kept: Sequence[Measured]) -> str:
+    def text(self, kept: Sequence[NoisyMarginal]) -> str:
         return to_text(kept)
 
-    def read(self, text: str) -> Sequence[Measured]:
+    def read(self, text: str) -> Sequence[NoisyMarginal]:
         return from_text(text, self.plan.axes.shape)
 
-    def settled(self, number: int, kept: Sequence[Measured]) -> int | None:
+    def settled(self, number: int, kept: Sequence[NoisyMarginal]) -> int | None:
         return None
 
 
-def to_text(measured: Sequence[Measured]) -> str:
+def to_text(measured: Sequence[NoisyMarginal]) -> str:
     """Which marginals, with which noise."""
     told = [[list(one.axes), _NOISE[one.gaussian], repr(one.scale)] for one in measured]
     integers = many_to_text([Stored([[one.noisy.tolist()] for one in measured])])
     return json.dumps({"measured": told, "integers": json.loads(integers)})
 
 
-def from_text(text: str, shape: Sequence[int]) -> list[Measured]:
+def from_text(text: str, shape: Sequence[int]) -> list[NoisyMarginal]:
     try:
         known = json.loads(text)
         (stored,) = many_from_text(json.dumps(known["integers"]))
         found = [
-            Measured(tuple(map(int, axes)), whole(column), float(scale), noise == _NOISE[True])
+            NoisyMarginal(tuple(map(int, axes)), whole(column), float(scale), noise == _NOISE[True])
             for (axes, noise, scale), (column,) in zip(known["measured"], stored.released, strict=True)
         ]
         if any(one.noisy.size != size_of(shape, one.axes) for one in found):

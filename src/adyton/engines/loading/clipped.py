@@ -17,7 +17,7 @@ from typing import assert_never
 from adyton.engines.loading.given import Given, given, misfit
 from adyton.engines.loading.parting import check_parts, kept_by, part_of
 from adyton.engines.spelling.kinds import DAY, FALSE_WORDS, NUMBER, TRUE_WORDS, WHOLE, SourceType
-from adyton.engines.spelling.rows import Dialect, Mark, integer, places_of
+from adyton.engines.spelling.rows import BitMark, Dialect, integer, places_of
 from adyton.errors import InvalidRequest
 from adyton.privacy import PrivacyUnit
 from adyton.query.leaves import Bounded
@@ -116,7 +116,7 @@ def bounded_table(
     origin: Origin,
     table: Table,
     unit: PrivacyUnit,
-    marks: Mapping[str, Mark],
+    marks: Mapping[str, BitMark],
     salt: str,
     *,
     keep_who: bool = False,
@@ -157,7 +157,7 @@ def bounded_table(
     return f"SELECT {kept} FROM ({ranked}) AS ranked WHERE place <= {unit.rows}"
 
 
-def valued_rows(origin: Origin, table: Table, unit: PrivacyUnit, marks: Mapping[str, Mark]) -> str:
+def valued_rows(origin: Origin, table: Table, unit: PrivacyUnit, marks: Mapping[str, BitMark]) -> str:
     """A SELECT of the clipped integers of each row, and of ``who`` it is; rows without a person are left out.
 
     Each row is read by itself, so it may be done for one part of the source after the other.
@@ -179,7 +179,7 @@ def valued_rows(origin: Origin, table: Table, unit: PrivacyUnit, marks: Mapping[
     return f"SELECT {', '.join(values) or '1 AS nothing'}, who FROM {rows}"
 
 
-def _packed(marks: Mapping[str, Mark], outside: Mapping[str, str], dialect: Dialect) -> dict[str, str]:
+def _packed(marks: Mapping[str, BitMark], outside: Mapping[str, str], dialect: Dialect) -> dict[str, str]:
     """The integers, by their names, from a condition for each bit; one that is not true leaves it 0."""
     words: dict[str, list[str]] = {}
     for name, mark in marks.items():

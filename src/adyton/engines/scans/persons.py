@@ -11,10 +11,10 @@ from math import prod
 
 from adyton.engines.scans.scan import (
     Aggregates,
+    ClampedTable,
     Emitter,
     Recipe,
     Scan,
-    Units,
     always_the_same,
     keys_of,
     only_where,
@@ -28,7 +28,7 @@ from adyton.schema import TextColumn
 from adyton.sensitivity import Reading
 
 
-def needs_choice(reading: Reading, units: Units) -> bool:
+def needs_choice(reading: Reading, units: ClampedTable) -> bool:
     """Whether a person may have rows in more cells than count."""
     assert reading.persons is not None
     if any(isinstance(group, TextColumn) for group in reading.by):
@@ -38,10 +38,10 @@ def needs_choice(reading: Reading, units: Units) -> bool:
     return reading.persons.groups < min(units.rows, cells)
 
 
-def persons_scan(readings: Sequence[Reading], units: Units, *, counted: bool = False) -> Scan:
+def persons_scan(readings: Sequence[Reading], units: ClampedTable, *, counted: bool = False) -> Scan:
     """Readings with the same groups; alone, a reading whose cells are chosen."""
     chosen = needs_choice(readings[0], units)
-    inner = _Inner(readings, units, present_only=chosen)
+    inner = _RowsOfPersons(readings, units, present_only=chosen)
     recipes, counts, wanted = [], [], Aggregates()
     for reading in readings:
         recipe, count = inner.number(reading, wanted, counted)
@@ -59,10 +59,10 @@ def persons_scan(readings: Sequence[Reading], units: Units, *, counted: bool = F
     )
 
 
-class _Inner(Emitter):
+class _RowsOfPersons(Emitter):
     """One row for each person and cell, with a number for each reading; NULL or 0 where there is none."""
 
-    def __init__(self, readings: Sequence[Reading], units: Units, *, present_only: bool) -> None:
+    def __init__(self, readings: Sequence[Reading], units: ClampedTable, *, present_only: bool) -> None:
         super().__init__(units, shared_filter(readings))
         self._readings, self._present_only = readings, present_only
 
@@ -105,7 +105,7 @@ class _Inner(Emitter):
         return f"SELECT {', '.join(['who', *listed])} FROM {self._units.table}{filtered} GROUP BY {grouped}"
 
 
-def _chosen(source: str, by: Sequence[Group], names: Sequence[str], units: Units, groups: int) -> str:
+def _chosen(source: str, by: Sequence[Group], names: Sequence[str], units: ClampedTable, groups: int) -> str:
     """The cells with the least hashes, of those in which the person counts; no two of a person's agree."""
     dialect = units.dialect
     parts = [dialect.text(units.salt)]

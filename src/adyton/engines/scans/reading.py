@@ -23,12 +23,12 @@ import numpy.typing as npt
 from adyton.engines.scans.persons import needs_choice, persons_scan
 from adyton.engines.scans.scan import (
     LEAST_READINGS,
+    ClampedTable,
     Emitter,
     Recipe,
     Run,
     RunColumns,
     Scan,
-    Units,
     apart,
     columns_of,
     fold_columns,
@@ -38,8 +38,7 @@ from adyton.engines.scans.scan import (
 from adyton.engines.scans.two_level import persons_of
 from adyton.exact.cells import Cells
 from adyton.kernel.engine import Exact, FoundKey
-from adyton.query.buckets import Group, group_size
-from adyton.query.conditions.possible import Rows, Truths, is_understood
+from adyton.query.conditions.possible import KnownRows, Truths, is_understood
 from adyton.query.conditions.possible_cells import Places
 from adyton.query.expressions import Condition
 from adyton.query.leaves import EVERY_ROW
@@ -61,7 +60,7 @@ _MOST_KEPT = 64
 
 
 def exact_from(
-    units: Units,
+    units: ClampedTable,
     run: Run,
     readings: Sequence[Reading],
     run_columns: RunColumns | None = None,
@@ -81,7 +80,7 @@ def exact_from(
     return [exact[place] for place in range(len(readings))]
 
 
-def _by_table(units: Units, readings: Sequence[Reading]) -> Iterator[tuple[Units, list[int]]]:
+def _by_table(units: ClampedTable, readings: Sequence[Reading]) -> Iterator[tuple[ClampedTable, list[int]]]:
     """What is scanned, rows or persons, with the places of the readings of it."""
     alike: dict[TableOfPersons | None, list[int]] = {}
     for place, reading in enumerate(readings):
@@ -92,7 +91,7 @@ def _by_table(units: Units, readings: Sequence[Reading]) -> Iterator[tuple[Units
 
 
 def _exact(
-    units: Units,
+    units: ClampedTable,
     run: Run,
     readings: Sequence[Reading],
     run_columns: RunColumns | None,
@@ -110,7 +109,7 @@ def _exact(
     return [found[place] for place in range(len(readings))]
 
 
-def found_from(units: Units, run: Run, readings: Sequence[Reading]) -> tuple[list[FoundKey], Exact]:
+def found_from(units: ClampedTable, run: Run, readings: Sequence[Reading]) -> tuple[list[FoundKey], Exact]:
     """For every key under which something counts in one of the readings, in the order of the keys."""
     ((units, _),) = _by_table(units.read_for(readings), readings)
     found: dict[FoundKey, dict[int, list[int]]] = {}
@@ -129,7 +128,9 @@ def found_from(units: Units, run: Run, readings: Sequence[Reading]) -> tuple[lis
     return keys, exact
 
 
-def _scans(units: Units, readings: Sequence[Reading], *, counted: bool) -> Iterator[tuple[list[int], Scan]]:
+def _scans(
+    units: ClampedTable, readings: Sequence[Reading], *, counted: bool
+) -> Iterator[tuple[list[int], Scan]]:
     """Each scan, with the places of the readings that it answers."""
     together: dict[tuple[tuple[Group, ...], bool, int | None], list[int]] = {}
     for place, reading in enumerate(readings):
@@ -242,7 +243,7 @@ def _alike(readings: Sequence[Reading]) -> dict[frozenset[Column], list[int]]:
     return alike
 
 
-def read_cube(readings: Sequence[Reading], columns: Sequence[Column], units: Units, run: Run) -> Exact:
+def read_cube(readings: Sequence[Reading], columns: Sequence[Column], units: ClampedTable, run: Run) -> Exact:
     """For each reading, for each coordinate, its one integer."""
     wanted = _Wanted.of(readings, columns, units)
     return _added_in(_Cube.of(columns, run(wanted.sql), wanted.width), readings, wanted.recipes)
@@ -261,7 +262,9 @@ class KeptCubes:
         self._wanted: dict[Hashable, _Wanted] = {}
         self._lock = Lock()  # questions may come from many threads
 
-    def read(self, readings: Sequence[Reading], units: Units, run: Run) -> dict[int, Sequence[Sequence[int]]]:
+    def read(
+        self, readings: Sequence[Reading], units: ClampedTable, run: Run
+    ) -> dict[int, Sequence[Sequence[int]]]:
         """By their places, those readings that were wanted before."""
         found: dict[int, Sequence[Sequence[int]]] = {}
         for read, places in _alike(readings).items():
@@ -274,7 +277,9 @@ class KeptCubes:
                     found.update(zip(places, _added_in(cube, own, wanted.recipes), strict=True))
         return found
 
-    def _wanted_by(self, readings: Sequence[Reading], columns: Sequence[Column], units: Units) -> _Wanted:
+    def _wanted_by(
+        self, readings: Sequence[Reading], columns: Sequence[Column], units: ClampedTable
+    ) -> _Wanted:
         """Which filters there are on these columns makes no difference to it."""
         shape = units.table, tuple(columns), tuple(reading.coordinates for reading in readings)
         with self._lock:
@@ -306,7 +311,7 @@ class _Wanted(NamedTuple):
     recipes: list[list[Recipe]]
 
     @classmethod
-    def of(cls, readings: Sequence[Reading], columns: Sequence[Column], units: Units) -> _Wanted:
+    def of(cls, readings: Sequence[Reading], columns: Sequence[Column], units: ClampedTable) -> _Wanted:
         places, emitter = [units.places[column.name] for column in columns], Emitter(units, EVERY_ROW)
         recipes = [emitter.recipes(replace(reading, where=EVERY_ROW)) for reading in readings]
         codes = [f"CAST({place} AS {_type(c)})" for place, c in zip(places, columns, strict=True)]
@@ -335,7 +340,7 @@ def _type(column: Column) -> str:
 class _Cube:
     """Cells: the integers of each column in them, whether they are there, and what was added up."""
 
-    rows: Rows
+    rows: KnownRows
     values: list[npt.NDArray[Any]]
 
     @classmethod
@@ -349,7 +354,7 @@ class _Cube:
             for column, side in zip(columns, sides, strict=False)
         }
         values = [_added_up([int(v or 0) for v in side]) for side in sides[len(columns) :]]
-        return cls(Rows(known, len(rows)), values)
+        return cls(KnownRows(known, len(rows)), values)
 
 
 def _added_up(values: list[int]) -> npt.NDArray[Any]:

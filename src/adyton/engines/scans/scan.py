@@ -14,7 +14,7 @@ from math import prod
 from typing import Any, NamedTuple, Protocol
 
 from adyton.engines.loading.parting import in_part
-from adyton.engines.spelling.rows import Dialect, Mark, Places, RowSql, clipped, integer
+from adyton.engines.spelling.rows import BitMark, Dialect, Places, RowSql, clipped, integer
 from adyton.exact.cells import Array, weighted, whole
 from adyton.query.buckets import Bucket, Group, group_size, has_null
 from adyton.query.expressions import Condition, NumberExpression
@@ -39,7 +39,7 @@ class RunColumns(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Units:
+class ClampedTable:
     """A table of clipped integers.
 
     Where a person may have several ``rows``, the column ``who`` says whose row it is.  ``told`` says whether
@@ -54,13 +54,13 @@ class Units:
     salt: str = ""
     told: bool = False
     parts: int = 1
-    marks: Mapping[str, Mark] = field(default_factory=dict)
+    marks: Mapping[str, BitMark] = field(default_factory=dict)
 
     @property
     def row_sql(self) -> RowSql:
         return RowSql(self.places, self.dialect, self.marks)
 
-    def read_for(self, readings: Sequence[Reading]) -> Units:
+    def read_for(self, readings: Sequence[Reading]) -> ClampedTable:
         """The part of the units that all these readings are of: never all of them where they are split."""
         named = {reading.part for reading in readings}
         if self.parts == 1 and named <= {None}:
@@ -137,7 +137,7 @@ def only_where(value: str, condition: str) -> str:
     return f"CASE WHEN {condition} THEN {value} END"
 
 
-def keys_of(by: Sequence[Group], units: Units) -> list[str]:
+def keys_of(by: Sequence[Group], units: ClampedTable) -> list[str]:
     """A text, or the place of a value among those of its group, from 0; NULL is no group."""
     return [_key(group, units) for group in by]
 
@@ -150,7 +150,7 @@ def selected(by: Sequence[Group], keys: Sequence[str]) -> list[str]:
     ]
 
 
-def _key(group: Group, units: Units) -> str:
+def _key(group: Group, units: ClampedTable) -> str:
     if not isinstance(group, Bucket):
         place = units.places[group.name]
         return _or_null(f"CAST({place} AS INTEGER)", group) if has_null(group) else place
@@ -216,7 +216,7 @@ def _size(column: Column) -> int:
 # Readings of rows ------------------------------------------------------------------------------------------
 
 
-def rows_scan(readings: Sequence[Reading], units: Units, *, counted: bool = False) -> Scan:
+def rows_scan(readings: Sequence[Reading], units: ClampedTable, *, counted: bool = False) -> Scan:
     """Also of persons, where a person has a single row.  ``counted`` asks for ``Scan.counts``."""
     by, shared = readings[0].by, shared_filter(readings)
     folded = [units.places[column.name] for column in fold_columns(readings)]
@@ -238,7 +238,7 @@ def shared_filter(readings: Sequence[Reading]) -> Condition:
 class Emitter:
     """Aggregates of the rows that count, and what comes of them; ``shared`` holds for all that is read."""
 
-    def __init__(self, units: Units, shared: Condition) -> None:
+    def __init__(self, units: ClampedTable, shared: Condition) -> None:
         self._units, self._row, self._shared = units, units.row_sql, shared
         self.wanted = Aggregates()
 
@@ -288,7 +288,7 @@ class Emitter:
 class _Folded(Emitter):
     """Adds up what was added up before, for all rows that no filter tells apart."""
 
-    def __init__(self, units: Units, shared: Condition) -> None:
+    def __init__(self, units: ClampedTable, shared: Condition) -> None:
         super().__init__(units, shared)
         self._inner = Aggregates()
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from adyton.engines.scans.scan import Units, only_where
+from adyton.engines.scans.scan import ClampedTable, only_where
 from adyton.errors import InvalidRequest
 from adyton.query.leaves import EVERY_ROW
 from adyton.query.persons import PersonNumber, TableOfPersons
@@ -16,7 +16,7 @@ from adyton.schema import CategoryColumn
 _AGGREGATES = {"least": "min", "greatest": "max"}
 
 
-def persons_of(units: Units, table: TableOfPersons) -> Units:
+def persons_of(units: ClampedTable, table: TableOfPersons) -> ClampedTable:
     """One row for each person.  Theorem: TWO-LEVEL."""
     if table.of.most_rows is None or table.of.most_rows < units.rows:
         raise InvalidRequest("the bounds of a table of persons do not fit the rows of a person that count")
@@ -30,7 +30,7 @@ def persons_of(units: Units, table: TableOfPersons) -> Units:
     return replace(units, table=f"({text}) AS persons", places=places, rows=1, marks={})
 
 
-def _of_rows(units: Units, number: PersonNumber) -> str:
+def _of_rows(units: ClampedTable, number: PersonNumber) -> str:
     value = _value(units, number)
     match number.kind:
         case "rows":
@@ -42,7 +42,7 @@ def _of_rows(units: Units, number: PersonNumber) -> str:
     return f"{_AGGREGATES[number.kind]}({value})"
 
 
-def _of_one_row(units: Units, number: PersonNumber) -> str:
+def _of_one_row(units: ClampedTable, number: PersonNumber) -> str:
     """Where a person has a single row, which then does not say whose it is."""
     value = _value(units, number)
     if number.kind in ("rows", "distinct"):
@@ -50,7 +50,7 @@ def _of_one_row(units: Units, number: PersonNumber) -> str:
     return value
 
 
-def _value(units: Units, number: PersonNumber) -> str:
+def _value(units: ClampedTable, number: PersonNumber) -> str:
     """NULL where the row does not count."""
     match number.value:
         case None:

@@ -154,7 +154,7 @@ def places_of(table: Table) -> dict[str, str]:
 class RowSql:
     """Emits the nodes of one table."""
 
-    def __init__(self, places: Places, dialect: Dialect, marks: Mapping[str, Mark] | None = None) -> None:
+    def __init__(self, places: Places, dialect: Dialect, marks: Mapping[str, BitMark] | None = None) -> None:
         self._places, self._dialect, self._marks = places, dialect, marks or {}
 
     def number(self, node: Comparable) -> str:
@@ -233,7 +233,7 @@ class RowSql:
                 return f"{self.number(left)} {operator} {integer(edge)}"
         return f"{self._on(left, grain)} {operator} {self._on(right, grain)}"
 
-    def _outside(self, place: str, mark: Mark, column: Column) -> str:
+    def _outside(self, place: str, mark: BitMark, column: Column) -> str:
         """A category that is there is declared; a number that is missing was none."""
         if isinstance(column, CategoryColumn):
             return f"(CASE WHEN {place} IS NOT NULL THEN FALSE WHEN {mark.is_set} THEN TRUE END)"
@@ -346,7 +346,7 @@ def _times(text: str, factor: int) -> str:
 # Bits of what came from outside ----------------------------------------------------------------------------
 
 
-class Mark(NamedTuple):
+class BitMark(NamedTuple):
     """A bit of an integer beside the loaded values."""
 
     word: str

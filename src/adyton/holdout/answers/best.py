@@ -15,7 +15,7 @@ from adyton.errors import InvalidRequest, ScoresRefused
 from adyton.exact import whole
 from adyton.holdout.answers.bought import Bought, bought, scores_left, used_up
 from adyton.holdout.classes.uniform_plan import UniformPlan
-from adyton.holdout.facts import Facts
+from adyton.holdout.facts import HoldoutFacts
 from adyton.holdout.methods.choosing import choosing_rate
 from adyton.holdout.methods.gaussian import GaussianPlan
 from adyton.holdout.methods.restoring import Plan
@@ -34,7 +34,7 @@ _MOST_SCORES = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Choice(Shown):
+class ModelChoice(Shown):
     """The name of the winner, and how much worse than the best of them it can be on these items.
 
     ``within`` is in the unit of scores and holds with ``confidence``; 0 where the choice is exact.  ``cost``
@@ -59,7 +59,7 @@ class Choice(Shown):
         return as_json(self, *names, "repeated", "receipt", "certificate")
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> Choice:
+    def from_json(cls, told: Mapping[str, Any]) -> ModelChoice:
         """The choice that ``to_json`` wrote down."""
         names = ("winner", "candidates", "within", "confidence", "metric", "cost")
         return cls(**{name: told[name] for name in names}, **paid_from(told))
@@ -92,7 +92,7 @@ def named_models(models: object, metric: str, X: Any) -> dict[str, Any]:  # noqa
     return {name: predicted(metric, model, X) for name, model in models.items()}
 
 
-class Chosen(NamedTuple):
+class ChosenModel(NamedTuple):
     """``within`` is a part of the range of a score, 0 of a choice without noise; ``cost`` is in scores."""
 
     winner: str
@@ -109,10 +109,10 @@ class Choosing:
     ledger: Ledger
     plan: Plan
     bits: Bits
-    facts: Facts
+    facts: HoldoutFacts
     read: Callable[[Submission], Steps]
 
-    def best(self, sent: dict[str, Submission], cost: int) -> Chosen:
+    def best(self, sent: dict[str, Submission], cost: int) -> ChosenModel:
         """By noise in the place of so many scores; exactly, where all scores are exact."""
         if self.facts.metric.name == "rmse":
             raise InvalidRequest("roots are not compared: make the holdout with squared_error")
@@ -127,7 +127,7 @@ class Choosing:
             "a choice is made by the method 'gaussian', without groups, or of a hypothesis class"
         )
 
-    def _exactly(self, plan: UniformPlan, sent: dict[str, Submission]) -> Chosen:
+    def _exactly(self, plan: UniformPlan, sent: dict[str, Submission]) -> ChosenModel:
         """Scores of rules of a class are exact, and there are as many as one likes."""
 
         def scored(one: Submission) -> Bought:
@@ -135,9 +135,9 @@ class Choosing:
 
         found = {name: scored(one) for name, one in sent.items()}
         winner = max(found, key=lambda name: int(found[name][1]))
-        return Chosen(winner, Fraction(0), len(found), len(found), found[winner])
+        return ChosenModel(winner, Fraction(0), len(found), len(found), found[winner])
 
-    def _noisily(self, plan: GaussianPlan, sent: dict[str, Submission], cost: int) -> Chosen:
+    def _noisily(self, plan: GaussianPlan, sent: dict[str, Submission], cost: int) -> ChosenModel:
         """In the order of digests, which is the same for everybody; those that say the same are one.
 
         All places are paid for before anything is read; the last one keeps the winner.
@@ -162,7 +162,7 @@ class Choosing:
         rate = choosing_rate(plan, (*places, paid[0].number))
         within = _shortfall(rate, len(digests), self.facts.confidence)
         share = min(Fraction(within, plan.frame.whole), Fraction(1))
-        return Chosen(names[digests[int(paid[1])]], share, cost, len(digests), paid)
+        return ChosenModel(names[digests[int(paid[1])]], share, cost, len(digests), paid)
 
     def _refuse_beyond(self, plan: GaussianPlan, questions: Sequence[str]) -> None:
         """Before one is charged: a choice that cannot be paid for would use up all that is left."""

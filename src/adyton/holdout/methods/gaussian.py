@@ -16,7 +16,7 @@ from adyton.exact.cells import Floats
 from adyton.holdout.methods.base import Ends, HoldoutSize
 from adyton.holdout.metrics import Steps, total
 from adyton.noise import Bits, rounded_gaussian
-from adyton.validity.plans.planned_scores import Blocks, Side, Table
+from adyton.validity.plans.planned_scores import ScoreBlocks, ScoreEnds, Side
 from adyton.validity.plans.score_plans import table_of, wish_for
 from adyton.validity.subset.tails import Way
 from adyton.validity.subset.widths import hoeffding_width, least_share, price_of
@@ -42,7 +42,7 @@ class GaussianPlan:
     """
 
     frame: HoldoutSize
-    blocks: Blocks
+    blocks: ScoreBlocks
     reach: tuple[float, float]
     expected: Fraction | None = None
     anytime: bool = False
@@ -150,17 +150,17 @@ def squares_of(frame: HoldoutSize) -> float | None:
     return None if frame.squares is None else float_up(frame.squares)
 
 
-def in_values(plan: GaussianPlan) -> Blocks:
+def in_values(plan: GaussianPlan) -> ScoreBlocks:
     """The noise of the plan in units of values instead of steps."""
     return _in_values(plan.blocks, plan.frame.steps)
 
 
 @lru_cache(maxsize=4096)
-def _in_values(blocks: Blocks, steps: int) -> Blocks:
-    return Blocks(blocks.counts, tuple(scale / steps for scale in blocks.scales))
+def _in_values(blocks: ScoreBlocks, steps: int) -> ScoreBlocks:
+    return ScoreBlocks(blocks.counts, tuple(scale / steps for scale in blocks.scales))
 
 
-def table(plan: GaussianPlan) -> Table:
+def table(plan: GaussianPlan) -> ScoreEnds:
     """Parts kept and levels of each score; part of what a holdout promised when it was made."""
     expected = None if plan.expected is None else float(plan.expected)
     wish = wish_for(

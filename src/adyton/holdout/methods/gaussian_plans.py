@@ -13,7 +13,7 @@ from adyton.exact import float_down
 from adyton.exact.search import least_that_holds
 from adyton.holdout.methods.base import HoldoutSize
 from adyton.holdout.methods.gaussian import SLACK, GaussianPlan, margin, squares_of
-from adyton.validity.plans.planned_scores import Blocks, ScoreTarget
+from adyton.validity.plans.planned_scores import ScoreBlocks, ScoreTarget
 from adyton.validity.plans.score_plans import (
     best_wish,
     constant_scores,
@@ -94,8 +94,8 @@ def _check(wish: GaussianWish) -> None:
         raise InvalidRequest("decreasing noise is planned for a tolerance, not for a number of scores")
 
 
-def _made(frame: HoldoutSize, wanted: ScoreTarget, blocks: Blocks, wish: GaussianWish) -> GaussianPlan:
-    in_steps = Blocks(blocks.counts, tuple(scale * frame.steps for scale in blocks.scales))
+def _made(frame: HoldoutSize, wanted: ScoreTarget, blocks: ScoreBlocks, wish: GaussianWish) -> GaussianPlan:
+    in_steps = ScoreBlocks(blocks.counts, tuple(scale * frame.steps for scale in blocks.scales))
     return GaussianPlan(frame, in_steps, wanted.parts(_float(wish.expected)), wish.expected, wish.anytime)
 
 
@@ -119,7 +119,7 @@ def _none(frame: HoldoutSize, tolerance: Fraction) -> str:
 
     def enough(items: int) -> bool:
         one = best_wish(items, frame.failure, within, None)
-        return fits(one, Blocks((1,), (items * within / 8,)))
+        return fits(one, ScoreBlocks((1,), (items * within / 8,)))
 
     said = f"{frame.items:,} items certify no score within {within:g}"
     needed = least_that_holds(enough, _MOST_ITEMS)

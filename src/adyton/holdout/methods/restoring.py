@@ -16,7 +16,7 @@ from adyton.holdout.methods.ladder import FreeLadderPlan, LadderPlan
 from adyton.holdout.methods.slices import SlicesPlan, restored_slices
 from adyton.holdout.methods.sparse_validate import SparseValidatePlan
 from adyton.holdout.methods.thresholdout import ThresholdoutPlan
-from adyton.validity.plans.planned_scores import Blocks
+from adyton.validity.plans.planned_scores import ScoreBlocks
 
 PricedPlan = GaussianPlan | SplitPlan | RoundingPlan | SlicesPlan | UniformPlan
 StagedPlan = ThresholdoutPlan | LadderPlan | FreeLadderPlan | SparseValidatePlan | GuessAndCheckPlan
@@ -60,7 +60,7 @@ def _gaussian(frame: HoldoutSize, settings: dict[str, str | int]) -> GaussianPla
     counts, scales = (json.loads(str(settings[key])) for key in ("counts", "scales"))
     if any(type(count) is not int for count in counts) or sum(counts) != settings["scores"]:
         raise ValueError
-    blocks = Blocks(tuple(counts), tuple(map(float, scales)))
+    blocks = ScoreBlocks(tuple(counts), tuple(map(float, scales)))
     expected = rational(settings["expected"], "expected") if "expected" in settings else None
     low, high = map(float, json.loads(str(settings["reach"])))
     return GaussianPlan(frame, blocks, (low, high), expected, settings.get("anytime") == "yes")

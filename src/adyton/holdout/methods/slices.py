@@ -19,7 +19,7 @@ from adyton.holdout.methods.gaussian import GaussianPlan
 from adyton.holdout.methods.gaussian_plans import GaussianWish, plan_gaussian
 from adyton.holdout.metrics import Array, Steps, one_list
 from adyton.noise import Bits
-from adyton.validity.plans.planned_scores import Blocks
+from adyton.validity.plans.planned_scores import ScoreBlocks
 from adyton.validity.plans.tilts import at_level
 from adyton.validity.subset.tails import Way
 from adyton.validity.subset.widths import least_share, price_of
@@ -74,7 +74,7 @@ class SlicesPlan:
         return max(self.part(i).radius for i in range(len(self.names)))
 
     def part(self, i: int) -> GaussianPlan:
-        blocks = Blocks((self.scores,), (self.scales[i],))
+        blocks = ScoreBlocks((self.scores,), (self.scales[i],))
         frame = part_of(self.frame, self.sizes[i], len(self.sizes))
         return GaussianPlan(frame, blocks, self.reaches[i], self.expected)
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from adyton.figures.report import Chart, Finding, Line, Report, Topic
+from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import LI
 from adyton.mechanisms.gaussian import GaussianNoise
 from adyton.mechanisms.rounding import RoundedMeans
@@ -28,27 +28,27 @@ _TOLERANCE = 6 * 0.075 / _RUNS**0.5  # one run has a deviation of at most 0.075
 Answering = Callable[[Fraction], Fraction]
 
 
-def binary_representation(bits: Bits, rng: np.random.Generator) -> Report:
+def binary_representation(bits: Bits, rng: np.random.Generator) -> LabReport:
     """20 of 40 values are in the table.  "What is the mean of 2**-x?", and then "is x one of those?"."""
     samples = [frozenset(rng.permutation(_UNIVERSE)[:_ROWS].tolist()) for _ in range(_RUNS)]
     seed = sum(Fraction(1, 2**x) for x in (1, 2, 3, 4))
     rounded = {digits: mean_gap(samples, to_digits(digits)) for digits in (1, 2, 3, 4, 6, 8, 10, 12, 15)}
     findings = (
-        Finding("the sum of rows 1, 2, 3, 4 in the notes", float(seed), 15 / 16, 0),
-        Finding("as a mean", float(seed / 4), 0.234375, 0),
-        Finding("how far off the second answer is, all digits", mean_gap(samples, lambda mean: mean), 0.5),
+        LabFinding("the sum of rows 1, 2, 3, 4 in the notes", float(seed), 15 / 16, 0),
+        LabFinding("as a mean", float(seed / 4), 0.234375, 0),
+        LabFinding("how far off the second answer is, all digits", mean_gap(samples, lambda mean: mean), 0.5),
         *(
-            Finding(f"the same, {digits} digits", rounded[digits], expected, _TOLERANCE)
+            LabFinding(f"the same, {digits} digits", rounded[digits], expected, _TOLERANCE)
             for digits, expected in _PUBLISHED.items()
         ),
-        Finding(
+        LabFinding(
             f"the same, Gaussian noise of {_NOISE:g}",
             mean_gap(samples, with_noise(bits)),
         ),
     )
-    line = Line("rounded answers", tuple(map(float, rounded)), tuple(rounded.values()))
+    line = ChartLine("rounded answers", tuple(map(float, rounded)), tuple(rounded.values()))
     chart = Chart("digits", "how far off the second answer is", (line,), percent=("y",))
-    return Report(BINARY_REPRESENTATION, findings, _NOTES, chart)
+    return LabReport(BINARY_REPRESENTATION, findings, _NOTES, chart)
 
 
 def to_digits(digits: int) -> Answering:

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.exact.special import special
-from adyton.figures.report import Chart, Finding, Line, Report, Topic
+from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import LI
 from adyton.mechanisms.rounding import RoundedMeans
 from adyton.validity.published.compressibility import compressed_width, rounding_width
@@ -33,25 +33,25 @@ _HALF = RoundedMeans(2)  # its two answers are 1/4 and 3/4: below and above one 
 _FAILURE = Fraction(1, 20)
 
 
-def forking_paths(rng: np.random.Generator) -> Report:
+def forking_paths(rng: np.random.Generator) -> LabReport:
     """Certified numbers of questions, and the gap that following the answers opens."""
     gaps = {k: _gap(k, rng) for k in _ASKED}
     most = max(_ASKED)
     worst, expected, spread = gaps[most], _theory(most), 6 * 0.5 / math.sqrt(ROWS * _RUNS)
     wide, tight = forking_width(ROWS, most + 1, _FAILURE), fixed_width(ROWS, most + 1, _FAILURE)
     findings = (
-        Finding("fixed questions, n = 100,000, within 0.01, 99 %", _fixed(), 2_425_825, 0),
-        Finding("yes/no questions on a path, the same", _forking(), 21, 0),
-        Finding("by the looser count of paths in the notes", _loose(), 14, 0),
-        Finding(f"gap after {most} yes/no answers, n = {ROWS:,}", worst, expected, spread, share=True),
-        Finding("half-width if all questions had been fixed", tight, share=True),
-        Finding("does the gap pass it", float(worst > tight), 1, 0),
-        Finding("half-width for all paths", wide, share=True),
-        Finding("does the gap stay within", float(worst <= wide), 1, 0),
-        Finding(f"bits of the transcript of {most} answers", _HALF.bits(most), most, 1e-6),
-        Finding("half-width from these bits", _compressed(most), share=True),
+        LabFinding("fixed questions, n = 100,000, within 0.01, 99 %", _fixed(), 2_425_825, 0),
+        LabFinding("yes/no questions on a path, the same", _forking(), 21, 0),
+        LabFinding("by the looser count of paths in the notes", _loose(), 14, 0),
+        LabFinding(f"gap after {most} yes/no answers, n = {ROWS:,}", worst, expected, spread, share=True),
+        LabFinding("half-width if all questions had been fixed", tight, share=True),
+        LabFinding("does the gap pass it", float(worst > tight), 1, 0),
+        LabFinding("half-width for all paths", wide, share=True),
+        LabFinding("does the gap stay within", float(worst <= wide), 1, 0),
+        LabFinding(f"bits of the transcript of {most} answers", _HALF.bits(most), most, 1e-6),
+        LabFinding("half-width from these bits", _compressed(most), share=True),
     )
-    return Report(FORKING_PATHS, findings, _NOTES, _chart(gaps))
+    return LabReport(FORKING_PATHS, findings, _NOTES, _chart(gaps))
 
 
 def _fixed() -> int:
@@ -93,13 +93,13 @@ def _chart(gaps: dict[int, float]) -> Chart:
         "yes/no answers that were followed",
         "how far off the last answer is, n = 1,000",
         (
-            Line("gap that was opened", x, tuple(gaps.values()), strong=True),
-            Line(
+            ChartLine("gap that was opened", x, tuple(gaps.values()), strong=True),
+            ChartLine(
                 "width if fixed before", x, tuple(fixed_width(ROWS, k + 1, _FAILURE) for k in x), limit=True
             ),
-            Line("width for all paths", x, tuple(forking_width(ROWS, k + 1, _FAILURE) for k in x)),
-            Line("width by the bits of the transcript", x, tuple(_compressed(k) for k in x)),
-            Line(
+            ChartLine("width for all paths", x, tuple(forking_width(ROWS, k + 1, _FAILURE) for k in x)),
+            ChartLine("width by the bits of the transcript", x, tuple(_compressed(k) for k in x)),
+            ChartLine(
                 "width of rounded means, best grid",
                 x,
                 tuple(rounding_width(ROWS, k + 1, _FAILURE).tolerance for k in x),

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from adyton.exact.special import special
-from adyton.figures.report import Chart, Finding, Line, Report, Topic
+from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import BASSI
 from adyton.holdout.methods.base import HoldoutSize, State
 from adyton.holdout.methods.gaussian import GaussianPlan
@@ -44,39 +44,39 @@ Wrong = np.ndarray[Any, np.dtype[np.int8]]
 Weights = np.ndarray[Any, np.dtype[np.float64]]
 
 
-def holdout_boosting(bits: Bits, rng: np.random.Generator) -> Report:
+def holdout_boosting(bits: Bits, rng: np.random.Generator) -> LabReport:
     ours = plan_gaussian(_frame(), GaussianWish(scores=_K + 1))
     found = {name: _mean_loss(name, _K, ours, bits, rng) for name in _WEIGHTS}
     exceeded = sum(_worst_error(ours, bits, rng) > ours.half_width() for _ in range(_ATTACKS))
     noise = ours.blocks.scales[0] / ours.frame.whole
     findings = (
-        Finding(
+        LabFinding(
             "loss of the vote on the holdout, full scores",
             found["full"],
             boosted_loss(_N, _K),
             _SLACK,
             share=True,
         ),
-        Finding("the same in theory", boosted_loss(_N, _K), 0.4292, 5e-5, share=True),
-        Finding("two-digit scores", found["two digits"], share=True),
-        Finding("the Ladder, rung 0.006: vote of those that improved it", found["ladder"], share=True),
-        Finding("the Ladder without a parameter: the same", found["free ladder"], share=True),
-        Finding(
+        LabFinding("the same in theory", boosted_loss(_N, _K), 0.4292, 5e-5, share=True),
+        LabFinding("two-digit scores", found["two digits"], share=True),
+        LabFinding("the Ladder, rung 0.006: vote of those that improved it", found["ladder"], share=True),
+        LabFinding("the Ladder without a parameter: the same", found["free ladder"], share=True),
+        LabFinding(
             "Thresholdout: vote of the overfits that it found and that look good",
             found["thresholdout"],
             share=True,
         ),
-        Finding(
+        LabFinding(
             "ours: Gaussian scores, 401 of them",
             found["ours"],
             boosted_loss(_N, _K, noise),
             _SLACK,
             share=True,
         ),
-        Finding("ours: certified half-width", ours.half_width(), share=True),
-        Finding(f"ours: of {_ATTACKS} attacks, those that pass the half-width", exceeded, 0, 0),
+        LabFinding("ours: certified half-width", ours.half_width(), share=True),
+        LabFinding(f"ours: of {_ATTACKS} attacks, those that pass the half-width", exceeded, 0, 0),
     )
-    return Report(HOLDOUT_BOOSTING, findings, _NOTES, _chart(ours, bits, rng))
+    return LabReport(HOLDOUT_BOOSTING, findings, _NOTES, _chart(ours, bits, rng))
 
 
 def boosted_loss(items: int, submissions: int, noise: float = 0.0) -> float:
@@ -167,7 +167,7 @@ _WEIGHTS: dict[str, Callable[[Wrong, GaussianPlan, Bits], Weights]] = {
 def _chart(ours: GaussianPlan, bits: Bits, rng: np.random.Generator) -> Chart:
     counts = tuple(float(count) for count in _COUNTS)
     lines = [
-        Line(
+        ChartLine(
             name,
             counts,
             tuple(_mean_loss(name, count, ours, bits, rng, _DRAWN) for count in _COUNTS),
@@ -179,7 +179,7 @@ def _chart(ours: GaussianPlan, bits: Bits, rng: np.random.Generator) -> Chart:
     return Chart(
         "random submissions",
         "loss of their vote on the holdout; the truth is 50 %",
-        (*lines, Line("theory of full scores", counts, theory, limit=True)),
+        (*lines, ChartLine("theory of full scores", counts, theory, limit=True)),
         percent=("y",),
     )
 

@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.exact.cells import Floats
-from adyton.figures.report import Chart, Finding, Line, Report, Topic
+from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import BASSI
 from adyton.holdout.methods.base import HoldoutSize, State
 from adyton.holdout.methods.gaussian_plans import GaussianWish, plan_gaussian
@@ -49,7 +49,7 @@ class Outcome:
     overfits: float
 
 
-def holdout_science(bits: Bits, rng: np.random.Generator) -> Report:
+def holdout_science(bits: Bits, rng: np.random.Generator) -> LabReport:
     none = {mode: average(rng, False, 500, mode) for mode in ("plain", "thresholdout")}
     few = {mode: average(rng, True, 20, mode) for mode in ("plain", "thresholdout")}
     many = {mode: average(rng, True, 500, mode) for mode in ("plain", "thresholdout")}
@@ -62,26 +62,26 @@ def holdout_science(bits: Bits, rng: np.random.Generator) -> Report:
         *_reused("signal, k = 20", few["thresholdout"], (0.6067, 0.6047)),
         *_plain("signal, k = 500", many["plain"], (0.6494, 0.6492, 0.5219)),
         *_reused("signal, k = 500", many["thresholdout"], (0.5326, 0.5202)),
-        Finding(
+        LabFinding(
             "overfits of the authors' own code, of 10,000",
             none["thresholdout"].overfits / _D,
             0.0208,
             0.0012,
             share=True,
         ),
-        Finding(
+        LabFinding(
             f"overfits of our Thresholdout, as published, n = d = {_OWN:,}",
             sum(overfits) / len(overfits) / _OWN,
             0.189,
             0.11,
             share=True,
         ),
-        Finding(
+        LabFinding(
             "our Gaussian holdout, no signal, k = 500: reports", told.holdout, told.fresh, ours, share=True
         ),
-        Finding("fresh data after it", told.fresh, 0.5, 0.03, share=True),
+        LabFinding("fresh data after it", told.fresh, 0.5, 0.03, share=True),
     )
-    return Report(HOLDOUT_SCIENCE, findings, _NOTES, _chart(rng))
+    return LabReport(HOLDOUT_SCIENCE, findings, _NOTES, _chart(rng))
 
 
 def average(rng: np.random.Generator, signal: bool, size: int, mode: str, runs: int = _RUNS) -> Outcome:
@@ -169,21 +169,21 @@ def _ours(bits: Bits, rng: np.random.Generator) -> tuple[float, Outcome]:
     )
 
 
-def _plain(what: str, found: Outcome, expected: tuple[float, float, float]) -> list[Finding]:
+def _plain(what: str, found: Outcome, expected: tuple[float, float, float]) -> list[LabFinding]:
     """Standard deviation of one run .003 to .006, of the mean of 40 below .001."""
     names = ("training", "plain holdout", "fresh data after it")
     shares = (found.train, found.holdout, found.fresh)
     return [
-        Finding(f"{what}: {n}", s, e, 0.006, share=True)
+        LabFinding(f"{what}: {n}", s, e, 0.006, share=True)
         for n, s, e in zip(names, shares, expected, strict=True)
     ]
 
 
-def _reused(what: str, found: Outcome, expected: tuple[float, float]) -> list[Finding]:
+def _reused(what: str, found: Outcome, expected: tuple[float, float]) -> list[LabFinding]:
     names = ("Thresholdout reports", "fresh data after Thresholdout")
     shares = (found.holdout, found.fresh)
     return [
-        Finding(f"{what}: {n}", s, e, 0.012, share=True)
+        LabFinding(f"{what}: {n}", s, e, 0.012, share=True)
         for n, s, e in zip(names, shares, expected, strict=True)
     ]
 
@@ -195,8 +195,8 @@ def _chart(rng: np.random.Generator) -> Chart:
         found = [average(rng, False, size, mode, _DRAWN) for size in _SIZES]
         reported, fresh = tuple(f.holdout for f in found), tuple(f.fresh for f in found)
         lines += [
-            Line(f"{name} reports", sizes, reported, strong=mode == "plain"),
-            Line(f"fresh data after {name}", sizes, fresh),
+            ChartLine(f"{name} reports", sizes, reported, strong=mode == "plain"),
+            ChartLine(f"fresh data after {name}", sizes, fresh),
         ]
     return Chart(
         "variables that vote, no signal in any", "share of right answers", tuple(lines), percent=("y",)

@@ -11,7 +11,7 @@ import numpy as np
 from adyton.certify import Interval
 from adyton.curator import open_study
 from adyton.exact.cells import Array
-from adyton.figures.report import Chart, Finding, Line, Report, Topic
+from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import BLUMER
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.description import DictionaryName
@@ -52,7 +52,7 @@ class Sales:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class OwnersMean:
     mean: float
     low: float
     high: float
@@ -68,10 +68,10 @@ class Asked:
         return (self.high - self.low) / 2
 
 
-def owner_looks(rng: np.random.Generator) -> Report:
+def owner_looks(rng: np.random.Generator) -> LabReport:
     """How often the interval of one short query misses, by how the list came about and how it is spelled."""
     every_other = tuple(range(0, SHOPS, 2))
-    asked: dict[str, list[Asked]] = {"looked": [], "universal": [], "before": []}
+    asked: dict[str, list[OwnersMean]] = {"looked": [], "universal": [], "before": []}
     for _ in range(_STUDIES):
         sales = Sales.made(SHOPS, rng)
         asked["looked"].append(mean_of_listed(sales, sales.good, "schema"))
@@ -81,17 +81,17 @@ def owner_looks(rng: np.random.Generator) -> Report:
     gap, sure = float(np.mean([one.mean for one in asked["looked"]])), 6 * _spread() / _STUDIES**0.5
     nats = {name: float(np.mean([one.nats for one in all_])) for name, all_ in asked.items()}
     findings = (
-        Finding("mean result of the listed shops, whose truth is 0", gap, gain(SHOPS), sure),
-        Finding("nats of the query, schema dictionary", nats["looked"]),
-        Finding("studies that miss, schema, listed by looking", missed["looked"], 1, 0, share=True),
-        Finding("nats of the query, universal dictionary", nats["universal"]),
-        Finding("studies that miss, universal, listed by looking", missed["universal"], 0, 0, share=True),
-        Finding("studies that miss, schema, listed without looking", missed["before"], 0, 0, share=True),
+        LabFinding("mean result of the listed shops, whose truth is 0", gap, gain(SHOPS), sure),
+        LabFinding("nats of the query, schema dictionary", nats["looked"]),
+        LabFinding("studies that miss, schema, listed by looking", missed["looked"], 1, 0, share=True),
+        LabFinding("nats of the query, universal dictionary", nats["universal"]),
+        LabFinding("studies that miss, universal, listed by looking", missed["universal"], 0, 0, share=True),
+        LabFinding("studies that miss, schema, listed without looking", missed["before"], 0, 0, share=True),
     )
-    return Report(OWNER_LOOKS, findings, _NOTES, _chart(rng))
+    return LabReport(OWNER_LOOKS, findings, _NOTES, _chart(rng))
 
 
-def mean_of_listed(sales: Sales, listed: tuple[int, ...], dictionary: DictionaryName) -> Asked:
+def mean_of_listed(sales: Sales, listed: tuple[int, ...], dictionary: DictionaryName) -> OwnersMean:
     """The answer of a curator, nearly without noise.
 
     A test was published before, so nothing but descriptions gives the answer an interval.
@@ -108,7 +108,7 @@ def mean_of_listed(sales: Sales, listed: tuple[int, ...], dictionary: Dictionary
         answer = curator.ask(_SQL, epsilon=100)
     interval = answer.population_interval
     assert isinstance(interval, Interval)
-    return Asked(answer.value, interval.low, interval.high, answer.certificate.nats["mean"])
+    return OwnersMean(answer.value, interval.low, interval.high, answer.certificate.nats["mean"])
 
 
 def gain(shops: int) -> float:
@@ -135,8 +135,8 @@ def _chart(rng: np.random.Generator) -> Chart:
         f"shops, {ROWS:,} rows together",
         "distance of the mean from the truth, and half-widths",
         (
-            Line("gained by looking", _ALONG, tuple(map(gain, _ALONG)), strong=True),
-            *(Line(f"half-width, {name}", _ALONG, tuple(widths)) for name, widths in by.items()),
+            ChartLine("gained by looking", _ALONG, tuple(map(gain, _ALONG)), strong=True),
+            *(ChartLine(f"half-width, {name}", _ALONG, tuple(widths)) for name, widths in by.items()),
         ),
         ("x", "y"),
     )

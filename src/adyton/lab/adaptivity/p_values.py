@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from adyton.exact.cells import Floats
 from adyton.exact.special import special
-from adyton.figures.report import Chart, Finding, Line, Report, Topic
+from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import BASSI
 from adyton.mechanisms.selection.noisy_max import NoisyMax
 from adyton.mechanisms.selection.scores import ScoreSensitivity
@@ -30,31 +30,31 @@ _RUNS = 800
 _LEVELS = (0.001, 0.003, 0.01, 0.02, 0.05, 0.1, 0.2)
 
 
-def p_values(bits: Bits, rng: np.random.Generator) -> Report:
+def p_values(bits: Bits, rng: np.random.Generator) -> LabReport:
     """How often the test of a chosen column rejects, by how it was chosen and at which level."""
     level = safe_level(_ALPHA)
     exact, private, fixed = _simulated(bits, rng)
     sure = 6 * math.sqrt(_ALPHA * (1 - _ALPHA) / _RUNS)
     at = {name: float(np.mean(p <= _ALPHA)) for name, p in (("exact", exact), ("fixed", fixed))}
     findings = (
-        Finding(
+        LabFinding(
             "a column fixed before: false alarms at 5 %", at["fixed"], _level_of(_ALPHA), sure, share=True
         ),
-        Finding(
+        LabFinding(
             "the best of 200, told exactly: false alarms at 5 %",
             at["exact"],
             _best_of(_ALPHA),
             0.01,
             share=True,
         ),
-        Finding(
+        LabFinding(
             "told privately, epsilon 0.02: false alarms at 5 %", float(np.mean(private <= _ALPHA)), share=True
         ),
-        Finding("level that keeps 5 % after one answer of epsilon 0.02", level, 0.0036, 5e-5, share=True),
-        Finding("false alarms at that level", float(np.mean(private <= level)), share=True),
-        Finding("are they at most 5 %", float(np.mean(private <= level) <= _ALPHA + sure), 1, 0),
+        LabFinding("level that keeps 5 % after one answer of epsilon 0.02", level, 0.0036, 5e-5, share=True),
+        LabFinding("false alarms at that level", float(np.mean(private <= level)), share=True),
+        LabFinding("are they at most 5 %", float(np.mean(private <= level) <= _ALPHA + sure), 1, 0),
     )
-    return Report(P_VALUES, findings, _NOTES, _chart(exact, private, fixed))
+    return LabReport(P_VALUES, findings, _NOTES, _chart(exact, private, fixed))
 
 
 def safe_level(alpha: float) -> float:
@@ -106,11 +106,11 @@ def _chart(exact: Floats, private: Floats, fixed: Floats) -> Chart:
         "level that is claimed",
         "share of false alarms",
         (
-            Line("best column, told exactly", _LEVELS, rates(exact), strong=True),
-            Line("told privately, level as claimed", _LEVELS, rates(private)),
-            Line("told privately, level by max-information", _LEVELS, corrected),
-            Line("fixed before", _LEVELS, rates(fixed)),
-            Line("as claimed", _LEVELS, _LEVELS, limit=True),
+            ChartLine("best column, told exactly", _LEVELS, rates(exact), strong=True),
+            ChartLine("told privately, level as claimed", _LEVELS, rates(private)),
+            ChartLine("told privately, level by max-information", _LEVELS, corrected),
+            ChartLine("fixed before", _LEVELS, rates(fixed)),
+            ChartLine("as claimed", _LEVELS, _LEVELS, limit=True),
         ),
         ("x",),
         ("x", "y"),

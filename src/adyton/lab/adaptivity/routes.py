@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from adyton.figures.report import Chart, Finding, Line, Report, Topic
+from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import BASSI, LI
 from adyton.mechanisms.gaussian import GaussianNoise
 from adyton.noise import Bits
@@ -33,21 +33,23 @@ _ASKED, _TRIED_ON, _RUNS = 100, 4000, 40
 _ALONG = (1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
 
 
-def routes(bits: Bits, rng: np.random.Generator) -> Report:
+def routes(bits: Bits, rng: np.random.Generator) -> LabReport:
     """Certified questions within 0.1 of 100,000 rows; and 100 answers under attack."""
     certified = {option.method: option.value for option in plan(rows=_ROWS, tolerance=_WITHIN).options}
     findings = [
-        Finding(f"questions within {_WITHIN} from {_ROWS:,} rows, {name}", value or 0, _EXPECTED.get(name), 0)
+        LabFinding(
+            f"questions within {_WITHIN} from {_ROWS:,} rows, {name}", value or 0, _EXPECTED.get(name), 0
+        )
         for name, value in certified.items()
     ]
     width, scale = _ours(_TRIED_ON)
     worst = max(_attacked(scale, bits, rng) for _ in range(_RUNS))
     findings += [
-        Finding(f"{_TRIED_ON:,} rows, {_ASKED} answers, subset: half-width", width, share=True),
-        Finding(f"worst answer of {_RUNS} attacks on it", worst, share=True),
-        Finding("attacks that pass the half-width", float(worst > width), 0, 0),
+        LabFinding(f"{_TRIED_ON:,} rows, {_ASKED} answers, subset: half-width", width, share=True),
+        LabFinding(f"worst answer of {_RUNS} attacks on it", worst, share=True),
+        LabFinding("attacks that pass the half-width", float(worst > width), 0, 0),
     ]
-    return Report(ROUTES, tuple(findings), _NOTES, _chart())
+    return LabReport(ROUTES, tuple(findings), _NOTES, _chart())
 
 
 def _ours(rows: int) -> tuple[float, float]:
@@ -78,7 +80,7 @@ def _chart() -> Chart:
             if option.value is not None and option.value < 0.5:
                 found.setdefault(option.method, []).append((rows, float(option.value)))
     lines = tuple(
-        Line(name, tuple(x for x, _ in points), tuple(y for _, y in points), strong=name == "subset")
+        ChartLine(name, tuple(x for x, _ in points), tuple(y for _, y in points), strong=name == "subset")
         for name, points in found.items()
         if len(points) > 1
     )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from adyton.errors import InvalidRequest
-from adyton.figures.report import Chart, Finding, Line, Report, Topic
+from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import BOUSQUET
 from adyton.validity.measured_stability import MeasuredStability, stability_of
 
@@ -26,7 +26,7 @@ _ERRORS = 6  # standard errors: a false alarm in 5e8
 MARK = 2.0**-20
 
 
-def stability(rng: np.random.Generator) -> Report:
+def stability(rng: np.random.Generator) -> LabReport:
     """Classifiers of scikit-learn on its table of tumours; one that hides its rows, and one that looks."""
     X, y, neighbours, others = _real()  # noqa: N806
     seed = int(rng.integers(2**31))
@@ -40,13 +40,13 @@ def stability(rng: np.random.Generator) -> Report:
     findings += [_gap(name, measured(model)) for name, model in others.items()]
     beyond = sum(one.worst > 1 / k + _HAIR for k, one in by_number.items())
     findings += [
-        Finding("times that a row moved k neighbours by more than 1/k, which bounds it", beyond, 0, 0.0),
-        Finding("a model that hides its rows: moved at most by one row", hidden.worst, MARK, 0.0),
-        Finding("the same: gap", hidden.gap, MARK, 0.0),
-        Finding("post-processed, one that looks: moved at most by one row", shown.worst, 1.0, 0.0),
-        Finding("the same: gap", shown.gap, 1.0, 0.0),
+        LabFinding("times that a row moved k neighbours by more than 1/k, which bounds it", beyond, 0, 0.0),
+        LabFinding("a model that hides its rows: moved at most by one row", hidden.worst, MARK, 0.0),
+        LabFinding("the same: gap", hidden.gap, MARK, 0.0),
+        LabFinding("post-processed, one that looks: moved at most by one row", shown.worst, 1.0, 0.0),
+        LabFinding("the same: gap", shown.gap, 1.0, 0.0),
     ]
-    return Report(STABILITY, tuple(findings), _NOTES, _chart(by_number))
+    return LabReport(STABILITY, tuple(findings), _NOTES, _chart(by_number))
 
 
 class Marked:
@@ -89,17 +89,19 @@ def _real() -> tuple[Any, Any, Any, dict[str, Any]]:
     return X, y, KNeighborsClassifier, others
 
 
-def _gap(name: str, one: MeasuredStability) -> Finding:
+def _gap(name: str, one: MeasuredStability) -> LabFinding:
     """Over all tables both have the same mean; of one table both have errors."""
     tolerance = _ERRORS * math.hypot(one.own_error, one.gap_error)
-    return Finding(f"{name}: what a row gains by being trained on, and the gap", one.own, one.gap, tolerance)
+    return LabFinding(
+        f"{name}: what a row gains by being trained on, and the gap", one.own, one.gap, tolerance
+    )
 
 
 def _chart(found: dict[int, MeasuredStability]) -> Chart:
     places = tuple(map(float, found))
 
-    def line(name: str, values: list[float]) -> Line:
-        return Line(name, places, tuple(values))
+    def line(name: str, values: list[float]) -> ChartLine:
+        return ChartLine(name, places, tuple(values))
 
     return Chart(
         "neighbours that vote",

@@ -9,7 +9,7 @@ import numpy as np
 
 from adyton.exact.cells import Floats
 from adyton.exact.special import special
-from adyton.figures.report import Chart, Finding, Line, Report, Topic
+from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import BASSI
 from adyton.mechanisms.selection.noisy_max import NoisyMax
 from adyton.mechanisms.selection.scores import ScoreSensitivity
@@ -30,7 +30,7 @@ _GROUPS = 1000  # simulated for one number of rows
 _DRAWN = 10**4  # rows behind the figure
 
 
-def unrealistic(bits: Bits, rng: np.random.Generator) -> Report:
+def unrealistic(bits: Bits, rng: np.random.Generator) -> LabReport:
     """n standard normals in subsets of about ln n; of each group of subsets the one with the largest mean."""
     findings = []
     for n in _ROWS:
@@ -39,12 +39,12 @@ def unrealistic(bits: Bits, rng: np.random.Generator) -> Report:
         best, any_one = means.max(axis=1).mean(), means[:, 0].mean()
         private = np.mean([row[i] for row, i in zip(means, _chosen(n, means, bits), strict=True)])
         findings += [
-            Finding(f"mean of the winners, {n:,} rows", picked_mean(n), _PICKED[n], 5e-5),
-            Finding(f"the same, {_GROUPS:,} simulated groups", float(best), picked_mean(n), spread),
-            Finding("control: a subset that was fixed before", float(any_one), 0, spread),
-            Finding("picked by our report noisy max", float(private), private_mean(n), spread),
+            LabFinding(f"mean of the winners, {n:,} rows", picked_mean(n), _PICKED[n], 5e-5),
+            LabFinding(f"the same, {_GROUPS:,} simulated groups", float(best), picked_mean(n), spread),
+            LabFinding("control: a subset that was fixed before", float(any_one), 0, spread),
+            LabFinding("picked by our report noisy max", float(private), private_mean(n), spread),
         ]
-    return Report(UNREALISTIC, tuple(findings), _NOTES, _chart())
+    return LabReport(UNREALISTIC, tuple(findings), _NOTES, _chart())
 
 
 def sizes(rows: int) -> tuple[int, int]:
@@ -126,9 +126,9 @@ def _chart() -> Chart:
         "mean of the subset; the population's is 0",
         "density, 10,000 rows",
         (
-            Line("fixed before anything was seen", along, tuple(fixed.tolist())),
-            Line("picked privately", along, tuple(private[kept].tolist())),
-            Line("picked by the exact answers", along, tuple(winner.tolist()), strong=True),
+            ChartLine("fixed before anything was seen", along, tuple(fixed.tolist())),
+            ChartLine("picked privately", along, tuple(private[kept].tolist())),
+            ChartLine("picked by the exact answers", along, tuple(winner.tolist()), strong=True),
         ),
     )
 

@@ -6,7 +6,7 @@ import math
 
 from adyton.errors import BudgetRefused
 from adyton.exact import UNITS_PER_ONE
-from adyton.figures.report import Chart, Finding, Line, Report, Topic
+from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import BASSI
 from adyton.lab.attacks.cigarettes import HISTOGRAM, curator_of
 from adyton.noise import Bits, rounded_gaussian
@@ -24,21 +24,21 @@ _AGAIN = 50
 _SQL = "SELECT COUNT(*) FROM people"
 
 
-def averaging(bits: Bits) -> Report:
+def averaging(bits: Bits) -> LabReport:
     """The average of many fresh answers is the truth; the same question to a curator has one answer."""
     truth = sum(HISTOGRAM)
     noise = rounded_gaussian.draw(_SIGMA, _ASKED, bits)
     average = truth + float(noise.mean())
     answers, charged_once, charged_in_all = asked_again()
     findings = (
-        Finding(
+        LabFinding(
             f"average of {_ASKED:,} fresh answers, sigma {_SIGMA:g}", average, truth, 6 * _SIGMA / _ASKED**0.5
         ),
-        Finding(f"different answers of a curator asked {_AGAIN} times", len(answers), 1, 0),
-        Finding("what all of them cost, over what one costs", charged_in_all / charged_once, 1, 0),
-        Finding("rewordings with fresh noise until the curator refuses", rewordings(), _allowed(), 0),
+        LabFinding(f"different answers of a curator asked {_AGAIN} times", len(answers), 1, 0),
+        LabFinding("what all of them cost, over what one costs", charged_in_all / charged_once, 1, 0),
+        LabFinding("rewordings with fresh noise until the curator refuses", rewordings(), _allowed(), 0),
     )
-    return Report(AVERAGING, findings, _NOTES, _chart(noise.tolist()))
+    return LabReport(AVERAGING, findings, _NOTES, _chart(noise.tolist()))
 
 
 def asked_again() -> tuple[set[float], int, int]:
@@ -74,8 +74,8 @@ def _chart(noise: list[int]) -> Chart:
         "answers averaged",
         "distance from the truth",
         (
-            Line("fresh noise", tuple(asked), tuple(abs(sum(noise[:k])) / k + 1e-3 for k in asked)),
-            Line("a stored answer", tuple(asked), tuple(float(abs(noise[0])) + 1e-3 for _ in asked)),
+            ChartLine("fresh noise", tuple(asked), tuple(abs(sum(noise[:k])) / k + 1e-3 for k in asked)),
+            ChartLine("a stored answer", tuple(asked), tuple(float(abs(noise[0])) + 1e-3 for _ in asked)),
         ),
         ("x", "y"),
     )

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from adyton.figures.report import Chart, Finding, Line, Report, Topic
+from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import BASSI, LI
 from adyton.lab.attacks.cigarettes import BOB, HISTOGRAM, LIMIT, WITHOUT_BOB, curator_of, rows_of
 from adyton.mechanisms.gaussian import GaussianNoise
@@ -49,27 +49,27 @@ class Empirical:
         return cls(tuple(rows))
 
 
-def differencing(bits: Bits) -> Report:
+def differencing(bits: Bits) -> LabReport:
     """Subtract two totals; exact answers give Bob away, the curator's hardly help the best guess."""
     sigma = _sigma(_PRICE)
     chance = chance_of_best_guess(sigma)
     naive = _chance_of_a_hit(sigma)
     findings = (
-        Finding("from exact counts and means: what Bob smokes", float(exact_guess()), BOB, 0),
-        Finding("from two curators, once: difference of the totals", private_guess()),
-        Finding(
+        LabFinding("from exact counts and means: what Bob smokes", float(exact_guess()), BOB, 0),
+        LabFinding("from two curators, once: difference of the totals", private_guess()),
+        LabFinding(
             f"best guess of what Bob smokes, right in {_TRIES:,} attacks",
             _tried(sigma, bits),
             chance,
             6 * math.sqrt(chance / _TRIES),
             share=True,
         ),
-        Finding("naive guess, the difference itself: right", naive, share=True),
-        Finding("somebody who asks nothing: right, 1 of 6", 1 / (BOB + 1), share=True),
-        Finding("the most that epsilon allows any guess", _most_allowed(), share=True),
-        Finding("is the best guess within it", float(chance <= _most_allowed()), 1, 0),
+        LabFinding("naive guess, the difference itself: right", naive, share=True),
+        LabFinding("somebody who asks nothing: right, 1 of 6", 1 / (BOB + 1), share=True),
+        LabFinding("the most that epsilon allows any guess", _most_allowed(), share=True),
+        LabFinding("is the best guess within it", float(chance <= _most_allowed()), 1, 0),
     )
-    return Report(DIFFERENCING, findings, _NOTES, _chart())
+    return LabReport(DIFFERENCING, findings, _NOTES, _chart())
 
 
 def exact_guess() -> int:
@@ -132,10 +132,10 @@ def _chart() -> Chart:
         "epsilon of each of the two totals",
         "share of right guesses",
         (
-            Line("exact totals", x, (1.0,) * len(x)),
-            Line("most that epsilon allows", x, tuple(_most_allowed(p) for p in prices), limit=True),
-            Line("best guess from two curators", x, best, strong=True),
-            Line("no question at all", x, (1 / (BOB + 1),) * len(x)),
+            ChartLine("exact totals", x, (1.0,) * len(x)),
+            ChartLine("most that epsilon allows", x, tuple(_most_allowed(p) for p in prices), limit=True),
+            ChartLine("best guess from two curators", x, best, strong=True),
+            ChartLine("no question at all", x, (1 / (BOB + 1),) * len(x)),
         ),
         percent=("y",),
     )

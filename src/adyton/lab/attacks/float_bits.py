@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.exact.cells import Floats
-from adyton.figures.report import Chart, Finding, Line, Report, Topic
+from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import MIRONOV
 from adyton.noise import Bits, two_sided_geometric
 
@@ -24,7 +24,7 @@ _FINE = 2**53  # the uniform numbers of most libraries are whole multiples of on
 _NEAR = 6  # uniform numbers tried on either side of the likely one
 
 
-def float_bits(bits: Bits, rng: np.random.Generator) -> Report:
+def float_bits(bits: Bits, rng: np.random.Generator) -> LabReport:
     """Counts of 0 and of 1 with textbook noise: which of them can give the very float that is seen?"""
     seen = {count: textbook_release(count, _SCALE, rng) for count in (0, 1)}
     whole = two_sided_geometric.draw(_SCALE, _RELEASES, bits)
@@ -32,21 +32,21 @@ def float_bits(bits: Bits, rng: np.random.Generator) -> Report:
     right = np.mean([excluded(seen[count], count, _SCALE).mean() for count in (0, 1)])
     apart = two_sided_geometric.pmf(_SCALE, 0) / two_sided_geometric.pmf(_SCALE, 1)
     findings = (
-        Finding(
+        LabFinding(
             "textbook noise: share of releases that rule the wrong count out for good",
             float(wrong),
             share=True,
         ),
-        Finding("textbook noise: share that rule the right count out", float(right), 0, 0, share=True),
-        Finding("whole numbers: share that rule the wrong count out", impossible(whole), 0, 0, share=True),
-        Finding(
+        LabFinding("textbook noise: share that rule the right count out", float(right), 0, 0, share=True),
+        LabFinding("whole numbers: share that rule the wrong count out", impossible(whole), 0, 0, share=True),
+        LabFinding(
             "whole numbers: how much likelier one can be from the other count",
             apart,
             math.exp(1 / _SCALE),
             1e-9,
         ),
     )
-    return Report(FLOAT_BITS, findings, _NOTES, _chart(rng))
+    return LabReport(FLOAT_BITS, findings, _NOTES, _chart(rng))
 
 
 def textbook_release(count: int, scale: float, rng: np.random.Generator) -> Floats:
@@ -81,7 +81,10 @@ def _chart(rng: np.random.Generator) -> Chart:
     return Chart(
         "scale of the noise",
         "share of releases that give the count away",
-        (Line("floats", scales, shares), Line("whole numbers", scales, (0.0,) * len(scales), strong=True)),
+        (
+            ChartLine("floats", scales, shares),
+            ChartLine("whole numbers", scales, (0.0,) * len(scales), strong=True),
+        ),
         ("x",),
         ("y",),
     )

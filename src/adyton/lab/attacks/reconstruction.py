@@ -10,7 +10,7 @@ import numpy.typing as npt
 from adyton.accounting.gaussian import mu_down
 from adyton.curator import open_study
 from adyton.exact.special import special
-from adyton.figures.report import Chart, Finding, Line, Report, Topic
+from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import DINUR
 from adyton.noise import Bits, rounded_gaussian
 from adyton.privacy import Guarantee, PrivacyUnit
@@ -30,7 +30,7 @@ _EPSILON, _DELTA = 1.0, 1e-9
 Secrets = npt.NDArray[np.bool_]
 
 
-def reconstruction(bits: Bits, rng: np.random.Generator) -> Report:
+def reconstruction(bits: Bits, rng: np.random.Generator) -> LabReport:
     """Counts of random sets of people, fitted; with noise that never grows, and from a curator."""
     smokes, sets = rng.random(PEOPLE) < 0.5, rng.random((ASKED, PEOPLE)) < 0.5
     truth = (sets & smokes).sum(axis=1)
@@ -39,24 +39,24 @@ def reconstruction(bits: Bits, rng: np.random.Generator) -> Report:
     counts, most = private_counts(sets, smokes), float(special().ndtr(mu_down(_EPSILON, _DELTA) / 2))
     spread = 6 * (0.25 / PEOPLE) ** 0.5
     findings = (
-        Finding(
+        LabFinding(
             f"share of secrets found from {ASKED} counts, each with noise of {_SIGMA:g}",
             found,
             expected,
             6 * (expected * (1 - expected) / PEOPLE) ** 0.5 + 1 / PEOPLE,
             share=True,
         ),
-        Finding(
+        LabFinding(
             "share found from the same counts of a curator",
             guessed(sets, counts, smokes),
             (most + 0.5) / 2,
             spread,
             share=True,
         ),
-        Finding("the largest share that its limit allows anybody, on average", most, share=True),
-        Finding("share found by somebody who asks nothing", 0.5, share=True),
+        LabFinding("the largest share that its limit allows anybody, on average", most, share=True),
+        LabFinding("share found by somebody who asks nothing", 0.5, share=True),
     )
-    return Report(RECONSTRUCTION, findings, _NOTES, _chart(sets, truth, smokes, bits))
+    return LabReport(RECONSTRUCTION, findings, _NOTES, _chart(sets, truth, smokes, bits))
 
 
 def guessed(sets: Secrets, counts: npt.ArrayLike, smokes: Secrets) -> float:
@@ -92,8 +92,8 @@ def _chart(sets: Secrets, truth: npt.NDArray[np.int64], smokes: Secrets, bits: B
         "noise of each count",
         "share of secrets found",
         (
-            Line("found", sigmas, tuple(seen), strong=True),
-            Line("expected", sigmas, tuple(chance(sets, sigma) for sigma in sigmas), limit=True),
+            ChartLine("found", sigmas, tuple(seen), strong=True),
+            ChartLine("expected", sigmas, tuple(chance(sets, sigma) for sigma in sigmas), limit=True),
         ),
         ("x",),
         ("y",),

@@ -25,7 +25,7 @@ Output = str | int  # one of the two, or a noisy value
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class RepeatedQuery:
     """The same question asked ``times`` times in a row, and the output that each time is observed."""
 
     question: int
@@ -34,7 +34,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Sparse:
+class BrokenSparse:
     """A sparse vector whose screws can be loosened one by one.
 
     ``per_question`` None: the questions get no noise.  ``most`` None: it never stops.  ``redraw``: a new
@@ -69,7 +69,7 @@ class Sparse:
     def _noise(self, scale: Fraction | None, bits: Bits) -> int:
         return 0 if scale is None else int(two_sided_geometric.draw(float(scale), 1, bits)[0])
 
-    def log_chance(self, runs: Sequence[Run], threshold: int = 0) -> float:
+    def log_chance(self, runs: Sequence[RepeatedQuery], threshold: int = 0) -> float:
         """ln of the probability of exactly these outputs, to about 9 digits."""
         if self._goes_on_too_long(runs):
             return -math.inf
@@ -80,18 +80,18 @@ class Sparse:
             rest = rest[end:]
         return total
 
-    def _goes_on_too_long(self, runs: Sequence[Run]) -> bool:
+    def _goes_on_too_long(self, runs: Sequence[RepeatedQuery]) -> bool:
         """Whether there is an output after the last positive that it may give."""
         before = sum(run.times for run in runs[:-1] if run.output != BELOW)
         last = runs[-1].times if runs[-1].output != BELOW else 0
         return self.most is not None and (before >= self.most or before + last > self.most)
 
-    def _ends(self, run: Run) -> bool:
+    def _ends(self, run: RepeatedQuery) -> bool:
         if self.redraw and run.output != BELOW and run.times > 1:
             raise ValueError("write positives one at a time where the threshold is redrawn")
         return self.redraw and run.output != BELOW
 
-    def _segment(self, runs: Sequence[Run], threshold: int) -> float:
+    def _segment(self, runs: Sequence[RepeatedQuery], threshold: int) -> float:
         """ln of the sum over all noisy thresholds of their chance times that of the outputs."""
         scale = float(self.threshold_scale)
         far = int(60 * scale) + 60 + max(abs(run.question - threshold) for run in runs)
@@ -102,7 +102,7 @@ class Sparse:
         largest = float(terms.max())
         return largest if math.isinf(largest) else largest + math.log(np.exp(terms - largest).sum())
 
-    def _log_output(self, run: Run, noisy: Integers) -> Floats:
+    def _log_output(self, run: RepeatedQuery, noisy: Integers) -> Floats:
         """ln P(output) for each noisy threshold."""
         gap = noisy - run.question  # the noise that is just enough for a positive
         if run.output == BELOW:
@@ -127,7 +127,7 @@ def log_below(scale: Fraction | None, gap: Integers) -> Floats:
     return below
 
 
-def loss(sparse: Sparse, here: Sequence[Run], there: Sequence[Run]) -> float:
+def loss(sparse: BrokenSparse, here: Sequence[RepeatedQuery], there: Sequence[RepeatedQuery]) -> float:
     """ln P(outputs | here) - ln P(outputs | there): a lower bound on the true epsilon."""
     if [(r.output, r.times) for r in here] != [(r.output, r.times) for r in there]:
         raise ValueError("the two sides must observe the same outputs")
@@ -137,41 +137,41 @@ def loss(sparse: Sparse, here: Sequence[Run], there: Sequence[Run]) -> float:
     return math.inf if math.isinf(denominator) else numerator - denominator
 
 
-def late_sparse(epsilon: Fraction, c: int) -> Sparse:
+def late_sparse(epsilon: Fraction, c: int) -> BrokenSparse:
     """BROKEN: Bassi's Sparse, which halts at count > c and so gives c + 1 positives."""
-    return Sparse("slide", epsilon, 2 * c / epsilon, 4 * c / epsilon, c + 1, redraw=True)
+    return BrokenSparse("slide", epsilon, 2 * c / epsilon, 4 * c / epsilon, c + 1, redraw=True)
 
 
-def corrected_sparse(epsilon: Fraction, c: int) -> Sparse:
+def corrected_sparse(epsilon: Fraction, c: int) -> BrokenSparse:
     """The same that halts at count >= c: right."""
-    return Sparse("slide, corrected", epsilon, 2 * c / epsilon, 4 * c / epsilon, c, redraw=True)
+    return BrokenSparse("slide, corrected", epsilon, 2 * c / epsilon, 4 * c / epsilon, c, redraw=True)
 
 
-def algorithm_1(epsilon: Fraction, c: int) -> Sparse:
+def algorithm_1(epsilon: Fraction, c: int) -> BrokenSparse:
     """Right: the form that Lyu, Su and Li propose."""
-    return Sparse("algorithm 1", epsilon, 2 / epsilon, 4 * c / epsilon, c)
+    return BrokenSparse("algorithm 1", epsilon, 2 / epsilon, 4 * c / epsilon, c)
 
 
-def algorithm_2(epsilon: Fraction, c: int) -> Sparse:
+def algorithm_2(epsilon: Fraction, c: int) -> BrokenSparse:
     """Right: the form of the textbook of Dwork and Roth."""
-    return Sparse("algorithm 2", epsilon, 2 * c / epsilon, 4 * c / epsilon, c, redraw=True)
+    return BrokenSparse("algorithm 2", epsilon, 2 * c / epsilon, 4 * c / epsilon, c, redraw=True)
 
 
-def algorithm_3(epsilon: Fraction, c: int) -> Sparse:
+def algorithm_3(epsilon: Fraction, c: int) -> BrokenSparse:
     """BROKEN: publishes the noisy value, which says where the noisy threshold is not."""
-    return Sparse("algorithm 3", epsilon, 2 / epsilon, 2 * c / epsilon, c, tells_value=True)
+    return BrokenSparse("algorithm 3", epsilon, 2 / epsilon, 2 * c / epsilon, c, tells_value=True)
 
 
-def algorithm_4(epsilon: Fraction, c: int) -> Sparse:
+def algorithm_4(epsilon: Fraction, c: int) -> BrokenSparse:
     """BROKEN: the noise of the questions does not grow with the number of positives."""
-    return Sparse("algorithm 4", epsilon, 4 / epsilon, 4 / (3 * epsilon), c)
+    return BrokenSparse("algorithm 4", epsilon, 4 / epsilon, 4 / (3 * epsilon), c)
 
 
-def algorithm_5(epsilon: Fraction) -> Sparse:
+def algorithm_5(epsilon: Fraction) -> BrokenSparse:
     """BROKEN: the questions get no noise at all, and it never stops."""
-    return Sparse("algorithm 5", epsilon, 2 / epsilon, None, None)
+    return BrokenSparse("algorithm 5", epsilon, 2 / epsilon, None, None)
 
 
-def algorithm_6(epsilon: Fraction) -> Sparse:
+def algorithm_6(epsilon: Fraction) -> BrokenSparse:
     """BROKEN: it never stops."""
-    return Sparse("algorithm 6", epsilon, 2 / epsilon, 2 / epsilon, None)
+    return BrokenSparse("algorithm 6", epsilon, 2 / epsilon, 2 / epsilon, None)

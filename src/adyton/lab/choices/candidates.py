@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-from adyton.figures.report import Chart, Finding, Line, Report, Topic
+from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import BELLET
 from adyton.lab.choices.price import profit
 from adyton.mechanisms.selection.exponential import ExponentialMechanism
@@ -25,7 +25,7 @@ _DECLARED = (1, 2, 3, 4, 5)
 _EPSILON, _TRIES = Fraction(1), 3000
 
 
-def candidates(bits: Bits) -> Report:
+def candidates(bits: Bits) -> LabReport:
     """The same mechanism over candidates from the offers, and over declared ones."""
     with_bob, without = _own_prices(_WITH), _own_prices(_INSTEAD)
     declared = [_law(_DECLARED, bids) for bids in (_WITH, _INSTEAD)]
@@ -33,14 +33,16 @@ def candidates(bits: Bits) -> Report:
     four = declared[0][_DECLARED.index(4)]
     told, by_hand = _tried(bits), 1 / (1 + math.exp(-(4 - 3) / (2 * 5)))  # profits 4 and 3, sensitivity 5
     findings = (
-        Finding("candidates from the offers: chance of 4, Bob offered 4", with_bob[4], by_hand, share=True),
-        Finding("the same, had Bob offered 3: impossible", without.get(4, 0.0), 0, 0, share=True),
-        Finding("so the loss of reading 4 is", math.inf if 4 not in without else 0.0, math.inf, 0),
-        Finding("declared candidates 1..5: chance of 4, Bob offered 4", four, share=True),
-        Finding("the same, had Bob offered 3", declared[1][_DECLARED.index(4)], share=True),
-        Finding("declared candidates: the largest loss of any price", worst),
-        Finding("is that within epsilon 1", float(worst <= float(_EPSILON)), 1, 0),
-        Finding(
+        LabFinding(
+            "candidates from the offers: chance of 4, Bob offered 4", with_bob[4], by_hand, share=True
+        ),
+        LabFinding("the same, had Bob offered 3: impossible", without.get(4, 0.0), 0, 0, share=True),
+        LabFinding("so the loss of reading 4 is", math.inf if 4 not in without else 0.0, math.inf, 0),
+        LabFinding("declared candidates 1..5: chance of 4, Bob offered 4", four, share=True),
+        LabFinding("the same, had Bob offered 3", declared[1][_DECLARED.index(4)], share=True),
+        LabFinding("declared candidates: the largest loss of any price", worst),
+        LabFinding("is that within epsilon 1", float(worst <= float(_EPSILON)), 1, 0),
+        LabFinding(
             f"share of 4 in {_TRIES:,} choices, declared, Bob offered 4",
             told,
             four,
@@ -48,7 +50,7 @@ def candidates(bits: Bits) -> Report:
             share=True,
         ),
     )
-    return Report(CANDIDATES, findings, _NOTES, _chart(with_bob, without, declared))
+    return LabReport(CANDIDATES, findings, _NOTES, _chart(with_bob, without, declared))
 
 
 def mechanism(prices: Sequence[int]) -> ExponentialMechanism[int]:
@@ -77,10 +79,10 @@ def _chart(with_bob: dict[int, float], without: dict[int, float], declared: list
         "price",
         "chance that it is chosen",
         (
-            Line("from the offers, Bob offered 4", _DECLARED, _of(with_bob), strong=True),
-            Line("from the offers, Bob offered 3", _DECLARED, _of(without)),
-            Line("declared, Bob offered 4", _DECLARED, tuple(declared[0])),
-            Line("declared, Bob offered 3", _DECLARED, tuple(declared[1])),
+            ChartLine("from the offers, Bob offered 4", _DECLARED, _of(with_bob), strong=True),
+            ChartLine("from the offers, Bob offered 3", _DECLARED, _of(without)),
+            ChartLine("declared, Bob offered 4", _DECLARED, tuple(declared[0])),
+            ChartLine("declared, Bob offered 3", _DECLARED, tuple(declared[1])),
         ),
         percent=("y",),
     )

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-from adyton.figures.report import Chart, Finding, Line, Report, Topic
+from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import BELLET
 from adyton.mechanisms.selection.exponential import ExponentialMechanism
 from adyton.mechanisms.selection.permute_and_flip import PermuteAndFlip
@@ -28,19 +28,21 @@ _LEAD, _TRIES = 100, 3000
 _OTHERS = {(400, 400, 400): 0.019813, (400, 400, 0): 0.01330, (400, 0, 0): 0.006693}
 
 
-def hair(bits: Bits) -> Report:
+def hair(bits: Bits) -> LabReport:
     """The bound, the truth, and what comes out of choosing again and again."""
     worst = wrong((400, 400, 400))
     findings = (
-        Finding("bound of the theorem, 4 e^-5", float(_bound(classical_chance)), 0.026952, 5e-7, share=True),
-        Finding(
+        LabFinding(
+            "bound of the theorem, 4 e^-5", float(_bound(classical_chance)), 0.026952, 5e-7, share=True
+        ),
+        LabFinding(
             "sharper bound, that keeps the normalising sum",
             float(_bound(exponential_chance)),
             worst,
             share=True,
         ),
         *(
-            Finding(
+            LabFinding(
                 f"true chance of a wrong colour, others {', '.join(map(str, others))}",
                 wrong(others),
                 expected,
@@ -49,23 +51,25 @@ def hair(bits: Bits) -> Report:
             )
             for others, expected in _OTHERS.items()
         ),
-        Finding(
+        LabFinding(
             "if people are only added or removed, the exponent may be twice as large",
             wrong((400, 400, 400), "add-or-remove"),
             1.36e-4,
             5e-7,
             share=True,
         ),
-        Finding(
+        LabFinding(
             f"wrong colours in {_TRIES:,} choices, the worst case",
             _tried(bits),
             worst,
             6 * math.sqrt(worst / _TRIES),
             share=True,
         ),
-        Finding("the same by permute-and-flip, which pure studies use", flipped((400, 400, 400)), share=True),
+        LabFinding(
+            "the same by permute-and-flip, which pure studies use", flipped((400, 400, 400)), share=True
+        ),
     )
-    return Report(HAIR, findings, _NOTES, _chart())
+    return LabReport(HAIR, findings, _NOTES, _chart())
 
 
 def mechanism(neighbours: Neighbours = "replace") -> ExponentialMechanism[str]:
@@ -102,9 +106,9 @@ def _chart() -> Chart:
         "lead of dark hair",
         "chance of a wrong colour, epsilon 0.1",
         (
-            Line("bound of the theorem", leads, bound, limit=True),
-            Line("exponential mechanism, worst case", leads, true, strong=True),
-            Line("permute-and-flip, worst case", leads, flips),
+            ChartLine("bound of the theorem", leads, bound, limit=True),
+            ChartLine("exponential mechanism, worst case", leads, true, strong=True),
+            ChartLine("permute-and-flip, worst case", leads, flips),
         ),
         ("y",),
         ("y",),

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from adyton.figures.report import Chart, Finding, Line, Report, Topic
+from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import BASSI
 from adyton.lab.choices.broken import log_below
 from adyton.mechanisms.selection.noisy_max import NoisyMax
@@ -29,7 +29,7 @@ _MANY = 10**6  # in the limit
 _COUNTS, _TRIES = (30, 25, 24, 10), 2000
 
 
-def noisy_max(bits: Bits) -> Report:
+def noisy_max(bits: Bits) -> LabReport:
     """The loss on neighbours that are as bad as can be, from the law of our own mechanism."""
     epsilon, quiet, loud = float(_EPSILON), made("add-or-remove"), made("replace")
     leads = {mechanism: float(mechanism.law(_COUNTS)[0]) for mechanism in (made("replace", 4),)}
@@ -38,17 +38,17 @@ def noisy_max(bits: Bits) -> Report:
         _loss_of("noise 1/epsilon, one person added: loss", quiet, 0),
         _loss_of("noise 1/epsilon, one person replaced: loss, above epsilon", quiet, 1),
         _loss_of("noise 2/epsilon, one person replaced: loss", loud, 1),
-        Finding(
+        LabFinding(
             "noise 1/epsilon, replaced, a million rivals", limit_loss(1 / _EPSILON, 1), 2 * epsilon, 1e-6
         ),
-        Finding("noise 2/epsilon, replaced, a million rivals", limit_loss(2 / _EPSILON, 1), epsilon, 1e-6),
-        Finding(
+        LabFinding("noise 2/epsilon, replaced, a million rivals", limit_loss(2 / _EPSILON, 1), epsilon, 1e-6),
+        LabFinding(
             "chance of the leader, counts 30, 25, 24, 10, noise 2/epsilon",
             lead,
             math.exp(log_chance(2 / _EPSILON, 30, [(25, 1), (24, 1), (10, 1)])),
             share=True,
         ),
-        Finding(
+        LabFinding(
             f"share of the leader in {_TRIES:,} choices",
             sum(four.release(_COUNTS, bits) == 0 for _ in range(_TRIES)) / _TRIES,
             lead,
@@ -56,7 +56,7 @@ def noisy_max(bits: Bits) -> Report:
             share=True,
         ),
     )
-    return Report(NOISY_MAX, findings, _NOTES, _chart())
+    return LabReport(NOISY_MAX, findings, _NOTES, _chart())
 
 
 def made(neighbours: Neighbours, candidates: int = _RIVALS + 1) -> NoisyMax[int]:
@@ -71,11 +71,11 @@ def loss(mechanism: NoisyMax[int], lowered: int, ahead: int = _FAR) -> float:
     return float(np.log(mechanism.law(here)[0]) - np.log(mechanism.law(there)[0]))
 
 
-def _loss_of(what: str, mechanism: NoisyMax[int], lowered: int) -> Finding:
+def _loss_of(what: str, mechanism: NoisyMax[int], lowered: int) -> LabFinding:
     """Beside a sum over the winner's noise, which is no part of the mechanism."""
     scale, rivals = Fraction(1 if "1/" in what else 2) / _EPSILON, len(mechanism.candidates) - 1
     expected = limit_loss(scale, lowered, rivals=rivals)
-    return Finding(f"{what} ({rivals} rivals)", loss(mechanism, lowered), expected, 1e-6)
+    return LabFinding(f"{what} ({rivals} rivals)", loss(mechanism, lowered), expected, 1e-6)
 
 
 def log_chance(scale: Fraction, own: int, rivals: Sequence[tuple[int, int]]) -> float:
@@ -104,10 +104,12 @@ def _chart() -> Chart:
         "how far the rivals are ahead",
         "true loss; promised: epsilon = 0.5",
         (
-            Line("noise 1/epsilon, replaced", ahead, tuple(loss(added, 1, a) for a in ahead), strong=True),
-            Line("noise 1/epsilon, added", ahead, tuple(loss(added, 0, a) for a in ahead)),
-            Line("noise 2/epsilon, replaced", ahead, tuple(loss(replaced, 1, a) for a in ahead)),
-            Line("promised", ahead, (float(_EPSILON),) * len(ahead), limit=True),
+            ChartLine(
+                "noise 1/epsilon, replaced", ahead, tuple(loss(added, 1, a) for a in ahead), strong=True
+            ),
+            ChartLine("noise 1/epsilon, added", ahead, tuple(loss(added, 0, a) for a in ahead)),
+            ChartLine("noise 2/epsilon, replaced", ahead, tuple(loss(replaced, 1, a) for a in ahead)),
+            ChartLine("promised", ahead, (float(_EPSILON),) * len(ahead), limit=True),
         ),
     )
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from adyton.figures.report import Chart, Finding, Line, Report, Topic
+from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import BELLET
 from adyton.mechanisms.selection.exponential import ExponentialMechanism
 from adyton.mechanisms.selection.scores import ScoreSensitivity
@@ -32,7 +32,7 @@ def profit(bids: Sequence[Cents], price: Cents, units: int) -> Cents:
     return price * min(units, sum(bid >= price for bid in bids))
 
 
-def price(bits: Bits) -> Report:
+def price(bits: Bits) -> LabReport:
     """Alice offers 3, Bob 4: the slide's table; and a crowd, whose best price is chosen."""
     scores, rest = _scores(_CROWD), _scores(_CROWD[:-1])
     chosen, careful = mechanism(_EPSILON), mechanism(_LESS)
@@ -40,26 +40,28 @@ def price(bits: Bits) -> Report:
     exact_with, exact_without = (PRICES[row.index(max(row))] for row in (_scores(_BIDS), _scores(_BIDS[:1])))
     findings = (
         *(
-            Finding(f"profit at {p / 100:g} with one unit to sell", profit(_BIDS, p, 1) / 100, expected)
+            LabFinding(f"profit at {p / 100:g} with one unit to sell", profit(_BIDS, p, 1) / 100, expected)
             for p, expected in zip(PRICES, (3, 3.01, 4, 0), strict=True)
         ),
-        Finding("profit at 3 with two units to sell", profit(_BIDS, 300, 2) / 100, 6),
-        Finding("the leak: exact best price of one unit, Alice and Bob", exact_with / 100, 4),
-        Finding("the leak: the same without Bob, whose offer it was", exact_without / 100, 3),
-        Finding("60 offers of 3 and 50 of 4: best profit", max(scores) / 100, 330),
-        Finding("what the best price plus 0.01 earns", profit(_CROWD, 301, 110) / 100, 150.5),
-        Finding("what a private choice earns on average, epsilon 1", earned / 100, 330, 0.5),
-        Finding("the same with epsilon 0.1, by its exact law", less / 100, _BY_HAND, 5e-4),
-        Finding(
+        LabFinding("profit at 3 with two units to sell", profit(_BIDS, 300, 2) / 100, 6),
+        LabFinding("the leak: exact best price of one unit, Alice and Bob", exact_with / 100, 4),
+        LabFinding("the leak: the same without Bob, whose offer it was", exact_without / 100, 3),
+        LabFinding("60 offers of 3 and 50 of 4: best profit", max(scores) / 100, 330),
+        LabFinding("what the best price plus 0.01 earns", profit(_CROWD, 301, 110) / 100, 150.5),
+        LabFinding("what a private choice earns on average, epsilon 1", earned / 100, 330, 0.5),
+        LabFinding("the same with epsilon 0.1, by its exact law", less / 100, _BY_HAND, 5e-4),
+        LabFinding(
             f"what {_TRIES:,} such choices earned on average",
             _tried(careful, scores, bits) / 100,
             less / 100,
             6 * spread / math.sqrt(_TRIES) / 100,
         ),
-        Finding("how much likelier a price can get if one buyer leaves: loss", _loss(chosen, scores, rest)),
-        Finding("is that within epsilon", float(_loss(chosen, scores, rest) <= 1), 1, 0),
+        LabFinding(
+            "how much likelier a price can get if one buyer leaves: loss", _loss(chosen, scores, rest)
+        ),
+        LabFinding("is that within epsilon", float(_loss(chosen, scores, rest) <= 1), 1, 0),
     )
-    return Report(PRICE, findings, _NOTES, _chart(chosen))
+    return LabReport(PRICE, findings, _NOTES, _chart(chosen))
 
 
 def mechanism(epsilon: Fraction) -> ExponentialMechanism[Cents]:
@@ -101,9 +103,9 @@ def _chart(chosen: ExponentialMechanism[Cents]) -> Chart:
         "price",
         "profit, 60 offers of 3 and 50 of 4",
         (
-            Line("profit at this price", x, exact),
-            Line("this price plus noise of 0.10 on it: on average", x, noisy),
-            Line(
+            ChartLine("profit at this price", x, exact),
+            ChartLine("this price plus noise of 0.10 on it: on average", x, noisy),
+            ChartLine(
                 "a price that is chosen privately, epsilon 1: on average", x, (earned,) * len(x), strong=True
             ),
         ),

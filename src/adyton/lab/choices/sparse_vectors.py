@@ -7,10 +7,10 @@ from fractions import Fraction
 
 from adyton.accounting.textbook.composition import advanced, same
 from adyton.accounting.textbook.corollaries import approximate_epsilon0
-from adyton.figures.report import Chart, Finding, Line, Report, Topic
+from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import BASSI
 from adyton.lab.choices import broken
-from adyton.lab.choices.broken import ABOVE, BELOW, Run, Sparse
+from adyton.lab.choices.broken import ABOVE, BELOW, BrokenSparse, RepeatedQuery
 from adyton.mechanisms.sparse.sparse import Sparse as OurSparse
 from adyton.noise import Bits
 
@@ -28,28 +28,28 @@ _TRIES = 2000
 _FAR = 200  # a positive this far below the threshold is all noise
 
 
-def sparse_vectors(bits: Bits) -> Report:
+def sparse_vectors(bits: Bits) -> LabReport:
     """The loss on a pair of neighbouring streams, beside the epsilon that was claimed."""
     findings = _ours(bits)
     for c in (1, 2, 5):
         claimed = float(_EPSILON)
         findings += [
-            Finding(
+            LabFinding(
                 f"Bassi, halts at count > c, c = {c}",
                 witness(broken.late_sparse(_EPSILON, c), c + 1),
                 (c + 1) / c,
                 1e-6,
             ),
-            Finding(
+            LabFinding(
                 f"Bassi, halts at count >= c, c = {c}",
                 witness(broken.corrected_sparse(_EPSILON, c), c),
                 claimed,
                 1e-6,
             ),
-            Finding(
+            LabFinding(
                 f"algorithm 1 (right), c = {c}", witness(broken.algorithm_1(_EPSILON, c), c), claimed, 1e-6
             ),
-            Finding(
+            LabFinding(
                 f"algorithm 4 (noise without c), c = {c}",
                 witness(broken.algorithm_4(_EPSILON, c), c),
                 (1 + 6 * c) / 4,
@@ -59,19 +59,20 @@ def sparse_vectors(bits: Bits) -> Report:
     for positives in (1, 10, 100):
         found = witness(broken.algorithm_6(_EPSILON), positives)
         findings.append(
-            Finding(f"algorithm 6 (never stops), {positives} positives", found, positives + 0.5, 1e-6)
+            LabFinding(f"algorithm 6 (never stops), {positives} positives", found, positives + 0.5, 1e-6)
         )
     findings += [
-        Finding(f"algorithm 3 (tells the value), {m} negatives", told_value(m), m / 2, 1e-6) for m in (1, 100)
+        LabFinding(f"algorithm 3 (tells the value), {m} negatives", told_value(m), m / 2, 1e-6)
+        for m in (1, 100)
     ]
-    findings.append(Finding("algorithm 5 (no noise on questions)", without_noise(), math.inf, 0))
+    findings.append(LabFinding("algorithm 5 (no noise on questions)", without_noise(), math.inf, 0))
     findings += _advanced()
-    return Report(SPARSE_VECTORS, tuple(findings), _NOTES, _chart())
+    return LabReport(SPARSE_VECTORS, tuple(findings), _NOTES, _chart())
 
 
-def as_law(sparse: OurSparse) -> Sparse:
+def as_law(sparse: OurSparse) -> BrokenSparse:
     """Our own sparse vector, its noise and its rules, in the form whose chances are summed here."""
-    return Sparse(
+    return BrokenSparse(
         sparse.name,
         Fraction(sparse.cost().pure or 0),
         sparse.threshold_scale,
@@ -81,7 +82,7 @@ def as_law(sparse: OurSparse) -> Sparse:
     )
 
 
-def _ours(bits: Bits) -> list[Finding]:
+def _ours(bits: Bits) -> list[LabFinding]:
     """What our mechanism says that it costs, and what its own noise costs on the worst streams."""
     found = []
     for c in (1, 2, 5):
@@ -90,40 +91,42 @@ def _ours(bits: Bits) -> list[Finding]:
             how = "threshold drawn anew" if refresh else "threshold kept"
             said = float(ours.cost().pure or 0)
             found += [
-                Finding(f"ours, {how}, c = {c}: true loss", witness(as_law(ours), c), float(_EPSILON), 1e-6),
-                Finding("what it says that it costs", said, float(_EPSILON), 1e-6),
+                LabFinding(
+                    f"ours, {how}, c = {c}: true loss", witness(as_law(ours), c), float(_EPSILON), 1e-6
+                ),
+                LabFinding("what it says that it costs", said, float(_EPSILON), 1e-6),
             ]
     ours = OurSparse.for_cost(_EPSILON, 1)
-    chance = math.exp(as_law(ours).log_chance([Run(-2, BELOW), Run(4, ABOVE)]))
+    chance = math.exp(as_law(ours).log_chance([RepeatedQuery(-2, BELOW), RepeatedQuery(4, ABOVE)]))
     seen = sum(ours.release([-2, 4], [0, 0], bits) == [False, True] for _ in range(_TRIES)) / _TRIES
     spread = math.sqrt(chance * (1 - chance) / _TRIES)
     found.append(
-        Finding(f"ours: below, then above, in {_TRIES:,} runs", seen, chance, 6 * spread, share=True)
+        LabFinding(f"ours: below, then above, in {_TRIES:,} runs", seen, chance, 6 * spread, share=True)
     )
     return found
 
 
-def witness(sparse: Sparse, positives: int) -> float:
+def witness(sparse: BrokenSparse, positives: int) -> float:
     """Negatives that a neighbour pushes up by 1, then positives that it pushes down by 1."""
 
-    def stream(low: int, high: int) -> list[Run]:
+    def stream(low: int, high: int) -> list[RepeatedQuery]:
         if not sparse.redraw:
-            return [Run(low, BELOW, _MANY), Run(high, ABOVE, positives)]
-        return [Run(low, BELOW, _MANY), Run(high, ABOVE)] * positives
+            return [RepeatedQuery(low, BELOW, _MANY), RepeatedQuery(high, ABOVE, positives)]
+        return [RepeatedQuery(low, BELOW, _MANY), RepeatedQuery(high, ABOVE)] * positives
 
     return broken.loss(sparse, stream(0, 1 - _FAR), stream(1, -_FAR))
 
 
 def told_value(negatives: int) -> float:
     """A published 0 says that the noisy threshold was not above 0, which the negatives contradict."""
-    here, there = ([Run(q, BELOW, negatives), Run(0, 0)] for q in (0, 1))
+    here, there = ([RepeatedQuery(q, BELOW, negatives), RepeatedQuery(0, 0)] for q in (0, 1))
     return broken.loss(broken.algorithm_3(_EPSILON, 1), here, there)
 
 
 def without_noise() -> float:
     """Below at 0 and above at 1 puts the threshold between them; the neighbour has it the other way round."""
-    here = [Run(0, BELOW), Run(1, ABOVE)]
-    there = [Run(1, BELOW), Run(0, ABOVE)]
+    here = [RepeatedQuery(0, BELOW), RepeatedQuery(1, ABOVE)]
+    there = [RepeatedQuery(1, BELOW), RepeatedQuery(0, ABOVE)]
     return broken.loss(broken.algorithm_5(_EPSILON), here, there)
 
 
@@ -133,12 +136,12 @@ def advanced_cost(epsilon: int, c: int, delta: str) -> float:
     return advanced(same(each, c), Fraction(delta))
 
 
-def _advanced() -> list[Finding]:
+def _advanced() -> list[LabFinding]:
     return [
-        Finding(
+        LabFinding(
             "Bassi with delta 1e-6, c = 10, claimed 1: proved", advanced_cost(1, 10, "1e-6"), 1.0373, 5e-5
         ),
-        Finding(
+        LabFinding(
             "Bassi with delta 1e-6, c = 100, claimed 5: proved", advanced_cost(5, 100, "1e-6"), 5.95, 5e-3
         ),
     ]
@@ -150,13 +153,15 @@ def _chart() -> Chart:
         "positives allowed (c)",
         "true epsilon where 1 was claimed",
         (
-            Line(
+            ChartLine(
                 "ours", c, tuple(witness(as_law(OurSparse.for_cost(_EPSILON, k)), k) for k in c), strong=True
             ),
-            Line("Bassi, count > c", c, tuple(witness(broken.late_sparse(_EPSILON, k), k + 1) for k in c)),
-            Line("algorithm 4", c, tuple(witness(broken.algorithm_4(_EPSILON, k), k) for k in c)),
-            Line("claimed", c, (1.0,) * len(c), limit=True),
-            Line("algorithm 6", c, tuple(witness(broken.algorithm_6(_EPSILON), k) for k in c)),
+            ChartLine(
+                "Bassi, count > c", c, tuple(witness(broken.late_sparse(_EPSILON, k), k + 1) for k in c)
+            ),
+            ChartLine("algorithm 4", c, tuple(witness(broken.algorithm_4(_EPSILON, k), k) for k in c)),
+            ChartLine("claimed", c, (1.0,) * len(c), limit=True),
+            ChartLine("algorithm 6", c, tuple(witness(broken.algorithm_6(_EPSILON), k) for k in c)),
         ),
         ("y",),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product
 
-from adyton.figures.report import Chart, Finding, Line, Report, Topic
+from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import ZHOU
 
 DETERMINISTIC = Topic(
@@ -17,16 +17,16 @@ DETERMINISTIC = Topic(
 _TABLES = tuple(product((0, 1), repeat=3))
 
 
-def deterministic() -> Report:
+def deterministic() -> LabReport:
     """Every function of three bits, tried against every pair of neighbours."""
     functions = list(product((0, 1), repeat=len(_TABLES)))
     private = [outputs for outputs in functions if has_finite_loss(outputs)]
     findings = (
-        Finding("functions of three people's bits", len(functions), 2**2**3, 0),
-        Finding("of them with a finite epsilon", len(private), 2, 0),
-        Finding("of those, constant", sum(len(set(outputs)) == 1 for outputs in private), 2, 0),
+        LabFinding("functions of three people's bits", len(functions), 2**2**3, 0),
+        LabFinding("of them with a finite epsilon", len(private), 2, 0),
+        LabFinding("of those, constant", sum(len(set(outputs)) == 1 for outputs in private), 2, 0),
     )
-    return Report(DETERMINISTIC, findings, _NOTES, _chart(functions))
+    return LabReport(DETERMINISTIC, findings, _NOTES, _chart(functions))
 
 
 def has_finite_loss(outputs: Sequence[int]) -> bool:
@@ -54,7 +54,7 @@ def _chart(functions: Sequence[Sequence[int]]) -> Chart:
     return Chart(
         "pairs of neighbours that are not told apart, of 12",
         "functions",
-        (Line("deterministic functions", x, tuple(float(agreeing.count(k)) for k in x)),),
+        (ChartLine("deterministic functions", x, tuple(float(agreeing.count(k)) for k in x)),),
     )
 
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from adyton.figures.report import Chart, Finding, Line, Report, Topic
+from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import NIKOLOV
 
 NAME_AND_SHAME = Topic(
@@ -20,38 +20,38 @@ NAME_AND_SHAME = Topic(
 _ROWS = 1000
 
 
-def name_and_shame(rng: np.random.Generator) -> Report:
+def name_and_shame(rng: np.random.Generator) -> LabReport:
     """Publish each row with probability delta: delta-close in total variation, and yet."""
     n, runs = _ROWS, 20_000
     found = float(np.count_nonzero(rng.binomial(n, 1 / n, runs)) / runs)
     findings = (
-        Finding("somebody is published, delta = 1/n", published(1 / n, n), 0.632, 0.0005, share=True),
-        Finding(
+        LabFinding("somebody is published, delta = 1/n", published(1 / n, n), 0.632, 0.0005, share=True),
+        LabFinding(
             "somebody is published, delta = 1/(2n)", published(1 / (2 * n), n), 0.394, 0.0005, share=True
         ),
-        Finding(
+        LabFinding(
             f"share of {runs:,} simulated runs that publish somebody",
             found,
             published(1 / n, n),
             0.021,
             share=True,
         ),
-        Finding(
+        LabFinding(
             "total variation of two neighbours, delta = 1/10", float(shame_distance(Fraction(1, 10))), 0.1
         ),
-        Finding(
+        LabFinding(
             "all zeros against all ones, n = 20, each step 1/40",
             float(far_distance(20, Fraction(1, 40))),
             0.5,
         ),
-        Finding(
+        LabFinding(
             "best guess between them, 1/2 (1 + distance)",
             float((1 + far_distance(20, Fraction(1, 40))) / 2),
             0.75,
             share=True,
         ),
     )
-    return Report(NAME_AND_SHAME, findings, _NOTES, _chart())
+    return LabReport(NAME_AND_SHAME, findings, _NOTES, _chart())
 
 
 def published(delta: float, rows: int) -> float:
@@ -95,8 +95,8 @@ def _chart() -> Chart:
         "delta times n",
         "probability",
         (
-            Line("somebody is published", share, tuple(published(s / _ROWS, _ROWS) for s in share)),
-            Line(
+            ChartLine("somebody is published", share, tuple(published(s / _ROWS, _ROWS) for s in share)),
+            ChartLine(
                 "best guess between any two tables, at most",
                 share,
                 tuple(min(1.0, (1 + s) / 2) for s in share),

@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import cache
 from itertools import combinations_with_replacement
 
-from adyton.figures.report import Chart, Finding, Line, Report, Topic
+from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import BASSI, BELLET, NIKOLOV, ZHOU
 from adyton.lab.attacks.cigarettes import HISTOGRAM, WITHOUT_BOB
 from adyton.privacy import Neighbours
@@ -29,21 +29,23 @@ _HEIGHTS = (1, 2, 150, 299, 300)  # the ends decide
 _SIZE = 3
 
 
-def sensitivities() -> Report:
+def sensitivities() -> LabReport:
     """The largest L1 change over all pairs of neighbours, beside the rule and beside what adyton uses."""
     findings = [
-        Finding("distance of Bassi's two histograms", _distance(HISTOGRAM, WITHOUT_BOB), 1, 0),
-        Finding("the same if Bob had been replaced by a non-smoker", _distance(HISTOGRAM, _REPLACED), 2, 0),
+        LabFinding("distance of Bassi's two histograms", _distance(HISTOGRAM, WITHOUT_BOB), 1, 0),
+        LabFinding(
+            "the same if Bob had been replaced by a non-smoker", _distance(HISTOGRAM, _REPLACED), 2, 0
+        ),
     ]
     for what, statistic, values, expected in _CASES:
         for relation, rule in expected.items():
             found = float(largest_change(statistic, values, relation))
-            findings.append(Finding(f"{what}, {relation}", found, float(rule)))
+            findings.append(LabFinding(f"{what}, {relation}", found, float(rule)))
     for what, boxes, cells, expected in _ADYTON:
         for relation, rule in expected.items():
             found = float(Sensitivity(boxes, cells, relation).l1_diameter(_ONE * len(boxes)))
-            findings.append(Finding(f"adyton's bound: {what}, {relation}", found, float(rule)))
-    return Report(SENSITIVITIES, tuple(findings), _NOTES, _chart())
+            findings.append(LabFinding(f"adyton's bound: {what}, {relation}", found, float(rule)))
+    return LabReport(SENSITIVITIES, tuple(findings), _NOTES, _chart())
 
 
 def largest_change(statistic: Statistic, values: range | Rows, relation: Neighbours) -> Fraction:
@@ -131,8 +133,8 @@ def _chart() -> Chart:
         "rows",
         "how far one person moves it (cm)",
         (
-            Line("average height", rows, tuple(299 / n for n in rows)),
-            Line("maximum height", rows, tuple(299.0 for _ in rows)),
+            ChartLine("average height", rows, tuple(299 / n for n in rows)),
+            ChartLine("maximum height", rows, tuple(299.0 for _ in rows)),
         ),
         ("x", "y"),
     )

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from adyton.accounting import gaussian
 from adyton.exact.special import special
-from adyton.figures.report import Chart, Finding, Line, Report, Topic
+from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import BASSI, NIKOLOV, ZHOU
 from adyton.noise import two_sided_geometric
 
@@ -22,24 +22,26 @@ _EPSILON = 1.0
 _MU = 0.5
 
 
-def two_hypotheses() -> Report:
+def two_hypotheses() -> LabReport:
     """The best tests between a count of 0 and of 1, for geometric and for Gaussian noise."""
     tests = best_tests(1 / _EPSILON)
     delta = gaussian.delta_up(_MU, _EPSILON)
     findings = (
-        Finding(
+        LabFinding(
             "most true positives per false positive, geometric noise, epsilon 1", _steepest(tests), math.e
         ),
-        Finding("most true negatives per false negative", _steepest(wrong_negatives(1 / _EPSILON)), math.e),
-        Finding(
+        LabFinding(
+            "most true negatives per false negative", _steepest(wrong_negatives(1 / _EPSILON)), math.e
+        ),
+        LabFinding(
             "delta at epsilon 1 of Gaussian noise, mu = 1/2, from its best test",
             _gaussian_delta(),
             delta,
             1e-9,
         ),
-        Finding("power of that noise's best test at 5 % false positives", _power(0.05), share=True),
+        LabFinding("power of that noise's best test at 5 % false positives", _power(0.05), share=True),
     )
-    return Report(TWO_HYPOTHESES, findings, _NOTES, _chart(tests))
+    return LabReport(TWO_HYPOTHESES, findings, _NOTES, _chart(tests))
 
 
 def best_tests(scale: float) -> list[tuple[float, float]]:
@@ -83,10 +85,10 @@ def _chart(tests: list[tuple[float, float]]) -> Chart:
         "false positives: accused, but innocent",
         "true positives: accused, and rightly so",
         (
-            Line("no test is above: epsilon 1", false, bound, limit=True),
-            Line("geometric noise", tuple(f for f, _ in shown), tuple(t for _, t in shown)),
-            Line("Gaussian noise, mu = 1/2", false[1:-1], tuple(_power(f) for f in false[1:-1])),
-            Line("guessing", false, false),
+            ChartLine("no test is above: epsilon 1", false, bound, limit=True),
+            ChartLine("geometric noise", tuple(f for f, _ in shown), tuple(t for _, t in shown)),
+            ChartLine("Gaussian noise, mu = 1/2", false[1:-1], tuple(_power(f) for f in false[1:-1])),
+            ChartLine("guessing", false, false),
         ),
         percent=("x", "y"),
     )

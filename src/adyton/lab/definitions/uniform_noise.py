@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from adyton.figures.report import Chart, Finding, Line, Report, Topic
+from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import BASSI
 
 UNIFORM_NOISE = Topic(
@@ -17,10 +17,10 @@ UNIFORM_NOISE = Topic(
 _REACH = 10  # L: the noise is uniform on -L/n .. L/n
 
 
-def uniform_noise() -> Report:
+def uniform_noise() -> LabReport:
     """Uniform noise on the total of n values: the supports of two neighbours differ."""
     findings = tuple(
-        Finding(
+        LabFinding(
             f"delta at odds of {odds:,}, Bob moves the total by {shift}",
             float(delta(shift, odds)),
             shift / (2 * _REACH + 1),
@@ -28,7 +28,7 @@ def uniform_noise() -> Report:
         for shift in (1, 2, 5)
         for odds in (1, 3, 10**9)
     )
-    return Report(UNIFORM_NOISE, findings, _NOTES, _chart())
+    return LabReport(UNIFORM_NOISE, findings, _NOTES, _chart())
 
 
 def law(total: int) -> dict[int, Fraction]:
@@ -46,7 +46,8 @@ def delta(shift: int, odds: int) -> Fraction:
 def _chart() -> Chart:
     x = tuple(range(-_REACH - 2, _REACH + 8))
     lines = tuple(
-        Line(f"total {t}", x, tuple(float(law(t).get(output, Fraction(0))) for output in x)) for t in (0, 5)
+        ChartLine(f"total {t}", x, tuple(float(law(t).get(output, Fraction(0))) for output in x))
+        for t in (0, 5)
     )
     return Chart("noisy total", "probability", lines)
 

@@ -9,7 +9,7 @@ from adyton.accounting import filter_named
 from adyton.accounting.textbook.comparison import THEOREMS, largest_price
 from adyton.accounting.textbook.corollaries import approximate_epsilon0, cautious_epsilon0
 from adyton.exact import UNITS_PER_ONE
-from adyton.figures.report import Chart, Finding, Line, Report, Topic
+from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import BASSI, BELLET
 from adyton.privacy import Guarantee, PureCost
 
@@ -28,10 +28,10 @@ _INVERSES = {"advanced": 812.3, "strong": 806.2, "optimal": 715.5}
 _ALONG = tuple(round(10 ** (exponent / 4)) for exponent in range(17))
 
 
-def composition() -> Report:
+def composition() -> LabReport:
     """What 1/800 in each of 10,000 comes to, and what each may cost for 1 in all."""
     findings = [
-        Finding(
+        LabFinding(
             f"{_SETS:,} times 1/800, by the theorem {name!r}: epsilon",
             THEOREMS[name].epsilon(_EACH, _SETS, _DELTA),
             expected,
@@ -40,18 +40,18 @@ def composition() -> Report:
         for name, expected in _TOTALS.items()
     ]
     findings += [
-        Finding(f"for epsilon 1 in all, by {name!r}: one over", 1 / _price(name), expected, 0.05)
+        LabFinding(f"for epsilon 1 in all, by {name!r}: one over", 1 / _price(name), expected, 0.05)
         for name, expected in _INVERSES.items()
     ]
     rough, cautious = approximate_epsilon0(1, _SETS, _DELTA), cautious_epsilon0(1, _SETS, _DELTA)
     findings += [
-        Finding("the rule of thumb, which is no proof: one over", 1 / rough, 800, 1e-6),
-        Finding("the cautious rule: one over", 1 / cautious, 1600, 1e-6),
-        Finding("what the cautious rule really comes to", _advanced(cautious), 0.504, 5e-4),
-        Finding("answers of 1/800 that a pure filter admits for epsilon 1", _admitted("pure"), 800, 0),
-        Finding("answers of 1/800 that a gdp filter admits", _admitted("gdp")),
+        LabFinding("the rule of thumb, which is no proof: one over", 1 / rough, 800, 1e-6),
+        LabFinding("the cautious rule: one over", 1 / cautious, 1600, 1e-6),
+        LabFinding("what the cautious rule really comes to", _advanced(cautious), 0.504, 5e-4),
+        LabFinding("answers of 1/800 that a pure filter admits for epsilon 1", _admitted("pure"), 800, 0),
+        LabFinding("answers of 1/800 that a gdp filter admits", _admitted("gdp")),
     ]
-    return Report(COMPOSITION, tuple(findings), _NOTES, _chart())
+    return LabReport(COMPOSITION, tuple(findings), _NOTES, _chart())
 
 
 def _price(name: str) -> float:
@@ -70,7 +70,7 @@ def _admitted(name: str) -> int:
 
 def _chart() -> Chart:
     lines = [
-        Line(
+        ChartLine(
             name,
             _ALONG,
             tuple(THEOREMS[name].epsilon(_EACH, k, _DELTA) for k in _ALONG),
@@ -86,8 +86,8 @@ def _chart() -> Chart:
         "epsilon of all together, delta e^-32",
         (
             *lines,
-            Line("gdp filter of a study", _ALONG, gdp),
-            Line("promised: 1", _ALONG, (1.0,) * len(_ALONG), limit=True),
+            ChartLine("gdp filter of a study", _ALONG, gdp),
+            ChartLine("promised: 1", _ALONG, (1.0,) * len(_ALONG), limit=True),
         ),
         ("x", "y"),
     )

@@ -12,7 +12,7 @@ import numpy as np
 from adyton.certify import Bound
 from adyton.curator import Curator, open_study
 from adyton.exact.cells import Floats
-from adyton.figures.report import Chart, Finding, Line, Report, Topic
+from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import LI_MIKLAU
 from adyton.mechanisms.geometric import GeometricNoise
 from adyton.mechanisms.workloads.mwem import Mwem
@@ -39,24 +39,24 @@ _ASKED = [f"SELECT COUNT(*) AS n FROM people WHERE age BETWEEN {a} AND {b}" for 
 _Made = TypeVar("_Made")
 
 
-def coordinated(bits: Bits, rng: np.random.Generator) -> Report:
+def coordinated(bits: Bits, rng: np.random.Generator) -> LabReport:
     """Half-widths, and whether two neighbouring ranges add up to the one that holds both."""
     ages = rng.binomial(AGES - 1, 0.4, PEOPLE)
     alone, together = (_widths(ages, strategy) for strategy in ("independent", None))
     gain = (sum(w * w for w in alone) / sum(w * w for w in together)) ** 0.5
     findings = (
-        Finding(f"noise of each of {len(_RANGES)} ranges by itself, ± at 95 %", max(alone)),
-        Finding("noise of the widest when measured together, ± at 95 %", max(together)),
-        Finding("times narrower on average", gain),
-        Finding("two ranges less the one that they make, each by itself", _gap(ages, "independent")),
-        Finding("the same when measured together", _gap(ages, None), 0, 1e-6),
+        LabFinding(f"noise of each of {len(_RANGES)} ranges by itself, ± at 95 %", max(alone)),
+        LabFinding("noise of the widest when measured together, ± at 95 %", max(together)),
+        LabFinding("times narrower on average", gain),
+        LabFinding("two ranges less the one that they make, each by itself", _gap(ages, "independent")),
+        LabFinding("the same when measured together", _gap(ages, None), 0, 1e-6),
         *_guessed(bits, rng),
         *_weights(),
     )
-    return Report(COORDINATED, findings, _NOTES, _chart(alone, together))
+    return LabReport(COORDINATED, findings, _NOTES, _chart(alone, together))
 
 
-def _guessed(bits: Bits, rng: np.random.Generator) -> tuple[Finding, ...]:
+def _guessed(bits: Bits, rng: np.random.Generator) -> tuple[LabFinding, ...]:
     """Few people: a guess that is corrected where it is worst, beside noise on every range."""
     ages = np.bincount(rng.binomial(AGES - 1, 0.4, _FEW), minlength=AGES)
     ranges = Ranges(AGES)
@@ -67,12 +67,12 @@ def _guessed(bits: Bits, rng: np.random.Generator) -> tuple[Finding, ...]:
     alone = GeometricNoise((Fraction(_MOST_WITH_ONE),))  # one person is in so many ranges
     noisy = np.array(alone.release([exact.tolist()], bits)[0], float)
     return (
-        Finding(
+        LabFinding(
             f"{_FEW} people, epsilon 1, noise on each range: mean error", _mean_gap(noisy, exact), share=True
         ),
-        Finding(f"the same by MWEM, {_ROUNDS} rounds", float(error.mean()), share=True),
-        Finding("its worst range", float(error.max()), share=True),
-        Finding("is that within its bound of 99.9 %", float(error.max() <= bound), 1, 0),
+        LabFinding(f"the same by MWEM, {_ROUNDS} rounds", float(error.mean()), share=True),
+        LabFinding("its worst range", float(error.max()), share=True),
+        LabFinding("is that within its bound of 99.9 %", float(error.max() <= bound), 1, 0),
     )
 
 
@@ -80,7 +80,7 @@ def _mean_gap(noisy: Floats, exact: Integers) -> float:
     return float(np.abs(noisy - exact).mean() / _FEW)
 
 
-def _weights() -> tuple[Finding, ...]:
+def _weights() -> tuple[LabFinding, ...]:
     """What a curator expects of weights, and of noise on each answer: 10,000 counts over a million cells."""
     values = tuple("123456789")
     table = Table("people", tuple(CategoryColumn(name, values) for name in "abcdef"), rows=10_000)
@@ -88,9 +88,11 @@ def _weights() -> tuple[Finding, ...]:
     with open_study(Study(table, PrivacyUnit("replace"), limit), data=Path("never-read.parquet")) as curator:
         seen = curator.preview_weights(list("abcdef"), questions=10_000, share=1)
     return (
-        Finding("10,000 counts of 10,000 people, each with own noise: error", seen.independent, share=True),
-        Finding("the same by weights", seen.error, share=True),
-        Finding("are weights better there", float(seen.error < seen.independent), 1, 0),
+        LabFinding(
+            "10,000 counts of 10,000 people, each with own noise: error", seen.independent, share=True
+        ),
+        LabFinding("the same by weights", seen.error, share=True),
+        LabFinding("are weights better there", float(seen.error < seen.independent), 1, 0),
     )
 
 
@@ -131,7 +133,10 @@ def _chart(alone: list[float], together: list[float]) -> Chart:
     return Chart(
         "length of the range",
         "noise of a range, ± at 95 %",
-        (Line("each by itself", x, mean(alone)), Line("measured together", x, mean(together), strong=True)),
+        (
+            ChartLine("each by itself", x, mean(alone)),
+            ChartLine("measured together", x, mean(together), strong=True),
+        ),
         ("y",),
     )
 

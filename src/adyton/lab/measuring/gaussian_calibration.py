@@ -10,7 +10,7 @@ from adyton.accounting.textbook.calibration import (
     classical_sigma,
     true_delta,
 )
-from adyton.figures.report import Chart, Finding, Line, Report, Topic
+from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import BELLET
 from adyton.privacy import Guarantee
 
@@ -24,18 +24,18 @@ _BREAKS = {"1e-2": 6.80, "1e-3": 7.50, "1e-5": 8.45, "1e-6": 8.80, "1e-9": 9.65}
 _DELTA = Fraction(1, 10**5)
 
 
-def gaussian_calibration() -> Report:
+def gaussian_calibration() -> LabReport:
     """sqrt(2 ln(1.25/delta))/epsilon against the exact delta of Gaussian noise."""
     findings = [
-        Finding(f"breaks delta {delta} from epsilon", classical_breaks_at(delta), expected, 0.05)
+        LabFinding(f"breaks delta {delta} from epsilon", classical_breaks_at(delta), expected, 0.05)
         for delta, expected in _BREAKS.items()
     ]
     findings += [
-        Finding("true delta at epsilon 10, promised 1e-5", _true_delta(Fraction(10)), 2.27e-5, 1e-7),
-        Finding("noise over what is needed, epsilon 1, delta 1e-5", waste(Fraction(1)), 1.299, 5e-4),
-        Finding("noise over what is needed, epsilon 0.1, delta 1e-5", waste(Fraction(1, 10)), 1.576, 5e-4),
+        LabFinding("true delta at epsilon 10, promised 1e-5", _true_delta(Fraction(10)), 2.27e-5, 1e-7),
+        LabFinding("noise over what is needed, epsilon 1, delta 1e-5", waste(Fraction(1)), 1.299, 5e-4),
+        LabFinding("noise over what is needed, epsilon 0.1, delta 1e-5", waste(Fraction(1, 10)), 1.576, 5e-4),
     ]
-    return Report(GAUSSIAN_CALIBRATION, tuple(findings), _NOTES, _chart())
+    return LabReport(GAUSSIAN_CALIBRATION, tuple(findings), _NOTES, _chart())
 
 
 def waste(epsilon: Fraction) -> float:
@@ -54,8 +54,10 @@ def _chart() -> Chart:
         "epsilon",
         "delta",
         (
-            Line("true delta of the textbook's noise", x, tuple(map(_true_delta, epsilons)), strong=True),
-            Line("promised delta", x, tuple(float(_DELTA) for _ in x), limit=True),
+            ChartLine(
+                "true delta of the textbook's noise", x, tuple(map(_true_delta, epsilons)), strong=True
+            ),
+            ChartLine("promised delta", x, tuple(float(_DELTA) for _ in x), limit=True),
         ),
         ("y",),
     )

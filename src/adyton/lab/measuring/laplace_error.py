@@ -11,7 +11,7 @@ from adyton.accounting import filter_named
 from adyton.accounting.textbook.comparison import THEOREMS, largest_price
 from adyton.exact import UNITS_PER_ONE
 from adyton.exact.search import largest_that_holds
-from adyton.figures.report import Chart, Finding, Line, Report, Topic
+from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import BASSI
 from adyton.noise import Bits, two_sided_geometric
 from adyton.privacy import Guarantee
@@ -30,19 +30,21 @@ _DELTA = Fraction(1, 10**6)
 _LOG = math.log(1 / _DELTA)
 
 
-def laplace_error(bits: Bits) -> Report:
+def laplace_error(bits: Bits) -> LabReport:
     """E|noise| = 1/epsilon for one count, m/epsilon for m of them, and where sampling error takes over."""
     rough, m = slide_error(_COUNTS), _COUNTS
     findings = (
         *_moments(bits, 0.1),
         *_moments(bits, 0.01),
-        Finding(f"mean error of each of m = {m} counts, epsilon 1 in all", mean_error(m), m, 0.01),
-        Finding("the same by advanced composition; Bassi's rough form", advanced_error(m), rough, rough / 20),
-        Finding("the same by adyton's Gaussian noise and GDP filter", gaussian_error(m)),
+        LabFinding(f"mean error of each of m = {m} counts, epsilon 1 in all", mean_error(m), m, 0.01),
+        LabFinding(
+            "the same by advanced composition; Bassi's rough form", advanced_error(m), rough, rough / 20
+        ),
+        LabFinding("the same by adyton's Gaussian noise and GDP filter", gaussian_error(m)),
         _how_many("n", _ROWS, _ROWS**2 / (2 * _LOG)),
         _how_many("sqrt(n), that of sampling", _ROWS**0.5, _ROWS / (2 * _LOG)),
     )
-    return Report(LAPLACE_ERROR, findings, _NOTES, _chart())
+    return LabReport(LAPLACE_ERROR, findings, _NOTES, _chart())
 
 
 def mean_error(scale: float) -> float:
@@ -76,20 +78,22 @@ def most_within(error: float) -> int:
     return largest_that_holds(lambda m: advanced_error(m) <= error, 10**9)
 
 
-def _how_many(what: str, error: float, rough: float) -> Finding:
+def _how_many(what: str, error: float, rough: float) -> LabFinding:
     """The slide's form leaves a term out that is worth about seven per cent here."""
-    return Finding(f"n = {_ROWS:,}: counts with an error below {what}", most_within(error), rough, rough / 10)
+    return LabFinding(
+        f"n = {_ROWS:,}: counts with an error below {what}", most_within(error), rough, rough / 10
+    )
 
 
-def _moments(bits: Bits, epsilon: float) -> tuple[Finding, ...]:
+def _moments(bits: Bits, epsilon: float) -> tuple[LabFinding, ...]:
     scale = 1 / epsilon
     mean, square = mean_error(scale), variance(scale)
     drawn = float(np.abs(two_sided_geometric.draw(scale, _DRAWS, bits)).mean())
     chance = 6 * math.sqrt((square - mean**2) / _DRAWS)
     return (
-        Finding(f"mean |noise| at epsilon {epsilon:g}, exact law", mean, scale, 0.02 * scale),
-        Finding(f"mean |noise| of {_DRAWS:,} draws", drawn, mean, chance),
-        Finding(f"variance over 2/epsilon**2 at epsilon {epsilon:g}", square / (2 * scale**2), 1, 0.001),
+        LabFinding(f"mean |noise| at epsilon {epsilon:g}, exact law", mean, scale, 0.02 * scale),
+        LabFinding(f"mean |noise| of {_DRAWS:,} draws", drawn, mean, chance),
+        LabFinding(f"variance over 2/epsilon**2 at epsilon {epsilon:g}", square / (2 * scale**2), 1, 0.001),
     )
 
 
@@ -99,12 +103,14 @@ def _chart() -> Chart:
         "counts m, epsilon 1 in all",
         "mean error of each, as a share of n = 10,000",
         (
-            Line("Laplace, basic composition", m, tuple(min(1.0, k / _ROWS) for k in m)),
-            Line("Laplace, advanced composition", m, tuple(min(1.0, advanced_error(k) / _ROWS) for k in m)),
-            Line(
+            ChartLine("Laplace, basic composition", m, tuple(min(1.0, k / _ROWS) for k in m)),
+            ChartLine(
+                "Laplace, advanced composition", m, tuple(min(1.0, advanced_error(k) / _ROWS) for k in m)
+            ),
+            ChartLine(
                 "Gaussian, GDP filter", m, tuple(min(1.0, gaussian_error(k) / _ROWS) for k in m), strong=True
             ),
-            Line("sampling error", m, tuple(_ROWS**-0.5 for _ in m), limit=True),
+            ChartLine("sampling error", m, tuple(_ROWS**-0.5 for _ in m), limit=True),
         ),
         ("x", "y"),
         ("y",),

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from adyton.figures.report import Chart, Finding, Line, Report, Topic
+from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import NIKOLOV, ZHOU
 from adyton.mechanisms.randomized_response import RandomizedResponse
 from adyton.noise import Bits
@@ -25,7 +25,7 @@ _PEOPLE = 50_000
 _SHARE = 0.3
 
 
-def randomized_answers(bits: Bits, rng: np.random.Generator) -> Report:
+def randomized_answers(bits: Bits, rng: np.random.Generator) -> LabReport:
     """Made-up people with and without a pet answer with two coins; how many have one?"""
     coins = RandomizedResponse.two_coins()
     held = (rng.random(_PEOPLE) < _SHARE).astype(int).tolist()
@@ -34,14 +34,18 @@ def randomized_answers(bits: Bits, rng: np.random.Generator) -> Report:
     warner = RandomizedResponse.for_epsilon(Fraction(1))
     e = math.e
     findings = (
-        Finding("epsilon of two coins", float(coins.cost().epsilon), math.log(3)),
-        Finding("chance of a true answer with two coins", float(coins.truth), 0.75, 0, share=True),
-        Finding(f"estimated share of {_PEOPLE:,} people", guess, share, 6 * spread, share=True),
-        Finding("variance of that estimate times n", float(coins.variance(1, _PEOPLE - 1)) / _PEOPLE, 0.75),
-        Finding("epsilon of Warner's version for 1, rounded up", float(warner.cost().epsilon), 1, 1e-9),
-        Finding("chance of a true answer, e/(1 + e)", float(warner.truth), e / (1 + e), share=True),
-        Finding("variance of its estimate times n", float(warner.variance(0, 100)) / 100, e / (e - 1) ** 2),
-        Finding(
+        LabFinding("epsilon of two coins", float(coins.cost().epsilon), math.log(3)),
+        LabFinding("chance of a true answer with two coins", float(coins.truth), 0.75, 0, share=True),
+        LabFinding(f"estimated share of {_PEOPLE:,} people", guess, share, 6 * spread, share=True),
+        LabFinding(
+            "variance of that estimate times n", float(coins.variance(1, _PEOPLE - 1)) / _PEOPLE, 0.75
+        ),
+        LabFinding("epsilon of Warner's version for 1, rounded up", float(warner.cost().epsilon), 1, 1e-9),
+        LabFinding("chance of a true answer, e/(1 + e)", float(warner.truth), e / (1 + e), share=True),
+        LabFinding(
+            "variance of its estimate times n", float(warner.variance(0, 100)) / 100, e / (e - 1) ** 2
+        ),
+        LabFinding(
             "its estimated share",
             _estimate(warner, held, bits),
             share,
@@ -49,12 +53,12 @@ def randomized_answers(bits: Bits, rng: np.random.Generator) -> Report:
             share=True,
         ),
         *_many(),
-        Finding("error of one number from a curator, as a share", 1 / _PEOPLE, share=True),
+        LabFinding("error of one number from a curator, as a share", 1 / _PEOPLE, share=True),
     )
-    return Report(RANDOMIZED_ANSWERS, findings, _NOTES, _chart())
+    return LabReport(RANDOMIZED_ANSWERS, findings, _NOTES, _chart())
 
 
-def _many() -> tuple[Finding, ...]:
+def _many() -> tuple[LabFinding, ...]:
     """A survey of 50 questions, epsilon 2 for all: there a delta is worth something."""
     questions = tuple(CategoryQuestion(f"question_{i}", ("yes", "no")) for i in range(50))
     truths = []
@@ -64,8 +68,10 @@ def _many() -> tuple[Finding, ...]:
         truths.append(float(first.truth))
     by_parts = 1 / (1 + math.exp(-2 / 50))
     return (
-        Finding("50 questions, epsilon 2 in all: chance of a true answer", truths[0], by_parts, share=True),
-        Finding("the same with delta 1e-6, by optimal composition", truths[1], 0.516411, 5e-6, share=True),
+        LabFinding(
+            "50 questions, epsilon 2 in all: chance of a true answer", truths[0], by_parts, share=True
+        ),
+        LabFinding("the same with delta 1e-6, by optimal composition", truths[1], 0.516411, 5e-6, share=True),
     )
 
 
@@ -82,8 +88,8 @@ def _chart() -> Chart:
         "people",
         "standard deviation of a share, epsilon ln 3",
         (
-            Line("randomized response", people, local, strong=True),
-            Line("a curator's count", people, tuple(math.sqrt(2) / math.log(3) / n for n in people)),
+            ChartLine("randomized response", people, local, strong=True),
+            ChartLine("a curator's count", people, tuple(math.sqrt(2) / math.log(3) / n for n in people)),
         ),
         ("x", "y"),
     )

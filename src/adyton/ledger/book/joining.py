@@ -16,7 +16,7 @@ from adyton.privacy import Guarantee, PrivacyUnit
 _LONGEST = 100  # of the name of a table, within the name of its study in the book
 
 
-class Validity(Protocol):
+class DeclaredValidity(Protocol):
     """What a study says of its population intervals."""
 
     @property
@@ -47,7 +47,7 @@ class Member(Protocol):
     @property
     def table(self) -> Any: ...
     @property
-    def validity(self) -> Validity | None: ...
+    def validity(self) -> DeclaredValidity | None: ...
 
 
 def joined(ledger: Ledger, study: Member, path: str | Path) -> BookedLedger:

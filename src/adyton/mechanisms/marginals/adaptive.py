@@ -20,7 +20,7 @@ from adyton.exact import float_up
 from adyton.exact.cells import Cells, Floats, whole
 from adyton.mechanisms.gaussian import GaussianNoise
 from adyton.mechanisms.geometric import GeometricNoise
-from adyton.mechanisms.marginals.fitting import Measured
+from adyton.mechanisms.marginals.fitting import NoisyMarginal
 from adyton.mechanisms.marginals.tables import Array, Axes, size_of
 from adyton.mechanisms.selection.exponential import ExponentialMechanism
 from adyton.mechanisms.selection.permute_and_flip import PermuteAndFlip
@@ -36,7 +36,7 @@ _LARGEST_COUNT = 2**36  # counts are cut off here: then no sum of scores leaves 
 Noise = GaussianNoise | GeometricNoise
 
 
-class Step(NamedTuple):
+class AdaptiveRound(NamedTuple):
     """What a round may do: select with ``epsilon``, for units of its own, and measure with ``noise``."""
 
     epsilon: Fraction
@@ -49,17 +49,17 @@ class Step(NamedTuple):
         return self.selecting + self.measuring
 
 
-Steps = Callable[[int], Step]  # the step that so many units pay for; never a dearer one
+Steps = Callable[[int], AdaptiveRound]  # the step that so many units pay for; never a dearer one
 
 
-class Guess(Protocol):
+class MarginalModel(Protocol):
     """What is publicly guessed of all cells.  Everything about it follows from what was released."""
 
     def tables(self, wanted: Iterable[Axes]) -> Mapping[Axes, Floats]:
         """Guessed numbers of rows in the cells of marginals."""
         ...
 
-    def fitted(self, measured: Sequence[Measured]) -> Guess:
+    def fitted(self, measured: Sequence[NoisyMarginal]) -> MarginalModel:
         """The guess after all of ``measured``."""
         ...
 
@@ -78,8 +78,8 @@ class AdaptiveMarginals:
               costs that much under the filter that the amounts are of; selections use no more of epsilon
               together than ``most_epsilon``.
     Assumes:  one unit moves every marginal as ``sensitivity`` says, a histogram of as many cells as the
-              largest has; a ``Step`` costs, by the filter, no more than it says; ``candidates``, ``first``
-              and all numbers here are public; the guess sees nothing but what was released.
+              largest has; an ``AdaptiveRound`` costs, by the filter, no more than it says; ``candidates``,
+              ``first`` and all numbers here are public; the guess sees nothing but what was released.
     Source:   after McKenna, Mullins, Sheldon, Miklau 2022 (AIM).  Theorem: ADAPTIVE-MARGINALS.
     """
 
@@ -109,15 +109,17 @@ class AdaptiveMarginals:
         """How far one unit can move the distance of a marginal from any public table."""
         return math.ceil(self.sensitivity.l1_diameter((Fraction(1),)))
 
-    def release(self, exact: Mapping[Axes, Array], guess: Guess, steps: Steps, bits: Bits) -> list[Measured]:
+    def release(
+        self, exact: Mapping[Axes, Array], guess: MarginalModel, steps: Steps, bits: Bits
+    ) -> list[NoisyMarginal]:
         """``exact`` has the whole numbers of every marginal that may be measured."""
         return list(self.rounds(exact, guess, steps, bits))
 
     def rounds(
-        self, exact: Mapping[Axes, Array], guess: Guess, steps: Steps, bits: Bits
-    ) -> Iterator[Measured]:
+        self, exact: Mapping[Axes, Array], guess: MarginalModel, steps: Steps, bits: Bits
+    ) -> Iterator[NoisyMarginal]:
         left, epsilon = self.units, self.most_epsilon
-        measured: list[Measured] = []
+        measured: list[NoisyMarginal] = []
         for axes in self.first:
             step = steps(self.each)
             left -= step.measuring
@@ -142,7 +144,12 @@ class AdaptiveMarginals:
                 each = min(each * self.growth, left)
 
     def _select(
-        self, exact: Mapping[Axes, Array], guess: Guess, offered: Sequence[Axes], step: Step, bits: Bits
+        self,
+        exact: Mapping[Axes, Array],
+        guess: MarginalModel,
+        offered: Sequence[Axes],
+        step: AdaptiveRound,
+        bits: Bits,
     ) -> Axes:
         guessed = guess.tables(offered)
         spare = _measured(step.noise, (), np.zeros(0, np.int64)).mean_error
@@ -164,10 +171,10 @@ def distance(exact: Array, guessed: Floats) -> int:
     return int(np.abs(private - public).sum())
 
 
-def _measure(axes: Axes, exact: Mapping[Axes, Array], noise: Noise, bits: Bits) -> Measured:
+def _measure(axes: Axes, exact: Mapping[Axes, Array], noise: Noise, bits: Bits) -> NoisyMarginal:
     (noisy,) = noise.release([Cells(whole(exact[axes]).ravel())], bits)
     return _measured(noise, axes, whole(noisy))
 
 
-def _measured(noise: Noise, axes: Axes, noisy: Integers) -> Measured:
-    return Measured(axes, noisy, float_up(noise.scales[0]), isinstance(noise, GaussianNoise))
+def _measured(noise: Noise, axes: Axes, noisy: Integers) -> NoisyMarginal:
+    return NoisyMarginal(axes, noisy, float_up(noise.scales[0]), isinstance(noise, GaussianNoise))

@@ -35,7 +35,7 @@ _ROUNDED = 12**-0.5  # the deviation that rounding adds
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Measured:
+class NoisyMarginal:
     """The cells of a marginal, one after the other, each with noise of ``scale``, Gaussian or geometric."""
 
     axes: Axes
@@ -81,7 +81,7 @@ class CellGuess:
     def bearable(self, candidates: Sequence[Axes], part: float) -> Sequence[Axes]:
         return candidates
 
-    def fitted(self, measured: Sequence[Measured]) -> CellGuess:
+    def fitted(self, measured: Sequence[NoisyMarginal]) -> CellGuess:
         """The guess that fits all of ``measured``, searched for from this one."""
         from scipy.optimize import minimize  # loaded late, as all of scipy
 
@@ -99,14 +99,14 @@ class CellGuess:
         return replace(self, total=total, shares=search.shares(duals)[0], duals=duals)
 
 
-def total_of(measured: Sequence[Measured]) -> float:
+def total_of(measured: Sequence[NoisyMarginal]) -> float:
     """The number of rows as the marginals tell it, each by its noise; at least 1."""
     weights = [1 / (one.deviation**2 * one.noisy.size) for one in measured]
     sums = [float(one.noisy.sum()) for one in measured]
     return max(1.0, sum(w * s for w, s in zip(weights, sums, strict=True)) / sum(weights))
 
 
-def _combined(measured: Sequence[Measured], total: float) -> dict[Axes, tuple[Floats, float]]:
+def _combined(measured: Sequence[NoisyMarginal], total: float) -> dict[Axes, tuple[Floats, float]]:
     """For each marginal its measured shares and their deviation, where it was measured again the mean."""
     found: dict[Axes, tuple[Floats, float]] = {}
     for axes in dict.fromkeys(one.axes for one in measured):

@@ -42,7 +42,7 @@ def rank_sensitivity(fraction: Fraction, neighbours: Neighbours) -> ScoreSensiti
 
 
 @dataclass(frozen=True, slots=True)
-class Blocks:
+class RankRuns:
     """Runs of candidates with the same rank: the first of a run, how many, rows below and rows not above."""
 
     starts: Integers
@@ -106,12 +106,12 @@ class PrivateQuantile:
         """``values`` are rows in any order, or distinct values with their ``counts``."""
         return self.pick(blocks_of(values, counts, self.low, self.high), bits)
 
-    def pick(self, blocks: Blocks, bits: Bits) -> int:
+    def pick(self, blocks: RankRuns, bits: Bits) -> int:
         gaps = self.distances(blocks).view(np.uint64)
         block = exponential_weights.choose(gaps, self.rate, bits, blocks.widths)
         return int(blocks.starts[block]) + below(int(blocks.widths[block]), bits)
 
-    def distances(self, blocks: Blocks) -> Integers:
+    def distances(self, blocks: RankRuns) -> Integers:
         """From the target to the ranks of each block, in units of 1 / denominator of the fraction."""
         unit = self.fraction.denominator
         target = self.fraction.numerator * blocks.rows + unit * self.offset
@@ -149,7 +149,7 @@ def check_fraction(fraction: Fraction) -> None:
         raise InvalidRequest(f"write the fraction with a denominator of at most {LARGEST_DENOMINATOR}")
 
 
-def blocks_of(values: Scores, counts: Scores | None, low: int, high: int) -> Blocks:
+def blocks_of(values: Scores, counts: Scores | None, low: int, high: int) -> RankRuns:
     """One block for each distinct value and one for each gap around them that holds any candidate."""
     rows = np.clip(whole(values), low, high).astype(np.int64)
     if counts is None:
@@ -164,7 +164,7 @@ def blocks_of(values: Scores, counts: Scores | None, low: int, high: int) -> Blo
     )
     fewer, not_more = np.concatenate((upto - number, ends)), np.concatenate((upto, ends))
     some = widths > 0
-    return Blocks(starts[some], widths[some].view(np.uint64), fewer[some], not_more[some], int(ends[-1]))
+    return RankRuns(starts[some], widths[some].view(np.uint64), fewer[some], not_more[some], int(ends[-1]))
 
 
 def _merged(values: Integers, counts: Integers) -> tuple[Integers, Integers]:

@@ -21,7 +21,7 @@ MOST_CELLS = 2 * 10**7
 LARGEST_WEIGHT = 2**20
 
 
-class LinearQuestion(Protocol):
+class LinearQuery(Protocol):
     """Weights between 0 and ``denominator``: their quotients are the values of the question, from 0 to 1."""
 
     @property
@@ -39,7 +39,7 @@ class LinearQuestion(Protocol):
         ...
 
 
-class Weights:
+class WeightedQuery:
     """Any whole weights, one for each cell, over a denominator."""
 
     __slots__ = ("denominator", "weights")
@@ -67,11 +67,11 @@ class Weights:
         into += (step / self.denominator) * self.weights
 
 
-class Box:
+class BoxQuery:
     """Rows whose category is one of the given, in each of the given attributes of a product of categories.
 
-    ``Box((2, 3), {1: [0, 2]})`` counts the cells of a 2 x 3 table in columns 0 and 2.  An answer takes time
-    in proportion to the cells of the box, not to those of the universe.
+    ``BoxQuery((2, 3), {1: [0, 2]})`` counts the cells of a 2 x 3 table in columns 0 and 2.  An answer takes
+    time in proportion to the cells of the box, not to those of the universe.
     """
 
     __slots__ = ("cells", "chosen", "denominator", "shape")
@@ -99,7 +99,7 @@ class Box:
         view += value
 
 
-class Marginal:
+class MarginalQuery:
     """Rows in some cells of the table that a few attributes make: ``inside`` says which, ``axes`` of what.
 
     The table of all attributes has ``shape``; ``inside`` has the sizes of the ``axes``, which rise.

@@ -13,7 +13,7 @@ from adyton.exact.cells import Floats
 from adyton.mechanisms.workloads.measured import GaussianMeasured, GeometricMeasured, geometric_variance
 from adyton.mechanisms.workloads.strategy import Strategy
 from adyton.mechanisms.workloads.strategy_choice import error_factor
-from adyton.mechanisms.workloads.workload import Workload
+from adyton.mechanisms.workloads.workload import LinearQueries
 from adyton.noise import rounded_gaussian
 from adyton.noise.refine import Integers
 
@@ -30,14 +30,14 @@ class GaussianMatrix(GaussianMeasured):
 
     strategy: Strategy
 
-    def answers(self, workload: Workload, released: Integers) -> Floats:
+    def answers(self, workload: LinearQueries, released: Integers) -> Floats:
         return _infer(workload, self.strategy, released, self.steps)
 
-    def predicted_error(self, workload: Workload) -> float:
+    def predicted_error(self, workload: LinearQueries) -> float:
         """The mean over the questions of the expected squared error.  Theorem: MATRIX-MECHANISM-ERROR."""
         return error_factor(workload, self.strategy) * rounded_variance(float_up(self.sigma)) / self.steps**2
 
-    def error(self, workload: Workload, confidence: float) -> Floats:
+    def error(self, workload: LinearQueries, confidence: float) -> Floats:
         """For each question the half-width that its noise stays within, with this probability.
 
         Theorem: MATRIX-MECHANISM-ERROR.
@@ -57,14 +57,14 @@ class GeometricMatrix(GeometricMeasured):
 
     strategy: Strategy
 
-    def answers(self, workload: Workload, released: Integers) -> Floats:
+    def answers(self, workload: LinearQueries, released: Integers) -> Floats:
         return _infer(workload, self.strategy, released, 1)
 
-    def predicted_error(self, workload: Workload) -> float:
+    def predicted_error(self, workload: LinearQueries) -> float:
         """Theorem: MATRIX-MECHANISM-ERROR."""
         return error_factor(workload, self.strategy) * geometric_variance(float_up(self.scale))
 
-    def error(self, workload: Workload, confidence: float) -> Floats:
+    def error(self, workload: LinearQueries, confidence: float) -> Floats:
         """By exponential moments, as if one noise alone had all of the variance.
 
         Theorem: MATRIX-MECHANISM-ERROR.
@@ -79,7 +79,7 @@ def rounded_variance(sigma: float) -> float:
     return math.fsum(2 * (2 * m - 1) * rounded_gaussian.tail(sigma, m) for m in range(1, 80))
 
 
-def _infer(workload: Workload, strategy: Strategy, released: Integers, steps: int) -> Floats:
+def _infer(workload: LinearQueries, strategy: Strategy, released: Integers, steps: int) -> Floats:
     """W A^+ y: the least squares, a function of what was released."""
     _check_determined(workload, strategy)
     cells = strategy.inverse @ (strategy.matrix.T @ released.astype(float)) / steps
@@ -88,7 +88,7 @@ def _infer(workload: Workload, strategy: Strategy, released: Integers, steps: in
 
 
 def _half_widths(
-    mechanism: GaussianMatrix | GeometricMatrix, workload: Workload, confidence: float
+    mechanism: GaussianMatrix | GeometricMatrix, workload: LinearQueries, confidence: float
 ) -> Floats:
     """From the standard deviation that each answer would have if the noise of a row had variance 1."""
     if not 0 < confidence < 1:
@@ -98,6 +98,6 @@ def _half_widths(
     return mechanism.widths(deviations, deviations, confidence)
 
 
-def _check_determined(workload: Workload, strategy: Strategy) -> None:
+def _check_determined(workload: LinearQueries, strategy: Strategy) -> None:
     if not math.isfinite(error_factor(workload, strategy)):
         raise InvalidRequest("the strategy does not measure enough to answer the workload")

@@ -12,13 +12,13 @@ import numpy as np
 
 from adyton.errors import InvalidRequest
 from adyton.exact.cells import Floats
-from adyton.mechanisms.workloads.linear_question import MOST_CELLS, LinearQuestion
+from adyton.mechanisms.workloads.linear_question import MOST_CELLS, LinearQuery
 
 BEST_RATE = 4.0  # times the gap: then 4 gap**2 - 16 gap**2 / 8 = 2 gap**2 is the most that the bound can give
 _NEVER = 1e-12  # a share that is taken for 0: whoever guesses nothing at all could not be taught
 
 
-def mw_update(log_weights: Floats, question: LinearQuestion, step: float) -> Floats:
+def mw_update(log_weights: Floats, question: LinearQuery, step: float) -> Floats:
     """Multiplies each weight by exp(step * value of its cell), in place, and returns the normalised weights.
 
     Claim:    with q the question's value (between 0 and 1), p any distribution and w the weights before, the
@@ -47,7 +47,7 @@ def most_updates(cells: int, gap: float) -> float:
     return math.log(cells) / (2 * gap * gap)
 
 
-class Guess:
+class CellDistribution:
     """A distribution over the cells that starts uniform."""
 
     __slots__ = ("_log_weights", "weights")
@@ -62,17 +62,17 @@ class Guess:
     def cells(self) -> int:
         return self.weights.size
 
-    def answer(self, question: LinearQuestion) -> float:
+    def answer(self, question: LinearQuery) -> float:
         """The mean value of the question, between 0 and 1."""
         if question.cells != self.cells:
             raise InvalidRequest(f"the question is about {question.cells} cells, not {self.cells}")
         return float(question.numerator(self.weights)) / question.denominator
 
-    def correct(self, question: LinearQuestion, gap: float) -> None:
+    def correct(self, question: LinearQuery, gap: float) -> None:
         """One update with the best step for this signed gap, true mean less guessed mean."""
         self.weights = mw_update(self._log_weights, question, BEST_RATE * min(max(gap, -1.0), 1.0))
 
-    def fit(self, question: LinearQuestion, mean: float) -> None:
+    def fit(self, question: LinearQuery, mean: float) -> None:
         """The nearest guess, in relative entropy, whose answer to a question of zeros and ones is ``mean``.
 
         For such a question it teaches more than ``correct`` where the mean is near 0 or 1.

@@ -20,9 +20,9 @@ from adyton.exact.outward import SEVERAL
 from adyton.mechanisms.composed_cost import ComposedCost
 from adyton.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from adyton.mechanisms.selection.scores import Scores, ScoreSensitivity
-from adyton.mechanisms.workloads.linear_question import LinearQuestion
-from adyton.mechanisms.workloads.multiplicative_weights import Guess
-from adyton.mechanisms.workloads.workload import Workload
+from adyton.mechanisms.workloads.linear_question import LinearQuery
+from adyton.mechanisms.workloads.multiplicative_weights import CellDistribution
+from adyton.mechanisms.workloads.workload import LinearQueries
 from adyton.noise import Bits, two_sided_geometric
 from adyton.noise.refine import Integers, check_scale
 from adyton.privacy import Cost, PureCost
@@ -31,7 +31,7 @@ MOST_ROUNDS = 10**5
 _LARGEST_COUNT = 2**61  # counts are cut off here; a cut never moves two numbers apart
 
 
-class Selection(Protocol):
+class IndexSelection(Protocol):
     """Chooses an index by whole scores: permute-and-flip, the exponential mechanism, report noisy max."""
 
     @property
@@ -44,10 +44,10 @@ class Selection(Protocol):
     def error(self, confidence: Number) -> int: ...
 
 
-class Measurement(NamedTuple):
+class MwemRound(NamedTuple):
     """What one round released."""
 
-    question: LinearQuestion
+    question: LinearQuery
     gap: float  # measured mean less guessed mean, before the correction
 
 
@@ -57,9 +57,9 @@ class Synthetic:
 
     average: Floats
     last: Floats
-    measurements: tuple[Measurement, ...]
+    measurements: tuple[MwemRound, ...]
 
-    def answers(self, workload: Workload) -> Floats:
+    def answers(self, workload: LinearQueries) -> Floats:
         """Mean values of the questions, by the average guess."""
         means: Floats = workload.numerators(self.average) / workload.denominator
         return means
@@ -77,7 +77,7 @@ class Mwem:
     """
 
     rounds: int
-    selection: Selection
+    selection: IndexSelection
     scale: Fraction
     denominator: int = 1
     theorems: ClassVar[tuple[str, ...]] = ("MWEM-PRIVACY", "MWEM-ERROR")
@@ -93,10 +93,10 @@ class Mwem:
         measured = PureCost(self.denominator / self.scale)
         return ComposedCost(((self.selection.cost(), self.rounds), (measured, self.rounds)))
 
-    def release(self, workload: Workload, exact: Integers, total: int, bits: Bits) -> Synthetic:
+    def release(self, workload: LinearQueries, exact: Integers, total: int, bits: Bits) -> Synthetic:
         """``exact`` are the whole numerators of the workload's questions for the private histogram."""
         private = self._private(workload, exact, total)
-        guess, average = Guess(workload.cells), np.zeros(workload.cells)
+        guess, average = CellDistribution(workload.cells), np.zeros(workload.cells)
         units = total * workload.denominator
         measurements = []
         for _ in range(self.rounds):
@@ -105,7 +105,7 @@ class Mwem:
             index = self.selection.release(_scores(private, guessed), bits)
             noise = int(two_sided_geometric.draw(float_up(self.scale), 1, bits)[0])
             gap = (int(private[index]) + noise - float(guessed[index])) / units
-            measurements.append(Measurement(workload.question(index), gap))
+            measurements.append(MwemRound(workload.question(index), gap))
             guess.correct(*measurements[-1])
         return Synthetic(average, guess.weights, tuple(measurements))
 
@@ -121,13 +121,13 @@ class Mwem:
         return (missed + math.sqrt(math.log(cells) / (2 * self.rounds) + noise**2)) * (1 + SEVERAL)
 
     @classmethod
-    def for_cost(cls, workload: Workload, epsilon: Fraction, rounds: int) -> Mwem:
+    def for_cost(cls, workload: LinearQueries, epsilon: Fraction, rounds: int) -> Mwem:
         """Half of ``epsilon`` for the selections, by permute-and-flip, half for the measurements."""
         each, whole = epsilon / (2 * rounds), workload.denominator
         selection = PermuteAndFlip(tuple(range(workload.questions)), each, ScoreSensitivity(Fraction(whole)))
         return cls(rounds, selection, Fraction(float_up(whole / each)), whole)
 
-    def _private(self, workload: Workload, exact: Integers, total: int) -> Integers:
+    def _private(self, workload: LinearQueries, exact: Integers, total: int) -> Integers:
         if self.denominator != workload.denominator:
             raise InvalidRequest(f"made for a denominator of {self.denominator}, not {workload.denominator}")
         if not workload.fractional:

@@ -14,8 +14,8 @@ from typing import ClassVar, NamedTuple
 from adyton.errors import InvalidRequest
 from adyton.mechanisms.sparse.above_threshold import SparseState
 from adyton.mechanisms.sparse.numeric_sparse import NumericSparse
-from adyton.mechanisms.workloads.linear_question import LinearQuestion
-from adyton.mechanisms.workloads.multiplicative_weights import Guess
+from adyton.mechanisms.workloads.linear_question import LinearQuery
+from adyton.mechanisms.workloads.multiplicative_weights import CellDistribution
 from adyton.noise import Bits
 from adyton.privacy import Cost
 
@@ -31,7 +31,7 @@ class PmwAnswer(NamedTuple):
     measured: bool
 
 
-class Found(NamedTuple):
+class PmwCorrection(NamedTuple):
     """That a guess was found too low (``sign`` 1) or too high (-1), and by how much, with noise."""
 
     sign: int
@@ -73,7 +73,9 @@ class PmwPlan:
     def start(self, bits: Bits) -> PrivateMw:
         return PrivateMw(self, self.stream.start(bits))
 
-    def compare(self, watch: SparseState, distance: int, bits: Bits) -> tuple[Found | None, SparseState]:
+    def compare(
+        self, watch: SparseState, distance: int, bits: Bits
+    ) -> tuple[PmwCorrection | None, SparseState]:
         """What is found of a guess that is too low by ``distance`` steps, and what to keep for the next."""
         return compare_both_ways(self.stream, self.threshold, watch, distance, bits)
 
@@ -114,7 +116,7 @@ class PmwPlan:
 
 def compare_both_ways(
     stream: NumericSparse, threshold: int, watch: SparseState, distance: int, bits: Bits
-) -> tuple[Found | None, SparseState]:
+) -> tuple[PmwCorrection | None, SparseState]:
     """What is found of a guess that is too low by ``distance`` steps, and what to keep for the next.
 
     Asks the sparse vector twice, whether the guess is too low and whether it is too high, so that a positive
@@ -123,7 +125,7 @@ def compare_both_ways(
     for sign in (1, -1):
         excess, watch = stream.step(watch, sign * distance, threshold, bits)
         if excess is not None:
-            return Found(sign, excess), watch
+            return PmwCorrection(sign, excess), watch
     return None, watch
 
 
@@ -154,7 +156,7 @@ class PrivateMw:
 
     def __init__(self, plan: PmwPlan, watch: SparseState) -> None:
         self.plan = plan
-        self.guess = Guess(plan.cells)
+        self.guess = CellDistribution(plan.cells)
         self.updates = 0
         self.watch = watch
 
@@ -162,7 +164,7 @@ class PrivateMw:
     def halted(self) -> bool:
         return self.watch.left == 0
 
-    def ask(self, question: LinearQuestion, exact: int, bits: Bits) -> PmwAnswer:
+    def ask(self, question: LinearQuery, exact: int, bits: Bits) -> PmwAnswer:
         """``exact`` is the question's whole numerator for the private histogram."""
         if self.halted:
             raise InvalidRequest("all updates are spent: the guess is public and can be asked directly")
@@ -177,7 +179,7 @@ class PrivateMw:
         self.updates += 1
         return PmwAnswer(min(max(heard, 0.0), 1.0), measured=True)
 
-    def _lift(self, question: LinearQuestion) -> int:
+    def _lift(self, question: LinearQuery) -> int:
         """How many steps a numerator is, so that all questions share one sensitivity."""
         lift, rest = divmod(self.plan.stream.sparse.sensitivity, question.denominator)
         if rest:

@@ -34,7 +34,7 @@ Set = tuple[int, ...]  # of attributes, rising
 
 
 @dataclass(frozen=True, slots=True)
-class Attribute:
+class ResidualAttribute:
     """``size`` classes, and one more behind them that stands aside."""
 
     size: int
@@ -79,7 +79,7 @@ class Residuals:
 
     name = "marginals"
 
-    def __init__(self, attributes: Sequence[Attribute], weights: Mapping[Set, int]) -> None:
+    def __init__(self, attributes: Sequence[ResidualAttribute], weights: Mapping[Set, int]) -> None:
         self.attributes = tuple(attributes)
         self.weights = dict(sorted(weights.items(), key=lambda kept: (len(kept[0]), kept[0])))
         if not self.weights or not all(type(c) is int and 1 <= c <= 2**40 for c in self.weights.values()):
@@ -181,7 +181,9 @@ def _square(size: int) -> int:
 # The best weights ------------------------------------------------------------------------------------------
 
 
-def components(attributes: Sequence[Attribute], by: Set, weights: Floats) -> Iterator[tuple[Set, Floats]]:
+def components(
+    attributes: Sequence[ResidualAttribute], by: Set, weights: Floats
+) -> Iterator[tuple[Set, Floats]]:
     """For each subset of ``by``, by what its residuals are multiplied if their weight is 1."""
     whole = weights.reshape(-1, *(attributes[a].classes for a in by))
     for kept in subsets(by):
@@ -198,7 +200,7 @@ def subsets(by: Set) -> Iterator[Set]:
 
 
 def best_residuals(
-    attributes: Sequence[Attribute], energies: Mapping[Set, float], neighbours: Neighbours, norm: int
+    attributes: Sequence[ResidualAttribute], energies: Mapping[Set, float], neighbours: Neighbours, norm: int
 ) -> Residuals:
     """The weights with the least total variance at one price, up to their rounding to whole numbers.
 
@@ -229,7 +231,7 @@ def best_residuals(
     return Residuals(attributes, {(): max(1, math.isqrt(max(room, 1))), **whole})
 
 
-def _reach(attributes: Sequence[Attribute], kept: Set, norm: int) -> float:
+def _reach(attributes: Sequence[ResidualAttribute], kept: Set, norm: int) -> float:
     """What a unit adds to the residuals of a set, in the norm; squared where that is L2."""
     each: Callable[[int], int] = _square if norm == 2 else lambda size: 2 * (size - 1)
     return float(prod(each(attributes[a].size) for a in kept))

@@ -9,7 +9,7 @@ import numpy as np
 from adyton.errors import InvalidRequest
 from adyton.exact.cells import Floats
 from adyton.mechanisms.workloads.strategy import Strategy
-from adyton.mechanisms.workloads.workload import Workload
+from adyton.mechanisms.workloads.workload import LinearQueries
 
 MOST_OPTIMISED = 1024  # cells: some seconds on a quiet machine
 _GRID = 2**12  # whole steps in the length of a column of an optimised strategy
@@ -18,7 +18,7 @@ _UNSEEN = 1e-6  # of the squared length of a question: far more than floats make
 _RIDGE = 1e-9  # of the mean diagonal: directions that no question needs stay invertible
 
 
-def error_factor(workload: Workload, strategy: Strategy) -> float:
+def error_factor(workload: LinearQueries, strategy: Strategy) -> float:
     """The mean over the questions of the variance of W A^+ z, where the z are independent of variance 1.
 
     Claim:    trace(W (A'A)^+ W') / questions; infinite where the strategy does not determine the answers.
@@ -31,7 +31,7 @@ def error_factor(workload: Workload, strategy: Strategy) -> float:
     return float((workload.gram() * strategy.inverse).sum()) / workload.questions
 
 
-def _determines(strategy: Strategy, workload: Workload) -> bool:
+def _determines(strategy: Strategy, workload: LinearQueries) -> bool:
     """Whether each question is a combination of what is measured: of its length nothing is unseen.
 
     Each by itself: in a sum over all questions a small one would be lost among the large.
@@ -42,7 +42,7 @@ def _determines(strategy: Strategy, workload: Workload) -> bool:
     return bool((lost <= _UNSEEN * whole).all())
 
 
-def the_questions(workload: Workload) -> Strategy:
+def the_questions(workload: LinearQueries) -> Strategy:
     """The questions themselves: sensible where they are few, as marginals are."""
     columns = [workload.numerators(cell) for cell in np.eye(workload.cells, dtype=np.int64)]
     return Strategy("the questions", np.stack(columns, axis=1))
@@ -62,7 +62,7 @@ def with_free_total(strategy: Strategy) -> Strategy:
     return Strategy(f"{strategy.name}, and the total", np.concatenate([strategy.matrix, total]))
 
 
-def optimal_strategy(workload: Workload, grid: int = _GRID) -> Strategy:
+def optimal_strategy(workload: LinearQueries, grid: int = _GRID) -> Strategy:
     """The strategy with the least error among all, for add-or-remove and Gaussian noise, rounded to a grid.
 
     X = A'A minimises trace(W'W / X) under diag X <= 1.  With multipliers v of the constraints the optimum is

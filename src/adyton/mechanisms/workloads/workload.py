@@ -16,11 +16,11 @@ import numpy as np
 
 from adyton.errors import InvalidRequest
 from adyton.exact.cells import Floats
-from adyton.mechanisms.workloads.linear_question import LARGEST_WEIGHT, Box, LinearQuestion, Weights
+from adyton.mechanisms.workloads.linear_question import LARGEST_WEIGHT, BoxQuery, LinearQuery, WeightedQuery
 from adyton.noise.refine import Integers
 
 
-class Workload(Protocol):
+class LinearQueries(Protocol):
     """Questions with whole weights over one denominator."""
 
     @property
@@ -49,7 +49,7 @@ class Workload(Protocol):
         """The diagonal of W C W', for a symmetric C."""
         ...
 
-    def question(self, index: int) -> LinearQuestion: ...
+    def question(self, index: int) -> LinearQuery: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class _InLine:
         return self.cells
 
 
-class Cells(_InLine):
+class IdentityQueries(_InLine):
     """Every cell by itself."""
 
     def numerators(self, histogram: Any) -> Any:
@@ -77,8 +77,8 @@ class Cells(_InLine):
     def variances(self, covariance: Floats) -> Floats:
         return np.diag(covariance).copy()
 
-    def question(self, index: int) -> LinearQuestion:
-        return Box((self.cells,), {0: [index]})
+    def question(self, index: int) -> LinearQuery:
+        return BoxQuery((self.cells,), {0: [index]})
 
 
 class Prefixes(_InLine):
@@ -97,8 +97,8 @@ class Prefixes(_InLine):
         sums: Floats = covariance.cumsum(axis=0).cumsum(axis=1)
         return np.diag(sums).copy()
 
-    def question(self, index: int) -> LinearQuestion:
-        return Box((self.cells,), {0: range(index + 1)})
+    def question(self, index: int) -> LinearQuery:
+        return BoxQuery((self.cells,), {0: range(index + 1)})
 
 
 class Ranges(_InLine):
@@ -127,16 +127,16 @@ class Ranges(_InLine):
         spread: Floats = own[last + 1] + own[first] - 2 * sums[first, last + 1]
         return spread
 
-    def question(self, index: int) -> LinearQuestion:
+    def question(self, index: int) -> LinearQuery:
         if not 0 <= index < self.questions:
             raise InvalidRequest(f"there are {self.questions} ranges, and no number {index}")
         starts = np.cumsum(np.arange(self.cells, 0, -1))
         first = int(np.searchsorted(starts, index, side="right"))
         last = index - (int(starts[first - 1]) if first else 0) + first
-        return Box((self.cells,), {0: range(first, last + 1)})
+        return BoxQuery((self.cells,), {0: range(first, last + 1)})
 
 
-class Questions:
+class ExplicitQueries:
     """Any rows of whole or rational weights, written out; negative ones are allowed."""
 
     __slots__ = ("denominator", "fractional", "matrix")
@@ -176,5 +176,5 @@ class Questions:
         spread: Floats = ((weights @ covariance) * weights).sum(axis=1)
         return spread
 
-    def question(self, index: int) -> LinearQuestion:
-        return Weights(self.matrix[index], self.denominator)
+    def question(self, index: int) -> LinearQuery:
+        return WeightedQuery(self.matrix[index], self.denominator)

@@ -12,7 +12,7 @@ import numpy as np
 from adyton.errors import InvalidRequest
 from adyton.exact.cells import Floats
 from adyton.mechanisms.workloads.product import Product
-from adyton.mechanisms.workloads.residuals import Attribute, best_residuals, components
+from adyton.mechanisms.workloads.residuals import ResidualAttribute, best_residuals, components
 from adyton.mechanisms.workloads.strategy import MOST_ENTRIES, Strategy, identity, tree, wavelet
 from adyton.mechanisms.workloads.strategy_choice import (
     MOST_OPTIMISED,
@@ -21,9 +21,9 @@ from adyton.mechanisms.workloads.strategy_choice import (
     the_questions,
     with_free_total,
 )
-from adyton.mechanisms.workloads.workload import Workload
-from adyton.planning.coordinated.linear import Linear, Problem, Set
-from adyton.planning.coordinated.measuring import Atoms, Matrix, Measuring, Products, Tables
+from adyton.mechanisms.workloads.workload import LinearQueries
+from adyton.planning.coordinated.linear import CellSums, LinearBatch, Set
+from adyton.planning.coordinated.measuring import Atoms, MarginalTables, Matrix, Measuring, Products
 from adyton.planning.coordinated.workload import DenseWorkload, LinearWorkload
 from adyton.privacy import Neighbours
 from adyton.query.buckets import MOST_CELLS
@@ -38,7 +38,7 @@ _BRANCHINGS = (2, 3, 4, 6, 8, 16)
 
 @lru_cache(maxsize=16)
 def measurings(
-    problem: Problem, neighbours: Neighbours, norm: int, strategy: StrategyName | None
+    problem: LinearBatch, neighbours: Neighbours, norm: int, strategy: StrategyName | None
 ) -> tuple[Measuring, ...]:
     """All that could be best; InvalidRequest where the one that is named is not possible."""
     several = strategy is None and len(problem.shape) > 1
@@ -63,12 +63,12 @@ def measurings(
     return tuple(found)
 
 
-def _atoms(problem: Problem, neighbours: Neighbours, norm: int) -> Measuring:
+def _atoms(problem: LinearBatch, neighbours: Neighbours, norm: int) -> Measuring:
     _check_cells(problem, MOST_CELLS)
     return Atoms(problem.shape, total=neighbours == "replace" and norm == 2)
 
 
-def _check_cells(problem: Problem, most: int) -> None:
+def _check_cells(problem: LinearBatch, most: int) -> None:
     if problem.cells > most:
         raise InvalidRequest(
             f"these questions divide the rows into {problem.cells:,} cells; "
@@ -77,7 +77,7 @@ def _check_cells(problem: Problem, most: int) -> None:
 
 
 def _best_matrix(
-    problem: Problem, neighbours: Neighbours, norm: int, strategy: Literal["tree", "optimised"] | None
+    problem: LinearBatch, neighbours: Neighbours, norm: int, strategy: Literal["tree", "optimised"] | None
 ) -> Measuring:
     """Trees are for cells in one line; optima take time."""
     _check_cells(problem, MOST_OPTIMISED)
@@ -93,13 +93,13 @@ def _best_matrix(
     return Matrix(problem.shape, best)
 
 
-def _price_of_accuracy(workload: Workload, one: Strategy, neighbours: Neighbours, norm: int) -> float:
+def _price_of_accuracy(workload: LinearQueries, one: Strategy, neighbours: Neighbours, norm: int) -> float:
     size = one.l1_diameter(neighbours) ** 2 if norm == 1 else one.l2_diameter_squared(neighbours)
     return error_factor(workload, one) * size
 
 
 def _matrices(
-    problem: Problem, workload: LinearWorkload, strategy: StrategyName | None
+    problem: LinearBatch, workload: LinearWorkload, strategy: StrategyName | None
 ) -> Iterator[Strategy]:
     in_line, cells = len(problem.shape) == 1, problem.cells
     if strategy == "tree" or (strategy is None and in_line and cells > 2):
@@ -112,7 +112,7 @@ def _matrices(
             yield the_questions(workload)
 
 
-def _products(problem: Problem, norm: int) -> Measuring:
+def _products(problem: LinearBatch, norm: int) -> Measuring:
     """Along each axis what is best for how the values look at it; the others do not matter to the choice."""
     widest, columns = max(problem.shape), len(problem.shape)
     if widest > _QUICK:
@@ -131,7 +131,7 @@ def _products(problem: Problem, norm: int) -> Measuring:
     )
 
 
-def _best_along(problem: Problem, axis: int, norm: int) -> Strategy:
+def _best_along(problem: LinearBatch, axis: int, norm: int) -> Strategy:
     seen = np.concatenate([_seen_along(linear, problem.shape, axis) for linear in problem.linears])
     values, vectors = np.linalg.eigh(seen.T @ seen)
     workload = DenseWorkload((np.sqrt(np.maximum(values, 0.0)) * vectors).T)
@@ -141,7 +141,7 @@ def _best_along(problem: Problem, axis: int, norm: int) -> Strategy:
     return min(found, key=lambda one: _price_of_accuracy(workload, one, "add-or-remove", norm))
 
 
-def _seen_along(linear: Linear, shape: tuple[int, ...], axis: int) -> Floats:
+def _seen_along(linear: CellSums, shape: tuple[int, ...], axis: int) -> Floats:
     """The parts of each class of one axis in the values, which have the length 1."""
     if axis not in linear.by:
         return np.full((1, shape[axis]), shape[axis] ** -0.5)
@@ -155,15 +155,16 @@ def _seen_along(linear: Linear, shape: tuple[int, ...], axis: int) -> Floats:
     return alike
 
 
-def _marginals(problem: Problem, neighbours: Neighbours, norm: int) -> Measuring:
+def _marginals(problem: LinearBatch, neighbours: Neighbours, norm: int) -> Measuring:
     if sum(linear.size * len(linear.places) for linear in problem.linears) > _MOST_WORK:
         raise InvalidRequest(f"marginals for {problem.values:,} values are too much work")
     attributes = [
-        Attribute(size - aside, aside) for size, aside in zip(problem.shape, problem.aside, strict=True)
+        ResidualAttribute(size - aside, aside)
+        for size, aside in zip(problem.shape, problem.aside, strict=True)
     ]
     energies: dict[Set, float] = {}
     for linear in problem.linears:
         for _, weights in linear.weights():
             for kept, own in components(attributes, linear.by, weights):
                 energies[kept] = energies.get(kept, 0.0) + float(np.einsum("ij,ij->", own, own))
-    return Tables(best_residuals(attributes, energies, neighbours, norm))
+    return MarginalTables(best_residuals(attributes, energies, neighbours, norm))

@@ -21,8 +21,8 @@ from adyton.errors import InvalidRequest
 from adyton.kernel.workload import Workload
 from adyton.mechanisms.workloads.measured import GaussianMeasured, GeometricMeasured
 from adyton.planning.coordinated.candidates import StrategyName, measurings
-from adyton.planning.coordinated.inferred import Inferred, Noise
-from adyton.planning.coordinated.linear import Problem, Set, problem_of
+from adyton.planning.coordinated.inferred import Inferred, StrategyNoise
+from adyton.planning.coordinated.linear import LinearBatch, Set, problem_of
 from adyton.planning.coordinated.measuring import Measuring, Norms
 from adyton.planning.plan import Outline, PricedBatch, QuestionPlan
 from adyton.planning.price import units_of
@@ -41,8 +41,8 @@ _A_LITTLE = Fraction(10005, 10000)
 class CoordinatedBatch(PricedBatch):
     """A batch whose values all follow from one measurement."""
 
-    noise: Noise = field(kw_only=True)
-    problem: Problem = field(kw_only=True)
+    noise: StrategyNoise = field(kw_only=True)
+    problem: LinearBatch = field(kw_only=True)
     unit: PrivacyUnit = field(kw_only=True)
     gain: float = field(kw_only=True)  # times less variance than each for itself; at a named width, less cost
     at_least: int = field(kw_only=True)  # is charged, even if the noise costs a little less
@@ -123,7 +123,9 @@ def _best(outline: Outline, plain: PricedBatch, left: int, strategy: StrategyNam
 
 
 @lru_cache(maxsize=4)
-def _narrowest(problem: Problem, unit: PrivacyUnit, norm: int, strategy: StrategyName | None) -> _Candidate:
+def _narrowest(
+    problem: LinearBatch, unit: PrivacyUnit, norm: int, strategy: StrategyName | None
+) -> _Candidate:
     found = [_Candidate(m, problem, unit, norm) for m in measurings(problem, unit.neighbours, norm, strategy)]
     sure = [one for one in found if all(own.off.max() <= _SURE for own in one.norms)]
     if not sure:
@@ -134,20 +136,20 @@ def _narrowest(problem: Problem, unit: PrivacyUnit, norm: int, strategy: Strateg
 class _Candidate:
     """A way to measure a problem, and the norms of all its values."""
 
-    def __init__(self, measuring: Measuring, problem: Problem, unit: PrivacyUnit, norm: int) -> None:
+    def __init__(self, measuring: Measuring, problem: LinearBatch, unit: PrivacyUnit, norm: int) -> None:
         self._measuring, self._unit, self._norm = measuring, unit, norm
         self.norms: list[Norms] = [measuring.norms(linear) for linear in problem.linears]
 
-    def at(self, cost: Fraction) -> Noise:
+    def at(self, cost: Fraction) -> StrategyNoise:
         kind = GeometricMeasured if self._norm == 1 else GaussianMeasured
         mechanism = kind.for_cost(self._measuring.strategy, self._unit.neighbours, cost, self._unit.rows)
-        return Noise(self._measuring, mechanism)
+        return StrategyNoise(self._measuring, mechanism)
 
-    def spread(self, noise: Noise) -> float:
+    def spread(self, noise: StrategyNoise) -> float:
         """The sum of all squared widths."""
         return sum(float((noise.widths(own) ** 2).sum()) for own in self.norms)
 
-    def within(self, named: Sequence[float]) -> Noise:
+    def within(self, named: Sequence[float]) -> StrategyNoise:
         """The most noise, nearly, with which no value is wider than is named for its measure."""
         cost = Fraction(1)
         for _ in range(_ROUNDS):
@@ -173,7 +175,7 @@ def _spread_of(plain: PricedBatch) -> float:
 
 
 def _plans(
-    plain: PricedBatch, problem: Problem, noise: Noise, norms: Sequence[Norms]
+    plain: PricedBatch, problem: LinearBatch, noise: StrategyNoise, norms: Sequence[Norms]
 ) -> tuple[QuestionPlan, ...]:
     in_order = iter(zip(problem.linears, norms, strict=True))
     plans = []
@@ -186,7 +188,7 @@ def _plans(
     return tuple(plans)
 
 
-def _certificate(noise: Noise, plain: Certificate) -> Certificate:
+def _certificate(noise: StrategyNoise, plain: Certificate) -> Certificate:
     """Instead of the theorems on noise of its own."""
     alone = {"L1-SENSITIVITY", "L2-SENSITIVITY", "NOISE-INTERVAL", "DISJOINT-FILTERS", "CELLS-THAT-CAN-MATCH"}
     special = {"marginals": ("RESIDUAL-STRATEGY",), "product": ("PRODUCT-STRATEGY",)}

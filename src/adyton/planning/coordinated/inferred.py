@@ -25,9 +25,9 @@ from adyton.ledger.texts import Stored, many_from_text, many_to_text
 from adyton.mechanisms import GaussianNoise, GeometricNoise, Ratio
 from adyton.mechanisms.ratio import Solved
 from adyton.mechanisms.workloads.measured import GaussianMeasured, GeometricMeasured
-from adyton.planning.coordinated.linear import Linear
+from adyton.planning.coordinated.linear import CellSums
 from adyton.planning.coordinated.measuring import Measuring, Norms, measuring_from
-from adyton.planning.learned import Units
+from adyton.planning.learned import UnitRange
 from adyton.planning.measures.additive import population_bound_of
 from adyton.population.base import PopulationContext
 from adyton.population.subset import SubsetPopulation
@@ -40,7 +40,7 @@ _LEAST = 1e-9  # of a deviation: a value that no row can be in has none
 
 
 @dataclass(frozen=True, eq=False)
-class Noise:
+class StrategyNoise:
     """What is measured, and which noise it gets."""
 
     measuring: Measuring
@@ -62,7 +62,7 @@ class Noise:
         return {"strategy": self.measuring.told(), **noise, "rows_each": own.rows_each}
 
     @classmethod
-    def of(cls, told: dict[str, Any]) -> Noise:
+    def of(cls, told: dict[str, Any]) -> StrategyNoise:
         measuring, rows = measuring_from(told["strategy"]), told["rows_each"]
         if "geometric" in told:
             return cls(measuring, GeometricMeasured(measuring.strategy, Fraction(told["geometric"]), rows))
@@ -70,12 +70,12 @@ class Noise:
         return cls(measuring, GaussianMeasured(measuring.strategy, sigma, told["steps"], rows))
 
 
-class Measurement(Cells):
+class MeasuredIntegers(Cells):
     """Noisy integers, and how they were measured: enough for every value that follows from them."""
 
     __slots__ = ("estimate", "length", "noise")
 
-    def __init__(self, values: Any, noise: Noise) -> None:
+    def __init__(self, values: Any, noise: StrategyNoise) -> None:
         super().__init__(values)
         self.noise, counted = noise, noise.mechanism
         steps = counted.steps if isinstance(counted, GaussianMeasured) else 1
@@ -84,19 +84,19 @@ class Measurement(Cells):
         self.estimate = noise.measuring.estimate(numbers)
 
 
-def measurement_to_text(measurement: Measurement) -> str:
+def measurement_to_text(measurement: MeasuredIntegers) -> str:
     released = json.loads(many_to_text([Stored([[measurement]])]))
     return json.dumps({"together": measurement.noise.told(), "measured": released})
 
 
-def measurement_from_text(text: str) -> Measurement:
+def measurement_from_text(text: str) -> MeasuredIntegers:
     try:
         known = json.loads(text)
-        noise = Noise.of(known["together"])
+        noise = StrategyNoise.of(known["together"])
         (((measured,),),) = (many_from_text(json.dumps(known["measured"]))[0].released,)
         if len(measured) != noise.measuring.strategy.rows:
             raise ValueError("not what was stored")
-        return Measurement(whole(measured), noise)
+        return MeasuredIntegers(whole(measured), noise)
     except (ValueError, TypeError, KeyError):
         raise LedgerCorrupt("a stored answer cannot be read back") from None
 
@@ -112,8 +112,8 @@ class Inferred:
     """
 
     reading: Reading  # of the measure, as if it was asked alone
-    linear: Linear
-    planned: Noise
+    linear: CellSums
+    planned: StrategyNoise
     norms: Norms
     nats: float | None = None
     theorems = ("COORDINATED-ANSWERS",)
@@ -139,7 +139,7 @@ class Inferred:
 
     def values(self, released: Columns, context: PopulationContext, solved: list[Solved]) -> Values:
         (measurement,) = released
-        assert isinstance(measurement, Measurement)
+        assert isinstance(measurement, MeasuredIntegers)
         noise, scale = measurement.noise, self._scale
         norms = self.norms if noise is self.planned else noise.measuring.norms(self.linear)
         found = noise.measuring.values(self.linear, measurement.estimate)
@@ -149,11 +149,11 @@ class Inferred:
         near = Intervals(context.noise_level, *_outward(found, width, scale))
         return Values(found * scale, near, self._population(found, norms, slack, noise, context))
 
-    def _widths(self, noise: Noise, norms: Norms, level: float) -> Floats:
+    def _widths(self, noise: StrategyNoise, norms: Norms, level: float) -> Floats:
         return noise.widths(norms, level)
 
     def _population(
-        self, found: Floats, norms: Norms, slack: Floats, noise: Noise, context: PopulationContext
+        self, found: Floats, norms: Norms, slack: Floats, noise: StrategyNoise, context: PopulationContext
     ) -> Intervals | Absent:
         population = context.population
         if (absent := context.missing(self.only)) is not None:
@@ -209,12 +209,12 @@ class Derived(Inferred):
 
     theorems = ("DERIVED-ANSWERS",)
 
-    def _widths(self, noise: Noise, norms: Norms, level: float) -> Floats:
+    def _widths(self, noise: StrategyNoise, norms: Norms, level: float) -> Floats:
         rank = noise.measuring.rank
         return noise.mechanism.simultaneous(norms.deviations, norms.sums, rank, level)
 
     def _population(
-        self, found: Floats, norms: Norms, slack: Floats, noise: Noise, context: PopulationContext
+        self, found: Floats, norms: Norms, slack: Floats, noise: StrategyNoise, context: PopulationContext
     ) -> Intervals | Absent:
         return CHOSEN_LATE
 
@@ -224,7 +224,7 @@ def _outward(values: Floats, width: Floats, scale: float) -> tuple[Floats, Float
     return low - FEW * np.abs(low), high + FEW * np.abs(high)
 
 
-def settled_together(measurement: Measurement, charged: int, units: Units, failure: Fraction) -> int:
+def settled_together(measurement: MeasuredIntegers, charged: int, units: UnitRange, failure: Fraction) -> int:
     """At most what was charged; all of it where nothing can be said about how spread the units were.
 
     Claim:    with probability 1 - failure the mean squared distance of the units from their mean, in units

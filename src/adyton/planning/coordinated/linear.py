@@ -27,7 +27,7 @@ _AT_ONCE = 2**22  # weights that are written out
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Linear:
+class CellSums:
     """``size`` values, each the sum of some of the cells of the axes ``by``, none of them in two.
 
     ``places``: of each cell, in which of the values it counts; -1 in none.
@@ -71,19 +71,19 @@ class Linear:
             parts[axis], product = own.astype(float), np.logical_and.outer(product, own)
         return parts if (product == inside).all() else None
 
-    def everywhere(self, shape: Sequence[int]) -> Linear:
+    def everywhere(self, shape: Sequence[int]) -> CellSums:
         """The same values as sums of the cells of all axes."""
         own = self.places.reshape([size if axis in self.by else 1 for axis, size in enumerate(shape)])
-        return Linear(tuple(range(len(shape))), np.broadcast_to(own, tuple(shape)).ravel(), self.size)
+        return CellSums(tuple(range(len(shape))), np.broadcast_to(own, tuple(shape)).ravel(), self.size)
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class LinearBatch:
     """All values of a batch, over axes of at least two classes each."""
 
     axes: Axes
-    kept: Set  # of the axes, those with two classes at least: ``Linear.by`` counts them
-    linears: tuple[Linear, ...]
+    kept: Set  # of the axes, those with two classes at least: ``CellSums.by`` counts them
+    linears: tuple[CellSums, ...]
     aside: tuple[bool, ...] = field(default=())
 
     @property
@@ -102,7 +102,7 @@ class Problem:
         return hash(self.digest)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Problem) and self.digest == other.digest
+        return isinstance(other, LinearBatch) and self.digest == other.digest
 
     @cached_property
     def digest(self) -> str:
@@ -113,7 +113,7 @@ class Problem:
         return digest.hexdigest()[:32]
 
 
-def linears_of(question: Question, readings: Sequence[Reading], problem: Problem) -> list[Linear]:
+def linears_of(question: Question, readings: Sequence[Reading], problem: LinearBatch) -> list[CellSums]:
     """The values of another question over the same cells; InvalidRequest where these do not tell them."""
     asked = _all_asked([question], readings)
     if any(one.question.table != problem.axes.table for one in asked):
@@ -121,8 +121,8 @@ def linears_of(question: Question, readings: Sequence[Reading], problem: Problem
     return [one.linear(problem.axes, problem.kept) for one in asked]
 
 
-def _all_asked(questions: Sequence[Question], readings: Sequence[Reading]) -> list[_Asked]:
-    asked = [_Asked.of(name, m, q) for q in questions for name, m in q.measures]
+def _all_asked(questions: Sequence[Question], readings: Sequence[Reading]) -> list[_AskedCount]:
+    asked = [_AskedCount.of(name, m, q) for q in questions for name, m in q.measures]
     for one, reading in zip(asked, readings, strict=True):
         if isinstance(one.measure, Proportion) and reading.public_rows is None:
             raise InvalidRequest(f"{reading.name!r} is a ratio of two counts, and not answered together")
@@ -130,7 +130,7 @@ def _all_asked(questions: Sequence[Question], readings: Sequence[Reading]) -> li
 
 
 @lru_cache(maxsize=4)
-def problem_of(questions: tuple[Question, ...], readings: tuple[Reading, ...]) -> Problem:
+def problem_of(questions: tuple[Question, ...], readings: tuple[Reading, ...]) -> LinearBatch:
     """``readings``: of each measure of each question.  InvalidRequest where some value is not a count."""
     asked = _all_asked(questions, readings)
     if any(one.question.table != asked[0].question.table for one in asked):
@@ -142,13 +142,13 @@ def problem_of(questions: tuple[Question, ...], readings: tuple[Reading, ...]) -
     linears = tuple(one.linear(axes, kept) for one in asked)
     if len({linear.by for linear in linears}) == 1 and not linears[0].by:
         raise InvalidRequest("all of these are the same count: ask it once")
-    return Problem(
+    return LinearBatch(
         axes, kept, linears, tuple(_stands_aside(axes, kept, linears, i) for i in range(len(kept)))
     )
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _AskedCount:
     """A measure and its question, about private columns only."""
 
     measure: Measure
@@ -156,7 +156,7 @@ class _Asked:
     shown: Question
 
     @classmethod
-    def of(cls, name: str, measure: Measure, question: Question) -> _Asked:
+    def of(cls, name: str, measure: Measure, question: Question) -> _AskedCount:
         if not isinstance(measure, Count | Proportion) or question.finds_keys:
             raise InvalidRequest("only counts of rows, in declared groups, are answered together")
         return cls(*without_dimensions(name, measure, question), question)
@@ -167,14 +167,14 @@ class _Asked:
             return self.measure.condition
         return all_of(self.question.where, self.measure.where)
 
-    def linear(self, axes: Axes, kept: Set) -> Linear:
+    def linear(self, axes: Axes, kept: Set) -> CellSums:
         everything = axes.read_by(self.where, *self.question.by)  # axes of one class change no place
         read = tuple(place for place in everything if place in kept)
         if prod(axes.axes[place].size for place in read) > MOST_IN_ONE:
             raise InvalidRequest("one of the values is spread over too many cells to be answered together")
         places = self._places(axes, everything)
         places[~axes.mask(self.where, everything)] = -1
-        return Linear(tuple(map(kept.index, read)), places, number_of_cells(self.shown))
+        return CellSums(tuple(map(kept.index, read)), places, number_of_cells(self.shown))
 
     def _places(self, axes: Axes, by: Set) -> Integers:
         groups: tuple[Group, ...] = self.question.by
@@ -191,7 +191,7 @@ class _Asked:
         return np.where(inside, codes, -1)
 
 
-def _stands_aside(axes: Axes, kept: Set, linears: Sequence[Linear], place: int) -> bool:
+def _stands_aside(axes: Axes, kept: Set, linears: Sequence[CellSums], place: int) -> bool:
     """Whether the last class is that of missing values alone, and no value that looks at it counts it."""
     axis = axes.axes[kept[place]]
     if axis.size < 3 or axis.labels[-1] != axis.size - 1 or (axis.labels[:-1] == axis.labels[-1]).any():

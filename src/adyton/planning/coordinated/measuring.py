@@ -22,9 +22,9 @@ from adyton.exact.outward import MANY
 from adyton.mechanisms.workloads.each_cell import EachCell
 from adyton.mechanisms.workloads.measured import Measured
 from adyton.mechanisms.workloads.product import Product
-from adyton.mechanisms.workloads.residuals import Attribute, Residuals
+from adyton.mechanisms.workloads.residuals import ResidualAttribute, Residuals
 from adyton.mechanisms.workloads.strategy import Strategy
-from adyton.planning.coordinated.linear import Linear, Set
+from adyton.planning.coordinated.linear import CellSums, Set
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,13 +56,13 @@ class Measuring(Protocol):
         """Of which axes the cells are counted."""
         ...
 
-    def norms(self, linear: Linear) -> Norms: ...
+    def norms(self, linear: CellSums) -> Norms: ...
 
     def estimate(self, measured: Floats) -> Floats:
         """What all values are made of: the cells by least squares, or what was measured itself."""
         ...
 
-    def values(self, linear: Linear, estimate: Floats) -> Floats: ...
+    def values(self, linear: CellSums, estimate: Floats) -> Floats: ...
 
     @property
     def rank(self) -> int:
@@ -87,7 +87,7 @@ class AllAxes:
     def tables(self) -> Sequence[Set]:
         return [tuple(range(len(self.shape)))]
 
-    def values(self, linear: Linear, estimate: Floats) -> Floats:
+    def values(self, linear: CellSums, estimate: Floats) -> Floats:
         return linear.summed(estimate, self.shape)
 
     def mass(self, estimate: Floats) -> float:
@@ -113,7 +113,7 @@ class Atoms(AllAxes):
     def rank(self) -> int:
         return self.strategy.cells
 
-    def norms(self, linear: Linear) -> Norms:
+    def norms(self, linear: CellSums) -> Norms:
         """A value has the sum of its cells, less its share of how far all of them are from the total."""
         cells = linear.counted * float(self.strategy.cells // len(linear.places))
         spread = cells - cells**2 / (self.strategy.cells + 1) * self.total
@@ -163,7 +163,7 @@ class Matrix(AllAxes):
         wrong: Floats = self._back @ self.strategy.matrix - np.eye(self.strategy.cells)
         return wrong
 
-    def norms(self, linear: Linear) -> Norms:
+    def norms(self, linear: CellSums) -> Norms:
         return Norms.of(self._norms(weights) for _, weights in linear.everywhere(self.shape).weights())
 
     def _norms(self, weights: Floats) -> tuple[Floats, Floats, Floats, Floats]:
@@ -193,7 +193,7 @@ class Products(AllAxes):
     def rank(self) -> int:
         return min(self.strategy.rows, prod(self.shape))
 
-    def norms(self, linear: Linear) -> Norms:
+    def norms(self, linear: CellSums) -> Norms:
         parts = linear.factors(self.shape)
         if parts is not None:
             return self._norms_of_product(parts)
@@ -225,7 +225,7 @@ class Products(AllAxes):
 
 
 @dataclass(frozen=True, eq=False)
-class Tables:
+class MarginalTables:
     """Marginal tables of the axes, each by what it adds to its smaller ones."""
 
     strategy: Residuals
@@ -240,7 +240,7 @@ class Tables:
     def tables(self) -> Sequence[Set]:
         return self.strategy.tables
 
-    def norms(self, linear: Linear) -> Norms:
+    def norms(self, linear: CellSums) -> Norms:
         return Norms.of(
             (*_lengths(self.strategy.combination(linear.by, weights)), np.zeros(len(weights)))
             for _, weights in linear.weights()
@@ -249,7 +249,7 @@ class Tables:
     def estimate(self, measured: Floats) -> Floats:
         return measured
 
-    def values(self, linear: Linear, estimate: Floats) -> Floats:
+    def values(self, linear: CellSums, estimate: Floats) -> Floats:
         return np.concatenate(
             [self.strategy.combination(linear.by, weights) @ estimate for _, weights in linear.weights()]
         )
@@ -277,8 +277,10 @@ def measuring_from(told: Mapping[str, Any]) -> Measuring:
         if told["kind"] == "atoms":
             return Atoms(tuple(told["shape"]), told["total"])
         if told["kind"] == "marginals":
-            attributes = [Attribute(size, aside) for size, aside in told["attributes"]]
-            return Tables(Residuals(attributes, {tuple(kept): weight for kept, weight in told["weights"]}))
+            attributes = [ResidualAttribute(size, aside) for size, aside in told["attributes"]]
+            return MarginalTables(
+                Residuals(attributes, {tuple(kept): weight for kept, weight in told["weights"]})
+            )
         if told["kind"] == "product":
             product = Product([_unpacked("factor", factor) for factor in told["factors"]])
             return Products(product.shape, product)

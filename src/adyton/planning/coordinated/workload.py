@@ -9,17 +9,17 @@ import numpy as np
 
 from adyton.errors import InvalidRequest
 from adyton.exact.cells import Floats
-from adyton.mechanisms.workloads.linear_question import LinearQuestion
-from adyton.planning.coordinated.linear import Problem
+from adyton.mechanisms.workloads.linear_question import LinearQuery
+from adyton.planning.coordinated.linear import LinearBatch
 
 
 class LinearWorkload:
-    """Satisfies ``Workload``; its matrix is written out a few rows at a time."""
+    """Satisfies ``LinearQueries``; its matrix is written out a few rows at a time."""
 
     denominator = 1
     fractional = True
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: LinearBatch) -> None:
         self.cells, self.questions = problem.cells, problem.values
         self._linears = [one.everywhere(problem.shape) for one in problem.linears]
         self._gram: Floats | None = None
@@ -45,12 +45,12 @@ class LinearWorkload:
         stacks = [(np.stack(single[i : i + step]) == 0).astype(float) for i in range(0, len(single), step)]
         return stacks + [w for one in self._linears if one.size > 1 for _, w in one.weights()]
 
-    def question(self, index: int) -> LinearQuestion:
+    def question(self, index: int) -> LinearQuery:
         raise InvalidRequest("the values of a batch are not asked one by one")
 
 
 class DenseWorkload:
-    """Satisfies ``Workload``, with any weights: it is never asked, and only chooses a strategy."""
+    """Satisfies ``LinearQueries``, with any weights: it is never asked, and only chooses a strategy."""
 
     denominator = 1
     fractional = False
@@ -69,5 +69,5 @@ class DenseWorkload:
         spread: Floats = ((self._matrix @ covariance) * self._matrix).sum(axis=1)
         return spread
 
-    def question(self, index: int) -> LinearQuestion:
+    def question(self, index: int) -> LinearQuery:
         raise InvalidRequest("this workload only chooses a strategy")

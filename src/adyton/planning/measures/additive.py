@@ -16,7 +16,7 @@ from adyton.kernel.measurement import Columns
 from adyton.mechanisms import Ratio, largest_ratio, worst_error
 from adyton.mechanisms.ratio import Ends, Solved
 from adyton.planning.part import OfOneReading
-from adyton.population.base import Found, PopulationContext, Width, learned_key
+from adyton.population.base import PopulationContext, PopulationEnds, Width, learned_key
 from adyton.population.subset_ends import uncentred
 
 _MANY = 32
@@ -118,7 +118,7 @@ def means_of(
     released: Columns,
     context: PopulationContext,
     solved: list[Solved],
-    ends: Callable[[], Found],
+    ends: Callable[[], PopulationEnds],
 ) -> Values:
     """A mean from its centred sum and its count, clipped to the bounds that it must have.
 

@@ -26,7 +26,7 @@ from adyton.errors import InvalidRequest
 from adyton.exact import Number, rational
 from adyton.query.buckets import MOST_CELLS, Group
 from adyton.query.conditions.axis import Axis, axis_of
-from adyton.query.conditions.possible import Integers, Rows, Truths
+from adyton.query.conditions.possible import Integers, KnownRows, Truths
 from adyton.query.conditions.possible_cells import _codes, kept_cells
 from adyton.query.conditions.subjects import Piece, Subject, seen_group, taken_apart
 from adyton.query.expressions import And, Compare, Condition, NumberExpression, Or
@@ -126,7 +126,7 @@ class Axes:
     def _chosen(self, by: Places | None) -> list[Axis]:
         return list(self.axes) if by is None else [self.axes[place] for place in by]
 
-    def _rows(self, by: Places | None) -> Rows:
+    def _rows(self, by: Places | None) -> KnownRows:
         """One row for each cell, of which what the chosen axes are about is known."""
         chosen = self._chosen(by)
         sizes = [axis.size for axis in chosen]
@@ -135,7 +135,7 @@ class Axes:
             axis.subject.column.name: (axis.first[0][i], axis.first[1][i])
             for axis, i in zip(chosen, at, strict=True)
         }
-        return Rows(columns, prod(sizes))
+        return KnownRows(columns, prod(sizes))
 
     def _check(self, pieces: Iterable[tuple[Subject, Piece]], by: Places | None) -> None:
         known = {axis.subject: axis for axis in self._chosen(by)}

@@ -14,8 +14,7 @@ from math import gcd
 import numpy as np
 
 from adyton.errors import InvalidRequest
-from adyton.query.buckets import MOST_CELLS, Bucket
-from adyton.query.conditions.possible import Integers, Known, Rows
+from adyton.query.conditions.possible import Integers, Known, KnownRows
 from adyton.query.conditions.subjects import Piece, Subject
 from adyton.query.expressions import Case, Compare, Condition, Floor, Not, NumberExpression
 from adyton.query.leaves import Constant, DayCount, DayOf, IsMissing, IsTrue, Lookup, ValueOf
@@ -71,8 +70,8 @@ class Axis:
             places = [f"{float(step * lattice.grain):.15g}" for step in steps]
         return f": around there they begin at {' and '.join(places)}"
 
-    def _rows(self) -> Rows:
-        return Rows({self.subject.column.name: self.first}, self.size)
+    def _rows(self) -> KnownRows:
+        return KnownRows({self.subject.column.name: self.first}, self.size)
 
 
 def axis_of(subject: Subject, pieces: Sequence[Piece], place: int) -> Axis:
@@ -104,14 +103,14 @@ def _starts(subject: Subject, pieces: Sequence[Piece]) -> Integers:
     return np.array(sorted(found), np.int64)
 
 
-def _rows(subject: Subject, starts: Integers) -> Rows:
+def _rows(subject: Subject, starts: Integers) -> KnownRows:
     """One row for each value, and a last one where it is missing."""
     there = np.arange(len(starts) + 1) < len(starts)
     codes = np.where(there, np.append(starts, 0), 0)
-    return Rows({subject.column.name: (codes, there)}, len(codes))
+    return KnownRows({subject.column.name: (codes, there)}, len(codes))
 
 
-def _labels(pieces: Sequence[Piece], rows: Rows) -> Integers:
+def _labels(pieces: Sequence[Piece], rows: KnownRows) -> Integers:
     """The class of each row: rows on which all pieces agree have one; numbered as they come."""
     if len(pieces) * rows.number_of_rows > _MOST_TRIED:
         return np.arange(rows.number_of_rows)

@@ -14,8 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from adyton.query.buckets import Bucket, Group, has_null
-from adyton.query.conditions.possible import CAN_BE, OPPOSITE, Known, Rows, is_understood
+from adyton.query.conditions.possible import CAN_BE, OPPOSITE, Known, KnownRows, is_understood
 from adyton.query.expressions import (
     And,
     Compare,
@@ -150,7 +149,7 @@ def _truths(node: Condition, column: Column) -> np.ndarray[tuple[int], np.dtype[
         return None
     there = np.arange(size + 1) < size
     known: Known = (np.where(there, np.arange(low, low + size + 1), low), there)
-    return Rows({column.name: known}, size + 1).condition(node)[0]
+    return KnownRows({column.name: known}, size + 1).condition(node)[0]
 
 
 def _false(node: Condition, sure: Collection[str]) -> Condition | None:

@@ -66,7 +66,7 @@ _FROM_MONDAY = 3  # 1970-01-01 was a Thursday
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class KnownRows:
     """Rows, or cells of alike rows, of which the ``columns`` are known by name."""
 
     columns: Mapping[str, Known]

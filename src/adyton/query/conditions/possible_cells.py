@@ -22,7 +22,7 @@ import numpy.typing as npt
 from adyton.errors import InvalidRequest
 from adyton.query.buckets import MOST_CELLS, Bucket, Group, group_size, has_null
 from adyton.query.conditions.disjoint import Allowed, facts_of
-from adyton.query.conditions.possible import Integers, Known, Rows, is_understood
+from adyton.query.conditions.possible import Integers, Known, KnownRows, is_understood
 from adyton.query.expressions import Clip, Comparable, Condition, Floor, Not, Or, Plus, Times, all_of
 from adyton.query.leaves import EVERY_ROW, Constant, DatePart, DayCount, DayFrom, DayOf, IsMissing, ValueOf
 from adyton.query.measures import weight
@@ -204,12 +204,12 @@ def _tried(
     return ordered[np.diff(ordered, prepend=-1) > 0]
 
 
-def _all_rows(domains: Mapping[str, _Domain]) -> Rows:
+def _all_rows(domains: Mapping[str, _Domain]) -> KnownRows:
     """One for every combination of values."""
     shape = [domain.size for domain in domains.values()]
     at = np.unravel_index(np.arange(prod(shape)), shape) if shape else ()
     columns = {name: domain.at(i) for (name, domain), i in zip(domains.items(), at, strict=True)}
-    return Rows(columns, prod(shape))
+    return KnownRows(columns, prod(shape))
 
 
 def _between(group: Group, domains: Mapping[str, _Domain]) -> Integers:
@@ -219,7 +219,7 @@ def _between(group: Group, domains: Mapping[str, _Domain]) -> Integers:
     if isinstance(group, Bucket) and _rises(group.value):
         ((name, domain),) = ((name, domains[name]) for name in _names([group], [0]))
         ends = np.array([domain.codes[0], domain.codes[-1]] if domain.codes else [], np.int64)
-        codes, _ = _codes(group, Rows({name: (ends, np.full(len(ends), True))}, len(ends)))
+        codes, _ = _codes(group, KnownRows({name: (ends, np.full(len(ends), True))}, len(ends)))
         found = np.arange(codes[0], codes[1] + 1) if len(codes) else codes
         return np.append(found, group_size(group) - 1) if group.null and domain.missing else found
     return np.arange(group_size(group))
@@ -245,7 +245,7 @@ def _rises(value: Comparable) -> bool:
             return False
 
 
-def _codes(group: Group, rows: Rows) -> Known:
+def _codes(group: Group, rows: KnownRows) -> Known:
     """The place of each row's value among those of a group, and whether it has one; NULL may be the last."""
     if isinstance(group, Bucket):
         known = rows.number(group.value)

@@ -17,7 +17,7 @@ from adyton.errors import InvalidRequest
 from adyton.exact.search import Truths, whole_edges
 from adyton.query.buckets import Bucket, Group, group_size
 from adyton.query.conditions.disjoint import beside_constant
-from adyton.query.conditions.possible import Integers, Rows, is_understood
+from adyton.query.conditions.possible import Integers, KnownRows, is_understood
 from adyton.query.conditions.possible_cells import _codes, _rises
 from adyton.query.expressions import And, Comparable, Compare, Condition, Days, Not, NumberExpression, Or
 from adyton.query.leaves import Always, DayFrom, DayOf, IsMissing, IsTrue, ValueOf
@@ -54,7 +54,7 @@ class Piece:
     def sizes(self) -> int:
         return 2 if isinstance(self.node, Condition) else group_size(self.node) + 1
 
-    def of(self, rows: Rows) -> Integers:
+    def of(self, rows: KnownRows) -> Integers:
         """One of ``sizes`` whole numbers for each row; rows with the same are the same to this piece."""
         if isinstance(self.node, Condition):
             true, false = rows.condition(self.node)
@@ -101,7 +101,7 @@ def _first_steps(number: Comparable, reached: Iterable[int]) -> list[int]:
 
     def has_reached(steps: Integers) -> Truths:
         at = np.maximum(steps, lowest), np.full(len(steps), True)
-        known = Rows({column.name: at}, len(steps)).number(number)
+        known = KnownRows({column.name: at}, len(steps)).number(number)
         assert known is not None
         return known[0] >= wanted
 

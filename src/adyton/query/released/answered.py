@@ -23,10 +23,10 @@ from adyton.query.expressions import MIRRORED
 from adyton.query.released.nodes import (
     SIGNS,
     Apply,
+    ComputedLabel,
     Every,
     Having,
     IsNull,
-    Label,
     Node,
     Opposite,
     Relation,
@@ -104,7 +104,7 @@ class Answered:
                 return Numbers(found, nulls)
             case When(branches, otherwise):
                 return self._chosen(branches, otherwise)
-            case Label("NUMBER", (inner,)):
+            case ComputedLabel("NUMBER", (inner,)):
                 return self.numbers(inner)
             case Window():
                 from adyton.query.released.windows import window_numbers  # needs this module
@@ -182,11 +182,11 @@ class Answered:
                     chosen = zip(self.holds(condition).tolist(), self.labels(then), found, strict=True)
                     found = [own if true else other for true, own, other in chosen]
                 return found
-            case Label("NUMBER", (inner,)):
+            case ComputedLabel("NUMBER", (inner,)):
                 return _listed_numbers(self.told(inner))
-            case Label("GROUPED", (inner,)):
+            case ComputedLabel("GROUPED", (inner,)):
                 return [None if inner is None else ""] * self.rows
-            case Label(function, inner):
+            case ComputedLabel(function, inner):
                 rows = zip(*map(self.labels, inner), strict=True)
                 return [None if None in row else TEXTS[function](*map(as_text, row)) for row in rows]
             case None:

@@ -45,7 +45,7 @@ GROUPED = "GROUPED"
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
+class ComputedLabel:
     """A text made of values, keys and literals (``TEXTS``), or a ``NUMBER`` made of keys alone: a column
     without intervals.  ``GROUPED`` is NULL where rows are not grouped by a key, and only there.
     """
@@ -77,7 +77,7 @@ class Window:
     frame: Frame = Frame()
 
 
-Released = ReleasedName | Fraction | str | bool | None | Apply | When | Window | Label  # None is NULL
+Released = ReleasedName | Fraction | str | bool | None | Apply | When | Window | ComputedLabel  # None is NULL
 Side = Released
 
 
@@ -119,7 +119,7 @@ Having = Relation | Every | Some | Opposite | IsNull
 class Term:
     """What rows are ordered by, a name or an expression; the greatest first if ``descending``."""
 
-    name: str | Apply | When | Window | Label
+    name: str | Apply | When | Window | ComputedLabel
     descending: bool = False
 
     @property
@@ -151,8 +151,8 @@ def has_window(node: Node) -> bool:
 def is_label(node: Released) -> bool:
     """Whether it is a literal or a text, or a CASE that gives strings: such a column has no intervals."""
     if isinstance(node, When):
-        return isinstance(node.otherwise, str | bool | Label)
-    return isinstance(node, Fraction | str | bool | Label)
+        return isinstance(node.otherwise, str | bool | ComputedLabel)
+    return isinstance(node, Fraction | str | bool | ComputedLabel)
 
 
 def is_null_by_value(node: Released) -> bool:
@@ -166,7 +166,7 @@ def is_null_by_value(node: Released) -> bool:
 
 def _parts(node: Node) -> tuple[Node, ...]:
     match node:
-        case Apply(_, inner) | Label(_, inner):
+        case Apply(_, inner) | ComputedLabel(_, inner):
             return inner
         case When(branches, otherwise):
             return (*(part for branch in branches for part in branch), otherwise)

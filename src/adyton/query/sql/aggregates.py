@@ -25,7 +25,7 @@ from adyton.query.measures import (
 )
 from adyton.query.missing import NEVER, present, truth_number
 from adyton.query.names import default_name
-from adyton.query.sql.expressions import Source
+from adyton.query.sql.expressions import SqlText
 from adyton.query.sql.functions.arguments import several
 from adyton.query.sql.functions.values import Texts, missing_value
 from adyton.query.sql.names import called, calls
@@ -47,7 +47,7 @@ def is_aggregate(node: exp.Expr) -> bool:
     return calls(node, AGGREGATES)
 
 
-def read_measure(source: Source, node: exp.Expr) -> Named:
+def read_measure(source: SqlText, node: exp.Expr) -> Named:
     """The measure that ``node``, an aggregate, asks for."""
     node, where = filtered(source, node)
     with source.at(node):
@@ -56,7 +56,7 @@ def read_measure(source: Source, node: exp.Expr) -> Named:
         return AGGREGATES[called(source, node)](source, node, where)
 
 
-def filtered(source: Source, node: exp.Expr) -> tuple[exp.Expr, Condition]:
+def filtered(source: SqlText, node: exp.Expr) -> tuple[exp.Expr, Condition]:
     """An aggregate without its FILTER, and the rows that the FILTER leaves."""
     if type(node) is not exp.Filter:
         return node, EVERY_ROW
@@ -64,14 +64,14 @@ def filtered(source: Source, node: exp.Expr) -> tuple[exp.Expr, Condition]:
     return inner, read_where(source, clause)
 
 
-def read_where(source: Source, clause: exp.Expr | None) -> Condition:
+def read_where(source: SqlText, clause: exp.Expr | None) -> Condition:
     if clause is None:
         return EVERY_ROW
     source.check_parts(clause, "this")
     return source.condition(clause.this)
 
 
-def read_value(source: Source, node: exp.Expr) -> tuple[NumberExpression, Condition]:
+def read_value(source: SqlText, node: exp.Expr) -> tuple[NumberExpression, Condition]:
     """What SUM and AVG take: a number, or a truth as 1 or 0; and where it is present."""
     node = source.bare(node)
     if type(node) is exp.Column:
@@ -82,13 +82,13 @@ def read_value(source: Source, node: exp.Expr) -> tuple[NumberExpression, Condit
     return truth_number(value) if isinstance(value, Condition) else source.number(node), EVERY_ROW
 
 
-def read_ordered(source: Source, node: exp.Expr) -> NumberExpression:
+def read_ordered(source: SqlText, node: exp.Expr) -> NumberExpression:
     """What has a place in an order: a number, or a date column as days."""
     day = read_day(source, node)
     return source.number(node) if day is None else day
 
 
-def read_day(source: Source, node: exp.Expr) -> DayCount | None:
+def read_day(source: SqlText, node: exp.Expr) -> DayCount | None:
     """The days of a date column, whose aggregates are shown as dates."""
     node = source.bare(node)
     if type(node) is not exp.Column or source.is_person(node):
@@ -100,7 +100,7 @@ def read_day(source: Source, node: exp.Expr) -> DayCount | None:
 # Counts and proportions ------------------------------------------------------------------------------------
 
 
-def _count(source: Source, node: exp.Expr, where: Condition) -> Named:
+def _count(source: SqlText, node: exp.Expr, where: Condition) -> Named:
     (counted,), bounds = _arguments(source, node, "COUNT(*), COUNT(column) or COUNT(DISTINCT person)", 1)
     if type(counted) is exp.Distinct:
         source.check_parts(counted, "expressions")
@@ -117,7 +117,7 @@ def _count(source: Source, node: exp.Expr, where: Condition) -> Named:
     return name, Count(where)
 
 
-def _counted(source: Source, node: exp.Expr, counted: exp.Expr) -> tuple[str, Condition]:
+def _counted(source: SqlText, node: exp.Expr, counted: exp.Expr) -> tuple[str, Condition]:
     """What a count is called, and which rows it counts."""
     if type(counted) is exp.Star:
         source.check_parts(counted)
@@ -143,12 +143,12 @@ def _are_written(value: Case) -> bool:
     return all(isinstance(then, Constant) for _, then in value.branches)
 
 
-def _approximate_persons(source: Source, node: exp.Expr, where: Condition) -> Named:
+def _approximate_persons(source: SqlText, node: exp.Expr, where: Condition) -> Named:
     _arguments(source, node, f"{called(source, node)}(person)", 1, bounds=())
     return _persons(source, node, where)
 
 
-def _persons(source: Source, node: exp.Expr, where: Condition) -> Named:
+def _persons(source: SqlText, node: exp.Expr, where: Condition) -> Named:
     """``node`` lists what is counted without repeats, which can be the person only."""
     listed = [source.bare(one) for one in node.expressions]
     if len(listed) == 1 and type(listed[0]) is exp.Column and not source.is_person(listed[0]):
@@ -163,31 +163,31 @@ def _persons(source: Source, node: exp.Expr, where: Condition) -> Named:
     return "count_persons", CountPersons(where)
 
 
-def _which_occur(source: Source, column: CategoryColumn | BooleanColumn) -> str:
+def _which_occur(source: SqlText, column: CategoryColumn | BooleanColumn) -> str:
     """How many declared values occur is no sum over rows, and has no place beside other aggregates."""
     name, table = name_text(column.name), from_text(source.table)
     return f"how many values occur is asked alone: SELECT COUNT(DISTINCT {name}) FROM {table}"
 
 
-def _most_common(source: Source, node: exp.Expr, where: Condition) -> Named:
+def _most_common(source: SqlText, node: exp.Expr, where: Condition) -> Named:
     name = called(source, node)
     raise source.refusal(node, f"{name} is an item of SELECT by itself, and the only aggregate there")
 
 
-def _person(source: Source, node: exp.Expr) -> str:
+def _person(source: SqlText, node: exp.Expr) -> str:
     if source.table.person is None:
         reason = "the unit of this study is a row, so persons are not known"
         raise source.refusal(node, f"{reason}; ask about rows, with COUNT(*) or SUM(number)")
     return source.table.person
 
 
-def _count_if(source: Source, node: exp.Expr, where: Condition) -> Named:
+def _count_if(source: SqlText, node: exp.Expr, where: Condition) -> Named:
     (condition,), _ = _arguments(source, node, "COUNT_IF(condition)", 1, bounds=())
     counted = source.condition(condition)
     return default_name("count_if", counted), Count(all_of(counted, where))
 
 
-def _proportion(source: Source, node: exp.Expr, where: Condition) -> Named:
+def _proportion(source: SqlText, node: exp.Expr, where: Condition) -> Named:
     (written,), _ = _arguments(source, node, "PROPORTION(condition), with one condition", 1, bounds=())
     condition = source.condition(written)
     return default_name("proportion", condition), Proportion(condition, where)
@@ -196,7 +196,7 @@ def _proportion(source: Source, node: exp.Expr, where: Condition) -> Named:
 # Sums, means and spreads -----------------------------------------------------------------------------------
 
 
-def _sum(source: Source, node: exp.Expr, where: Condition) -> Named:
+def _sum(source: SqlText, node: exp.Expr, where: Condition) -> Named:
     (written,), bounds = _arguments(
         source, node, f"SUM(number) or SUM(number, {_PER_GROUP} => (low, high))", 1
     )
@@ -210,7 +210,7 @@ def _sum(source: Source, node: exp.Expr, where: Condition) -> Named:
     return name, Sum(value, where)
 
 
-def _mean(source: Source, node: exp.Expr, where: Condition) -> Named:
+def _mean(source: SqlText, node: exp.Expr, where: Condition) -> Named:
     """Also of a date column, as days."""
     if len(node.expressions) == 1 and type(node.expressions[0]) is exp.Column:
         value = read_day(source, node.expressions[0])
@@ -220,7 +220,7 @@ def _mean(source: Source, node: exp.Expr, where: Condition) -> Named:
 
 
 def _spread(kind: Callable[[NumberExpression, Condition], Measure], stem: str) -> Callable[..., Named]:
-    def read(source: Source, node: exp.Expr, where: Condition) -> Named:
+    def read(source: SqlText, node: exp.Expr, where: Condition) -> Named:
         name = called(source, node)
         form = f"{name}(number) or {name}(number, {_PER_ROW} => (low, high))"
         (written,), bounds = _arguments(source, node, form, 1, bounds=(_PER_ROW,))
@@ -235,7 +235,7 @@ def _spread(kind: Callable[[NumberExpression, Condition], Measure], stem: str) -
 
 
 def _pair(
-    source: Source, node: exp.Expr, where: Condition
+    source: SqlText, node: exp.Expr, where: Condition
 ) -> tuple[str, NumberExpression, NumberExpression, Condition]:
     """What the two are called, y and x, and the rows where both are present but for what they say."""
     name = called(source, node)
@@ -246,19 +246,19 @@ def _pair(
 
 
 def _moments(which: Which) -> Callable[..., Named]:
-    def read(source: Source, node: exp.Expr, where: Condition) -> Named:
+    def read(source: SqlText, node: exp.Expr, where: Condition) -> Named:
         name, y, x, both = _pair(source, node, where)
         return name, moments_of(y, x, which, both)
 
     return read
 
 
-def _count_pairs(source: Source, node: exp.Expr, where: Condition) -> Named:
+def _count_pairs(source: SqlText, node: exp.Expr, where: Condition) -> Named:
     name, y, x, both = _pair(source, node, where)
     return name, Count(all_of(present(y), present(x), both))
 
 
-def _mean_of_pairs(source: Source, node: exp.Expr, where: Condition) -> Named:
+def _mean_of_pairs(source: SqlText, node: exp.Expr, where: Condition) -> Named:
     name, y, x, both = _pair(source, node, where)
     value, other = (x, y) if called(source, node) == "REGR_AVGX" else (y, x)
     return name, Mean(value, all_of(present(other), both))
@@ -267,20 +267,20 @@ def _mean_of_pairs(source: Source, node: exp.Expr, where: Condition) -> Named:
 # Places in the order of values -----------------------------------------------------------------------------
 
 
-def _extreme(source: Source, node: exp.Expr, where: Condition) -> Named:
+def _extreme(source: SqlText, node: exp.Expr, where: Condition) -> Named:
     name = called(source, node)
     (written,), _ = _arguments(source, node, f"{name}(number)", 1, bounds=())
     value = read_ordered(source, written)
     return default_name(name.lower(), value), Extreme(value, "least" if name == "MIN" else "greatest", where)
 
 
-def _median(source: Source, node: exp.Expr, where: Condition) -> Named:
+def _median(source: SqlText, node: exp.Expr, where: Condition) -> Named:
     (written,), _ = _arguments(source, node, "MEDIAN(number)", 1, bounds=())
     value = read_ordered(source, written)
     return default_name("median", value), Quantile(value, Fraction(1, 2), where)
 
 
-def _quantile(source: Source, node: exp.Expr, where: Condition) -> Named:
+def _quantile(source: SqlText, node: exp.Expr, where: Condition) -> Named:
     name = called(source, node)
     form = f"{name}(number, fraction), such as {name}(x, 0.9)"
     (written, fraction), bounds = _arguments(source, node, form, 2, bounds=(_PER_ROW,))
@@ -289,7 +289,7 @@ def _quantile(source: Source, node: exp.Expr, where: Condition) -> Named:
     return default_name("quantile", value), Quantile(bounded, source.constant(fraction), where)
 
 
-def _within_group(source: Source, node: exp.Expr, where: Condition) -> Named:
+def _within_group(source: SqlText, node: exp.Expr, where: Condition) -> Named:
     """PERCENTILE_CONT(p) WITHIN GROUP (ORDER BY x): from the other end where the order falls."""
     call, order = source.sides(node)
     form = "PERCENTILE_CONT(fraction) WITHIN GROUP (ORDER BY number)"
@@ -306,18 +306,18 @@ def _within_group(source: Source, node: exp.Expr, where: Condition) -> Named:
     return default_name("quantile", value), Quantile(value, share, where)
 
 
-def _cdf(source: Source, node: exp.Expr, where: Condition) -> Named:
+def _cdf(source: SqlText, node: exp.Expr, where: Condition) -> Named:
     written, *points = several(source, node, "CDF(number, point, point, ...)")
     value = source.number(written)
     return default_name("cdf", value), Cdf(value, tuple(source.constant(point) for point in points), where)
 
 
-def _histogram(source: Source, node: exp.Expr, where: Condition) -> Named:
+def _histogram(source: SqlText, node: exp.Expr, where: Condition) -> Named:
     raise source.refusal(node, "HISTOGRAM is the only value of its SELECT, beside groups")
 
 
 def _arguments(
-    source: Source, node: exp.Expr, form: str, number: int, bounds: tuple[str, ...] = (_PER_GROUP, _PER_ROW)
+    source: SqlText, node: exp.Expr, form: str, number: int, bounds: tuple[str, ...] = (_PER_GROUP, _PER_ROW)
 ) -> tuple[list[exp.Expr], dict[str, Bounds]]:
     """The arguments of an aggregate, and the bounds that it names behind them."""
     plain = [one for one in node.expressions if type(one) is not exp.Kwarg]
@@ -333,7 +333,7 @@ def _arguments(
     return plain, read
 
 
-def _bounds(source: Source, node: exp.Expr) -> Bounds:
+def _bounds(source: SqlText, node: exp.Expr) -> Bounds:
     _, pair = source.sides(node)
     if type(pair) is not exp.Tuple or len(pair.expressions) != 2:
         raise source.refusal(node, "bounds are written as (low, high)")
@@ -345,7 +345,7 @@ def _bounds(source: Source, node: exp.Expr) -> Bounds:
 _ORDERED = ("PERCENTILE_CONT", "PERCENTILE_DISC")
 _VARIANCE = _spread(lambda value, where: Variance(value, False, where), "variance")
 _DEVIATION = _spread(lambda value, where: Variance(value, True, where), "stddev")
-AGGREGATES: dict[str, Callable[[Source, exp.Expr, Condition], Named]] = {
+AGGREGATES: dict[str, Callable[[SqlText, exp.Expr, Condition], Named]] = {
     "COUNT": _count,
     **dict.fromkeys(("COUNT_IF", "COUNTIF"), _count_if),
     **dict.fromkeys(DISTINCT, _approximate_persons),

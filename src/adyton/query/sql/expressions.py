@@ -35,7 +35,7 @@ from adyton.query.sql.functions.comparing import compared, same_or_missing
 from adyton.query.sql.functions.dates import added, read_extract, read_interval
 from adyton.query.sql.functions.numbers import read_div, read_mod
 from adyton.query.sql.functions.texts import read_joined, read_like
-from adyton.query.sql.functions.values import Interval, Texts, Value, described, missing_value, truth_of
+from adyton.query.sql.functions.values import Texts, TimeSpan, Value, described, missing_value, truth_of
 from adyton.query.sql.names import Names, calls, title
 from adyton.query.sql.reasons import reason_against
 from adyton.schema import BooleanColumn, CategoryColumn, DateColumn, TextColumn, day_number
@@ -58,7 +58,7 @@ _WRITTEN = Constant | Day | str | bool
 
 
 @dataclass(frozen=True, slots=True)
-class Source(Names):
+class SqlText(Names):
     """The text that is read, and how its numbers and conditions are read."""
 
     # Numbers ---------------------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ class Source(Names):
 
     def _term(self, node: exp.Expr) -> Value:
         value = self.operand(node)
-        return value if isinstance(value, NumberExpression | Days | Interval) else self.number(node)
+        return value if isinstance(value, NumberExpression | Days | TimeSpan) else self.number(node)
 
     def _product(self, node: exp.Expr) -> NumberExpression:
         first, rest = self.chain(node, (exp.Mul, exp.Div))
@@ -279,15 +279,15 @@ class Source(Names):
 
 
 # Every kind of node that has a meaning, and how it is read.
-_Readers = dict[type[exp.Expr], Callable[[Source, exp.Expr], Value]]
+_Readers = dict[type[exp.Expr], Callable[[SqlText, exp.Expr], Value]]
 _NUMBERS: _Readers = {
-    exp.Literal: Source._constant,
-    exp.Column: Source._value_of,
-    exp.Neg: Source._negative,
-    exp.Add: Source._sum,
-    exp.Sub: Source._sum,
-    exp.Mul: Source._product,
-    exp.Div: Source._product,
+    exp.Literal: SqlText._constant,
+    exp.Column: SqlText._value_of,
+    exp.Neg: SqlText._negative,
+    exp.Add: SqlText._sum,
+    exp.Sub: SqlText._sum,
+    exp.Mul: SqlText._product,
+    exp.Div: SqlText._product,
     exp.Mod: read_mod,
     exp.IntDiv: read_div,
     exp.Case: read_case,
@@ -297,16 +297,16 @@ _NUMBERS: _Readers = {
     exp.Extract: read_extract,
 }
 _CONDITIONS: _Readers = {
-    exp.Column: Source._is_true,
-    exp.Boolean: Source._truth,
-    exp.And: Source._joined,
-    exp.Or: Source._joined,
-    exp.Not: Source._not,
-    exp.Is: Source._is,
-    exp.In: Source._in,
-    exp.Between: Source._between,
-    exp.NullSafeEQ: Source._apart,
-    exp.NullSafeNEQ: Source._apart,
+    exp.Column: SqlText._is_true,
+    exp.Boolean: SqlText._truth,
+    exp.And: SqlText._joined,
+    exp.Or: SqlText._joined,
+    exp.Not: SqlText._not,
+    exp.Is: SqlText._is,
+    exp.In: SqlText._in,
+    exp.Between: SqlText._between,
+    exp.NullSafeEQ: SqlText._apart,
+    exp.NullSafeNEQ: SqlText._apart,
     exp.Like: read_like,
     exp.ILike: read_like,
     exp.Escape: read_like,
@@ -314,12 +314,12 @@ _CONDITIONS: _Readers = {
     exp.Case: read_case,
     exp.Cast: read_cast,
     exp.TryCast: read_cast,
-    **dict.fromkeys(OPERATORS, Source._comparison),
+    **dict.fromkeys(OPERATORS, SqlText._comparison),
 }
 _OPERANDS: _Readers = {
-    exp.Boolean: Source._truth,
-    exp.Literal: Source._literal,
-    exp.Column: Source._column_operand,
+    exp.Boolean: SqlText._truth,
+    exp.Literal: SqlText._literal,
+    exp.Column: SqlText._column_operand,
     exp.Interval: read_interval,
     exp.DPipe: read_joined,
     **{kind: _NUMBERS[kind] for kind in (exp.Add, exp.Sub, exp.Case, exp.Cast, exp.TryCast, exp.Anonymous)},

@@ -13,22 +13,22 @@ from sqlglot import exp
 
 from adyton.errors import InvalidRequest
 from adyton.query.names import joined
-from adyton.query.sql.expressions import Source
+from adyton.query.sql.expressions import SqlText
 from adyton.query.sql.reasons import NO_ON
-from adyton.schema import Dimension, Link, Table
+from adyton.schema import Dimension, PublicJoin, Table
 
 MOST_PRIVATE_TABLES = 3
 
 _Side = tuple[str, str]  # table and column
 
 
-def read_from(source: Source, tree: exp.Expr, tables: Sequence[Table]) -> tuple[Table, dict[str, str]]:
+def read_from(source: SqlText, tree: exp.Expr, tables: Sequence[Table]) -> tuple[Table, dict[str, str]]:
     """The table that the question is about, and the tables behind the names that it uses."""
     clause = tree.args.get("from_")
     if clause is None:
         raise InvalidRequest(f"say which table is asked: SELECT ... FROM {tables[0].name}")
     source.check_parts(clause, "this")
-    reader = _Reader(source, tables)
+    reader = _FromReader(source, tables)
     reader.first(clause.this)
     for join in tree.args.get("joins") or []:
         reader.join(join)
@@ -39,11 +39,11 @@ def read_from(source: Source, tree: exp.Expr, tables: Sequence[Table]) -> tuple[
 
 
 @dataclass(slots=True)
-class _Reader:
-    source: Source
+class _FromReader:
+    source: SqlText
     tables: Sequence[Table]
     private: dict[str, Table] = field(default_factory=dict)
-    links: list[Link] = field(default_factory=list)
+    links: list[PublicJoin] = field(default_factory=list)
     known_as: dict[str, str] = field(default_factory=dict)
 
     def first(self, node: exp.Expr) -> None:
@@ -93,7 +93,7 @@ class _Reader:
                 node, f"{dimension.name!r} is joined to {table.name!r}: name that one before"
             )
         self._add(node, alias or dimension.name, dimension.name)
-        self.links.append(Link(table.name, dimension, left))
+        self.links.append(PublicJoin(table.name, dimension, left))
         wanted = [((table.name, dimension.joins), (dimension.name, dimension.key))]
         self._check_on(node, wanted, f"{dimension.name!r} is joined on its key")
 

@@ -322,7 +322,7 @@ def taken_options(words: list[Token], text: str) -> tuple[Options, list[Token]]:
     """What the head says, and the words without it."""
     if [word.token_type for word in words[:2]] != [_T.SELECT, _T.WITH]:
         return Options(), words
-    reader = _Reader(words, text, 2)
+    reader = _ClauseReader(words, text, 2)
     if reader.says("DIFFERENTIAL_PRIVACY"):
         reader.position += 1
     if not reader.says("OPTIONS"):
@@ -331,7 +331,7 @@ def taken_options(words: list[Token], text: str) -> tuple[Options, list[Token]]:
     return reader.options(), [words[0], *words[reader.position :]]
 
 
-class _Reader:
+class _ClauseReader:
     """Reads words one by one, and refuses the first that cannot stand where it does."""
 
     def __init__(self, words: list[Token], text: str, position: int) -> None:

@@ -19,7 +19,7 @@ from adyton.query.leaves import Constant, DayFrom, DayOf, Lookup
 from adyton.query.missing import ONE, ZERO
 from adyton.query.names import columns_in, distinct_names
 from adyton.query.sql.aggregates import filtered, is_aggregate
-from adyton.query.sql.expressions import OPERATORS, Source
+from adyton.query.sql.expressions import OPERATORS, SqlText
 from adyton.query.sql.functions.arguments import arguments, several
 from adyton.query.sql.functions.labels import LABELS, NOT_GROUPED, NOT_IN_SET
 from adyton.query.sql.functions.values import Texts, Value, is_text, texts_of
@@ -65,7 +65,7 @@ class Item:
         return not self.aggregates and not self.computed
 
 
-def read_items(source: Source, tree: exp.Expr) -> list[Item]:
+def read_items(source: SqlText, tree: exp.Expr) -> list[Item]:
     """The SELECT list."""
     items = [_item(source, node) for node in tree.expressions]
     values = {item.alias.casefold() for item in items if item.alias is not None and not item.groups}
@@ -73,7 +73,7 @@ def read_items(source: Source, tree: exp.Expr) -> list[Item]:
 
 
 def read_groups(
-    source: Source, items: Sequence[Item], clause: exp.Expr | None
+    source: SqlText, items: Sequence[Item], clause: exp.Expr | None
 ) -> tuple[tuple[Group, ...], list[Item]]:
     """The groups of GROUP BY, under the names that the SELECT list gives them; and the items, of which those
     are computed that are made of groups.
@@ -94,7 +94,7 @@ def read_groups(
     return by, items
 
 
-def shown_names(source: Source, items: Sequence[Item]) -> tuple[tuple[str, str], ...]:
+def shown_names(source: SqlText, items: Sequence[Item]) -> tuple[tuple[str, str], ...]:
     """The columns that are shown under another name than their own, which a question keeps."""
     named = [(read_group(source, item.node), item.alias) for item in items if item.groups]
     return tuple(
@@ -104,7 +104,7 @@ def shown_names(source: Source, items: Sequence[Item]) -> tuple[tuple[str, str],
     )
 
 
-def read_histogram(source: Source, items: Sequence[Item]) -> tuple[Group, Condition, str | None] | None:
+def read_histogram(source: SqlText, items: Sequence[Item]) -> tuple[Group, Condition, str | None] | None:
     """The bins and the rows of a HISTOGRAM, if that is what the SELECT list asks for, and its name."""
     asked = [item for item in items if item.aggregates]
     if len(asked) != 1:
@@ -118,7 +118,7 @@ def read_histogram(source: Source, items: Sequence[Item]) -> tuple[Group, Condit
     return group.named(group.default), where, asked[0].alias
 
 
-def read_group(source: Source, node: exp.Expr) -> Grouped:
+def read_group(source: SqlText, node: exp.Expr) -> Grouped:
     """A group that is written out."""
     node = source.bare(node)
     if type(node) is exp.Star:
@@ -153,7 +153,7 @@ def _of_value(value: Value, default: str) -> Grouped:
     return Grouped(value, None, default) if group.default == "group" else group
 
 
-def _default(source: Source, node: exp.Expr) -> str:
+def _default(source: SqlText, node: exp.Expr) -> str:
     """A function of one column is called after both, if it is not older than that rule."""
     columns = {str(part.name) for part in node.find_all(exp.Column) if source.has_column(str(part.name))}
     if len(columns) != 1:
@@ -166,13 +166,13 @@ def _default(source: Source, node: exp.Expr) -> str:
     return column if type(node) in (exp.Cast, exp.TryCast) else "group"
 
 
-def _speaks_of(source: Source, item: Item, values: set[str]) -> bool:
+def _speaks_of(source: SqlText, item: Item, values: set[str]) -> bool:
     """Whether it is computed from values by the names that other items give them."""
     names = [source.plain_name(part) for part in item.node.find_all(exp.Column)] if item.groups else []
     return any(name and not source.has_column(name) and name.casefold() in values for name in names)
 
 
-def _item(source: Source, node: exp.Expr) -> Item:
+def _item(source: SqlText, node: exp.Expr) -> Item:
     node, alias = source.item(node)
     if is_aggregate(node):
         return Item(node, alias, aggregates=True)
@@ -182,7 +182,7 @@ def _item(source: Source, node: exp.Expr) -> Item:
     return Item(node, alias, computed=released or not columns)
 
 
-def _written(source: Source, clause: exp.Expr | None) -> list[exp.Expr]:
+def _written(source: SqlText, clause: exp.Expr | None) -> list[exp.Expr]:
     if clause is None:
         return []
     source.check_parts(clause, "expressions")
@@ -192,7 +192,7 @@ def _written(source: Source, clause: exp.Expr | None) -> list[exp.Expr]:
     return list(listed)
 
 
-def _resolved(source: Source, node: exp.Expr, items: Sequence[Item]) -> Grouped:
+def _resolved(source: SqlText, node: exp.Expr, items: Sequence[Item]) -> Grouped:
     """What GROUP BY means by ``node``: a place in the SELECT list, a column, an alias, or the group."""
     if type(node) is exp.Literal and not node.args["is_string"]:
         return read_group(source, _at_place(source, node, items).node)
@@ -204,7 +204,7 @@ def _resolved(source: Source, node: exp.Expr, items: Sequence[Item]) -> Grouped:
     return read_group(source, node)
 
 
-def _at_place(source: Source, node: exp.Expr, items: Sequence[Item]) -> Item:
+def _at_place(source: SqlText, node: exp.Expr, items: Sequence[Item]) -> Item:
     place = source.constant(node)
     if place.denominator != 1 or not 1 <= place <= len(items):
         raise source.refusal(node, f"GROUP BY names a place in the SELECT list: 1 to {len(items)}")
@@ -214,7 +214,7 @@ def _at_place(source: Source, node: exp.Expr, items: Sequence[Item]) -> Item:
     return item
 
 
-def _given_names(source: Source, items: Sequence[Item], groups: Mapping[str, Grouped]) -> list[str | None]:
+def _given_names(source: SqlText, items: Sequence[Item], groups: Mapping[str, Grouped]) -> list[str | None]:
     """The alias of each group in the SELECT list; an item that is no group is refused."""
     given: dict[str, str | None] = {}
     for item in items:
@@ -227,7 +227,7 @@ def _given_names(source: Source, items: Sequence[Item], groups: Mapping[str, Gro
     return [given.get(text) for text in groups]
 
 
-def _computed(source: Source, item: Item, groups: Mapping[str, Grouped]) -> Item:
+def _computed(source: SqlText, item: Item, groups: Mapping[str, Grouped]) -> Item:
     """An item that is no group, and made of groups, is computed from the keys of an answer."""
     if not groups or type(item.node) is exp.Column or _may_mean_another(item, groups):
         return item
@@ -242,7 +242,7 @@ def _may_mean_another(item: Item, groups: Mapping[str, Grouped]) -> bool:
     return not of_sets and any(group.default.casefold() == alias for group in groups.values())
 
 
-def _is_made_of(source: Source, node: exp.Expr, groups: Mapping[str, Grouped]) -> bool:
+def _is_made_of(source: SqlText, node: exp.Expr, groups: Mapping[str, Grouped]) -> bool:
     """Where rows whose group is missing are in none, what asks for missing keys would speak of nothing."""
     if node.find(exp.Column) is None or _group_text(source, node) in groups:
         return True
@@ -255,14 +255,14 @@ def _is_made_of(source: Source, node: exp.Expr, groups: Mapping[str, Grouped]) -
     return known and all(_is_made_of(source, part, groups) for part in node.iter_expressions())
 
 
-def _group_text(source: Source, node: exp.Expr) -> str | None:
+def _group_text(source: SqlText, node: exp.Expr) -> str | None:
     try:
         return read_group(source, node).text
     except InvalidRequest:  # whatever it is, it is no group
         return None
 
 
-def _listed(source: Source, item: Item, groups: Mapping[str, Grouped]) -> Grouped:
+def _listed(source: SqlText, item: Item, groups: Mapping[str, Grouped]) -> Grouped:
     group = read_group(source, item.node)
     if group.text not in groups:
         said, add = "this", "it to GROUP BY"
@@ -273,7 +273,7 @@ def _listed(source: Source, item: Item, groups: Mapping[str, Grouped]) -> Groupe
     return group
 
 
-def _labelled(source: Source, node: exp.Expr) -> Grouped:
+def _labelled(source: SqlText, node: exp.Expr) -> Grouped:
     number, *named = several(source, node, "LABEL(number, 'name of 0', 'name of 1', ...)")
     value = source.number(number)
     if value.lattice.grain != 1:
@@ -284,7 +284,7 @@ def _labelled(source: Source, node: exp.Expr) -> Grouped:
     return grouped(value, labels)
 
 
-def _label(source: Source, node: exp.Expr) -> str | int | bool:
+def _label(source: SqlText, node: exp.Expr) -> str | int | bool:
     label = source.operand(node)
     if isinstance(label, Constant) and label.value.denominator == 1:
         return int(label.value)

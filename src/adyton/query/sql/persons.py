@@ -20,7 +20,7 @@ from adyton.query.names import columns_in, default_name, distinct_names
 from adyton.query.nodes import Question
 from adyton.query.persons import PersonNumber, TableOfPersons, table_of_persons
 from adyton.query.sql.aggregates import filtered, is_aggregate, read_measure, read_where
-from adyton.query.sql.expressions import Source
+from adyton.query.sql.expressions import SqlText
 from adyton.query.sql.from_clause import read_from
 from adyton.query.sql.functions.numbers import ends
 from adyton.query.sql.groups import Item, read_items
@@ -43,13 +43,13 @@ class OfPersons:
     aliases: dict[str, str]
 
 
-def read_persons(source: Source, tree: exp.Expr, tables: Sequence[Table]) -> OfPersons:
+def read_persons(source: SqlText, tree: exp.Expr, tables: Sequence[Table]) -> OfPersons:
     """The question outside, which is asked of a SELECT that groups."""
     node = tree.args["from_"].this
     inner, name = node.this, source.alias(node)
     if tree.args.get("joins"):
         raise source.refusal(tree.args["joins"][0], "a table of persons is asked alone, without JOIN")
-    reader = _Inner.of(source, inner, tables)
+    reader = _InnerSelect.of(source, inner, tables)
     listed = reader.listed()
     kept, table = reader.kept(inner.args.get("having")), reader.table
     called_as = {(name or _NO_NAME).casefold(): table.name}
@@ -71,16 +71,16 @@ def without_unused(question: Question) -> Question:
 
 
 @dataclass(slots=True)
-class _Inner:
+class _InnerSelect:
     """Gives each aggregate that stands inside a name, and each only one."""
 
-    source: Source
+    source: SqlText
     where: Condition
     items: list[Item]
     numbers: dict[str, PersonNumber] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, source: Source, tree: exp.Expr, tables: Sequence[Table]) -> _Inner:
+    def of(cls, source: SqlText, tree: exp.Expr, tables: Sequence[Table]) -> _InnerSelect:
         source.check_parts(tree, "expressions", "from_", "joins", "where", "group", "having")
         table, aliases = read_from(source, tree, tables)
         source = replace(source, table=table, aliases=aliases)
@@ -211,7 +211,7 @@ class _Inner:
         return exp.column(known, quoted=True)
 
 
-def _check_grouped(source: Source, group: exp.Expr, items: Sequence[Item]) -> None:
+def _check_grouped(source: SqlText, group: exp.Expr, items: Sequence[Item]) -> None:
     source.check_parts(group, "expressions")
     written = [source.bare(node) for node in group.args.get("expressions") or []]
     places = [str(place) for place, item in enumerate(items, 1) if source.is_person(item.node)]
@@ -234,7 +234,7 @@ def _is_there(value: NumberExpression) -> Condition:
 class _Outer:
     """Writes what a name stands for in place of it; ``alias`` is the name of the inner SELECT."""
 
-    source: Source
+    source: SqlText
     listed: dict[str, exp.Expr]
     alias: str | None
 

@@ -12,7 +12,7 @@ from adyton.query.leaves import EVERY_ROW, Constant, IsMissing, IsTrue, ValueOf
 from adyton.query.measures import Count, Mean, Measure, Proportion, Sum
 from adyton.query.names import default_name
 from adyton.query.sql.aggregates import is_aggregate, read_measure
-from adyton.query.sql.expressions import Source
+from adyton.query.sql.expressions import SqlText
 from adyton.query.sql.functions.numbers import without_null_if
 
 _ZERO = Constant(Fraction(0))
@@ -20,7 +20,7 @@ Found = tuple[int, int, str, Measure]
 
 
 def quotient_measure(
-    source: Source, top: Sequence[exp.Expr], bottom: Sequence[exp.Expr], listed: Callable[[Measure], bool]
+    source: SqlText, top: Sequence[exp.Expr], bottom: Sequence[exp.Expr], listed: Callable[[Measure], bool]
 ) -> Found | None:
     """The places of two factors whose quotient is one measure, and that measure with its name.
 
@@ -73,7 +73,7 @@ def _present(condition: Condition) -> Condition | None:
     return Not(IsMissing(condition.column)) if isinstance(condition, IsTrue) else None
 
 
-def _measure(source: Source, node: exp.Expr) -> Measure | None:
+def _measure(source: SqlText, node: exp.Expr) -> Measure | None:
     """The aggregate that a factor is; NULLIF(aggregate, 0) as well, and a CAST to a number with a point."""
     node = source.bare(node)
     if (inner := without_null_if(source, node)) is not node:

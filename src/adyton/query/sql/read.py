@@ -26,7 +26,7 @@ from adyton.query.nodes import Question
 from adyton.query.request import AS_ASKED, Asked, Combined, Request, Shape, remarked
 from adyton.query.sql.aggregates import AGGREGATES, COMMON, DISTINCT, read_measure, read_value, read_where
 from adyton.query.sql.alike import MARK, Pattern, compares_alone, filled, has_all_marks, marked, with_numbers
-from adyton.query.sql.expressions import OPERATORS, Source
+from adyton.query.sql.expressions import OPERATORS, SqlText
 from adyton.query.sql.from_clause import read_from
 from adyton.query.sql.functions.calls import ROW_FUNCTIONS
 from adyton.query.sql.grammar import CASTS, Options
@@ -38,7 +38,7 @@ from adyton.query.sql.rewrite import SHAPES, rewritten, rewritten_condition
 from adyton.query.sql.rewrite.answers import EXTREMES
 from adyton.query.sql.rewrite.truths import TRUTHS
 from adyton.query.sql.shape import CLAUSES, check_windows, read_shape
-from adyton.query.sql.words import LONGEST_TEXT, Known, question_tree, syntax_tree
+from adyton.query.sql.words import LONGEST_TEXT, KnownNames, question_tree, syntax_tree
 from adyton.query.text import group_value_text
 from adyton.schema import IntegerColumn, Table
 
@@ -122,7 +122,7 @@ def _taken(numbers: list[str], found: re.Match[str]) -> str:
 
 
 def _asked(sql: str, options: Options, tree: exp.Expr, tables: tuple[Table, ...]) -> Asked:
-    source = Source(sql, tables[0])
+    source = SqlText(sql, tables[0])
     tree, remarks = _inner(source, tree), _remarks(tree, tables)
     with source.at(tree):
         if type(tree) is exp.Select and not _is_unusual(tree):
@@ -163,12 +163,12 @@ def parse_request(sql: str, table: Table, *further: Table) -> Request:
     show the answer, and perhaps a price.
     """
     options, tree = question_tree(sql, known_words(table, *further))
-    source = Source(sql, table)
+    source = SqlText(sql, table)
     with source.at(tree):
         return read_select(source, options, tree, (table, *further))
 
 
-def read_select(source: Source, options: Options, tree: exp.Expr, tables: Sequence[Table]) -> Request:
+def read_select(source: SqlText, options: Options, tree: exp.Expr, tables: Sequence[Table]) -> Request:
     """What one SELECT asks."""
     if any(map(_may_be_rewritten, tree.walk())):
         tree = rewritten(source, tree, tables)
@@ -212,33 +212,33 @@ def _asks_a_group(tree: exp.Expr) -> bool:
 
 def parse_condition(text: str, table: Table) -> Condition:
     """The condition on a row of ``table`` that ``text`` writes."""
-    source = Source(text, table)
+    source = SqlText(text, table)
     return source.condition(rewritten_condition(source, syntax_tree(text, known_words(table)), (table,)))
 
 
 def parse_number(text: str, table: Table) -> NumberExpression:
     """The number in a row of ``table`` that ``text`` writes."""
-    source = Source(text, table)
+    source = SqlText(text, table)
     return source.number(syntax_tree(text, known_words(table)))
 
 
 def parse_group(text: str, table: Table) -> Grouped:
     """What rows of ``table`` are grouped by: a column, or a number with few values."""
-    source, tree = Source(text, table), syntax_tree(text, known_words(table))
+    source, tree = SqlText(text, table), syntax_tree(text, known_words(table))
     with source.at(tree):
         return read_group(source, tree)
 
 
 def parse_value(text: str, table: Table) -> tuple[NumberExpression, Condition]:
     """What SUM and AVG take: a number, or a true-or-false column as 1 or 0; and where it is present."""
-    return read_value(Source(text, table), syntax_tree(text, known_words(table)))
+    return read_value(SqlText(text, table), syntax_tree(text, known_words(table)))
 
 
 @lru_cache(maxsize=16)
-def known_words(*tables: Table) -> Known:
+def known_words(*tables: Table) -> KnownNames:
     """What a text about these tables may use."""
     names = frozenset(name.casefold() for table in tables for name in names_in(table))
-    return Known(names, tables[0], FUNCTIONS)
+    return KnownNames(names, tables[0], FUNCTIONS)
 
 
 def _most_groups(options: Options, table: Table) -> int | None:
@@ -253,7 +253,7 @@ def _most_groups(options: Options, table: Table) -> int | None:
 
 
 def _measures(
-    source: Source, items: Sequence[Item], by: tuple[Group, ...]
+    source: SqlText, items: Sequence[Item], by: tuple[Group, ...]
 ) -> tuple[tuple[tuple[str, Measure], ...], tuple[Group, ...]]:
     """The aggregates of the SELECT list, and the groups; a histogram adds its bins to them."""
     histogram = read_histogram(source, items)
@@ -269,7 +269,9 @@ def _measures(
     return tuple(zip(names, [measure for _, measure in read], strict=True)), by
 
 
-def _listed_names(source: Source, items: Sequence[Item], question: Question, shape: Shape) -> tuple[str, ...]:
+def _listed_names(
+    source: SqlText, items: Sequence[Item], question: Question, shape: Shape
+) -> tuple[str, ...]:
     """The names of the SELECT list, in its order."""
     keys = {group_value_text(group): group.name for group in question.by}
     values, shown = iter([name for name, _ in shape.shown or question.measures]), dict(shape.names)
@@ -286,7 +288,7 @@ def _listed_names(source: Source, items: Sequence[Item], question: Question, sha
 # What is not one question ----------------------------------------------------------------------------------
 
 
-def _inner(source: Source, tree: exp.Expr) -> exp.Expr:
+def _inner(source: SqlText, tree: exp.Expr) -> exp.Expr:
     """Without brackets around it, and a union without SELECT * FROM around it."""
     while type(tree) is exp.Subquery:
         source.check_parts(tree, "this")
@@ -308,7 +310,7 @@ def _inner(source: Source, tree: exp.Expr) -> exp.Expr:
     return inner
 
 
-def _unusual(source: Source, options: Options, tree: exp.Expr, tables: Sequence[Table]) -> Asked:
+def _unusual(source: SqlText, options: Options, tree: exp.Expr, tables: Sequence[Table]) -> Asked:
     """What is not one question: it is read in files that plain questions do not need."""
     from adyton.query.sql.several.free import (
         columns_asked,

@@ -21,7 +21,7 @@ from adyton.query.names import distinct_names
 from adyton.query.nodes import POINTS
 from adyton.query.released.nodes import (
     Apply,
-    Label,
+    ComputedLabel,
     Released,
     ReleasedName,
     Term,
@@ -31,7 +31,7 @@ from adyton.query.released.nodes import (
     names_in,
 )
 from adyton.query.sql.aggregates import is_aggregate, read_measure
-from adyton.query.sql.expressions import OPERATORS, Source
+from adyton.query.sql.expressions import OPERATORS, SqlText
 from adyton.query.sql.functions.arguments import arguments
 from adyton.query.sql.functions.labels import (
     LABELS,
@@ -70,7 +70,7 @@ _MOST_DIGITS, _MOST_POWER, _MOST_DIVISOR = 12, 20, 10**12
 class Reader:
     """The names that an answer will have, and what the SELECT list says.  Aggregates are added as found."""
 
-    source: Source
+    source: SqlText
     items: Sequence[Item]
     by: tuple[Group, ...]
     measures: list[tuple[str, Measure]]
@@ -173,7 +173,7 @@ class Reader:
         self.source.check_parts(node, "this", "to", "safe")
         to = node.args["to"]
         if to.this in _TEXT and not to.expressions:
-            return Label("TEXT", (self.value(node.this, behind=behind),))
+            return ComputedLabel("TEXT", (self.value(node.this, behind=behind),))
         value = self.number(node.this, behind)
         if to.this in _WHOLE:
             return Apply("ROUND", (value, Fraction(0)))
@@ -261,7 +261,7 @@ class Reader:
             self.source.check_parts(node, "this", "desc", "nulls_first")  # what is missing is always last
             value = self.value(node.this, behind=behind)
             by = value.name if isinstance(value, ReleasedName) else value
-            if not isinstance(by, str | Apply | When | Window | Label) or isinstance(value, str):
+            if not isinstance(by, str | Apply | When | Window | ComputedLabel) or isinstance(value, str):
                 raise self.source.refusal(node.this, "this is the same for every row: it orders nothing")
             terms.append(Term(by, bool(node.args.get("desc"))))
         return tuple(terms)
@@ -293,7 +293,9 @@ class Reader:
         """A number that is made of keys alone is public, and has no intervals."""
         is_number = isinstance(value, Apply | When) and self.kind(value) is Fraction and not has_window(value)
         return (
-            Label("NUMBER", (value,)) if is_number and names_in(value) <= self.key_names().keys() else value
+            ComputedLabel("NUMBER", (value,))
+            if is_number and names_in(value) <= self.key_names().keys()
+            else value
         )
 
     def key_names(self) -> dict[str, str]:
@@ -337,7 +339,7 @@ class Reader:
         match side:
             case bool() | str() | Fraction():
                 return type(side)
-            case Label(function, _):
+            case ComputedLabel(function, _):
                 return Fraction if function == "NUMBER" else str
             case When(branches, otherwise):
                 return self.kind(otherwise if otherwise is not None else branches[0][1])

@@ -33,7 +33,7 @@ from adyton.query.released.nodes import (
 )
 from adyton.query.released.windows import MOST_ROWS as MOST_WINDOW_ROWS
 from adyton.query.request import AS_ASKED, Shape
-from adyton.query.sql.expressions import OPERATORS, Source
+from adyton.query.sql.expressions import OPERATORS, SqlText
 from adyton.query.sql.groups import shown_names
 from adyton.query.sql.released import Reader
 
@@ -111,7 +111,7 @@ def _default(node: exp.Expr) -> str:
     return str(node.this).lower() if type(node) is exp.Anonymous else "value"
 
 
-def read_number(source: Source, tree: exp.Expr, clause: str) -> int | None:
+def read_number(source: SqlText, tree: exp.Expr, clause: str) -> int | None:
     """What LIMIT or OFFSET says."""
     if (said := tree.args.get(clause)) is None:
         return None

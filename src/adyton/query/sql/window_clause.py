@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from adyton.query.released.nodes import Frame, Released, ReleasedName, Window
 from adyton.query.released.windows import ENDS, OCCURRING, RANKS, SHIFTS, TOTALS
-from adyton.query.sql.expressions import Source
+from adyton.query.sql.expressions import SqlText
 from adyton.query.sql.functions.arguments import arguments
 from adyton.query.sql.names import called, title
 
@@ -76,7 +76,7 @@ def _partition(reader: Reader, node: exp.Expr) -> str:
     return value.name
 
 
-def read_frame(source: Source, node: exp.Expr, *, ordered: bool) -> Frame:
+def read_frame(source: SqlText, node: exp.Expr, *, ordered: bool) -> Frame:
     """Without ORDER BY all rows; with it those up to the row and its peers, or as ROWS says."""
     spec = node.args.get("spec")
     if spec is None:
@@ -93,7 +93,7 @@ def read_frame(source: Source, node: exp.Expr, *, ordered: bool) -> Frame:
     return Frame(start, end)
 
 
-def _end(source: Source, node: exp.Expr, said: object, side: object) -> int | None:
+def _end(source: SqlText, node: exp.Expr, said: object, side: object) -> int | None:
     if said in ("UNBOUNDED", None):
         return None
     if said == "CURRENT ROW":

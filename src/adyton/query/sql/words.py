@@ -91,7 +91,7 @@ _SOURCE = "parser.py"
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownNames:
     """The names that a question may use, in small letters, and the table whose columns make examples."""
 
     names: frozenset[str]
@@ -99,12 +99,12 @@ class Known:
     functions: tuple[str, ...]
 
 
-def syntax_tree(text: str, known: Known) -> exp.Expr:
+def syntax_tree(text: str, known: KnownNames) -> exp.Expr:
     """The tree of a number or a condition."""
     return _tree(_words(text), text, exp.Condition, known)
 
 
-def question_tree(text: str, known: Known) -> tuple[Options, exp.Expr]:
+def question_tree(text: str, known: KnownNames) -> tuple[Options, exp.Expr]:
     """The tree of a question without its head, and what the head says."""
     options, words = taken_options(_words(text), text)
     if any(word.text.upper() in _LIMITING for word in words):
@@ -129,7 +129,7 @@ def _first_unclosed(text: str) -> int:
     return start
 
 
-def _tree(words: list[Token], text: str, kind: type[exp.Expr], known: Known) -> exp.Expr:
+def _tree(words: list[Token], text: str, kind: type[exp.Expr], known: KnownNames) -> exp.Expr:
     words = _checked(words, text, known)
     check_order(words, text, whole=kind is exp.Select)
     try:
@@ -164,7 +164,7 @@ def _check_text(text: str) -> None:
         )
 
 
-def _checked(words: list[Token], text: str, known: Known) -> list[Token]:
+def _checked(words: list[Token], text: str, known: KnownNames) -> list[Token]:
     if words and words[-1].token_type is _T.SEMICOLON:
         words = words[:-1]
     if not words:
@@ -187,7 +187,7 @@ def _given_names(words: list[Token]) -> set[str]:
 class _WordReader:
     """Marks each word as what it is: a name, a word of the grammar, or one that stands for itself."""
 
-    def __init__(self, words: list[Token], text: str, known: Known) -> None:
+    def __init__(self, words: list[Token], text: str, known: KnownNames) -> None:
         self.words, self.text, self.known = words, text, known
         self.openers: list[str] = []  # the words before the brackets that are open, in capitals
 

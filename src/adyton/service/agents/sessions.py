@@ -78,7 +78,7 @@ class Caps:
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class AgentSession:
     """Of one name.  ``spent_before`` is what that name had spent when it began, ``taken`` its charges."""
 
     id: str
@@ -87,7 +87,7 @@ class Session:
     taken: int
 
 
-class Sessions:
+class AgentSessions:
     """The sessions of the study or holdout at ``path``; their file is made by the first one."""
 
     def __init__(
@@ -97,7 +97,7 @@ class Sessions:
         self._seconds, self._clock = int(hours * 3600), clock
         self._kept = Database(self.path, "the sessions", _prepare)
 
-    def current(self, name: str, spent: Callable[[], int]) -> Session:
+    def current(self, name: str, spent: Callable[[], int]) -> AgentSession:
         """The session of a name, begun now if there is none; ``spent`` says what it has spent by now."""
         with self._kept.work() as connection:
             found = self._found(connection, name)
@@ -114,7 +114,7 @@ class Sessions:
         assert found is not None
         return found
 
-    def take(self, name: str, session: Session, most: int) -> None:
+    def take(self, name: str, session: AgentSession, most: int) -> None:
         """One charge of so many; SessionRefused if there is none left."""
         with self._kept.work() as connection:
             taken = connection.execute(
@@ -124,7 +124,7 @@ class Sessions:
         if not taken:
             raise _used_up(name, most, session.ends_at - int(self._clock()))
 
-    def give_back(self, name: str, session: Session) -> None:
+    def give_back(self, name: str, session: AgentSession) -> None:
         """Nothing was charged after all."""
         with self._kept.work() as connection:
             connection.execute(
@@ -135,7 +135,7 @@ class Sessions:
     def close(self) -> None:
         self._kept.close()
 
-    def _found(self, connection: sqlite3.Connection, name: str) -> Session | None:
+    def _found(self, connection: sqlite3.Connection, name: str) -> AgentSession | None:
         row = connection.execute(
             "SELECT id, began_at, spent_before, taken FROM sessions WHERE name = ?", (name,)
         ).fetchone()
@@ -143,7 +143,7 @@ class Sessions:
             return None
         id_, began_at, spent_before, taken = row
         now, ends_at = self._clock(), began_at + self._seconds
-        return Session(id_, ends_at, int(spent_before), taken) if now < ends_at else None
+        return AgentSession(id_, ends_at, int(spent_before), taken) if now < ends_at else None
 
 
 class Turns:
@@ -151,26 +151,26 @@ class Turns:
     the transaction of the charge; the number is taken just before, and given back if nothing was charged.
     """
 
-    def __init__(self, sessions: Sessions, name: str, caps: Caps, spent: Callable[[], int]) -> None:
+    def __init__(self, sessions: AgentSessions, name: str, caps: Caps, spent: Callable[[], int]) -> None:
         self._sessions, self._name, self._caps, self._spent = sessions, name, caps, spent
 
-    def session(self) -> Session:
+    def session(self) -> AgentSession:
         return self._sessions.current(self._name, self._spent)
 
-    def sub_limit(self, session: Session, limit: int) -> int | None:
+    def sub_limit(self, session: AgentSession, limit: int) -> int | None:
         """What the name may have spent by the end of the session, rounded down."""
         share = self._caps.limit_share
         return None if share is None else session.spent_before + int(share * limit)
 
-    def questions_left(self, session: Session) -> int | None:
+    def questions_left(self, session: AgentSession) -> int | None:
         most = self._caps.questions
         return None if most is None else max(0, most - session.taken)
 
-    def take(self, session: Session) -> None:
+    def take(self, session: AgentSession) -> None:
         if self._caps.questions is not None:
             self._sessions.take(self._name, session, self._caps.questions)
 
-    def give_back(self, session: Session) -> None:
+    def give_back(self, session: AgentSession) -> None:
         if self._caps.questions is not None:
             self._sessions.give_back(self._name, session)
 

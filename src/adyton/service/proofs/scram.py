@@ -22,7 +22,7 @@ _FINAL = re.compile(r"(c=([^,]*),r=([^,]*)(?:,[^p][^,]*)*),p=([A-Za-z0-9+/=]+)")
 
 
 @dataclass(frozen=True, slots=True)
-class Verifier:
+class ScramVerifier:
     """Enough to check a proof of a password, and not enough to make one."""
 
     salt: bytes
@@ -30,13 +30,13 @@ class Verifier:
     server_key: bytes
 
     @classmethod
-    def of(cls, password: str, salt: bytes) -> Verifier:
+    def of(cls, password: str, salt: bytes) -> ScramVerifier:
         salted = hashlib.pbkdf2_hmac("sha256", password.encode(), salt, _ITERATIONS)
         client_key = _keyed(salted, b"Client Key")
         return cls(salt, hashlib.sha256(client_key).digest(), _keyed(salted, b"Server Key"))
 
     @classmethod
-    def from_text(cls, text: str) -> Verifier:
+    def from_text(cls, text: str) -> ScramVerifier:
         return cls(*(bytes.fromhex(part) for part in text.split(":")))
 
     def to_text(self) -> str:
@@ -64,7 +64,7 @@ class Exchange:
         self._said = f"r={self._nonce},s={salt},i={_ITERATIONS}"
         return self._said.encode()
 
-    def final(self, message: bytes, known: Sequence[Verifier]) -> tuple[int, bytes] | None:
+    def final(self, message: bytes, known: Sequence[ScramVerifier]) -> tuple[int, bytes] | None:
         """Which of ``known`` the client has proved, and the proof of the server; None if none of them.
 
         All of them are tried, whichever fits, so that the time says nothing about which it is.
@@ -82,7 +82,7 @@ class Exchange:
         return fits[0], b"v=" + server
 
 
-def _proves(verifier: Verifier, proof: bytes, signed: bytes) -> bool:
+def _proves(verifier: ScramVerifier, proof: bytes, signed: bytes) -> bool:
     signature = _keyed(verifier.stored_key, signed)
     client_key = bytes(a ^ b for a, b in zip(proof, signature, strict=False))
     return hmac.compare_digest(hashlib.sha256(client_key).digest(), verifier.stored_key)

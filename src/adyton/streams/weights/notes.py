@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adyton.errors import LedgerCorrupt
-from adyton.mechanisms.workloads.private_mw import Found
+from adyton.mechanisms.workloads.private_mw import PmwCorrection
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class WeightsEntry:
 
     question: str
     guess: int
-    found: Found | None
+    found: PmwCorrection | None
     left: int
 
     @property
@@ -44,7 +44,7 @@ def entry_of(note: Mapping[str, Any] | None) -> WeightsEntry:
     if note is None:
         raise _unreadable()
     try:
-        found = None if note["found"] is None else Found(int(note["found"][0]), int(note["found"][1]))
+        found = None if note["found"] is None else PmwCorrection(int(note["found"][0]), int(note["found"][1]))
         if found is not None and found.sign not in (1, -1):
             raise _unreadable()
         return WeightsEntry(note["question"], int(note["guess"]), found, int(note["left"]))

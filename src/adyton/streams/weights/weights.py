@@ -20,8 +20,8 @@ from adyton.exact.cells import Floats
 from adyton.kernel.comparing import Asked, Comparisons
 from adyton.ledger import Verification
 from adyton.ledger.texts import check_head
-from adyton.mechanisms.workloads.linear_question import Marginal
-from adyton.mechanisms.workloads.multiplicative_weights import Guess
+from adyton.mechanisms.workloads.linear_question import MarginalQuery
+from adyton.mechanisms.workloads.multiplicative_weights import CellDistribution
 from adyton.mechanisms.workloads.private_mw import PmwPlan
 from adyton.planning.known import left_out_of
 from adyton.planning.readings import readings_of
@@ -53,18 +53,18 @@ class _Progress:
 
     plan: PmwPlan
     left: int
-    guess: Guess
+    guess: CellDistribution
     feeds: int = 0
     margins: dict[tuple[int, ...], Floats] = field(default_factory=dict)
 
-    def guessed(self, question: Marginal) -> int:
+    def guessed(self, question: MarginalQuery) -> int:
         """A public number of rows.  Margins of the guess are kept until it is corrected."""
         margin = self.margins.get(question.axes)
         if margin is None:
             margin = self.margins[question.axes] = question.margin(self.guess.weights)
         return round(float(margin[question.inside].sum()) * self.plan.total)
 
-    def correct(self, question: Marginal, entry: WeightsEntry) -> None:
+    def correct(self, question: MarginalQuery, entry: WeightsEntry) -> None:
         """The guess fits what was measured, as far as noise can tell it from nobody and from everybody."""
         assert entry.found is not None
         least = float(self.plan.stream.value_scale) / 2
@@ -86,7 +86,7 @@ class Weights:
         self._lock = RLock()  # the guess is corrected in place: one thread at a time
         plan = self._terms.run(self._total)
         self._error = plan.guess_error(LEVEL, self._terms.questions)
-        self._seen = _Progress(plan, self._terms.updates, Guess(plan.cells))
+        self._seen = _Progress(plan, self._terms.updates, CellDistribution(plan.cells))
 
     def feed(self, question: str | Draft | Question, *, dialect: str | None = None) -> WeightsAnswer:
         """The count, as it is guessed, or measured with noise where the guess is found wrong.
@@ -177,16 +177,16 @@ class Weights:
     def _counted(self, where: Condition) -> str:
         return question_text(Question(self._study.table, (("count", Count()),), where))
 
-    def _linear(self, text: str) -> tuple[Question, Marginal]:
+    def _linear(self, text: str) -> tuple[Question, MarginalQuery]:
         """The question of a canonical text, and the cells that it counts."""
         asked = request_of(text, self._study.table).alone
         by = self._axes.read_by(asked.where)
-        return asked, Marginal(self._axes.shape, by, self._axes.mask(asked.where, by))
+        return asked, MarginalQuery(self._axes.shape, by, self._axes.mask(asked.where, by))
 
     def _halted(self, known: _Progress) -> bool:
         return known.left < 1 or known.feeds >= self._terms.questions
 
-    def _comparison(self, text: str, linear: Marginal) -> Asked | None:
+    def _comparison(self, text: str, linear: MarginalQuery) -> Asked | None:
         """The count with its guess; None once they have halted."""
         if self._halted(known := self._state()):
             return None
@@ -199,7 +199,7 @@ class Weights:
         interval = Interval(LEVEL, float(entry.value - error), float(entry.value + error))
         return self._said(entry.question, entry.value, interval, entry.left, feeds, measured=measured)
 
-    def _guess_alone(self, text: str, linear: Marginal) -> WeightsAnswer:
+    def _guess_alone(self, text: str, linear: MarginalQuery) -> WeightsAnswer:
         known = self._seen
         return self._said(text, known.guessed(linear), None, known.left, known.feeds, measured=False)
 

@@ -20,7 +20,7 @@ from adyton.transports.terminal import Json, progress, show, whole
 
 if TYPE_CHECKING:  # numpy's and mpmath's share of these takes 0.1 s, which other commands need not wait for
     from adyton.accounting.textbook.comparison import Calibrated, Composed
-    from adyton.figures.report import Report
+    from adyton.figures.report import LabReport
 
 VIEWS = ("composition", "profile", "trade-off")
 
@@ -117,7 +117,7 @@ class Composition(Shown):
         """epsilon, or mu = 1 / sigma."""
         return positive(self.epsilon, "epsilon") if self.sigma is None else 1 / positive(self.sigma, "sigma")
 
-    def figure(self, view: str, step: Callable[[str], None]) -> Report:
+    def figure(self, view: str, step: Callable[[str], None]) -> LabReport:
         from adyton.accounting.textbook import comparison
         from adyton.figures import accounting as figures
 
@@ -189,7 +189,7 @@ class Calibration(Shown):
             title, ("mechanism", "theorem", "scale", "one release costs"), rows, notes, left_aligned=2
         )
 
-    def figure(self, view: str, step: Callable[[str], None]) -> Report:
+    def figure(self, view: str, step: Callable[[str], None]) -> LabReport:
         from adyton.figures import accounting as figures
 
         if view == "composition":
@@ -200,7 +200,7 @@ class Calibration(Shown):
 
 def _of_all(
     view: str, price: Fraction, times: int, delta: Fraction, is_gaussian: bool, step: Callable[[str], None]
-) -> Report:
+) -> LabReport:
     """The profile or the trade-off curve of ``times`` releases of one price together."""
     from adyton.accounting.textbook import comparison
     from adyton.figures import accounting as figures

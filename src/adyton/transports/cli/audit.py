@@ -39,14 +39,14 @@ def audit(
 
     def make() -> Any:
         from adyton.audit.cases.catalogue import CATALOGUE, target_of
-        from adyton.audit.report import Contents, audit_named, run
+        from adyton.audit.report import AuditContents, audit_named, run
 
         if sum((name is not None, everything, listed)) > 1:
             raise InvalidRequest("give one of: the name of a mechanism, --all, --list")
         if write is not None and not everything:
             raise InvalidRequest("--write goes with --all: the page is about everything")
         if name is None and not everything:
-            return Contents()
+            return AuditContents()
         target, count, level = target_of(epsilon, delta), whole(samples, "--samples"), _level(confidence)
         with progress("auditing", 1.0) as on_step:
             made: Any

@@ -13,7 +13,7 @@ from adyton.transports.figure_file import Figure, check_figure, write_figure
 from adyton.transports.terminal import Json, show
 
 if TYPE_CHECKING:  # the lab takes 0.05 s to load, which other commands need not wait for
-    from adyton.lab import Contents, Report
+    from adyton.lab import LabContents, LabReport
 
 Name = Annotated[str | None, typer.Argument(help="What to show; without it, the list.", show_default=False)]
 List = Annotated[bool, typer.Option("--list", help="List everything that the lab can show.")]
@@ -22,13 +22,13 @@ List = Annotated[bool, typer.Option("--list", help="List everything that the lab
 def lab(name: Name = None, listed: List = False, figure: Figure = None, as_json: Json = False) -> None:
     """Show an attack or a worked example. Exit code 1: a number is not as expected."""
 
-    def make() -> Report | Contents:
+    def make() -> LabReport | LabContents:
         if name is None or listed:
-            from adyton.lab import Contents
+            from adyton.lab import LabContents
 
             if figure is not None:
                 raise InvalidRequest("the list has no figure: name one of its entries")
-            return Contents()
+            return LabContents()
         check_figure(figure)
         report = _report(name)
         if figure is not None:
@@ -40,7 +40,7 @@ def lab(name: Name = None, listed: List = False, figure: Figure = None, as_json:
         raise typer.Exit(1)
 
 
-def _report(name: str) -> Report:
+def _report(name: str) -> LabReport:
     from adyton.lab import run
 
     return run(name, SystemBits(), np.random.default_rng())

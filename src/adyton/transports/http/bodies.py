@@ -39,7 +39,7 @@ class ErrorBody(BaseModel):
     error: ErrorFacts
 
 
-class Price(Body):
+class PricedBody(Body):
     """At most one of the first four; none where the study plans its questions."""
 
     within: Number | dict[str, Number] | None = Field(
@@ -51,34 +51,34 @@ class Price(Body):
     expected_rows: int | None = Field(None, description="rows that are expected to match, for a mean")
 
 
-class _Asked(Price):
+class _AskBody(PricedBody):
     dialect: Name | None = Field(None, description="the database in whose SQL it is written")
     strategy: Name | None = Field(None, description="how a batch of counts is measured together")
 
 
-class Question(_Asked):
+class Question(_AskBody):
     question: str = Field(description="SQL, see docs/reference/sql.md")
     request: Name | None = Field(None, description="an id that makes a retry safe: one id is charged once")
 
 
-class Questions(_Asked):
+class Questions(_AskBody):
     questions: list[str] = Field(min_length=1, description="all are answered, or none")
     request: Name | None = Field(None, description="an id that makes a retry safe: one id is charged once")
 
 
-class PreviewQuestion(_Asked):
+class PreviewQuestion(_AskBody):
     question: str = Field(description="SQL, see docs/reference/sql.md")
     expect: Number | dict[str, Number] | None = Field(
         None, description="population widths for this value, or for values by their names"
     )
 
 
-class PreviewQuestions(_Asked):
+class PreviewQuestions(_AskBody):
     questions: list[str] = Field(min_length=1)
     expect: Number | dict[str, Number] | None = None
 
 
-class Bounds(Price):
+class Bounds(PricedBody):
     column: Name
     low_fraction: Number | None = None
     high_fraction: Number | None = None
@@ -94,7 +94,7 @@ class LastLook(Body):
     method: str = Field("t", description="which test it is: t, z, permutation, rank-sum, ...")
 
 
-class StreamOrder(Price):
+class StreamOrder(PricedBody):
     positives: int
     of: Name = Field("counts", description="counts, sums or means")
     numeric: bool = False

@@ -17,7 +17,7 @@ from starlette.types import Scope
 
 from adyton.errors import InvalidRequest, TooMany
 from adyton.service.gate import Bytes, Holding, Places, Rate, network_of
-from adyton.service.grid import Reading
+from adyton.service.grid import TimedRequest
 from adyton.service.house import House, Visitor
 from adyton.service.limits import LIMITS
 from adyton.service.roles import Action
@@ -103,7 +103,7 @@ class Desk:
         self._reader.close()
 
 
-def _worked(reading: Reading, work: Callable[[], _Done]) -> _Done:
+def _worked(reading: TimedRequest, work: Callable[[], _Done]) -> _Done:
     token = READING.set(reading)
     try:
         return work()

@@ -31,7 +31,7 @@ def parsed(content: bytes, longest: int | None = None) -> Any:
 
     ``longest``: the most elements of one list.
     """
-    reader = _Reader(content, longest)
+    reader = _JsonReader(content, longest)
     try:
         return reader.whole()
     except ValueError:
@@ -39,7 +39,7 @@ def parsed(content: bytes, longest: int | None = None) -> Any:
     raise InvalidRequest("the body is not JSON; nothing was charged")
 
 
-class _Reader:
+class _JsonReader:
     def __init__(self, content: bytes, longest: int | None) -> None:
         self._content, self._longest = content, longest
         self._at = self._values = 0

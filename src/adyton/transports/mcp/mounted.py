@@ -45,7 +45,7 @@ class Admitted(AccessToken):
     visitor: Visitor
 
 
-class Verifier(TokenVerifier):
+class ServerTokenVerifier(TokenVerifier):
     """The house's own tokens, and those of its identity provider."""
 
     def __init__(self, desk: Desk) -> None:
@@ -74,7 +74,7 @@ class DoorForAgents:
             max_request_body_size=LIMITS.agent_bytes,
         )
         inner = RequireAuthMiddleware(self._checked, [])
-        self._app = AuthenticationMiddleware(inner, backend=BearerAuthBackend(Verifier(desk)))
+        self._app = AuthenticationMiddleware(inner, backend=BearerAuthBackend(ServerTokenVerifier(desk)))
         self.route = Route("/mcp", endpoint=self, include_in_schema=False)
 
     def open(self) -> AbstractAsyncContextManager[None]:

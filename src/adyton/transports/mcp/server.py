@@ -24,7 +24,7 @@ from adyton.transports.http.desk import Desk
 from adyton.transports.http.errors import place_and_fix, unexpected
 from adyton.transports.http.workers import goes_on
 from adyton.transports.mcp import guide, words
-from adyton.transports.mcp.tools import TOOLS, Call, Result, Tool, refused
+from adyton.transports.mcp.tools import TOOLS, Call, Tool, ToolResult, refused
 
 Context = Any  # the SDK's, whose type has parameters that do not matter here
 Caller = Callable[[Context], Visitor]
@@ -163,7 +163,7 @@ class Agents:
         return types.GetPromptResult(description=_PROMPT.description, messages=[message])
 
 
-def _told(result: Result, *, error: bool = False) -> types.CallToolResult:
+def _told(result: ToolResult, *, error: bool = False) -> types.CallToolResult:
     """Without NaN or infinities, as JSON is everywhere here."""
     text = json_text(result.structured)
     if len(text) + len(result.said) > LIMITS.agent_answer_bytes:

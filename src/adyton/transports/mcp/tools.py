@@ -37,7 +37,7 @@ _BESIDE = ("study", "question", "questions")
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class ToolResult:
     """The same twice: for programs, and in words."""
 
     structured: dict[str, Any]
@@ -73,79 +73,79 @@ class Tool:
     title: str
     description: str
     takes: type[Body]
-    work: Callable[[Call], Result]
+    work: Callable[[Call], ToolResult]
     changes: bool = False
 
 
-def list_studies(call: Call) -> Result:
+def list_studies(call: Call) -> ToolResult:
     mine = [one for one in call.house.served if call.visitor.identity(one.name)]
     studies = [one.facts() for one in mine if isinstance(one, ServedStudy)]
     listed = [{"name": one["name"], "limit": one["limit"]} for one in studies]
     holdouts = [one.facts() for one in mine if isinstance(one, ServedHoldout)]
-    return Result({"studies": listed, "holdouts": holdouts}, words.studies_said(listed, holdouts))
+    return ToolResult({"studies": listed, "holdouts": holdouts}, words.studies_said(listed, holdouts))
 
 
-def describe(call: Call) -> Result:
+def describe(call: Call) -> ToolResult:
     found, _ = call.house.anything(call.visitor, call.body.name, Action.LOOK)
     facts = found.facts()
-    return Result(facts, words.facts_said(facts))
+    return ToolResult(facts, words.facts_said(facts))
 
 
-def preview(call: Call) -> Result:
+def preview(call: Call) -> ToolResult:
     found, who = call.house.study(call.visitor, call.body.study, Action.PREVIEW)
     made = found.previews(who, call.body.texts, call.body.words(*_BESIDE))
     previews = previews_json(made, LIMITS.agent_values)
     left = found.share_left_to(who)
-    return Result({"previews": previews, "own": found.own(who)}, words.preview_said(previews, left))
+    return ToolResult({"previews": previews, "own": found.own(who)}, words.preview_said(previews, left))
 
 
-def ask(call: Call) -> Result:
+def ask(call: Call) -> ToolResult:
     found, who = call.house.study(call.visitor, call.body.study, Action.ASK)
     (answer,) = _asked(call, found, who, [call.body.question])
     (told,) = _first_rows([answer])
     said = words.answer_said(told, answer, found.share_left_to(who))
-    return Result({"answer": told, "own": found.own(who)}, said)
+    return ToolResult({"answer": told, "own": found.own(who)}, said)
 
 
-def ask_many(call: Call) -> Result:
+def ask_many(call: Call) -> ToolResult:
     found, who = call.house.study(call.visitor, call.body.study, Action.ASK)
     answers = _asked(call, found, who, call.body.questions)
     told = _first_rows(answers)
     said = words.answers_said(told, answers, found.share_left_to(who))
-    return Result({"answers": told, "own": found.own(who)}, said)
+    return ToolResult({"answers": told, "own": found.own(who)}, said)
 
 
-def try_on_dummy(call: Call) -> Result:
+def try_on_dummy(call: Call) -> ToolResult:
     found, _ = call.house.study(call.visitor, call.body.study, Action.TRY)
     check_free(found.values_asked([call.body.question], call.body.dialect), LIMITS.agent_values)
     (answer,) = found.try_out([call.body.question], call.body.words("request", *_BESIDE))
     (told,) = _first_rows([answer])
-    return Result({"answer": told}, words.answer_said(told, answer, None))
+    return ToolResult({"answer": told}, words.answer_said(told, answer, None))
 
 
-def statement(call: Call) -> Result:
+def statement(call: Call) -> ToolResult:
     found, who = call.house.anything(call.visitor, call.body.name, Action.STATEMENT)
     if isinstance(found, ServedHoldout):
         told = found.statement()
-        return Result(told, words.scores_said(told))
+        return ToolResult(told, words.scores_said(told))
     told = found.statement(who)
-    return Result(told, words.statement_said(told, found.share_left_to(who)))
+    return ToolResult(told, words.statement_said(told, found.share_left_to(who)))
 
 
-def score_on_holdout(call: Call) -> Result:
+def score_on_holdout(call: Call) -> ToolResult:
     found, who = call.house.holdout(call.visitor, call.body.holdout, Action.SCORE)
     told = found.score(who, call.body.predictions, call.body.guess)
-    return Result(told, words.score_said(told))
+    return ToolResult(told, words.score_said(told))
 
 
-def compare_on_holdout(call: Call) -> Result:
+def compare_on_holdout(call: Call) -> ToolResult:
     found, who = call.house.holdout(call.visitor, call.body.holdout, Action.SCORE)
     told = found.compare(who, call.body.first, call.body.second)
-    return Result(told, words.comparison_said(told))
+    return ToolResult(told, words.comparison_said(told))
 
 
-def refused(error: CuratorError) -> Result:
-    return Result(error.to_json(), words.refusal_said(error))
+def refused(error: CuratorError) -> ToolResult:
+    return ToolResult(error.to_json(), words.refusal_said(error))
 
 
 def _asked(call: Call, found: ServedStudy, who: Identity, questions: list[str]) -> list[Answer]:

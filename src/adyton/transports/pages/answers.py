@@ -9,7 +9,7 @@ from typing import Any
 
 from adyton.certify import Amount, Answer, Preview
 from adyton.certify.answer import cost_notes
-from adyton.certify.answer_table import Measured, legend
+from adyton.certify.answer_table import MeasureColumn, legend
 from adyton.certify.rows import NOTHING_KNOWN
 from adyton.certify.values import key_text
 from adyton.ledger import Receipt
@@ -20,7 +20,7 @@ MOST = 200  # groups that a page shows; downloads have all
 
 
 @dataclass(frozen=True, slots=True)
-class Paid:
+class ShownCharge:
     """What an answer cost, whoever paid for it: ``now`` if it was this very request."""
 
     number: int
@@ -34,7 +34,7 @@ def answer_table(answer: Answer) -> Sheet:
     shown = answer.rows[:MOST]
     names = tuple(shown[0].keys) if shown else ()
     measured = [
-        Measured(name, tuple(row.values[name] for row in shown), answer.known.get(name, NOTHING_KNOWN))
+        MeasureColumn(name, tuple(row.values[name] for row in shown), answer.known.get(name, NOTHING_KNOWN))
         for name in (shown[0].values if shown else ())
     ]
     headers, columns = list(names), []
@@ -62,13 +62,13 @@ def _on_rows(answer: Answer) -> list[str]:
     return [note for note in answer.notes() if note not in money and not note.startswith(elsewhere)]
 
 
-def paid_for(answer: Answer, receipt: Receipt | None, name: str, request: str) -> Paid | None:
+def paid_for(answer: Answer, receipt: Receipt | None, name: str, request: str) -> ShownCharge | None:
     """None if nothing was.  A request id is known to one name alone."""
     if receipt is None:
         return None
     order = receipt.order
     amount = Amount(answer.spent.filter_name, order.amount, answer.spent.limit)
-    return Paid(receipt.number, receipt.digest, amount, (order.by, order.request) == (name, request))
+    return ShownCharge(receipt.number, receipt.digest, amount, (order.by, order.request) == (name, request))
 
 
 def share_of_left(preview: Preview, left: int) -> Fraction | None:

@@ -24,7 +24,7 @@ from adyton.transports.pages import answers, pictures
 from adyton.transports.pages.page import Page, PageRoute, ThePage
 from adyton.transports.pages.problems import Problem, problem_of, wrong
 from adyton.transports.pages.rendering import segment
-from adyton.transports.pages.writing import COMPARISONS, MEASURES, Chosen, can_group, written
+from adyton.transports.pages.writing import COMPARISONS, MEASURES, FormFields, can_group, written
 
 routes = APIRouter(route_class=PageRoute, include_in_schema=False)
 _LONGEST_ADDRESS = 6000  # a longer question is answered at once, without an address of its own
@@ -76,14 +76,14 @@ async def ask_page(page: ThePage, study: str) -> Response:
     found, who = page.desk.house.study(page.visitor, study, Action.ASK)
     given = page.request.query_params
     typed = Typed.of(given).on_a_new_visit()
-    return await _free(page, found, who, typed, Chosen.of(given), given.get("do", ""))
+    return await _free(page, found, who, typed, FormFields.of(given), given.get("do", ""))
 
 
 @routes.post("/studies/{study}/ask")
 async def ask(page: ThePage, study: str) -> Response:
     found, who = page.desk.house.study(page.visitor, study, Action.ASK)
     typed, do = Typed.of(page.form), page.typed("do")
-    chosen = Chosen.of({key: page.typed(key) for key in page.form})
+    chosen = FormFields.of({key: page.typed(key) for key in page.form})
     if do != "ask":
         if page.is_part or (address := _short(typed, chosen)) is None:
             return await _free(page, found, who, typed, chosen, do)
@@ -98,7 +98,7 @@ async def ask(page: ThePage, study: str) -> Response:
     return page.go(f"/studies/{segment(study)}/answer?{address}")
 
 
-def _short(*parts: Typed | Chosen) -> str | None:
+def _short(*parts: Typed | FormFields) -> str | None:
     """What was typed as an address, if that is not too long for one."""
     if sum(len(text) for part in parts for text in asdict(part).values()) > _LONGEST_ADDRESS:
         return None
@@ -107,7 +107,7 @@ def _short(*parts: Typed | Chosen) -> str | None:
 
 
 async def _free(
-    page: Page, found: ServedStudy, who: Identity, typed: Typed, chosen: Chosen, do: str
+    page: Page, found: ServedStudy, who: Identity, typed: Typed, chosen: FormFields, do: str
 ) -> Response:
     if do == "write":
         return await _write(page, found, who, typed, chosen)
@@ -150,7 +150,7 @@ async def _form(
     found: ServedStudy,
     who: Identity,
     typed: Typed,
-    chosen: Chosen,
+    chosen: FormFields,
     *,
     error: CuratorError | None = None,
     **values: Any,
@@ -179,7 +179,7 @@ async def _form(
     )
 
 
-async def _write(page: Page, found: ServedStudy, who: Identity, typed: Typed, chosen: Chosen) -> Response:
+async def _write(page: Page, found: ServedStudy, who: Identity, typed: Typed, chosen: FormFields) -> Response:
     try:
         typed = replace(typed, sql=written(chosen, found.facts()))
     except InvalidRequest as error:
@@ -191,7 +191,9 @@ async def _write(page: Page, found: ServedStudy, who: Identity, typed: Typed, ch
     return await _form(page, found, who, typed, chosen)
 
 
-async def _try_out(page: Page, found: ServedStudy, who: Identity, typed: Typed, chosen: Chosen) -> Response:
+async def _try_out(
+    page: Page, found: ServedStudy, who: Identity, typed: Typed, chosen: FormFields
+) -> Response:
     """On made-up rows: free, and said so."""
     page.desk.house.study(page.visitor, found.name, Action.TRY)
     try:

@@ -14,7 +14,7 @@ from adyton.service.oidc import CodeFlow
 from adyton.transports.pages.page import OpenRoute, Page, PageRoute, ThePage
 from adyton.transports.pages.problems import wrong
 from adyton.transports.pages.rendering import ASSETS, asset
-from adyton.transports.pages.sessions import Session
+from adyton.transports.pages.sessions import WebSession
 
 files = APIRouter(include_in_schema=False)
 open_routes = APIRouter(route_class=OpenRoute, include_in_schema=False)
@@ -70,7 +70,7 @@ async def from_the_provider(page: ThePage) -> Response:
         said = "the identity provider did not let you in, or it took too long: try again"
         return await _form(page, "/", problem=wrong(said), status=401)
 
-    def begun() -> Session:
+    def begun() -> WebSession:
         for token in way.exchanged(given["code"], note["verifier"]):
             with suppress(Unauthenticated):
                 return page.sessions.begin(token)

@@ -12,7 +12,7 @@ from adyton.service.house import House
 from adyton.transports.pages import asking, budget, entrance, receipts, studies
 from adyton.transports.pages.house import access, documentation, holdouts, lab, planning
 from adyton.transports.pages.page import new_page
-from adyton.transports.pages.sessions import Sessions
+from adyton.transports.pages.sessions import WebSessions
 
 _PARTS = (
     entrance.files,
@@ -33,7 +33,7 @@ _PARTS = (
 
 def install(app: FastAPI, house: House, *, secure: bool) -> None:
     """``secure``: browsers reach this server by TLS, whatever it sees itself."""
-    app.state.sessions, app.state.secure = Sessions(house), secure
+    app.state.sessions, app.state.secure = WebSessions(house), secure
     app.state.error_page = error_page
     for part in _PARTS:
         app.router.routes.extend(part.routes)  # as they are: to include them makes each anew

@@ -19,7 +19,7 @@ Of = Literal["house", "study", "holdout"]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class PageEntry:
     title: str
     path: str
     of: Of
@@ -27,54 +27,54 @@ class Entry:
     help: str
 
 
-ENTRIES: Sequence[Entry] = (
-    Entry("Studies", "/", "house", None, "how-to/a-tour-in-ten-minutes.md"),
-    Entry("Study", "/studies/{name}", "study", Action.LOOK, "reference/sql.md"),
-    Entry("Ask", "/studies/{name}/ask", "study", Action.ASK, "reference/sql.md"),
-    Entry("Budget", "/studies/{name}/budget", "study", Action.STATEMENT, "how-to/choose-epsilon.md"),
-    Entry(
+ENTRIES: Sequence[PageEntry] = (
+    PageEntry("Studies", "/", "house", None, "how-to/a-tour-in-ten-minutes.md"),
+    PageEntry("Study", "/studies/{name}", "study", Action.LOOK, "reference/sql.md"),
+    PageEntry("Ask", "/studies/{name}/ask", "study", Action.ASK, "reference/sql.md"),
+    PageEntry("Budget", "/studies/{name}/budget", "study", Action.STATEMENT, "how-to/choose-epsilon.md"),
+    PageEntry(
         "Receipts",
         "/studies/{name}/receipts",
         "study",
         Action.OWN_RECEIPTS,
         "how-to/verify-without-trusting-the-server.md",
     ),
-    Entry("Access", "/studies/{name}/access", "study", Action.TOKENS, "how-to/run-a-server.md"),
-    Entry("Holdout", "/holdouts/{name}", "holdout", Action.LOOK, "how-to/holdout.md"),
-    Entry(
+    PageEntry("Access", "/studies/{name}/access", "study", Action.TOKENS, "how-to/run-a-server.md"),
+    PageEntry("Holdout", "/holdouts/{name}", "holdout", Action.LOOK, "how-to/holdout.md"),
+    PageEntry(
         "Leaderboard",
         "/holdouts/{name}/board",
         "holdout",
         Action.STANDINGS,
         "how-to/publish-a-leaderboard.md",
     ),
-    Entry("Access", "/holdouts/{name}/access", "holdout", Action.TOKENS, "how-to/run-a-server.md"),
-    Entry("Plan", "/plan", "house", None, "how-to/plan-a-study.md"),
-    Entry("Lab", "/lab", "house", None, "how-to/lab.md"),
+    PageEntry("Access", "/holdouts/{name}/access", "holdout", Action.TOKENS, "how-to/run-a-server.md"),
+    PageEntry("Plan", "/plan", "house", None, "how-to/plan-a-study.md"),
+    PageEntry("Lab", "/lab", "house", None, "how-to/lab.md"),
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class PageLink:
     title: str
     path: str
     here: bool
 
 
-def links(house: House, visitor: Visitor, here: str, name: str | None = None) -> list[Link]:
+def links(house: House, visitor: Visitor, here: str, name: str | None = None) -> list[PageLink]:
     """Where this visitor can go: of the whole house, or with ``name`` of one study or holdout.
 
     ``here`` is the title of the page that is shown.
     """
     of = "house" if name is None else _kind(house, name)
     return [
-        Link(entry.title, entry.path.replace("{name}", quote(name or "", safe="")), entry.title == here)
+        PageLink(entry.title, entry.path.replace("{name}", quote(name or "", safe="")), entry.title == here)
         for entry in ENTRIES
         if entry.of == of and (entry.action is None or _may(visitor, name or "", entry.action))
     ]
 
 
-def entry(title: str) -> Entry | None:
+def entry(title: str) -> PageEntry | None:
     return next((entry for entry in ENTRIES if entry.title == title), None)
 
 

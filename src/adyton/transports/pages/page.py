@@ -27,7 +27,7 @@ from adyton.transports.pages.forms import Form, check_charset, parsed_form
 from adyton.transports.pages.navigation import entry, links
 from adyton.transports.pages.problems import problem_of
 from adyton.transports.pages.rendering import rendered
-from adyton.transports.pages.sessions import WAY, Session, Sessions
+from adyton.transports.pages.sessions import WAY, WebSession, WebSessions
 
 FORM = "form_value"  # the field that every form carries
 FRAGMENT = "x-adyton-part"  # a request of our script, for a part of a page
@@ -42,12 +42,12 @@ class Page:
 
     holding: Holding
 
-    def __init__(self, request: Request, sessions: Sessions, *, secure: bool) -> None:
+    def __init__(self, request: Request, sessions: WebSessions, *, secure: bool) -> None:
         self.request, self.sessions = request, sessions
         self.secure = secure or request.url.scheme == "https"
         self.desk: Desk = request.app.state.desk
         self.form: Form = {}
-        self.session: Session | None = None
+        self.session: WebSession | None = None
         self._visitor: Visitor | None = None
         self._cookies = _cookies_of(request)
         self.visit = self._cookies.get(_VISIT) or secrets.token_hex(16)
@@ -174,7 +174,7 @@ class Page:
     def cookie(self) -> str:
         return ("__Host-" if self.secure else "") + self.sessions.name
 
-    def keep(self, response: Response, session: Session) -> None:
+    def keep(self, response: Response, session: WebSession) -> None:
         self._set(response, self.cookie, self.sessions.written(session))
 
     def forget(self, response: Response) -> None:

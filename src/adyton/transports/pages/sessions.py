@@ -30,7 +30,7 @@ _LONGEST_COOKIE = 4000
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class WebSession:
     """``places``: the id of the token in each study and holdout.  Times are seconds since 1970; ``began`` is
     a moment of the tokens, which never goes back.
     """
@@ -50,7 +50,7 @@ class Session:
         return [f"session {self.id}", *tokens, *([f"person {self.person}"] if self.person else [])]
 
 
-class Sessions:
+class WebSessions:
     """Of one house.  ``clock`` is that of the tokens."""
 
     def __init__(self, house: House, clock: Callable[[], float] = time.time) -> None:
@@ -65,7 +65,7 @@ class Sessions:
         """Of the cookie.  Servers on several ports of one machine share cookies, so each has its own."""
         return f"adyton_{keyed_hash(self._secret, 'session', 'the name of the cookie')[:8]}"
 
-    def begin(self, token: str) -> Session:
+    def begin(self, token: str) -> WebSession:
         """For whoever holds this token; Unauthenticated if nobody does."""
         now, provider = self._clock(), self._house.provider
         if provider is not None and self._house.is_from_provider(token):
@@ -79,12 +79,12 @@ class Sessions:
             raise Unauthenticated
         return replace(self._fresh(places, now + LONGEST), places=places)
 
-    def _fresh(self, names: Collection[str], end: float) -> Session:
+    def _fresh(self, names: Collection[str], end: float) -> WebSession:
         """It began after whatever was ended before, also if the clock was set back meanwhile."""
         began = max(one.tokens.moment() for one in self._house.served if one.name in names)
-        return Session(secrets.token_hex(16), began, min(self._clock() + IDLE, end), end, {})
+        return WebSession(secrets.token_hex(16), began, min(self._clock() + IDLE, end), end, {})
 
-    def visitor(self, session: Session) -> Visitor:
+    def visitor(self, session: WebSession) -> Visitor:
         """Whoever it is for, as the tokens and the server file say now."""
         if session.until <= self._clock():
             raise Unauthenticated
@@ -102,7 +102,7 @@ class Sessions:
             raise Unauthenticated
         return visitor
 
-    def end(self, session: Session, *, everywhere: bool) -> None:
+    def end(self, session: WebSession, *, everywhere: bool) -> None:
         """This one; or all that anybody has begun with the same token."""
         keys = session.keys[1:] if everywhere else session.keys[:1]
         visitor = self.visitor(session)
@@ -111,7 +111,7 @@ class Sessions:
                 for key in keys:
                     one.tokens.end_sessions(key)
 
-    def prolonged(self, session: Session) -> Session | None:
+    def prolonged(self, session: WebSession) -> WebSession | None:
         """The same for longer, if half of its time is over; None if it need not or cannot last longer."""
         now = self._clock()
         if session.until - now > IDLE / 2 or session.until >= session.end:
@@ -120,15 +120,15 @@ class Sessions:
 
     # Cookies and forms.
 
-    def written(self, session: Session) -> str:
+    def written(self, session: WebSession) -> str:
         return self._sealed("session", asdict(session))
 
-    def read(self, cookie: str | None) -> Session:
+    def read(self, cookie: str | None) -> WebSession:
         """Unauthenticated unless we wrote it."""
         told = self._unsealed("session", cookie)
         if told is None:
             raise Unauthenticated
-        return Session(**{**told, "claims": tuple(told["claims"])})
+        return WebSession(**{**told, "claims": tuple(told["claims"])})
 
     def new_way(self, next_: str) -> dict[str, str]:
         """To the identity provider and back: what only this browser and we know of it."""

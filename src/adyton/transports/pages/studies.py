@@ -10,7 +10,7 @@ from starlette.responses import Response
 from adyton.service.roles import Action, may
 from adyton.service.studies import ServedStudy
 from adyton.transports.pages.page import Page, PageRoute, ThePage
-from adyton.transports.pages.writing import Chosen, written
+from adyton.transports.pages.writing import FormFields, written
 
 routes = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -33,16 +33,16 @@ async def study(page: ThePage, study: str) -> Response:
 
 def _examples(facts: dict[str, Any]) -> list[tuple[str, str]]:
     """Questions that this study answers, to begin with."""
-    made = [("How many rows are there?", Chosen())]
+    made = [("How many rows are there?", FormFields())]
     table = facts["tables"][0]
     group = next((one["name"] for one in table["columns"] if one["kind"] == "category"), "")
     number = next((one["name"] for one in table["columns"] if one["kind"] in ("integer", "real")), "")
     if group:
-        made.append((f"How many in each {group}?", Chosen(group=group)))
+        made.append((f"How many in each {group}?", FormFields(group=group)))
     if number:
-        made.append((f"What is the mean of {number}?", Chosen(measure="mean", column=number)))
+        made.append((f"What is the mean of {number}?", FormFields(measure="mean", column=number)))
     if group and number:
-        chosen = Chosen(measure="mean", column=number, group=group)
+        chosen = FormFields(measure="mean", column=number, group=group)
         made.append((f"What is the mean of {number} in each {group}?", chosen))
     return [(words, written(chosen, facts)) for words, chosen in made]
 

@@ -33,7 +33,7 @@ _GROUPS = ("category", "boolean", "integer", "date")
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class FormFields:
     """What stands in the fields of the form; empty where nothing does."""
 
     table: str = ""
@@ -47,7 +47,7 @@ class Chosen:
     group: str = ""
 
     @classmethod
-    def of(cls, typed: Mapping[str, str]) -> Chosen:
+    def of(cls, typed: Mapping[str, str]) -> FormFields:
         return cls(**{name: typed[name] for name in cls.__slots__ if typed.get(name)})
 
     @property
@@ -55,7 +55,7 @@ class Chosen:
         return urlencode({name: value for name, value in asdict(self).items() if value})
 
 
-def written(chosen: Chosen, facts: Mapping[str, Any]) -> str:
+def written(chosen: FormFields, facts: Mapping[str, Any]) -> str:
     """The question in SQL; InvalidRequest, with the name of its field, for what is missing."""
     table = _table(chosen, facts)
     columns = {column["name"]: column for column in table["columns"]}
@@ -71,12 +71,12 @@ def can_group(column: Mapping[str, Any]) -> bool:
     return column["kind"] in _GROUPS
 
 
-def _table(chosen: Chosen, facts: Mapping[str, Any]) -> Mapping[str, Any]:
+def _table(chosen: FormFields, facts: Mapping[str, Any]) -> Mapping[str, Any]:
     tables: list[Mapping[str, Any]] = facts["tables"]
     return next((table for table in tables if table["name"] == chosen.table), tables[0])
 
 
-def _measure(chosen: Chosen, columns: Mapping[str, Any], condition: str) -> str:
+def _measure(chosen: FormFields, columns: Mapping[str, Any], condition: str) -> str:
     if chosen.measure == "count":
         return "COUNT(*) AS n"
     if chosen.measure == "share":
@@ -94,7 +94,7 @@ def _measure(chosen: Chosen, columns: Mapping[str, Any], condition: str) -> str:
     return f"{_OF_COLUMN[chosen.measure]}({value}) AS {chosen.measure}"
 
 
-def _condition(chosen: Chosen, columns: Mapping[str, Any]) -> str:
+def _condition(chosen: FormFields, columns: Mapping[str, Any]) -> str:
     if not chosen.filter_column:
         return ""
     column = _known(chosen.filter_column, columns, "filter_column")

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Protocol
 
 from adyton.transports.pg.errors import SqlError
-from adyton.transports.pg.results import Result, lines
+from adyton.transports.pg.results import StatementResult, lines
 from adyton.transports.pg.values import TEXT, Field
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ _WHAT = "Ask with SELECT of aggregates; the columns are in adyton.columns."
 class Command(Protocol):
     """``dry``: only what would come back is asked for."""
 
-    def __call__(self, work: Work, text: str, *, dry: bool) -> Result: ...
+    def __call__(self, work: Work, text: str, *, dry: bool) -> StatementResult: ...
 
 
 def refusal_of(word: str) -> SqlError | None:
@@ -95,9 +95,9 @@ def refusal_of(word: str) -> SqlError | None:
     return None
 
 
-def _set(work: Work, text: str, *, dry: bool) -> Result:
+def _set(work: Work, text: str, *, dry: bool) -> StatementResult:
     if _NO_EFFECT.fullmatch(text):
-        return Result("SET")
+        return StatementResult("SET")
     found = _ZONE.match(text)
     if found is not None:
         name = "TimeZone" if found["what"].upper().startswith("TIME") else "client_encoding"
@@ -107,7 +107,7 @@ def _set(work: Work, text: str, *, dry: bool) -> Result:
         raise SqlError("42601", "write SET name = value", "For example SET adyton.within = 50.")
     said = found["value"].strip()
     value = None if said.upper() == "DEFAULT" else _plain(said)
-    return Result("SET", changed=None if dry else work.session.set(name, value))
+    return StatementResult("SET", changed=None if dry else work.session.set(name, value))
 
 
 def _plain(value: str) -> str:
@@ -118,51 +118,53 @@ def _plain(value: str) -> str:
     return ", ".join(parts)
 
 
-def _reset(work: Work, text: str, *, dry: bool) -> Result:
+def _reset(work: Work, text: str, *, dry: bool) -> StatementResult:
     found = _RESET.match(text)
     if found is None:
         raise SqlError("42601", "write RESET name, or RESET ALL")
     if dry:
-        return Result("RESET")
+        return StatementResult("RESET")
     if found["all"]:
         work.session.reset()
-        return Result("RESET")
-    return Result("RESET", changed=work.session.set((found["name"] or "TimeZone").replace('"', ""), None))
+        return StatementResult("RESET")
+    return StatementResult(
+        "RESET", changed=work.session.set((found["name"] or "TimeZone").replace('"', ""), None)
+    )
 
 
-def _show(work: Work, text: str, *, dry: bool) -> Result:
+def _show(work: Work, text: str, *, dry: bool) -> StatementResult:
     found = _SHOW.match(text)
     if found is None:
         raise SqlError("42601", "write SHOW name, or SHOW ALL")
     if found["all"]:
         fields = [Field("name"), Field("setting"), Field("description", TEXT)]
-        return Result("SHOW", fields, [[name, value, ""] for name, value in work.session.all()])
+        return StatementResult("SHOW", fields, [[name, value, ""] for name, value in work.session.all()])
     name = "transaction_isolation" if found["isolation"] else "TimeZone" if found["zone"] else found["name"]
     name = name.replace('"', "")
     return lines(name, [work.session.shown(name)], "SHOW")
 
 
-def _begin(work: Work, text: str, *, dry: bool) -> Result:
+def _begin(work: Work, text: str, *, dry: bool) -> StatementResult:
     work.status = work.status if dry else "T"
-    return Result("BEGIN")
+    return StatementResult("BEGIN")
 
 
-def _commit(work: Work, text: str, *, dry: bool) -> Result:
+def _commit(work: Work, text: str, *, dry: bool) -> StatementResult:
     work.status = work.status if dry else "I"
-    return Result("COMMIT")
+    return StatementResult("COMMIT")
 
 
-def _rollback(work: Work, text: str, *, dry: bool) -> Result:
+def _rollback(work: Work, text: str, *, dry: bool) -> StatementResult:
     ends = not re.search(r"\bTO\b", text, re.I)  # ROLLBACK TO SAVEPOINT goes on
     work.status = "I" if ends and not dry else work.status
-    return Result("ROLLBACK")
+    return StatementResult("ROLLBACK")
 
 
 def _nothing(tag: str) -> Command:
-    def done(work: Work, text: str, *, dry: bool) -> Result:
+    def done(work: Work, text: str, *, dry: bool) -> StatementResult:
         if tag == "DISCARD ALL" and not dry:
             work.session.reset()
-        return Result(tag)
+        return StatementResult(tag)
 
     return done
 

@@ -28,7 +28,7 @@ _INSTEAD = (
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class StatementResult:
     """``fields`` is None for what has no rows.  ``size``: about how many bytes the rows take in memory.
     ``places``: which of the rows are sent, None: all.
     """
@@ -73,7 +73,7 @@ def _cells(side: Any, place: slice, number: int) -> Any:
     return side[place] if isinstance(side, list) else map(finite, side[place].tolist())
 
 
-def listed(fields: Sequence[Field], rows: Sequence[Row], *notices: dict[str, str]) -> Result:
+def listed(fields: Sequence[Field], rows: Sequence[Row], *notices: dict[str, str]) -> StatementResult:
     """Rows that cost nothing: there may not be too many."""
     check_free(len(rows))
     size = 0
@@ -81,7 +81,7 @@ def listed(fields: Sequence[Field], rows: Sequence[Row], *notices: dict[str, str
         size += _A_ROW + sum(map(size_of, row))
         if size > LIMITS.wire_free_bytes:
             raise SqlError("54000", f"a free answer takes at most {LIMITS.wire_free_bytes:,} bytes", _INSTEAD)
-    return Result(f"SELECT {len(rows)}", fields, rows, notices, size=size)
+    return StatementResult(f"SELECT {len(rows)}", fields, rows, notices, size=size)
 
 
 def check_free(rows: int, hint: str = _INSTEAD) -> None:
@@ -98,17 +98,17 @@ def size_of(value: Any) -> int:
     return _A_VALUE + sum(map(size_of, value)) if isinstance(value, list | tuple) else _A_VALUE
 
 
-def of_answer(answer: Answer, shown: Sequence[tuple[str, Field]]) -> Result:
+def of_answer(answer: Answer, shown: Sequence[tuple[str, Field]]) -> StatementResult:
     """The answer to a question, with the columns in the order of the text."""
     rows = AnswerRows(answer, [name for name, _ in shown])
     fields = [field for _, field in shown]
-    return Result(f"SELECT {len(rows)}", fields, rows, (notice_of(answer),), size=rows.size)
+    return StatementResult(f"SELECT {len(rows)}", fields, rows, (notice_of(answer),), size=rows.size)
 
 
-def lines(name: str, said: Sequence[str], tag: str) -> Result:
+def lines(name: str, said: Sequence[str], tag: str) -> StatementResult:
     """One column of text."""
     size = sum(_A_ROW + size_of(line) for line in said)
-    return Result(tag, [Field(name, TEXT)], [[line] for line in said], size=size)
+    return StatementResult(tag, [Field(name, TEXT)], [[line] for line in said], size=size)
 
 
 def notice_of(answer: Answer) -> dict[str, str]:

@@ -69,7 +69,7 @@ class UnknownSetting(SqlError):
         super().__init__("42704", f'unrecognized configuration parameter "{name[:100]}"', hint)
 
 
-class Session:
+class SessionSettings:
     """The settings of one connection."""
 
     def __init__(self, user: str) -> None:

@@ -21,7 +21,7 @@ _FEWER = "Send less at once."
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class WireStatement:
     """One statement, and where it begins in what was sent."""
 
     text: str
@@ -51,7 +51,7 @@ class Statement:
         return _begin(self.text) == len(self.text)
 
 
-def statements_in(text: str) -> list[Statement]:
+def statements_in(text: str) -> list[WireStatement]:
     """Split at semicolons; what is empty is left out, unless all is.  SqlError if one is too long, or they
     are too many.
     """
@@ -65,14 +65,14 @@ def statements_in(text: str) -> list[Statement]:
                     "54000", f"a message has at most {LIMITS.wire_statements:,} statements", _FEWER
                 )
     found.append(_statement(text, start, len(text)))
-    return [one for one in found if not one.is_empty] or [Statement("")]
+    return [one for one in found if not one.is_empty] or [WireStatement("")]
 
 
-def _statement(text: str, start: int, end: int) -> Statement:
+def _statement(text: str, start: int, end: int) -> WireStatement:
     if end - start > LIMITS.wire_statement_letters:
         message = f"a statement has at most {LIMITS.wire_statement_letters:,} characters"
         raise SqlError("54000", message, _FEWER)
-    return Statement(text[start:end], start)
+    return WireStatement(text[start:end], start)
 
 
 def parameters_in(text: str) -> list[tuple[int, int, int]]:

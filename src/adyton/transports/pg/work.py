@@ -30,9 +30,9 @@ from adyton.transports.pg.commands import COMMANDS, refusal_of
 from adyton.transports.pg.ends import with_ends, without_ends
 from adyton.transports.pg.errors import SqlError, cancelled_error
 from adyton.transports.pg.parameters import Resolve, check_signs, columns_of, filled, types_of
-from adyton.transports.pg.results import Result, check_free, lines, listed, of_answer, preview_lines
-from adyton.transports.pg.settings import Session
-from adyton.transports.pg.statements import Statement
+from adyton.transports.pg.results import StatementResult, check_free, lines, listed, of_answer, preview_lines
+from adyton.transports.pg.settings import SessionSettings
+from adyton.transports.pg.statements import WireStatement
 from adyton.transports.pg.values import TEXT, Field
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ _OWN = "postgres"  # whose protocol is spoken
 class Work:
     """Of one connection: somebody who has proved to hold the token with this hash."""
 
-    def __init__(self, desk: Desk, study: str, hashed: str, address: str, session: Session) -> None:
+    def __init__(self, desk: Desk, study: str, hashed: str, address: str, session: SessionSettings) -> None:
         self._desk, self._study, self._hashed, self._address = desk, study, hashed, address
         self.session = session
         self.status = "I"  # T while a transaction is said to be open
@@ -75,7 +75,7 @@ class Work:
 
     # What is told before anything is done.
 
-    def kind(self, statement: Statement) -> str:
+    def kind(self, statement: WireStatement) -> str:
         """In one word, for those who count statements."""
         first, _ = statement.words
         if first == "EXPLAIN":
@@ -88,7 +88,7 @@ class Work:
         """Of the parameters of a text."""
         return await _beside(text, lambda: types_of(text, declared, self._resolve(text)))
 
-    async def fields(self, statement: Statement, values: Values) -> list[Field] | None:
+    async def fields(self, statement: WireStatement, values: Values) -> list[Field] | None:
         """The columns of the rows that would come back; None if none would."""
         first, _ = statement.words
         if first in COMMANDS:
@@ -110,7 +110,7 @@ class Work:
 
         return await self._done(Action.LOOK, work)
 
-    async def fields_unbound(self, statement: Statement, types: Sequence[int]) -> list[Field] | None:
+    async def fields_unbound(self, statement: WireStatement, types: Sequence[int]) -> list[Field] | None:
         """The same before parameters are given: with values that could be given in their place."""
         names = await _beside(statement.text, lambda: columns_of(statement.text)) if types else {}
         catalog = self._own_catalog()
@@ -127,7 +127,7 @@ class Work:
 
     # What is done.
 
-    async def run(self, statement: Statement, values: Values) -> Result:
+    async def run(self, statement: WireStatement, values: Values) -> StatementResult:
         await self._parsed(statement.text)
         first, _ = statement.words
         if first in COMMANDS:
@@ -140,8 +140,8 @@ class Work:
             return await self._from_catalog(statement.text, values)
         return await self._ask(statement, values)
 
-    async def _ask(self, statement: Statement, values: Values) -> Result:
-        def work(found: ServedStudy, who: Identity) -> Result:
+    async def _ask(self, statement: WireStatement, values: Values) -> StatementResult:
+        def work(found: ServedStudy, who: Identity) -> StatementResult:
             text, ends = without_ends(self._filled(statement.text, values))
             asked = self._read(found, text)
             if isinstance(asked, Free):
@@ -161,8 +161,8 @@ class Work:
         answer: Answer = found.ask(who, [text], words)[0]
         return answer
 
-    async def _explain(self, statement: Statement, values: Values) -> Result:
-        def work(found: ServedStudy, who: Identity) -> Result:
+    async def _explain(self, statement: WireStatement, values: Values) -> StatementResult:
+        def work(found: ServedStudy, who: Identity) -> StatementResult:
             text = self._filled(statement.bare, values)
             written = _EXPLAIN.match(text)
             assert written is not None
@@ -229,10 +229,10 @@ class Work:
     def _asks_catalog(self, text: str) -> bool:
         return is_catalog(text, self._own_catalog().tables_of_study)
 
-    async def _from_catalog(self, text: str, values: Values) -> Result:
+    async def _from_catalog(self, text: str, values: Values) -> StatementResult:
         catalog, given_up = self._own_catalog(), GIVEN_UP.get()
 
-        def work(found: ServedStudy, who: Identity) -> Result:
+        def work(found: ServedStudy, who: Identity) -> StatementResult:
             return listed(*catalog.answer(text, values, self.session, found, who, given_up))
 
         return await self._done(Action.LOOK, work)
@@ -255,7 +255,7 @@ async def _beside(text: str, work: Callable[[], _Done]) -> _Done:
     return await asyncio.to_thread(work) if len(text) > _LONG else work()
 
 
-def _explained(preview: Preview, *, as_json: bool) -> Result:
+def _explained(preview: Preview, *, as_json: bool) -> StatementResult:
     """Of many groups one is enough, where each of them is not listed."""
     groups = 1 if preview.keys is None else len(preview.keys)
     if as_json:

@@ -18,12 +18,12 @@ from adyton.validity.last_look.leakage import numbers_nats
 from adyton.validity.last_look.posterior import (
     InformationGiven,
     MaxInformation,
-    Moments,
     MutualInformation,
-    Paid,
+    PosteriorPValues,
+    SubsetPValues,
     all_rows_exchanged,
 )
-from adyton.validity.last_look.told import Told
+from adyton.validity.last_look.told import ReleasedTotals
 from adyton.validity.subset.tails import gaussian_price, pure_price
 
 MAIN = Fraction(31, 32)
@@ -36,7 +36,7 @@ _BY_WHAT_THEY_SAID = "subset, streams by what they said"
 _OF_THE_REST = (0.15, 0.4, 0.7)  # of the rows that are not kept, for what is not Gaussian
 
 
-class Bound(Protocol):
+class PValueBound(Protocol):
     """How small a p-value must be at a level, and at which level a p-value would be small enough."""
 
     def threshold(self, level: Fraction) -> float: ...
@@ -51,7 +51,7 @@ class Route:
     name: str
     theorem: str
     part: Fraction
-    bound: Bound
+    bound: PValueBound
 
     def threshold(self, alpha: Fraction) -> float:
         """At or below which a p-value is significant at ``alpha``, rounded down."""
@@ -64,7 +64,7 @@ class Route:
         return min(1.0, level if self.part == 1 else level / float_down(self.part) * SAFE)
 
 
-def routes_after(told: Told, units: int, *, gaussian: bool) -> list[Route]:
+def routes_after(told: ReleasedTotals, units: int, *, gaussian: bool) -> list[Route]:
     """All that apply; whichever says most may be taken.
 
     Claim:    if every test has level p for rows that nobody asked about, one that was chosen from all that
@@ -75,14 +75,18 @@ def routes_after(told: Told, units: int, *, gaussian: bool) -> list[Route]:
     Source:   derived here.  Theorem: LAST-LOOK-ROUTES.
     """
     if told.nothing:
-        return [Route("nothing was released", "LAST-LOOK-ROUTES", Fraction(1), Moments(units, Fraction(0)))]
+        return [
+            Route(
+                "nothing was released", "LAST-LOOK-ROUTES", Fraction(1), PosteriorPValues(units, Fraction(0))
+            )
+        ]
     return _gaussian(told, units) if gaussian else _pure(told, units)
 
 
 # A study with Gaussian noise -------------------------------------------------------------------------------
 
 
-def _gaussian(told: Told, units: int) -> list[Route]:
+def _gaussian(told: ReleasedTotals, units: int) -> list[Route]:
     if told.pure != told.by_streams:  # a selection, or what else is not counted
         told = replace(told, numbers=None)
     if not told.radius:  # streams and selections alone: no law has parted from others by a Gaussian answer
@@ -104,13 +108,13 @@ def _gaussian(told: Told, units: int) -> list[Route]:
 
 
 def _subset(part: Fraction, fresh: float, price: float, name: str = "subset") -> Route:
-    return Route(name, "SUBSET-P-VALUES", part * MAIN, Paid(fresh, price))
+    return Route(name, "SUBSET-P-VALUES", part * MAIN, SubsetPValues(fresh, price))
 
 
 # A pure study ----------------------------------------------------------------------------------------------
 
 
-def _pure(told: Told, units: int) -> list[Route]:
+def _pure(told: ReleasedTotals, units: int) -> list[Route]:
     """What streams said may be counted instead of their epsilon, what questions answered as well."""
     information = Route(
         "mutual information", "EVENTS-AFTER-INFORMATION", _COUNTED, MutualInformation(units, told.radius)
@@ -123,7 +127,7 @@ def _pure(told: Told, units: int) -> list[Route]:
         return [*_posterior(told.pure, units, MAIN), *_by_bits(told, units, _COUNTED), information]
     if not asked:
         return [*itself, *_by_bits(told, units, coded + _COUNTED), information]
-    both = Moments(units, asked, told.said + numbers_nats(told.of_streams, units))
+    both = PosteriorPValues(units, asked, told.said + numbers_nats(told.of_streams, units))
     by_both = Route("moments, streams by what they said", "LAST-LOOK-ROUTES", coded, both)
     return [*itself, by_both, *_by_bits(told, units, _COUNTED), information]
 
@@ -131,18 +135,18 @@ def _pure(told: Told, units: int) -> list[Route]:
 # Of both ---------------------------------------------------------------------------------------------------
 
 
-def _by_bits(told: Told, units: int, part: Fraction) -> list[Route]:
+def _by_bits(told: ReleasedTotals, units: int, part: Fraction) -> list[Route]:
     """By all that was seen, where that is counted."""
     if told.numbers is None:
         return []
     nats = told.said + numbers_nats((*told.numbers, *told.of_streams), units)
-    return [Route("bits of the transcript", "TRANSCRIPT-LEAKAGE", part, Paid(1.0, nats))]
+    return [Route("bits of the transcript", "TRANSCRIPT-LEAKAGE", part, SubsetPValues(1.0, nats))]
 
 
 def _posterior(epsilon: Fraction, units: int, part: Fraction) -> list[Route]:
     """All compare with the law of the transcript itself, so each of them has the whole part."""
     return [
-        Route("moments", "POSTERIOR-P-VALUES", part, Moments(units, epsilon)),
+        Route("moments", "POSTERIOR-P-VALUES", part, PosteriorPValues(units, epsilon)),
         Route("max-information", "MAX-INFORMATION-INDEPENDENT", part, MaxInformation(units, epsilon)),
         Route("information", "POSTERIOR-P-VALUES", part, InformationGiven(units, epsilon)),
         Route("all rows exchanged", "MAX-INFORMATION-PURE", part, all_rows_exchanged(units, epsilon)),

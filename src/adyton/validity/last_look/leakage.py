@@ -9,7 +9,7 @@ from fractions import Fraction
 from adyton.exact import float_up
 from adyton.exact.outward import CANCELLED, SAFE, square_root_up
 from adyton.exact.special import special
-from adyton.validity.last_look.told import Numbers
+from adyton.validity.last_look.told import NoisyIntegers
 
 _NORMAL_PEAK = 0.3989422804014327 * SAFE  # 1 / sqrt(2 pi)
 
@@ -40,7 +40,7 @@ def pure_distance(radius: Fraction) -> float:
     return (float(inside - beyond) + CANCELLED * (1 + abs(float(beyond)))) * SAFE
 
 
-def numbers_nats(numbers: Iterable[Numbers], units: int) -> float:
+def numbers_nats(numbers: Iterable[NoisyIntegers], units: int) -> float:
     """ln(1 + n rate) for each number, rounded up.
 
     Claim:    the density of the answers is at most exp(this) times that of a law that knows no data.

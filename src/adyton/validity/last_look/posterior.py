@@ -20,7 +20,7 @@ _STEPS, _LITTLE = 60, 2.0**-24  # of a search for the best failure; every one is
 
 
 @dataclass(frozen=True, slots=True)
-class Moments:
+class PosteriorPValues:
     """exp(-(sqrt(ln(1 / q)) - sqrt(A))**2), A = n epsilon**2 / 8, times exp(nats).
 
     Claim:    the chance, given the transcript, that the rows are where they had probability q; ``nats`` is
@@ -80,7 +80,7 @@ class MaxInformation:
 
 
 @dataclass(frozen=True, slots=True)
-class Paid:
+class SubsetPValues:
     """exp(price) q**fresh.  Theorem: SUBSET-P-VALUES."""
 
     fresh: float
@@ -94,9 +94,9 @@ class Paid:
         return _likely(self.fresh * math.log(p_value) + self.price)
 
 
-def all_rows_exchanged(units: int, epsilon: Fraction) -> Paid:
+def all_rows_exchanged(units: int, epsilon: Fraction) -> SubsetPValues:
     """exp(n epsilon) q: whatever the law of the rows is.  Theorem: MAX-INFORMATION-PURE."""
-    return Paid(1.0, pure_nats(units, epsilon))
+    return SubsetPValues(1.0, pure_nats(units, epsilon))
 
 
 @dataclass(frozen=True, slots=True)

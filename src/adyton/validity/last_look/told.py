@@ -7,7 +7,7 @@ from fractions import Fraction
 
 
 @dataclass(frozen=True, slots=True)
-class Numbers:
+class NoisyIntegers:
     """``many`` integers with noise: for each of them, how far one unit can move the exact one, times the
     greatest density of the noise, both in the same scale.
     """
@@ -17,7 +17,7 @@ class Numbers:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ReleasedTotals:
     """Everything that was released, as it was charged.
 
     ``radius`` is the sum of squared radii, each in units of its noise; ``pure`` the sum of the epsilons, if
@@ -31,8 +31,8 @@ class Told:
     pure: Fraction = Fraction(0)
     by_streams: Fraction = Fraction(0)
     said: float = 0.0
-    numbers: tuple[Numbers, ...] | None = ()
-    of_streams: tuple[Numbers, ...] = ()
+    numbers: tuple[NoisyIntegers, ...] | None = ()
+    of_streams: tuple[NoisyIntegers, ...] = ()
     forgotten: bool = False
 
     @property

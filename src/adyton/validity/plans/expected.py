@@ -24,7 +24,7 @@ _LARGEST = 600.0  # exponent: beyond it no bound is less than 1
 _ROOT_TWO = math.sqrt(2) * (1 + 10 * UNIT_ROUNDOFF)
 
 
-class Moments(NamedTuple):
+class LogMoments(NamedTuple):
     """Of one row's part, centred, at a tilt: logarithms of both sides, the slope of the upper one, and the
     size of the terms that were added up, for their rounding."""
 
@@ -117,11 +117,11 @@ class Expected:
         """The largest squared norm of one row's part in the release, from the centre of ``variance``."""
         return 1.0 if self.group is None else 0.5
 
-    def moments(self, tilt: Floats) -> Moments:
+    def moments(self, tilt: Floats) -> LogMoments:
         """Theorem: EXPECTED-MOMENTS."""
         if self.rarity is None:
             half = tilt * tilt / 8
-            one = Moments(half, half, tilt / 4, half)
+            one = LogMoments(half, half, tilt / 4, half)
         else:
             one = share_moments(self.rarity, tilt)
             if self.share is None:  # of a spread nobody knows on which side the rare values lie
@@ -129,7 +129,7 @@ class Expected:
         return one if self.group is None else _in_part(self.part, one)
 
 
-def share_moments(share: float, tilt: Floats) -> Moments:
+def share_moments(share: float, tilt: Floats) -> LogMoments:
     """The largest of all values in [0, 1] with a mean of at most ``share`` <= 1/2.
 
     Claim:    log E exp(tilt (X - E X)) <= up and log E exp(-tilt (X - E X)) <= down <= up, for tilts above 0.
@@ -140,7 +140,7 @@ def share_moments(share: float, tilt: Floats) -> Moments:
     p = np.minimum(share, worst)
     grown, shrunk = np.expm1(tilt), np.expm1(-tilt)
     log_up, log_down = np.log1p(p * grown), np.log1p(share * shrunk)
-    return Moments(
+    return LogMoments(
         log_up - tilt * p,
         log_down + tilt * share,
         p * (1 + grown) / (1 + p * grown) - p,
@@ -148,11 +148,11 @@ def share_moments(share: float, tilt: Floats) -> Moments:
     )
 
 
-def _in_part(part: float, one: Moments) -> Moments:
+def _in_part(part: float, one: LogMoments) -> LogMoments:
     """Of a value that is 0 outside a group and has the moments ``one`` in it."""
     grown = np.expm1(np.minimum(one.up, _LARGEST))
     slope = part * (1 + grown) * one.slope / (1 + part * grown)
-    return Moments(
+    return LogMoments(
         np.log1p(part * grown), np.log1p(part * np.expm1(np.minimum(one.down, _LARGEST))), slope, one.size
     )
 

@@ -22,7 +22,7 @@ from adyton.exact.cells import Floats
 from adyton.exact.outward import SAFE, UNIT_ROUNDOFF
 from adyton.exact.search import Truths, edges, geometric
 from adyton.exact.special import special
-from adyton.validity.plans.expected import Expected, Moments
+from adyton.validity.plans.expected import Expected, LogMoments
 from adyton.validity.subset.tails import MARGIN, hazard
 
 LARGEST_TILT = 300.0
@@ -59,7 +59,7 @@ def deviations(expected: Expected) -> Deviations:
     return Deviations(expected)
 
 
-class Choice(NamedTuple):
+class TangentPoint(NamedTuple):
     """Where the tangent lies at the normal tail, and which part of the rows counts as fresh."""
 
     location: Floats
@@ -67,7 +67,12 @@ class Choice(NamedTuple):
 
 
 def log_misses(
-    rows: int, tolerance: float, noise: Floats | float, spent: Floats, choice: Choice, expected: Expected
+    rows: int,
+    tolerance: float,
+    noise: Floats | float,
+    spent: Floats,
+    choice: TangentPoint,
+    expected: Expected,
 ) -> Floats:
     """log Pr[|answer - expectation| > ``tolerance``], both sides together, rounded up.
 
@@ -94,7 +99,7 @@ def log_misses(
 
 def best_choice(
     rows: int, tolerance: float, noise: Floats, spent: Floats, expected: Expected
-) -> tuple[Choice, Floats]:
+) -> tuple[TangentPoint, Floats]:
     """About the best choice for each answer, and its tilt: by halving, as what was spent grows with it."""
     low, high = np.full_like(spent, _LEAST_TILT), np.full_like(spent, LARGEST_TILT)
 
@@ -107,17 +112,17 @@ def best_choice(
 
 def _spent_at(
     rows: int, tolerance: float, noise: Floats | float, tilt: Floats, expected: Expected
-) -> tuple[Floats, Choice]:
+) -> tuple[Floats, TangentPoint]:
     """What may have been spent if this tilt is the best, below 0 if none is; and the choice."""
     one = expected.moments(tilt)
     y = np.clip((tolerance - one.slope) / noise, -36.0, 1e6)
     fresh = hazard(y) / (noise * rows * tilt)
     kept = 1 - fresh
     spent = rows * divergence(one, tilt) * np.abs(kept) * kept
-    return spent, Choice(y, np.clip(fresh, 1e-12, 1.0))
+    return spent, TangentPoint(y, np.clip(fresh, 1e-12, 1.0))
 
 
-def divergence(one: Moments, tilt: Floats) -> Floats:
+def divergence(one: LogMoments, tilt: Floats) -> Floats:
     found: Floats = np.maximum(tilt * one.slope - one.up, 0.0)
     return found
 

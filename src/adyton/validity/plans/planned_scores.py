@@ -24,7 +24,7 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class Blocks:
+class ScoreBlocks:
     """``counts[i]`` scores with noise of ``scales[i]``, block after block."""
 
     counts: tuple[int, ...]
@@ -102,7 +102,7 @@ class ScoreTarget:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ScoreEnds:
     """Both ends of every score up to each of ``ends``."""
 
     ends: tuple[int, ...]

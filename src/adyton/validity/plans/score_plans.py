@@ -21,7 +21,7 @@ from adyton.exact import float_down
 from adyton.exact.cells import Floats
 from adyton.exact.outward import SAFE
 from adyton.exact.search import Truths, edge, edges, geometric, minimise
-from adyton.validity.plans.planned_scores import EVEN, Blocks, Reach, ScoreTarget, Side, Table
+from adyton.validity.plans.planned_scores import EVEN, Reach, ScoreBlocks, ScoreEnds, ScoreTarget, Side
 from adyton.validity.plans.tilts import at_level, at_room
 from adyton.validity.subset.tails import OpenLevels
 
@@ -99,7 +99,7 @@ def _reach(units: int, observed: float, part: float) -> Reach:
 
 
 @lru_cache(maxsize=4096)
-def table_of(wish: ScoreTarget, blocks: Blocks) -> Table:
+def table_of(wish: ScoreTarget, blocks: ScoreBlocks) -> ScoreEnds:
     """What the plan fixes for each score; InvalidRequest if it does not fit into the failure.
 
     Claim:    the levels of both ends of all scores sum to at most the failure.
@@ -123,7 +123,7 @@ def table_of(wish: ScoreTarget, blocks: Blocks) -> Table:
         )
         for reach, log in zip(wish.ends, logs, strict=True)
     )
-    return Table(tuple(map(int, ends)), low, high)
+    return ScoreEnds(tuple(map(int, ends)), low, high)
 
 
 def _kept(wish: ScoreTarget, reach: Reach, scales: Floats, spent: Floats, log_level: Floats) -> Floats:
@@ -131,21 +131,21 @@ def _kept(wish: ScoreTarget, reach: Reach, scales: Floats, spent: Floats, log_le
 
 
 @lru_cache(maxsize=256)
-def constant_scores(wish: ScoreTarget) -> Blocks | None:
+def constant_scores(wish: ScoreTarget) -> ScoreBlocks | None:
     """About the most scores with noise of one scale whose intervals reach no farther; None: not one."""
     scale = minimise(lambda x: -_counted(wish, x), *_around(wish), _STEPS)
     found = int(_counted(wish, scale))
-    while found < _MOST and fits(wish, Blocks((found + 1,), (scale,))):
+    while found < _MOST and fits(wish, ScoreBlocks((found + 1,), (scale,))):
         found += 1 + found // 1000
-    while found and not fits(wish, Blocks((found,), (scale,))):
+    while found and not fits(wish, ScoreBlocks((found,), (scale,))):
         found -= 1 + found // 1000
-    return Blocks((found,), (scale,)) if found else None
+    return ScoreBlocks((found,), (scale,)) if found else None
 
 
 @lru_cache(maxsize=256)
 def constant_wish(
     units: int, failure: Fraction, scores: int, expected: float | None, squares: float | None = None
-) -> tuple[ScoreTarget, Blocks]:
+) -> tuple[ScoreTarget, ScoreBlocks]:
     """About the shortest intervals of an expected score for so many scores, and noise for them."""
     tolerance, power = 2 / math.sqrt(units), 3.0
     wish = best_wish(units, failure, tolerance, expected, False, squares)
@@ -176,7 +176,7 @@ def _power(gained: float, wanted: float, before: float) -> float:
 
 def _with_noise(
     first: ScoreTarget, parts: tuple[float, float], factor: float, expected: float | None, scores: int
-) -> tuple[ScoreTarget, Blocks] | None:
+) -> tuple[ScoreTarget, ScoreBlocks] | None:
     """Ends that are farther away by a factor, unless they are those of the range."""
     ranges = (expected, 1 - expected) if expected is not None else (math.inf, math.inf)
     longer = [
@@ -185,7 +185,7 @@ def _with_noise(
     wish = wish_for(first.units, first.failure, (longer[0], longer[1]), expected, False, first.squares)
     if not (wish.low.room or wish.high.room):
         raise InvalidRequest(f"{scores:,} scores from {first.units:,} items say nothing")
-    blocks = Blocks((scores,), (_rough_scale(wish),))
+    blocks = ScoreBlocks((scores,), (_rough_scale(wish),))
     return (wish, blocks) if fits(wish, blocks) else None
 
 
@@ -196,7 +196,7 @@ def _around(wish: ScoreTarget) -> tuple[float, float]:
 
 
 @lru_cache(maxsize=256)
-def decreasing_scores(wish: ScoreTarget) -> Blocks | None:
+def decreasing_scores(wish: ScoreTarget) -> ScoreBlocks | None:
     """About the most scores if noise falls as the shift grows, so that each misses with the same chance.
 
     A rough plan is made from continuous amounts, and lowered until ``fits`` says that it is one.
@@ -231,14 +231,14 @@ def _amounts(wish: ScoreTarget, scores: float) -> tuple[Floats, Floats]:
     return np.where(reached, np.diff(np.square(2 * moved)) * np.square(2 * scales), 0.0), scales
 
 
-def _in_blocks(amounts: Floats, scales: Floats, scores: int) -> Blocks | None:
+def _in_blocks(amounts: Floats, scales: Floats, scores: int) -> ScoreBlocks | None:
     """Whole scores: what is left of one goes into the next block."""
     ends = np.minimum(np.floor(np.cumsum(amounts) + 1e-9), scores)
     counts = np.diff(ends, prepend=0.0)
     used = counts > 0
     if not np.any(used):
         return None
-    return Blocks(tuple(map(int, counts[used])), tuple(map(float, scales[used])))
+    return ScoreBlocks(tuple(map(int, counts[used])), tuple(map(float, scales[used])))
 
 
 def _log_miss(wish: ScoreTarget, reach: Reach, scales: Floats | float, spent: Floats) -> Floats:
@@ -257,7 +257,7 @@ def _log_missed(wish: ScoreTarget, scales: Floats | float, spent: Floats) -> Flo
     return found
 
 
-def fits(wish: ScoreTarget, blocks: Blocks) -> bool:
+def fits(wish: ScoreTarget, blocks: ScoreBlocks) -> bool:
     """Whether the intervals of all scores reach no farther than the plan says, for a score as it expects."""
     ends, scales, spent = _pieces(blocks)
     allowed = float_down(wish.failure) / SAFE
@@ -269,7 +269,7 @@ def fits(wish: ScoreTarget, blocks: Blocks) -> bool:
     return float(np.sum(np.diff(ends, prepend=0.0) * misses)) * SAFE <= allowed * (1 - EVEN) / SAFE
 
 
-def _pieces(blocks: Blocks) -> tuple[Floats, Floats, Floats]:
+def _pieces(blocks: ScoreBlocks) -> tuple[Floats, Floats, Floats]:
     """Where pieces end, their noise, and mu0**2 before the last score of each; one block is cut finely."""
     if len(blocks.counts) == 1:
         ends = _ends(blocks.counts[0])

@@ -30,7 +30,7 @@ _FARTHEST = 60.0
 _LOCATIONS = np.linspace(-30.0, _FARTHEST, 20_000)
 
 
-class Tilted(NamedTuple):
+class TiltBound(NamedTuple):
     """What follows from the tilts: the parts kept, how far an answer may be, and log Pr[it is further]."""
 
     kept: Floats
@@ -45,7 +45,7 @@ def at_room(
     spent: Floats,
     room: Floats | float,
     squares: float | None = None,
-) -> Tilted:
+) -> TiltBound:
     """Where answers may be ``room`` above their expectation; ``spent`` is mu0**2 before each of them.
 
     ``share`` is the mean of one row's value in [0, 1]; None: whatever it is.  ``squares``: as in
@@ -62,7 +62,7 @@ def at_level(
     spent: Floats,
     log_level: Floats,
     squares: float | None = None,
-) -> Tilted:
+) -> TiltBound:
     """Where they miss with probability exp(log_level)."""
     bound = _Bound(units, squares or units, scale, share, spent)
     return bound.at(bound.searched(lambda place: ~(bound.at(place).log_miss > log_level)))
@@ -117,7 +117,7 @@ class _Bound(NamedTuple):
         y = _location_of(steepness)
         return _Reached(slope, kept, steepness, y, self.scale * y + units * slope)
 
-    def at(self, place: Floats) -> Tilted:
+    def at(self, place: Floats) -> TiltBound:
         slope, kept, steepness, y, room = self.reached(place)
         units, amount, scale = self.units, self.amount, self.scale
         h = hazard(y)
@@ -125,7 +125,7 @@ class _Bound(NamedTuple):
         bound = special().log_ndtr(-y) - h / scale * units * slope + price
         bound = bound + (1 - kept) * units * _moments(self.share, h / scale / (1 - kept))[0]
         never = steepness > _FARTHEST  # less than exp(-1800): such a miss is none
-        return Tilted(kept, room, np.where(never, -np.inf, np.minimum(bound, 0.0)))
+        return TiltBound(kept, room, np.where(never, -np.inf, np.minimum(bound, 0.0)))
 
 
 def _moments(share: float | None, tilt: Floats) -> tuple[Floats, Floats]:

@@ -219,7 +219,7 @@ def least_width(
     """
     least = np.ones_like(scale) if steady is None else steady
 
-    def negative(some: Places, paid: Paid) -> Tried:
+    def negative(some: Places, paid: WayArrays) -> Tried:
         noise, moved = scale[some][:, None, None], spread[some][:, None, None]
         guess, own, steadily = paid.tilt(noise, moved), moment(some), least[some][:, None, None]
         return lambda factors: -_width(guess * factors, noise, steadily, own, paid)
@@ -228,7 +228,7 @@ def least_width(
 
 
 @dataclass(frozen=True, slots=True)
-class Paid:
+class WayArrays:
     """Several ways as arrays, one below the other, to be tried together."""
 
     fresh: Floats
@@ -236,7 +236,7 @@ class Paid:
     log_level: Floats
 
     @classmethod
-    def of(cls, ways: Sequence[Way], some: Places) -> Paid:
+    def of(cls, ways: Sequence[Way], some: Places) -> WayArrays:
         """For some of the answers."""
         return cls(*(_below([getattr(way, name) for way in ways], some) for name in cls.__slots__))
 
@@ -257,7 +257,7 @@ Tried = Callable[[Floats], Floats]
 """For some answers and all ways: what each of some factors of a guessed tilt gives."""
 
 
-def greatest(value: Callable[[Places, Paid], Tried], order: Floats, ways: Sequence[Way]) -> Floats:
+def greatest(value: Callable[[Places, WayArrays], Tried], order: Floats, ways: Sequence[Way]) -> Floats:
     """The greatest value of all ways and of a few tilts, for each of many answers.
 
     Of many answers a few are looked at closely: ways that win for none of them are left out for all, and all
@@ -265,10 +265,10 @@ def greatest(value: Callable[[Places, Paid], Tried], order: Floats, ways: Sequen
     """
     if len(order) <= MOST_CLOSELY:
         every = np.arange(len(order))
-        found: Floats = _closely(value(every, Paid.of(ways, every)))[0].max(-1)
+        found: Floats = _closely(value(every, WayArrays.of(ways, every)))[0].max(-1)
         return found
     some = _spread_out(order)
-    values, tried, fine = _closely(value(some, Paid.of(ways, some)))
+    values, tried, fine = _closely(value(some, WayArrays.of(ways, some)))
     factors = _picked(tried, fine.argmax(-1))
     winners = np.unique(values.argmax(-1))
     logs, ways = np.log2(factors[:, winners]), [ways[i] for i in winners]
@@ -277,7 +277,7 @@ def greatest(value: Callable[[Places, Paid], Tried], order: Floats, ways: Sequen
         block = np.arange(start, min(start + _BLOCK, len(order)))
         best = [np.interp(order[block], order[some], own) for own in logs.T]
         tried = np.exp2(np.stack(best, axis=1))[..., None] * _THIRD
-        found[block] = value(block, Paid.of(ways, block))(tried).max((-1, -2))
+        found[block] = value(block, WayArrays.of(ways, block))(tried).max((-1, -2))
     return found
 
 
@@ -331,7 +331,7 @@ def _width(
     noise: Floats,
     steady: Floats,
     moment: Callable[[Floats, Floats], Floats],
-    paid: Paid,
+    paid: WayArrays,
 ) -> Floats:
     tilt, y, tail = tangent(tilts, noise)
     spread = moment(tilt, paid.fresh)

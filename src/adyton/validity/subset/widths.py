@@ -36,10 +36,10 @@ from adyton.exact.outward import FEW, SAFE, SEVERAL, UNIT_ROUNDOFF
 from adyton.validity.subset.tails import (
     MARGIN,
     MOST_CLOSELY,
-    Paid,
     Places,
     Tried,
     Way,
+    WayArrays,
     greatest,
     least_width,
     tangent,
@@ -113,7 +113,7 @@ def least_share(answers: Floats, units: int, scale: float | Floats, ways: Sequen
     likely = np.minimum(np.maximum(asked, 0.0), units)  # about as many have the property
     spread = np.maximum(likely * (1 - likely / units), 1.0)
 
-    def ends(some: Places, paid: Paid) -> Tried:
+    def ends(some: Places, paid: WayArrays) -> Tried:
         own, noise, moved = (part[some][:, None, None] for part in (asked, noises, spread))
         guess = paid.tilt(noise, moved)
         return lambda factors: _rejected(guess * factors, own, units, noise, paid)
@@ -143,7 +143,7 @@ def share_ends(
     return both[: len(lowered)], np.minimum(1 - both[len(lowered) :] + FEW, 1.0)
 
 
-def _rejected(tilts: Floats, answers: Floats, units: int, noise: Floats, paid: Paid) -> Floats:
+def _rejected(tilts: Floats, answers: Floats, units: int, noise: Floats, paid: WayArrays) -> Floats:
     """Below it every share is rejected, rounded down; 0 or less where this location rejects nothing."""
     tilt, y, tail = tangent(tilts, noise)
     place = tilt * (answers - noise * y)

@@ -21,12 +21,12 @@ from adyton.schema import CategoryColumn
 
 if TYPE_CHECKING:
     from adyton.query.expressions import Condition
-    from adyton.query.sql.expressions import Source
+    from adyton.query.sql.expressions import SqlText
 
 CONDITION_FUNCTIONS = ("CLIPPED", "UNDECLARED")
 
 
-def read_call(source: Source, node: exp.Expr) -> Value:
+def read_call(source: SqlText, node: exp.Expr) -> Value:
     """What a function of one row gives."""
     name = called(source, node)
     read = ROW_FUNCTIONS.get(name)
@@ -41,7 +41,7 @@ def read_call(source: Source, node: exp.Expr) -> Value:
     return read(source, node)
 
 
-def _outside(source: Source, node: exp.Expr) -> Condition:
+def _outside(source: SqlText, node: exp.Expr) -> Condition:
     """CLIPPED(column) or UNDECLARED(column)."""
     name = called(source, node)
     (inner,) = arguments(source, node, f"{name}(column)", 1)
@@ -56,7 +56,7 @@ def _outside(source: Source, node: exp.Expr) -> Condition:
     return IsOutside(column)  # type: ignore[arg-type]  # the node checks its column
 
 
-ROW_FUNCTIONS: dict[str, Callable[[Source, exp.Expr], Value]] = {
+ROW_FUNCTIONS: dict[str, Callable[[SqlText, exp.Expr], Value]] = {
     **NUMBERS,
     **CASES,
     **TEXTS,

@@ -41,14 +41,14 @@ from adyton.query.sql.functions.values import (
 from adyton.query.sql.names import called
 
 if TYPE_CHECKING:
-    from adyton.query.sql.expressions import Source
+    from adyton.query.sql.expressions import SqlText
 
 _PICK: dict[str, Callable[..., Fraction]] = {"GREATEST": max, "LEAST": min}
 # A condition, and what is chosen where it is the first that is true; None is missing.
 Branch = tuple[Condition, Value | None]
 
 
-def read_case(source: Source, node: exp.Expr) -> Value:
+def read_case(source: SqlText, node: exp.Expr) -> Value:
     """CASE WHEN condition THEN value ... [ELSE value] END; 1 or 0 for one condition is an indicator.
 
     CASE x WHEN a THEN ... means CASE WHEN x = a THEN ...
@@ -143,7 +143,7 @@ def _truth(value: Value) -> Condition:
 # Functions that are short for a CASE ------------------------------------------------------------------------
 
 
-def _coalesce(source: Source, node: exp.Expr) -> Value:
+def _coalesce(source: SqlText, node: exp.Expr) -> Value:
     name = called(source, node)
     given = [source.optional(one) for one in several(source, node, f"{name}(value, value, ...)")]
     values = [value for value in given if value is not None]
@@ -160,7 +160,7 @@ def _unless_missing(value: Value, otherwise: Value) -> Value:
     return value if absent == NEVER else choice([(absent, otherwise)], value)
 
 
-def _null_if(source: Source, node: exp.Expr) -> Value:
+def _null_if(source: SqlText, node: exp.Expr) -> Value:
     first, second = arguments(source, node, "NULLIF(value, value)", 2)
     value, other = source.operand(first), source.optional(second)
     if other is None:
@@ -169,24 +169,24 @@ def _null_if(source: Source, node: exp.Expr) -> Value:
     return choice([(any_of(differs, missing_value(other)), value)], None)
 
 
-def _if(source: Source, node: exp.Expr) -> Value:
+def _if(source: SqlText, node: exp.Expr) -> Value:
     name = called(source, node)
     condition, *values = arguments(source, node, f"{name}(condition, value, value)", 2, 3)
     then, *last = [source.optional(value) for value in values]
     return choice([(source.condition(condition), then)], last[0] if last else None)
 
 
-def _if_present(source: Source, node: exp.Expr) -> Value:
+def _if_present(source: SqlText, node: exp.Expr) -> Value:
     subject, *values = arguments(source, node, "NVL2(value, where it is there, where it is missing)", 3)
     there, absent = [source.optional(value) for value in values]
     return choice([(missing_value(source.operand(subject)), absent)], there)
 
 
-def _zero_if_missing(source: Source, node: exp.Expr) -> Value:
+def _zero_if_missing(source: SqlText, node: exp.Expr) -> Value:
     return _unless_missing(source.number(arguments(source, node, "ZEROIFNULL(number)", 1)[0]), ZERO)
 
 
-def _decode(source: Source, node: exp.Expr) -> Value:
+def _decode(source: SqlText, node: exp.Expr) -> Value:
     """Here, as nowhere else, a missing value equals NULL."""
     subject, *rest = several(source, node, "DECODE(value, equals, then, ..., otherwise)", 3)
     branches: list[Branch] = []
@@ -200,7 +200,7 @@ def _decode(source: Source, node: exp.Expr) -> Value:
     return choice(branches, source.optional(rest[0]) if rest else None)
 
 
-def _extreme(source: Source, node: exp.Expr) -> Value:
+def _extreme(source: SqlText, node: exp.Expr) -> Value:
     """GREATEST or LEAST; missing where one of them is missing."""
     name = called(source, node)
     values = [source.operand(one) for one in several(source, node, f"{name}(value, value, ...)")]
@@ -243,7 +243,7 @@ def _of_several(name: str, numbers: Sequence[NumberExpression]) -> NumberExpress
     return within(Case(tuple(branches)), low, high)
 
 
-CASES: dict[str, Callable[[Source, exp.Expr], Value]] = {
+CASES: dict[str, Callable[[SqlText, exp.Expr], Value]] = {
     **dict.fromkeys(("COALESCE", "IFNULL", "NVL", "ISNULL"), _coalesce),
     **dict.fromkeys(("IF", "IIF", "IFF"), _if),
     **dict.fromkeys(("GREATEST", "LEAST"), _extreme),

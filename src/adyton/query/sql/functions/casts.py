@@ -21,7 +21,7 @@ from adyton.query.sql.functions.values import Texts, Value, described, is_text, 
 from adyton.schema import CategoryColumn, Lattice
 
 if TYPE_CHECKING:
-    from adyton.query.sql.expressions import Source
+    from adyton.query.sql.expressions import SqlText
 
 _D = exp.DType
 _INTEGERS = {_D.TINYINT: 7, _D.SMALLINT: 15, _D.INT: 31, _D.BIGINT: 63, _D.INT128: 127}
@@ -33,7 +33,7 @@ _NUMBER = re.compile(r"(?a:-?(\d+\.?\d*|\.\d+))")
 _REASON = "types are INTEGER, BIGINT, DOUBLE, DECIMAL(p, s), VARCHAR, DATE, TIMESTAMP and BOOLEAN"
 
 
-def read_cast(source: Source, node: exp.Expr) -> Value:
+def read_cast(source: SqlText, node: exp.Expr) -> Value:
     """CAST, TRY_CAST, SAFE_CAST and ``::``; also DATE 'x' and TIMESTAMP 'x'."""
     source.check_parts(node, "this", "to", "safe")
     kind = node.args["to"]
@@ -92,7 +92,7 @@ def _fits(number: NumberExpression, beyond: int) -> NumberExpression:
     return number
 
 
-def _day(source: Source, node: exp.Expr) -> Value:
+def _day(source: SqlText, node: exp.Expr) -> Value:
     inner = source.bare(node.this)
     if type(inner) is exp.Literal and inner.args["is_string"]:
         text = re.sub(r"[ T]00:00(:00(\.0+)?)?$", "", str(inner.this))

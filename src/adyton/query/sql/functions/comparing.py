@@ -25,12 +25,12 @@ from adyton.query.sql.functions.values import (
 from adyton.schema import BooleanColumn, CategoryColumn
 
 if TYPE_CHECKING:
-    from adyton.query.sql.expressions import Source
+    from adyton.query.sql.expressions import SqlText
 
 _MIRRORED: dict[Operator, Operator] = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
-def compared(source: Source, node: exp.Expr, left: Value, operator: Operator, right: Value) -> Condition:
+def compared(source: SqlText, node: exp.Expr, left: Value, operator: Operator, right: Value) -> Condition:
     """``left operator right``; missing where one of them is."""
     if _is_written(left) and not _is_written(right):
         left, operator, right = right, _MIRRORED.get(operator, operator), left
@@ -53,7 +53,7 @@ def compared(source: Source, node: exp.Expr, left: Value, operator: Operator, ri
     raise source.refusal(node, f"{described(left)} cannot be compared by {operator} with {described(right)}")
 
 
-def same_or_missing(source: Source, node: exp.Expr, left: Value, right: Value) -> Condition:
+def same_or_missing(source: SqlText, node: exp.Expr, left: Value, right: Value) -> Condition:
     """Whether they are the same value, or both missing; never missing itself.  SQL: IS NOT DISTINCT FROM."""
     absent = missing_value(left), missing_value(right)
     both = NEVER if NEVER in absent else And(absent)
@@ -81,7 +81,7 @@ def _truths(left: Condition | None, operator: Operator, right: Condition | None)
 
 
 def _category(
-    source: Source, node: exp.Expr, column: CategoryColumn, operator: Operator, written: str | Constant
+    source: SqlText, node: exp.Expr, column: CategoryColumn, operator: Operator, written: str | Constant
 ) -> Condition:
     is_string = isinstance(written, str)
     if is_string != isinstance(column.values[0], str):

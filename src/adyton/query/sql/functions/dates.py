@@ -27,12 +27,12 @@ from adyton.query.leaves import Part, ValueOf
 from adyton.query.sql.functions.arguments import arguments, whole_number, written
 from adyton.query.sql.functions.formats import formatted, read_format
 from adyton.query.sql.functions.numbers import folded, remainder
-from adyton.query.sql.functions.values import Interval, Value, described
+from adyton.query.sql.functions.values import TimeSpan, Value, described
 from adyton.query.sql.names import called
 from adyton.schema import IntegerColumn
 
 if TYPE_CHECKING:
-    from adyton.query.sql.expressions import Source
+    from adyton.query.sql.expressions import SqlText
 
 # The parts of a date that every engine has, as EXTRACT and the functions of one date name them.
 _PARTS: dict[str, Part] = {
@@ -77,13 +77,13 @@ _OF_DAY: dict[str, Callable[[Days], Value]] = {
 _LONGEST = 4_000_000  # days; more than there are
 
 
-def read_extract(source: Source, node: exp.Expr) -> NumberExpression:
+def read_extract(source: SqlText, node: exp.Expr) -> NumberExpression:
     """EXTRACT(part FROM date)."""
     part, day = source.sides(node)
     return _part(source, node, str(part.this).upper(), day)
 
 
-def read_interval(source: Source, node: exp.Expr) -> Interval:
+def read_interval(source: SqlText, node: exp.Expr) -> TimeSpan:
     """INTERVAL 3 MONTH, or INTERVAL '3 months'."""
     source.check_parts(node, "this", "unit")
     unit, count = node.args.get("unit"), source.bare(node.this)
@@ -96,12 +96,12 @@ def read_interval(source: Source, node: exp.Expr) -> Interval:
     return _interval(source, node, sign * int(text), str(unit.this))
 
 
-def added(source: Source, node: exp.Expr, left: Value, sign: int, right: Value) -> Value:
+def added(source: SqlText, node: exp.Expr, left: Value, sign: int, right: Value) -> Value:
     """A day and a length of time, or two days."""
     match left, right:
-        case (Interval(), _) if sign > 0 and isinstance(right, Days):
+        case (TimeSpan(), _) if sign > 0 and isinstance(right, Days):
             return added(source, node, right, sign, left)
-        case (_, Interval(months, days)) if isinstance(left, Days):
+        case (_, TimeSpan(months, days)) if isinstance(left, Days):
             return later(left, sign * months, sign * days)
     if isinstance(left, Days) and isinstance(right, Days) and sign < 0:
         return _between(days_since_1970, right, left)
@@ -116,7 +116,7 @@ def added(source: Source, node: exp.Expr, left: Value, sign: int, right: Value) 
     )
 
 
-def read_day(source: Source, node: exp.Expr) -> Days:
+def read_day(source: SqlText, node: exp.Expr) -> Days:
     """A day: a date column, a written day, or one that is computed."""
     value = source.operand(node)
     if isinstance(value, str):
@@ -126,7 +126,7 @@ def read_day(source: Source, node: exp.Expr) -> Days:
     return value
 
 
-def _part(source: Source, node: exp.Expr, name: str, day: exp.Expr) -> NumberExpression:
+def _part(source: SqlText, node: exp.Expr, name: str, day: exp.Expr) -> NumberExpression:
     if name in _CLOCK:
         return _clock(source, node, name, day)
     if name not in _PARTS and name not in _COMPUTED:
@@ -138,7 +138,7 @@ def _part(source: Source, node: exp.Expr, name: str, day: exp.Expr) -> NumberExp
     return folded(part_of(of, _PARTS[name]) if name in _PARTS else _COMPUTED[name](of))
 
 
-def _clock(source: Source, node: exp.Expr, name: str, of: exp.Expr) -> NumberExpression:
+def _clock(source: SqlText, node: exp.Expr, name: str, of: exp.Expr) -> NumberExpression:
     """The time of day is a column of its own, if the study declares one for these timestamps."""
     column = source.column(source.bare(of))
     for one in source.table.columns:
@@ -149,19 +149,19 @@ def _clock(source: Source, node: exp.Expr, name: str, of: exp.Expr) -> NumberExp
     raise source.refusal(node, f"{column.name!r} has days and no time of day: {reason}")
 
 
-def _of_one_date(source: Source, node: exp.Expr) -> NumberExpression:
+def _of_one_date(source: SqlText, node: exp.Expr) -> NumberExpression:
     name = called(source, node)
     (day,) = arguments(source, node, f"{name}(date)", 1)
     return _part(source, node, _OF_ONE_DATE[name], day)
 
 
-def _date_part(source: Source, node: exp.Expr) -> NumberExpression:
+def _date_part(source: SqlText, node: exp.Expr) -> NumberExpression:
     name = called(source, node)
     part, day = arguments(source, node, f"{name}('part', date)", 2)
     return _part(source, node, written(source, part), day)
 
 
-def _date_trunc(source: Source, node: exp.Expr) -> Value:
+def _date_trunc(source: SqlText, node: exp.Expr) -> Value:
     name = called(source, node)
     first, second = arguments(source, node, f"{name}('month', date)", 2)
     said, day = written(source, first), second
@@ -180,7 +180,7 @@ def _date_trunc(source: Source, node: exp.Expr) -> Value:
 _STARTS = ("year", "quarter", "month", "week", "day")
 
 
-def _date_diff(source: Source, node: exp.Expr) -> NumberExpression:
+def _date_diff(source: SqlText, node: exp.Expr) -> NumberExpression:
     """From the first date to the second where the unit is said first, else back: as databases have it."""
     name = called(source, node)
     given = arguments(source, node, f"{name}('day', from date, to date)", 2, 3)
@@ -201,8 +201,8 @@ def _between(counted: Callable[[Days], NumberExpression], start: Days, end: Days
     return folded(sum_of(counted(end), Negative(counted(start))))
 
 
-def _moved(sign: int) -> Callable[[Source, exp.Expr], Value]:
-    def read(source: Source, node: exp.Expr) -> Value:
+def _moved(sign: int) -> Callable[[SqlText, exp.Expr], Value]:
+    def read(source: SqlText, node: exp.Expr) -> Value:
         name = called(source, node)
         given = arguments(source, node, f"{name}(date, INTERVAL 3 MONTH)", 2, 3)
         if len(given) == 3:  # DATEADD(month, 3, date)
@@ -221,17 +221,17 @@ def _unit(said: str) -> str:
     return said.removesuffix("S") if said.removesuffix("S") in _UNITS else said
 
 
-def _interval(source: Source, node: exp.Expr, count: int, unit: str) -> Interval:
+def _interval(source: SqlText, node: exp.Expr, count: int, unit: str) -> TimeSpan:
     name = _unit(unit.upper())
     if name not in _UNITS or abs(count) > _LONGEST:
         raise source.refusal(
             node, f"a length of time is a number of {', '.join(_UNITS)}; days have no hours here"
         )
     months, days = _UNITS[name]
-    return Interval(count * months, count * days)
+    return TimeSpan(count * months, count * days)
 
 
-def _format(source: Source, node: exp.Expr) -> Value:
+def _format(source: SqlText, node: exp.Expr) -> Value:
     """A date and a format, in either order: one of them is a written string."""
     name = called(source, node)
     first, second = arguments(source, node, f"{name}(date, 'format')", 2)
@@ -245,13 +245,13 @@ def _format(source: Source, node: exp.Expr) -> Value:
         return of if pieces == ["%Y", "-", "%m", "-", "%d"] else formatted(of, pieces)
 
 
-def _of_day(source: Source, node: exp.Expr) -> Value:
+def _of_day(source: SqlText, node: exp.Expr) -> Value:
     name = called(source, node)
     (day,) = arguments(source, node, f"{name}(date)", 1)
     return _OF_DAY[name](read_day(source, day))
 
 
-def _written_date(source: Source, node: exp.Expr) -> Value:
+def _written_date(source: SqlText, node: exp.Expr) -> Value:
     """TO_DATE('2020-01-31', 'YYYY-MM-DD'), as dashboards write days; the format must be that of days here."""
     name = called(source, node)
     if len(node.expressions) == 1:
@@ -263,12 +263,12 @@ def _written_date(source: Source, node: exp.Expr) -> Value:
     return source.operand(exp.Cast(this=day.copy(), to=exp.DataType(this=exp.DType.TIMESTAMP)))
 
 
-def _date_from_unix(source: Source, node: exp.Expr) -> Value:
+def _date_from_unix(source: SqlText, node: exp.Expr) -> Value:
     (days,) = arguments(source, node, "DATE_FROM_UNIX_DATE(number of days)", 1)
     return day_at(source.number(days))
 
 
-DATES: dict[str, Callable[[Source, exp.Expr], Value]] = {
+DATES: dict[str, Callable[[SqlText, exp.Expr], Value]] = {
     **dict.fromkeys(_OF_ONE_DATE, _of_one_date),
     **dict.fromkeys(_OF_DAY, _of_day),
     **dict.fromkeys(("DATE_PART", "DATEPART"), _date_part),

@@ -13,9 +13,9 @@ from sqlglot import exp
 from adyton.query.released.nodes import (
     GROUPED,
     Apply,
+    ComputedLabel,
     Having,
     IsNull,
-    Label,
     Opposite,
     Released,
     ReleasedName,
@@ -90,7 +90,9 @@ def first_that_is(reader: Reader, name: str, node: exp.Expr, behind: bool) -> Re
 
 def read_joined(reader: Reader, node: exp.Expr, behind: bool) -> Released:
     """a || b."""
-    return Label("||", tuple(reader.value(part, behind=behind) for part in reader.source.operands(node)))
+    return ComputedLabel(
+        "||", tuple(reader.value(part, behind=behind) for part in reader.source.operands(node))
+    )
 
 
 def read_label(reader: Reader, node: exp.Expr, name: str, behind: bool) -> Released:
@@ -99,11 +101,11 @@ def read_label(reader: Reader, node: exp.Expr, name: str, behind: bool) -> Relea
     if not inner or (name != "CONCAT" and len(inner) != 1):
         raise reader.source.refusal(node, f"write {name}(text{', text' if name == 'CONCAT' else ''})")
     if name in (NOT_IN_SET, NOT_GROUPED):
-        asked = inner[0] if name == NOT_IN_SET else Label(GROUPED, inner)
+        asked = inner[0] if name == NOT_IN_SET else ComputedLabel(GROUPED, inner)
         return When(((IsNull(asked), Fraction(1)),), Fraction(0))
-    return Label("||" if name == "CONCAT" else name, inner)
+    return ComputedLabel("||" if name == "CONCAT" else name, inner)
 
 
 def _text(value: Released) -> Released:
     """A key that is a string is a text here, not a number."""
-    return Label("TEXT", (value,)) if isinstance(value, ReleasedName) else value
+    return ComputedLabel("TEXT", (value,)) if isinstance(value, ReleasedName) else value

@@ -32,7 +32,7 @@ from adyton.query.text import coarsest_grain
 from adyton.schema import CategoryColumn
 
 if TYPE_CHECKING:
-    from adyton.query.sql.expressions import Source
+    from adyton.query.sql.expressions import SqlText
 
 _HALF = Fraction(1, 2)
 _CURVES: dict[str, Curve] = {"SQRT": "sqrt", "LN": "ln", "LOG10": "log10", "EXP": "exp"}
@@ -118,7 +118,7 @@ def folded(number: NumberExpression) -> NumberExpression:
 # Functions -------------------------------------------------------------------------------------------------
 
 
-def _clamp(source: Source, node: exp.Expr) -> NumberExpression:
+def _clamp(source: SqlText, node: exp.Expr) -> NumberExpression:
     inner, low, high = arguments(source, node, "CLAMP(number, low, high)", 3)
     parts = _ratio(source, inner)
     if parts is not None:
@@ -127,7 +127,7 @@ def _clamp(source: Source, node: exp.Expr) -> NumberExpression:
     return Clip(source.number(inner), source.constant(low), source.constant(high))
 
 
-def _ratio(source: Source, node: exp.Expr) -> tuple[NumberExpression, NumberExpression, int] | None:
+def _ratio(source: SqlText, node: exp.Expr) -> tuple[NumberExpression, NumberExpression, int] | None:
     """The parts of a quotient of two columns, and its decimals; None if it is none."""
     node, decimals = source.bare(node), _DECIMALS
     if calls(node, ("ROUND",)) and len(node.expressions) == 2:
@@ -143,7 +143,7 @@ def _ratio(source: Source, node: exp.Expr) -> tuple[NumberExpression, NumberExpr
     return None if isinstance(divisor, Constant) else (source.number(over), divisor, decimals)
 
 
-def without_null_if(source: Source, node: exp.Expr) -> exp.Expr:
+def without_null_if(source: SqlText, node: exp.Expr) -> exp.Expr:
     """x of NULLIF(x, 0): division by 0 is missing without it as well."""
     node = source.bare(node)
     if calls(node, ("NULLIF",)) and len(node.expressions) == 2:
@@ -153,20 +153,20 @@ def without_null_if(source: Source, node: exp.Expr) -> exp.Expr:
     return node
 
 
-def _floor(source: Source, node: exp.Expr) -> NumberExpression:
+def _floor(source: SqlText, node: exp.Expr) -> NumberExpression:
     """The last division is the width of bins; FLOOR without one has bins of width 1."""
     (inner,) = arguments(source, node, "FLOOR(number) or FLOOR(number / width)", 1)
     return Floor(*_divided(source, inner))
 
 
-def _ceiling(source: Source, node: exp.Expr) -> NumberExpression:
+def _ceiling(source: SqlText, node: exp.Expr) -> NumberExpression:
     name = called(source, node)
     (inner,) = arguments(source, node, f"{name}(number)", 1)
     number, width = _divided(source, inner)
     return folded(Negative(Floor(Negative(number), width)))
 
 
-def _divided(source: Source, inner: exp.Expr) -> tuple[NumberExpression, Fraction]:
+def _divided(source: SqlText, inner: exp.Expr) -> tuple[NumberExpression, Fraction]:
     inner = source.bare(inner)
     if type(inner) is exp.Div:
         divided, divisor = source.sides(inner)
@@ -176,7 +176,7 @@ def _divided(source: Source, inner: exp.Expr) -> tuple[NumberExpression, Fractio
     return source.number(inner), Fraction(1)
 
 
-def _round(source: Source, node: exp.Expr) -> NumberExpression:
+def _round(source: SqlText, node: exp.Expr) -> NumberExpression:
     inner, *digits = arguments(source, node, "ROUND(number) or ROUND(number, decimals)", 1, 2)
     decimals = whole_number(source, digits[0], -18, 18) if digits else 0
     inner = source.bare(inner)
@@ -185,20 +185,20 @@ def _round(source: Source, node: exp.Expr) -> NumberExpression:
     return folded(rounded(source.number(inner), Fraction(10) ** -decimals))
 
 
-def _round_even(source: Source, node: exp.Expr) -> NumberExpression:
+def _round_even(source: SqlText, node: exp.Expr) -> NumberExpression:
     inner, *digits = arguments(source, node, "ROUND_EVEN(number) or ROUND_EVEN(number, decimals)", 1, 2)
     decimals = whole_number(source, digits[0], -18, 18) if digits else 0
     return folded(rounded_to_even(source.number(inner), Fraction(10) ** -decimals))
 
 
-def _truncate(source: Source, node: exp.Expr) -> NumberExpression:
+def _truncate(source: SqlText, node: exp.Expr) -> NumberExpression:
     name = called(source, node)
     inner, *digits = arguments(source, node, f"{name}(number) or {name}(number, decimals)", 1, 2)
     decimals = whole_number(source, digits[0], -18, 18) if digits else 0
     return folded(truncated(source.number(inner), Fraction(10) ** -decimals))
 
 
-def _abs(source: Source, node: exp.Expr) -> NumberExpression:
+def _abs(source: SqlText, node: exp.Expr) -> NumberExpression:
     number = source.number(arguments(source, node, "ABS(number)", 1)[0])
     lattice = number.lattice
     if lattice.low >= 0:
@@ -209,7 +209,7 @@ def _abs(source: Source, node: exp.Expr) -> NumberExpression:
     return folded(within(positive, 0, max(-lattice.low, lattice.high) * lattice.grain))
 
 
-def _sign(source: Source, node: exp.Expr) -> NumberExpression:
+def _sign(source: SqlText, node: exp.Expr) -> NumberExpression:
     number = source.number(arguments(source, node, "SIGN(number)", 1)[0])
     signs = (
         (Compare(number, ">", ZERO), ONE),
@@ -219,13 +219,13 @@ def _sign(source: Source, node: exp.Expr) -> NumberExpression:
     return folded(Case(signs))
 
 
-def read_mod(source: Source, node: exp.Expr) -> NumberExpression:
+def read_mod(source: SqlText, node: exp.Expr) -> NumberExpression:
     """number % literal, or MOD(number, literal)."""
     number, divisor = _both(source, node, "MOD(number, literal)")
     return folded(remainder(source.number(number), _divisor(source, divisor)))
 
 
-def read_div(source: Source, node: exp.Expr) -> NumberExpression:
+def read_div(source: SqlText, node: exp.Expr) -> NumberExpression:
     """number // literal, number DIV literal, or DIV(number, literal): truncated towards zero."""
     divided, divisor = _both(source, node, "DIV(number, literal)")
     value, by = source.number(divided), _divisor(source, divisor)
@@ -238,19 +238,19 @@ def read_div(source: Source, node: exp.Expr) -> NumberExpression:
     return folded(within(_odd(number, lambda x: Floor(x, width)), *toward))
 
 
-def _both(source: Source, node: exp.Expr, form: str) -> Sequence[exp.Expr]:
+def _both(source: SqlText, node: exp.Expr, form: str) -> Sequence[exp.Expr]:
     """The sides of a sign, or the two arguments of the function that says the same."""
     return arguments(source, node, form, 2) if type(node) is exp.Anonymous else source.sides(node)
 
 
-def _divisor(source: Source, node: exp.Expr) -> Fraction:
+def _divisor(source: SqlText, node: exp.Expr) -> Fraction:
     value = source.number(node)
     if not isinstance(value, Constant) or not value.value:
         raise source.refusal(node, "only division by a literal other than 0 is supported")
     return value.value
 
 
-def _power(source: Source, node: exp.Expr) -> NumberExpression:
+def _power(source: SqlText, node: exp.Expr) -> NumberExpression:
     name = called(source, node)
     base, exponent = arguments(source, node, f"{name}(number, literal)", 2)
     power, number = source.constant(exponent), source.number(base)
@@ -274,22 +274,22 @@ def _to_the(number: NumberExpression, power: int) -> NumberExpression:
     return within(Times(Square(number), number), low**3, high**3)
 
 
-def _square(source: Source, node: exp.Expr) -> NumberExpression:
+def _square(source: SqlText, node: exp.Expr) -> NumberExpression:
     return Square(source.number(arguments(source, node, "SQUARE(number)", 1)[0]))
 
 
-def _curve(source: Source, node: exp.Expr) -> NumberExpression:
+def _curve(source: SqlText, node: exp.Expr) -> NumberExpression:
     return _curved(source, node, _DECIMALS)
 
 
-def _curved(source: Source, node: exp.Expr, decimals: int) -> NumberExpression:
+def _curved(source: SqlText, node: exp.Expr, decimals: int) -> NumberExpression:
     name = called(source, node)
     (inner,) = arguments(source, node, f"{name}(number)", 1)
     with source.at(node):
         return folded(Curved(_CURVES[name], source.number(inner), decimals))
 
 
-def _bucket(source: Source, node: exp.Expr) -> NumberExpression:
+def _bucket(source: SqlText, node: exp.Expr) -> NumberExpression:
     """0 below the first bucket, and one more than their number from the end of the last."""
     form = "WIDTH_BUCKET(number, low, high, number of buckets)"
     inner, *ends, count = arguments(source, node, form, 4)
@@ -302,7 +302,7 @@ def _bucket(source: Source, node: exp.Expr) -> NumberExpression:
     return folded(within(place, 0, buckets + 1))
 
 
-def _lookup(source: Source, node: exp.Expr) -> NumberExpression:
+def _lookup(source: SqlText, node: exp.Expr) -> NumberExpression:
     """A list of numbers, one for each declared value of a category, in the order of declaration."""
     first, *listed = several(source, node, "LOOKUP(category, number, number, ...)")
     column = source.column(source.bare(first))
@@ -321,7 +321,7 @@ def _lookup(source: Source, node: exp.Expr) -> NumberExpression:
     return Lookup(column, tuple(None if value is None else int(value / grain) for value in values), grain)
 
 
-NUMBERS: dict[str, Callable[[Source, exp.Expr], NumberExpression]] = {
+NUMBERS: dict[str, Callable[[SqlText, exp.Expr], NumberExpression]] = {
     "ABS": _abs,
     "CEIL": _ceiling,
     "CEILING": _ceiling,

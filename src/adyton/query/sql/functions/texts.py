@@ -25,7 +25,7 @@ from adyton.query.sql.functions.values import (
 from adyton.query.sql.names import called
 
 if TYPE_CHECKING:
-    from adyton.query.sql.expressions import Source
+    from adyton.query.sql.expressions import SqlText
 
 _LONGEST = 10_000
 _WIDEST = 1_000
@@ -33,18 +33,18 @@ _PART_FIRST = ("LOCATE", "CHARINDEX")
 Change = Callable[[str], str]
 
 
-def read_text(source: Source, node: exp.Expr) -> Texts:
+def read_text(source: SqlText, node: exp.Expr) -> Texts:
     """A string whose possible values are public."""
     return _texts(source, node, source.operand(node))
 
 
-def _texts(source: Source, node: exp.Expr, value: Value) -> Texts:
+def _texts(source: SqlText, node: exp.Expr, value: Value) -> Texts:
     if not is_text(value):
         raise source.refusal(node, f"a string is needed here, not {described(value)}")
     return texts_of(value)  # type: ignore[arg-type]  # by the lines above
 
 
-def read_like(source: Source, node: exp.Expr) -> Condition:
+def read_like(source: SqlText, node: exp.Expr) -> Condition:
     """x [NOT] LIKE 'pattern' or ILIKE, perhaps with ESCAPE: % is any string, _ any character."""
     escape = None
     if type(node) is exp.Escape:
@@ -61,7 +61,7 @@ def read_like(source: Source, node: exp.Expr) -> Condition:
         return chosen(texts, lambda label: is_like(folds(label), marks) is wanted, f"{said} {pattern[:40]!r}")
 
 
-def _marks(source: Source, node: exp.Expr, pattern: str, escape: str | None) -> list[str]:
+def _marks(source: SqlText, node: exp.Expr, pattern: str, escape: str | None) -> list[str]:
     """The characters of a pattern; one that stands for itself has an equals sign before it."""
     marks, characters = [], iter(pattern)
     for mark in characters:
@@ -93,37 +93,37 @@ def is_like(label: str, marks: Sequence[str]) -> bool:
     return all(one == "%" for one in marks[mark:])
 
 
-def read_joined(source: Source, node: exp.Expr) -> Texts:
+def read_joined(source: SqlText, node: exp.Expr) -> Texts:
     """a || b."""
     return _joined(source, node, source.operands(node))
 
 
-def _concat(source: Source, node: exp.Expr) -> Texts:
+def _concat(source: SqlText, node: exp.Expr) -> Texts:
     return _joined(source, node, several(source, node, "CONCAT(string, string, ...)", 1))
 
 
-def _joined(source: Source, node: exp.Expr, parts: list[exp.Expr]) -> Texts:
+def _joined(source: SqlText, node: exp.Expr, parts: list[exp.Expr]) -> Texts:
     with source.at(node):
         # What is joined to a string becomes one, if it is a whole number or a truth.
         return reduce(joined, [_texts(source, part, digits_of(source.operand(part))) for part in parts])
 
 
-def _written(source: Source, node: exp.Expr) -> str:
+def _written(source: SqlText, node: exp.Expr) -> str:
     value = source.operand(node)
     if not isinstance(value, str):
         raise source.refusal(node, "a written string is needed here, such as 'abc'")
     return value
 
 
-def _changed(change: Change) -> Callable[[Source, exp.Expr], Texts]:
-    def read(source: Source, node: exp.Expr) -> Texts:
+def _changed(change: Change) -> Callable[[SqlText, exp.Expr], Texts]:
+    def read(source: SqlText, node: exp.Expr) -> Texts:
         (inner,) = arguments(source, node, f"{called(source, node)}(string)", 1)
         return relabelled(read_text(source, inner), change)
 
     return read
 
 
-def _substring(source: Source, node: exp.Expr) -> Texts:
+def _substring(source: SqlText, node: exp.Expr) -> Texts:
     name = called(source, node)
     inner, start, *length = arguments(source, node, f"{name}(string, start, length)", 2, 3)
     first = whole_number(source, start, 1, _LONGEST) - 1  # others count apart in different databases
@@ -131,8 +131,8 @@ def _substring(source: Source, node: exp.Expr) -> Texts:
     return relabelled(read_text(source, inner), lambda label: label[first : first + size])
 
 
-def _cut(cut: Callable[[str, int], str]) -> Callable[[Source, exp.Expr], Texts]:
-    def read(source: Source, node: exp.Expr) -> Texts:
+def _cut(cut: Callable[[str, int], str]) -> Callable[[SqlText, exp.Expr], Texts]:
+    def read(source: SqlText, node: exp.Expr) -> Texts:
         inner, length = arguments(source, node, f"{called(source, node)}(string, length)", 2)
         size = whole_number(source, length, 0, _LONGEST)
         return relabelled(read_text(source, inner), lambda label: cut(label, size))
@@ -140,7 +140,7 @@ def _cut(cut: Callable[[str, int], str]) -> Callable[[Source, exp.Expr], Texts]:
     return read
 
 
-def _replace(source: Source, node: exp.Expr) -> Texts:
+def _replace(source: SqlText, node: exp.Expr) -> Texts:
     inner, old, new = arguments(source, node, "REPLACE(string, 'old', 'new')", 3)
     before, after = _written(source, old), _written(source, new)
     if not before:
@@ -148,10 +148,10 @@ def _replace(source: Source, node: exp.Expr) -> Texts:
     return relabelled(read_text(source, inner), lambda label: label.replace(before, after))
 
 
-def _trimmed(trim: Callable[[str, str], str]) -> Callable[[Source, exp.Expr], Texts]:
+def _trimmed(trim: Callable[[str, str], str]) -> Callable[[SqlText, exp.Expr], Texts]:
     """Without spaces, or without any of the characters that are written behind the string."""
 
-    def read(source: Source, node: exp.Expr) -> Texts:
+    def read(source: SqlText, node: exp.Expr) -> Texts:
         inner, *given = arguments(source, node, f"{called(source, node)}(string)", 1, 2)
         characters = _some(source, given[0]) if given else " "
         return relabelled(read_text(source, inner), lambda label: trim(label, characters))
@@ -159,7 +159,7 @@ def _trimmed(trim: Callable[[str, str], str]) -> Callable[[Source, exp.Expr], Te
     return read
 
 
-def _padded(source: Source, node: exp.Expr) -> Texts:
+def _padded(source: SqlText, node: exp.Expr) -> Texts:
     """Made as long as is said, by characters before or behind it; what is longer is cut at its end."""
     name = called(source, node)
     inner, length, *given = arguments(source, node, f"{name}(string, length, 'padding')", 2, 3)
@@ -172,14 +172,14 @@ def _padded(source: Source, node: exp.Expr) -> Texts:
     return relabelled(read_text(source, inner), padded)
 
 
-def _part(source: Source, node: exp.Expr) -> Texts:
+def _part(source: SqlText, node: exp.Expr) -> Texts:
     """What stands between two places of a string, counted from 1; empty where there is no such part."""
     inner, between, place = arguments(source, node, "SPLIT_PART(string, 'between', number)", 3)
     mark, number = _some(source, between), whole_number(source, place, 1, _LONGEST)
     return relabelled(read_text(source, inner), lambda label: (label.split(mark) + [""] * number)[number - 1])
 
 
-def _place(source: Source, node: exp.Expr) -> NumberExpression:
+def _place(source: SqlText, node: exp.Expr) -> NumberExpression:
     """Where a string first has a part, counted from 1; 0 where it has none."""
     name = called(source, node)
     given = arguments(source, node, f"{name}(string, 'part')", 2)
@@ -188,21 +188,21 @@ def _place(source: Source, node: exp.Expr) -> NumberExpression:
     return recoded(texts.code, [label.find(wanted) + 1 for label in texts.labels])
 
 
-def _some(source: Source, node: exp.Expr) -> str:
+def _some(source: SqlText, node: exp.Expr) -> str:
     """A written string that is not empty."""
     if not (written := _written(source, node)):
         raise source.refusal(node, "this string is empty: databases do not agree on what that means here")
     return written
 
 
-def _length(source: Source, node: exp.Expr) -> NumberExpression:
+def _length(source: SqlText, node: exp.Expr) -> NumberExpression:
     (inner,) = arguments(source, node, f"{called(source, node)}(string)", 1)
     texts = read_text(source, inner)
     return recoded(texts.code, [len(label) for label in texts.labels])
 
 
-def _tested(test: Callable[[str, str], bool], said: str) -> Callable[[Source, exp.Expr], Condition]:
-    def read(source: Source, node: exp.Expr) -> Condition:
+def _tested(test: Callable[[str, str], bool], said: str) -> Callable[[SqlText, exp.Expr], Condition]:
+    def read(source: SqlText, node: exp.Expr) -> Condition:
         inner, part = arguments(source, node, f"{called(source, node)}(string, 'part')", 2)
         wanted = _written(source, part)
         with source.at(node):
@@ -213,7 +213,7 @@ def _tested(test: Callable[[str, str], bool], said: str) -> Callable[[Source, ex
     return read
 
 
-TEXTS: dict[str, Callable[[Source, exp.Expr], Value]] = {
+TEXTS: dict[str, Callable[[SqlText, exp.Expr], Value]] = {
     "CONCAT": _concat,
     "CONTAINS": _tested(lambda a, b: b in a, "contains"),
     **dict.fromkeys(("ENDS_WITH", "ENDSWITH"), _tested(str.endswith, "ends with")),

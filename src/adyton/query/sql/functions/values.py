@@ -33,7 +33,7 @@ class Texts:
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class TimeSpan:
     """A written length of time."""
 
     months: int
@@ -41,7 +41,7 @@ class Interval:
 
 
 # What can stand beside a comparison sign, or in a function.
-Value = NumberExpression | Days | str | bool | CategoryColumn | BooleanColumn | Texts | Interval | Condition
+Value = NumberExpression | Days | str | bool | CategoryColumn | BooleanColumn | Texts | TimeSpan | Condition
 Textual = str | CategoryColumn | Texts
 
 
@@ -55,7 +55,7 @@ def described(value: Value) -> str:
             return f"the {value.kind} column {value.name!r}"
         case Texts():
             return "a string"
-        case Interval():
+        case TimeSpan():
             return "a length of time"
     if isinstance(value, Days):
         return "a date"
@@ -82,7 +82,7 @@ def truth_of(value: Value | None) -> Condition | None:
 def missing_value(value: Value) -> Condition:
     """Where any value is missing; never missing itself."""
     match value:
-        case str() | bool() | Interval():
+        case str() | bool() | TimeSpan():
             return NEVER
         case CategoryColumn() | BooleanColumn():
             return IsMissing(value)

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from adyton.errors import InvalidRequest
 from adyton.query.sql.aggregates import COMMON, DISTINCT
-from adyton.query.sql.expressions import Source
+from adyton.query.sql.expressions import SqlText
 from adyton.query.sql.rewrite.answers import EXTREMES, order_by_extremes
 from adyton.query.sql.rewrite.brackets import without_brackets
 from adyton.query.sql.rewrite.constants import fold_constants
@@ -42,7 +42,7 @@ SHAPES = frozenset(
 _NESTED = frozenset((exp.With, exp.Subquery, exp.Exists))
 
 
-def rewritten(source: Source, tree: exp.Expr, tables: Sequence[Table]) -> exp.Expr:
+def rewritten(source: SqlText, tree: exp.Expr, tables: Sequence[Table]) -> exp.Expr:
     """The tree of one SELECT that means what ``tree`` means, as far as there is one."""
     if type(tree) is not exp.Select:
         return tree
@@ -84,7 +84,7 @@ def _rewritten(context: Context, tree: exp.Expr) -> exp.Expr:
     return tree
 
 
-def rewritten_condition(source: Source, tree: exp.Expr, tables: Sequence[Table]) -> exp.Expr:
+def rewritten_condition(source: SqlText, tree: exp.Expr, tables: Sequence[Table]) -> exp.Expr:
     """The same for a condition that stands alone."""
     clause = exp.Where(this=tree)
     compare_one_by_one(Context(source, tuple(tables)), clause)

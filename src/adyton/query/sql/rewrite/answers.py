@@ -15,8 +15,8 @@ from adyton.query.sql.reasons import reason_against
 from adyton.query.sql.rewrite.names_written_out import NamesWrittenOut, output_name
 from adyton.query.sql.rewrite.scopes import (
     Context,
-    Origin,
     Scope,
+    ScopeTable,
     all_of,
     clause_parts,
     conjuncts,
@@ -56,7 +56,7 @@ def is_answer(select: exp.Expr) -> bool:
     return grouped or any(has_aggregate(item) for item in select.expressions)
 
 
-def asked_inside(context: Context, outer: exp.Expr, origin: Origin) -> exp.Expr:
+def asked_inside(context: Context, outer: exp.Expr, origin: ScopeTable) -> exp.Expr:
     """The inner query, with what the outer one says about its answer."""
     inner = origin.inner
     assert inner is not None
@@ -110,7 +110,7 @@ def _check_once(context: Context, outer: exp.Expr) -> None:
         seen.add(text)
 
 
-def aggregate_inside(context: Context, outer: exp.Expr, origin: Origin) -> exp.Expr:
+def aggregate_inside(context: Context, outer: exp.Expr, origin: ScopeTable) -> exp.Expr:
     """What a SELECT means that aggregates or joins ``origin``, the answer of an aggregate inside it.
 
     One row for each person is a table of its own (``query/sql/persons.py``), and stays where it is.

@@ -13,8 +13,8 @@ from sqlglot import exp
 
 from adyton.query.sql.rewrite.scopes import (
     Context,
-    Origin,
     Scope,
+    ScopeTable,
     all_of,
     base_origin,
     columns_of_clauses,
@@ -58,7 +58,7 @@ def declared_joins(context: Context, select: exp.Expr) -> None:
 class _Joins:
     context: Context
     select: exp.Expr
-    origins: list[Origin]
+    origins: list[ScopeTable]
     pool: list[exp.Expr] = field(default_factory=list)  # conditions that may stand anywhere
     rest: dict[str, list[exp.Expr]] = field(default_factory=dict)  # of LEFT JOIN: what ON says beyond the key
 
@@ -88,7 +88,7 @@ class _Joins:
             self._begin_with(private[0], private)
         self.origins = [*private, *public]
 
-    def _begin_with(self, first: Origin, private: list[Origin]) -> None:
+    def _begin_with(self, first: ScopeTable, private: list[ScopeTable]) -> None:
         for origin in private:
             if origin.optional:
                 reason = (
@@ -104,7 +104,7 @@ class _Joins:
 
     # The equality of each join ---------------------------------------------------------------------------
 
-    def _join(self, origin: Origin, before: list[Origin]) -> None:
+    def _join(self, origin: ScopeTable, before: list[ScopeTable]) -> None:
         assert origin.join is not None
         if origin.join.args.get("using"):
             return
@@ -125,7 +125,7 @@ class _Joins:
         origin.join.set("on", self._equality(found))
         origin.join.set("kind", None)
 
-    def _declared(self, origin: Origin, before: list[Origin]) -> list[set[_Side]]:
+    def _declared(self, origin: ScopeTable, before: list[ScopeTable]) -> list[set[_Side]]:
         """The equalities that mean the declared join of ``origin``."""
         table, public = self.context.private(origin.node.name), self.context.public(origin.node.name)
         if table is not None:
@@ -145,7 +145,7 @@ class _Joins:
         found = [self._meant(node.args[part]) for part in ("this", "expression")]
         return set() if None in found else {_folded(one.node.name, name) for one, name in found if one}  # type: ignore[misc]
 
-    def _meant(self, node: exp.Expr) -> tuple[Origin, str] | None:
+    def _meant(self, node: exp.Expr) -> tuple[ScopeTable, str] | None:
         node = node.unnest()
         if type(node) is not exp.Column or type(node.this) is not exp.Identifier:
             return None
@@ -179,7 +179,7 @@ class _Joins:
             if len(found) == 1 and found[0][0].called in self.rest:
                 self._write_case(node, found[0][0])
 
-    def _write_case(self, node: exp.Expr, origin: Origin) -> None:
+    def _write_case(self, node: exp.Expr, origin: ScopeTable) -> None:
         public = self.context.public(origin.node.name)
         attributes = public[1].attributes if public is not None else ()
         kinds = [one.column for one in attributes if one.column.name.casefold() == node.name.casefold()]

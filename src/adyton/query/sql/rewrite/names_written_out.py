@@ -14,8 +14,8 @@ from adyton.query.sql.aggregates import AGGREGATES
 from adyton.query.sql.names import calls, starts_in
 from adyton.query.sql.rewrite.scopes import (
     Context,
-    Origin,
     Scope,
+    ScopeTable,
     clause_parts,
     columns_in,
     in_brackets,
@@ -118,7 +118,7 @@ class NamesWrittenOut:
             if qualifier is not None or name.casefold() not in origin.shared
         ]
 
-    def _listed(self, item: exp.Expr, origin: Origin, name: str, value: exp.Expr) -> exp.Expr:
+    def _listed(self, item: exp.Expr, origin: ScopeTable, name: str, value: exp.Expr) -> exp.Expr:
         new = self._copied(value, item)
         if origin.optional and origin.inner is not None and type(value) is not exp.Column:
             raise self.context.source.refusal(item, "list the columns that are meant, behind a LEFT JOIN")

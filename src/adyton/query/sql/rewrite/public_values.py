@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from sqlglot import exp
 
-from adyton.query.conditions.possible import Known, Rows, Truths, is_understood
-from adyton.query.sql.expressions import Source
+from adyton.query.conditions.possible import Known, KnownRows, Truths, is_understood
+from adyton.query.sql.expressions import SqlText
 from adyton.query.sql.rewrite.scopes import Context, sources
 from adyton.schema import Attribute, BooleanColumn, CategoryColumn, Dimension, Table
 
@@ -33,11 +33,11 @@ _TOTALS: dict[str, Callable[[list[Any]], Any]] = {
 class PublicRows:
     """A sub-select over one public table."""
 
-    source: Source
+    source: SqlText
     select: exp.Expr
     called: str
     dimension: Dimension
-    rows: Rows
+    rows: KnownRows
 
     @staticmethod
     def of(context: Context, select: exp.Expr) -> PublicRows:
@@ -143,11 +143,11 @@ class PublicRows:
         return [int(one) * grain if there else None for one, there in zip(*known, strict=True)]
 
 
-def _rows(dimension: Dimension) -> tuple[Table, Rows]:
+def _rows(dimension: Dimension) -> tuple[Table, KnownRows]:
     key = Attribute(CategoryColumn(dimension.key, dimension.keys), dimension.keys)
     attributes = (key, *dimension.attributes)
     table = Table(dimension.name, tuple(one.column for one in attributes))
-    return table, Rows({one.column.name: _known(one) for one in attributes}, len(dimension.keys))
+    return table, KnownRows({one.column.name: _known(one) for one in attributes}, len(dimension.keys))
 
 
 def _known(attribute: Attribute) -> Known:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from adyton.query.sql.aggregates import AGGREGATES
-from adyton.query.sql.expressions import Source
+from adyton.query.sql.expressions import SqlText
 from adyton.query.sql.from_clause import private_table, public_table
 from adyton.query.sql.grammar import DEEPEST_NESTING
 from adyton.query.sql.names import calls, starts_in
@@ -25,7 +25,7 @@ CLAUSES = ("expressions", "where", "group", "having", "qualify", "order")
 class Context:
     """The text that is read, the tables of the study, and how many nodes were copied so far."""
 
-    source: Source
+    source: SqlText
     tables: tuple[Table, ...]
     copied: int = 0
 
@@ -55,7 +55,7 @@ class Context:
 
 
 @dataclass(slots=True)
-class Origin:
+class ScopeTable:
     """A table of FROM, or a sub-select there: how it is called, and what each of its columns is."""
 
     called: str
@@ -83,9 +83,9 @@ class Scope:
     """All that FROM names."""
 
     context: Context
-    origins: Sequence[Origin]
+    origins: Sequence[ScopeTable]
 
-    def of(self, node: exp.Expr) -> list[tuple[Origin, exp.Expr]]:
+    def of(self, node: exp.Expr) -> list[tuple[ScopeTable, exp.Expr]]:
         """What a column can mean: nothing, one column of one table, or more."""
         name, qualifier = node.name, node.args.get("table")
         if node.args.get("db") is not None:
@@ -98,7 +98,7 @@ class Scope:
                 found += [(origin, value) for value in origin.expressions(name)]
         return found
 
-    def one(self, node: exp.Expr) -> tuple[Origin, exp.Expr]:
+    def one(self, node: exp.Expr) -> tuple[ScopeTable, exp.Expr]:
         """The one thing that a column means; otherwise it is refused."""
         found = self.of(node)
         if len(found) == 1:
@@ -123,11 +123,11 @@ def sources(select: exp.Expr) -> list[tuple[exp.Expr, exp.Expr | None]]:
     return [*first, *((join.this, join) for join in select.args.get("joins") or [])]
 
 
-def base_origin(context: Context, node: exp.Expr, join: exp.Expr | None) -> Origin:
+def base_origin(context: Context, node: exp.Expr, join: exp.Expr | None) -> ScopeTable:
     """A table of the study, or one that is not known, which has no columns."""
     called = node.alias_or_name
     columns = [(name, exp.column(name, called, quoted=True)) for name in context.columns_of(node.name)]
-    return Origin(called, node, columns, join=join)
+    return ScopeTable(called, node, columns, join=join)
 
 
 def placed(node: exp.Expr, like: exp.Expr) -> exp.Expr:
@@ -160,7 +160,7 @@ def columns_of_clauses(select: exp.Expr) -> list[exp.Expr]:
     return [node for _, part in clause_parts(select) for node in columns_in(part)]
 
 
-def write_using(context: Context, origins: Sequence[Origin]) -> exp.Expr | None:
+def write_using(context: Context, origins: Sequence[ScopeTable]) -> exp.Expr | None:
     """USING (k) as ON: k of the first table before that has it equals k of this one.
 
     Stops at a name that is not once in both tables, and says which.

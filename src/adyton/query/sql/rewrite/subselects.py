@@ -17,8 +17,8 @@ from adyton.query.sql.rewrite.names_written_out import NamesWrittenOut, check_wh
 from adyton.query.sql.rewrite.public_lists import list_public_values
 from adyton.query.sql.rewrite.scopes import (
     Context,
-    Origin,
     Scope,
+    ScopeTable,
     all_of,
     base_origin,
     clause_parts,
@@ -106,7 +106,7 @@ def _counts_rows(call: exp.Expr) -> bool:
     return type(inner) in (exp.Star, exp.Literal, exp.Column)
 
 
-def _origin(context: Context, node: exp.Expr, join: exp.Expr | None) -> Origin:
+def _origin(context: Context, node: exp.Expr, join: exp.Expr | None) -> ScopeTable:
     if type(node) is exp.Table:
         if not context.columns_of(node.name):
             raise context.source.refusal(node, no_such_table(context.tables))
@@ -123,7 +123,7 @@ def _origin(context: Context, node: exp.Expr, join: exp.Expr | None) -> Origin:
         raise context.source.refusal(node, f"a sub-select names its table: FROM {context.tables[0].name}")
     inner = one_select(context, inner, whole=False)
     _write_out(context, inner)
-    return Origin(called, node, [], inner, join)
+    return ScopeTable(called, node, [], inner, join)
 
 
 def _write_out(context: Context, inner: exp.Expr) -> None:
@@ -142,7 +142,7 @@ def _write_out(context: Context, inner: exp.Expr) -> None:
         inner.set("order", None)  # rows of a table have no order
 
 
-def _joined_names(context: Context, origin: Origin) -> set[str]:
+def _joined_names(context: Context, origin: ScopeTable) -> set[str]:
     """Names on both sides of a declared inner join, where it makes no difference which column is meant."""
     table, public = context.private(origin.node.name), context.public(origin.node.name)
     if origin.optional:
@@ -158,7 +158,7 @@ def _joined_names(context: Context, origin: Origin) -> set[str]:
 # Putting together ------------------------------------------------------------------------------------------
 
 
-def _merged(context: Context, select: exp.Expr, origins: list[Origin]) -> exp.Expr:
+def _merged(context: Context, select: exp.Expr, origins: list[ScopeTable]) -> exp.Expr:
     taken = {origin.called.casefold() for origin in origins if origin.inner is None}
     for origin in origins:
         if origin.inner is not None:
@@ -212,7 +212,7 @@ def _write_conditions(context: Context, scope: Scope) -> None:
         raise context.source.refusal(wrong, f"USING names {wrong.name!r}, which is not once in both tables")
 
 
-def _put_tables(context: Context, select: exp.Expr, origins: list[Origin]) -> None:
+def _put_tables(context: Context, select: exp.Expr, origins: list[ScopeTable]) -> None:
     """The tables of sub-selects take their places in FROM, and their conditions go into WHERE."""
     joins: list[exp.Expr] = []
     conditions: list[exp.Expr] = []

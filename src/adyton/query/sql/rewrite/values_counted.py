@@ -19,7 +19,7 @@ from adyton.schema import TextColumn, declares_missing
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _ValuesCall:
     """A call: ``number`` most common values of ``value``, or how many there are if it is None."""
 
     item: exp.Expr  # with its FILTER
@@ -74,7 +74,7 @@ def _pass_over_missing(context: Context, tree: exp.Expr, value: exp.Expr) -> Non
 
 
 def _write_common(
-    tree: exp.Expr, shown: exp.Expr, one: _Asked, groups: list[exp.Expr], counted: exp.Expr
+    tree: exp.Expr, shown: exp.Expr, one: _ValuesCall, groups: list[exp.Expr], counted: exp.Expr
 ) -> None:
     """The value in the place of MODE, its count and its rank at the end; the first ``number`` rows."""
     value = one.value.copy()
@@ -89,7 +89,7 @@ def _write_common(
 
 
 def _write_number(
-    tree: exp.Expr, shown: exp.Expr, one: _Asked, groups: list[exp.Expr], counted: exp.Expr
+    tree: exp.Expr, shown: exp.Expr, one: _ValuesCall, groups: list[exp.Expr], counted: exp.Expr
 ) -> None:
     """How many occur in the place of COUNT(DISTINCT x), in one of the rows of all values."""
     occurring = exp.Anonymous(this=OCCURRING, expressions=[counted, one.value.copy()])
@@ -124,7 +124,7 @@ def _window(function: exp.Expr, groups: list[exp.Expr], by: exp.Expr, *, falling
 # What is asked ---------------------------------------------------------------------------------------------
 
 
-def _asked(context: Context, item: exp.Expr) -> _Asked | None:
+def _asked(context: Context, item: exp.Expr) -> _ValuesCall | None:
     call = item.this if type(item) is exp.Filter else item
     ordered = call.args["expression"] if type(call) is exp.WithinGroup else None
     call = call.this if ordered is not None else call
@@ -143,7 +143,7 @@ def _asked(context: Context, item: exp.Expr) -> _Asked | None:
     if number is None and not _is_of_values(context, value):
         return None
     _check_declared(context, value)
-    return _Asked(item, value, number)
+    return _ValuesCall(item, value, number)
 
 
 def _common(
@@ -189,7 +189,7 @@ def _check_declared(context: Context, value: exp.Expr) -> None:
             raise context.source.refusal(column, reason)
 
 
-def _check_alone(context: Context, tree: exp.Expr, others: list[exp.Expr], one: _Asked) -> None:
+def _check_alone(context: Context, tree: exp.Expr, others: list[exp.Expr], one: _ValuesCall) -> None:
     """Its rows are not those of other aggregates."""
     reason = (
         f"{one.name} is the only aggregate of its SELECT, beside groups: it is made of the counts of all "

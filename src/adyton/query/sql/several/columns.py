@@ -9,7 +9,7 @@ from sqlglot import exp
 from adyton.query.buckets import KeyLabel
 from adyton.query.released.nodes import is_label
 from adyton.query.request import Request
-from adyton.query.sql.expressions import Source
+from adyton.query.sql.expressions import SqlText
 
 
 def is_written(node: exp.Expr) -> bool:
@@ -19,7 +19,7 @@ def is_written(node: exp.Expr) -> bool:
     return type(node) in (exp.Literal, exp.Boolean, exp.Null)
 
 
-def label_of(source: Source, node: exp.Expr) -> KeyLabel:
+def label_of(source: SqlText, node: exp.Expr) -> KeyLabel:
     """What a literal shows in an answer."""
     if type(node) is exp.Null:
         return None
@@ -40,7 +40,7 @@ def shown_columns(asked: Request) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(keys), tuple(values)
 
 
-def without_items(source: Source, select: exp.Expr, left_out: Sequence[int]) -> exp.Expr:
+def without_items(source: SqlText, select: exp.Expr, left_out: Sequence[int]) -> exp.Expr:
     """``select`` without the items at these places; GROUP BY and ORDER BY still mean the same ones."""
     select = select.copy()
     items = select.args["expressions"]

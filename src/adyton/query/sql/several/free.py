@@ -18,7 +18,7 @@ from adyton.query.names import distinct_names
 from adyton.query.released.answered import Answered, Told
 from adyton.query.request import Combined, Free, Request
 from adyton.query.sql.aggregates import is_aggregate
-from adyton.query.sql.expressions import Source
+from adyton.query.sql.expressions import SqlText
 from adyton.query.sql.from_clause import read_from
 from adyton.query.sql.grammar import Options
 from adyton.query.sql.read import leaves_nothing, read_select
@@ -34,20 +34,20 @@ _WRITTEN = "these values stand in the question itself"
 _ROWS = "declared_values"
 
 
-def nothing_asked(source: Source, asked: Request | Combined) -> Free:
+def nothing_asked(source: SqlText, asked: Request | Combined) -> Free:
     """Its columns, and no rows."""
     keys, values = (asked.keys, asked.values) if isinstance(asked, Combined) else shown_columns(asked)
     return Free(_said_in(source), _NO_ROWS, tuple((name, ()) for name in keys), values)
 
 
-def row_of_nothing(source: Source, asked: Request) -> Free:
+def row_of_nothing(source: SqlText, asked: Request) -> Free:
     """What aggregates are over no rows: a count is 0, all else is missing."""
     counts = (Count, CountPersons)
     row = tuple((name, (0 if isinstance(m, counts) else None,)) for name, m in asked.question.measures)
     return Free(_said_in(source), _NO_MATCH, row)
 
 
-def columns_asked(source: Source, tree: exp.Expr, tables: Sequence[Table]) -> Free | None:
+def columns_asked(source: SqlText, tree: exp.Expr, tables: Sequence[Table]) -> Free | None:
     """SELECT of columns, or of all, that no row can be in: their names."""
     if not leaves_nothing(tree) or tree.args.get("group") is not None:
         return None
@@ -65,7 +65,7 @@ def columns_asked(source: Source, tree: exp.Expr, tables: Sequence[Table]) -> Fr
     return Free(_said_in(source), _NO_ROWS, tuple((name, ()) for name in dict.fromkeys(names)))
 
 
-def declared_asked(source: Source, options: Options, tree: exp.Expr, tables: Sequence[Table]) -> Free:
+def declared_asked(source: SqlText, options: Options, tree: exp.Expr, tables: Sequence[Table]) -> Free:
     """SELECT DISTINCT of groups: all keys that an answer by these groups would have."""
     request = read_select(source, options, _grouped(source, tree), tables)
     question, shape = request.question, request.shape
@@ -87,7 +87,7 @@ def declared_asked(source: Source, options: Options, tree: exp.Expr, tables: Seq
     return Free(_said_in(source), _DECLARED, keys)
 
 
-def constants_asked(source: Source, tree: exp.Expr) -> Free:
+def constants_asked(source: SqlText, tree: exp.Expr) -> Free:
     """SELECT without FROM: one row of literals."""
     source.check_parts(tree, "expressions")
     items = list(map(source.item, tree.expressions))
@@ -101,12 +101,12 @@ def constants_asked(source: Source, tree: exp.Expr) -> Free:
     return Free(_said_in(source), _WRITTEN, keys)
 
 
-def _said_in(source: Source) -> str:
+def _said_in(source: SqlText) -> str:
     """The text, on one line."""
     return " ".join(source.text.split())
 
 
-def _grouped(source: Source, tree: exp.Expr) -> exp.Expr:
+def _grouped(source: SqlText, tree: exp.Expr) -> exp.Expr:
     """Grouped by all items, with a count that is not asked for."""
     tree = tree.copy()
     source.check_parts(tree.args["distinct"])

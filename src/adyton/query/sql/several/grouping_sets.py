@@ -15,10 +15,10 @@ from sqlglot import exp
 from adyton.query.names import distinct_names, names_in
 from adyton.query.released.nodes import (
     Apply,
+    ComputedLabel,
     Every,
     Having,
     IsNull,
-    Label,
     Opposite,
     Relation,
     Released,
@@ -29,7 +29,7 @@ from adyton.query.released.nodes import (
     has_window,
 )
 from adyton.query.request import Combined, Part, Request, Shape
-from adyton.query.sql.expressions import Source
+from adyton.query.sql.expressions import SqlText
 from adyton.query.sql.functions.labels import NOT_GROUPED, NOT_IN_SET
 from adyton.query.sql.grammar import Options
 from adyton.query.sql.names import called, calls
@@ -43,7 +43,7 @@ _INSTEAD = ("COALESCE", "IFNULL", "NVL")
 _Set = tuple[exp.Expr, ...]
 
 
-def read_sets(source: Source, options: Options, tree: exp.Expr, tables: Sequence[Table]) -> Combined:
+def read_sets(source: SqlText, options: Options, tree: exp.Expr, tables: Sequence[Table]) -> Combined:
     """The questions, the largest set first where ROLLUP or CUBE lists them."""
     names = {name.casefold() for table in tables for name in names_in(table)}
     sets = _Sets(source, tree, names)
@@ -67,7 +67,7 @@ def read_sets(source: Source, options: Options, tree: exp.Expr, tables: Sequence
 class _Sets:
     """The sets of one SELECT: ``groups`` that are in any of them, and for each set the places of its own."""
 
-    def __init__(self, source: Source, tree: exp.Expr, columns: set[str]) -> None:
+    def __init__(self, source: SqlText, tree: exp.Expr, columns: set[str]) -> None:
         self.source, self.tree, self.columns = source, tree, columns
         self.items = list(map(source.item, tree.expressions))
         self.groups: list[exp.Expr] = []
@@ -272,7 +272,7 @@ def _less(node: Released, gone: set[str]) -> Released:
     match node:
         case ReleasedName(name):
             return None if name in gone else node
-        case Apply(function, inner) | Label(function, inner):
+        case Apply(function, inner) | ComputedLabel(function, inner):
             return type(node)(function, tuple(_less(part, gone) for part in inner))
         case When(branches, otherwise):
             chosen = tuple((_without(condition, gone), _less(then, gone)) for condition, then in branches)

@@ -12,9 +12,11 @@ from sqlglot import exp
 
 from adyton.query.buckets import Group, KeyLabel, group_values
 from adyton.query.names import distinct_names
-from adyton.query.released.nodes import Label, Released, Term, When, is_label
+from adyton.query.nodes import Group, group_values
+from adyton.query.released.answered import KeyLabel
+from adyton.query.released.nodes import ComputedLabel, Released, Term, When, is_label
 from adyton.query.request import Combined, Free, Part, Shape
-from adyton.query.sql.expressions import Source
+from adyton.query.sql.expressions import SqlText
 from adyton.query.sql.grammar import Options
 from adyton.query.sql.read import has_sets, is_empty, read_select
 from adyton.query.sql.several.columns import is_written, label_of, without_items
@@ -28,7 +30,7 @@ _SHAPE = ("order", "limit", "offset")
 _VALUE, _NULL = "an aggregate", "NULL"
 
 
-def read_union(source: Source, options: Options, tree: exp.Expr, tables: Sequence[Table]) -> Combined | Free:
+def read_union(source: SqlText, options: Options, tree: exp.Expr, tables: Sequence[Table]) -> Combined | Free:
     """The questions of all SELECTs, and the table that they make."""
     source.check_parts(tree, "this", "expression", "distinct", "with_", *_SHAPE)
     selects = _selects(source, tree)
@@ -61,7 +63,7 @@ def read_union(source: Source, options: Options, tree: exp.Expr, tables: Sequenc
     return nothing_asked(source, table) if empty else table
 
 
-def _selects(source: Source, tree: exp.Expr) -> list[exp.Expr]:
+def _selects(source: SqlText, tree: exp.Expr) -> list[exp.Expr]:
     """From the left; WITH in front is for all of them."""
     found: list[exp.Expr] = []
     waiting = [tree]
@@ -110,7 +112,7 @@ class _Selected:
     is_empty: bool
 
     @classmethod
-    def of(cls, source: Source, options: Options, node: exp.Expr, tables: Sequence[Table]) -> _Selected:
+    def of(cls, source: SqlText, options: Options, node: exp.Expr, tables: Sequence[Table]) -> _Selected:
         items = list(map(source.item, node.expressions))
         written: dict[int, _Column] = {}
         for place, (item, name) in enumerate(items):
@@ -163,7 +165,7 @@ def _label_of(value: Released) -> KeyLabel:
     """One of the labels of a computed column."""
     if isinstance(value, When):
         return _label_of(value.otherwise)
-    if isinstance(value, Label):
+    if isinstance(value, ComputedLabel):
         return 0 if value.function == "NUMBER" else ""
     return value if isinstance(value, str | bool) else 0
 
@@ -178,7 +180,7 @@ def _kind(label: KeyLabel) -> str:
     return "a boolean" if isinstance(label, bool) else "a string" if isinstance(label, str) else "a number"
 
 
-def _check_alike(source: Source, first: _Selected, other: _Selected) -> None:
+def _check_alike(source: SqlText, first: _Selected, other: _Selected) -> None:
     if len(first.columns) != len(other.columns):
         raise source.refusal(
             other.node,
@@ -192,7 +194,7 @@ def _check_alike(source: Source, first: _Selected, other: _Selected) -> None:
             )
 
 
-def _shape(source: Source, tree: exp.Expr, names: Sequence[str]) -> Shape:
+def _shape(source: SqlText, tree: exp.Expr, names: Sequence[str]) -> Shape:
     """What stands behind the last SELECT: of the whole table."""
     order = []
     for node in (tree.args.get("order") or exp.Order()).expressions:
@@ -202,7 +204,7 @@ def _shape(source: Source, tree: exp.Expr, names: Sequence[str]) -> Shape:
     return Shape(tuple(order), limit, offset or 0)
 
 
-def _ordered_by(source: Source, node: exp.Expr, names: Sequence[str]) -> str:
+def _ordered_by(source: SqlText, node: exp.Expr, names: Sequence[str]) -> str:
     if type(node) is exp.Literal and not node.is_string:
         place = source.constant(node)
         if place.denominator == 1 and 1 <= place <= len(names):

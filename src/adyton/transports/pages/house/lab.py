@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from adyton.errors import NotFound
 from adyton.figures.drawing import html
-from adyton.figures.report import Report
+from adyton.figures.report import LabReport
 from adyton.lab import EXPERIMENTS, run
 from adyton.noise import SystemBits
 from adyton.transports.http.formats import told
@@ -19,7 +19,7 @@ from adyton.transports.pages.page import PageRoute, ThePage
 
 routes = APIRouter(route_class=PageRoute, include_in_schema=False)
 _TOPICS = {topic.name: topic for topic in EXPERIMENTS}
-_REPORTS: dict[str, Report] = {}
+_REPORTS: dict[str, LabReport] = {}
 _LOCK = threading.Lock()
 
 
@@ -63,7 +63,7 @@ async def numbers(page: ThePage, name: str) -> Response:
     return await page.done(lambda: told(_report(name).to_json()))
 
 
-def _report(name: str) -> Report:
+def _report(name: str) -> LabReport:
     """The same for all who look: its page and its figure show one run."""
     if name not in _TOPICS:
         raise NotFound

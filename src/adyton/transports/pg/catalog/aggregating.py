@@ -8,7 +8,7 @@ from typing import Any
 from sqlglot import exp
 
 from adyton.transports.pg.catalog.expressions import compiled
-from adyton.transports.pg.catalog.relations import Compiled, Env, Relation, Scope, unsupported
+from adyton.transports.pg.catalog.relations import CatalogRelation, CatalogScope, Compiled, Env, unsupported
 from adyton.transports.pg.values import INT8, TEXT
 
 _OF_ALL: dict[type[exp.Expr], Callable[[list[Any]], Any]] = {
@@ -25,7 +25,7 @@ _VALUE = "\0value"  # where aggregates and numbers of rows wait in a row, for wh
 Aggregated = Callable[[list[Env], Env], list[tuple[list[Any], Env]]]
 
 
-def grouped(tree: exp.Select, items: Sequence[exp.Expr], scope: Scope) -> Aggregated | None:
+def grouped(tree: exp.Select, items: Sequence[exp.Expr], scope: CatalogScope) -> Aggregated | None:
     """Rows of groups, each beside some row of its group; None where nothing is aggregated."""
     group, having = tree.args.get("group"), tree.args.get("having")
     inside = [*items, *([having.this] if having is not None else [])]
@@ -73,7 +73,7 @@ def _aggregates_in(node: exp.Expr) -> list[exp.Expr]:
     return [one for child in node.iter_expressions() for one in _aggregates_in(child)]
 
 
-def _with_values(node: exp.Expr, places: dict[int, str], scope: Scope) -> Compiled:
+def _with_values(node: exp.Expr, places: dict[int, str], scope: CatalogScope) -> Compiled:
     """The expression with what was aggregated in place of its aggregates."""
     if id(node) in places:
         name = places[id(node)]
@@ -84,11 +84,11 @@ def _with_values(node: exp.Expr, places: dict[int, str], scope: Scope) -> Compil
     made = node.copy()
     for mine, copied in zip(inside, _aggregates_in(made), strict=True):
         copied.replace(exp.column(places[id(mine)], table=_VALUE, quoted=True))
-    scope.sources.setdefault(_VALUE, Relation(dict.fromkeys(places.values(), TEXT)))
+    scope.sources.setdefault(_VALUE, CatalogRelation(dict.fromkeys(places.values(), TEXT)))
     return compiled(made, scope)
 
 
-def _aggregate(node: exp.Expr, scope: Scope) -> Callable[[list[Env]], Any]:
+def _aggregate(node: exp.Expr, scope: CatalogScope) -> Callable[[list[Env]], Any]:
     inner, order = node.this, None
     if isinstance(inner, exp.Order):
         inner, order = inner.this, inner.expressions
@@ -112,7 +112,7 @@ def _aggregate(node: exp.Expr, scope: Scope) -> Callable[[list[Env]], Any]:
     return aggregated
 
 
-def with_windows(items: Sequence[exp.Expr], scope: Scope) -> Callable[[list[Env]], None]:
+def with_windows(items: Sequence[exp.Expr], scope: CatalogScope) -> Callable[[list[Env]], None]:
     """Numbers the rows for ROW_NUMBER() OVER; the items must not be compiled before."""
     windows = [one for item in items for one in item.find_all(exp.Window)]
     made = []
@@ -124,7 +124,7 @@ def with_windows(items: Sequence[exp.Expr], scope: Scope) -> Callable[[list[Env]
         ordered = in_order(order.expressions if order is not None else (), scope)
         made.append((f"{_VALUE}w{place}", parts, ordered))
     if made:
-        scope.sources[_VALUE] = Relation({name: INT8 for name, _, _ in made})
+        scope.sources[_VALUE] = CatalogRelation({name: INT8 for name, _, _ in made})
         for window, (name, _, _) in zip(windows, made, strict=True):
             window.replace(exp.column(name, table=_VALUE, quoted=True))
 
@@ -143,7 +143,7 @@ def with_windows(items: Sequence[exp.Expr], scope: Scope) -> Callable[[list[Env]
     return number
 
 
-def in_order(terms: Sequence[exp.Expr], scope: Scope) -> Callable[[list[Env]], list[Env]]:
+def in_order(terms: Sequence[exp.Expr], scope: CatalogScope) -> Callable[[list[Env]], list[Env]]:
     """ORDER BY inside an aggregate or a window: what is missing comes last, or first in a falling order."""
     keys = [(compiled(term.this, scope), bool(term.args.get("desc"))) for term in terms]
 

@@ -14,10 +14,10 @@ from sqlglot import exp
 
 from adyton.transports.pg.catalog.casting import cast_to, ordered, same, type_named
 from adyton.transports.pg.catalog.matching import is_like, matches
-from adyton.transports.pg.catalog.relations import Compiled, Env, Scope, known, unsupported
+from adyton.transports.pg.catalog.relations import CatalogScope, Compiled, Env, known, unsupported
 from adyton.transports.pg.errors import SqlError
 
-_Made = Callable[[Any, Scope], Compiled]
+_Made = Callable[[Any, CatalogScope], Compiled]
 
 
 def folded(node: exp.Expr | None) -> str:
@@ -28,7 +28,7 @@ def folded(node: exp.Expr | None) -> str:
     return name if node.args.get("quoted") else name.lower()
 
 
-def compiled(node: exp.Expr, scope: Scope) -> Compiled:
+def compiled(node: exp.Expr, scope: CatalogScope) -> Compiled:
     """A function of the rows at hand."""
     look = scope.steps.look
     look()
@@ -41,7 +41,7 @@ def compiled(node: exp.Expr, scope: Scope) -> Compiled:
     return timed
 
 
-def _value_of(node: exp.Expr, scope: Scope) -> Compiled:
+def _value_of(node: exp.Expr, scope: CatalogScope) -> Compiled:
     made = _KINDS.get(type(node))
     if made is not None:
         told = made(node, scope)
@@ -58,12 +58,12 @@ def _fails(what: str) -> Compiled:
     return fail
 
 
-def _call(name: str, arguments: Iterable[exp.Expr], scope: Scope) -> Compiled:
+def _call(name: str, arguments: Iterable[exp.Expr], scope: CatalogScope) -> Compiled:
     parts = [compiled(one, scope) for one in arguments]
     return lambda env: scope.held(scope.call(name, [part(env) for part in parts]))
 
 
-def _column(node: exp.Column, scope: Scope) -> Compiled:
+def _column(node: exp.Column, scope: CatalogScope) -> Compiled:
     source = folded(node.args.get("table")) or None
     name = folded(node.this)
     found = scope.find(name, source)
@@ -78,11 +78,11 @@ def _column(node: exp.Column, scope: Scope) -> Compiled:
     raise SqlError("42703", f'column "{shown[:100]}" does not exist')
 
 
-def _in_sources(name: str, scope: Scope | None) -> bool:
+def _in_sources(name: str, scope: CatalogScope | None) -> bool:
     return scope is not None and (name in scope.sources or _in_sources(name, scope.above))
 
 
-def _literal(node: exp.Literal, scope: Scope) -> Compiled:
+def _literal(node: exp.Literal, scope: CatalogScope) -> Compiled:
     text = node.this
     if node.is_string:
         return lambda _: text
@@ -91,17 +91,17 @@ def _literal(node: exp.Literal, scope: Scope) -> Compiled:
     return lambda _: number
 
 
-def _parameter(node: exp.Parameter, scope: Scope) -> Compiled:
+def _parameter(node: exp.Parameter, scope: CatalogScope) -> Compiled:
     number = int(node.name) if node.name.isdecimal() else 0
     return lambda _: scope.parameters.get(number)
 
 
-def _inner(node: exp.Expr, scope: Scope) -> Compiled:
+def _inner(node: exp.Expr, scope: CatalogScope) -> Compiled:
     return compiled(node.this, scope)
 
 
 def _compare(test: Callable[[Any, Any], bool]) -> _Made:
-    def made(node: exp.Binary, scope: Scope) -> Compiled:
+    def made(node: exp.Binary, scope: CatalogScope) -> Compiled:
         listed = _listed_in(node.expression)
         if listed is not None:
             return _against_list(node, scope, test, *listed)
@@ -113,7 +113,7 @@ def _compare(test: Callable[[Any, Any], bool]) -> _Made:
 def _pattern(test: Callable[[str, str], bool]) -> _Made:
     """A text and a pattern, which take longer the longer they are."""
 
-    def made(node: exp.Binary, scope: Scope) -> Compiled:
+    def made(node: exp.Binary, scope: CatalogScope) -> Compiled:
         def counted(a: Any, b: Any) -> bool:
             scope.compares(a, b)
             return test(str(a), str(b))
@@ -132,7 +132,7 @@ def _listed_in(node: exp.Expr) -> tuple[exp.Expr, bool] | None:
 
 
 def _against_list(
-    node: exp.Binary, scope: Scope, test: Callable[[Any, Any], bool], inside: exp.Expr, some: bool
+    node: exp.Binary, scope: CatalogScope, test: Callable[[Any, Any], bool], inside: exp.Expr, some: bool
 ) -> Compiled:
     def compared(value: Any, others: Any) -> bool:
         scope.steps.take(len(others) // 10)
@@ -145,7 +145,7 @@ def _against_list(
     return known(compared, compiled(node.this, scope), _list(inside, scope))
 
 
-def _list(node: exp.Expr, scope: Scope) -> Compiled:
+def _list(node: exp.Expr, scope: CatalogScope) -> Compiled:
     """What stands behind ANY: a list, a text that writes one, or a SELECT."""
     while isinstance(node, exp.Paren):
         node = node.this
@@ -165,14 +165,14 @@ def _list(node: exp.Expr, scope: Scope) -> Compiled:
 def _distinct(*, same: bool) -> _Made:
     """Whether two values are the same one, where NULL is a value like others."""
 
-    def made(node: exp.Binary, scope: Scope) -> Compiled:
+    def made(node: exp.Binary, scope: CatalogScope) -> Compiled:
         left, right = compiled(node.this, scope), compiled(node.expression, scope)
         return lambda env: (left(env) == right(env)) is same
 
     return made
 
 
-def _is(node: exp.Is, scope: Scope) -> Compiled:
+def _is(node: exp.Is, scope: CatalogScope) -> Compiled:
     inner, wanted = compiled(node.this, scope), node.expression
     if isinstance(wanted, exp.Null):
         return lambda env: inner(env) is None
@@ -181,7 +181,7 @@ def _is(node: exp.Is, scope: Scope) -> Compiled:
     return _fails("IS")
 
 
-def _in(node: exp.In, scope: Scope) -> Compiled:
+def _in(node: exp.In, scope: CatalogScope) -> Compiled:
     left, query = compiled(node.this, scope), node.args.get("query")
     if query is not None:
         listed = _list(query, scope)
@@ -202,7 +202,7 @@ def _in(node: exp.In, scope: Scope) -> Compiled:
     return known(among, left, listed)
 
 
-def _between(node: exp.Between, scope: Scope) -> Compiled:
+def _between(node: exp.Between, scope: CatalogScope) -> Compiled:
     low = exp.GTE(this=node.this.copy(), expression=node.args["low"].copy())
     high = exp.LTE(this=node.this.copy(), expression=node.args["high"].copy())
     return compiled(exp.And(this=low, expression=high), scope)
@@ -211,7 +211,7 @@ def _between(node: exp.Between, scope: Scope) -> Compiled:
 def _connected(*, settles: bool) -> _Made:
     """AND, which a False settles, or OR, which a True does."""
 
-    def made(node: exp.Connector, scope: Scope) -> Compiled:
+    def made(node: exp.Connector, scope: CatalogScope) -> Compiled:
         left, right = compiled(node.this, scope), compiled(node.expression, scope)
 
         def true(env: Env) -> Any:
@@ -226,7 +226,7 @@ def _connected(*, settles: bool) -> _Made:
     return made
 
 
-def _case(node: exp.Case, scope: Scope) -> Compiled:
+def _case(node: exp.Case, scope: CatalogScope) -> Compiled:
     subject = compiled(node.this, scope) if node.this is not None else None
     pairs = [(compiled(one.this, scope), compiled(one.args["true"], scope)) for one in node.args["ifs"]]
     otherwise = compiled(node.args["default"], scope) if node.args.get("default") is not None else None
@@ -243,7 +243,7 @@ def _case(node: exp.Case, scope: Scope) -> Compiled:
     return chosen
 
 
-def _joined(node: exp.DPipe, scope: Scope) -> Compiled:
+def _joined(node: exp.DPipe, scope: CatalogScope) -> Compiled:
     def joined(a: Any, b: Any) -> Any:
         if isinstance(a, list) or isinstance(b, list):
             return scope.held((a if isinstance(a, list) else [a]) + (b if isinstance(b, list) else [b]))
@@ -253,7 +253,7 @@ def _joined(node: exp.DPipe, scope: Scope) -> Compiled:
 
 
 def _arithmetic(work: Callable[[Any, Any], Any]) -> _Made:
-    def made(node: exp.Binary, scope: Scope) -> Compiled:
+    def made(node: exp.Binary, scope: CatalogScope) -> Compiled:
         def computed(a: Any, b: Any) -> Any:
             try:
                 given = (one if isinstance(one, int | float) else Decimal(str(one)) for one in (a, b))
@@ -266,7 +266,7 @@ def _arithmetic(work: Callable[[Any, Any], Any]) -> _Made:
     return made
 
 
-def _operator(node: exp.Operator, scope: Scope) -> Compiled:
+def _operator(node: exp.Operator, scope: CatalogScope) -> Compiled:
     sign = str(node.args.get("operator", "")).rpartition(".")[2]
     tests = {
         "~": _pattern(matches),
@@ -279,14 +279,14 @@ def _operator(node: exp.Operator, scope: Scope) -> Compiled:
     return tests[sign](node, scope) if sign in tests else _fails(f"OPERATOR({sign})")
 
 
-def _escape(node: exp.Escape, scope: Scope) -> Compiled:
+def _escape(node: exp.Escape, scope: CatalogScope) -> Compiled:
     like, mark = node.this, node.expression.name
     small, negated = isinstance(like, exp.ILike), bool(like.args.get("negate"))
     test = _pattern(lambda a, b: is_like(a, b, mark, small=small) is not negated)
     return test(like, scope)
 
 
-def _bracket(node: exp.Bracket, scope: Scope) -> Compiled:
+def _bracket(node: exp.Bracket, scope: CatalogScope) -> Compiled:
     """An element by its place, from 1; where a number is written, the parser has made it one less."""
     place = node.expressions[0]
     first = 0 if isinstance(place, exp.Literal) else 1
@@ -298,14 +298,14 @@ def _bracket(node: exp.Bracket, scope: Scope) -> Compiled:
     return known(element, compiled(node.this, scope), compiled(place, scope))
 
 
-def _dot(node: exp.Dot, scope: Scope) -> Compiled:
+def _dot(node: exp.Dot, scope: CatalogScope) -> Compiled:
     """schema.function(...); a part of a row is only asked for where there are none."""
     if isinstance(node.expression, exp.Func):
         return compiled(node.expression, scope)
     return _fails("a part of a row")
 
 
-def _array(node: exp.Array, scope: Scope) -> Compiled:
+def _array(node: exp.Array, scope: CatalogScope) -> Compiled:
     inside = node.expressions
     if len(inside) == 1 and isinstance(inside[0], exp.Select | exp.Subquery):
         return _list(inside[0], scope)
@@ -313,7 +313,7 @@ def _array(node: exp.Array, scope: Scope) -> Compiled:
     return lambda env: scope.held([part(env) for part in parts])
 
 
-def _cast(node: exp.Cast, scope: Scope) -> Compiled:
+def _cast(node: exp.Cast, scope: CatalogScope) -> Compiled:
     inner, name = compiled(node.this, scope), type_named(node.to)
     if name.startswith("reg"):
         return lambda env: scope.call(f"to_{name}", [inner(env)])
@@ -323,23 +323,23 @@ def _cast(node: exp.Cast, scope: Scope) -> Compiled:
     return lambda env: scope.held(cast_to(inner(env), name))
 
 
-def _subquery(node: exp.Expr, scope: Scope) -> Compiled:
+def _subquery(node: exp.Expr, scope: CatalogScope) -> Compiled:
     from adyton.transports.pg.catalog.selecting import first_value
 
     return first_value(node, scope)
 
 
-def _exists(node: exp.Exists, scope: Scope) -> Compiled:
+def _exists(node: exp.Exists, scope: CatalogScope) -> Compiled:
     from adyton.transports.pg.catalog.selecting import any_row
 
     return any_row(node.this, scope)
 
 
-def _anonymous(node: exp.Anonymous, scope: Scope) -> Compiled:
+def _anonymous(node: exp.Anonymous, scope: CatalogScope) -> Compiled:
     return _call(str(node.this).lower(), node.expressions, scope)
 
 
-def _trim(node: exp.Trim, scope: Scope) -> Compiled:
+def _trim(node: exp.Trim, scope: CatalogScope) -> Compiled:
     inner = compiled(node.this, scope)
     marks = compiled(node.expression, scope) if node.args.get("expression") else None
 

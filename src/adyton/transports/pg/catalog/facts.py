@@ -54,7 +54,7 @@ _MOST_VALUES = 20  # of a category, in a comment
 
 
 @dataclass(frozen=True, slots=True)
-class Attribute:
+class CatalogColumn:
     """A column, and what is said of it."""
 
     name: str
@@ -70,13 +70,13 @@ class Listed:
     schema: str
     name: str
     kind: str
-    attributes: tuple[Attribute, ...]
+    attributes: tuple[CatalogColumn, ...]
     comment: str | None = None
     rows: int | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Facts:
+class CatalogFacts:
     """Of one study, for whoever asks.  What is made of them is looked up by their being the same object."""
 
     database: str
@@ -84,7 +84,7 @@ class Facts:
     tables: tuple[Listed, ...]
 
     @classmethod
-    def of(cls, database: str, study: Study, user: str) -> Facts:
+    def of(cls, database: str, study: Study, user: str) -> CatalogFacts:
         tables = [*_of_study(study), *(("adyton", name, "v", made, said, None) for name, made, said in VIEWS)]
         return cls(database, user, tuple(Listed(_FIRST + at, *one) for at, one in enumerate(tables)))
 
@@ -115,25 +115,27 @@ class Facts:
         return found.attributes[number - 1].comment if number > 0 else found.comment
 
 
-def _of_study(study: Study) -> list[tuple[str, str, str, tuple[Attribute, ...], str | None, int | None]]:
+def _of_study(study: Study) -> list[tuple[str, str, str, tuple[CatalogColumn, ...], str | None, int | None]]:
     """Private tables, and the public ones that may be joined to them."""
-    found: dict[str, tuple[str, str, str, tuple[Attribute, ...], str | None, int | None]] = {}
+    found: dict[str, tuple[str, str, str, tuple[CatalogColumn, ...], str | None, int | None]] = {}
     for table in study.tables:
         columns = [_attribute(column) for column in table.columns]
         if table.person is not None and all(one.name != table.person for one in columns):
-            columns.insert(0, Attribute(table.person, TEXT, "says whose row it is: COUNT(DISTINCT) alone"))
+            columns.insert(
+                0, CatalogColumn(table.person, TEXT, "says whose row it is: COUNT(DISTINCT) alone")
+            )
         said = "private: aggregates are answered, rows never"
         found[table.name] = ("public", table.name, "r", tuple(columns), said, table.rows)
         for one in table.dimensions:
             key = next(column for column in table.columns if column.name == one.joins)
-            public = [Attribute(one.key, oid_of(key)), *(_attribute(a.column) for a in one.attributes)]
+            public = [CatalogColumn(one.key, oid_of(key)), *(_attribute(a.column) for a in one.attributes)]
             said = f"public: joined to {table.name} on {one.key} = {one.joins}"
             found.setdefault(one.name, ("public", one.name, "r", tuple(public), said, len(one.keys)))
     return list(found.values())
 
 
-def _attribute(column: Column) -> Attribute:
-    return Attribute(column.name, oid_of(column), _comment_on(column))
+def _attribute(column: Column) -> CatalogColumn:
+    return CatalogColumn(column.name, oid_of(column), _comment_on(column))
 
 
 def _comment_on(column: Column) -> str | None:
@@ -161,11 +163,11 @@ def _declared(column: Column) -> dict[str, Any]:
     return {}
 
 
-def _attributes(**types: int) -> tuple[Attribute, ...]:
-    return tuple(Attribute(name, oid) for name, oid in types.items())
+def _attributes(**types: int) -> tuple[CatalogColumn, ...]:
+    return tuple(CatalogColumn(name, oid) for name, oid in types.items())
 
 
-VIEWS: tuple[tuple[str, tuple[Attribute, ...], str], ...] = (
+VIEWS: tuple[tuple[str, tuple[CatalogColumn, ...], str], ...] = (
     (
         "statement",
         _attributes(

@@ -10,10 +10,10 @@ from typing import Any
 
 from adyton.query.text import value_text
 from adyton.transports.pg.catalog.casting import SQL_NAMES, cast_to, oid_named
-from adyton.transports.pg.catalog.facts import SCHEMAS, Facts
+from adyton.transports.pg.catalog.facts import SCHEMAS, CatalogFacts
 from adyton.transports.pg.catalog.relations import LARGEST, unsupported
 from adyton.transports.pg.errors import SqlError
-from adyton.transports.pg.settings import VERSION, Session, UnknownSetting
+from adyton.transports.pg.settings import VERSION, SessionSettings, UnknownSetting
 from adyton.transports.pg.values import TEXT
 
 _Function = Callable[..., Any]
@@ -76,7 +76,7 @@ _OTHER_NAMES = {
 class Functions:
     """For one session."""
 
-    def __init__(self, facts: Facts, session: Session) -> None:
+    def __init__(self, facts: CatalogFacts, session: SessionSettings) -> None:
         self._facts, self._session = facts, session
         self._known: dict[str, _Function] = {
             **dict.fromkeys(YES, lambda *_: True),

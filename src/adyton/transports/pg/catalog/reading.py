@@ -15,17 +15,17 @@ from adyton.service.identity import Identity
 from adyton.service.limits import LIMITS
 from adyton.service.studies import ServedStudy
 from adyton.study import Study
-from adyton.transports.pg.catalog.facts import VIEWS, Facts
+from adyton.transports.pg.catalog.facts import VIEWS, CatalogFacts
 from adyton.transports.pg.catalog.functions import Functions
 from adyton.transports.pg.catalog.layout import SETTINGS
 from adyton.transports.pg.catalog.own import OWN
-from adyton.transports.pg.catalog.relations import Relation, Scope, Steps
+from adyton.transports.pg.catalog.relations import CatalogRelation, CatalogScope, Steps
 from adyton.transports.pg.catalog.selecting import planned
 from adyton.transports.pg.catalog.tables import filled, relation_named, types_by_name
 from adyton.transports.pg.columns import oid_of
 from adyton.transports.pg.errors import SqlError
 from adyton.transports.pg.parameters import tree_of
-from adyton.transports.pg.settings import Session
+from adyton.transports.pg.settings import SessionSettings
 from adyton.transports.pg.values import ARRAYS, NAME, TEXT, Field, example
 
 _SCHEMAS = ("pg_catalog", "information_schema", "adyton")
@@ -64,7 +64,7 @@ class Catalog:
     """Of one study, for one name."""
 
     def __init__(self, database: str, study: Study, user: str) -> None:
-        self._facts = facts = Facts.of(database, study, user)
+        self._facts = facts = CatalogFacts.of(database, study, user)
         self.tables_of_study = frozenset(one.name.lower() for one in facts.tables if one.schema == "public")
         self._declared = [column for table in study.tables for column in table.columns]
         self._columns = {column.name.casefold(): oid_of(column) for column in self._declared}
@@ -94,7 +94,7 @@ class Catalog:
         self,
         text: str,
         values: Mapping[int, Any],
-        session: Session,
+        session: SessionSettings,
         found: ServedStudy,
         who: Identity,
         given_up: threading.Event | None = None,
@@ -109,7 +109,7 @@ class Catalog:
         steps = Steps(len(text), given_up)
         relation = self._relations(session, found, who, steps)
         try:
-            columns, rows = planned(tree, Scope(relation, functions.call, values, steps))
+            columns, rows = planned(tree, CatalogScope(relation, functions.call, values, steps))
             made = rows({})
             steps.check()
         except RecursionError:
@@ -118,12 +118,12 @@ class Catalog:
         return fields, [list(row.values()) for row in made]
 
     def _relations(
-        self, session: Session, found: ServedStudy, who: Identity, steps: Steps
-    ) -> Callable[[str, str], Relation]:
+        self, session: SessionSettings, found: ServedStudy, who: Identity, steps: Steps
+    ) -> Callable[[str, str], CatalogRelation]:
         """Each table is made once, however often a statement names it."""
 
         @cache
-        def relation(schema: str, name: str) -> Relation:
+        def relation(schema: str, name: str) -> CatalogRelation:
             if schema == "adyton":
                 if name in OWN:
                     return filled(_VIEWS[name], OWN[name](found, who, steps.check))
@@ -137,7 +137,7 @@ class Catalog:
         return relation
 
 
-def _settings(session: Session) -> Relation:
+def _settings(session: SessionSettings) -> CatalogRelation:
     rows = [
         {"name": name, "setting": value, "reset_val": value, "boot_val": value}
         for name, value in session.all()

@@ -25,7 +25,7 @@ _BETWEEN = 64  # expressions are computed between two looks at the clock
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
+class CatalogRelation:
     """Columns with their types, and rows.  ``open``: every name is a column of it, and it has no rows."""
 
     columns: Mapping[str, int]
@@ -33,7 +33,7 @@ class Relation:
     open: bool = False
 
 
-NOTHING = Relation({}, (), open=True)
+NOTHING = CatalogRelation({}, (), open=True)
 
 
 class Steps:
@@ -70,20 +70,20 @@ class Steps:
 
 
 @dataclass(slots=True)
-class Scope:
+class CatalogScope:
     """The sources that names can be about: those of a SELECT, and outside of it those around it."""
 
-    relation: Callable[[str, str], Relation]  # by schema and name
+    relation: Callable[[str, str], CatalogRelation]  # by schema and name
     call: Callable[[str, Sequence[Any]], Any]
     parameters: Mapping[int, Any]
     steps: Steps
-    sources: dict[str, Relation] = field(default_factory=dict)
-    named: dict[str, Relation] = field(default_factory=dict)  # WITH name AS
-    above: Scope | None = None
+    sources: dict[str, CatalogRelation] = field(default_factory=dict)
+    named: dict[str, CatalogRelation] = field(default_factory=dict)  # WITH name AS
+    above: CatalogScope | None = None
 
-    def inside(self) -> Scope:
+    def inside(self) -> CatalogScope:
         """Of a SELECT within this one."""
-        return Scope(self.relation, self.call, self.parameters, self.steps, {}, dict(self.named), self)
+        return CatalogScope(self.relation, self.call, self.parameters, self.steps, {}, dict(self.named), self)
 
     def held(self, value: Any) -> Any:
         """A value that was made, if it is none that grows from one SELECT to the next around it."""

@@ -11,8 +11,8 @@ from sqlglot import exp
 from adyton.service.limits import LIMITS
 from adyton.transports.pg.catalog.aggregating import grouped, with_windows
 from adyton.transports.pg.catalog.expressions import compiled, folded
-from adyton.transports.pg.catalog.relations import Compiled, Env, Relation, Scope, unsupported
-from adyton.transports.pg.catalog.sources import Source, sources_of
+from adyton.transports.pg.catalog.relations import CatalogRelation, CatalogScope, Compiled, Env, unsupported
+from adyton.transports.pg.catalog.sources import CatalogSource, sources_of
 from adyton.transports.pg.catalog.typing import name_of, type_of
 from adyton.transports.pg.errors import SqlError
 
@@ -36,14 +36,14 @@ _Shown = tuple[dict[str, Any], Env]  # a row of the answer, and the rows it was 
 _MOST_ROWS = 50_000
 
 
-def planned(tree: exp.Expr, scope: Scope) -> tuple[dict[str, int], Made]:
+def planned(tree: exp.Expr, scope: CatalogScope) -> tuple[dict[str, int], Made]:
     """Its columns, and a function that gives its rows, of the rows around it."""
     while isinstance(tree, exp.Subquery):
         tree = tree.this
     scope = scope.inside()
     for cte in tree.args["with_"].expressions if tree.args.get("with_") else ():
         columns, rows = planned(cte.this, scope)
-        scope.named[cte.alias.lower()] = Relation(columns, rows({}))
+        scope.named[cte.alias.lower()] = CatalogRelation(columns, rows({}))
     if isinstance(tree, exp.Union):
         return _union(tree, scope)
     if isinstance(tree, exp.Select):
@@ -51,7 +51,7 @@ def planned(tree: exp.Expr, scope: Scope) -> tuple[dict[str, int], Made]:
     raise unsupported(tree.key.upper())
 
 
-def first_value(tree: exp.Expr, scope: Scope) -> Compiled:
+def first_value(tree: exp.Expr, scope: CatalogScope) -> Compiled:
     """A SELECT as a value."""
     columns, rows = planned(tree, scope)
     name = next(iter(columns))
@@ -65,19 +65,19 @@ def first_value(tree: exp.Expr, scope: Scope) -> Compiled:
     return value
 
 
-def column_of(tree: exp.Expr, scope: Scope) -> Compiled:
+def column_of(tree: exp.Expr, scope: CatalogScope) -> Compiled:
     """A SELECT as a list."""
     columns, rows = planned(tree, scope)
     name = next(iter(columns))
     return lambda env: [row[name] for row in rows(env)]
 
 
-def any_row(tree: exp.Expr, scope: Scope) -> Compiled:
+def any_row(tree: exp.Expr, scope: CatalogScope) -> Compiled:
     _, rows = planned(tree, scope)
     return lambda env: bool(rows(env))
 
 
-def _union(tree: exp.Union, scope: Scope) -> tuple[dict[str, int], Made]:
+def _union(tree: exp.Union, scope: CatalogScope) -> tuple[dict[str, int], Made]:
     columns, first = planned(tree.this, scope)
     others, second = planned(tree.expression, scope)
     if len(columns) != len(others):
@@ -93,7 +93,7 @@ def _union(tree: exp.Union, scope: Scope) -> tuple[dict[str, int], Made]:
     return columns, rows
 
 
-def _select(tree: exp.Select, scope: Scope) -> tuple[dict[str, int], Made]:
+def _select(tree: exp.Select, scope: CatalogScope) -> tuple[dict[str, int], Made]:
     unknown = [name for name, part in tree.args.items() if part and name not in _PARTS]
     if unknown:
         raise unsupported(unknown[0].rstrip("_").upper())
@@ -124,7 +124,7 @@ def _select(tree: exp.Select, scope: Scope) -> tuple[dict[str, int], Made]:
 
 
 def _joined(
-    sources: Sequence[Source], where: Sequence[Sequence[Compiled]], outer: Env, scope: Scope
+    sources: Sequence[CatalogSource], where: Sequence[Sequence[Compiled]], outer: Env, scope: CatalogScope
 ) -> Iterator[Env]:
     """All combinations of rows that the conditions leave; each is tried as soon as its rows are there."""
 
@@ -150,7 +150,9 @@ def _joined(
     yield from joined(dict(outer), 0)
 
 
-def _by_source(tree: exp.Select, scope: Scope, sources: Sequence[Source]) -> list[list[Compiled]]:
+def _by_source(
+    tree: exp.Select, scope: CatalogScope, sources: Sequence[CatalogSource]
+) -> list[list[Compiled]]:
     """The conditions of WHERE, each beside the last source that it is about."""
     found: list[list[Compiled]] = [[] for _ in sources] or [[]]
     clause = tree.args.get("where")
@@ -170,7 +172,7 @@ def _conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
         yield node
 
 
-def _last_about(test: exp.Expr, names: Sequence[str], scope: Scope) -> int:
+def _last_about(test: exp.Expr, names: Sequence[str], scope: CatalogScope) -> int:
     last = 0
     for column in test.find_all(exp.Column):
         scope.steps.look()
@@ -185,7 +187,7 @@ def _last_about(test: exp.Expr, names: Sequence[str], scope: Scope) -> int:
 # What is listed, and how it is shown -----------------------------------------------------------------------
 
 
-def _items(tree: exp.Select, scope: Scope) -> list[exp.Expr]:
+def _items(tree: exp.Select, scope: CatalogScope) -> list[exp.Expr]:
     """What is listed; a star is all columns, of all sources or of one."""
     found: list[exp.Expr] = []
     for item in tree.expressions:
@@ -226,7 +228,7 @@ def _names(items: Sequence[exp.Expr]) -> list[str]:
 
 
 def _shape(
-    tree: exp.Expr, scope: Scope, items: dict[str, Any]
+    tree: exp.Expr, scope: CatalogScope, items: dict[str, Any]
 ) -> Callable[[list[_Shown]], list[dict[str, Any]]]:
     """ORDER BY, LIMIT and OFFSET."""
     terms = (
@@ -246,7 +248,7 @@ def _shape(
 
 
 def _term(
-    node: exp.Expr, scope: Scope, items: dict[str, Any]
+    node: exp.Expr, scope: CatalogScope, items: dict[str, Any]
 ) -> tuple[Callable[[dict[str, Any], Env], Any], bool, bool]:
     reverse = bool(node.args.get("desc"))
     nulls_first = bool(node.args["nulls_first"])  # as the parser knows, also where nothing is said of it
@@ -282,7 +284,7 @@ def _by_first(left: tuple[Any, Any], right: tuple[Any, Any]) -> int:
         return int(str(a) > str(b)) - int(str(a) < str(b))
 
 
-def _number(node: exp.Expr | None, scope: Scope) -> int | None:
+def _number(node: exp.Expr | None, scope: CatalogScope) -> int | None:
     if node is None:
         return None
     value = compiled(node.args["expression"], scope)({})

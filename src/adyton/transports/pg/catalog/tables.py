@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from adyton.transports.pg.catalog.casting import SHORT_NAMES, SQL_NAMES
-from adyton.transports.pg.catalog.facts import OWNER, SCHEMAS, SYSTEM, Facts, Listed
+from adyton.transports.pg.catalog.facts import OWNER, SCHEMAS, SYSTEM, CatalogFacts, Listed
 from adyton.transports.pg.catalog.layout import (
     ATTRIBUTE,
     CLASS,
@@ -22,7 +22,7 @@ from adyton.transports.pg.catalog.layout import (
 from adyton.transports.pg.catalog.layout import (
     DATABASE as DATABASES,
 )
-from adyton.transports.pg.catalog.relations import NOTHING, Relation
+from adyton.transports.pg.catalog.relations import NOTHING, CatalogRelation
 from adyton.transports.pg.values import (
     ARRAYS,
     BOOL,
@@ -117,14 +117,16 @@ _EMPTY_STANDARD = {
 }
 
 
-def filled(pairs: Pairs, rows: Sequence[Mapping[str, Any]]) -> Relation:
+def filled(pairs: Pairs, rows: Sequence[Mapping[str, Any]]) -> CatalogRelation:
     """Rows with what they say, and otherwise what every row says."""
     usual = {name: value for name, (_, value) in pairs.items()}
-    return Relation({name: oid for name, (oid, _) in pairs.items()}, [{**usual, **row} for row in rows])
+    return CatalogRelation(
+        {name: oid for name, (oid, _) in pairs.items()}, [{**usual, **row} for row in rows]
+    )
 
 
 @lru_cache(maxsize=64)
-def relation_named(facts: Facts, schema: str, name: str) -> Relation | None:
+def relation_named(facts: CatalogFacts, schema: str, name: str) -> CatalogRelation | None:
     """A table of the two catalogs; None if a PostgreSQL has none of this name."""
     made = (_STANDARD if schema == "information_schema" else _SYSTEM).get(name)
     if made is not None:
@@ -140,7 +142,7 @@ def types_by_name() -> dict[str, int]:
     return {**found, "nspname": NAME, "objoid": OID, "objsubid": INT4, "table_schem": NAME}
 
 
-def _classes(facts: Facts) -> Relation:
+def _classes(facts: CatalogFacts) -> CatalogRelation:
     return filled(
         CLASS,
         [
@@ -159,11 +161,11 @@ def _classes(facts: Facts) -> Relation:
     )
 
 
-def _each_column(facts: Facts) -> list[tuple[Listed, int, Any]]:
+def _each_column(facts: CatalogFacts) -> list[tuple[Listed, int, Any]]:
     return [(one, at, column) for one in facts.tables for at, column in enumerate(one.attributes, 1)]
 
 
-def _attributes(facts: Facts) -> Relation:
+def _attributes(facts: CatalogFacts) -> CatalogRelation:
     return filled(
         ATTRIBUTE,
         [
@@ -181,13 +183,13 @@ def _attributes(facts: Facts) -> Relation:
     )
 
 
-def _namespaces(_: Facts) -> Relation:
+def _namespaces(_: CatalogFacts) -> CatalogRelation:
     columns = {"oid": OID, "nspname": NAME, "nspowner": OID, "nspacl": ARRAYS[TEXT]}
     rows = [{"oid": oid, "nspname": name, "nspowner": OWNER, "nspacl": None} for name, oid in SCHEMAS.items()]
-    return Relation(columns, rows)
+    return CatalogRelation(columns, rows)
 
 
-def _descriptions(facts: Facts) -> Relation:
+def _descriptions(facts: CatalogFacts) -> CatalogRelation:
     columns = {"objoid": OID, "classoid": OID, "objsubid": INT4, "description": TEXT}
     said = [(one.oid, 0, one.comment) for one in facts.tables]
     said += [(one.oid, at, column.comment) for one, at, column in _each_column(facts)]
@@ -196,10 +198,10 @@ def _descriptions(facts: Facts) -> Relation:
         for oid, at, text in said
         if text is not None
     ]
-    return Relation(columns, rows)
+    return CatalogRelation(columns, rows)
 
 
-def _types(_: Facts) -> Relation:
+def _types(_: CatalogFacts) -> CatalogRelation:
     rows = []
     for one in TYPES:
         rows.append(_type_row(one.name, one.oid, one.width, one.category, typarray=one.array))
@@ -222,7 +224,7 @@ def _type_row(name: str, oid: int, width: int, category: str, **other: Any) -> d
     }
 
 
-def _listing(kind: str, name: str, **others: tuple[int, Any]) -> Callable[[Facts], Relation]:
+def _listing(kind: str, name: str, **others: tuple[int, Any]) -> Callable[[CatalogFacts], CatalogRelation]:
     """pg_tables and pg_views."""
     pairs = {"schemaname": (NAME, ""), name: (NAME, ""), **others}
     return lambda facts: filled(
@@ -230,7 +232,7 @@ def _listing(kind: str, name: str, **others: tuple[int, Any]) -> Callable[[Facts
     )
 
 
-def _standard_tables(facts: Facts) -> Relation:
+def _standard_tables(facts: CatalogFacts) -> CatalogRelation:
     return filled(
         TABLES,
         [
@@ -245,11 +247,11 @@ def _standard_tables(facts: Facts) -> Relation:
     )
 
 
-def _standard_columns(facts: Facts) -> Relation:
+def _standard_columns(facts: CatalogFacts) -> CatalogRelation:
     return filled(COLUMNS, [_standard_column(facts, *one) for one in _each_column(facts)])
 
 
-def _standard_column(facts: Facts, one: Listed, at: int, column: Any) -> dict[str, Any]:
+def _standard_column(facts: CatalogFacts, one: Listed, at: int, column: Any) -> dict[str, Any]:
     precision = {INT8: 64, INT4: 32, FLOAT8: 53}.get(column.oid)
     array = column.oid in ARRAYS.values()
     return {
@@ -269,15 +271,15 @@ def _standard_column(facts: Facts, one: Listed, at: int, column: Any) -> dict[st
     }
 
 
-def _schemata(facts: Facts) -> Relation:
+def _schemata(facts: CatalogFacts) -> CatalogRelation:
     columns = {"catalog_name": NAME, "schema_name": NAME, "schema_owner": NAME}
     rows = [
         {"catalog_name": facts.database, "schema_name": name, "schema_owner": facts.user} for name in SCHEMAS
     ]
-    return Relation(columns, rows)
+    return CatalogRelation(columns, rows)
 
 
-def _privileges(facts: Facts) -> Relation:
+def _privileges(facts: CatalogFacts) -> CatalogRelation:
     rows = [
         {
             "grantor": facts.user,
@@ -290,18 +292,18 @@ def _privileges(facts: Facts) -> Relation:
         }
         for one in facts.tables
     ]
-    return Relation(dict.fromkeys(rows[0], NAME), rows)
+    return CatalogRelation(dict.fromkeys(rows[0], NAME), rows)
 
 
-def _one_row(**values: tuple[int, Any]) -> Callable[[Facts], Relation]:
+def _one_row(**values: tuple[int, Any]) -> Callable[[CatalogFacts], CatalogRelation]:
     return lambda _: filled(values, [{}])
 
 
-def _roles(facts: Facts) -> Relation:
+def _roles(facts: CatalogFacts) -> CatalogRelation:
     return filled(ROLE, [{"rolname": facts.user, "usename": facts.user}])
 
 
-_SYSTEM: dict[str, Callable[[Facts], Relation]] = {
+_SYSTEM: dict[str, Callable[[CatalogFacts], CatalogRelation]] = {
     "pg_class": _classes,
     "pg_attribute": _attributes,
     "pg_namespace": _namespaces,
@@ -320,7 +322,7 @@ _SYSTEM: dict[str, Callable[[Facts], Relation]] = {
         oid=(OID, 1663), spcname=(NAME, "pg_default"), spcowner=(OID, OWNER), spcacl=(TEXT, None)
     ),
 }
-_STANDARD: dict[str, Callable[[Facts], Relation]] = {
+_STANDARD: dict[str, Callable[[CatalogFacts], CatalogRelation]] = {
     "tables": _standard_tables,
     "columns": _standard_columns,
     "schemata": _schemata,

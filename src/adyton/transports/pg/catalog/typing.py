@@ -7,7 +7,7 @@ from sqlglot import exp
 from adyton.transports.pg.catalog.casting import oid_named, type_named
 from adyton.transports.pg.catalog.expressions import folded
 from adyton.transports.pg.catalog.functions import NO, YES, ZERO
-from adyton.transports.pg.catalog.relations import Scope
+from adyton.transports.pg.catalog.relations import CatalogScope
 from adyton.transports.pg.values import ARRAYS, BOOL, INT4, INT8, NAME, NUMERIC, REGCLASS, REGTYPE, TEXT
 
 _TRUTHS = (exp.Predicate, exp.Connector, exp.Not, exp.Exists, exp.Boolean, exp.Escape, exp.Operator)
@@ -65,7 +65,7 @@ def _names_itself(node: exp.Expr) -> bool:
     return not isinstance(node, exp.Case) and name_of(node) != "?column?"
 
 
-def type_of(node: exp.Expr, scope: Scope) -> int:
+def type_of(node: exp.Expr, scope: CatalogScope) -> int:
     """The number of the type of an expression; text for what says nothing of it."""
     if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Anonymous):
         node = node.expression
@@ -117,12 +117,12 @@ def type_of(node: exp.Expr, scope: Scope) -> int:
     return TEXT
 
 
-def _first_known(nodes: list[exp.Expr], scope: Scope) -> int:
+def _first_known(nodes: list[exp.Expr], scope: CatalogScope) -> int:
     typed = [one for one in nodes if not isinstance(one, exp.Null)]
     return type_of(typed[0], scope) if typed else TEXT
 
 
-def _of_select(tree: exp.Expr, scope: Scope) -> int:
+def _of_select(tree: exp.Expr, scope: CatalogScope) -> int:
     from adyton.transports.pg.catalog.selecting import planned
 
     columns, _ = planned(tree, scope)

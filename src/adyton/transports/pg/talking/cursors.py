@@ -9,8 +9,8 @@ from typing import Any
 
 from adyton.service.limits import LIMITS
 from adyton.transports.pg.errors import SqlError
-from adyton.transports.pg.results import Result, size_of
-from adyton.transports.pg.statements import Statement, folded
+from adyton.transports.pg.results import StatementResult, size_of
+from adyton.transports.pg.statements import WireStatement, folded
 from adyton.transports.pg.values import Field
 
 WORDS = ("DECLARE", "FETCH", "MOVE", "CLOSE")
@@ -34,11 +34,11 @@ Values = Mapping[int, Any]
 class Portal:
     """A statement with its parameters; its ``result`` once it was run, of which ``sent`` rows are out."""
 
-    statement: Statement
+    statement: WireStatement
     values: Values
     formats: Sequence[int]
     fields: Sequence[Field] | None = None
-    result: Result | None = None
+    result: StatementResult | None = None
     sent: int = 0
 
     @property
@@ -61,17 +61,17 @@ class Portal:
         return self.result is not None and self.sent >= len(self.result.sent)
 
 
-Run = Callable[[Statement, Values], Awaitable[Result]]
+Run = Callable[[WireStatement, Values], Awaitable[StatementResult]]
 Keep = Callable[[int], None]  # raises where so many bytes more are too much
 
 
-def _fetched(result: Result, places: range, notices: tuple[dict[str, str], ...]) -> Result:
+def _fetched(result: StatementResult, places: range, notices: tuple[dict[str, str], ...]) -> StatementResult:
     """Some rows of a result.  A few are copied, so that no portal holds all of them."""
     tag = f"FETCH {len(places)}"
     if len(places) > _FEW:
         return replace(result, tag=tag, notices=notices, places=places)
     rows = result.rows[places.start : places.stop]
-    return Result(tag, result.fields, rows, notices, size=sum(map(size_of, rows)))
+    return StatementResult(tag, result.fields, rows, notices, size=sum(map(size_of, rows)))
 
 
 class Cursors:
@@ -86,7 +86,7 @@ class Cursors:
     def find(self, name: str) -> Portal | None:
         return self._open.get(name)
 
-    async def run(self, statement: Statement, values: Values, run: Run, keep: Keep) -> Result:
+    async def run(self, statement: WireStatement, values: Values, run: Run, keep: Keep) -> StatementResult:
         word, text = statement.words[0], statement.bare
         if word == "DECLARE":
             return self._declared(text, values, keep)
@@ -98,7 +98,7 @@ class Cursors:
                 self._open.clear()
             else:
                 self._open.pop(folded(found["name"]), None)
-            return Result("CLOSE CURSOR")
+            return StatementResult("CLOSE CURSOR")
         found = _FETCH.fullmatch(text)
         if found is None:
             raise SqlError("0A000", "cursors go forward: FETCH number FROM name")
@@ -111,7 +111,7 @@ class Cursors:
         places = portal.taken(None if many == "ALL" else 1 if many == "NEXT" else int(many))
         notices = portal.result.notices if portal.sent == len(places) else ()  # with the first rows
         if word == "MOVE":
-            return Result(f"MOVE {len(places)}", notices=notices)
+            return StatementResult(f"MOVE {len(places)}", notices=notices)
         return _fetched(portal.result, places, notices)
 
     def of_fetch(self, text: str) -> Portal:
@@ -123,7 +123,7 @@ class Cursors:
             raise SqlError("34000", f'cursor "{name[:100]}" does not exist')
         return portal
 
-    def _declared(self, text: str, values: Values, keep: Keep) -> Result:
+    def _declared(self, text: str, values: Values, keep: Keep) -> StatementResult:
         found = _DECLARE.match(text)
         if found is None:
             raise SqlError("42601", "write DECLARE name CURSOR FOR SELECT ...")
@@ -134,10 +134,10 @@ class Cursors:
             raise SqlError("42622", f"a name has at most {LIMITS.wire_name_letters} characters")
         if len(self._open) >= LIMITS.wire_cursors:
             raise SqlError("53000", f"at most {LIMITS.wire_cursors} cursors are open at once", "CLOSE some.")
-        inner = Statement(text[found.end() :], found.end())
+        inner = WireStatement(text[found.end() :], found.end())
         if inner.words[0] not in ("SELECT", "WITH"):
             raise SqlError("42601", "a cursor is declared for a SELECT")
         declared = Portal(inner, values, [0])
         keep(declared.size)
         self._open[name] = declared
-        return Result("DECLARE CURSOR")
+        return StatementResult("DECLARE CURSOR")

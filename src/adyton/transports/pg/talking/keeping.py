@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from adyton.service.limits import LIMITS
 from adyton.transports.pg.errors import SqlError
-from adyton.transports.pg.statements import Statement
+from adyton.transports.pg.statements import WireStatement
 from adyton.transports.pg.talking.cursors import Cursors, Portal
 
 _BESIDE = 1000  # bytes that a prepared statement takes beside its text
@@ -22,7 +22,7 @@ _LESS = (
 class Prepared:
     """A statement with the types of its parameters: as the client said, and as they are taken."""
 
-    statement: Statement
+    statement: WireStatement
     declared: tuple[int, ...]
     types: tuple[int, ...]
 
@@ -32,7 +32,7 @@ class Prepared:
 
 
 @dataclass(slots=True)
-class Kept:
+class SessionObjects:
     """By their names; the one without a name is replaced each time."""
 
     prepared: dict[str, Prepared] = field(default_factory=dict)

@@ -16,11 +16,11 @@ from adyton.service.limits import LIMITS
 from adyton.transports.http.errors import unexpected
 from adyton.transports.pg.door import WireDoor
 from adyton.transports.pg.errors import SqlError, code_of, fields_of_error, too_many_error
-from adyton.transports.pg.settings import Session
+from adyton.transports.pg.settings import SessionSettings
 from adyton.transports.pg.talking import messages
 from adyton.transports.pg.talking.cancelling import Cancels
 from adyton.transports.pg.talking.keeping import Memory
-from adyton.transports.pg.talking.session import Connection, Watch
+from adyton.transports.pg.talking.session import Watch, WireConnection
 from adyton.transports.pg.talking.startup import Cancel, authenticate, greet
 from adyton.transports.pg.work import Work
 
@@ -45,7 +45,7 @@ class Wire:
         self._desk, self._door, self._context, self._watch = desk, door, door.context(), watch
         self._cancels = Cancels(door.folder)
         self._memory = Memory()
-        self._connections: dict[bytes, tuple[Connection, asyncio.Task[None]]] = {}
+        self._connections: dict[bytes, tuple[WireConnection, asyncio.Task[None]]] = {}
         self._strangers: dict[asyncio.Task[None], None] = {}  # the oldest first
         self._by_token = Counter[str]()
         self._room = desk.house.settings.connections
@@ -138,7 +138,9 @@ class Wire:
             return
         settings, share = self._desk.house.settings, self._memory.of_connection(work.token)
         most_bytes, seconds = settings.request_bytes, settings.request_seconds
-        connection = Connection(reader, writer, work, share, self._watch, most=most_bytes, seconds=seconds)
+        connection = WireConnection(
+            reader, writer, work, share, self._watch, most=most_bytes, seconds=seconds
+        )
         key = self._cancels.fresh_key(connection.cancelled)
         writer.write(messages.message("K", key))
         self._strangers.pop(task, None)
@@ -167,7 +169,7 @@ class Wire:
         house = self._desk.house
         hashed = await authenticate(reader, writer, house, start.database)
         who = house.visitor_hashed(hashed).identity(start.database)
-        session = Session(who.name if who else "")
+        session = SessionSettings(who.name if who else "")
         session.begin(start.settings)
         for name, value in session.reported():
             writer.write(messages.parameter_status(name, value))

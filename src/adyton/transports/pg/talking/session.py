@@ -25,12 +25,12 @@ from adyton.transports.pg.errors import (
     too_many_error,
 )
 from adyton.transports.pg.parameters import filled, place_before, unquoted
-from adyton.transports.pg.results import Result
-from adyton.transports.pg.statements import Statement, statements_in
+from adyton.transports.pg.results import StatementResult
+from adyton.transports.pg.statements import WireStatement, statements_in
 from adyton.transports.pg.talking import messages
 from adyton.transports.pg.talking.cancelling import until_cancelled
 from adyton.transports.pg.talking.cursors import WORDS, Portal
-from adyton.transports.pg.talking.keeping import Kept, Prepared, Share
+from adyton.transports.pg.talking.keeping import Prepared, SessionObjects, Share
 from adyton.transports.pg.talking.messages import BrokenMessage, Content, apart
 from adyton.transports.pg.values import ARRAYS, UNKNOWN, BadValue, Field, decoded
 from adyton.transports.pg.work import Work
@@ -43,7 +43,7 @@ class Ended(Exception):
     """The client says goodbye, or is told so."""
 
 
-class Connection:
+class WireConnection:
     """``most``: bytes of a message, and ``seconds`` for it to come in.  ``cancelled`` is set by another
     connection.
     """
@@ -61,7 +61,7 @@ class Connection:
     ) -> None:
         self._reader, self._writer, self._work, self._most = reader, writer, work, most
         self._share, self._watch, self._seconds = share, watch, seconds
-        self._kept = Kept()
+        self._kept = SessionObjects()
         self._skipping = False  # after an error, until Sync
         self._seen: dict[tuple[str, str], tuple[int, float]] = {}  # statements of the message at hand
         self.cancelled = asyncio.Event()
@@ -195,7 +195,7 @@ class Connection:
             await self._tell(failed, place)
         self._ready()
 
-    async def _done(self, statement: Statement) -> None:
+    async def _done(self, statement: WireStatement) -> None:
         """One of its statements."""
         if statement.is_empty:
             self._writer.write(messages.EMPTY_QUERY)
@@ -210,7 +210,7 @@ class Connection:
             self._finish(result)
         self._forget(statement)
 
-    async def _rows(self, result: Result, places: range, formats: Sequence[int]) -> None:
+    async def _rows(self, result: StatementResult, places: range, formats: Sequence[int]) -> None:
         """Sends rows.  More are made when the client has taken those before."""
         fields, place = result.fields or (), places.start
         few = len(places) * len(fields) <= _FEW_CELLS and result.size <= LIMITS.small_bytes
@@ -225,18 +225,18 @@ class Connection:
             if not few and self.cancelled.is_set():
                 raise cancelled_error()
 
-    def _finish(self, result: Result) -> None:
+    def _finish(self, result: StatementResult) -> None:
         for said in result.notices:
             self._writer.write(messages.notice(said))
         if result.changed is not None:
             self._writer.write(messages.parameter_status(*result.changed))
         self._writer.write(messages.complete(result.tag))
 
-    def _forget(self, statement: Statement) -> None:
+    def _forget(self, statement: WireStatement) -> None:
         """DEALLOCATE, DISCARD."""
         first, second = statement.words
         if first == "DISCARD" or (first == "DEALLOCATE" and second == "ALL"):
-            self._kept = Kept()
+            self._kept = SessionObjects()
         elif first == "DEALLOCATE":
             named = re.sub(r"\s*DEALLOCATE\s+(?:PREPARE\s+)?", "", statement.text, flags=re.IGNORECASE)
             self._kept.prepared.pop(named.strip().strip('"'), None)
@@ -343,7 +343,7 @@ class Connection:
         await self._tell(SqlError("0A000", "functions are not called here"), place)
         self._ready()
 
-    async def _run(self, statement: Statement, values: Mapping[int, Any]) -> Result:
+    async def _run(self, statement: WireStatement, values: Mapping[int, Any]) -> StatementResult:
         began, code = time.perf_counter(), "00000"
         try:
             if statement.words[0] in WORDS:
@@ -363,7 +363,7 @@ class Connection:
         for (kind, code), (number, seconds) in seen.items():
             self._watch(kind, code, seconds, number)
 
-    async def _fields(self, statement: Statement, values: Mapping[int, Any]) -> Sequence[Field] | None:
+    async def _fields(self, statement: WireStatement, values: Mapping[int, Any]) -> Sequence[Field] | None:
         word = statement.words[0]
         if word == "FETCH":
             cursor = self._kept.cursors.of_fetch(statement.text)
@@ -389,7 +389,7 @@ class Place:
         self.text, self.start = text, start
         self.values: Mapping[int, Any] = {}
 
-    def of(self, statement: Statement, values: Mapping[int, Any] | None = None) -> None:
+    def of(self, statement: WireStatement, values: Mapping[int, Any] | None = None) -> None:
         self.text, self.start, self.values = statement.text, statement.start, values or {}
 
     @property
@@ -421,23 +421,23 @@ def _told(error: Exception, place: Place, severity: str) -> Fields:
 
 
 _EXTENDED = {
-    b"P": Connection._parse,
-    b"B": Connection._bind,
-    b"D": Connection._describe,
-    b"E": Connection._execute,
-    b"C": Connection._close,
-    b"H": Connection._flush,
-    b"F": Connection._function,
+    b"P": WireConnection._parse,
+    b"B": WireConnection._bind,
+    b"D": WireConnection._describe,
+    b"E": WireConnection._execute,
+    b"C": WireConnection._close,
+    b"H": WireConnection._flush,
+    b"F": WireConnection._function,
 }
 
 
-def _statements(content: Content) -> list[Statement]:
+def _statements(content: Content) -> list[WireStatement]:
     text = content.text()
     content.end()
     return statements_in(text)
 
 
-def _to_prepare(content: Content) -> tuple[str, list[Statement], list[int]]:
+def _to_prepare(content: Content) -> tuple[str, list[WireStatement], list[int]]:
     """The name, the statements and the types of a Parse."""
     name, text = content.name(), content.text()
     declared = [content.number(4) & 0xFFFFFFFF for _ in range(content.count())]
