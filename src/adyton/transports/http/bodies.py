@@ -56,12 +56,12 @@ class _AskBody(PricedBody):
     strategy: Name | None = Field(None, description="how a batch of counts is measured together")
 
 
-class Question(_AskBody):
+class QuestionBody(_AskBody):
     question: str = Field(description="SQL, see docs/reference/sql.md")
     request: Name | None = Field(None, description="an id that makes a retry safe: one id is charged once")
 
 
-class Questions(_AskBody):
+class QuestionsBody(_AskBody):
     questions: list[str] = Field(min_length=1, description="all are answered, or none")
     request: Name | None = Field(None, description="an id that makes a retry safe: one id is charged once")
 
@@ -86,7 +86,7 @@ class Bounds(PricedBody):
     request: Name | None = Field(None, description="an id that makes a retry safe: one id is charged once")
 
 
-class LastLook(Body):
+class LastLookBody(Body):
     alpha: Number = Field(description="level of a test on the rows")
     p_value: Number | None = Field(None, description="one that was computed")
     query: str | None = Field(None, description="what the test is about: a query with one value")

@@ -18,7 +18,7 @@ from adyton.errors import CuratorError
 from adyton.service.gate import Holding
 from adyton.service.limits import LIMITS
 from adyton.service.roles import Action
-from adyton.transports.http.bodies import Question
+from adyton.transports.http.bodies import QuestionBody
 from adyton.transports.http.desk import Desk, sender_of
 from adyton.transports.http.errors import response_of, unexpected
 from adyton.transports.http.formats import send_body
@@ -88,7 +88,7 @@ class Quick:
         if known is not None:
             return known
         try:
-            question = Question.model_validate(json.loads(content))
+            question = QuestionBody.model_validate(json.loads(content))
         except (ValueError, RecursionError, ValidationError):
             return content
         return await desk.done(sender, lambda: answer(study, who, question, key))

@@ -14,12 +14,12 @@ from adyton.transports.http.bodies import (
     After,
     Bounds,
     Fed,
-    LastLook,
+    LastLookBody,
     Newest,
     PreviewQuestion,
     PreviewQuestions,
-    Question,
-    Questions,
+    QuestionBody,
+    QuestionsBody,
     StreamOrder,
     Verify,
 )
@@ -74,7 +74,7 @@ async def preview_many(desk: TheDesk, sender: Sender, study: str, body: PreviewQ
 
 
 @routes.post("/{study}/ask", summary="Charge, read, answer")
-async def ask(desk: TheDesk, sender: Sender, study: str, body: Question, request: Request) -> Response:
+async def ask(desk: TheDesk, sender: Sender, study: str, body: QuestionBody, request: Request) -> Response:
     found, who = desk.house.study(sender, study, Action.ASK)
     key = key_of(who, request.headers.get("accept", "").encode("latin-1"), await request.body())
     return await desk.done(sender, lambda: answer(found, who, body, key))
@@ -85,7 +85,7 @@ def key_of(who: Identity, accept: bytes, content: bytes) -> Key:
     return who, accept, content
 
 
-def answer(found: ServedStudy, who: Identity, body: Question, key: Key) -> Response:
+def answer(found: ServedStudy, who: Identity, body: QuestionBody, key: Key) -> Response:
     """Charge, read, answer; and a repeat is kept as it leaves."""
     before = found.repeats.begin(key)
     made = found.ask(who, [body.question], body.words(*_BESIDE))[0]
@@ -96,14 +96,16 @@ def answer(found: ServedStudy, who: Identity, body: Question, key: Key) -> Respo
 
 
 @routes.post("/{study}/ask_many", summary="A batch, paid for by one charge")
-async def ask_many(desk: TheDesk, sender: Sender, study: str, body: Questions) -> Response:
+async def ask_many(desk: TheDesk, sender: Sender, study: str, body: QuestionsBody) -> Response:
     found, who = desk.house.study(sender, study, Action.ASK)
     questions, words = desk.check_batch(body.questions), body.words(*_BESIDE)
     return await desk.done(sender, lambda: answered_all(found.ask(who, questions, words)))
 
 
 @routes.post("/{study}/dummy/ask", summary="The same on made-up rows: free, and marked as such")
-async def try_out(desk: TheDesk, sender: Sender, study: str, body: Question, request: Request) -> Response:
+async def try_out(
+    desk: TheDesk, sender: Sender, study: str, body: QuestionBody, request: Request
+) -> Response:
     found, _ = desk.house.study(sender, study, Action.TRY)
     words = body.words("request", *_BESIDE)
     wanted = request.headers.get("accept", "")
@@ -117,7 +119,7 @@ async def try_out(desk: TheDesk, sender: Sender, study: str, body: Question, req
 
 
 @routes.post("/{study}/dummy/ask_many", summary="A batch on made-up rows: free, and marked as such")
-async def try_many(desk: TheDesk, sender: Sender, study: str, body: Questions) -> Response:
+async def try_many(desk: TheDesk, sender: Sender, study: str, body: QuestionsBody) -> Response:
     found, _ = desk.house.study(sender, study, Action.TRY)
     questions, words = desk.check_batch(body.questions), body.words("request", *_BESIDE)
 
@@ -129,7 +131,7 @@ async def try_many(desk: TheDesk, sender: Sender, study: str, body: Questions) -
 
 
 @routes.post("/{study}/last_look", summary="How small a p-value on the rows must be, after all questions")
-async def last_look(desk: TheDesk, sender: Sender, study: str, body: LastLook) -> Response:
+async def last_look(desk: TheDesk, sender: Sender, study: str, body: LastLookBody) -> Response:
     found, who = desk.house.study(sender, study, Action.ALL_RECEIPTS)
     test = {"query": body.query, "null": body.null, "method": body.method}
     return await desk.done(sender, lambda: told(found.last_look(who, body.alpha, body.p_value, **test)))

@@ -9,7 +9,15 @@ from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
-from adyton.transports.http.bodies import Body, Name, Pair, Predictions, PreviewQuestions, Question, Questions
+from adyton.transports.http.bodies import (
+    Body,
+    Name,
+    Pair,
+    Predictions,
+    PreviewQuestions,
+    QuestionBody,
+    QuestionsBody,
+)
 
 Study = Annotated[Name, Field(description="the name of a study, from list_studies")]
 Holdout = Annotated[Name, Field(description="the name of a holdout, from list_studies")]
@@ -23,15 +31,15 @@ class Named(Body):
     name: Name = Field(description="the name of a study or a holdout, from list_studies")
 
 
-class ToAsk(Question):
+class ToAsk(QuestionBody):
     study: Study
 
 
-class ToAskMany(Questions):
+class ToAskMany(QuestionsBody):
     study: Study
 
 
-class ToTry(Question):
+class ToTry(QuestionBody):
     study: Study
 
 
