@@ -24,7 +24,14 @@ PLACES = ("", "src", "src/adyton", "tests", "docs")
 FILE = re.compile(r"[\w./-]+\.(?:py|md|sql|service)")
 FOLDER = re.compile(r"(?:src|tests|docs|benchmarks|deploy|examples)(?:/[\w.-]+)*/?")
 PLACEHOLDERS = {"NAME", "ID", "test_NAME", "test_theorem_ID", "utils"}
-OF_OTHER_PROGRAMS = {"--strict", "--schema", "--format", "--file"}  # mypy, pg_dump
+OF_OTHER_PROGRAMS = {
+    "--strict",
+    "--schema",
+    "--format",
+    "--file",
+    "--module",
+    "--line",
+}  # mypy, pg_dump, tests/mutants.py
 
 
 def code_marks(page: Path) -> set[str]:
