@@ -15,8 +15,9 @@ import pytest
 
 from adyton.errors import InvalidRequest
 from adyton.exact.curves import curve_steps
+from adyton.query.buckets import group_values
 from adyton.query.conditions.possible import KnownRows
-from adyton.query.nodes import Question, group_values
+from adyton.query.nodes import Question
 from adyton.query.sql.functions.texts import is_like
 from adyton.query.sql.read import parse, parse_condition, parse_group, parse_number
 from adyton.query.text import condition_text, number_text

@@ -24,7 +24,6 @@ from adyton.query.nodes import Question
 from adyton.query.sql.read import parse
 from adyton.query.text import question_text
 from adyton.schema import IntegerColumn, PublicJoin, Table
-from adyton.sensitivity import readings_of
 from adyton.study import Study, read_study
 from cells_shown import cell_values
 

@@ -27,7 +27,6 @@ from adyton.query.request import request_of
 from adyton.query.sql.read import parse, parse_condition, parse_number
 from adyton.query.text import condition_text, question_text
 from adyton.schema import Attribute, CategoryColumn, Dimension, IntegerColumn, PublicJoin, Table
-from adyton.sensitivity import readings_of
 from adyton.study import Study
 from kept_rows import open_kept
 from strategies import AGE, BORN, INCOME, PEOPLE, PERSONS, REGION, YEAR

@@ -21,6 +21,7 @@ from adyton.planning.coordinated.inferred import MeasuredIntegers, StrategyNoise
 from adyton.planning.coordinated.linear import LinearBatch, problem_of
 from adyton.planning.coordinated.measuring import Atoms, EachCell, measuring_from
 from adyton.planning.learned import UnitRange
+from adyton.planning.readings import readings_of
 from adyton.population.claims import CertainAfter
 from adyton.population.subset_ends import combined_ends, single_ends
 from adyton.privacy import PrivacyUnit

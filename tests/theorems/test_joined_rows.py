@@ -24,7 +24,7 @@ from adyton.query.expressions import Plus
 from adyton.query.leaves import ValueOf
 from adyton.query.measures import Count, CountPersons, SumOfPersons
 from adyton.query.names import joined
-from adyton.query.nodes import Bucket, Question
+from adyton.query.nodes import Question
 from adyton.schema import (
     Attribute,
     BooleanColumn,
@@ -34,7 +34,6 @@ from adyton.schema import (
     PublicJoin,
     Table,
 )
-from adyton.sensitivity import readings_of
 from adyton.study import PrivateTable, Study
 from how_often import often
 from kept_rows import open_kept

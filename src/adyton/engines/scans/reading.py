@@ -38,6 +38,7 @@ from adyton.engines.scans.scan import (
 from adyton.engines.scans.two_level import persons_of
 from adyton.exact.cells import Cells
 from adyton.kernel.engine import Exact, FoundKey
+from adyton.query.buckets import Group, group_size
 from adyton.query.conditions.possible import KnownRows, Truths, is_understood
 from adyton.query.conditions.possible_cells import Places
 from adyton.query.expressions import Condition

@@ -14,6 +14,7 @@ from math import gcd
 import numpy as np
 
 from adyton.errors import InvalidRequest
+from adyton.query.buckets import MOST_CELLS, Bucket
 from adyton.query.conditions.possible import Integers, Known, KnownRows
 from adyton.query.conditions.subjects import Piece, Subject
 from adyton.query.expressions import Case, Compare, Condition, Floor, Not, NumberExpression

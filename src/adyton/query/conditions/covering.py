@@ -14,6 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from adyton.query.buckets import Bucket, Group, has_null
 from adyton.query.conditions.possible import CAN_BE, OPPOSITE, Known, KnownRows, is_understood
 from adyton.query.expressions import (
     And,

@@ -12,8 +12,6 @@ from sqlglot import exp
 
 from adyton.query.buckets import Group, KeyLabel, group_values
 from adyton.query.names import distinct_names
-from adyton.query.nodes import Group, group_values
-from adyton.query.released.answered import KeyLabel
 from adyton.query.released.nodes import ComputedLabel, Released, Term, When, is_label
 from adyton.query.request import Combined, Free, Part, Shape
 from adyton.query.sql.expressions import SqlText
