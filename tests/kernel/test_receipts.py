@@ -1,0 +1,288 @@
+"""What a receipt pays for, once: charged again, found again, opened again, and read in pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from test_seam import COUNT, ROWS, Counting, Written, plan_of, priced_of, split, study
+
+from adyton.errors import EngineFailed, Forbidden, InvalidRequest, LedgerCorrupt
+from adyton.kernel import data as reading_of
+from adyton.kernel.data import Data, PaidData, Unobserved
+from adyton.kernel.monitor import Monitor
+from adyton.kernel.noisy import NoisyQueries, still_due
+from adyton.kernel.paid import charge, record, reopen, resume
+from adyton.kernel.price import Label, price
+from adyton.kernel.release import release
+from adyton.ledger import MemoryLedger, Order
+from adyton.ledger.texts import RESTORED
+from adyton.mechanisms import Sparse
+from adyton.noise import SystemBits
+from adyton.sensitivity import Reading
+from adyton.study import Study
+from kept_rows import kept_engine
+
+SUM = "SELECT SUM(age) FROM people"
+BY_REGION = "SELECT region, COUNT(*) FROM people GROUP BY region"
+
+
+class Watched(Unobserved):
+    def __init__(self) -> None:
+        self.seen: list[tuple[str, Any]] = []
+
+    def prepares(self, readings: Sequence[Reading]) -> None:
+        self.seen.append(("prepares", len(readings)))
+
+    def reads(self, readings: Sequence[Reading], *, groups: bool) -> None:
+        self.seen.append(("reads", groups))
+
+    def has_read(self, readings: Sequence[Reading], exact: Any, keys: Any) -> None:
+        self.seen.append(("has read", None if keys is None else list(keys)))
+
+    def releases(self, number: int) -> None:
+        self.seen.append(("releases", number))
+
+
+class Opened(Counting):
+    """An engine that is ready, for the units of the study as they are split."""
+
+    def __init__(self, known: Study) -> None:
+        super().__init__(known)
+        self._engine = kept_engine(known.table, known.protection.unit, ROWS)
+        self.prepare()
+
+
+# Once ------------------------------------------------------------------------------------------------------
+
+
+def test_a_receipt_that_has_an_answer_gives_that_one_again() -> None:
+    """Mutants: ``resume`` that says it was charged just now; ``release`` that reads again."""
+    known = study()
+    ledger, engine, priced = MemoryLedger.of(known), Opened(known), priced_of(known)
+    paid = charge(ledger, priced)
+    assert paid.fresh
+    first = release(paid, Data(engine), SystemBits(), Written())
+    stored = ledger.recall(paid.receipt.number)
+    again = resume(ledger, priced, paid.receipt)
+    assert not again.fresh
+    assert release(again, Data(engine), SystemBits(), Written()).read() == stored
+    assert repr(first.read()) == stored
+    assert len(engine.asked) == 1
+
+
+def test_who_comes_second_gets_the_answer_of_the_first() -> None:
+    """Two processes draw noise for one receipt.  Mutant: ``release`` that shows what it drew itself."""
+    known = study()
+    ledger, engine, priced = MemoryLedger.of(known), Opened(known), priced_of(known)
+    paid = charge(ledger, priced)
+
+    class Overtaken(Unobserved):
+        def releases(self, number: int) -> None:
+            ledger.remember(number, "the first")
+
+    watch = Overtaken()
+    assert release(paid, Data(engine, watch), SystemBits(), Written()).read() == "the first"
+
+
+def test_what_cannot_be_kept_says_how_to_go_on() -> None:
+    known = study()
+    ledger, engine = MemoryLedger.of(known), Opened(known)
+    paid = charge(ledger, priced_of(known))
+
+    def broken(number: int, text: str, radius: int | None) -> str:
+        raise LedgerCorrupt("the disk is full")
+
+    ledger.remember = broken  # type: ignore[method-assign, assignment]
+    with pytest.raises(LedgerCorrupt, match="the disk is full; receipt 1 is paid for: ask the same again"):
+        release(paid, Data(engine), SystemBits(), Written())
+
+
+def test_what_comparisons_paid_for_is_over_where_a_copy_was_put_back() -> None:
+    """Mutant: ``reopen`` without the look at the ledger."""
+    known = study()
+    ledger, priced = MemoryLedger.of(known), priced_of(known)
+    paid = charge(ledger, priced)
+    assert reopen(ledger, priced, paid.receipt).receipt == paid.receipt
+    charged = record(ledger, Order(RESTORED + "0" * 64, '{"receipts": 3}', 1, 0))
+    assert charged.fresh
+    with pytest.raises(Forbidden, match="receipt 1 paid for is over"):
+        reopen(ledger, priced, paid.receipt)
+
+
+# A study that splits its units -----------------------------------------------------------------------------
+
+
+def test_the_same_request_id_is_charged_once_where_units_are_split() -> None:
+    """Mutants: ``order_of`` that does not look for the request, or takes the amount of any other query."""
+    known = split(5)
+    ledger = MemoryLedger.of(known)
+    small, large = priced_of(known, epsilon="0.5"), priced_of(known, epsilon=1)
+    first = charge(ledger, small, "an id")
+    assert charge(ledger, small, "an id").receipt == first.receipt
+    assert not charge(ledger, small, "an id").fresh
+    charge(ledger, large)
+    assert charge(ledger, small, "an id").receipt == first.receipt
+    with pytest.raises(InvalidRequest, match="an id"):
+        charge(ledger, large, "an id")
+    assert charge(ledger, small).receipt.order.amount == 1
+    assert ledger.count() == 3
+
+
+def test_a_receipt_of_a_split_study_pays_for_what_was_spent_in_total_by_then() -> None:
+    """Mutants: ``_is_for`` that compares amounts there, or totals elsewhere, or takes less than enough."""
+    known = split(5)
+    ledger = MemoryLedger.of(known)
+    large, small = priced_of(known, epsilon=1), priced_of(known, epsilon="0.5")
+    charge(ledger, large)
+    cheap = charge(ledger, small)
+    assert cheap.receipt.order.amount == 1
+    assert resume(ledger, small, cheap.receipt).receipt == cheap.receipt
+    other = MemoryLedger.of(known)
+    too_little = record(
+        other, Order(small.label.question, small.label.detail, small.due.amount - 1, 0)
+    ).receipt
+    with pytest.raises(LedgerCorrupt, match="did not pay for this"):
+        resume(other, small, too_little)
+    enough = record(other, Order(small.label.question, small.label.detail, 1, 0)).receipt
+    assert resume(other, small, enough).receipt == enough
+
+
+@pytest.mark.parametrize(
+    ("due", "spent", "charged"), [(10, 0, 10), (10, 7, 3), (10, 9, 1), (10, 10, 1), (10, 99, 1)]
+)
+def test_a_charge_is_at_least_one_unit(due: int, spent: int, charged: int) -> None:
+    assert still_due(due, spent) == charged
+
+
+def test_a_release_reads_the_part_of_its_receipt() -> None:
+    """Mutants: ``_own_part`` of all units, or of another receipt."""
+    known, whole = split(5), study()
+    engine = Opened(known)
+    ledger = MemoryLedger.of(known)
+    charge(ledger, priced_of(known))
+    second = charge(ledger, priced_of(known, "SELECT COUNT(*) FROM people"))
+    list(PaidData(second, Data(engine)).exact())
+    assert [reading.part for reading in engine.asked] == [2]
+    plain, unsplit = Opened(whole), charge(MemoryLedger.of(whole), priced_of(whole))
+    list(PaidData(unsplit, Data(plain)).exact())
+    assert [reading.part for reading in plain.asked] == [None]
+    assert plain.asked[0] is unsplit.priced.readings[0]
+
+
+# Reading ---------------------------------------------------------------------------------------------------
+
+
+def test_who_watches_is_told_of_everything_in_order() -> None:
+    """Mutants: each call of the observer left out, or with another word."""
+    known = study(keys_delta=Fraction(1, 10**10))
+    watch = Watched()
+    data = Data(Opened(known), watch)
+    paid = charge(MemoryLedger.of(known), priced_of(known))
+    data.prepare(paid.priced.readings)
+    release(paid, data, SystemBits(), Written())
+    assert watch.seen == [("prepares", 1), ("reads", False), ("has read", None), ("releases", 1)]
+    watch.seen.clear()
+    towns = charge(
+        MemoryLedger.of(known), priced_of(known, "SELECT town, COUNT(*) FROM people GROUP BY town")
+    )
+    release(towns, data, SystemBits(), Written())
+    assert watch.seen == [("reads", True), ("has read", [("x",), ("y",)]), ("releases", 1)]
+
+
+def test_as_much_is_read_at_once_as_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mutants: ``_together`` that forgets a reading, counts cells as coordinates, or starts too late."""
+    known = study()
+    queries = [
+        plan_of(known, text).measurement.queries[0] for text in (COUNT, SUM, BY_REGION, BY_REGION, COUNT)
+    ]
+    measurement = NoisyQueries(tuple(queries))
+    priced = price(measurement, known.protection, Label("q", "d"))
+    paid, calls = charge(MemoryLedger.of(known), priced), list[list[Reading]]()
+    sizes = [1, 1, 2, 2, 1]
+
+    class Kept(Opened):
+        def exact(self, readings: Sequence[Reading]) -> Any:
+            calls.append(list(readings))
+            return super().exact(readings)
+
+    for most, expected in [(100, [5]), (4, [3, 2]), (3, [2, 1, 2]), (2, [2, 1, 1, 1]), (1, [1] * 5)]:
+        monkeypatch.setattr(reading_of, "_AT_ONCE", most)
+        calls.clear()
+        found = list(PaidData(paid, Data(Kept(known))).exact())
+        assert [len(columns[0]) for columns in found] == sizes
+        assert [len(some) for some in calls] == expected
+        assert [one for some in calls for one in some] == list(priced.readings)
+    average = plan_of(known, "SELECT AVG(age) FROM people").measurement.queries[0]
+    pairs = price(NoisyQueries((average, average)), known.protection, Label("q", "d"))
+    monkeypatch.setattr(reading_of, "_AT_ONCE", 3)
+    calls.clear()
+    list(PaidData(charge(MemoryLedger.of(known), pairs), Data(Kept(known))).exact())
+    assert [len(some) for some in calls] == [1, 1]
+
+
+def test_millions_of_integers_are_read_at_once() -> None:
+    assert reading_of._AT_ONCE == 4_194_304
+
+
+def test_a_broken_engine_says_nothing_of_its_rows(caplog: pytest.LogCaptureFixture) -> None:
+    """Nor does whoever reads for it.  Mutants: ``_sealed`` and ``prepare`` that let the error through."""
+    known = study()
+
+    class Broken(Counting):
+        def exact(self, readings: Sequence[Reading]) -> Any:
+            raise ValueError("row 7 is 'Ada'")
+
+        def found(self, readings: Sequence[Reading]) -> Any:
+            raise ValueError("row 7 is 'Ada'")
+
+        def prepare(self, readings: Sequence[Reading] = ()) -> None:
+            raise ValueError("row 7 is 'Ada'")
+
+    data, paid = Data(Broken(known)), charge(MemoryLedger.of(known), priced_of(known))
+    for use in (lambda: data.exact(paid, paid.priced.readings), lambda: data.found(paid)):
+        with pytest.raises(EngineFailed) as failed:
+            use()
+        assert "Ada" not in str(failed.value)
+        assert failed.value.__cause__ is None
+    with pytest.raises(Exception, match="ValueError") as refused:
+        data.prepare()
+    assert "Ada" not in str(refused.value)
+    assert "Ada" not in caplog.text
+    assert caplog.text.count("the engine failed with ValueError") == 2
+
+
+def test_one_integer_is_read_of_comparisons_alone() -> None:
+    """Mutants: ``one_integer`` for any receipt; without ``prepare``; of another place of the answer."""
+    known, watch = study(), Watched()
+    data = Data(Opened(known), watch)
+    (count,) = plan_of(known).readings
+    with pytest.raises(TypeError, match="did not pay for comparisons"):
+        data.one_integer(charge(MemoryLedger.of(known), priced_of(known)), count)
+    sparse = Sparse(1, Fraction(100), Fraction(100), sensitivity=1, monotone=True)
+    monitor = price(Monitor(sparse), known.protection, Label("a monitor", "[]"))
+    assert data.one_integer(charge(MemoryLedger.of(known), monitor), count) == 3
+    assert watch.seen == [("prepares", 1), ("reads", False), ("has read", None)]
+
+
+def test_a_search_reads_again_inside_its_own_bins_alone() -> None:
+    """Mutants: ``refines`` and ``_refines`` without each part of the comparison."""
+    known = study()
+    measurement = plan_of(known, "SELECT region, MEDIAN(age) FROM people GROUP BY region").measurement
+    own = measurement.readings[0]
+    assert measurement.refines(replace(own, by=(*own.by[:-1], own.by[-1])))
+    others = plan_of(known, "SELECT PERCENTILE_CONT(0.3) WITHIN GROUP (ORDER BY age) FROM people").readings
+    lies: list[dict[str, Any]] = [
+        {"measure": others[0].measure},
+        {"by": own.by[1:]},
+        {"coordinates": own.coordinates * 2},
+        {"table": None},
+        {"kept": (0,)},
+    ]
+    for lie in lies:
+        assert not measurement.refines(replace(own, **lie))
+    counts = plan_of(known, BY_REGION).measurement
+    assert not counts.refines(counts.readings[0])
