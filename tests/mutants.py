@@ -344,7 +344,7 @@ class Judge:
         return (killer is None or killer in self.items) and known["tests"] == self._of(killer)
 
     def _chosen(self, mutant: Mutant) -> list[str]:
-        """The tests that reach the statement: those that killed beside it, and then the fastest."""
+        """The tests that reach the statement: those that killed beside it, the kernel's own, and the fastest."""
         lines, kills = set(mutant.lines), self.kills[mutant.function, mutant.module]
         names = [
             name
@@ -352,7 +352,7 @@ class Judge:
             if mutant.module in test.lines
             and (mutant.function is None or lines.intersection(test.lines[mutant.module]))
         ]
-        names.sort(key=lambda name: (-kills[name], self.reached[name].seconds))
+        names.sort(key=lambda name: (-kills[name], TESTS[0] not in name, self.reached[name].seconds))
         left, chosen = float(SECONDS), []
         for name in names:
             left -= self.reached[name].seconds
