@@ -13,11 +13,12 @@ from test_seam import COUNT, ROWS, Counting, Written, plan_of, priced_of, split,
 from adyton.errors import EngineFailed, Forbidden, InvalidRequest, LedgerCorrupt
 from adyton.kernel import data as reading_of
 from adyton.kernel.data import Data, PaidData, Unobserved
+from adyton.kernel.genuine import require
 from adyton.kernel.monitor import Monitor
 from adyton.kernel.noisy import NoisyQueries, still_due
-from adyton.kernel.paid import charge, record, reopen, resume
+from adyton.kernel.paid import Paid, charge, record, reopen, resume
 from adyton.kernel.price import Label, price
-from adyton.kernel.release import release
+from adyton.kernel.release import Released, release
 from adyton.ledger import MemoryLedger, Order
 from adyton.ledger.texts import RESTORED
 from adyton.mechanisms import Sparse
@@ -72,6 +73,21 @@ def test_a_receipt_that_has_an_answer_gives_that_one_again() -> None:
     assert release(again, Data(engine), SystemBits(), Written()).read() == stored
     assert repr(first.read()) == stored
     assert len(engine.asked) == 1
+
+
+def test_a_release_is_the_kernel_s_own() -> None:
+    """Mutants: ``release`` that marks nothing as its own; that gives a stored answer to a forged receipt."""
+    known = study()
+    ledger, engine, priced = MemoryLedger.of(known), Opened(known), priced_of(known)
+    paid = charge(ledger, priced)
+    first = release(paid, Data(engine), SystemBits(), Written())
+    stored = release(resume(ledger, priced, paid.receipt), Data(engine), SystemBits(), Written())
+    for released in (first, stored):
+        assert require(released, Released) is released
+    forged = Paid(priced, ledger, paid.receipt, fresh=False)
+    with pytest.raises(TypeError, match="a Paid is needed that the kernel made"):
+        release(forged, Data(engine), SystemBits(), Written())
+    assert first.paid is paid
 
 
 def test_who_comes_second_gets_the_answer_of_the_first() -> None:
@@ -130,6 +146,17 @@ def test_the_same_request_id_is_charged_once_where_units_are_split() -> None:
         charge(ledger, large, "an id")
     assert charge(ledger, small).receipt.order.amount == 1
     assert ledger.count() == 3
+    cheap = Order(large.label.question, large.label.detail, 1, large.due.radius, "another id")
+    other = MemoryLedger.of(known)
+    record(other, cheap)
+    with pytest.raises(InvalidRequest, match="another id"):
+        charge(other, large, "another id")
+
+
+def test_two_parts_are_a_split() -> None:
+    """Mutant: ``Priced.split`` of more."""
+    assert priced_of(split(2)).split
+    assert not priced_of(study()).split
 
 
 def test_a_receipt_of_a_split_study_pays_for_what_was_spent_in_total_by_then() -> None:
