@@ -727,7 +727,7 @@ def test_the_largest_marginal_decides_how_far_a_unit_moves_them() -> None:
 
 def test_each_marginal_is_summed_from_what_was_counted() -> None:
     """Mutants: ``_tables`` with other places, or of tables that were not counted."""
-    known, own = marginals()
+    _, own = marginals()
     plain = np.arange(45).tolist()
     everything = own.axes.counts(plain).reshape(5, 3, 3)
     read = tuple(tuple(sorted(by)) for by in own.read)
