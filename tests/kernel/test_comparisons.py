@@ -403,8 +403,8 @@ def test_who_was_overtaken_compares_again(known: Study, ledger: MemoryLedger) ->
     """
     one, other = opened(known, ledger), opened(known, ledger)
     asked(9)(other)
-    stale = iter([0, 0, 0, 1, 1])
-    note = one.compare(everybody(known), 1, lambda: Asked(next(stale), 4, {}))
+    stale = iter([Asked(0, 99, {}), Asked(0, 99, {}), Asked(0, 99, {}), Asked(1, 4, {}), Asked(1, 4, {})])
+    note = one.compare(everybody(known), 1, lambda: next(stale))
     assert note == ({"above": True, "value": None, "left": ROOM - 1}, 2)
     write = ledger.annotate
 

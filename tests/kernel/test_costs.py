@@ -49,6 +49,8 @@ from adyton.noise import SystemBits
 from adyton.planning.price import price_of
 from adyton.privacy import BoundedRangeCost, Guarantee, PrivacyUnit, PureCost, Reserve
 from adyton.query.conditions.atoms import axes_of_columns
+from adyton.query.leaves import EVERY_ROW
+from adyton.query.persons import PersonNumber, table_of_persons
 from adyton.schema import CategoryColumn, IntegerColumn, Table, TextColumn
 from adyton.sensitivity import Reading, Sensitivity, readings_of
 from adyton.study import PrivateTable, Study
@@ -774,3 +776,24 @@ def test_who_is_protected_in_which_table() -> None:
     assert unit_with(unit, 3, None) == replace(unit, parts=3)
     reserve = Reserve(Fraction(1, 4))
     assert unit_with(unit, 1, reserve) == replace(unit, reserve=reserve)
+
+
+def test_a_person_is_one_row_of_a_table_of_persons() -> None:
+    """Made of as many rows as count.  Mutants: ``unit_of`` with other rows; without the look at the bounds."""
+    persons = replace(TABLE, person="pid", most_rows=2)
+    known = study(persons, unit=PrivacyUnit("add-or-remove", "pid", 2))
+    (own,) = (table for table in known.tables)
+    visits = table_of_persons(own, EVERY_ROW, (("visits", PersonNumber("rows")),))
+    assert known.protection.unit_of(visits) == PrivacyUnit("add-or-remove", "pid", 1)
+    more = replace(own, most_rows=3)
+    lie = table_of_persons(more, EVERY_ROW, (("visits", PersonNumber("rows")),))
+    with pytest.raises(InvalidRequest, match="do not fit the rows of a person that count"):
+        known.protection.unit_of(lie)
+
+
+def test_nothing_is_discovered_and_nothing_rounded_unless_a_study_says_so() -> None:
+    protection = Protection(TABLE, PrivacyUnit("add-or-remove"), filter_named("gdp"))
+    assert protection.discovery_failure == 0
+    assert not protection.rounded
+    assert not protection.is_pure
+    assert replace(protection, rule=filter_named("pure")).is_pure
