@@ -349,8 +349,8 @@ class Judge:
         names = [
             name
             for name, test in self.reached.items()
-            if mutant.module in test.lines
-            and (mutant.function is None or lines.intersection(test.lines[mutant.module]))
+            if lines.intersection(test.lines.get(mutant.module, ()))
+            or (mutant.function is None and (TESTS[0] in name or mutant.module in test.lines))
         ]
         names.sort(key=lambda name: (-kills[name], TESTS[0] not in name, self.reached[name].seconds))
         left, chosen = float(SECONDS), []

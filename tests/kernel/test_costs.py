@@ -21,7 +21,7 @@ from adyton.errors import InvalidRequest
 from adyton.exact import UNITS_PER_ONE, units_up
 from adyton.exact.cells import Cells
 from adyton.exact.shares import question_share
-from adyton.kernel import noisy
+from adyton.kernel import discovery, noisy
 from adyton.kernel.choice import Choice, ChosenPlaces, of_one_value, of_scores
 from adyton.kernel.discovery import GroupDiscovery, number_of_groups
 from adyton.kernel.marginals import SELECTING, Marginals, marginals_sensitivity, step_for
@@ -52,10 +52,11 @@ from adyton.query.conditions.atoms import axes_of_columns
 from adyton.query.leaves import EVERY_ROW
 from adyton.query.persons import PersonNumber, table_of_persons
 from adyton.schema import CategoryColumn, IntegerColumn, Table, TextColumn
-from adyton.sensitivity import Reading, Sensitivity, readings_of
+from adyton.sensitivity import Reading, Sensitivity
+from adyton.planning.readings import readings_of
 from adyton.study import PrivateTable, Study
 from adyton.synthesis.plan import plan_synthesis
-from adyton.validity.published.transcripts import bits_of
+from adyton.exact.outward import bits_of
 
 S = Fraction(3)
 
@@ -336,6 +337,7 @@ def test_the_number_of_groups_moves_by_as_many_as_one_unit_is_in() -> None:
     selection = query.discovery.selection(5)
     assert (selection.noise, selection.touched) == (counted.mechanism, 1)
     assert selection.probability == query.discovery.failure * question_share(5)
+    assert discovery._MOST_RECEIPTS == 10**9
     with pytest.raises(InvalidRequest, match="too small"):
         replace(query.discovery, failure=Fraction(1, 10**250))
 
@@ -345,12 +347,19 @@ def test_groups_that_nobody_is_in_are_not_shown_nor_counted() -> None:
     _, query = found()
     assert query.discovery is not None
     quiet = [replace(part, mechanism=GaussianNoise((Fraction(1, 100),))) for part in query.discovery.noisy]
-    discovery = replace(query.discovery, counted=quiet[0], number=quiet[1])
+    own = replace(query.discovery, counted=quiet[0], number=quiet[1])
     keys = [("a",), ("b",), ("c",), ("d",), ("e",)]
-    kept = discovery.release(keys, [Cells([0, 9, 1, -3, 8])], 1, SystemBits())
+    kept = own.release(keys, [Cells([0, 9, 1, -3, 8])], 1, SystemBits())
     assert kept.keys == [["b"], ["e"]]
     assert kept.places.tolist() == [1, 4]
     assert kept.noisy_number == 3
+
+
+def test_groups_of_persons_are_discovered_by_their_persons() -> None:
+    """Mutant: ``check`` that wants units of one row."""
+    known = small("gdp", "add-or-remove", 2)
+    measurement = batch(known, ["SELECT town, COUNT(DISTINCT pid) FROM people GROUP BY town"]).measurement
+    assert due_of(measurement, known.protection).unproved
 
 
 def test_discovery_is_refused_where_its_promise_does_not_hold() -> None:
@@ -381,9 +390,17 @@ def test_discovery_is_refused_where_its_promise_does_not_hold() -> None:
             failure,
         ),
     ]
-    for discovery, whose, most in lies:
+    for one, whose, most in lies:
         with pytest.raises(InvalidRequest):
-            discovery.check(whose, most)
+            one.check(whose, most)
+    for name, wrong in (
+        ("counted", replace(own.counted.reading.sensitivity, cells=1)),
+        ("number", replace(own.number.reading.sensitivity, neighbours="replace")),
+    ):
+        part = getattr(own, name)
+        lie = replace(own, **{name: replace(part, reading=replace(part.reading, sensitivity=wrong))})
+        with pytest.raises(InvalidRequest, match="moved farther by one unit than it says"):
+            lie.check(unit, failure)
     without = replace(declared, sensitivity=replace(declared.sensitivity, cells=1))
     number = replace(own.number, reading=number_of_groups(without))
     with pytest.raises(InvalidRequest, match="only groups of text"):
@@ -686,6 +703,7 @@ def test_a_step_is_what_its_units_pay_for(rule: str) -> None:
     assert 0.999 * (units // SELECTING) <= step.selecting <= units // SELECTING
     assert 0.999 * (units - units // SELECTING) <= step.measuring <= units - units // SELECTING
     assert known.filter_name == rule
+    assert SELECTING == 10
     assert cost_of_units(rule, units) > 0
 
 

@@ -18,7 +18,7 @@ from adyton.kernel.noisy import NoisyQueries, NoisyQuery
 from adyton.kernel.price import Label, Priced, price
 from adyton.mechanisms import GaussianNoise
 from adyton.mechanisms.grid import Grid, NoiseOnAGrid
-from adyton.query.buckets import Bucket
+from adyton.privacy import PrivacyUnit
 from adyton.query.expressions import Compare
 from adyton.query.leaves import Constant, ValueOf
 from adyton.query.measures import Sum
@@ -115,6 +115,24 @@ def test_of_a_person_one_number_is_read() -> None:
             priced(known, f"SELECT {search} FROM people", of_persons)
     summed = {"coordinates": (Coordinate(value),), "persons": Persons(2, 2, 1)}
     assert priced(known, count, of_persons | summed | {"sensitivity": replace(two, boxes=((2, 2),))})
+
+
+def test_two_tables_exclude_nothing() -> None:
+    """A person is in both, whatever the filters on columns of one name say: half was charged.
+
+    Mutant: ``NoisyQueries._checked`` that looks at the units of the tables alone.
+    """
+    people = replace(TABLE, person="pid")
+    visits = Table("visits", (*TABLE.columns[:2],), person="pid")
+    known = study(people, unit=PrivacyUnit("add-or-remove", "pid", 1), further=(PrivateTable(visits, 1),))
+    first, second = (
+        plan_of(known, f"SELECT COUNT(*) FROM people WHERE age {sign} 50").measurement.parts[0]
+        for sign in ("<", ">=")
+    )
+    elsewhere = replace(second, reading=replace(second.reading, table=visits))
+    assert price(NoisyQueries((NoisyQuery((first, second)),)), known.protection, Label("q", "d"))
+    with pytest.raises(InvalidRequest, match="about one table"):
+        price(NoisyQueries((NoisyQuery((first, elsewhere)),)), known.protection, Label("q", "d"))
 
 
 def finds_groups(rounded: bool = False, **counted: Any) -> Priced:

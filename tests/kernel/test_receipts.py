@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -236,7 +237,14 @@ def test_as_much_is_read_at_once_as_fits(monkeypatch: pytest.MonkeyPatch) -> Non
             calls.append(list(readings))
             return super().exact(readings)
 
-    for most, expected in [(100, [5]), (4, [3, 2]), (3, [2, 1, 2]), (2, [2, 1, 1, 1]), (1, [1] * 5)]:
+    for most, expected in [
+        (100, [5]),
+        (4, [3, 2]),
+        (3, [2, 1, 2]),
+        (2, [2, 1, 1, 1]),
+        (1, [1] * 5),
+        (0, [1] * 5),
+    ]:
         monkeypatch.setattr(reading_of, "_AT_ONCE", most)
         calls.clear()
         found = list(PaidData(paid, Data(Kept(known))).exact())
@@ -275,6 +283,7 @@ def test_a_broken_engine_says_nothing_of_its_rows(caplog: pytest.LogCaptureFixtu
             use()
         assert "Ada" not in str(failed.value)
         assert failed.value.__cause__ is None
+        assert re.search(r"reference [0-9a-f]{12}\)", str(failed.value))
     with pytest.raises(Exception, match="ValueError") as refused:
         data.prepare()
     assert "Ada" not in str(refused.value)

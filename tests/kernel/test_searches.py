@@ -26,7 +26,8 @@ from adyton.query.leaves import ValueOf
 from adyton.query.measures import Extreme, Quantile
 from adyton.query.nodes import Question
 from adyton.schema import CategoryColumn, IntegerColumn, Table
-from adyton.sensitivity import Reading, readings_of
+from adyton.sensitivity import Reading
+from adyton.planning.readings import readings_of
 from adyton.testing.engines.reference import exact_of
 
 QUIET = GeometricNoise((Fraction(1, 100),))

@@ -30,6 +30,7 @@ from adyton.noise import Bits
 from adyton.privacy import PrivacyUnit
 from adyton.query.conditions.disjoint import Exclusions, facts_of
 from adyton.query.measures import Extreme, Quantile
+from adyton.query.persons import are_of_the_same_persons
 from adyton.sensitivity import Reading
 
 Families = list[list[int]]
@@ -84,10 +85,11 @@ class NoisyQueries:
     def _checked(self, protection: Protection) -> PrivacyUnit:
         """The unit that all parts protect; refuses what they do not say truly."""
         tables = {id(part.reading.table): part.reading.table for part in self.parts}.values()
-        units = {protection.unit_of(table) for table in tables if table is not None}
-        if len(units) != 1 or any(table is None for table in tables):
+        known = [table for table in tables if table is not None]
+        alike = all(table == known[0] for table in known) or are_of_the_same_persons(known)
+        if not known or len(known) < len(tables) or not alike:
             raise InvalidRequest("the queries of a batch are about one table, or one join of tables")
-        (unit,) = units
+        (unit,) = {protection.unit_of(table) for table in known}
         for part in self.parts:
             check_noisy(part, unit)
             if protection.rounded != isinstance(part.mechanism, NoiseOnAGrid):
