@@ -20,10 +20,12 @@ from adyton.accounting.noisy_reading import NoisyReading, stability_units
 from adyton.errors import InvalidRequest
 from adyton.exact import UNITS_PER_ONE, units_up
 from adyton.exact.cells import Cells
+from adyton.exact.outward import bits_of
 from adyton.exact.shares import question_share
 from adyton.kernel import discovery, noisy
 from adyton.kernel.choice import Choice, ChosenPlaces, of_one_value, of_scores
 from adyton.kernel.discovery import GroupDiscovery, number_of_groups
+from adyton.kernel.histogram import Histogram
 from adyton.kernel.marginals import SELECTING, Marginals, marginals_sensitivity, step_for
 from adyton.kernel.noisy import (
     NoisyQueries,
@@ -47,16 +49,16 @@ from adyton.mechanisms.workloads.measured import GaussianMeasured
 from adyton.mechanisms.workloads.residuals import Residuals
 from adyton.noise import SystemBits
 from adyton.planning.price import price_of
+from adyton.planning.readings import histogram_of_axes
 from adyton.privacy import BoundedRangeCost, Guarantee, PrivacyUnit, PureCost, Reserve
 from adyton.query.conditions.atoms import axes_of_columns
-from adyton.query.leaves import EVERY_ROW
+from adyton.query.leaves import EVERY_ROW, ValueOf
+from adyton.query.measures import Extreme
 from adyton.query.persons import PersonNumber, table_of_persons
 from adyton.schema import CategoryColumn, IntegerColumn, Table, TextColumn
-from adyton.sensitivity import Reading, Sensitivity
-from adyton.planning.readings import readings_of
+from adyton.sensitivity import Coordinate, Persons, Reading, Sensitivity
 from adyton.study import PrivateTable, Study
 from adyton.synthesis.plan import plan_synthesis
-from adyton.exact.outward import bits_of
 
 S = Fraction(3)
 
@@ -579,13 +581,7 @@ def test_a_workload_costs_what_its_strategy_moves() -> None:
     due = due_of(replace(own, at_least=1), known.protection)
     assert (due.amount, due.radius, due.pure) == (amount, stability_units(own.noise.radius()), 0)
     assert due_of(replace(own, at_least=amount + 5), known.protection).amount == amount + 5
-    assert Workload(own.axes, own.tables, own.readings, own.noise).at_least == 1
-
-
-def counting(own: Workload, known: Study, tables: Any) -> Workload:
-    unit = known.unit_of(known.table)
-    readings = tuple(one for _, by in tables for one in readings_of(own.axes.question(by), unit))
-    return replace(own, tables=tables, readings=readings)
+    assert Workload(own.tables, own.noise).at_least == 1
 
 
 @pytest.mark.parametrize("strategy", ["atoms", "product", "marginals", "optimised"])
@@ -599,13 +595,11 @@ def test_a_strategy_measures_the_cells_of_its_tables(strategy: str) -> None:
         with pytest.raises(InvalidRequest, match="a batch that is measured together goes neither"):
             due_of(own, hidden)
     assert due_of(own, known.protection)
-    for readings in (
-        own.readings[1:],
-        (*own.readings, own.readings[0]),
-        tuple(replace(r, groups=0) for r in own.readings),
-    ):
-        with pytest.raises(InvalidRequest, match="measures the cells of its tables"):
-            due_of(replace(own, readings=readings), known.protection)
+    for lying in lies_about(own):
+        with pytest.raises(
+            InvalidRequest, match=r"cells of a histogram|one cell of a histogram|of one table"
+        ):
+            due_of(lying, known.protection)
     for lie in (
         OwnMeasured(own.noise.strategy, own.noise.sigma, own.noise.steps),  # type: ignore[union-attr]
         replace(own.noise, rows_each=2),
@@ -623,10 +617,27 @@ def test_a_strategy_measures_the_cells_of_its_tables(strategy: str) -> None:
             due_of(replace(own, noise=replace(own.noise, strategy=other)), known.protection)
     if strategy == "marginals":
         return
-    name = own.tables[0][0]
-    for tables in (((name, (0,)),), (*own.tables, ((7,), (0,)))):
+    ((name, counted),) = own.tables
+    fewer = Histogram(counted.reading, counted.places % 5, (5,))
+    for tables in (((name, fewer),), (*own.tables, ((7,), counted))):
         with pytest.raises(InvalidRequest, match="does not measure the cells that are counted"):
-            due_of(counting(own, known, tables), known.protection)
+            due_of(replace(own, tables=tables), known.protection)
+
+
+def lies_about(own: Any) -> list[Any]:
+    """Tables that are counted otherwise than a histogram is."""
+    ((name, counted), *more) = own.tables
+    reading = counted.reading
+    wrong = [
+        replace(counted, places=counted.places[1:]),
+        replace(counted, places=np.append(counted.places, 0)),
+        replace(counted, reading=replace(reading, coordinates=(Coordinate(times=2),))),
+        replace(counted, reading=replace(reading, coordinates=(Coordinate(), Coordinate()))),
+        replace(counted, reading=replace(reading, persons=Persons(1, 1, 1))),
+        replace(counted, reading=replace(reading, table=None)),
+        replace(counted, reading=replace(reading, measure=Extreme(ValueOf(AGE), "least"))),
+    ]
+    return [replace(own, tables=((name, one), *more)) for one in wrong] + [replace(own, tables=())]
 
 
 def test_residuals_are_of_the_tables_that_are_counted() -> None:
@@ -635,11 +646,11 @@ def test_residuals_are_of_the_tables_that_are_counted() -> None:
     strategy = own.noise.strategy
     assert isinstance(strategy, Residuals)
     assert len(own.tables) > 1
-    assert due_of(counting(own, known, own.tables), known.protection)
+    assert due_of(own, known.protection)
     swapped = tuple((name, other) for (name, _), (_, other) in zip(own.tables, own.tables[::-1], strict=True))
     for tables in (own.tables[1:], swapped):
         with pytest.raises(InvalidRequest, match="does not measure the cells that are counted"):
-            due_of(counting(own, known, tables), known.protection)
+            due_of(replace(own, tables=tables), known.protection)
 
 
 def test_a_histogram_has_a_table_for_each_reading() -> None:
@@ -647,7 +658,8 @@ def test_a_histogram_has_a_table_for_each_reading() -> None:
     _, own = workload("atoms")
     size = own.readings[0].cells
     counted = own.histogram([[list(range(size))]])
-    assert sorted(counted.tolist()) == sorted(own.axes.counts(range(size), own.tables[0][1]).tolist())
+    assert sorted(counted.tolist()) == sorted(own.tables[0][1].counts(range(size)).tolist())
+    assert counted.sum() == sum(range(size))
     with pytest.raises(ValueError, match="shorter"):
         own.histogram([])
     _, tables = workload("marginals")
@@ -718,9 +730,11 @@ def test_marginals_are_those_that_are_counted() -> None:
     for hidden in (replace(protection, rounded=True), replace(protection, unit=replace(known.unit, parts=2))):
         with pytest.raises(InvalidRequest, match="a synthetic table goes neither"):
             due_of(own, hidden)
-    for readings in ((), own.readings * 2, tuple(replace(r, groups=0) for r in own.readings)):
-        with pytest.raises(InvalidRequest, match="counted in the cells of their tables"):
-            due_of(replace(own, readings=readings), protection)
+    for lying in lies_about(own):
+        with pytest.raises(
+            InvalidRequest, match=r"cells of a histogram|one cell of a histogram|of one table"
+        ):
+            due_of(lying, protection)
     facts = {name: getattr(machine, name) for name in machine.__dataclass_fields__ if name != "theorems"}
     for lie in (OwnMarginals(**facts), replace(machine, shape=(*machine.shape[:-1], 9))):
         with pytest.raises(InvalidRequest, match="not those of the axes"):
@@ -735,23 +749,22 @@ def test_marginals_are_those_that_are_counted() -> None:
 def test_the_largest_marginal_decides_how_far_a_unit_moves_them() -> None:
     """Mutants: ``marginals_sensitivity`` of the least; with fewer than two cells."""
     known, own = marginals(rows=2)
-    unit, shape = known.unit_of(known.table), own.axes.shape
+    unit, shape = known.unit_of(known.table), own.machine.shape
     assert shape == (5, 3, 3)
-    every = marginals_sensitivity(own.axes, [(0,), (0, 1), (1, 2)], [(1,)], unit)
+    every = marginals_sensitivity(shape, [(0,), (0, 1), (1, 2)], [(1,)], unit)
     assert every == Sensitivity(((1, 1),), 15, "add-or-remove", 2)
-    assert marginals_sensitivity(own.axes, [(1,)], [(0, 2)], unit).cells == 15
-    lone = axes_of_columns(known.table, ["smoker"], {})
-    assert marginals_sensitivity(lone, [(0,)], [], unit).cells == 3
-    assert marginals_sensitivity(lone, [()], [], unit).cells == 2
+    assert marginals_sensitivity(shape, [(1,)], [(0, 2)], unit).cells == 15
+    assert marginals_sensitivity((3,), [(0,)], [], unit).cells == 3
+    assert marginals_sensitivity((3,), [()], [], unit).cells == 2
 
 
 def test_each_marginal_is_summed_from_what_was_counted() -> None:
     """Mutants: ``_tables`` with other places, or of tables that were not counted."""
-    _, own = marginals()
+    known, own = marginals()
     plain = np.arange(45).tolist()
-    everything = own.axes.counts(plain).reshape(5, 3, 3)
-    read = tuple(tuple(sorted(by)) for by in own.read)
-    assert read == ((0, 1, 2),)
+    ((read, counted),) = own.tables
+    assert sorted(read) == [0, 1, 2]
+    everything = counted.counts(plain).reshape(counted.shape)
     (reading,) = own.readings
     assert reading.cells == 45
     tables = own._tables(Given([plain]))
@@ -761,15 +774,17 @@ def test_each_marginal_is_summed_from_what_was_counted() -> None:
     assert set(tables) == {*own.machine.candidates, *own.machine.first}
     with pytest.raises(ValueError, match="longer"):
         own._tables(Given([plain], [[1]]))
-    read = ((0, 1), (1, 2), (0, 2))
-    pairs = replace(own, read=read, machine=replace(own.machine, candidates=read, first=((0,), (2,))))
-    counted = [list(range(10, 10 + own.axes.question(by).cells)) for by in read]
+    pairs_read, unit = ((0, 1), (1, 2), (0, 2)), known.unit_of(known.table)
+    axes = axes_of_columns(known.table, ["age", "region", "smoker"], {"age": 4})
+    of_pairs = tuple((by, histogram_of_axes(axes, by, unit)) for by in pairs_read)
+    fed = replace(own.machine, candidates=pairs_read, first=((0,), (2,)))
+    pairs = replace(own, tables=of_pairs, machine=fed)
+    columns = [list(range(10, 10 + one.reading.cells)) for _, one in of_pairs]
     sums = {
-        by: own.axes.counts(one, by).reshape([own.axes.shape[i] for i in by])
-        for by, one in zip(read, counted, strict=True)
+        by: one.counts(column).reshape(one.shape) for (by, one), column in zip(of_pairs, columns, strict=True)
     }
-    tables = pairs._tables(Given(*([one] for one in counted)))
-    for by in read:
+    tables = pairs._tables(Given(*([one] for one in columns)))
+    for by in pairs_read:
         assert np.array_equal(tables[by], sums[by])
     assert np.array_equal(tables[0,], sums[0, 1].sum(axis=1))
     assert np.array_equal(tables[2,], sums[1, 2].sum(axis=0))

@@ -19,6 +19,7 @@ from adyton.kernel.price import Label, Priced, price
 from adyton.mechanisms import GaussianNoise
 from adyton.mechanisms.grid import Grid, NoiseOnAGrid
 from adyton.privacy import PrivacyUnit
+from adyton.query.buckets import Bucket
 from adyton.query.expressions import Compare
 from adyton.query.leaves import Constant, ValueOf
 from adyton.query.measures import Sum

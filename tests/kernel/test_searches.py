@@ -21,13 +21,13 @@ from adyton.kernel.searching import Running, SearchLevels, extra_rounds, rounds_
 from adyton.mechanisms import GeometricNoise
 from adyton.mechanisms.search import rounds_for
 from adyton.noise import SystemBits
+from adyton.planning.readings import readings_of
 from adyton.privacy import PrivacyUnit
 from adyton.query.leaves import ValueOf
 from adyton.query.measures import Extreme, Quantile
 from adyton.query.nodes import Question
 from adyton.schema import CategoryColumn, IntegerColumn, Table
 from adyton.sensitivity import Reading
-from adyton.planning.readings import readings_of
 from adyton.testing.engines.reference import exact_of
 
 QUIET = GeometricNoise((Fraction(1, 100),))
