@@ -13,10 +13,10 @@ from dp_accounting.pld import privacy_loss_distribution as peer
 from noise import best
 from noise import row as rounded_row
 
-from adyton.accounting import GdpFilter
 from adyton.accounting.pld import pld
 from adyton.accounting.pld.pairs import GaussianPair, LaplacePair, RandomizedResponsePair
-from adyton.privacy import GaussianCost
+from adyton.kernel.accounting import GdpFilter
+from adyton.kernel.privacy import GaussianCost
 
 DELTA = 1e-6
 MECHANISMS = 10_000

@@ -17,12 +17,12 @@ import duckdb
 import sqlglot
 
 import adyton
-from adyton.ledger import Header, Order, SqliteLedger
+from adyton.kernel.ledger import Header, Order, SqliteLedger
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import CategoryColumn, IntegerColumn, Table
 from adyton.planning.plan import make_batch
 from adyton.planning.price import agreed_price
-from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.request import Requests
-from adyton.schema import CategoryColumn, IntegerColumn, Table
 from adyton.study import Study
 
 ROWS = 1_000

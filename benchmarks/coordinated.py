@@ -14,26 +14,26 @@ import numpy as np
 import pandas as pd
 
 import adyton
-from adyton.accounting import gaussian
-from adyton.mechanisms.sparse.numeric_sparse import NumericSparse
-from adyton.mechanisms.workloads.linear_question import BoxQuery
-from adyton.mechanisms.workloads.matrix import GaussianMatrix
-from adyton.mechanisms.workloads.private_mw import PmwPlan
-from adyton.mechanisms.workloads.residuals import ResidualAttribute, components
-from adyton.mechanisms.workloads.strategy import Strategy, identity
-from adyton.mechanisms.workloads.strategy_choice import optimal_strategy, with_free_total
-from adyton.mechanisms.workloads.workload import IdentityQueries, Ranges
-from adyton.noise import SystemBits, rounded_gaussian, two_sided_geometric
+from adyton.kernel.accounting import gaussian
+from adyton.kernel.noise import SystemBits, rounded_gaussian, two_sided_geometric
+from adyton.kernel.privacy import Guarantee, Neighbours, PrivacyUnit
+from adyton.kernel.schema import CategoryColumn, IntegerColumn, Table
+from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse
+from adyton.kernel.special.mechanisms.workloads.linear_question import BoxQuery
+from adyton.kernel.special.mechanisms.workloads.private_mw import PmwPlan
+from adyton.kernel.special.mechanisms.workloads.residuals import ResidualAttribute, components
+from adyton.kernel.special.mechanisms.workloads.strategy import Strategy, identity
+from adyton.kernel.terms.expressions import And, Compare
+from adyton.kernel.terms.leaves import Constant, ValueOf
+from adyton.kernel.terms.measures import Count
+from adyton.planning.coordinated.range_workload import IdentityQueries, Ranges
+from adyton.planning.coordinated.strategy_choice import optimal_strategy, with_free_total
 from adyton.planning.plan import PricedBatch, make_batch
 from adyton.planning.price import Price
-from adyton.privacy import Guarantee, Neighbours, PrivacyUnit
-from adyton.query.expressions import And, Compare
-from adyton.query.leaves import Constant, ValueOf
-from adyton.query.measures import Count
 from adyton.query.nodes import Question
 from adyton.query.request import Request
-from adyton.schema import CategoryColumn, IntegerColumn, Table
 from adyton.study import Study
+from adyton.textbook.matrix import GaussianMatrix
 
 CELLS, RELEASES, ASKED_CELLS = 1024, 400, 128
 MU_SQUARED = Fraction(1, 20)

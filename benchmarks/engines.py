@@ -23,12 +23,12 @@ import duckdb
 
 import adyton
 from adyton.engines.duckdb import DuckDBEngine
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import BooleanColumn, CategoryColumn, IntegerColumn, RealColumn, Table
+from adyton.kernel.terms.leaves import ValueOf
+from adyton.kernel.terms.measures import Quantile
 from adyton.planning.readings import readings_of
-from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.query.leaves import ValueOf
-from adyton.query.measures import Quantile
 from adyton.query.nodes import Question
-from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, RealColumn, Table
 from adyton.study import Study
 
 ROWS = int(os.environ.get("ADYTON_BENCH_ROWS", 10_000_000))

@@ -17,7 +17,7 @@ import duckdb
 from engines import PEOPLE, REGIONS, ROWS, _seconds, generator, row
 
 import adyton
-from adyton.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.study import Study
 
 FEW = 1_000

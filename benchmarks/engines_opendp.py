@@ -20,7 +20,7 @@ import duckdb
 from engines import GENERATOR, MEDIAN, QUESTIONS, ROWS, _seconds, generator, people, row
 
 import adyton
-from adyton.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.study import Study
 
 WANTED = ("opendp==0.16.0", "polars==1.36.1", "pyarrow", "numpy")

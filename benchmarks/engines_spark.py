@@ -15,7 +15,7 @@ import duckdb
 from engines import GENERATOR, PEOPLE, QUESTIONS, ROWS, _seconds, row
 
 import adyton
-from adyton.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.study import Study
 
 REPETITIONS = 5

@@ -17,8 +17,8 @@ from engines import _seconds, generator, people, row
 from ledger import HISTORY, fill
 
 import adyton
-from adyton.ledger import Header, SqliteLedger
-from adyton.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.ledger import Header, SqliteLedger
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.study import Study, Validity
 
 ROWS, FEW, QUESTIONS = 1_000, 10, 40

@@ -35,8 +35,8 @@ from typing import Any
 import duckdb
 
 import adyton
-from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.schema import DateColumn, IntegerColumn, RealColumn, Table
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import DateColumn, IntegerColumn, RealColumn, Table
 from adyton.study import Study, Validity
 
 ROWS, DAYS, AVERAGES, MEDIANS = 1_000, 3_650, 10, 50

@@ -13,11 +13,11 @@ from dataclasses import replace
 from pathlib import Path
 from random import choice
 
-from adyton.ledger import Header, Order, Receipt, SqliteLedger
-from adyton.ledger.base import next_receipt, now
-from adyton.ledger.links import fresh_secret
-from adyton.ledger.stored.ledger import StoredLedger
-from adyton.ledger.stored.tables import append, await_answer
+from adyton.kernel.ledger import Header, Order, Receipt, SqliteLedger
+from adyton.kernel.ledger.base import next_receipt, now
+from adyton.kernel.ledger.links import fresh_secret
+from adyton.kernel.ledger.stored.ledger import StoredLedger
+from adyton.kernel.ledger.stored.tables import append, await_answer
 
 HISTORY = 20_000
 WARM = 500  # charges after which SQLite's log has its usual size

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from adyton.noise import SystemBits, rounded_gaussian, two_sided_geometric
+from adyton.kernel.noise import SystemBits, rounded_gaussian, two_sided_geometric
 
 DRAWS = 10**6
 SINGLE = 1000

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from adyton.noise import SystemBits, rounded_gaussian, two_sided_geometric
+from adyton.kernel.noise import SystemBits, rounded_gaussian, two_sided_geometric
 
 DRAWS = 10**6
 PEER_DRAWS = 10**5

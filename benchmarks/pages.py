@@ -25,7 +25,7 @@ from ledger import HISTORY, fill
 from starlette.responses import Response
 
 from adyton.curator import open_study
-from adyton.ledger import Header, SqliteLedger
+from adyton.kernel.ledger import Header, SqliteLedger
 from adyton.service.house import House
 from adyton.service.identity import Identity
 from adyton.service.roles import Role

@@ -14,8 +14,8 @@ from random import choice
 import psycopg
 from ledger import COLUMNS, HISTORY, ORDER, ORDERS, WARM, fill, medians, row
 
-from adyton.ledger import Header
-from adyton.ledger.stored.postgres import PostgresLedger
+from adyton.kernel.ledger import Header
+from adyton.ledgers.postgres import PostgresLedger
 
 sys.path.append(str(Path(__file__).parent.parent / "tests"))
 

@@ -11,16 +11,16 @@ import numpy as np
 import pandas as pd
 
 import adyton
-from adyton.mechanisms.selection.exponential import ExponentialMechanism
-from adyton.mechanisms.selection.noisy_max import NoisyMax
-from adyton.mechanisms.selection.permute_and_flip import PermuteAndFlip
-from adyton.mechanisms.selection.quantile import PrivateQuantile
-from adyton.mechanisms.selection.scores import ScoreSensitivity
-from adyton.mechanisms.selection.top_k import TopK
-from adyton.noise import SystemBits
-from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.schema import IntegerColumn, Table
+from adyton.kernel.noise import SystemBits
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import IntegerColumn, Table
+from adyton.kernel.special.mechanisms.selection.exponential import ExponentialMechanism
+from adyton.kernel.special.mechanisms.selection.permute_and_flip import PermuteAndFlip
+from adyton.kernel.special.mechanisms.selection.scores import ScoreSensitivity
+from adyton.kernel.special.mechanisms.selection.top_k import TopK
 from adyton.study import Study
+from adyton.textbook.noisy_max import NoisyMax
+from adyton.textbook.quantile import PrivateQuantile
 
 NUMBER = 10**5
 ROWS, PREDICATES = 10**6, 10**4

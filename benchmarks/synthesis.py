@@ -23,14 +23,14 @@ from pathlib import Path
 
 import numpy as np
 
-from adyton.accounting.filters import filter_named
-from adyton.exact import UNITS_PER_ONE
-from adyton.kernel.marginals import step_for
-from adyton.mechanisms.marginals.adaptive import AdaptiveMarginals, AdaptiveRound
-from adyton.mechanisms.marginals.fitting import CellGuess, NoisyMarginal
-from adyton.mechanisms.marginals.tables import Axes, marginals_up_to, tables_of
-from adyton.noise import SystemBits
-from adyton.sensitivity import Sensitivity
+from adyton.kernel.accounting.filters import filter_named
+from adyton.kernel.exact import UNITS_PER_ONE
+from adyton.kernel.noise import SystemBits
+from adyton.kernel.sensitivity import Sensitivity
+from adyton.kernel.special.marginals import step_for
+from adyton.kernel.special.mechanisms.marginals.adaptive import AdaptiveMarginals, AdaptiveRound
+from adyton.kernel.special.mechanisms.marginals.fitting import CellGuess, NoisyMarginal
+from adyton.kernel.special.mechanisms.marginals.tables import Axes, marginals_up_to, tables_of
 
 HERE = Path(__file__).parent
 ROWS, RHO, EPSILON = 100_000, Fraction(1, 200), Fraction(1)

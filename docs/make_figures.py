@@ -21,9 +21,9 @@ from adyton.figures import plan, synthesis, width
 from adyton.figures.answers import figure_of
 from adyton.figures.budget import burn_down
 from adyton.figures.drawing import Figure
+from adyton.kernel.noise import SystemBits
+from adyton.kernel.schema import CategoryColumn, IntegerColumn
 from adyton.lab import run
-from adyton.noise import SystemBits
-from adyton.schema import CategoryColumn, IntegerColumn
 from adyton.study import Validity
 
 HERE = Path(__file__).parent

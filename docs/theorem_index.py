@@ -19,13 +19,13 @@ INDEX = ROOT / "docs" / "theorems.md"
 
 # Rooms and files that put theorems to answers, previews, statements, streams and scores.
 CERTIFYING = (
-    "accounting/filters.py",
+    "kernel/accounting/filters.py",
     "accounting/odometer.py",
     "curator/",
     "holdout/",
-    "mechanisms/gaussian.py",
-    "mechanisms/geometric.py",
-    "mechanisms/sparse/",
+    "kernel/mechanisms/gaussian.py",
+    "kernel/mechanisms/geometric.py",
+    "kernel/special/mechanisms/sparse/",
     "planning/",
     "population/",
     "streams/",
@@ -36,10 +36,10 @@ TEXTBOOK = (
     "accounting/pld/",
     "accounting/textbook/",
     "literature/",
-    "mechanisms/rounding.py",
-    "mechanisms/selection/",
-    "mechanisms/workloads/",
-    "noise/exponential_weights.py",
+    "kernel/special/mechanisms/selection/",
+    "kernel/special/mechanisms/workloads/",
+    "kernel/special/mechanisms/exponential_weights.py",
+    "textbook/",
     "validity/published/",
     "validity/textbook/",
 )

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from adyton.errors import PrivacyRefused
-from adyton.ledger import Ledger, LedgerOnDemand, Order
-from adyton.ledger.book import Book, BookedLedger
-from adyton.ledger.book.book import Entrant
+from adyton.kernel.ledger import Ledger, Order
+from adyton.ledgers.book import Book, BookedLedger
+from adyton.ledgers.book.book import Entrant
+from adyton.ledgers.on_demand import LedgerOnDemand
 
 
 def ledger_on_disk(folder: Path, name: str, *, limit: int = 10**18) -> BookedLedger:

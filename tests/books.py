@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import adyton
-from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.schema import BooleanColumn, Column, Table
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import BooleanColumn, Column, Table
 from adyton.study import Study
 
 FLAG = BooleanColumn("f")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from adyton.query.buckets import group_values
+from adyton.kernel.terms.buckets import group_values
 from adyton.query.conditions.possible_cells import cell_codes
 from adyton.query.nodes import Question
 

@@ -6,8 +6,8 @@ import os
 
 import numpy as np
 
-from adyton.mechanisms.marginals.fitting import CellGuess, NoisyMarginal
-from adyton.mechanisms.marginals.tables import marginals_up_to, tables_of
+from adyton.kernel.special.mechanisms.marginals.fitting import CellGuess, NoisyMarginal
+from adyton.kernel.special.mechanisms.marginals.tables import marginals_up_to, tables_of
 from adyton.synthesis.graph import GraphGuess
 from adyton.synthesis.guessing import classes_drawn
 from adyton.synthesis.sampling import generator

@@ -21,9 +21,9 @@ from adyton.curator.opening import sources_of
 from adyton.engines.duckdb import DuckDBEngine
 from adyton.engines.multi_table import Engines
 from adyton.engines.scans.reading import KeptCubes
-from adyton.ledger import Ledger
-from adyton.privacy import PrivacyUnit
-from adyton.schema import Table
+from adyton.kernel.ledger import Ledger
+from adyton.kernel.privacy import PrivacyUnit
+from adyton.kernel.schema import Table
 from adyton.study import Study, read_study
 
 MOST = 16  # each has memory and threads of its own

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from adyton.ledger import Order
+from adyton.kernel.ledger import Order
 
 
 def ordered(plan: Any, request: str | None = None) -> Order:

@@ -20,7 +20,7 @@ APART.set_forkserver_preload(
     [
         "adyton.curator.opening",
         "adyton.engines.duckdb",
-        "adyton.ledger.book",
+        "adyton.ledgers.book",
         "adyton.query.sql.read",
         "adyton.transports.cli.app",
         "adyton.transports.http.app",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from adyton.noise.refine import Words
+from adyton.kernel.noise.refine import Words
 
 
 class Seeded:

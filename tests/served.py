@@ -89,7 +89,7 @@ class Served:
         if role == "agent":
             words = {"limit_share": "0.5", "price_share": "0.5", "rate": 10**6} | words
         shares = {
-            what: None if words.get(what) is None else adyton.exact.rational(words[what], what)
+            what: None if words.get(what) is None else adyton.kernel.exact.rational(words[what], what)
             for what in ("limit_share", "price_share")
         }
         identity = Identity(name, Role(role), shares["limit_share"], shares["price_share"], words.get("rate"))

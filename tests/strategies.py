@@ -16,8 +16,18 @@ from typing import TypeVar
 from hypothesis import strategies as st
 
 from adyton.errors import InvalidRequest
-from adyton.query.conditions.possible_cells import kept_cells
-from adyton.query.expressions import (
+from adyton.kernel.schema import (
+    BooleanColumn,
+    CategoryColumn,
+    DateColumn,
+    IntegerColumn,
+    RealColumn,
+    Table,
+    TextColumn,
+    common_grain,
+    day_number,
+)
+from adyton.kernel.terms.expressions import (
     And,
     Comparable,
     Compare,
@@ -31,7 +41,7 @@ from adyton.query.expressions import (
     Square,
     Times,
 )
-from adyton.query.leaves import (
+from adyton.kernel.terms.leaves import (
     EVERY_ROW,
     Always,
     Constant,
@@ -43,19 +53,9 @@ from adyton.query.leaves import (
     OneOf,
     ValueOf,
 )
-from adyton.query.measures import Count, Mean, Measure, Proportion, Sum
+from adyton.kernel.terms.measures import Count, Mean, Measure, Proportion, Sum
+from adyton.query.conditions.possible_cells import kept_cells
 from adyton.query.nodes import Question
-from adyton.schema import (
-    BooleanColumn,
-    CategoryColumn,
-    DateColumn,
-    IntegerColumn,
-    RealColumn,
-    Table,
-    TextColumn,
-    common_grain,
-    day_number,
-)
 from fractions_drawn import fractions
 
 AGE = IntegerColumn("age", 0, 120)

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 import fractions_drawn
 from adyton.errors import InvalidRequest
-from adyton.query.buckets import Bucket, Group
-from adyton.query.expressions import Case, Clip, Floor, Negative, NumberExpression, Plus, Square, Times
-from adyton.query.leaves import EVERY_ROW, Constant, DatePart, DayOf, Lookup, Part, ValueOf
-from adyton.query.measures import (
+from adyton.kernel.terms.buckets import Bucket, Group
+from adyton.kernel.terms.expressions import Case, Clip, Floor, Negative, NumberExpression, Plus, Square, Times
+from adyton.kernel.terms.leaves import EVERY_ROW, Constant, DatePart, DayOf, Lookup, Part, ValueOf
+from adyton.kernel.terms.measures import (
     Cdf,
     Count,
     CountPersons,

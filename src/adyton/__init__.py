@@ -25,9 +25,10 @@ if TYPE_CHECKING:
         ValidityRefused,
     )
     from adyton.holdout import Holdout, Leaderboard
-    from adyton.ledger import MemoryLedger, Receipt, SqliteLedger
-    from adyton.ledger.book import Book
-    from adyton.privacy import Guarantee, PrivacyUnit
+    from adyton.kernel.ledger import MemoryLedger, Receipt, SqliteLedger
+    from adyton.kernel.privacy import Guarantee, PrivacyUnit
+    from adyton.kernel.schema import Table
+    from adyton.ledgers.book import Book
     from adyton.query import questions
     from adyton.query.questions import (
         count,
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
         sum_of,
     )
     from adyton.query.selecting import best_of
-    from adyton.schema import Table
     from adyton.study import Study, read_study
 
 __version__ = "0.1.0"
@@ -61,9 +61,9 @@ _PLACES = {
         "ValidityRefused",
     ),
     "holdout": ("Holdout", "Leaderboard"),
-    "ledger": ("MemoryLedger", "Receipt", "SqliteLedger"),
-    "ledger.book": ("Book",),
-    "privacy": ("Guarantee", "PrivacyUnit"),
+    "kernel.ledger": ("MemoryLedger", "Receipt", "SqliteLedger"),
+    "ledgers.book": ("Book",),
+    "kernel.privacy": ("Guarantee", "PrivacyUnit"),
     "query.questions": (
         "count",
         "count_persons",
@@ -75,7 +75,7 @@ _PLACES = {
         "sum_of",
     ),
     "query.selecting": ("best_of",),
-    "schema": ("Table",),
+    "kernel.schema": ("Table",),
     "study": ("Study", "read_study"),
 }
 _LATE = {name: place for place, names in _PLACES.items() for name in names}

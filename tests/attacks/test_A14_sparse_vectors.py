@@ -23,12 +23,12 @@ import adyton
 from adyton.audit import audit
 from adyton.audit.black_box import Verdict
 from adyton.curator.curator import Curator
-from adyton.ledger import Header, MemoryLedger, Receipt
-from adyton.mechanisms import NumericSparse, Sparse, SparseState
-from adyton.mechanisms.sparse import above_threshold, numeric_sparse, sparse
-from adyton.noise import two_sided_geometric
-from adyton.privacy import Guarantee, PrivacyUnit, PureCost
-from adyton.schema import IntegerColumn, Table
+from adyton.kernel.ledger import Header, MemoryLedger, Receipt
+from adyton.kernel.mechanisms import NumericSparse, Sparse, SparseState
+from adyton.kernel.noise import two_sided_geometric
+from adyton.kernel.privacy import Guarantee, PrivacyUnit, PureCost
+from adyton.kernel.schema import IntegerColumn, Table
+from adyton.kernel.special.mechanisms.sparse import above_threshold, numeric_sparse, sparse
 from adyton.streams.plan import machine_of
 from adyton.study import Study
 from how_often import crossed, often
@@ -188,7 +188,7 @@ def test_A14_a_broken_sparse_vector_in_our_streams_is_found(
     numeric: bool,
 ) -> None:
     """The four mutants are ``tells_what_was_compared``, ``price_of_one``, ``no_noise_on_questions`` and
-    ``never_ends`` of this file, put into adyton.mechanisms; without them the same audit finds nothing.
+    ``never_ends`` of this file, put into adyton.kernel.mechanisms; without them the same audit finds nothing.
     """
     samples = 70_000 if numeric else SAMPLES
     assert not audited(opened(positives, epsilon, numeric), asked, SOUND).refuted

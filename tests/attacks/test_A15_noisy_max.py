@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 
 from adyton.audit import audit
-from adyton.mechanisms.selection.noisy_max import NoisyMax
-from adyton.mechanisms.selection.scores import ScoreSensitivity
-from adyton.noise import two_sided_geometric
-from adyton.privacy import PureCost
+from adyton.kernel.noise import two_sided_geometric
+from adyton.kernel.privacy import PureCost
+from adyton.kernel.special.mechanisms.selection.scores import ScoreSensitivity
+from adyton.textbook.noisy_max import NoisyMax
 from in_bulk import in_bulk
 from seeded import Seeded
 

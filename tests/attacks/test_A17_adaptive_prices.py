@@ -17,17 +17,17 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from adyton.accounting import FILTERS, filters
-from adyton.accounting import noisy_reading as noisy
 from adyton.curator.curator import Curator
 from adyton.errors import BudgetRefused, InvalidRequest
-from adyton.exact import UNITS_PER_ONE
-from adyton.ledger import MemoryLedger, Receipt
+from adyton.kernel.accounting import FILTERS, filters
+from adyton.kernel.accounting import noisy_reading as noisy
+from adyton.kernel.exact import UNITS_PER_ONE
+from adyton.kernel.ledger import MemoryLedger, Receipt
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import BooleanColumn, IntegerColumn, Table
 from adyton.planning.plan import make_batch
 from adyton.planning.price import price_of
-from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.request import request_of
-from adyton.schema import BooleanColumn, IntegerColumn, Table
 from adyton.study import Study
 from how_often import often
 from kept_rows import kept_engine

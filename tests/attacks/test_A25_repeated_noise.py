@@ -26,9 +26,9 @@ import pandas as pd
 import pytest
 
 import adyton
-from adyton.noise import SystemBits
-from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.schema import CategoryColumn, Table
+from adyton.kernel.noise import SystemBits
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import CategoryColumn, Table
 from adyton.study import Study
 from how_often import often
 from processes import APART

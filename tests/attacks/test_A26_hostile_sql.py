@@ -23,7 +23,7 @@ import adyton
 import strategies
 from adyton.curator.curator import Curator
 from adyton.errors import InvalidRequest
-from adyton.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.study import Study
 from adyton.transports.cli.app import app
 from hostile_sql import CLAUSES, HEADS, NESTED, SELECTS, STATEMENTS

@@ -18,12 +18,12 @@ import pytest
 from adyton.audit import audit
 from adyton.curator.curator import Curator
 from adyton.engines.duckdb import DuckDBEngine
-from adyton.ledger import MemoryLedger
-from adyton.noise import rounded_gaussian, two_sided_geometric
+from adyton.kernel.ledger import MemoryLedger
+from adyton.kernel.noise import rounded_gaussian, two_sided_geometric
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import CategoryColumn, RealColumn, Table
 from adyton.planning.readings import readings_of
-from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.request import request_of
-from adyton.schema import CategoryColumn, RealColumn, Table
 from adyton.study import Study
 from how_often import crossed, often
 from seeded import Seeded

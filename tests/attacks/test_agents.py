@@ -247,7 +247,7 @@ def test_A20_a_hundred_clients_at_two_doors_spend_exactly_the_limit(tmp_path: Pa
         one = curator.preview(COUNT, epsilon=2).cost.units
         fitting = curator.study.allowed // one
     tokens = Tokens(study)
-    part = adyton.exact.rational("0.3", "share")
+    part = adyton.kernel.exact.rational("0.3", "share")
     ana = bearer(tokens.make(Identity("ana", Role.ANALYST, part))[0])
     others = [bearer(tokens.make(Identity(f"name {number}", Role.ANALYST))[0]) for number in range(9)]
     tokens.close()

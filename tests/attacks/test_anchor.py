@@ -21,9 +21,12 @@ from typer.testing import CliRunner
 
 import adyton
 from adyton.errors import Interrupted
+from adyton.kernel.ledger import Order
+from adyton.kernel.ledger.base import Mark
 from adyton.kernel.noisy import NoisyQueries
-from adyton.ledger import Anchor, AnchoredLedger, LedgerOnDemand, Order
-from adyton.ledger.base import Mark
+from adyton.ledgers.anchor import Anchor
+from adyton.ledgers.anchored import AnchoredLedger
+from adyton.ledgers.on_demand import LedgerOnDemand
 from adyton.transports.cli.app import app
 from kept_rows import open_kept
 from processes import APART

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from adyton.accounting import FILTERS
 from adyton.audit.cases.catalogue import entry_named, target_of
 from adyton.audit.report import Tried, try_one
-from adyton.ledger.book import book as of_book
-from adyton.ledger.book.book import Book
+from adyton.kernel.accounting import FILTERS
+from adyton.ledgers.book import book as of_book
+from adyton.ledgers.book.book import Book
 from seeded import SeededByHash
 
 SAMPLES = 20_000

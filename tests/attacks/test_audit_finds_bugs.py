@@ -15,10 +15,10 @@ import pytest
 
 from adyton.audit import audit, audit_gdp
 from adyton.audit.views import _above, _distinct, _place
-from adyton.mechanisms.gaussian import GaussianNoise
-from adyton.mechanisms.grid import Grid, NoiseOnAGrid
-from adyton.mechanisms.randomized_response import RandomizedResponse
-from adyton.privacy import Guarantee
+from adyton.kernel.mechanisms.gaussian import GaussianNoise
+from adyton.kernel.mechanisms.grid import Grid, NoiseOnAGrid
+from adyton.kernel.privacy import Guarantee
+from adyton.kernel.special.mechanisms.randomized_response import RandomizedResponse
 from seeded import Seeded
 
 Rng = np.random.Generator

@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from adyton.accounting import FILTERS
 from adyton.audit import replay
 from adyton.audit.cases.catalogue import entry_named, target_of
 from adyton.audit.cases.questions import QUESTIONS, ask_both
@@ -24,14 +23,15 @@ from adyton.curator.releasing import Walk
 from adyton.errors import InvalidRequest
 from adyton.kernel import noisy
 from adyton.kernel import release as releasing
+from adyton.kernel.accounting import FILTERS
 from adyton.kernel.data import PaidData
 from adyton.kernel.genuine import made_here
+from adyton.kernel.ledger import SqliteLedger
+from adyton.kernel.privacy import NEIGHBOURS, Neighbours
 from adyton.kernel.release import Released
 from adyton.kernel.searching import rounds_of
-from adyton.ledger import SqliteLedger
-from adyton.mechanisms.key_selection import KeySelection
+from adyton.kernel.special.mechanisms.key_selection import KeySelection
 from adyton.planning import plan, readings
-from adyton.privacy import NEIGHBOURS, Neighbours
 from adyton.query.conditions import possible_cells as cells
 from planted import plant, trust_planning
 from seeded import SeededByHash

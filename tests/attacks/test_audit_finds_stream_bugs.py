@@ -11,8 +11,8 @@ from adyton.audit.cases import streamed
 from adyton.audit.cases.catalogue import target_of
 from adyton.audit.replay import Replay
 from adyton.errors import InvalidRequest
-from adyton.kernel.monitor import Monitor
-from adyton.privacy import Neighbours
+from adyton.kernel.privacy import Neighbours
+from adyton.kernel.special.monitor import Monitor
 from adyton.streams import compared as comparing
 from adyton.streams import plan, stream
 from adyton.streams.kinds import StreamKind

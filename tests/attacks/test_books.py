@@ -12,8 +12,8 @@ import pytest
 import adyton
 from adyton.curator.opening import accept_copy
 from adyton.errors import InvalidRequest, LedgerCorrupt, PrivacyRefused
-from adyton.ledger import Order
-from adyton.ledger.book import Book, BookedLedger
+from adyton.kernel.ledger import Order
+from adyton.ledgers.book import Book, BookedLedger
 from book_workers import fork_and_charge, kill_between, ledger_on_disk, order
 from books import book_of, study_of
 from processes import APART

@@ -22,8 +22,8 @@ import pytest
 from adyton.certify import Interval
 from adyton.curator.curator import Curator
 from adyton.errors import InvalidRequest
-from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.schema import BooleanColumn, IntegerColumn, Table
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import BooleanColumn, IntegerColumn, Table
 from adyton.study import Study, Validity
 from how_often import LONG
 from populations import seeded

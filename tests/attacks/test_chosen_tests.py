@@ -15,8 +15,8 @@ import pytest
 from scipy.stats import binom
 
 from adyton.curator.curator import Curator
-from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.schema import BooleanColumn, Table
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import BooleanColumn, Table
 from adyton.study import Study, Validity
 from how_often import crossed, often
 from populations import seeded

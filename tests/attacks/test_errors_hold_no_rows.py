@@ -29,9 +29,9 @@ from adyton.engines.duckdb import DuckDBEngine
 from adyton.engines.loaded import Loading
 from adyton.errors import CuratorError, EngineFailed, InvalidRequest
 from adyton.holdout.files import read_values
-from adyton.ledger import MemoryLedger
-from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.schema import Table, TextColumn
+from adyton.kernel.ledger import MemoryLedger
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import Table, TextColumn
 from adyton.study import Study, read_study
 from error_tracker import CANARY, Log, tracked
 

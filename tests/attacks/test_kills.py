@@ -20,9 +20,9 @@ from typing import Any
 import pytest
 
 import adyton
+from adyton.kernel.ledger import SqliteLedger
 from adyton.kernel.noisy import NoisyQueries
-from adyton.ledger import SqliteLedger
-from adyton.ledger.stored.postgres_session import PostgresSession
+from adyton.ledgers.postgres_session import PostgresSession
 from how_often import LONG
 from postgres_server import NoServer, postgres_server
 from processes import APART

@@ -18,9 +18,9 @@ from adyton.certify import Value, rows
 from adyton.curator import Curator
 from adyton.curator.dummy import dummy_of
 from adyton.errors import InvalidRequest
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import IntegerColumn, Table
 from adyton.planning.known import MOST_INTEGERS, MOST_VALUES
-from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.schema import IntegerColumn, Table
 from adyton.study import Study
 
 TABLE = Table("t", (IntegerColumn("a", 0, 999), IntegerColumn("b", 0, 999), IntegerColumn("wide", 0, 10**6)))
@@ -97,8 +97,8 @@ _AT_THE_LIMIT = """
 import resource, sys
 from fractions import Fraction
 from adyton.curator.dummy import dummy_of
-from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.schema import IntegerColumn, Table
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import IntegerColumn, Table
 from adyton.study import Study
 
 table = Table("t", (IntegerColumn("a", 0, 999), IntegerColumn("b", 0, 999)))

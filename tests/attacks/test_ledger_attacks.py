@@ -20,11 +20,12 @@ from typing import Any
 import pytest
 
 from adyton.errors import BudgetRefused, InvalidRequest, LedgerCorrupt
-from adyton.exact import units_up
-from adyton.ledger import Cap, Header, LedgerOnDemand, MemoryLedger, Order, SqliteLedger
-from adyton.ledger.base import next_receipt
-from adyton.ledger.stored import sqlite as sqlite_file
-from adyton.ledger.stored.tables import append, await_answer
+from adyton.kernel.exact import units_up
+from adyton.kernel.ledger import Cap, Header, MemoryLedger, Order, SqliteLedger
+from adyton.kernel.ledger.base import next_receipt
+from adyton.kernel.ledger.stored import sqlite as sqlite_file
+from adyton.kernel.ledger.stored.tables import append, await_answer
+from adyton.ledgers.on_demand import LedgerOnDemand
 from how_often import often
 from processes import APART
 

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 import adyton
-from adyton.ledger import Header, Order, SqliteLedger
-from adyton.ledger.base import next_receipt
-from adyton.ledger.stored import checking
-from adyton.ledger.stored.tables import CHECKPOINT, append, await_answer
+from adyton.kernel.ledger import Header, Order, SqliteLedger
+from adyton.kernel.ledger.base import next_receipt
+from adyton.kernel.ledger.stored import checking
+from adyton.kernel.ledger.stored.tables import CHECKPOINT, append, await_answer
 from study_on_disk import question, tamper, write_study
 
 BEFORE = 8  # questions that were asked; the last is a stream with three answers

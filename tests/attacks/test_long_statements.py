@@ -11,8 +11,9 @@ from adyton.curator.dummy import dummy_of
 from adyton.engines.loading.sources import DuckDBDialect
 from adyton.engines.spelling.rows import RowSql
 from adyton.errors import InvalidRequest
-from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.query.expressions import (
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import Attribute, BooleanColumn, CategoryColumn, Dimension, IntegerColumn, Table
+from adyton.kernel.terms.expressions import (
     And,
     Case,
     Clip,
@@ -27,9 +28,8 @@ from adyton.query.expressions import (
     Square,
     Times,
 )
-from adyton.query.leaves import Always, Constant, IsTrue, Lookup, ValueOf
-from adyton.query.measures import weight
-from adyton.schema import Attribute, BooleanColumn, CategoryColumn, Dimension, IntegerColumn, Table
+from adyton.kernel.terms.leaves import Always, Constant, IsTrue, Lookup, ValueOf
+from adyton.kernel.terms.measures import weight
 from adyton.study import Study
 
 BIT, TRUTH = IntegerColumn("bit", 0, 1), BooleanColumn("truth")

@@ -25,12 +25,8 @@ from adyton.engines.duckdb import DuckDBEngine
 from adyton.engines.loading.csv_lines import LONGEST_LINE
 from adyton.engines.loading.sources import count_units
 from adyton.errors import InvalidRequest
-from adyton.planning.readings import readings_of
-from adyton.privacy import PrivacyUnit
-from adyton.query.leaves import ValueOf
-from adyton.query.measures import Count, Sum
-from adyton.query.nodes import Question
-from adyton.schema import (
+from adyton.kernel.privacy import PrivacyUnit
+from adyton.kernel.schema import (
     CLOCK,
     CategoryColumn,
     ClockPart,
@@ -41,6 +37,10 @@ from adyton.schema import (
     Table,
     TextColumn,
 )
+from adyton.kernel.terms.leaves import ValueOf
+from adyton.kernel.terms.measures import Count, Sum
+from adyton.planning.readings import readings_of
+from adyton.query.nodes import Question
 from adyton.testing.engines.cases import NASTY_TEXTS
 from adyton.testing.engines.values import value_of
 from how_often import LONG, crossed

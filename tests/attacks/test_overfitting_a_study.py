@@ -23,10 +23,10 @@ from scipy.stats import binom
 
 import adyton
 from adyton.certify import Interval
-from adyton.exact import UNITS_PER_ONE
-from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.query.leaves import OneOf
-from adyton.schema import CategoryColumn, Table
+from adyton.kernel.exact import UNITS_PER_ONE
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import CategoryColumn, Table
+from adyton.kernel.terms.leaves import OneOf
 from adyton.study import Study, Validity
 
 ROWS, KINDS, RUNS = 10_000, 50_000, 400

@@ -23,9 +23,9 @@ from scipy.stats import binom
 import adyton
 from adyton.certify import Interval
 from adyton.curator.curator import Curator
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import BooleanColumn, IntegerColumn, Table
 from adyton.population.claims import CertainAfter
-from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.schema import BooleanColumn, IntegerColumn, Table
 from adyton.study import Study, Validity
 from adyton.validity.subset import tails
 from adyton.validity.subset.tails import Before, OpenLevels

@@ -11,10 +11,10 @@ import pytest
 
 import adyton
 from adyton.certify import Absent, Interval
-from adyton.exact import UNITS_PER_ONE
-from adyton.ledger import Charged, Header, MemoryLedger, Order
-from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.schema import BooleanColumn, Table
+from adyton.kernel.exact import UNITS_PER_ONE
+from adyton.kernel.ledger import Charged, Header, MemoryLedger, Order
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import BooleanColumn, Table
 from adyton.study import Study, Validity
 
 ROWS = 3000

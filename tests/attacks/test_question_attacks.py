@@ -14,9 +14,9 @@ from scipy.stats import chisquare
 
 import adyton
 from adyton.errors import CuratorError, InvalidRequest
-from adyton.noise import SystemBits, rounded_gaussian, two_sided_geometric
-from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.schema import CategoryColumn, IntegerColumn, RealColumn, Table, TextColumn
+from adyton.kernel.noise import SystemBits, rounded_gaussian, two_sided_geometric
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import CategoryColumn, IntegerColumn, RealColumn, Table, TextColumn
 from adyton.study import PrivateTable, Study
 from kept_rows import open_kept
 

@@ -78,7 +78,7 @@ def started(study: Path, *options: str) -> contextlib.AbstractContextManager[Ser
 
 
 def token(study: Path, name: str, share: str | None = None) -> dict[str, str]:
-    part = None if share is None else adyton.exact.rational(share, "share")
+    part = None if share is None else adyton.kernel.exact.rational(share, "share")
     return bearer(Tokens(study).make(Identity(name, Role.ANALYST, part))[0])
 
 
@@ -111,7 +111,7 @@ def test_A20_a_hundred_clients_of_two_processes_spend_exactly_the_limit(
     with adyton.open(study) as curator:
         one = curator.preview(question(0), epsilon=2).cost.units
         fitting = curator.study.allowed // one
-    part = adyton.exact.rational("0.3", "share")
+    part = adyton.kernel.exact.rational("0.3", "share")
     allowed_to_ana = int(part * curator.study.allowed) // one
     assert 5 < fitting < 60
     assert 0 < allowed_to_ana < fitting

@@ -232,7 +232,7 @@ def test_a_name_sends_its_part_of_the_scores_and_no_more(house: Served) -> None:
     scores = house.client.get(
         "/v1/holdouts/test/statement", headers=house.made("eve", "auditor", "test")
     ).json()
-    most = int(adyton.exact.rational(share, "share") * scores["scores_left"])
+    most = int(adyton.kernel.exact.rational(share, "share") * scores["scores_left"])
     first, second = (house.made("ana", study="test", limit_share=share) for _ in range(2))
     assert 3 < most < 60
 

@@ -15,7 +15,7 @@ import adyton
 from adyton import Guarantee, PrivacyUnit, Study, Table
 from adyton.figures.look import WIDTHS
 from adyton.figures.notebook import bundle
-from adyton.schema import CategoryColumn
+from adyton.kernel.schema import CategoryColumn
 from adyton.show import Sheet
 from browsers import Site, Visit, visit
 from hostile_names import PATH

@@ -10,8 +10,8 @@ import httpx2
 import pytest
 from playwright.sync_api import Browser, Route, expect
 
-from adyton.exact import decimal_text
-from adyton.ledger import Order, Receipt
+from adyton.kernel.exact import decimal_text
+from adyton.kernel.ledger import Order, Receipt
 from browsers import Site, Visit, visit
 
 Change = Callable[[dict[str, Any]], None]

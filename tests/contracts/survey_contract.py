@@ -21,8 +21,8 @@ from adyton.engines.survey import (
     PersonCounts,
     Surveyor,
 )
-from adyton.privacy import PrivacyUnit
-from adyton.schema import (
+from adyton.kernel.privacy import PrivacyUnit
+from adyton.kernel.schema import (
     LONGEST_TEXT,
     BooleanColumn,
     CategoryColumn,

@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 from scipy.special import chdtrc
 
-from adyton.accounting import gaussian
-from adyton.mechanisms import GaussianNoise, GeometricNoise
-from adyton.mechanisms.randomized_response import RandomizedResponse
-from adyton.noise import rounded_gaussian, two_sided_geometric
-from adyton.sensitivity import Sensitivity
+from adyton.kernel.accounting import gaussian
+from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
+from adyton.kernel.noise import rounded_gaussian, two_sided_geometric
+from adyton.kernel.sensitivity import Sensitivity
+from adyton.kernel.special.mechanisms.randomized_response import RandomizedResponse
 from seeded import Seeded
 
 dp = pytest.importorskip("opendp.prelude")

@@ -9,11 +9,14 @@ import pytest
 
 import adyton
 from adyton.errors import PrivacyRefused
-from adyton.ledger import Anchor, AnchoredLedger, Ledger, LedgerOnDemand, MemoryLedger
-from adyton.ledger.base import counted, with_book
-from adyton.ledger.book import BookedLedger, BookFacts
-from adyton.ledger.book.book import Entrant
-from adyton.ledger.memory import ForwardingLedger
+from adyton.kernel.ledger import Ledger, MemoryLedger
+from adyton.kernel.ledger.base import counted, with_book
+from adyton.ledgers.anchor import Anchor
+from adyton.ledgers.anchored import AnchoredLedger
+from adyton.ledgers.book import BookedLedger, BookFacts
+from adyton.ledgers.book.book import Entrant
+from adyton.ledgers.forwarding import ForwardingLedger
+from adyton.ledgers.on_demand import LedgerOnDemand
 from adyton.testing.ledgers.contract import LedgerContract, MakeLedger, Reopen, order
 from adyton.testing.ledgers.orders import trace
 

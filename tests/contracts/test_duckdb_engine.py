@@ -23,13 +23,8 @@ from adyton.duckdb_files import quoted, text_literal
 from adyton.engines.duckdb import DuckDBEngine
 from adyton.engines.loading.sources import count_units, describe
 from adyton.errors import InvalidRequest
-from adyton.planning.readings import readings_of
-from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.query.buckets import group_values
-from adyton.query.leaves import ValueOf
-from adyton.query.measures import Count, Mean, Sum
-from adyton.query.nodes import Question
-from adyton.schema import (
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import (
     BooleanColumn,
     CategoryColumn,
     DateColumn,
@@ -39,7 +34,12 @@ from adyton.schema import (
     TextColumn,
     day_of,
 )
-from adyton.sensitivity import Reading
+from adyton.kernel.sensitivity import Reading
+from adyton.kernel.terms.buckets import group_values
+from adyton.kernel.terms.leaves import ValueOf
+from adyton.kernel.terms.measures import Count, Mean, Sum
+from adyton.planning.readings import readings_of
+from adyton.query.nodes import Question
 from adyton.setup.checking import check_study
 from adyton.study import Study
 from adyton.testing.engines.cases import readings_of_all_cells

@@ -24,12 +24,20 @@ from adyton.engines.postgres import Address, PostgresEngine
 from adyton.engines.scans.reading import KeptCubes
 from adyton.engines.stopping import TimeLimit
 from adyton.errors import EngineFailed, InvalidRequest
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import (
+    CategoryColumn,
+    ClockPart,
+    DateColumn,
+    IntegerColumn,
+    RealColumn,
+    Table,
+    TextColumn,
+)
+from adyton.kernel.terms.leaves import ValueOf
+from adyton.kernel.terms.measures import Count, Sum
 from adyton.planning.readings import readings_of
-from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.query.leaves import ValueOf
-from adyton.query.measures import Count, Sum
 from adyton.query.nodes import Question
-from adyton.schema import CategoryColumn, ClockPart, DateColumn, IntegerColumn, RealColumn, Table, TextColumn
 from adyton.setup.checking import check_study
 from adyton.study import Study
 from adyton.testing.engines.cases import AGE, PEOPLE, ROWS, SOME

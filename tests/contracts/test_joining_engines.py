@@ -16,9 +16,9 @@ from adyton.engines.loaded import Joined, JoinMember, Loading
 from adyton.engines.postgres import PostgresEngine
 from adyton.engines.spark import SparkEngine
 from adyton.errors import InvalidRequest
-from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.query.names import joined
-from adyton.schema import IntegerColumn, Table
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import IntegerColumn, Table
+from adyton.kernel.terms.names import joined
 from adyton.study import PrivateTable, Study
 from adyton.testing.engines.joins import PEOPLE, VISITS, JoinContract, bounded
 from adyton.testing.engines.reference import Source

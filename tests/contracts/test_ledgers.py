@@ -14,17 +14,10 @@ from pathlib import Path
 import pytest
 
 from adyton.errors import BudgetRefused, InvalidRequest, LedgerCorrupt
-from adyton.ledger import (
-    Anchor,
-    AnchoredLedger,
-    Cap,
-    Header,
-    Ledger,
-    LedgerOnDemand,
-    MemoryLedger,
-    Order,
-    SqliteLedger,
-)
+from adyton.kernel.ledger import Cap, Header, Ledger, MemoryLedger, Order, SqliteLedger
+from adyton.ledgers.anchor import Anchor
+from adyton.ledgers.anchored import AnchoredLedger
+from adyton.ledgers.on_demand import LedgerOnDemand
 from adyton.testing.ledgers.contract import LedgerContract, MakeLedger, Reopen, order
 
 STUDY = "ab" * 32
@@ -283,7 +276,7 @@ def test_an_order_is_written_unambiguously() -> None:
 
 
 def test_the_contract_is_not_imported_with_adyton() -> None:
-    look = "import sys, adyton, adyton.ledger; print(*sys.modules)"
+    look = "import sys, adyton, adyton.kernel.ledger; print(*sys.modules)"
     found = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
     assert not {"pytest", "hypothesis", "adyton.testing"} & set(found.stdout.split())
 

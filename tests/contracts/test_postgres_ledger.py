@@ -16,9 +16,9 @@ from typer.testing import CliRunner
 
 import adyton
 from adyton.errors import BudgetRefused, InvalidRequest, LedgerCorrupt
-from adyton.ledger import Header, Ledger
-from adyton.ledger.stored import postgres_session
-from adyton.ledger.stored.postgres import PostgresLedger
+from adyton.kernel.ledger import Header, Ledger
+from adyton.kernel.ledger.stored import postgres_session
+from adyton.ledgers.postgres import PostgresLedger
 from adyton.testing.ledgers.contract import LedgerContract, Reopen, order
 from adyton.transports.cli.app import app
 from postgres_server import NoServer, postgres_server

@@ -20,12 +20,12 @@ from pathlib import Path
 import pandas as pd
 from adyton.engines.duckdb import DuckDBEngine
 from adyton.engines.spark import SparkEngine, is_spark_frame
-from adyton.privacy import PrivacyUnit
-from adyton.query.leaves import ValueOf
-from adyton.query.measures import Count, Mean, Sum
+from adyton.kernel.privacy import PrivacyUnit
+from adyton.kernel.terms.leaves import ValueOf
+from adyton.kernel.terms.measures import Count, Mean, Sum
 from adyton.query.nodes import Question
-from adyton.schema import Table
-from adyton.sensitivity import readings_of
+from adyton.kernel.schema import Table
+from adyton.kernel.sensitivity import readings_of
 from adyton.testing.engines.cases import AGE, INCOME, REGION
 from spark_session import INTERPRETED, SHORT_LIVED, spark_session
 

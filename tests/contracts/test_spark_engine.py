@@ -15,11 +15,11 @@ import adyton
 from adyton.engines.spark import SparkEngine
 from adyton.engines.stopping import TimeLimit
 from adyton.errors import EngineFailed, InvalidRequest
+from adyton.kernel.privacy import Guarantee
+from adyton.kernel.schema import Table
+from adyton.kernel.terms.measures import Count
 from adyton.planning.readings import readings_of
-from adyton.privacy import Guarantee
-from adyton.query.measures import Count
 from adyton.query.nodes import Question
-from adyton.schema import Table
 from adyton.setup.checking import check_study
 from adyton.study import Study
 from adyton.testing.engines.cases import AGE, BUCKETS, PEOPLE, REGION, ROWS, SMOKER, SOME, YEAR

@@ -18,7 +18,7 @@ import pytest
 
 import adyton
 from adyton.holdout import Method
-from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn
+from adyton.kernel.schema import BooleanColumn, CategoryColumn, IntegerColumn
 
 ROWS = 1000
 PARSER = doctest.DocTestParser()

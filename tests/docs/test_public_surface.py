@@ -9,7 +9,9 @@ from importlib.metadata import version
 from pathlib import Path
 
 import adyton
-from adyton.ledger import AnchoredLedger, Ledger, LedgerOnDemand
+from adyton.kernel.ledger import Ledger
+from adyton.ledgers.anchored import AnchoredLedger
+from adyton.ledgers.on_demand import LedgerOnDemand
 from adyton.streams.stream import Stream
 from adyton.streams.weights.weights import Weights
 

@@ -20,9 +20,9 @@ import adyton
 from adyton import errors
 from adyton.audit.cases.catalogue import entry_named, target_of
 from adyton.audit.report import AuditReport, try_one
+from adyton.kernel.schema import BooleanColumn, CategoryColumn, IntegerColumn
 from adyton.query.description import Dictionary
 from adyton.query.request import request_of
-from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn
 from adyton.study import parse_study
 from adyton.transports.cli.app import app
 from people import PEOPLE, make_people

@@ -138,9 +138,9 @@ def exists(place: str) -> bool:
 
 
 def test_what_does_not_exist_is_noticed() -> None:
-    assert exists("src/adyton/privacy.py::Guarantee")
+    assert exists("src/adyton/kernel/privacy.py::Guarantee")
     for wrong in (
-        "src/adyton/privacy.py::Guarante",
+        "src/adyton/kernel/privacy.py::Guarante",
         "src/adyton/none.py",
         "docs/seeds.md#none",
     ):

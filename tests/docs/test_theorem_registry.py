@@ -13,9 +13,9 @@ import pytest
 from pages import ROOT
 
 import adyton
-from adyton.accounting import filter_named
-from adyton.mechanisms import GaussianNoise, GeometricNoise
-from adyton.schema import BooleanColumn, IntegerColumn
+from adyton.kernel.accounting import filter_named
+from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
+from adyton.kernel.schema import BooleanColumn, IntegerColumn
 from adyton.study import Validity
 
 PAGES = {page.stem: page for page in sorted((ROOT / "docs" / "theorems").glob("*.md"))}

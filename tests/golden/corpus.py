@@ -22,8 +22,8 @@ import pyarrow as pa
 from adyton.curator.curator import Curator
 from adyton.curator.opening import engine_of
 from adyton.errors import CuratorError, InvalidRequest
-from adyton.ledger import MemoryLedger
-from adyton.privacy import Guarantee
+from adyton.kernel.ledger import MemoryLedger
+from adyton.kernel.privacy import Guarantee
 from adyton.query.canonical import canonical_text
 from adyton.query.request import Combined, Request, asked_of
 from adyton.study import Study, Validity

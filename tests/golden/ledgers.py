@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from adyton.errors import CuratorError
-from adyton.ledger import Ledger
+from adyton.kernel.ledger import Ledger
 from golden.held import Entry, digest, shortened
 from golden.still import still
 

@@ -17,7 +17,7 @@ from functools import cache
 from typing import Any
 from unittest.mock import patch
 
-from adyton.ledger import base
+from adyton.kernel.ledger import base
 
 MOMENT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC).isoformat(timespec="seconds")
 

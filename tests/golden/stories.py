@@ -12,10 +12,10 @@ import pandas as pd
 
 import adyton
 from adyton.curator.curator import Curator
-from adyton.exact import rational
-from adyton.ledger import MemoryLedger
-from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.schema import (
+from adyton.kernel.exact import rational
+from adyton.kernel.ledger import MemoryLedger
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import (
     BooleanColumn,
     CategoryColumn,
     DateColumn,

@@ -17,7 +17,7 @@ SOURCE = Path(adyton.__file__).parent
 MADE_HERE = {"Priced", "Paid", "Released", "made_here"}
 READS = {"exact", "found"}
 # Packages that hold ledgers and engines, that build them, or that attack and test them.
-KEEPS_LEDGERS = {"kernel", "ledger", "testing"}
+KEEPS_LEDGERS = {"kernel", "ledgers", "testing"}
 KEEPS_ENGINES = {"kernel", "engines", "testing"}
 MAY_READ = {
     "setup/checking.py": "the owner checks the own table, and nothing of it is released",

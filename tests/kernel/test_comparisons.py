@@ -16,21 +16,21 @@ from test_receipts import Opened
 from test_seam import TABLE, plan_of, priced_of, study
 
 from adyton.errors import InvalidRequest, LedgerCorrupt
-from adyton.exact import UNITS_PER_ONE, units_up
-from adyton.kernel.comparing import CLOSED, Asked, Comparisons, public_notes
 from adyton.kernel.data import Data
+from adyton.kernel.exact import UNITS_PER_ONE, units_up
+from adyton.kernel.ledger import Header, MemoryLedger
 from adyton.kernel.measurement import Due
-from adyton.kernel.monitor import Machine, Monitor, Pmw
+from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise, NumericSparse, Sparse
+from adyton.kernel.mechanisms.grid import Grid, NoiseOnAGrid
+from adyton.kernel.noise import SystemBits
 from adyton.kernel.paid import charge, resume
 from adyton.kernel.price import Label, price
-from adyton.ledger import Header, MemoryLedger
-from adyton.mechanisms import GaussianNoise, GeometricNoise, NumericSparse, Sparse
-from adyton.mechanisms.grid import Grid, NoiseOnAGrid
-from adyton.noise import SystemBits
-from adyton.privacy import GaussianCost, Guarantee, PrivacyUnit, PureCost
-from adyton.schema import Table
-from adyton.sensitivity import Coordinate, Reading, Sensitivity
-from adyton.sensitivity.reading import Persons
+from adyton.kernel.privacy import GaussianCost, Guarantee, PrivacyUnit, PureCost
+from adyton.kernel.schema import Table
+from adyton.kernel.sensitivity import Coordinate, Reading, Sensitivity
+from adyton.kernel.sensitivity.reading import Persons
+from adyton.kernel.special.comparing import CLOSED, Asked, Comparisons, public_notes
+from adyton.kernel.special.monitor import Machine, Monitor, Pmw
 from adyton.study import PrivateTable, Study
 
 QUIET = Fraction(1, 100)

@@ -14,19 +14,20 @@ from test_neighbors import batch
 from test_neighbors import study as small
 from test_seam import TABLE, plan_of, split, study
 
-from adyton.accounting.buying import cost_of_units
-from adyton.accounting.filters import filter_named
-from adyton.accounting.noisy_reading import NoisyReading, stability_units
 from adyton.errors import InvalidRequest
-from adyton.exact import UNITS_PER_ONE, units_up
-from adyton.exact.cells import Cells
-from adyton.exact.outward import bits_of
-from adyton.exact.shares import question_share
-from adyton.kernel import discovery, noisy
-from adyton.kernel.choice import Choice, ChosenPlaces, of_one_value, of_scores
-from adyton.kernel.discovery import GroupDiscovery, number_of_groups
+from adyton.kernel import noisy
+from adyton.kernel.accounting.buying import cost_of_units
+from adyton.kernel.accounting.filters import filter_named
+from adyton.kernel.accounting.noisy_reading import NoisyReading, stability_units
+from adyton.kernel.exact import UNITS_PER_ONE, units_up
+from adyton.kernel.exact.cells import Cells
+from adyton.kernel.exact.outward import bits_of
+from adyton.kernel.exact.shares import question_share
 from adyton.kernel.histogram import Histogram
-from adyton.kernel.marginals import SELECTING, Marginals, marginals_sensitivity, step_for
+from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
+from adyton.kernel.mechanisms.composed_cost import ComposedCost
+from adyton.kernel.mechanisms.grid import Grid, NoiseOnAGrid
+from adyton.kernel.noise import SystemBits
 from adyton.kernel.noisy import (
     NoisyQueries,
     NoisyQuery,
@@ -36,27 +37,27 @@ from adyton.kernel.noisy import (
     whole_price,
 )
 from adyton.kernel.price import Label, price
+from adyton.kernel.privacy import BoundedRangeCost, Guarantee, PrivacyUnit, PureCost, Reserve
 from adyton.kernel.protection import Protection, unit_with
-from adyton.kernel.workload import Workload
-from adyton.mechanisms import GaussianNoise, GeometricNoise
-from adyton.mechanisms.composed_cost import ComposedCost
-from adyton.mechanisms.grid import Grid, NoiseOnAGrid
-from adyton.mechanisms.marginals.adaptive import AdaptiveMarginals
-from adyton.mechanisms.selection.scores import ScoreSensitivity
-from adyton.mechanisms.selection.top_k import TopK
-from adyton.mechanisms.workloads.each_cell import EachCell
-from adyton.mechanisms.workloads.measured import GaussianMeasured
-from adyton.mechanisms.workloads.residuals import Residuals
-from adyton.noise import SystemBits
+from adyton.kernel.schema import CategoryColumn, IntegerColumn, Table, TextColumn
+from adyton.kernel.sensitivity import Coordinate, Persons, Reading, Sensitivity
+from adyton.kernel.special import discovery
+from adyton.kernel.special.choice import Choice, ChosenPlaces, of_one_value, of_scores
+from adyton.kernel.special.discovery import GroupDiscovery, number_of_groups
+from adyton.kernel.special.marginals import SELECTING, Marginals, marginals_sensitivity, step_for
+from adyton.kernel.special.mechanisms.marginals.adaptive import AdaptiveMarginals
+from adyton.kernel.special.mechanisms.selection.scores import ScoreSensitivity
+from adyton.kernel.special.mechanisms.selection.top_k import TopK
+from adyton.kernel.special.mechanisms.workloads.each_cell import EachCell
+from adyton.kernel.special.mechanisms.workloads.measured import GaussianMeasured
+from adyton.kernel.special.mechanisms.workloads.residuals import Residuals
+from adyton.kernel.special.workload import Workload
+from adyton.kernel.terms.leaves import EVERY_ROW, ValueOf
+from adyton.kernel.terms.measures import Extreme
+from adyton.kernel.terms.persons import PersonNumber, table_of_persons
 from adyton.planning.price import price_of
 from adyton.planning.readings import histogram_of_axes
-from adyton.privacy import BoundedRangeCost, Guarantee, PrivacyUnit, PureCost, Reserve
 from adyton.query.conditions.atoms import axes_of_columns
-from adyton.query.leaves import EVERY_ROW, ValueOf
-from adyton.query.measures import Extreme
-from adyton.query.persons import PersonNumber, table_of_persons
-from adyton.schema import CategoryColumn, IntegerColumn, Table, TextColumn
-from adyton.sensitivity import Coordinate, Persons, Reading, Sensitivity
 from adyton.study import PrivateTable, Study
 from adyton.synthesis.plan import plan_synthesis
 
@@ -635,7 +636,9 @@ def lies_about(own: Any) -> list[Any]:
         replace(counted, reading=replace(reading, coordinates=(Coordinate(), Coordinate()))),
         replace(counted, reading=replace(reading, persons=Persons(1, 1, 1))),
         replace(counted, reading=replace(reading, table=None)),
-        replace(counted, reading=replace(reading, measure=Extreme(ValueOf(AGE), "least"))),
+        replace(
+            counted, reading=replace(reading, measure=Extreme(ValueOf(IntegerColumn("age", 0, 4)), "least"))
+        ),
     ]
     return [replace(own, tables=((name, one), *more)) for one in wrong] + [replace(own, tables=())]
 

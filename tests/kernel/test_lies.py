@@ -14,18 +14,18 @@ import pytest
 from test_seam import TABLE, plan_of, study
 
 from adyton.errors import InvalidRequest
+from adyton.kernel.mechanisms import GaussianNoise
+from adyton.kernel.mechanisms.grid import Grid, NoiseOnAGrid
 from adyton.kernel.noisy import NoisyQueries, NoisyQuery
 from adyton.kernel.price import Label, Priced, price
-from adyton.mechanisms import GaussianNoise
-from adyton.mechanisms.grid import Grid, NoiseOnAGrid
-from adyton.privacy import PrivacyUnit
-from adyton.query.buckets import Bucket
-from adyton.query.expressions import Compare
-from adyton.query.leaves import Constant, ValueOf
-from adyton.query.measures import Sum
-from adyton.schema import IntegerColumn, Table
-from adyton.sensitivity import Coordinate, Sensitivity
-from adyton.sensitivity.reading import Persons
+from adyton.kernel.privacy import PrivacyUnit
+from adyton.kernel.schema import IntegerColumn, Table
+from adyton.kernel.sensitivity import Coordinate, Sensitivity
+from adyton.kernel.sensitivity.reading import Persons
+from adyton.kernel.terms.buckets import Bucket
+from adyton.kernel.terms.expressions import Compare
+from adyton.kernel.terms.leaves import Constant, ValueOf
+from adyton.kernel.terms.measures import Sum
 from adyton.study import PrivateTable, Study
 
 NARROW = IntegerColumn("age", 0, 1)  # the study declares 0 to 100

@@ -18,25 +18,25 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adyton.accounting.noisy_reading import NoisyReading
-from adyton.exact import UNITS_PER_ONE
 from adyton.kernel import noisy
-from adyton.kernel.choice import Choice, of_one_value, of_scores
-from adyton.kernel.discovery import NUMBER_OF_KEYS
+from adyton.kernel.accounting.noisy_reading import NoisyReading
+from adyton.kernel.exact import UNITS_PER_ONE
+from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
+from adyton.kernel.mechanisms.composed_cost import ComposedCost
 from adyton.kernel.noisy import NoisyQueries
 from adyton.kernel.price import Label, Priced, price
-from adyton.mechanisms import GaussianNoise, GeometricNoise
-from adyton.mechanisms.composed_cost import ComposedCost
-from adyton.mechanisms.selection.top_k import TopK
-from adyton.mechanisms.workloads.measured import GaussianMeasured
+from adyton.kernel.privacy import BoundedRangeCost, Cost, GaussianCost, Guarantee, PrivacyUnit, PureCost
+from adyton.kernel.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table, TextColumn
+from adyton.kernel.sensitivity import Reading
+from adyton.kernel.sensitivity.reading import search_weights
+from adyton.kernel.special.choice import Choice, of_one_value, of_scores
+from adyton.kernel.special.discovery import NUMBER_OF_KEYS
+from adyton.kernel.special.mechanisms.selection.top_k import TopK
+from adyton.kernel.special.mechanisms.workloads.measured import GaussianMeasured
+from adyton.kernel.terms.measures import Extreme, Quantile
 from adyton.planning.plan import make_batch
 from adyton.planning.price import price_of
-from adyton.privacy import BoundedRangeCost, Cost, GaussianCost, Guarantee, PrivacyUnit, PureCost
-from adyton.query.measures import Extreme, Quantile
 from adyton.query.request import request_of
-from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table, TextColumn
-from adyton.sensitivity import Reading
-from adyton.sensitivity.reading import search_weights
 from adyton.study import Study
 from adyton.testing.engines.meaning import OUTSIDE, Row
 from adyton.testing.engines.reference import _sums, exact_of

@@ -19,23 +19,23 @@ import pytest
 
 from adyton.curator import Curator
 from adyton.errors import InvalidRequest, LedgerCorrupt
-from adyton.kernel.comparing import Asked, Comparisons
 from adyton.kernel.data import Data, PaidData
+from adyton.kernel.ledger import MemoryLedger, Order
 from adyton.kernel.measurement import Due
-from adyton.kernel.monitor import Monitor
+from adyton.kernel.mechanisms import GaussianNoise, Sparse
+from adyton.kernel.noise import SystemBits
 from adyton.kernel.noisy import NoisyQueries
 from adyton.kernel.paid import Paid, charge, resume
 from adyton.kernel.price import Label, Priced, price
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.kernel.release import Released, release
-from adyton.ledger import MemoryLedger, Order
-from adyton.mechanisms import GaussianNoise, Sparse
-from adyton.noise import SystemBits
+from adyton.kernel.schema import CategoryColumn, IntegerColumn, Table, TextColumn
+from adyton.kernel.sensitivity import Reading
+from adyton.kernel.special.comparing import Asked, Comparisons
+from adyton.kernel.special.monitor import Monitor
 from adyton.planning.plan import make_batch
 from adyton.planning.price import price_of
-from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.request import request_of
-from adyton.schema import CategoryColumn, IntegerColumn, Table, TextColumn
-from adyton.sensitivity import Reading
 from adyton.study import Study, Validity
 from kept_rows import kept_engine
 

@@ -14,20 +14,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adyton.accounting.noisy_reading import LEVEL, NoisyReading
-from adyton.exact import each_of, float_up
-from adyton.exact.cells import Cells
+from adyton.kernel.accounting.noisy_reading import LEVEL, NoisyReading
+from adyton.kernel.exact import each_of, float_up
+from adyton.kernel.exact.cells import Cells
+from adyton.kernel.mechanisms import GeometricNoise
+from adyton.kernel.mechanisms.search import rounds_for
+from adyton.kernel.noise import SystemBits
+from adyton.kernel.privacy import PrivacyUnit
+from adyton.kernel.schema import CategoryColumn, IntegerColumn, Table
 from adyton.kernel.searching import Running, SearchLevels, extra_rounds, rounds_of
-from adyton.mechanisms import GeometricNoise
-from adyton.mechanisms.search import rounds_for
-from adyton.noise import SystemBits
+from adyton.kernel.sensitivity import Reading
+from adyton.kernel.terms.leaves import ValueOf
+from adyton.kernel.terms.measures import Extreme, Quantile
 from adyton.planning.readings import readings_of
-from adyton.privacy import PrivacyUnit
-from adyton.query.leaves import ValueOf
-from adyton.query.measures import Extreme, Quantile
 from adyton.query.nodes import Question
-from adyton.schema import CategoryColumn, IntegerColumn, Table
-from adyton.sensitivity import Reading
 from adyton.testing.engines.reference import exact_of
 
 QUIET = GeometricNoise((Fraction(1, 100),))

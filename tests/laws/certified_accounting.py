@@ -9,8 +9,6 @@ from fractions import Fraction
 
 from certified import Certified, never_larger, never_smaller
 
-from adyton.accounting import gaussian, zcdp
-from adyton.accounting.filters import filter_named
 from adyton.accounting.odometer import ZcdpOdometer
 from adyton.accounting.pld import pld
 from adyton.accounting.pld.pairs import DominatingPair, GaussianPair, LaplacePair, RandomizedResponsePair
@@ -28,8 +26,10 @@ from adyton.accounting.textbook.corollaries import cautious_epsilon0
 from adyton.accounting.textbook.divergence import max_divergence
 from adyton.accounting.textbook.optimal import optimal, optimal_delta
 from adyton.accounting.textbook.trade_off import ApproximateView, GaussianView, LaplaceView
-from adyton.exact import units_up
-from adyton.privacy import GaussianCost, Guarantee, PureCost
+from adyton.kernel.accounting import gaussian, zcdp
+from adyton.kernel.accounting.filters import filter_named
+from adyton.kernel.exact import units_up
+from adyton.kernel.privacy import GaussianCost, Guarantee, PureCost
 from literature.approximate_filter import ApproximateFilter
 from literature.finite_pair import FinitePair
 from literature.pld_from_below import delta_down, epsilon_down

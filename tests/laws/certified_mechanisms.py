@@ -1,5 +1,5 @@
-"""Noise, its tails and utilities, and sensitivities: every certified computation of ``adyton.mechanisms``
-and ``adyton.sensitivity``.
+"""Noise, its tails and utilities, and sensitivities: every certified computation of ``adyton.kernel.mechanisms``
+and ``adyton.kernel.sensitivity``.
 """
 
 # ruff: noqa: C408  (arguments are named as in a call)
@@ -12,29 +12,29 @@ from typing import Any
 import numpy as np
 from certified import Certified, exact, never_larger, never_smaller
 
-from adyton.mechanisms.base import worst_error
-from adyton.mechanisms.gaussian import GaussianNoise
-from adyton.mechanisms.geometric import GeometricNoise
-from adyton.mechanisms.key_selection import KeySelection
-from adyton.mechanisms.randomized_response import RandomizedResponse
-from adyton.mechanisms.ratio import ratio_interval
-from adyton.mechanisms.rounding import RoundedMeans
-from adyton.mechanisms.selection import utility
-from adyton.mechanisms.selection.exponential import ExponentialMechanism
-from adyton.mechanisms.selection.noisy_max import NoisyMax
-from adyton.mechanisms.selection.permute_and_flip import PermuteAndFlip
-from adyton.mechanisms.selection.quantile import PrivateQuantile
-from adyton.mechanisms.selection.scores import ScoreSensitivity
-from adyton.mechanisms.selection.top_k import TopK
-from adyton.mechanisms.sparse.above_threshold import AboveThreshold
-from adyton.mechanisms.sparse.numeric_sparse import NumericSparse
-from adyton.mechanisms.sparse.sparse import Sparse
-from adyton.mechanisms.workloads.matrix import GaussianMatrix, GeometricMatrix
-from adyton.mechanisms.workloads.mwem import Mwem
-from adyton.mechanisms.workloads.private_mw import PmwPlan
-from adyton.mechanisms.workloads.strategy import identity, tree, wavelet
-from adyton.mechanisms.workloads.workload import Prefixes
-from adyton.sensitivity.bounds import Sensitivity
+from adyton.kernel.mechanisms.base import worst_error
+from adyton.kernel.mechanisms.gaussian import GaussianNoise
+from adyton.kernel.mechanisms.geometric import GeometricNoise
+from adyton.kernel.mechanisms.ratio import ratio_interval
+from adyton.kernel.sensitivity.bounds import Sensitivity
+from adyton.kernel.special.mechanisms.key_selection import KeySelection
+from adyton.kernel.special.mechanisms.randomized_response import RandomizedResponse
+from adyton.kernel.special.mechanisms.selection import utility
+from adyton.kernel.special.mechanisms.selection.exponential import ExponentialMechanism
+from adyton.kernel.special.mechanisms.selection.permute_and_flip import PermuteAndFlip
+from adyton.kernel.special.mechanisms.selection.scores import ScoreSensitivity
+from adyton.kernel.special.mechanisms.selection.top_k import TopK
+from adyton.kernel.special.mechanisms.sparse.above_threshold import AboveThreshold
+from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse
+from adyton.kernel.special.mechanisms.sparse.sparse import Sparse
+from adyton.kernel.special.mechanisms.workloads.private_mw import PmwPlan
+from adyton.kernel.special.mechanisms.workloads.strategy import identity, tree, wavelet
+from adyton.planning.coordinated.range_workload import Prefixes
+from adyton.textbook.matrix import GaussianMatrix, GeometricMatrix
+from adyton.textbook.mwem import Mwem
+from adyton.textbook.noisy_max import NoisyMax
+from adyton.textbook.quantile import PrivateQuantile
+from adyton.textbook.rounding import RoundedMeans
 from literature.private_quantiles import PrivateQuantiles
 from literature.sparse_slide import late_halt_cost
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from certified import Certified, never_larger, never_smaller
 
-from adyton.privacy import PureCost
+from adyton.kernel.privacy import PureCost
 from adyton.validity.last_look.best import routes_after
 from adyton.validity.last_look.leakage import comparisons_nats, geometric_rate, pure_distance
 from adyton.validity.last_look.told import NoisyIntegers, ReleasedTotals

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from adyton.certify import Amount, Promise
 from adyton.certify.answer import cost_notes, digits_up, percent
-from adyton.exact import printed_up
+from adyton.kernel.exact import printed_up
 
 LIMIT = 33_114_830_490_091_660
 

@@ -12,8 +12,8 @@ from adyton.certify import Absent, Values
 from adyton.certify.values import Value
 from adyton.curator.curator import Curator
 from adyton.errors import InvalidRequest
-from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.schema import CategoryColumn, IntegerColumn, Table
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import CategoryColumn, IntegerColumn, Table
 from adyton.study import Study, Validity
 from populations import seeded
 

@@ -11,8 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from adyton.errors import InvalidRequest
-from adyton.query.buckets import Bucket, group_values
-from adyton.query.expressions import (
+from adyton.kernel.schema import CategoryColumn
+from adyton.kernel.terms.buckets import Bucket, group_values
+from adyton.kernel.terms.expressions import (
     Case,
     Clip,
     Compare,
@@ -23,8 +24,8 @@ from adyton.query.expressions import (
     Square,
     Times,
 )
-from adyton.query.leaves import Constant, DatePart, DayOf, IsTrue, Lookup, ValueOf
-from adyton.query.measures import (
+from adyton.kernel.terms.leaves import Constant, DatePart, DayOf, IsTrue, Lookup, ValueOf
+from adyton.kernel.terms.measures import (
     Cdf,
     Count,
     CountPersons,
@@ -38,7 +39,6 @@ from adyton.query.measures import (
 from adyton.query.nodes import Question
 from adyton.query.sql.read import parse, parse_group, parse_number
 from adyton.query.text import group_value_text, number_text, question_text
-from adyton.schema import CategoryColumn
 from adyton.testing.engines import meaning as engine_meaning
 from how_often import often
 from strategies import AGE, BORN, INCOME, PERSONS, REGION, SMOKER, Row, rows

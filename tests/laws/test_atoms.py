@@ -14,15 +14,8 @@ import pytest
 
 from adyton.engines.duckdb import DuckDBEngine
 from adyton.errors import InvalidRequest
-from adyton.planning.readings import histogram_of_axes, readings_of
-from adyton.privacy import PrivacyUnit
-from adyton.query.conditions.atoms import Axes, axes_by, axes_of_columns
-from adyton.query.expressions import And, Compare, Condition, Not, Plus
-from adyton.query.leaves import Constant, DayOf, IsMissing, OneOf, ValueOf
-from adyton.query.measures import Count
-from adyton.query.nodes import Question
-from adyton.query.sql.read import parse
-from adyton.schema import (
+from adyton.kernel.privacy import PrivacyUnit
+from adyton.kernel.schema import (
     BooleanColumn,
     CategoryColumn,
     DateColumn,
@@ -31,6 +24,13 @@ from adyton.schema import (
     Table,
     TextColumn,
 )
+from adyton.kernel.terms.expressions import And, Compare, Condition, Not, Plus
+from adyton.kernel.terms.leaves import Constant, DayOf, IsMissing, OneOf, ValueOf
+from adyton.kernel.terms.measures import Count
+from adyton.planning.readings import histogram_of_axes, readings_of
+from adyton.query.conditions.atoms import Axes, axes_by, axes_of_columns
+from adyton.query.nodes import Question
+from adyton.query.sql.read import parse
 from adyton.testing.engines.random import TABLE, random_condition
 
 AGE = IntegerColumn("age", 0, 119)

@@ -18,15 +18,15 @@ from adyton.curator.tables import MOST_QUESTIONS
 from adyton.engines.duckdb import DuckDBEngine
 from adyton.engines.scans.reading import KeptCubes, cubes_of, exact_from, read_cube
 from adyton.errors import BudgetRefused, InvalidRequest
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import BooleanColumn, CategoryColumn, IntegerColumn, RealColumn, Table, TextColumn
+from adyton.kernel.terms.expressions import Condition
+from adyton.kernel.terms.leaves import ValueOf
+from adyton.kernel.terms.measures import Count, Mean, Sum
+from adyton.kernel.terms.names import columns_in
 from adyton.planning.readings import readings_of
-from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.conditions.possible import is_understood
-from adyton.query.expressions import Condition
-from adyton.query.leaves import ValueOf
-from adyton.query.measures import Count, Mean, Sum
-from adyton.query.names import columns_in
 from adyton.query.nodes import Question
-from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, RealColumn, Table, TextColumn
 from adyton.study import Study, Validity
 from how_often import often
 from kept_rows import open_kept
@@ -175,7 +175,7 @@ def test_a_batch_counts_all_its_values_for_the_population() -> None:
 def test_a_batch_of_means_has_the_intervals_of_single_means() -> None:
     """Found together, they are what they are alone: the same integers give the same rows."""
     from adyton.curator.certifying import rows_of_many
-    from adyton.ledger.texts import Stored
+    from adyton.kernel.ledger.texts import Stored
     from adyton.planning.plan import make_batch
     from adyton.planning.price import price_of
     from adyton.query.request import request_of

@@ -16,11 +16,11 @@ from typer.testing import CliRunner
 import adyton
 from adyton.certify.checked import CAUTION, FOR_THE_OWNER, StudyCheck
 from adyton.errors import InvalidRequest
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import CategoryColumn, IntegerColumn, RealColumn, Table, TextColumn
+from adyton.kernel.terms.measures import Count
 from adyton.planning.readings import readings_of
-from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.query.measures import Count
 from adyton.query.nodes import Question
-from adyton.schema import CategoryColumn, IntegerColumn, RealColumn, Table, TextColumn
 from adyton.setup.checking import check_study
 from adyton.study import PrivateTable, Study
 from adyton.transports.cli.app import app

@@ -20,10 +20,10 @@ from adyton.audit.cases.questions import ask_both
 from adyton.audit.report import try_one
 from adyton.curator import Curator
 from adyton.errors import EngineFailed, InvalidRequest
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table
 from adyton.planning.coordinated import candidates, choosing
 from adyton.planning.coordinated.choosing import CoordinatedBatch
-from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table
 from adyton.study import Study, Validity
 from adyton.transports.cli.app import app
 from kept_rows import open_kept

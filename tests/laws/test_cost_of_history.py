@@ -19,13 +19,13 @@ import pytest
 import adyton
 from adyton.curator.curator import Curator
 from adyton.errors import LedgerCorrupt
-from adyton.ledger import Header, MemoryLedger, Order, SqliteLedger
-from adyton.ledger.base import next_receipt
-from adyton.ledger.links import key_of
-from adyton.ledger.stored import sqlite as sqlite_file
-from adyton.ledger.stored.tables import _to_receipt, add_answer, append
-from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.schema import IntegerColumn, Table
+from adyton.kernel.ledger import Header, MemoryLedger, Order, SqliteLedger
+from adyton.kernel.ledger.base import next_receipt
+from adyton.kernel.ledger.links import key_of
+from adyton.kernel.ledger.stored import sqlite as sqlite_file
+from adyton.kernel.ledger.stored.tables import _to_receipt, add_answer, append
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import IntegerColumn, Table
 from adyton.study import Study, Validity
 from how_often import LONG, often
 

@@ -20,10 +20,10 @@ from hypothesis import strategies as st
 import adyton
 from adyton.curator.curator import Curator
 from adyton.engines.duckdb import DuckDBEngine
-from adyton.ledger import Header, Ledger, MemoryLedger, SqliteLedger
+from adyton.kernel.ledger import Header, Ledger, MemoryLedger, SqliteLedger
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import BooleanColumn, CategoryColumn, DateColumn, IntegerColumn, RealColumn, Table
 from adyton.planning.price import price_of
-from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.schema import BooleanColumn, CategoryColumn, DateColumn, IntegerColumn, RealColumn, Table
 from adyton.study import Study
 from kept_rows import kept_engine
 from processes import APART

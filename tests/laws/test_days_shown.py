@@ -11,9 +11,9 @@ import pytest
 from adyton.certify import Answer
 from adyton.certify.values import day_text
 from adyton.errors import InvalidRequest
-from adyton.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import CategoryColumn, DateColumn, Table
 from adyton.query.sql.read import parse
-from adyton.schema import CategoryColumn, DateColumn, Table
 from adyton.study import Study, Validity
 from populations import seeded
 

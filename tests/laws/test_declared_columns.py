@@ -17,10 +17,10 @@ import adyton
 from adyton.curator.dummy_file import write_dummy
 from adyton.engines.loading.given import FIRST_DAY, LAST_DAY, changes
 from adyton.errors import InvalidRequest
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import ClockPart, DateColumn, IntegerColumn, RealColumn, Table, TextColumn
 from adyton.planning.readings import readings_of
-from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.sql.read import parse
-from adyton.schema import ClockPart, DateColumn, IntegerColumn, RealColumn, Table, TextColumn
 from adyton.setup.drafting import DraftOptions, draft_study
 from adyton.study import Study, read_study
 

@@ -13,7 +13,7 @@ import pytest
 
 import adyton
 from adyton.errors import CuratorError, InvalidRequest
-from adyton.schema import IntegerColumn, Table
+from adyton.kernel.schema import IntegerColumn, Table
 from adyton.setup.amending import amend
 from adyton.study import Study, Validity, read_study
 from books import book_of, study_of
@@ -136,7 +136,7 @@ def test_in_a_shared_budget_only_the_first_study_has_descriptions(tmp_path: Path
     """Where validity counts what all studies released.  Mutant: every study has its own dictionary."""
     book = book_of(tmp_path / "shared.ledger", confidence=Fraction(95, 100))
     (one, frame), (two, _) = _sharing(book, "one"), _sharing(book, "two")
-    ledgers: list[Any] = [adyton.ledger.MemoryLedger.of(study) for study in (one, two)]
+    ledgers: list[Any] = [adyton.kernel.ledger.MemoryLedger.of(study) for study in (one, two)]
     with adyton.open(one, data=frame, ledger=ledgers[0]) as first:
         first.ask("SELECT COUNT(*) FROM one", epsilon="0.01")
     with adyton.open(one, data=frame, ledger=ledgers[0]) as first:

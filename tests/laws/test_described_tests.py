@@ -11,8 +11,8 @@ import pytest
 
 import adyton
 from adyton.errors import InvalidRequest
+from adyton.kernel.schema import BooleanColumn, IntegerColumn, Table
 from adyton.population.last_look import FOR_DESCRIBED
-from adyton.schema import BooleanColumn, IntegerColumn, Table
 from adyton.study import Validity
 
 TABLE = Table("t", (IntegerColumn("x", 0, 99), BooleanColumn("b")), rows=5_000)

@@ -14,10 +14,10 @@ from test_unions import PEOPLE, rows
 from typer.testing import CliRunner
 
 from adyton.errors import InvalidRequest
-from adyton.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import DateColumn, Table
 from adyton.query.request import Request, asked_of
 from adyton.query.sql.several.dialects import DIALECTS, translated
-from adyton.schema import DateColumn, Table
 from adyton.study import Study, read_study
 from adyton.transports.cli.app import app
 from kept_rows import open_kept, plain_database
@@ -93,7 +93,7 @@ def test_law_a_translated_question_means_what_it_means_there(
     dialect: str, sql: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Mutant: the text is read as it stands, whatever the dialect."""
-    monkeypatch.setattr("adyton.mechanisms.gaussian.with_noise", lambda exact, *_: list(exact))
+    monkeypatch.setattr("adyton.kernel.mechanisms.gaussian.with_noise", lambda exact, *_: list(exact))
     people = rows(7)
     study = Study(PEOPLE, PrivacyUnit("replace"), Guarantee(Fraction(400), Fraction(1, 10**6)))
     with open_kept(study, data=people) as asker:

@@ -20,10 +20,7 @@ from adyton import open as open_study
 from adyton.curator.dummy import DummyCurator, dummy_of
 from adyton.curator.dummy_file import write_dummy
 from adyton.curator.dummy_rows import dummy_tables
-from adyton.planning.plan import make_plan
-from adyton.planning.price import Price
-from adyton.query.sql.read import parse
-from adyton.schema import (
+from adyton.kernel.schema import (
     BooleanColumn,
     CategoryColumn,
     Column,
@@ -32,6 +29,9 @@ from adyton.schema import (
     RealColumn,
     TextColumn,
 )
+from adyton.planning.plan import make_plan
+from adyton.planning.price import Price
+from adyton.query.sql.read import parse
 from adyton.show import Shown
 from adyton.study import PrivateTable, Validity
 

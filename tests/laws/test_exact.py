@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adyton.errors import InvalidRequest
-from adyton.exact import (
+from adyton.kernel.exact import (
     decimal_text,
     each_of,
     float_down,

@@ -10,9 +10,9 @@ import pytest
 
 import adyton
 from adyton.engines.loading.sources import count_units, describe
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import IntegerColumn, Table
 from adyton.planning.readings import readings_of
-from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.schema import IntegerColumn, Table
 from adyton.study import Study
 from adyton.study.public_file import read_public_file
 

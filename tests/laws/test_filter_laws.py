@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adyton.accounting import FILTERS, Filter, filter_named
 from adyton.errors import InvalidRequest
-from adyton.exact import UNITS_PER_ONE, float_up
-from adyton.privacy import Cost, GaussianCost, Guarantee, PureCost
+from adyton.kernel.accounting import FILTERS, Filter, filter_named
+from adyton.kernel.exact import UNITS_PER_ONE, float_up
+from adyton.kernel.privacy import Cost, GaussianCost, Guarantee, PureCost
 
 names = st.sampled_from(FILTERS)
 epsilons = st.one_of(

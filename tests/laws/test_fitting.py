@@ -12,13 +12,13 @@ import pytest
 import adyton
 from adyton.certify.preview import fitting_text
 from adyton.curator.curator import Curator
+from adyton.kernel.ledger import MemoryLedger
 from adyton.kernel.noisy import families_of
-from adyton.ledger import MemoryLedger
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import BooleanColumn, CategoryColumn, RealColumn, Table, TextColumn
 from adyton.planning import plan
 from adyton.planning.price import price_of
-from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.request import request_of
-from adyton.schema import BooleanColumn, CategoryColumn, RealColumn, Table, TextColumn
 from adyton.study import Study, Validity
 from how_often import crossed
 from kept_rows import open_kept

@@ -12,11 +12,11 @@ from typer.testing import CliRunner
 
 from adyton.curator.curator import Curator
 from adyton.errors import InvalidRequest
-from adyton.ledger import MemoryLedger
-from adyton.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.ledger import MemoryLedger
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table, TextColumn
 from adyton.query.request import Free, asked_of
 from adyton.query.sql.read import parse_request
-from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table, TextColumn
 from adyton.study import Study
 from adyton.transports.cli.app import app
 

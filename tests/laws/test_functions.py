@@ -14,14 +14,8 @@ import numpy as np
 import pytest
 
 from adyton.errors import InvalidRequest
-from adyton.exact.curves import curve_steps
-from adyton.query.buckets import group_values
-from adyton.query.conditions.possible import KnownRows
-from adyton.query.nodes import Question
-from adyton.query.sql.functions.texts import is_like
-from adyton.query.sql.read import parse, parse_condition, parse_group, parse_number
-from adyton.query.text import condition_text, number_text
-from adyton.schema import (
+from adyton.kernel.exact.curves import curve_steps
+from adyton.kernel.schema import (
     BooleanColumn,
     CategoryColumn,
     ClockPart,
@@ -32,6 +26,12 @@ from adyton.schema import (
     day_number,
     day_of,
 )
+from adyton.kernel.terms.buckets import group_values
+from adyton.query.conditions.possible import KnownRows
+from adyton.query.nodes import Question
+from adyton.query.sql.functions.texts import is_like
+from adyton.query.sql.read import parse, parse_condition, parse_group, parse_number
+from adyton.query.text import condition_text, number_text
 from adyton.testing.engines import meaning
 from how_often import LONG, often
 

@@ -12,11 +12,11 @@ import pytest
 
 from adyton.curator import Curator
 from adyton.errors import InvalidRequest
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table, TextColumn
+from adyton.kernel.terms.buckets import group_size
 from adyton.planning.readings import readings_of
-from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.query.buckets import group_size
 from adyton.query.sql.read import parse
-from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table, TextColumn
 from adyton.study import Study
 from kept_rows import open_kept
 

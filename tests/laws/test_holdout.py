@@ -32,7 +32,7 @@ from adyton.holdout import (
 )
 from adyton.holdout.methods.baselines import RoundingPlan
 from adyton.holdout.metrics import METRICS, check_predictions, metric_named
-from adyton.ledger import SqliteLedger
+from adyton.kernel.ledger import SqliteLedger
 from processes import APART
 from seeded import Seeded
 

@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 
 from adyton.certify import Interval
-from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, RealColumn, Table
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import BooleanColumn, CategoryColumn, IntegerColumn, RealColumn, Table
 from adyton.study import Study, Validity
 from populations import seeded
 

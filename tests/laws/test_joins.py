@@ -17,13 +17,13 @@ import adyton
 from adyton.curator.opening import engine_of, sources_of
 from adyton.engines.multi_table import Engines
 from adyton.errors import InvalidRequest
+from adyton.kernel.schema import IntegerColumn, PublicJoin, Table
+from adyton.kernel.terms.measures import Count
+from adyton.kernel.terms.names import joined
 from adyton.planning.readings import readings_of
-from adyton.query.measures import Count
-from adyton.query.names import joined
 from adyton.query.nodes import Question
 from adyton.query.sql.read import parse
 from adyton.query.text import question_text
-from adyton.schema import IntegerColumn, PublicJoin, Table
 from adyton.study import Study, read_study
 from cells_shown import cell_values
 

@@ -23,6 +23,16 @@ from adyton.errors import InvalidRequest
 from adyton.figures.sources import BASSI
 from adyton.holdout.methods import thresholdout
 from adyton.holdout.methods.gaussian import GaussianPlan
+from adyton.kernel.mechanisms import GaussianNoise
+from adyton.kernel.mechanisms.composed_cost import ComposedCost
+from adyton.kernel.noise import rounded_gaussian, two_sided_geometric
+from adyton.kernel.privacy import PureCost
+from adyton.kernel.sensitivity import Sensitivity
+from adyton.kernel.special.mechanisms.randomized_response import RandomizedResponse
+from adyton.kernel.special.mechanisms.selection.exponential import ExponentialMechanism
+from adyton.kernel.special.mechanisms.sparse import sparse as sparse_module
+from adyton.kernel.special.mechanisms.sparse.sparse import Sparse as Sparse_
+from adyton.kernel.special.mechanisms.workloads.measured import GaussianMeasured
 from adyton.lab import EXPERIMENTS, Chart, ChartLine, LabFinding, LabReport, Topic, run
 from adyton.lab.adaptivity import forking_paths, p_values
 from adyton.lab.attacks.differencing import chance_of_best_guess, exact_guess
@@ -31,20 +41,10 @@ from adyton.lab.choices.broken import ABOVE, BELOW, BrokenSparse, RepeatedQuery
 from adyton.lab.choices.noisy_max import log_chance
 from adyton.lab.measuring import composition, gaussian_calibration
 from adyton.lab.measuring.laplace_error import mean_error, variance
-from adyton.mechanisms import GaussianNoise
-from adyton.mechanisms.composed_cost import ComposedCost
-from adyton.mechanisms.randomized_response import RandomizedResponse
-from adyton.mechanisms.rounding import RoundedMeans
-from adyton.mechanisms.selection.exponential import ExponentialMechanism
-from adyton.mechanisms.selection.noisy_max import NoisyMax
-from adyton.mechanisms.sparse import sparse as sparse_module
-from adyton.mechanisms.sparse.sparse import Sparse as Sparse_
-from adyton.mechanisms.workloads.measured import GaussianMeasured
-from adyton.mechanisms.workloads.mwem import Mwem
-from adyton.noise import rounded_gaussian, two_sided_geometric
-from adyton.privacy import PureCost
 from adyton.query.description import Dictionary
-from adyton.sensitivity import Sensitivity
+from adyton.textbook.mwem import Mwem
+from adyton.textbook.noisy_max import NoisyMax
+from adyton.textbook.rounding import RoundedMeans
 from adyton.transports.cli import lab as cli_lab
 from adyton.transports.cli.app import app
 from adyton.validity import methods

@@ -10,10 +10,10 @@ import pytest
 import strategies
 from adyton.curator.curator import Curator
 from adyton.errors import InvalidRequest
-from adyton.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import IntegerColumn, Table
 from adyton.query.request import request_of
 from adyton.query.text import question_text
-from adyton.schema import IntegerColumn, Table
 from adyton.study import Study
 from populations import seeded
 

@@ -16,14 +16,14 @@ import adyton
 from adyton.certify import Absent, Intervals, KeyedRows, Values
 from adyton.curator import certifying as estimate
 from adyton.curator.curator import Curator
-from adyton.exact.cells import Floats
-from adyton.ledger import MemoryLedger
-from adyton.ledger.texts import many_from_text
-from adyton.mechanisms import Band, intervals_of
-from adyton.mechanisms.ratio import Ratio, _Side, ratio_interval
+from adyton.kernel.exact.cells import Floats
+from adyton.kernel.ledger import MemoryLedger
+from adyton.kernel.ledger.texts import many_from_text
+from adyton.kernel.mechanisms import Band, intervals_of
+from adyton.kernel.mechanisms.ratio import Ratio, _Side, ratio_interval
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import CategoryColumn, IntegerColumn, RealColumn, Table, TextColumn
 from adyton.population.base import Position
-from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.schema import CategoryColumn, IntegerColumn, RealColumn, Table, TextColumn
 from adyton.study import Study, Validity
 
 COLUMNS = (

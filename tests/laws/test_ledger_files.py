@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 import adyton
-from adyton.ledger import Header, Order, SqliteLedger
-from adyton.ledger.faults import reason
-from adyton.schema import CategoryColumn, IntegerColumn, RealColumn
+from adyton.kernel.ledger import Header, Order, SqliteLedger
+from adyton.kernel.ledger.faults import reason
+from adyton.kernel.schema import CategoryColumn, IntegerColumn, RealColumn
 from adyton.study import Validity, named_facts
 from study_on_disk import question, tamper, write_study
 

@@ -19,10 +19,10 @@ from test_retries_by_id import CHARGES
 
 import adyton
 from adyton.errors import BudgetRefused, PrivacyRefused, RequestIdUsed
+from adyton.kernel.ledger import MemoryLedger, Order
 from adyton.kernel.noisy import NoisyQueries
-from adyton.ledger import MemoryLedger, Order
+from adyton.kernel.schema import BooleanColumn, CategoryColumn, IntegerColumn
 from adyton.planning.price import price_of
-from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn
 from adyton.service.agents.sessions import AgentSessions, Caps, Turns
 from adyton.service.identity import Identity
 from adyton.service.named_ledger import NamedLedger

@@ -16,8 +16,8 @@ import adyton
 from adyton.curator import Curator
 from adyton.curator.dummy_rows import dummy_tables
 from adyton.errors import InvalidRequest
-from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.schema import IntegerColumn, Table
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import IntegerColumn, Table
 from adyton.setup.drafting import DraftOptions, draft_study
 from adyton.study import PrivateTable, Study, read_study
 from adyton.transports.cli.app import app

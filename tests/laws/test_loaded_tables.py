@@ -18,10 +18,10 @@ from adyton.audit.loaded import LoadedTables
 from adyton.curator import Curator
 from adyton.engines.duckdb import DuckDBEngine
 from adyton.errors import InvalidRequest
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import IntegerColumn, Table
 from adyton.planning.readings import readings_of
-from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.request import request_of
-from adyton.schema import IntegerColumn, Table
 from adyton.study import Study, Validity
 from kept_rows import open_kept
 

@@ -7,8 +7,8 @@ import multiprocessing
 import numpy as np
 import pytest
 
-from adyton.noise import Bits, SystemBits, rounded_gaussian
-from adyton.noise.refine import Words
+from adyton.kernel.noise import Bits, SystemBits, rounded_gaussian
+from adyton.kernel.noise.refine import Words
 from how_often import often
 
 CHILDREN = often(6, 16)

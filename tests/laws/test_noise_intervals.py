@@ -19,8 +19,8 @@ from scipy.stats import binom
 import adyton
 from adyton.certify import Interval
 from adyton.curator.curator import Curator
-from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.schema import CategoryColumn, IntegerColumn, RealColumn, Table, TextColumn
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import CategoryColumn, IntegerColumn, RealColumn, Table, TextColumn
 from adyton.study import Study
 from how_often import crossed, often
 from seeded import Seeded

@@ -21,8 +21,8 @@ from adyton.certify.values import key_text
 from adyton.curator import Curator
 from adyton.errors import CuratorError, InvalidRequest
 from adyton.figures.answers import answer_figure
-from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.schema import CategoryColumn, Table
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import CategoryColumn, Table
 from adyton.setup.amending import amend
 from adyton.setup.checking import check_study
 from adyton.study import Study, named_facts

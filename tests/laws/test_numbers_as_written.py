@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 
 import adyton
 from adyton.errors import InvalidRequest
-from adyton.privacy import Guarantee
+from adyton.kernel.privacy import Guarantee
+from adyton.kernel.schema import RealColumn, Table
+from adyton.kernel.terms.leaves import Constant
 from adyton.query.canonical import canonical_text
 from adyton.query.doubles import remarks_on, shortest
-from adyton.query.leaves import Constant
 from adyton.query.questions import cdf, count
 from adyton.query.request import Request, Requests, asked_of
 from adyton.query.sql.read import parse_number
 from adyton.query.text import fraction_text
-from adyton.schema import RealColumn, Table
 from adyton.study import Validity
 from adyton.transports.pg.parameters import literal
 from served import write_study

@@ -18,17 +18,17 @@ import adyton
 from adyton.certify import Absent
 from adyton.curator.curator import Curator
 from adyton.errors import InvalidRequest
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import BooleanColumn, CategoryColumn, DateColumn, IntegerColumn, RealColumn, Table
+from adyton.kernel.terms.measures import Count
+from adyton.kernel.terms.persons import PersonNumber, TableOfPersons, table_of_persons
 from adyton.planning.learned import Learned
 from adyton.planning.readings import readings_of
 from adyton.population.base import spread_key
-from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.query.measures import Count
 from adyton.query.nodes import Question
-from adyton.query.persons import PersonNumber, TableOfPersons, table_of_persons
 from adyton.query.request import request_of
 from adyton.query.sql.read import parse
 from adyton.query.text import question_text
-from adyton.schema import BooleanColumn, CategoryColumn, DateColumn, IntegerColumn, RealColumn, Table
 from adyton.study import Study, Validity
 from cells_shown import cell_values
 from how_often import crossed, often

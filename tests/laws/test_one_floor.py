@@ -1,4 +1,4 @@
-"""Rounding to the safe side and searching by halves happen in ``adyton.exact`` alone.
+"""Rounding to the safe side and searching by halves happen in ``adyton.kernel.exact`` alone.
 
 Read from the syntax of the source: elsewhere nobody steps to the next float, writes the roundoff of floats as a power
 of two, keeps a margin of his own under a name for margins, adds or scales by a decimal below 10**-6, or halves a
@@ -16,7 +16,7 @@ import pytest
 from scipy.special import betaincinv
 
 import adyton
-from adyton.exact.outward import COARSE, UNIT_ROUNDOFF
+from adyton.kernel.exact.outward import COARSE, UNIT_ROUNDOFF
 
 SOURCE = Path(adyton.__file__).parent
 FLOOR = SOURCE / "exact"
@@ -24,10 +24,16 @@ FLOOR = SOURCE / "exact"
 MARGINS = {"U", "UP", "SAFE", "OUTWARD", "MARGIN", "RELATIVE", "TRUST", "ROUNDOFF", "ULP"}
 
 ALLOWED = {
-    ("mechanisms/search.py", "halving"): "the noisy binary search: a mechanism, whose every look is paid for",
+    (
+        "kernel/mechanisms/search.py",
+        "halving",
+    ): "the noisy binary search: a mechanism, whose every look is paid for",
     ("validity/plans/decreasing.py", "halving"): "a fixed point: a number, and how many its own level holds",
-    ("accounting/gaussian.py", "decimal"): "how closely a search stops; what it returns is on the safe side",
-    ("accounting/zcdp.py", "decimal"): "when an iteration stops; every iterate is valid",
+    (
+        "kernel/accounting/gaussian.py",
+        "decimal",
+    ): "how closely a search stops; what it returns is on the safe side",
+    ("kernel/accounting/zcdp.py", "decimal"): "when an iteration stops; every iterate is valid",
     (
         "audit/events.py",
         "decimal",
@@ -43,18 +49,18 @@ ALLOWED = {
         "decimal",
     ): "of sums of logarithms of factorials, which lose more",
     (
-        "mechanisms/workloads/multiplicative_weights.py",
+        "kernel/special/mechanisms/workloads/multiplicative_weights.py",
         "decimal",
     ): "keeps a logarithm finite: it corrects a guess, and nothing that is promised rests on how",
     (
-        "mechanisms/workloads/private_mw.py",
+        "kernel/special/mechanisms/workloads/private_mw.py",
         "decimal",
     ): "of a gap: it makes fewer updates possible than are paid",
     (
-        "mechanisms/workloads/strategy.py",
+        "kernel/special/mechanisms/workloads/strategy.py",
         "decimal",
     ): "which eigenvalues count: a strategy is measured as it is",
-    ("mechanisms/workloads/strategy_choice.py", "decimal"): "chooses a strategy, which is measured as it is",
+    ("planning/coordinated/strategy_choice.py", "decimal"): "chooses a strategy, which is measured as it is",
     ("validity/attack_limit.py", "decimal"): "keeps a logarithm finite: an attack is computed, not certified",
     ("validity/described.py", "roundoff"): "keeps a tilt above 0: it chooses a tilt, and each is valid",
     ("validity/hinge/opening.py", "decimal"): "when Newton's method stops: every opening is valid",

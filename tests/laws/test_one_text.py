@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 import adyton
 from adyton.errors import InvalidRequest
+from adyton.kernel.terms.expressions import And, Compare, Condition, Not, Or
+from adyton.kernel.terms.leaves import Constant, Day, DayOf, IsMissing, IsTrue, OneOf, ValueOf
 from adyton.query.canonical import canonical_text
 from adyton.query.conditions.covering import covered
-from adyton.query.expressions import And, Compare, Condition, Not, Or
-from adyton.query.leaves import Constant, Day, DayOf, IsMissing, IsTrue, OneOf, ValueOf
 from adyton.query.nodes import Question
 from adyton.query.questions import count, mean
 from adyton.query.request import Request, asked_of

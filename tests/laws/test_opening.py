@@ -10,8 +10,8 @@ import pytest
 
 import adyton
 from adyton.errors import EngineFailed, InvalidRequest
-from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.schema import IntegerColumn, Table
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import IntegerColumn, Table
 from adyton.study import Study
 
 STUDY = Study(

@@ -13,10 +13,10 @@ import pandas as pd
 import psycopg
 import pytest
 
-from adyton.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import BooleanColumn, CategoryColumn, DateColumn, IntegerColumn, RealColumn, Table
 from adyton.query.request import Combined, Request, asked_of
 from adyton.query.sql.several.dialects import translated
-from adyton.schema import BooleanColumn, CategoryColumn, DateColumn, IntegerColumn, RealColumn, Table
 from adyton.study import Study
 from kept_rows import open_kept, plain_database
 from postgres_server import NoServer, postgres_server
@@ -127,7 +127,7 @@ def test_law_a_text_means_what_its_database_says(
     """Mutants: / is that of this project; halves go away from zero; LIKE tells capitals from small letters."""
     if dialect not in databases:
         pytest.skip("no Postgres server is installed")
-    monkeypatch.setattr("adyton.mechanisms.gaussian.with_noise", lambda exact, *_: list(exact))
+    monkeypatch.setattr("adyton.kernel.mechanisms.gaussian.with_noise", lambda exact, *_: list(exact))
     study = Study(TABLE, PrivacyUnit("replace"), Guarantee(Fraction(400), Fraction(1, 10**6)))
     with open_kept(study, data=pd.DataFrame(ROWS, columns=["a", "b", "d", "k", "g", "day"])) as asker:
         answer = asker.ask(text, epsilon=100, dialect=dialect)

@@ -16,17 +16,17 @@ from adyton import questions
 from adyton.audit import replay
 from adyton.curator.dummy import dummy_of
 from adyton.errors import InvalidRequest
+from adyton.kernel.privacy import NEIGHBOURS, Guarantee, Neighbours, PrivacyUnit
+from adyton.kernel.schema import Attribute, CategoryColumn, Dimension, IntegerColumn, PublicJoin, Table
+from adyton.kernel.terms.expressions import Case, Not
+from adyton.kernel.terms.leaves import IsOutside
+from adyton.kernel.terms.measures import Count
+from adyton.kernel.terms.names import joined
 from adyton.planning.readings import readings_of
-from adyton.privacy import NEIGHBOURS, Guarantee, Neighbours, PrivacyUnit
-from adyton.query.expressions import Case, Not
-from adyton.query.leaves import IsOutside
-from adyton.query.measures import Count
-from adyton.query.names import joined
 from adyton.query.nodes import Question
 from adyton.query.request import request_of
 from adyton.query.sql.read import parse, parse_condition, parse_number
 from adyton.query.text import condition_text, question_text
-from adyton.schema import Attribute, CategoryColumn, Dimension, IntegerColumn, PublicJoin, Table
 from adyton.study import Study
 from kept_rows import open_kept
 from strategies import AGE, BORN, INCOME, PEOPLE, PERSONS, REGION, YEAR

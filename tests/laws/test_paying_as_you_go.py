@@ -22,12 +22,12 @@ from adyton.certify import Absent, Interval
 from adyton.curator.certifying import PopulationClaims
 from adyton.curator.curator import Curator
 from adyton.errors import BudgetRefused, InvalidRequest
-from adyton.exact import UNITS_PER_ONE
+from adyton.kernel.exact import UNITS_PER_ONE
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table, TextColumn
 from adyton.planning.readings import readings_of
 from adyton.population.base import Position
-from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.request import request_of
-from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table, TextColumn
 from adyton.study import PrivateTable, Study, Validity
 from adyton.study.validity import claims_failure
 from adyton.validity.subset.tails import KnownLevels, OpenLevels, Way
@@ -127,7 +127,7 @@ def test_theorem_PAY_AS_YOU_GO_the_first_answer_is_that_of_a_question_fixed_in_a
 
 
 def _integer(stored: str) -> int:
-    from adyton.ledger.texts import released_from_text
+    from adyton.kernel.ledger.texts import released_from_text
 
     (((released,),),) = released_from_text(stored)
     return int(released)

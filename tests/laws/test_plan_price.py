@@ -6,10 +6,10 @@ from fractions import Fraction
 
 import pytest
 
+from adyton.kernel.privacy import Guarantee, Neighbours, PrivacyUnit
+from adyton.kernel.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table, TextColumn
 from adyton.planning.planned_price import planned_batch
-from adyton.privacy import Guarantee, Neighbours, PrivacyUnit
 from adyton.query.request import request_of
-from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table, TextColumn
 from adyton.study import PrivateTable, Study, Validity
 from populations import population_of
 

@@ -15,9 +15,9 @@ import adyton
 from adyton.certify import Absent, Interval
 from adyton.curator.curator import Curator
 from adyton.errors import InvalidRequest
-from adyton.exact import UNITS_PER_ONE
-from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table, TextColumn
+from adyton.kernel.exact import UNITS_PER_ONE
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table, TextColumn
 from adyton.study import Study, Validity, read_study
 from how_often import often
 from kept_rows import open_kept

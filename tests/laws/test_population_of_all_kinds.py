@@ -18,8 +18,8 @@ from scipy.stats import binom
 
 from adyton.certify import Absent, Interval
 from adyton.curator.curator import Curator
-from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.schema import CategoryColumn, IntegerColumn, Table
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import CategoryColumn, IntegerColumn, Table
 from adyton.study import PrivateTable, Study, Validity
 from how_often import crossed, often
 from kept_rows import open_kept

@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 from adyton.certify import Bound, Interval, Later
 from adyton.curator.curator import Curator
 from adyton.errors import InvalidRequest
-from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table, TextColumn
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table, TextColumn
 from adyton.study import Study, Validity
 from adyton.transports.cli.app import app
 from kept_rows import open_kept

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from adyton import read_study
-from adyton.schema import BooleanColumn, CategoryColumn, DateColumn, IntegerColumn, RealColumn
+from adyton.kernel.schema import BooleanColumn, CategoryColumn, DateColumn, IntegerColumn, RealColumn
 from adyton.setup.drafting import DraftOptions, draft_study
 from adyton.setup.public_profile import MOST_VALUES, ColumnProfile, public_profiles
 

@@ -23,14 +23,14 @@ from adyton.curator import Curator
 from adyton.curator.dummy import dummy_of
 from adyton.curator.shaping import levels_of
 from adyton.errors import InvalidRequest
-from adyton.noise import SystemBits
-from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.query.buckets import Bucket
-from adyton.query.measures import Proportion
+from adyton.kernel.noise import SystemBits
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import BooleanColumn, CategoryColumn, IntegerColumn, RealColumn, Table, TextColumn
+from adyton.kernel.terms.buckets import Bucket
+from adyton.kernel.terms.measures import Proportion
 from adyton.query.released.answered import Answered, Told
 from adyton.query.request import request_of
 from adyton.query.text import condition_text, group_value_text, measure_text, question_text
-from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, RealColumn, Table, TextColumn
 from adyton.study import Study, Validity
 from how_often import LONG
 from kept_rows import open_kept

@@ -29,7 +29,7 @@ from adyton.figures.drawing import VEGA_LITE
 from adyton.figures.notebook import bundle
 from adyton.figures.rendering import pool
 from adyton.figures.rendering.pool import Pictures, Renderer, Renderers
-from adyton.schema import CategoryColumn
+from adyton.kernel.schema import CategoryColumn
 
 
 def spec(value: float) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import adyton
-from adyton.exact import rational
+from adyton.kernel.exact import rational
 from adyton.service.identity import Identity
 from adyton.service.named_ledger import NamedLedger
 from adyton.service.roles import Role

@@ -20,10 +20,9 @@ from typer.testing import CliRunner
 import adyton
 from adyton.curator.curator import Curator
 from adyton.engines.duckdb import DuckDBEngine
-from adyton.ledger import Order
-from adyton.population.reserve import ReserveLook, opening_in
-from adyton.privacy import Guarantee, PrivacyUnit, Reserve
-from adyton.schema import (
+from adyton.kernel.ledger import Order
+from adyton.kernel.privacy import Guarantee, PrivacyUnit, Reserve
+from adyton.kernel.schema import (
     BooleanColumn,
     CategoryColumn,
     DateColumn,
@@ -32,6 +31,7 @@ from adyton.schema import (
     Table,
     TextColumn,
 )
+from adyton.population.reserve import ReserveLook, opening_in
 from adyton.service.identity import Identity
 from adyton.service.named_ledger import NamedLedger
 from adyton.service.roles import role_named

@@ -11,7 +11,7 @@ import pytest
 
 import adyton
 from adyton.errors import RequestIdUsed
-from adyton.schema import CategoryColumn, IntegerColumn
+from adyton.kernel.schema import CategoryColumn, IntegerColumn
 from adyton.study import Validity
 from kept_rows import open_kept
 

@@ -18,12 +18,7 @@ import pytest
 from sqlglot import exp
 
 from adyton.errors import InvalidRequest
-from adyton.query.sql.expressions import SqlText
-from adyton.query.sql.read import known_words, parse_request
-from adyton.query.sql.rewrite import rewritten
-from adyton.query.sql.words import question_tree
-from adyton.query.text import question_text
-from adyton.schema import (
+from adyton.kernel.schema import (
     Attribute,
     BooleanColumn,
     CategoryColumn,
@@ -31,6 +26,11 @@ from adyton.schema import (
     IntegerColumn,
     Table,
 )
+from adyton.query.sql.expressions import SqlText
+from adyton.query.sql.read import known_words, parse_request
+from adyton.query.sql.rewrite import rewritten
+from adyton.query.sql.words import question_tree
+from adyton.query.text import question_text
 from how_often import often
 
 KINDS = ("a", "b", "c", "d")

@@ -8,9 +8,9 @@ import pytest
 
 from adyton.engines.loading.sources import DuckDBDialect
 from adyton.engines.spelling.rows import RowSql, _edge
+from adyton.kernel.schema import IntegerColumn, Table
 from adyton.query.sql.read import parse
 from adyton.query.sql.words import DEEPEST_NESTING
-from adyton.schema import IntegerColumn, Table
 
 SIGNS = {
     "<": operator.lt,

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adyton.exact.search import (
+from adyton.kernel.exact.search import (
     edge,
     edges,
     edges_in_few_calls,

@@ -19,14 +19,14 @@ from adyton.audit.exact import exact_delta
 from adyton.audit.replay import replay
 from adyton.curator.curator import Curator
 from adyton.errors import BudgetRefused, EngineFailed, InvalidRequest, ValidityRefused
-from adyton.kernel.choice import of_scores
-from adyton.ledger import Header, MemoryLedger, SqliteLedger
-from adyton.mechanisms.selection.scores import ScoreSensitivity
-from adyton.mechanisms.selection.top_k import TopK
+from adyton.kernel.ledger import Header, MemoryLedger, SqliteLedger
+from adyton.kernel.privacy import Guarantee, PrivacyUnit, PureCost
+from adyton.kernel.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table, TextColumn
+from adyton.kernel.special.choice import of_scores
+from adyton.kernel.special.mechanisms.selection.scores import ScoreSensitivity
+from adyton.kernel.special.mechanisms.selection.top_k import TopK
 from adyton.planning.price import price_of
 from adyton.planning.selecting import AllValues, Candidates, better, plan_all_values, plan_selection
-from adyton.privacy import Guarantee, PrivacyUnit, PureCost
-from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table, TextColumn
 from adyton.study import Study, Validity
 from how_often import often
 from kept_rows import open_kept

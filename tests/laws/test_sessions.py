@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from adyton.errors import InvalidRequest, LedgerCorrupt, PrivacyRefused, SessionRefused
-from adyton.ledger import Header, MemoryLedger, Order
+from adyton.kernel.ledger import Header, MemoryLedger, Order
 from adyton.service.agents.sessions import AgentSessions, Caps, Turns
 from adyton.service.identity import Identity
 from adyton.service.named_ledger import NamedLedger

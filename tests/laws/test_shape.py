@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from adyton.curator.dummy import dummy_of
 from adyton.errors import InvalidRequest
-from adyton.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.query.questions import count
 from adyton.query.released.nodes import Every, Opposite, Relation, ReleasedName, Some, Term
 from adyton.query.request import AS_ASKED, Request, Shape, request_of

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table
 from adyton.planning.plan import Shapes, make_batch
 from adyton.planning.price import PriceWords, agreed_price
-from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.request import Request, Requests
-from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table
 from adyton.study import Study, Validity
 
 COLUMNS = (IntegerColumn("age", 0, 100), CategoryColumn("region", ("n", "s")), BooleanColumn("smoker"))

@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from adyton.errors import InvalidRequest
+from adyton.kernel.schema import BooleanColumn, IntegerColumn, Table
+from adyton.kernel.terms.expressions import And, Compare, Indicator, Not, Or, Plus, Times
+from adyton.kernel.terms.leaves import Constant, Day, DayOf, IsTrue, OneOf, ValueOf
+from adyton.kernel.terms.measures import Count, Mean, Proportion, Sum
 from adyton.query.draft import Draft
-from adyton.query.expressions import And, Compare, Indicator, Not, Or, Plus, Times
-from adyton.query.leaves import Constant, Day, DayOf, IsTrue, OneOf, ValueOf
-from adyton.query.measures import Count, Mean, Proportion, Sum
 from adyton.query.nodes import Question
 from adyton.query.questions import (
     cdf,
@@ -34,7 +35,6 @@ from adyton.query.request import Requests, request_of
 from adyton.query.sql.grammar import NAMED_ARGUMENTS
 from adyton.query.sql.read import FUNCTIONS, parse, parse_condition, parse_number
 from adyton.query.text import condition_text, number_text, question_text
-from adyton.schema import BooleanColumn, IntegerColumn, Table
 from strategies import AGE, BORN, INCOME, PEOPLE, PERSONS, REGION, SMOKER, YEAR
 
 QUESTIONS = {

@@ -15,12 +15,12 @@ from sqlglot.parser import Parser
 from sqlglot.tokens import Tokenizer
 
 from adyton.errors import InvalidRequest
-from adyton.query.expressions import Compare, Condition
+from adyton.kernel.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table, day_of
+from adyton.kernel.terms.expressions import Compare, Condition
 from adyton.query.nodes import Question
 from adyton.query.request import Shape
 from adyton.query.sql.read import parse, parse_condition, parse_number, parse_request
 from adyton.query.text import condition_text, number_text, question_text
-from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table, day_of
 from adyton.testing.engines import meaning as engine_meaning
 from how_often import often
 from strategies import (

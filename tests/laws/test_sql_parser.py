@@ -10,9 +10,9 @@ import sqlglot.parser
 from sqlglot import Dialect, exp
 
 from adyton.errors import InvalidRequest
+from adyton.kernel.schema import CategoryColumn, IntegerColumn, Table
 from adyton.query.sql.read import parse
 from adyton.query.sql.words import _DIALECT, _WRITTEN_AS_THEY_ARE, PlainParser, parser_from_source
-from adyton.schema import CategoryColumn, IntegerColumn, Table
 
 TEXTS = [
     "SELECT COUNT(*) FROM t",

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from adyton.certify import Amount, Odometer, Promise, Statement
-from adyton.exact import UNITS_PER_ONE
+from adyton.kernel.exact import UNITS_PER_ONE
 
 CAP = UNITS_PER_ONE // 400  # mu0 = 0.05
 

@@ -28,9 +28,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 import adyton
 from adyton.curator.curator import Curator
 from adyton.engines.duckdb import DuckDBEngine
-from adyton.ledger import Header, SqliteLedger
-from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.schema import IntegerColumn, Table
+from adyton.kernel.ledger import Header, SqliteLedger
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import IntegerColumn, Table
 from adyton.streams.stream import Stream
 from adyton.study import Study
 from how_often import often
@@ -276,7 +276,7 @@ def machine(request: pytest.FixtureRequest) -> Iterator[StreamMachine]:
 def test_law_a_threshold_that_no_count_reaches_is_refused_before_anything_happens(
     machine: StreamMachine, place: int
 ) -> None:
-    """Mutants: no ``checked_threshold``; no ``_not_too_long`` in exact/outward.py."""
+    """Mutants: no ``checked_threshold``; no ``_not_too_long`` in kernel/exact/outward.py."""
     if machine.study.unit.neighbours == "add-or-remove" and NONSENSE[place] in (301, Fraction(601, 2)):
         assert machine.curators[0].stream(1).feed(COUNT.format(50), above=NONSENSE[place]).above is False
         return

@@ -17,17 +17,17 @@ import pandas as pd
 import pytest
 
 import adyton
-from adyton.accounting.noisy_reading import stability_units
 from adyton.curator.curator import Curator
-from adyton.exact import UNITS_PER_ONE, units_up
-from adyton.kernel.comparing import public_notes
-from adyton.kernel.monitor import replace_one_cost
-from adyton.ledger import Header, Ledger, MemoryLedger, Order, SqliteLedger
-from adyton.mechanisms import AboveThreshold, NumericSparse, Sparse, SparseState
-from adyton.mechanisms.composed_cost import ComposedCost
-from adyton.privacy import Guarantee, PrivacyUnit, PureCost
-from adyton.schema import BooleanColumn, IntegerColumn, Table
-from adyton.sensitivity import Sensitivity
+from adyton.kernel.accounting.noisy_reading import stability_units
+from adyton.kernel.exact import UNITS_PER_ONE, units_up
+from adyton.kernel.ledger import Header, Ledger, MemoryLedger, Order, SqliteLedger
+from adyton.kernel.mechanisms import AboveThreshold, NumericSparse, Sparse, SparseState
+from adyton.kernel.mechanisms.composed_cost import ComposedCost
+from adyton.kernel.privacy import Guarantee, PrivacyUnit, PureCost
+from adyton.kernel.schema import BooleanColumn, IntegerColumn, Table
+from adyton.kernel.sensitivity import Sensitivity
+from adyton.kernel.special.comparing import public_notes
+from adyton.kernel.special.monitor import replace_one_cost
 from adyton.streams.kinds import KINDS
 from adyton.streams.notes import StreamEntry, chained, entry_of
 from adyton.streams.plan import largest_epsilon, machine_of
@@ -636,7 +636,8 @@ def test_law_the_secret_is_nowhere_to_be_read(monkeypatch: pytest.MonkeyPatch) -
     known = study("pure", "add-or-remove", "400")
     curator, _, ledger = asker(known)
     monkeypatch.setattr(
-        "adyton.mechanisms.sparse.sparse.Sparse.start", lambda self, bits: SparseState(self.positives, secret)
+        "adyton.kernel.special.mechanisms.sparse.sparse.Sparse.start",
+        lambda self, bits: SparseState(self.positives, secret),
     )
     stream = curator.open_stream(positives=1, epsilon=300)
     assert secrets_of(ledger) == [secret]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from adyton.certify import toml_text
 from adyton.errors import InvalidRequest
-from adyton.schema import BooleanColumn, CategoryColumn, DateColumn, IntegerColumn, RealColumn
+from adyton.kernel.schema import BooleanColumn, CategoryColumn, DateColumn, IntegerColumn, RealColumn
 from adyton.setup.drafting import DraftOptions, draft_study
 from adyton.study import read_study
 

@@ -10,8 +10,7 @@ import pytest
 
 import adyton
 from adyton.errors import InvalidRequest
-from adyton.query.sql.read import parse
-from adyton.schema import (
+from adyton.kernel.schema import (
     Attribute,
     BooleanColumn,
     CategoryColumn,
@@ -20,6 +19,7 @@ from adyton.schema import (
     RealColumn,
     Table,
 )
+from adyton.query.sql.read import parse
 from adyton.study import Study, read_study
 
 GOOD = """

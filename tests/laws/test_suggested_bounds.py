@@ -15,7 +15,7 @@ from adyton import BudgetRefused, Curator, Guarantee, InvalidRequest, MemoryLedg
 from adyton import open as open_study
 from adyton.curator.bounds import round_outwards
 from adyton.curator.dummy import dummy_of
-from adyton.schema import BooleanColumn, CategoryColumn, Column, IntegerColumn, Lattice, RealColumn
+from adyton.kernel.schema import BooleanColumn, CategoryColumn, Column, IntegerColumn, Lattice, RealColumn
 from adyton.study import PrivateTable
 from kept_rows import kept_engine
 from seeded import SeededDefault

@@ -25,12 +25,19 @@ from adyton.certify import Interval
 from adyton.curator.coordinated.synthesizing import WrittenTable, from_text, to_text
 from adyton.errors import BudgetRefused, Interrupted, InvalidRequest, LedgerCorrupt
 from adyton.kernel.data import PaidData
-from adyton.ledger import SqliteLedger
-from adyton.mechanisms.marginals.adaptive import AdaptiveMarginals, AdaptiveRound
-from adyton.mechanisms.marginals.fitting import CellGuess, NoisyMarginal, total_of
-from adyton.mechanisms.marginals.tables import marginals_up_to, size_of, spread, tables_of
+from adyton.kernel.ledger import SqliteLedger
+from adyton.kernel.schema import (
+    BooleanColumn,
+    CategoryColumn,
+    DateColumn,
+    IntegerColumn,
+    RealColumn,
+    TextColumn,
+)
+from adyton.kernel.special.mechanisms.marginals.adaptive import AdaptiveMarginals, AdaptiveRound
+from adyton.kernel.special.mechanisms.marginals.fitting import CellGuess, NoisyMarginal, total_of
+from adyton.kernel.special.mechanisms.marginals.tables import marginals_up_to, size_of, spread, tables_of
 from adyton.planning.price import price_of
-from adyton.schema import BooleanColumn, CategoryColumn, DateColumn, IntegerColumn, RealColumn, TextColumn
 from adyton.study import Validity
 from adyton.synthesis.guessing import classes_drawn, first_guess, last_guess
 from adyton.synthesis.plan import plan_synthesis

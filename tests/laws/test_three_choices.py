@@ -14,10 +14,10 @@ import pytest
 from scipy import stats
 
 import adyton
-from adyton.mechanisms.selection.permute_and_flip import flip_law
-from adyton.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import BooleanColumn, CategoryColumn, RealColumn, Table
+from adyton.kernel.special.mechanisms.selection.permute_and_flip import flip_law
 from adyton.query.selecting import BestOf
-from adyton.schema import BooleanColumn, CategoryColumn, RealColumn, Table
 from adyton.study import Study
 from how_often import often
 from populations import seeded

@@ -10,15 +10,15 @@ import pandas as pd
 import pytest
 
 import adyton
-from adyton.accounting.noisy_reading import stability_units
 from adyton.curator.curator import Curator
-from adyton.exact import UNITS_PER_ONE
-from adyton.ledger import Order
+from adyton.kernel.accounting.noisy_reading import stability_units
+from adyton.kernel.exact import UNITS_PER_ONE
+from adyton.kernel.ledger import Order
+from adyton.kernel.privacy import Guarantee, PrivacyUnit, PureCost
+from adyton.kernel.schema import CategoryColumn, IntegerColumn, Table
 from adyton.planning.plan import make_batch
 from adyton.planning.price import price_of
-from adyton.privacy import Guarantee, PrivacyUnit, PureCost
 from adyton.query.request import request_of
-from adyton.schema import CategoryColumn, IntegerColumn, Table
 from adyton.streams.told import exchanged, told_by
 from adyton.study import Study, Validity
 from adyton.validity.last_look.leakage import comparisons_nats

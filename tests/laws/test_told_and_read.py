@@ -18,11 +18,11 @@ from adyton.curator.bounds import SuggestedBounds
 from adyton.curator.dummy import DummyAnswer
 from adyton.curator.receipts import header_from, receipt_from
 from adyton.errors import InvalidRequest, LedgerCorrupt
-from adyton.exact import decimal_text, decimal_units
 from adyton.holdout.leaderboard import LeaderboardEntry
 from adyton.holdout.methods.options import Slices
 from adyton.holdout.score import Comparison, HoldoutStatement, Score
-from adyton.schema import CategoryColumn, DateColumn, IntegerColumn, RealColumn, TextColumn
+from adyton.kernel.exact import decimal_text, decimal_units
+from adyton.kernel.schema import CategoryColumn, DateColumn, IntegerColumn, RealColumn, TextColumn
 from adyton.streams.answer import StreamAnswer, StreamPreview, StreamStatement
 from adyton.study import Validity
 from books import book_of

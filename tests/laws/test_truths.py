@@ -9,12 +9,12 @@ import pandas as pd
 import pytest
 from sqlglot import exp
 
-from adyton.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import BooleanColumn, IntegerColumn, Table
 from adyton.query.sql.expressions import SqlText
 from adyton.query.sql.read import known_words
 from adyton.query.sql.rewrite import rewritten
 from adyton.query.sql.words import question_tree
-from adyton.schema import BooleanColumn, IntegerColumn, Table
 from adyton.study import Study
 from kept_rows import plain_database
 from populations import seeded

@@ -17,8 +17,8 @@ import pytest
 import adyton
 from adyton.errors import Interrupted
 from adyton.holdout import Gaussian, Method, Split
+from adyton.kernel.ledger import SqliteLedger
 from adyton.kernel.noisy import NoisyQueries
-from adyton.ledger import SqliteLedger
 from how_often import often
 from kept_rows import open_kept
 from study_on_disk import question, write_study

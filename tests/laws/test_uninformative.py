@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from adyton.certify import Answer, Interval, KnownRange, Value
 from adyton.curator import Curator
-from adyton.ledger import MemoryLedger
+from adyton.kernel.ledger import MemoryLedger
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import CategoryColumn, IntegerColumn, RealColumn, Table
 from adyton.planning.known import known_of, left_out_rows
 from adyton.population.base import NOT_DECLARED
-from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.request import request_of
-from adyton.schema import CategoryColumn, IntegerColumn, RealColumn, Table
 from adyton.study import Study
 from kept_rows import kept_engine
 from seeded import SeededDefault

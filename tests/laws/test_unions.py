@@ -16,9 +16,9 @@ from typer.testing import CliRunner
 from adyton.certify import Interval
 from adyton.curator.curator import Curator
 from adyton.errors import InvalidRequest
-from adyton.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import BooleanColumn, CategoryColumn, IntegerColumn, RealColumn, Table, TextColumn
 from adyton.query.request import Combined, asked_of
-from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, RealColumn, Table, TextColumn
 from adyton.study import Study, Validity
 from adyton.transports.cli.app import app
 from adyton.transports.questions_file import split_questions
@@ -112,7 +112,7 @@ def _plain(value: Any) -> Any:
 
 @pytest.fixture
 def no_noise(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("adyton.mechanisms.gaussian.with_noise", lambda exact, *_: list(exact))
+    monkeypatch.setattr("adyton.kernel.mechanisms.gaussian.with_noise", lambda exact, *_: list(exact))
 
 
 def answered(sql: str, people: pd.DataFrame) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:

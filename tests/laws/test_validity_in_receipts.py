@@ -11,11 +11,11 @@ import pandas as pd
 import pytest
 
 import adyton
-from adyton.exact import UNITS_PER_ONE
-from adyton.kernel.monitor import replace_one_cost
-from adyton.ledger import Order, SqliteLedger
-from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.schema import IntegerColumn, Table, TextColumn
+from adyton.kernel.exact import UNITS_PER_ONE
+from adyton.kernel.ledger import Order, SqliteLedger
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import IntegerColumn, Table, TextColumn
+from adyton.kernel.special.monitor import replace_one_cost
 from adyton.setup.amending import amend, check_amended
 from adyton.streams.plan import machine_of
 from adyton.study import Study, read_study

@@ -14,14 +14,14 @@ from sqlglot import exp
 import strategies
 from adyton.curator.curator import Curator
 from adyton.errors import InvalidRequest
-from adyton.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import Table, TextColumn
 from adyton.query.request import Free, asked_of, request_of
 from adyton.query.sql.expressions import SqlText
 from adyton.query.sql.read import known_words
 from adyton.query.sql.rewrite import rewritten
 from adyton.query.sql.words import question_tree
 from adyton.query.text import question_text
-from adyton.schema import Table, TextColumn
 from adyton.study import Study
 from populations import seeded
 

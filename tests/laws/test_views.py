@@ -13,7 +13,7 @@ import pytest
 
 import adyton
 from adyton.curator.dummy import dummy_of
-from adyton.schema import (
+from adyton.kernel.schema import (
     Attribute,
     BooleanColumn,
     CategoryColumn,

@@ -17,19 +17,19 @@ import pytest
 from test_streams import Interrupted, Overtaken, header
 
 import adyton
-from adyton.accounting.noisy_reading import stability_units
 from adyton.audit.watching import RecordedBits, watch
 from adyton.curator.curator import Curator
-from adyton.exact import units_up
-from adyton.kernel.comparing import public_notes
-from adyton.kernel.monitor import replace_one_cost
+from adyton.kernel.accounting.noisy_reading import stability_units
+from adyton.kernel.exact import units_up
+from adyton.kernel.ledger import Ledger, MemoryLedger, SqliteLedger
+from adyton.kernel.mechanisms import NumericSparse, Sparse
 from adyton.kernel.paid import charge
 from adyton.kernel.price import Label, price
-from adyton.ledger import Ledger, MemoryLedger, SqliteLedger
-from adyton.mechanisms import NumericSparse, Sparse
-from adyton.mechanisms.sparse.numeric_sparse import one_integer
-from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.schema import Attribute, CategoryColumn, DateColumn, Dimension, IntegerColumn, Table
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import Attribute, CategoryColumn, DateColumn, Dimension, IntegerColumn, Table
+from adyton.kernel.special.comparing import public_notes
+from adyton.kernel.special.mechanisms.sparse.numeric_sparse import one_integer
+from adyton.kernel.special.monitor import replace_one_cost
 from adyton.streams.weights.notes import chained, entry_of
 from adyton.streams.weights.terms import Terms, terms_of
 from adyton.streams.weights.weights import Weights
@@ -67,7 +67,7 @@ TABLE = Table(
         IntegerColumn("income", 0, 197),
         CategoryColumn("letter", LETTERS),
         DateColumn("day", date(2020, 1, 1), date(2020, 2, 29)),
-        adyton.schema.TextColumn("name"),
+        adyton.kernel.schema.TextColumn("name"),
     ),
     ROWS,
 )

@@ -14,9 +14,9 @@ from functools import cache
 import numpy as np
 import pytest
 
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import CategoryColumn, Table
 from adyton.planning.price import Price
-from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.schema import CategoryColumn, Table
 from adyton.streams.weights.plan import WeightsPlan, Wish, plan_weights
 from adyton.study import Study
 from how_often import LONG, often

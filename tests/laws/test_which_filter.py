@@ -8,7 +8,7 @@ import pytest
 from test_fitting import curator
 
 from adyton.errors import InvalidRequest
-from adyton.privacy import Guarantee, Neighbours, PrivacyUnit
+from adyton.kernel.privacy import Guarantee, Neighbours, PrivacyUnit
 from adyton.setup.which_filter import choose_filter
 
 LIMIT = Guarantee(Fraction(1), Fraction(1, 10**6))

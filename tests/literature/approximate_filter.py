@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from adyton.accounting.filters import LEAST_DELTA
 from adyton.errors import InvalidRequest, PrivacyRefused
-from adyton.exact import UNITS_PER_ONE, Number, float_down, positive, rational, units_down, units_up
-from adyton.exact.outward import UNIT_ROUNDOFF
-from adyton.privacy import Guarantee
+from adyton.kernel.accounting.filters import LEAST_DELTA
+from adyton.kernel.exact import UNITS_PER_ONE, Number, float_down, positive, rational, units_down, units_up
+from adyton.kernel.exact.outward import UNIT_ROUNDOFF
+from adyton.kernel.privacy import Guarantee
 
 DELTA_UNITS = 10**40  # deltas are small: 10**-40 is the coin in which they are counted
 

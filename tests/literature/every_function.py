@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from adyton.exact import float_down, float_up, probability
-from adyton.exact.outward import SAFE
+from adyton.kernel.exact import float_down, float_up, probability
+from adyton.kernel.exact.outward import SAFE
 
 
 def information_bound(units: int, spent: Fraction, failure: Fraction) -> float:

@@ -12,8 +12,8 @@ import numpy as np
 from adyton.accounting.pld.lattice import LossLattice, share_above, share_below
 from adyton.accounting.pld.pairs import LARGEST_REACH
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, float_down, float_up, rational
-from adyton.exact.outward import FEW, UNIT_ROUNDOFF
+from adyton.kernel.exact import Number, float_down, float_up, rational
+from adyton.kernel.exact.outward import FEW, UNIT_ROUNDOFF
 
 _NO_LOSS = 2**1000  # a ratio beyond it has no logarithm in floats
 _HARDLY_ANYTHING = 1e-300  # stands for no mass, because its logarithm exists

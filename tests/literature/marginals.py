@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from adyton.errors import InvalidRequest
-from adyton.exact.cells import Floats
-from adyton.mechanisms.workloads.linear_question import BoxQuery, LinearQuery
+from adyton.kernel.exact.cells import Floats
+from adyton.kernel.special.mechanisms.workloads.linear_question import BoxQuery, LinearQuery
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from adyton.accounting.pld.lattice import NOTHING, LossLattice, mirrored, step_u
 from adyton.accounting.pld.pairs import DominatingPair, GaussianPair, LaplacePair, RandomizedResponsePair
 from adyton.accounting.pld.profile import Profile
 from adyton.accounting.pld.steering import Steered, _shelves, for_delta, for_epsilon, steered
-from adyton.exact import float_down
-from adyton.exact.outward import UNIT_ROUNDOFF
+from adyton.kernel.exact import float_down
+from adyton.kernel.exact.outward import UNIT_ROUNDOFF
 from literature.finite_pair import FinitePair
 
 

@@ -7,11 +7,11 @@ from fractions import Fraction
 from typing import ClassVar
 
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, each_of
-from adyton.mechanisms.selection.quantile import PrivateQuantile, blocks_of
-from adyton.mechanisms.selection.scores import Scores
-from adyton.noise import Bits
-from adyton.privacy import Neighbours, PureCost
+from adyton.kernel.exact import Number, each_of
+from adyton.kernel.noise import Bits
+from adyton.kernel.privacy import Neighbours, PureCost
+from adyton.kernel.special.mechanisms.selection.scores import Scores
+from adyton.textbook.quantile import PrivateQuantile, blocks_of
 
 
 @dataclass(frozen=True, slots=True)

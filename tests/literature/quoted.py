@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from adyton.exact import Number, float_down, float_up, positive, probability, whole
-from adyton.exact.interval import exp, interval, upper
-from adyton.exact.outward import SAFE, log_up
-from adyton.exact.search import minimise
+from adyton.arithmetic.interval import exp, interval, upper
+from adyton.kernel.exact import Number, float_down, float_up, positive, probability, whole
+from adyton.kernel.exact.outward import SAFE, log_up
+from adyton.kernel.exact.search import minimise
 from adyton.validity.published.mutual_information import best_exponent
 
 

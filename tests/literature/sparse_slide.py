@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from adyton.errors import InvalidRequest
-from adyton.exact.search import edge
+from adyton.kernel.exact.search import edge
 
 
 class SlideCost(NamedTuple):

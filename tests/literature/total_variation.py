@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from adyton.accounting import gaussian
 from adyton.accounting.textbook.conversions import _share
+from adyton.arithmetic.interval import interval, upper
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, float_up, positive
-from adyton.exact.interval import interval, upper
+from adyton.kernel.accounting import gaussian
+from adyton.kernel.exact import Number, float_up, positive
 
 
 def total_variation_gdp_up(mu: Number) -> float:

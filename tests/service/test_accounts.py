@@ -14,7 +14,7 @@ from adyton.service.roles import Role
 from adyton.service.studies import ServedStudy
 from served import COUNT, Served, served, write_study
 
-PART = adyton.exact.rational("0.001", "share")
+PART = adyton.kernel.exact.rational("0.001", "share")
 
 
 @pytest.fixture
@@ -87,8 +87,8 @@ def test_everybody_who_ever_asked_is_listed(house: Served) -> None:
     listed = statement(house, owner)["by_name"]
     assert set(listed) == {"boss", "idle", "oidc bob", "oidc cal"}
     assert listed["oidc cal"]["limit"] is None
-    assert listed["oidc bob"]["limit"] == adyton.exact.decimal_text(int(PART * study._header.limit))
+    assert listed["oidc bob"]["limit"] == adyton.kernel.exact.decimal_text(int(PART * study._header.limit))
     assert {name: one["spent"] for name, one in listed.items()} == {
-        name: adyton.exact.decimal_text(study._ledger.spent_by(name)) for name in listed
+        name: adyton.kernel.exact.decimal_text(study._ledger.spent_by(name)) for name in listed
     }
     assert "by_name" not in statement(house, house.made("ana"))

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
-from adyton.exact import UNITS_PER_ONE
+from adyton.kernel.exact import UNITS_PER_ONE
 from adyton.study import read_study
 from adyton.transports.cli.app import app
 from adyton.transports.questions_file import split_questions

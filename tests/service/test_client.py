@@ -23,8 +23,8 @@ from adyton.client import RemoteDummy, RemoteHoldout, RemoteLeaderboard, RemoteS
 from adyton.client.address import split_address
 from adyton.client.faults import KINDS, told_error
 from adyton.curator.dummy import DummyAnswer
-from adyton.ledger import Order
-from adyton.schema import BooleanColumn
+from adyton.kernel.ledger import Order
+from adyton.kernel.schema import BooleanColumn
 from adyton.service.identity import Identity
 from adyton.service.roles import Role
 from adyton.service.tokens import Tokens
@@ -538,7 +538,7 @@ def test_tls_is_trusted_or_refused(folder: Path, tmp_path: Path) -> None:
 def test_columns_that_a_study_declares_are_known_here(ana: RemoteStudy) -> None:
     """Mutant: a kind of column without a reader; an unknown one is refused, not guessed."""
     from adyton.client.facts import _READERS, tables_of
-    from adyton.schema import Column
+    from adyton.kernel.schema import Column
 
     assert set(_READERS) == {kind.kind for kind in Column.__args__}  # type: ignore[attr-defined]
     assert BooleanColumn.kind in _READERS

@@ -39,7 +39,7 @@ def waited(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 def study(running: Server, line: BrokenLine, name: str, **manner: Any) -> RemoteStudy:
     """For somebody with a part of the limit, so that shares are of that part."""
     tokens = Tokens(running.log.with_suffix(".toml"))
-    token, _ = tokens.make(Identity(name, Role.ANALYST, adyton.exact.rational("0.1", "share")))
+    token, _ = tokens.make(Identity(name, Role.ANALYST, adyton.kernel.exact.rational("0.1", "share")))
     tokens.close()
     return adyton.connect(line.url, token, **manner).study("people")
 

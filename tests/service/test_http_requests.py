@@ -18,7 +18,7 @@ import pytest
 import adyton
 from adyton.curator.opening import accept_copy
 from adyton.engines.duckdb import DuckDBEngine
-from adyton.ledger import Header, OpenLink, Order, Receipt, replay_open
+from adyton.kernel.ledger import Header, OpenLink, Order, Receipt, replay_open
 from adyton.service.settings import Settings
 from served import COUNT, QUICK, Served, served, write_holdout, write_study
 from study_on_disk import copied, put_back

@@ -19,7 +19,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from adyton.ledger import SqliteLedger
+from adyton.kernel.ledger import SqliteLedger
 
 ROWS = 8_000_000
 STUDY = f"""

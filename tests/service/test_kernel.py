@@ -18,7 +18,7 @@ sys.modules["ipywidgets"] = None  # as if it were not installed
 import pathlib, tempfile
 import duckdb, pandas
 import adyton
-from adyton.schema import CategoryColumn, IntegerColumn
+from adyton.kernel.schema import CategoryColumn, IntegerColumn
 from adyton.study import Study
 
 folder = pathlib.Path(tempfile.mkdtemp())

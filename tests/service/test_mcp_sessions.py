@@ -78,7 +78,7 @@ def test_so_much_a_session(files: list[Path]) -> None:
             assert "would fit now" in said(result)
             told = (await agent.call_tool("statement", {"name": "people"})).structured_content["own"]
             assert (
-                adyton.exact.rational(told["session"]["left"], "left") * 10**18
+                adyton.kernel.exact.rational(told["session"]["left"], "left") * 10**18
                 == limit // 100 - doors.spent()
             )
 

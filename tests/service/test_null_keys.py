@@ -11,7 +11,7 @@ import pytest
 
 from adyton.certify import Answer
 from adyton.client.facts import tables_of
-from adyton.schema import CategoryColumn
+from adyton.kernel.schema import CategoryColumn
 from adyton.transports.mcp.words import answer_said
 from browsing import Browsing
 from served import served, write_study

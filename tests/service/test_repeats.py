@@ -10,7 +10,7 @@ import pytest
 
 import adyton
 from adyton.curator.opening import accept_copy
-from adyton.ledger import MemoryLedger
+from adyton.kernel.ledger import MemoryLedger
 from adyton.service import repeats
 from adyton.service.identity import Identity
 from adyton.service.repeats import Repeats

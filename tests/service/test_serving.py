@@ -20,7 +20,7 @@ from opentelemetry import trace
 from typer.testing import CliRunner
 
 from adyton.engines.duckdb import DuckDBEngine
-from adyton.exact import rational
+from adyton.kernel.exact import rational
 from adyton.service.settings import Settings
 from adyton.service.tokens import Tokens
 from adyton.transports.cli.app import app

@@ -28,7 +28,7 @@ from adyton import Answer, Curator, Interval
 from adyton import open as open_study
 from adyton.certify import KeyedRows, Value
 from adyton.certify.answer_table import MeasureColumn
-from adyton.ledger.texts import many_from_text
+from adyton.kernel.ledger.texts import many_from_text
 from adyton.show import notebook, sheet
 from adyton.transports.cli.app import app
 from kept_rows import open_kept

@@ -25,8 +25,8 @@ from sqlglot import exp
 from adyton.curator.curator import Curator
 from adyton.curator.opening import engine_of
 from adyton.errors import InvalidRequest
-from adyton.ledger import MemoryLedger
-from adyton.ledger.links import Header
+from adyton.kernel.ledger import MemoryLedger
+from adyton.kernel.ledger.links import Header
 from adyton.query.canonical import canonical_text
 from adyton.query.request import Combined, Free, Request, asked_of
 from adyton.study import Study

@@ -13,7 +13,7 @@ import duckdb
 import pytest
 
 from adyton.errors import InvalidRequest
-from adyton.query.conditions.disjoint import Exclusions, facts_of
+from adyton.kernel.terms.disjoint import Exclusions, facts_of
 from adyton.query.sql.read import parse_condition
 from how_often import often
 from sql_corpus.cases import STATEMENTS as STATEMENTS_OF_ALL

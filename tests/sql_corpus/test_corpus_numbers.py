@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from adyton.errors import InvalidRequest
+from adyton.kernel.schema import Table
 from adyton.query.request import Asked, Free, Request
 from adyton.query.sql import read
 from adyton.query.sql.read import TextReader, parse_asked
-from adyton.schema import Table
 from hostile_sql import CLAUSES, HEADS, NESTED, SELECTS, SHAPES, STATEMENTS
 from how_often import often
 from sql_corpus import cases

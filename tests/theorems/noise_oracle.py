@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import chdtrc
 
-from adyton.noise import refine
-from adyton.noise.refine import Law, Words
+from adyton.kernel.noise import refine
+from adyton.kernel.noise.refine import Law, Words
 from how_often import LONG
 
 PRECISION = 600  # bits; far more than a sampler is ever asked for here

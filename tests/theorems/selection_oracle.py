@@ -12,7 +12,7 @@ import mpmath
 import numpy as np
 from scipy.special import chdtrc
 
-from adyton.privacy import Neighbours
+from adyton.kernel.privacy import Neighbours
 
 Law = list[mpmath.mpf]
 PRECISION = 160

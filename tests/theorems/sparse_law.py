@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adyton.mechanisms.sparse.above_threshold import SparseState
-from adyton.noise import two_sided_geometric
+from adyton.kernel.noise import two_sided_geometric
+from adyton.kernel.special.mechanisms.sparse.above_threshold import SparseState
 
 Floats = npt.NDArray[np.float64]
 Said = tuple[bool, ...]

@@ -12,22 +12,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adyton.accounting.filters import filter_named
-from adyton.accounting.noisy_reading import stability_units
 from adyton.errors import InvalidRequest
-from adyton.exact import UNITS_PER_ONE
-from adyton.kernel.marginals import step_for
-from adyton.mechanisms import GaussianNoise, GeometricNoise
-from adyton.mechanisms.marginals.adaptive import AdaptiveMarginals, AdaptiveRound, distance
-from adyton.mechanisms.marginals.fitting import CellGuess
-from adyton.mechanisms.marginals.tables import Axes, marginals_up_to, tables_of
-from adyton.mechanisms.selection.exponential import ExponentialMechanism
-from adyton.mechanisms.selection.permute_and_flip import PermuteAndFlip
-from adyton.noise import two_sided_geometric as sampler
+from adyton.kernel.accounting.filters import filter_named
+from adyton.kernel.accounting.noisy_reading import stability_units
+from adyton.kernel.exact import UNITS_PER_ONE
+from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
+from adyton.kernel.noise import two_sided_geometric as sampler
+from adyton.kernel.privacy import BoundedRangeCost, Guarantee, PrivacyUnit, PureCost
+from adyton.kernel.schema import CategoryColumn, Table
+from adyton.kernel.sensitivity import Sensitivity
+from adyton.kernel.special.marginals import step_for
+from adyton.kernel.special.mechanisms.marginals.adaptive import AdaptiveMarginals, AdaptiveRound, distance
+from adyton.kernel.special.mechanisms.marginals.fitting import CellGuess
+from adyton.kernel.special.mechanisms.marginals.tables import Axes, marginals_up_to, tables_of
+from adyton.kernel.special.mechanisms.selection.exponential import ExponentialMechanism
+from adyton.kernel.special.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from adyton.planning.price import price_of
-from adyton.privacy import BoundedRangeCost, Guarantee, PrivacyUnit, PureCost
-from adyton.schema import CategoryColumn, Table
-from adyton.sensitivity import Sensitivity
 from adyton.study import Study, Validity
 from adyton.synthesis.plan import SynthesisPlan, plan_synthesis
 from seeded import Seeded

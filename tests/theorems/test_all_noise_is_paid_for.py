@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 
 from adyton.curator.curator import Curator
-from adyton.exact import UNITS_PER_ONE
-from adyton.ledger import Receipt
-from adyton.ledger.texts import Stored, many_from_text
-from adyton.privacy import Guarantee, Neighbours, PrivacyUnit
-from adyton.schema import CategoryColumn, IntegerColumn, Table, TextColumn
+from adyton.kernel.exact import UNITS_PER_ONE
+from adyton.kernel.ledger import Receipt
+from adyton.kernel.ledger.texts import Stored, many_from_text
+from adyton.kernel.privacy import Guarantee, Neighbours, PrivacyUnit
+from adyton.kernel.schema import CategoryColumn, IntegerColumn, Table, TextColumn
 from adyton.study import Study
 from kept_rows import open_kept
 from seeded import Seeded

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import adyton
 from adyton.certify import Interval
-from adyton.ledger import SqliteLedger
+from adyton.kernel.ledger import SqliteLedger
 from adyton.setup import amending
 from adyton.setup.amending import amend, check_amended
 from adyton.transports.cli.app import app

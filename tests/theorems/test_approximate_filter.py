@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adyton.errors import BudgetRefused, InvalidRequest
-from adyton.exact import UNITS_PER_ONE
-from adyton.privacy import Guarantee
+from adyton.kernel.exact import UNITS_PER_ONE
+from adyton.kernel.privacy import Guarantee
 from how_often import often
 from literature.approximate_filter import DELTA_UNITS, ApproximateFilter, Spent
 

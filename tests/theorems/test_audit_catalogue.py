@@ -153,7 +153,7 @@ def test_the_command_lists_and_refuses() -> None:
 
 
 def test_a_refuted_claim_has_exit_code_1(monkeypatch: pytest.MonkeyPatch) -> None:
-    from adyton.mechanisms import GeometricNoise
+    from adyton.kernel.mechanisms import GeometricNoise
 
     honest = GeometricNoise.release
     monkeypatch.setattr(

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adyton.accounting import gaussian
 from adyton.audit import OutputLaw, exact_curve, exact_delta
 from adyton.audit.cases.catalogue import entry_named, target_of
 from adyton.audit.exact import gaussian_law, geometric_law
 from adyton.errors import InvalidRequest
+from adyton.kernel.accounting import gaussian
 
 
 def exact_epsilon(first: OutputLaw, second: OutputLaw) -> float:

@@ -21,10 +21,10 @@ from adyton.audit.watching import RecordedBits
 from adyton.curator import Curator
 from adyton.errors import InvalidRequest
 from adyton.kernel import noisy, paid
-from adyton.noise import Bits
+from adyton.kernel.noise import Bits
+from adyton.kernel.privacy import NEIGHBOURS, Guarantee, Neighbours, PrivacyUnit
+from adyton.kernel.schema import CategoryColumn, IntegerColumn, Table
 from adyton.planning.plan import PricedBatch
-from adyton.privacy import NEIGHBOURS, Guarantee, Neighbours, PrivacyUnit
-from adyton.schema import CategoryColumn, IntegerColumn, Table
 from adyton.study import Study
 from how_often import LONG
 from kept_rows import open_kept

@@ -22,14 +22,14 @@ from scipy.stats import binom
 import adyton
 from adyton.certify import Interval
 from adyton.errors import InvalidRequest, PrivacyRefused, ValidityRefused
-from adyton.exact import UNITS_PER_ONE
-from adyton.exact.shares import question_share
-from adyton.ledger import MemoryLedger
-from adyton.ledger.book import BookFacts
-from adyton.ledger.book.book import BookFile
-from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.query.leaves import OneOf
-from adyton.schema import CategoryColumn, IntegerColumn, TextColumn
+from adyton.kernel.exact import UNITS_PER_ONE
+from adyton.kernel.exact.shares import question_share
+from adyton.kernel.ledger import MemoryLedger
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import CategoryColumn, IntegerColumn, TextColumn
+from adyton.kernel.terms.leaves import OneOf
+from adyton.ledgers.book import BookFacts
+from adyton.ledgers.book.book import BookFile
 from adyton.study import Validity
 from book_workers import charge_until_refused, ledger_on_disk
 from books import SMALL, book_of, study_of

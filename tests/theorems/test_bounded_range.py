@@ -14,10 +14,10 @@ from scipy.special import ndtri_exp
 from selection_oracle import APPROVALS, approvals, exponential, neighbouring
 
 from adyton.errors import InvalidRequest
-from adyton.mechanisms.selection.exponential import ExponentialMechanism
-from adyton.mechanisms.selection.permute_and_flip import PermuteAndFlip
-from adyton.mechanisms.selection.scores import ScoreSensitivity
-from adyton.privacy import NEIGHBOURS, BoundedRangeCost, Neighbours, PureCost
+from adyton.kernel.privacy import NEIGHBOURS, BoundedRangeCost, Neighbours, PureCost
+from adyton.kernel.special.mechanisms.selection.exponential import ExponentialMechanism
+from adyton.kernel.special.mechanisms.selection.permute_and_flip import PermuteAndFlip
+from adyton.kernel.special.mechanisms.selection.scores import ScoreSensitivity
 from how_often import crossed
 
 ONE = Fraction(1)

@@ -18,11 +18,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from adyton.arithmetic.boxes import BOXES, Box
 from adyton.certify import Absent, Intervals, Values
 from adyton.certify.linear import GaussianValue
 from adyton.certify.released import CertifiedRows
-from adyton.exact.boxes import BOXES, Box
-from adyton.mechanisms import GaussianNoise
+from adyton.kernel.mechanisms import GaussianNoise
 from adyton.query.released.answered import FUNCTIONS, Answered, Told
 from adyton.query.released.nodes import (
     Apply,

@@ -17,7 +17,7 @@ from adyton.accounting.textbook.calibration import (
     true_delta,
 )
 from adyton.errors import InvalidRequest
-from adyton.privacy import Guarantee
+from adyton.kernel.privacy import Guarantee
 
 deltas = st.floats(-200, -0.31).map(lambda log: Fraction(10.0**log))
 sensitivities = st.fractions(Fraction(1, 1000), 1000)

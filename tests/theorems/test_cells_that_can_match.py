@@ -20,12 +20,19 @@ import pytest
 
 from adyton.audit import replay
 from adyton.errors import InvalidRequest
-from adyton.planning.readings import readings_of
-from adyton.privacy import NEIGHBOURS, Guarantee, Neighbours, PrivacyUnit
-from adyton.query.buckets import Bucket, Group, group_size
-from adyton.query.conditions import possible_cells as cells_module
-from adyton.query.conditions.possible_cells import kept_cells, number_of_cells
-from adyton.query.expressions import (
+from adyton.kernel.privacy import NEIGHBOURS, Guarantee, Neighbours, PrivacyUnit
+from adyton.kernel.schema import (
+    BooleanColumn,
+    CategoryColumn,
+    Column,
+    DateColumn,
+    IntegerColumn,
+    RealColumn,
+    Table,
+    day_number,
+)
+from adyton.kernel.terms.buckets import Bucket, Group, group_size
+from adyton.kernel.terms.expressions import (
     And,
     Case,
     Clip,
@@ -41,7 +48,7 @@ from adyton.query.expressions import (
     Square,
     Times,
 )
-from adyton.query.leaves import (
+from adyton.kernel.terms.leaves import (
     EVERY_ROW,
     Always,
     Constant,
@@ -54,19 +61,12 @@ from adyton.query.leaves import (
     OneOf,
     ValueOf,
 )
-from adyton.query.measures import Cdf, Count, Mean, Measure, Sum
-from adyton.query.names import columns_in
+from adyton.kernel.terms.measures import Cdf, Count, Mean, Measure, Sum
+from adyton.kernel.terms.names import columns_in
+from adyton.planning.readings import readings_of
+from adyton.query.conditions import possible_cells as cells_module
+from adyton.query.conditions.possible_cells import kept_cells, number_of_cells
 from adyton.query.nodes import Question
-from adyton.schema import (
-    BooleanColumn,
-    CategoryColumn,
-    Column,
-    DateColumn,
-    IntegerColumn,
-    RealColumn,
-    Table,
-    day_number,
-)
 from adyton.study import Study
 from adyton.testing.engines.cases import readings_of_all_cells
 from adyton.testing.engines.meaning import condition as meaning

@@ -17,7 +17,7 @@ from adyton.holdout.methods.base import HoldoutSize
 from adyton.holdout.methods.choosing import choosing_rate
 from adyton.holdout.methods.gaussian import in_values, table
 from adyton.holdout.methods.gaussian_plans import GaussianWish, plan_gaussian
-from adyton.ledger import SqliteLedger
+from adyton.kernel.ledger import SqliteLedger
 from seeded import Seeded
 
 N = 4000

@@ -22,13 +22,13 @@ from composition_oracle import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adyton.accounting.filters import filter_named
 from adyton.accounting.textbook.composition import Slots, advanced, basic, basic_total, same, strong
 from adyton.accounting.textbook.concentrated import gdp_epsilon, zcdp_epsilon
 from adyton.accounting.textbook.corollaries import approximate_epsilon0, cautious_epsilon0
 from adyton.accounting.textbook.optimal import optimal
 from adyton.errors import InvalidRequest
-from adyton.privacy import GaussianCost, Guarantee, PureCost
+from adyton.kernel.accounting.filters import filter_named
+from adyton.kernel.privacy import GaussianCost, Guarantee, PureCost
 
 BOB = Fraction(math.exp(-32))
 THEOREMS = (basic, advanced, strong, optimal)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from adyton.errors import InvalidRequest
-from adyton.exact.outward import log_up
+from adyton.kernel.exact.outward import log_up
 from adyton.validity.binomial import exact_interval, exact_width
 from adyton.validity.plans.expected import Expected
 from adyton.validity.splitting import exact_splitting_width, expected_splitting_width, splitting_width

@@ -29,7 +29,7 @@ from adyton.accounting.textbook.conversions import (
 )
 from adyton.accounting.textbook.divergence import largest_ratio, max_divergence
 from adyton.errors import InvalidRequest
-from adyton.privacy import Guarantee
+from adyton.kernel.privacy import Guarantee
 from literature.quoted import loose_divergence, loose_total_variation
 from literature.total_variation import (
     total_variation_gdp_up,

@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adyton.accounting.noisy_reading import NoisyReading, stability_units
 from adyton.errors import InvalidRequest
-from adyton.kernel.workload import histogram_of
-from adyton.mechanisms import GaussianNoise
-from adyton.mechanisms.workloads.measured import GaussianMeasured, GeometricMeasured
-from adyton.mechanisms.workloads.product import Product
-from adyton.mechanisms.workloads.strategy import Strategy, identity
-from adyton.noise import SystemBits, rounded_gaussian, two_sided_geometric
+from adyton.kernel.accounting.noisy_reading import NoisyReading, stability_units
+from adyton.kernel.mechanisms import GaussianNoise
+from adyton.kernel.noise import SystemBits, rounded_gaussian, two_sided_geometric
+from adyton.kernel.privacy import PrivacyUnit
+from adyton.kernel.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table
+from adyton.kernel.special.mechanisms.workloads.measured import GaussianMeasured, GeometricMeasured
+from adyton.kernel.special.mechanisms.workloads.product import Product
+from adyton.kernel.special.mechanisms.workloads.strategy import Strategy, identity
+from adyton.kernel.special.workload import histogram_of
 from adyton.planning.coordinated.candidates import measurings
 from adyton.planning.coordinated.inferred import MeasuredIntegers, StrategyNoise, settled_together
 from adyton.planning.coordinated.linear import LinearBatch, problem_of
@@ -24,9 +26,7 @@ from adyton.planning.learned import UnitRange
 from adyton.planning.readings import readings_of
 from adyton.population.claims import CertainAfter
 from adyton.population.subset_ends import combined_ends, single_ends
-from adyton.privacy import PrivacyUnit
 from adyton.query.sql.read import parse
-from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table
 from adyton.validity.subset.tails import Before
 from how_often import crossed
 from in_bulk import in_bulk

@@ -10,16 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from adyton.accounting.noisy_reading import LEVEL, NoisyReading
-from adyton.mechanisms import GaussianNoise, GeometricNoise, Mechanism
+from adyton.kernel.accounting.noisy_reading import LEVEL, NoisyReading
+from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise, Mechanism
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import CategoryColumn, IntegerColumn, Table
+from adyton.kernel.terms.leaves import ValueOf
+from adyton.kernel.terms.measures import Cdf
 from adyton.planning.measures.distribution import Distribution, Error, _added, _ends, _weighted
 from adyton.planning.readings import readings_of
 from adyton.population.base import PopulationContext
-from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.query.leaves import ValueOf
-from adyton.query.measures import Cdf
 from adyton.query.nodes import Question
-from adyton.schema import CategoryColumn, IntegerColumn, Table
 from adyton.study import Study, Validity
 from how_often import often
 from populations import standing_of

@@ -17,11 +17,11 @@ import pytest
 from scipy.stats import binom
 
 import adyton
-from adyton.mechanisms.ratio import Ends
+from adyton.kernel.mechanisms.ratio import Ends
+from adyton.kernel.schema import IntegerColumn, Table
 from adyton.planning.measures import mean_with_squares
 from adyton.population import base
 from adyton.query import description
-from adyton.schema import IntegerColumn, Table
 from adyton.study import Study, Validity
 from adyton.validity.described import described_width
 from how_often import often

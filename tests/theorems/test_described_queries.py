@@ -13,6 +13,7 @@ from mpmath import mp, mpf
 from scipy.stats import binom
 
 import adyton
+from adyton.kernel.schema import CategoryColumn, IntegerColumn, Table
 from adyton.population import base
 from adyton.population.base import narrowest
 from adyton.population.claims import CertainOfDescribed, GeometricNoises, NormalNoise
@@ -20,7 +21,6 @@ from adyton.query.conditions.possible_cells import number_of_cells
 from adyton.query.description import Dictionary
 from adyton.query.description_weights import rational_nats
 from adyton.query.request import request_of
-from adyton.schema import CategoryColumn, IntegerColumn, Table
 from adyton.study import Validity
 from adyton.study.validity import FOR_COUNTS, FOR_NOISE, FOR_THEIR_NOISE, claims_failure
 from adyton.validity.described import (

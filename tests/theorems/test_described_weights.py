@@ -20,6 +20,9 @@ from typing import get_args
 import pytest
 
 from adyton.errors import InvalidRequest
+from adyton.kernel.schema import BooleanColumn, CategoryColumn, DateColumn, IntegerColumn, Lattice, Table
+from adyton.kernel.terms.expressions import Condition, Days, NumberExpression
+from adyton.kernel.terms.measures import Extreme, Measure
 from adyton.query import description_weights as description
 from adyton.query.conditions.possible_cells import number_of_cells
 from adyton.query.description import Dictionary, canonical_value
@@ -49,11 +52,8 @@ from adyton.query.description_weights import (
     text_nats,
     whole_nats,
 )
-from adyton.query.expressions import Condition, Days, NumberExpression
-from adyton.query.measures import Extreme, Measure
 from adyton.query.nodes import Question
 from adyton.query.request import request_of
-from adyton.schema import BooleanColumn, CategoryColumn, DateColumn, IntegerColumn, Lattice, Table
 
 TINY = Table(
     "t",

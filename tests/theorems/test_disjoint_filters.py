@@ -10,19 +10,19 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from adyton.accounting import filter_named
-from adyton.accounting.noisy_reading import NoisyReading
-from adyton.exact import UNITS_PER_ONE
+from adyton.kernel.accounting import filter_named
+from adyton.kernel.accounting.noisy_reading import NoisyReading
+from adyton.kernel.exact import UNITS_PER_ONE
+from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise, Mechanism
 from adyton.kernel.noisy import Families, due, families_of, shares_of
-from adyton.mechanisms import GaussianNoise, GeometricNoise, Mechanism
+from adyton.kernel.privacy import Neighbours, PrivacyUnit
+from adyton.kernel.schema import BooleanColumn, CategoryColumn, DateColumn, IntegerColumn, Table, day_of
+from adyton.kernel.terms.disjoint import Exclusions, Facts, facts_of
+from adyton.kernel.terms.expressions import And, Compare, Condition, Not, Or
+from adyton.kernel.terms.leaves import Constant, Day, DayOf, IsMissing, IsOutside, IsTrue, OneOf, ValueOf
+from adyton.kernel.terms.measures import Count, Measure, Sum
 from adyton.planning.readings import readings_of
-from adyton.privacy import Neighbours, PrivacyUnit
-from adyton.query.conditions.disjoint import Exclusions, Facts, facts_of
-from adyton.query.expressions import And, Compare, Condition, Not, Or
-from adyton.query.leaves import Constant, Day, DayOf, IsMissing, IsOutside, IsTrue, OneOf, ValueOf
-from adyton.query.measures import Count, Measure, Sum
 from adyton.query.nodes import Question
-from adyton.schema import BooleanColumn, CategoryColumn, DateColumn, IntegerColumn, Table, day_of
 from adyton.testing.engines.meaning import OUTSIDE
 from adyton.testing.engines.meaning import condition as holds
 from adyton.testing.engines.meaning import number as value_in
@@ -276,7 +276,7 @@ def test_shares_never_cost_more_than_the_price() -> None:
 
 def test_parts_of_persons_stay_alone() -> None:
     """A person's rows may lie in both filters, and each adds one number of the person: both are paid."""
-    from adyton.query.measures import CountPersons
+    from adyton.kernel.terms.measures import CountPersons
 
     measures = (CountPersons(OneOf(REGION, ("a",))), CountPersons(OneOf(REGION, ("b",))))
     question = Question(TABLE, tuple((f"m{i}", measure) for i, measure in enumerate(measures)))

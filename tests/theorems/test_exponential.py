@@ -24,12 +24,12 @@ from selection_oracle import (
 )
 
 from adyton.errors import InvalidRequest
-from adyton.exact import UNITS_PER_ONE
-from adyton.mechanisms.selection.exponential import ExponentialMechanism
-from adyton.mechanisms.selection.scores import ScoreSensitivity, gaps_below_best, whole
-from adyton.mechanisms.selection.utility import classical_chance, exp_up, exponential_chance
-from adyton.noise.exponential_weights import choose
-from adyton.privacy import NEIGHBOURS, BoundedRangeCost, Neighbours
+from adyton.kernel.exact import UNITS_PER_ONE
+from adyton.kernel.privacy import NEIGHBOURS, BoundedRangeCost, Neighbours
+from adyton.kernel.special.mechanisms.exponential_weights import choose
+from adyton.kernel.special.mechanisms.selection.exponential import ExponentialMechanism
+from adyton.kernel.special.mechanisms.selection.scores import ScoreSensitivity, gaps_below_best, whole
+from adyton.kernel.special.mechanisms.selection.utility import classical_chance, exp_up, exponential_chance
 from how_often import often
 from seeded import Seeded
 

@@ -13,9 +13,9 @@ from noise_oracle import Script, digits
 from selection_oracle import fit
 
 from adyton.errors import InvalidRequest
-from adyton.noise import exponential_weights
-from adyton.noise.coins import below, bernoulli_exp, exp_bounds
-from adyton.noise.exponential_weights import choose, enclose, flip
+from adyton.kernel.noise.coins import below, bernoulli_exp, exp_bounds
+from adyton.kernel.special.mechanisms import exponential_weights
+from adyton.kernel.special.mechanisms.exponential_weights import choose, enclose, flip
 from seeded import Seeded
 
 ALARM = 1e-8  # of each test of fit, were its bits fresh; they are fixed, so it never wavers

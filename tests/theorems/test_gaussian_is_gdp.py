@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from adyton.accounting.gaussian import delta_up
-from adyton.privacy import GaussianCost
+from adyton.kernel.accounting.gaussian import delta_up
+from adyton.kernel.privacy import GaussianCost
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 TOLERANCE = 1e-12  # the sum has a few thousand terms, each known to about 1e-15 of the largest

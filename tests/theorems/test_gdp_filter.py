@@ -20,12 +20,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import log_ndtr, ndtr
 
-from adyton.accounting import GdpFilter
-from adyton.accounting.gaussian import delta_up
 from adyton.errors import InvalidRequest
-from adyton.exact import UNITS_PER_ONE
-from adyton.exact.outward import square_root_up
-from adyton.privacy import GaussianCost, Guarantee
+from adyton.kernel.accounting import GdpFilter
+from adyton.kernel.accounting.gaussian import delta_up
+from adyton.kernel.exact import UNITS_PER_ONE
+from adyton.kernel.exact.outward import square_root_up
+from adyton.kernel.privacy import GaussianCost, Guarantee
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 Strategy = Callable[[Array], Array]  # share of the mu**2 that is left, as a function of the answer just seen

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import erfcx
 
-from adyton.accounting.gaussian import delta_up, epsilon_up, mu_down
+from adyton.kernel.accounting.gaussian import delta_up, epsilon_up, mu_down
 from how_often import often
 
 mus = st.floats(-9, math.log10(50)).map(lambda x: 10**x)

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from adyton.accounting.textbook.groups import group_guarantee, group_mu_squared, group_rho, parallel
 from adyton.errors import InvalidRequest
-from adyton.exact.special import special
-from adyton.privacy import Guarantee
+from adyton.kernel.exact.special import special
+from adyton.kernel.privacy import Guarantee
 
 ZERO = Fraction(0)
 

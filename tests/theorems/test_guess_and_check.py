@@ -20,7 +20,7 @@ from adyton.holdout.methods.guess_and_check import (
     most_wrong_guesses,
     question_failure,
 )
-from adyton.noise import SystemBits
+from adyton.kernel.noise import SystemBits
 from adyton.validity.textbook.concentration import hoeffding_width
 from how_often import LONG
 

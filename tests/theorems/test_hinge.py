@@ -16,7 +16,7 @@ from scipy.special import ndtr
 from small_tables import SMALL, Small
 
 from adyton.errors import InvalidRequest
-from adyton.exact.outward import digits
+from adyton.kernel.exact.outward import digits
 from adyton.validity.hinge.opening import open_at
 from adyton.validity.hinge.peeling import WidthSchedule
 from adyton.validity.hinge.stability import gaussian_hinge, stability_width

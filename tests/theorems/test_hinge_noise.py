@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from scipy.special import ndtr, ndtri
 
 from adyton.errors import InvalidRequest
-from adyton.exact.shares import question_share
-from adyton.noise import two_sided_geometric
+from adyton.kernel.exact.shares import question_share
+from adyton.kernel.noise import two_sided_geometric
 from adyton.validity.hinge.noise_part import gaussian_multiplier, laplace_multiplier
 
 

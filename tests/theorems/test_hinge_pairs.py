@@ -10,7 +10,7 @@ import pytest
 from scipy.special import ndtri
 
 from adyton.errors import InvalidRequest
-from adyton.exact.outward import digits
+from adyton.kernel.exact.outward import digits
 from adyton.validity.hinge.opening import open_at
 from adyton.validity.hinge.pairs import RandomizedResponses, _beyond, _window, hinge_of, stability_width_of
 from adyton.validity.hinge.stability import gaussian_hinge, stability_width

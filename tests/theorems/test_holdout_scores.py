@@ -13,12 +13,12 @@ import pytest
 from scipy import stats
 
 from adyton.errors import InvalidRequest
-from adyton.exact import UNITS_PER_ONE
 from adyton.holdout import Gaussian, Holdout
 from adyton.holdout.methods.base import HoldoutSize
 from adyton.holdout.methods.gaussian import GaussianPlan, in_values, margin, table
 from adyton.holdout.methods.gaussian_plans import GaussianWish, plan_gaussian
-from adyton.noise import rounded_gaussian
+from adyton.kernel.exact import UNITS_PER_ONE
+from adyton.kernel.noise import rounded_gaussian
 from adyton.validity.plans.planned_scores import ScoreBlocks
 from how_often import often
 from seeded import Seeded

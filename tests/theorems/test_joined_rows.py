@@ -17,15 +17,8 @@ from adyton.audit import replay
 from adyton.engines.duckdb import DuckDBEngine
 from adyton.engines.loaded import Joined, JoinMember
 from adyton.errors import InvalidRequest
-from adyton.planning.readings import readings_of
-from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.query.buckets import Bucket
-from adyton.query.expressions import Plus
-from adyton.query.leaves import ValueOf
-from adyton.query.measures import Count, CountPersons, SumOfPersons
-from adyton.query.names import joined
-from adyton.query.nodes import Question
-from adyton.schema import (
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import (
     Attribute,
     BooleanColumn,
     CategoryColumn,
@@ -34,6 +27,13 @@ from adyton.schema import (
     PublicJoin,
     Table,
 )
+from adyton.kernel.terms.buckets import Bucket
+from adyton.kernel.terms.expressions import Plus
+from adyton.kernel.terms.leaves import ValueOf
+from adyton.kernel.terms.measures import Count, CountPersons, SumOfPersons
+from adyton.kernel.terms.names import joined
+from adyton.planning.readings import readings_of
+from adyton.query.nodes import Question
 from adyton.study import PrivateTable, Study
 from how_often import often
 from kept_rows import open_kept

@@ -18,23 +18,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import adyton
-from adyton.accounting import filter_named
-from adyton.accounting.noisy_reading import NoisyReading
 from adyton.curator.curator import Curator
-from adyton.exact import UNITS_PER_ONE
-from adyton.kernel.discovery import GroupDiscovery as KeyFinding
-from adyton.mechanisms import GaussianNoise, GeometricNoise
-from adyton.mechanisms.key_selection import KeySelection
-from adyton.noise import Bits, two_sided_geometric
+from adyton.kernel.accounting import filter_named
+from adyton.kernel.accounting.noisy_reading import NoisyReading
+from adyton.kernel.exact import UNITS_PER_ONE
+from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
+from adyton.kernel.noise import Bits, two_sided_geometric
+from adyton.kernel.privacy import NEIGHBOURS, Guarantee, Neighbours, PrivacyUnit
+from adyton.kernel.schema import IntegerColumn, Table, TextColumn
+from adyton.kernel.sensitivity import Coordinate, Reading, Sensitivity
+from adyton.kernel.special.discovery import GroupDiscovery as KeyFinding
+from adyton.kernel.special.mechanisms.key_selection import KeySelection
+from adyton.kernel.terms.leaves import EVERY_ROW
+from adyton.kernel.terms.measures import Count, CountPersons
 from adyton.planning.keys import plan_keys
 from adyton.planning.price import Pricing, price_of
 from adyton.planning.readings import readings_of
-from adyton.privacy import NEIGHBOURS, Guarantee, Neighbours, PrivacyUnit
-from adyton.query.leaves import EVERY_ROW
-from adyton.query.measures import Count, CountPersons
 from adyton.query.nodes import Question
-from adyton.schema import IntegerColumn, Table, TextColumn
-from adyton.sensitivity import Coordinate, Reading, Sensitivity
 from adyton.study import Study, keys_failure
 from how_often import crossed
 
@@ -239,7 +239,7 @@ def test_theorem_KEY_SELECTION_failures_cost_f_once_whatever_else_is_said(
 
 def made_share() -> Fraction:
     """What the first receipt may use."""
-    from adyton.exact.shares import question_share
+    from adyton.kernel.exact.shares import question_share
 
     return question_share(1)
 

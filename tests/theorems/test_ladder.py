@@ -21,7 +21,7 @@ from adyton.holdout.methods.ladder import (
     plan_ladder,
     value_of,
 )
-from adyton.noise import SystemBits
+from adyton.kernel.noise import SystemBits
 from literature.thresholdout import published_ladder_width
 
 BITS = SystemBits()

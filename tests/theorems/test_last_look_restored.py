@@ -9,9 +9,9 @@ import pytest
 
 import adyton
 from adyton.curator.opening import accept_copy
-from adyton.exact import UNITS_PER_ONE
+from adyton.kernel.exact import UNITS_PER_ONE
+from adyton.kernel.sensitivity import Sensitivity
 from adyton.planning.learned import radius_in_full
-from adyton.sensitivity import Sensitivity
 from adyton.setup.amending import amend
 from adyton.streams.told import told_by
 from adyton.study import read_study

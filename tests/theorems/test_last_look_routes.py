@@ -17,9 +17,9 @@ from scipy.integrate import quad
 from scipy.special import ndtr
 from scipy.stats import binom, norm
 
-from adyton.accounting.noisy_reading import stability_units
-from adyton.exact import UNITS_PER_ONE
-from adyton.privacy import PureCost
+from adyton.kernel.accounting.noisy_reading import stability_units
+from adyton.kernel.exact import UNITS_PER_ONE
+from adyton.kernel.privacy import PureCost
 from adyton.validity.last_look.best import Route, routes_after
 from adyton.validity.last_look.leakage import (
     comparisons_nats,

@@ -14,18 +14,18 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from adyton.accounting.noisy_reading import NoisyReading
-from adyton.exact import UNITS_PER_ONE
-from adyton.mechanisms import GaussianNoise
+from adyton.kernel.accounting.noisy_reading import NoisyReading
+from adyton.kernel.exact import UNITS_PER_ONE
+from adyton.kernel.mechanisms import GaussianNoise
+from adyton.kernel.privacy import PrivacyUnit
+from adyton.kernel.schema import IntegerColumn, Table
 from adyton.planning import learned
 from adyton.planning.readings import readings_of
 from adyton.population import claims, subset_ends, variance_ends
 from adyton.population.claims import CertainAfter
 from adyton.population.subset_ends import cumulated_ends, mean_ends
 from adyton.population.variance_ends import least_variance, most_variance
-from adyton.privacy import PrivacyUnit
 from adyton.query.request import request_of
-from adyton.schema import IntegerColumn, Table
 from adyton.validity.plans.expected import ANYTHING
 from adyton.validity.plans.study_plans import StudyPlan
 from adyton.validity.subset.tails import Before, Way

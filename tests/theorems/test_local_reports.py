@@ -15,11 +15,11 @@ import pytest
 from mpmath import mp
 from noise_oracle import Script
 
-from adyton.mechanisms.gaussian import GaussianNoise
-from adyton.mechanisms.geometric import GeometricNoise
-from adyton.mechanisms.randomized_response import RandomizedResponse
-from adyton.mechanisms.sparse.numeric_sparse import one_integer
-from adyton.privacy import Guarantee
+from adyton.kernel.mechanisms.gaussian import GaussianNoise
+from adyton.kernel.mechanisms.geometric import GeometricNoise
+from adyton.kernel.privacy import Guarantee
+from adyton.kernel.special.mechanisms.randomized_response import RandomizedResponse
+from adyton.kernel.special.mechanisms.sparse.numeric_sparse import one_integer
 from adyton.surveys import CategoryQuestion, NumberQuestion, Survey, dividing
 from adyton.surveys.dividing import MOVED, _by_mu, _by_optimum, _by_parts
 

@@ -12,25 +12,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from adyton.accounting import gaussian
 from adyton.errors import InvalidRequest
-from adyton.mechanisms.workloads.matrix import (
-    GaussianMatrix,
-    GeometricMatrix,
-    geometric_variance,
-    rounded_variance,
-)
-from adyton.mechanisms.workloads.strategy import Strategy, identity, tree, wavelet
-from adyton.mechanisms.workloads.strategy_choice import error_factor, optimal_strategy
-from adyton.mechanisms.workloads.workload import (
+from adyton.kernel.accounting import gaussian
+from adyton.kernel.noise import rounded_gaussian, two_sided_geometric
+from adyton.kernel.privacy import NEIGHBOURS, Neighbours
+from adyton.kernel.special.mechanisms.workloads.strategy import Strategy, identity, tree, wavelet
+from adyton.planning.coordinated.range_workload import (
     ExplicitQueries,
     IdentityQueries,
     LinearQueries,
     Prefixes,
     Ranges,
 )
-from adyton.noise import rounded_gaussian, two_sided_geometric
-from adyton.privacy import NEIGHBOURS, Neighbours
+from adyton.planning.coordinated.strategy_choice import error_factor, optimal_strategy
+from adyton.textbook.matrix import (
+    GaussianMatrix,
+    GeometricMatrix,
+    geometric_variance,
+    rounded_variance,
+)
 from in_bulk import in_bulk
 from literature.marginals import Marginals
 from seeded import Seeded

@@ -11,17 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adyton.errors import InvalidRequest
-from adyton.mechanisms.workloads.linear_question import BoxQuery, WeightedQuery
-from adyton.mechanisms.workloads.strategy import Strategy, identity, tree, wavelet
-from adyton.mechanisms.workloads.strategy_choice import with_free_total
-from adyton.mechanisms.workloads.workload import (
+from adyton.kernel.privacy import NEIGHBOURS, Neighbours
+from adyton.kernel.special.mechanisms.workloads.linear_question import BoxQuery, WeightedQuery
+from adyton.kernel.special.mechanisms.workloads.strategy import Strategy, identity, tree, wavelet
+from adyton.planning.coordinated.range_workload import (
     ExplicitQueries,
     IdentityQueries,
     LinearQueries,
     Prefixes,
     Ranges,
 )
-from adyton.privacy import NEIGHBOURS, Neighbours
+from adyton.planning.coordinated.strategy_choice import with_free_total
 from literature.marginals import Marginals
 
 matrices = st.tuples(st.integers(1, 4), st.integers(1, 4)).flatmap(

@@ -12,8 +12,9 @@ import pandas as pd
 import pytest
 
 import adyton
-from adyton.exact import UNITS_PER_ONE
-from adyton.mechanisms import GaussianNoise, largest_ratio
+from adyton.kernel.exact import UNITS_PER_ONE
+from adyton.kernel.mechanisms import GaussianNoise, largest_ratio
+from adyton.kernel.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table
 from adyton.planning import learned
 from adyton.planning.measures import mean_with_squares
 from adyton.planning.measures.additive import Additive
@@ -22,7 +23,6 @@ from adyton.planning.plan import make_batch
 from adyton.planning.price import price_of
 from adyton.population import base
 from adyton.query.request import request_of
-from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table
 from adyton.study import Study, Validity
 from populations import seeded
 

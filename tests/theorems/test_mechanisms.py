@@ -11,20 +11,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from adyton.accounting import gaussian
 from adyton.curator.certifying import rows_of_many
 from adyton.errors import InvalidRequest
-from adyton.ledger.texts import Stored
-from adyton.mechanisms import GaussianNoise, GeometricNoise, ratio_interval, worst_error
-from adyton.noise import rounded_gaussian, two_sided_geometric
+from adyton.kernel.accounting import gaussian
+from adyton.kernel.ledger.texts import Stored
+from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise, ratio_interval, worst_error
+from adyton.kernel.noise import rounded_gaussian, two_sided_geometric
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import IntegerColumn, Table
+from adyton.kernel.sensitivity import Sensitivity
+from adyton.kernel.terms.leaves import ValueOf
+from adyton.kernel.terms.measures import Count, Mean
 from adyton.planning.plan import make_plan
 from adyton.planning.price import price_of
-from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.query.leaves import ValueOf
-from adyton.query.measures import Count, Mean
 from adyton.query.nodes import Question
-from adyton.schema import IntegerColumn, Table
-from adyton.sensitivity import Sensitivity
 from adyton.study import Study
 from populations import standing_of
 from seeded import SeededByHash

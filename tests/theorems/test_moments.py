@@ -13,19 +13,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adyton.accounting.noisy_reading import NoisyReading
-from adyton.exact import float_up
-from adyton.mechanisms import GaussianNoise
+from adyton.kernel.accounting.noisy_reading import NoisyReading
+from adyton.kernel.exact import float_up
+from adyton.kernel.mechanisms import GaussianNoise
+from adyton.kernel.privacy import PrivacyUnit
+from adyton.kernel.schema import IntegerColumn, RealColumn, Table
+from adyton.kernel.sensitivity.bounds import Sensitivity
+from adyton.kernel.terms.leaves import ValueOf
+from adyton.kernel.terms.measures import Moments, Which
 from adyton.planning.learned import _noises
 from adyton.planning.measures.moments import NEEDED, Joint, range_of
 from adyton.planning.readings import readings_of
 from adyton.population.base import PopulationContext
-from adyton.privacy import PrivacyUnit
-from adyton.query.leaves import ValueOf
-from adyton.query.measures import Moments, Which
 from adyton.query.nodes import Question
-from adyton.schema import IntegerColumn, RealColumn, Table
-from adyton.sensitivity.bounds import Sensitivity
 
 X, Y = IntegerColumn("x", 7, 12), RealColumn("y", Fraction(-2), Fraction(1), Fraction(1, 2))
 TABLE = Table("t", (X, Y), rows=100)

@@ -10,8 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adyton.errors import InvalidRequest
-from adyton.mechanisms.workloads.linear_question import BoxQuery, WeightedQuery
-from adyton.mechanisms.workloads.multiplicative_weights import CellDistribution, most_updates, mw_update
+from adyton.kernel.special.mechanisms.workloads.linear_question import BoxQuery, WeightedQuery
+from adyton.kernel.special.mechanisms.workloads.multiplicative_weights import (
+    CellDistribution,
+    most_updates,
+    mw_update,
+)
 from how_often import often
 
 masses = st.floats(0, 1) | st.sampled_from([0.0, 1.0, 1e-9])

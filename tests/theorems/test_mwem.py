@@ -11,20 +11,20 @@ import pytest
 from scipy.stats import binom
 
 from adyton.errors import InvalidRequest
-from adyton.mechanisms.composed_cost import ComposedCost
-from adyton.mechanisms.selection.permute_and_flip import PermuteAndFlip
-from adyton.mechanisms.selection.scores import ScoreSensitivity
-from adyton.mechanisms.workloads import mwem
-from adyton.mechanisms.workloads.mwem import Mwem
-from adyton.mechanisms.workloads.workload import (
+from adyton.kernel.mechanisms.composed_cost import ComposedCost
+from adyton.kernel.noise import two_sided_geometric
+from adyton.kernel.privacy import GaussianCost, PureCost
+from adyton.kernel.special.mechanisms.selection.permute_and_flip import PermuteAndFlip
+from adyton.kernel.special.mechanisms.selection.scores import ScoreSensitivity
+from adyton.kernel.special.mechanisms.workloads import mwem
+from adyton.planning.coordinated.range_workload import (
     ExplicitQueries,
     IdentityQueries,
     LinearQueries,
     Prefixes,
     Ranges,
 )
-from adyton.noise import two_sided_geometric
-from adyton.privacy import GaussianCost, PureCost
+from adyton.textbook.mwem import Mwem
 from literature.marginals import Marginals
 from seeded import Seeded
 

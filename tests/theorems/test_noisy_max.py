@@ -16,12 +16,12 @@ from noise_oracle import Script
 from selection_oracle import APPROVALS, approvals, exponential, fit, neighbouring, noisy_max, permute_and_flip
 
 from adyton.errors import InvalidRequest
-from adyton.mechanisms.selection.noisy_max import NoisyMax
-from adyton.mechanisms.selection.permute_and_flip import PermuteAndFlip
-from adyton.mechanisms.selection.scores import ScoreSensitivity
-from adyton.mechanisms.selection.utility import noisy_max_chance
-from adyton.noise import two_sided_geometric
-from adyton.privacy import NEIGHBOURS, Neighbours, PureCost
+from adyton.kernel.noise import two_sided_geometric
+from adyton.kernel.privacy import NEIGHBOURS, Neighbours, PureCost
+from adyton.kernel.special.mechanisms.selection.permute_and_flip import PermuteAndFlip
+from adyton.kernel.special.mechanisms.selection.scores import ScoreSensitivity
+from adyton.kernel.special.mechanisms.selection.utility import noisy_max_chance
+from adyton.textbook.noisy_max import NoisyMax
 from how_often import crossed
 from seeded import Seeded
 

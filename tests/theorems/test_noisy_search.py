@@ -18,26 +18,26 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 import adyton
-from adyton.accounting import filter_named
-from adyton.accounting.noisy_reading import LEVEL, NoisyReading
 from adyton.certify import Interval
+from adyton.kernel.accounting import filter_named
+from adyton.kernel.accounting.noisy_reading import LEVEL, NoisyReading
 from adyton.kernel.measurement import Columns
+from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise, Mechanism
+from adyton.kernel.mechanisms.search import NoisySearch, rounds_for, surely_between
+from adyton.kernel.noise import Bits
+from adyton.kernel.privacy import Guarantee, Neighbours, PrivacyUnit
+from adyton.kernel.schema import CategoryColumn, IntegerColumn, RealColumn, Table
 from adyton.kernel.searching import SearchLevels, rounds_of
-from adyton.mechanisms import GaussianNoise, GeometricNoise, Mechanism
-from adyton.mechanisms.search import NoisySearch, rounds_for, surely_between
-from adyton.noise import Bits
+from adyton.kernel.sensitivity import Reading
+from adyton.kernel.sensitivity.bins import levels_of
+from adyton.kernel.sensitivity.reading import search_weights
+from adyton.kernel.terms.buckets import Bucket, Group, group_size
+from adyton.kernel.terms.leaves import ValueOf
+from adyton.kernel.terms.measures import Extreme, Quantile
 from adyton.planning.measures.search import Search
 from adyton.planning.readings import readings_of
 from adyton.population.base import PopulationContext
-from adyton.privacy import Guarantee, Neighbours, PrivacyUnit
-from adyton.query.buckets import Bucket, Group, group_size
-from adyton.query.leaves import ValueOf
-from adyton.query.measures import Extreme, Quantile
 from adyton.query.nodes import Question
-from adyton.schema import CategoryColumn, IntegerColumn, RealColumn, Table
-from adyton.sensitivity import Reading
-from adyton.sensitivity.bins import levels_of
-from adyton.sensitivity.reading import search_weights
 from adyton.study import Study, Validity
 from adyton.testing.engines.meaning import condition, number
 from how_often import often

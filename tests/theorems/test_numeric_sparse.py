@@ -12,11 +12,11 @@ import pytest
 from scipy.special import ndtr
 from sparse_law import FLOAT, answers, chance, hardest, scripted, table_of, worst_loss
 
-from adyton.accounting.gaussian import delta_up
 from adyton.errors import InvalidRequest
-from adyton.mechanisms import NumericSparse, Sparse
-from adyton.mechanisms.sparse.above_threshold import SparseState
-from adyton.noise import rounded_gaussian, two_sided_geometric
+from adyton.kernel.accounting.gaussian import delta_up
+from adyton.kernel.mechanisms import NumericSparse, Sparse
+from adyton.kernel.noise import rounded_gaussian, two_sided_geometric
+from adyton.kernel.special.mechanisms.sparse.above_threshold import SparseState
 from seeded import Seeded
 
 

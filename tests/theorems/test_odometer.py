@@ -13,13 +13,13 @@ from best_stopping import delta_of_coins, delta_of_gaussians
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adyton.accounting import filter_named, zcdp
 from adyton.accounting.odometer import ZcdpOdometer
 from adyton.errors import InvalidRequest
-from adyton.exact import UNITS_PER_ONE, units_up
+from adyton.kernel.accounting import filter_named, zcdp
+from adyton.kernel.exact import UNITS_PER_ONE, units_up
+from adyton.kernel.privacy import Guarantee, PrivacyUnit, PureCost
+from adyton.kernel.schema import BooleanColumn, Table
 from adyton.planning.odometer import read_odometer
-from adyton.privacy import Guarantee, PrivacyUnit, PureCost
-from adyton.schema import BooleanColumn, Table
 from adyton.study import Study, keys_failure
 
 TENTH = Fraction(1, 10)

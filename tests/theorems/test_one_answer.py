@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 import adyton
 from adyton.errors import EngineFailed, Interrupted
+from adyton.kernel.ledger import MemoryLedger
 from adyton.kernel.noisy import NoisyQueries
-from adyton.ledger import MemoryLedger
-from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.schema import IntegerColumn, Table
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import IntegerColumn, Table
 from adyton.study import Study
 from how_often import often
 from kept_rows import open_kept

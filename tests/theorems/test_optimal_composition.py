@@ -20,7 +20,7 @@ from adyton.accounting.pld.losses import _rest, binomial_losses
 from adyton.accounting.textbook.composition import same
 from adyton.accounting.textbook.optimal import optimal, optimal_delta
 from adyton.errors import InvalidRequest
-from adyton.privacy import Guarantee
+from adyton.kernel.privacy import Guarantee
 from literature.pld_from_below import epsilon_down
 
 MICRO = Fraction(1, 10**6)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adyton.errors import InvalidRequest
-from adyton.exact.shares import question_share
+from adyton.kernel.exact.shares import question_share
 from adyton.validity.hinge import peeling
 from adyton.validity.hinge.noise_part import gaussian_multiplier
 from adyton.validity.hinge.peeling import WidthSchedule

@@ -24,13 +24,13 @@ from selection_oracle import (
 )
 
 from adyton.errors import InvalidRequest
-from adyton.mechanisms.selection.exponential import ExponentialMechanism
-from adyton.mechanisms.selection.permute_and_flip import PermuteAndFlip
-from adyton.mechanisms.selection.scores import ScoreSensitivity
-from adyton.mechanisms.selection.utility import exponential_chance, flip_chance
-from adyton.noise.coins import below
-from adyton.noise.exponential_weights import flip
-from adyton.privacy import NEIGHBOURS, Neighbours, PureCost
+from adyton.kernel.noise.coins import below
+from adyton.kernel.privacy import NEIGHBOURS, Neighbours, PureCost
+from adyton.kernel.special.mechanisms.exponential_weights import flip
+from adyton.kernel.special.mechanisms.selection.exponential import ExponentialMechanism
+from adyton.kernel.special.mechanisms.selection.permute_and_flip import PermuteAndFlip
+from adyton.kernel.special.mechanisms.selection.scores import ScoreSensitivity
+from adyton.kernel.special.mechanisms.selection.utility import exponential_chance, flip_chance
 from how_often import often
 from seeded import Seeded
 

@@ -9,16 +9,16 @@ from itertools import combinations_with_replacement
 import numpy as np
 import pytest
 
-from adyton.accounting.noisy_reading import NoisyReading
-from adyton.exact import float_up
+from adyton.kernel.accounting.noisy_reading import NoisyReading
+from adyton.kernel.exact import float_up
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import IntegerColumn, Table
 from adyton.planning.plan import make_plan
 from adyton.planning.price import price_of
 from adyton.population.claims import CertainAfter
 from adyton.population.hinge import HingePopulation
 from adyton.population.subset_ends import Coin, single_ends, span_of
-from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.sql.read import parse
-from adyton.schema import IntegerColumn, Table
 from adyton.study import Study, Validity
 from adyton.validity.subset.tails import Before
 

@@ -13,8 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adyton.accounting.noisy_reading import NoisyReading
 from adyton.errors import InvalidRequest
+from adyton.kernel.accounting.noisy_reading import NoisyReading
+from adyton.kernel.privacy import Guarantee, Neighbours, PrivacyUnit, PureCost
+from adyton.kernel.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table
 from adyton.planning.measures.spread import Spread
 from adyton.planning.part import MeasurePlan
 from adyton.planning.plan import QuestionPlan, make_plan
@@ -22,9 +24,7 @@ from adyton.planning.price import price_of
 from adyton.population.base import PopulationContext
 from adyton.population.hinge import HingePopulation
 from adyton.population.subset import SubsetPopulation
-from adyton.privacy import Guarantee, Neighbours, PrivacyUnit, PureCost
 from adyton.query.sql.read import parse
-from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table
 from adyton.study import Study, Validity
 from adyton.study.validity import claims_failure, gaussian_plan
 from adyton.validity.hinge.noise_part import laplace_multiplier, laplace_threshold

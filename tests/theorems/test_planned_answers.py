@@ -16,14 +16,14 @@ from scipy.stats import norm
 import adyton
 from adyton.certify import Interval
 from adyton.errors import InvalidRequest
+from adyton.kernel.privacy import Guarantee, Neighbours, PrivacyUnit
+from adyton.kernel.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table
 from adyton.planning.measures.distribution import Distribution
 from adyton.planning.plan import make_plan
 from adyton.planning.price import price_of
 from adyton.population.base import Counted, PopulationContext
 from adyton.population.hinge import HingePopulation
-from adyton.privacy import Guarantee, Neighbours, PrivacyUnit
 from adyton.query.sql.read import parse
-from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table
 from adyton.study import Study, Validity
 from adyton.study.validity import FOR_COUNTS, FOR_THEIR_NOISE, claims_failure, gaussian_plan
 from adyton.validity.described import FOR_DESCRIBED

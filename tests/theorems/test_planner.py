@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import adyton
 from adyton.errors import InvalidRequest
-from adyton.schema import BooleanColumn
+from adyton.kernel.schema import BooleanColumn
 from adyton.study import Validity
 from adyton.validity import planner
 from adyton.validity.described import described_half_width, greatest_described_share, least_described_share

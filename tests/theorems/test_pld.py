@@ -18,7 +18,7 @@ from adyton.accounting.pld import convolve, lattice, pairs, profile, slots, stee
 from adyton.accounting.pld.lattice import step_up
 from adyton.accounting.pld.pairs import DominatingPair, GaussianPair, LaplacePair, RandomizedResponsePair
 from adyton.accounting.pld.pld import delta_up, epsilon_up
-from adyton.exact.outward import UNIT_ROUNDOFF
+from adyton.kernel.exact.outward import UNIT_ROUNDOFF
 from literature.finite_pair import FinitePair
 from literature.pld_from_below import delta_down, epsilon_down, optimistic, step_down
 

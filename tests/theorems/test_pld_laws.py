@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adyton.accounting import gaussian
 from adyton.accounting.pld.pairs import DominatingPair, GaussianPair, LaplacePair, RandomizedResponsePair
 from adyton.accounting.pld.pld import delta_up, epsilon_up
 from adyton.errors import InvalidRequest
+from adyton.kernel.accounting import gaussian
 from literature.finite_pair import FinitePair
 from literature.pld_from_below import delta_down, epsilon_down
 

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adyton.mechanisms import AboveThreshold, GaussianNoise, GeometricNoise, NumericSparse, Sparse
-from adyton.mechanisms.selection.permute_and_flip import PermuteAndFlip
-from adyton.mechanisms.selection.scores import ScoreSensitivity
-from adyton.mechanisms.workloads.matrix import GaussianMatrix, GeometricMatrix
-from adyton.mechanisms.workloads.mwem import Mwem
-from adyton.mechanisms.workloads.strategy import identity
-from adyton.mechanisms.workloads.workload import IdentityQueries
-from adyton.noise import rounded_gaussian, two_sided_geometric
+from adyton.kernel.mechanisms import AboveThreshold, GaussianNoise, GeometricNoise, NumericSparse, Sparse
+from adyton.kernel.noise import rounded_gaussian, two_sided_geometric
+from adyton.kernel.special.mechanisms.selection.permute_and_flip import PermuteAndFlip
+from adyton.kernel.special.mechanisms.selection.scores import ScoreSensitivity
+from adyton.kernel.special.mechanisms.workloads.strategy import identity
+from adyton.planning.coordinated.range_workload import IdentityQueries
+from adyton.textbook.matrix import GaussianMatrix, GeometricMatrix
+from adyton.textbook.mwem import Mwem
 from seeded import Seeded
 
 THIRD = Fraction(1, 3)  # the nearest float is below it

@@ -12,12 +12,17 @@ import pytest
 from scipy.stats import binom
 
 from adyton.errors import InvalidRequest
-from adyton.mechanisms.sparse.above_threshold import SparseState
-from adyton.mechanisms.sparse.numeric_sparse import NumericSparse
-from adyton.mechanisms.workloads.linear_question import BoxQuery, LinearQuery, MarginalQuery, WeightedQuery
-from adyton.mechanisms.workloads.multiplicative_weights import CellDistribution, most_updates
-from adyton.mechanisms.workloads.private_mw import PmwAnswer, PmwPlan
-from adyton.noise import two_sided_geometric
+from adyton.kernel.noise import two_sided_geometric
+from adyton.kernel.special.mechanisms.sparse.above_threshold import SparseState
+from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse
+from adyton.kernel.special.mechanisms.workloads.linear_question import (
+    BoxQuery,
+    LinearQuery,
+    MarginalQuery,
+    WeightedQuery,
+)
+from adyton.kernel.special.mechanisms.workloads.multiplicative_weights import CellDistribution, most_updates
+from adyton.kernel.special.mechanisms.workloads.private_mw import PmwAnswer, PmwPlan
 from seeded import Seeded
 
 TOTAL, DENOMINATOR = 3, 2

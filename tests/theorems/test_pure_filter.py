@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adyton.accounting import PureFilter
 from adyton.errors import InvalidRequest
-from adyton.exact import UNITS_PER_ONE, float_up
-from adyton.privacy import GaussianCost, Guarantee, PureCost
+from adyton.kernel.accounting import PureFilter
+from adyton.kernel.exact import UNITS_PER_ONE, float_up
+from adyton.kernel.privacy import GaussianCost, Guarantee, PureCost
 
 PURE = PureFilter()
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adyton.exact.special import special
-from adyton.privacy import PureCost
+from adyton.kernel.exact.special import special
+from adyton.kernel.privacy import PureCost
 
 SWITCH, END = Fraction(1, 10_000), Fraction(700)
 EPSILONS = [

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from adyton.privacy import PureCost
+from adyton.kernel.privacy import PureCost
 
 EPSILONS = ["0.000001", "0.01", "0.3", "1", "2.5", "8", "30"]
 ORDERS = ["1.000001", "1.1", "1.5", "2", "3", "10", "100", "10000"]

@@ -16,14 +16,14 @@ from noise_oracle import Script
 from selection_oracle import ROUNDING, exponential, fit, neighbouring, tables, worst_ratio
 
 from adyton.errors import InvalidRequest
-from adyton.mechanisms.selection.quantile import (
+from adyton.kernel.noise.coins import below
+from adyton.kernel.privacy import NEIGHBOURS, Neighbours, PureCost
+from adyton.kernel.special.mechanisms.exponential_weights import choose
+from adyton.textbook.quantile import (
     PrivateQuantile,
     blocks_of,
     rank_sensitivity,
 )
-from adyton.noise.coins import below
-from adyton.noise.exponential_weights import choose
-from adyton.privacy import NEIGHBOURS, Neighbours, PureCost
 from how_often import often
 from literature.private_quantiles import PrivateQuantiles, near_maximum, near_minimum
 from seeded import Seeded

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from noise_oracle import Script
 
 from adyton.errors import InvalidRequest
-from adyton.mechanisms.randomized_response import RandomizedResponse
-from adyton.noise import SystemBits
+from adyton.kernel.noise import SystemBits
+from adyton.kernel.special.mechanisms.randomized_response import RandomizedResponse
 from seeded import Seeded
 
 epsilons = st.fractions(Fraction(1, 1000), 30)

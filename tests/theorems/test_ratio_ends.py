@@ -8,17 +8,17 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from adyton.accounting.noisy_reading import NoisyReading
-from adyton.mechanisms import Band, GaussianNoise, largest_ratio
-from adyton.mechanisms.ratio import Solved, ratio_interval
+from adyton.kernel.accounting.noisy_reading import NoisyReading
+from adyton.kernel.mechanisms import Band, GaussianNoise, largest_ratio
+from adyton.kernel.mechanisms.ratio import Solved, ratio_interval
+from adyton.kernel.privacy import PrivacyUnit
+from adyton.kernel.schema import IntegerColumn, RealColumn, Table
+from adyton.kernel.terms.expressions import Square
+from adyton.kernel.terms.leaves import ValueOf
+from adyton.kernel.terms.measures import Mean
 from adyton.planning.measures.additive import ratio_guess, uncentred_outward
 from adyton.planning.readings import readings_of
-from adyton.privacy import PrivacyUnit
-from adyton.query.expressions import Square
-from adyton.query.leaves import ValueOf
-from adyton.query.measures import Mean
 from adyton.query.nodes import Question
-from adyton.schema import IntegerColumn, RealColumn, Table
 
 INCOME = RealColumn("income", Fraction(0), Fraction(1000), Fraction(1, 10))
 

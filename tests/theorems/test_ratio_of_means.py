@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from small_tables import Small
 
-from adyton.exact import float_up
-from adyton.mechanisms import largest_ratio
+from adyton.kernel.exact import float_up
+from adyton.kernel.mechanisms import largest_ratio
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import IntegerColumn, Table
 from adyton.planning.plan import make_plan
 from adyton.planning.price import price_of
 from adyton.population.hinge import HingePopulation
-from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.sql.read import parse
-from adyton.schema import IntegerColumn, Table
 from adyton.study import Study, Validity
 from populations import standing_of
 

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_composition import adaptive_transcripts
 
-from adyton.accounting import zcdp
 from adyton.accounting.textbook.composition import same
 from adyton.accounting.textbook.optimal import optimal
 from adyton.accounting.textbook.renyi import (
@@ -24,8 +23,9 @@ from adyton.accounting.textbook.renyi import (
     renyi_total,
 )
 from adyton.accounting.textbook.trade_off import LaplaceView
+from adyton.arithmetic.interval import lower, upper
 from adyton.errors import InvalidRequest
-from adyton.exact.interval import lower, upper
+from adyton.kernel.accounting import zcdp
 
 MICRO = Fraction(1, 10**6)
 epsilons = st.floats(-6, 1.3).map(lambda x: Fraction(f"{10**x:.3g}"))

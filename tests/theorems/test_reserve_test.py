@@ -17,11 +17,11 @@ from adyton.audit.replay import replay
 from adyton.certify import Interval
 from adyton.engines.loading import clipped, sources
 from adyton.engines.loading.parting import reserve_edge
-from adyton.ledger import MemoryLedger
+from adyton.kernel.ledger import MemoryLedger
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import BooleanColumn, IntegerColumn, Table
 from adyton.population.base import least_outside, units_outside
 from adyton.population.reserve import Opening, open_once, order_of, significant
-from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.schema import BooleanColumn, IntegerColumn, Table
 from adyton.setup.reserve import open_reserve
 from adyton.study import Study, Validity
 from adyton.study.validity import FOR_COUNTS, FOR_NOISE, claims_failure
@@ -169,7 +169,7 @@ def test_theorem_RESERVE_TEST_neighbours_inside_outside_and_across(unit: Privacy
 
     Mutants: ``kept_by`` always true (the reserve moves); a hash of values, by which others move too.
     """
-    size, kept = 40, adyton.privacy.Reserve(SHARE)
+    size, kept = 40, adyton.kernel.privacy.Reserve(SHARE)
     inside, outside = (
         list(islice((n for n in range(1000) if in_reserve(n, kept) == where), 21)) for where in (True, False)
     )

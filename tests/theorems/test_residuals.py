@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from adyton.errors import InvalidRequest
-from adyton.mechanisms.workloads.residuals import (
+from adyton.kernel.special.mechanisms.workloads.residuals import (
     ResidualAttribute,
     Residuals,
     best_residuals,
     components,
     subsets,
 )
-from adyton.mechanisms.workloads.strategy import Strategy
+from adyton.kernel.special.mechanisms.workloads.strategy import Strategy
 
 SHAPES = [
     (ResidualAttribute(3), ResidualAttribute(2)),

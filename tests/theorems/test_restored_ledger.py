@@ -13,10 +13,10 @@ from typer.testing import CliRunner
 
 import adyton
 from adyton.curator.opening import accept_copy, show_anchor
+from adyton.kernel.ledger import Header, Mark, replay_open
+from adyton.kernel.ledger.base import Totals
+from adyton.kernel.ledger.stored.restoring import restoring_order
 from adyton.kernel.noisy import NoisyQueries
-from adyton.ledger import Header, Mark, replay_open
-from adyton.ledger.base import Totals
-from adyton.ledger.stored.restoring import restoring_order
 from adyton.setup.amending import amend
 from adyton.setup.reserve import open_reserve
 from adyton.study import read_study

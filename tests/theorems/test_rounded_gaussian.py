@@ -14,7 +14,7 @@ from noise_oracle import PRECISION, Script, digits, fit, misplaced
 from scipy.special import ndtri
 
 from adyton.errors import InvalidRequest
-from adyton.noise import SystemBits, refine, rounded_gaussian
+from adyton.kernel.noise import SystemBits, refine, rounded_gaussian
 from how_often import often
 from seeded import Seeded
 

@@ -14,13 +14,13 @@ from scipy.special import gammaln, ndtr
 from test_rounding_study import COUNT, LEFT, MEAN, asked, context, ends, people, study, tables
 
 import adyton
-from adyton.exact import UNITS_PER_ONE
-from adyton.exact.cells import whole
-from adyton.mechanisms.grid import BEYOND, PADDED, Grid
+from adyton.kernel.exact import UNITS_PER_ONE
+from adyton.kernel.exact.cells import whole
+from adyton.kernel.mechanisms.grid import BEYOND, PADDED, Grid
+from adyton.kernel.privacy import PrivacyUnit
 from adyton.population import claims
 from adyton.population.last_look import FOR_DESCRIBED
 from adyton.population.rounding import RoundingPopulation
-from adyton.privacy import PrivacyUnit
 from adyton.validity.plans.study_plans import OF_THE_COUNT
 from adyton.validity.published.transcripts import Transcripts
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adyton.errors import InvalidRequest
-from adyton.mechanisms.rounding import RoundedMeans
+from adyton.textbook.rounding import RoundedMeans
 
 fractions_of_one = st.fractions(0, 1, max_denominator=10**6)
 

@@ -18,22 +18,22 @@ from hypothesis import strategies as st
 from scipy.special import gammaln
 from scipy.stats import binom
 
-from adyton.accounting.noisy_reading import NoisyReading
 from adyton.audit import replay
 from adyton.errors import InvalidRequest
-from adyton.exact import UNITS_PER_ONE, float_down, float_up
-from adyton.exact.cells import whole
-from adyton.exact.outward import bits_of
-from adyton.mechanisms.gaussian import GaussianNoise
-from adyton.mechanisms.grid import Grid
+from adyton.kernel.accounting.noisy_reading import NoisyReading
+from adyton.kernel.exact import UNITS_PER_ONE, float_down, float_up
+from adyton.kernel.exact.cells import whole
+from adyton.kernel.exact.outward import bits_of
+from adyton.kernel.mechanisms.gaussian import GaussianNoise
+from adyton.kernel.mechanisms.grid import Grid
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import BooleanColumn, IntegerColumn, Table
 from adyton.planning.plan import make_batch
 from adyton.planning.price import price_of
 from adyton.population import subset_ends
 from adyton.population.base import PopulationContext, Position
 from adyton.population.rounding import RoundingPopulation
-from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.request import request_of
-from adyton.schema import BooleanColumn, IntegerColumn, Table
 from adyton.study import Study, Validity
 from adyton.study.validity import FOR_THEIR_NOISE
 from adyton.validity.described import FOR_DESCRIBED

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from noise_oracle import PRECISION
 
-from adyton.noise import SystemBits, refine, rounded_gaussian, two_sided_geometric
-from adyton.noise.refine import Words
+from adyton.kernel.noise import SystemBits, refine, rounded_gaussian, two_sided_geometric
+from adyton.kernel.noise.refine import Words
 from seeded import Seeded
 
 Make = Callable[[float], refine.Law]

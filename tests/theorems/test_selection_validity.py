@@ -13,14 +13,14 @@ import pytest
 from selection_oracle import exponential, peeling
 
 import adyton
-from adyton.accounting.noisy_reading import stability_units
-from adyton.exact import units_up
-from adyton.mechanisms.composed_cost import ComposedCost
+from adyton.kernel.accounting.noisy_reading import stability_units
+from adyton.kernel.exact import units_up
+from adyton.kernel.mechanisms.composed_cost import ComposedCost
+from adyton.kernel.privacy import NEIGHBOURS, Guarantee, Neighbours, PrivacyUnit, PureCost
+from adyton.kernel.schema import IntegerColumn, Table
 from adyton.planning.price import price_of
 from adyton.planning.selecting import SelectionPlan, plan_selection
-from adyton.privacy import NEIGHBOURS, Guarantee, Neighbours, PrivacyUnit, PureCost
 from adyton.query.selecting import BestOf
-from adyton.schema import IntegerColumn, Table
 from adyton.study import Study
 from ordered import ordered
 

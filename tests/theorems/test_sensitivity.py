@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adyton.kernel.privacy import PrivacyUnit
+from adyton.kernel.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table
+from adyton.kernel.sensitivity import Sensitivity
+from adyton.kernel.terms.buckets import group_values
+from adyton.kernel.terms.leaves import IsTrue, ValueOf
+from adyton.kernel.terms.measures import Cdf, Count, CountPersons, Mean, Measure, Proportion, Sum, Variance
 from adyton.planning.readings import readings_of
-from adyton.privacy import PrivacyUnit
-from adyton.query.buckets import group_values
-from adyton.query.leaves import IsTrue, ValueOf
-from adyton.query.measures import Cdf, Count, CountPersons, Mean, Measure, Proportion, Sum, Variance
 from adyton.query.nodes import Question
-from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table
-from adyton.sensitivity import Sensitivity
 
 bounds = st.integers(-2, 2)
 boxes = st.tuples(bounds, bounds).map(lambda b: (min(b), max(b)))

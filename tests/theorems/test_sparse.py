@@ -13,9 +13,9 @@ import pytest
 from sparse_law import FLOAT, answers, chance, hardest, scripted, table_of, tail, worst_loss
 
 from adyton.errors import InvalidRequest
-from adyton.mechanisms import Sparse
-from adyton.mechanisms.sparse.above_threshold import SparseState, draw_one
-from adyton.mechanisms.sparse.split import questions_per_threshold, value_share
+from adyton.kernel.mechanisms import Sparse
+from adyton.kernel.special.mechanisms.sparse.above_threshold import SparseState, draw_one
+from adyton.kernel.special.mechanisms.sparse.split import questions_per_threshold, value_share
 from literature.sparse_slide import late_halt_cost, slide_cost
 from seeded import Seeded
 

@@ -17,7 +17,7 @@ from adyton.holdout.methods.sparse_validate import (
     validate_nodes,
     validate_width,
 )
-from adyton.noise import SystemBits
+from adyton.kernel.noise import SystemBits
 
 BITS = SystemBits()
 FRAME = HoldoutSize(1000, 2, Fraction(0), Fraction(1, 20))

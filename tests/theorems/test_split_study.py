@@ -20,17 +20,17 @@ from adyton.curator.curator import Curator
 from adyton.engines.duckdb import DuckDBEngine
 from adyton.engines.loading import parting
 from adyton.errors import BudgetRefused, EngineFailed, InvalidRequest
-from adyton.exact import UNITS_PER_ONE
+from adyton.kernel.exact import UNITS_PER_ONE
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import BooleanColumn, IntegerColumn, Table
+from adyton.kernel.sensitivity import Reading
+from adyton.kernel.terms.leaves import ValueOf
+from adyton.kernel.terms.measures import Count, Sum
 from adyton.planning.readings import readings_of
 from adyton.population.base import PopulationContext, Position
 from adyton.population.split import SplitPopulation
-from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.query.leaves import ValueOf
-from adyton.query.measures import Count, Sum
 from adyton.query.nodes import Question
 from adyton.query.request import request_of
-from adyton.schema import BooleanColumn, IntegerColumn, Table
-from adyton.sensitivity import Reading
 from adyton.study import Study, Validity
 from adyton.validity.part_sizes import most_in_part, most_units
 from adyton.validity.subset.tails import Before

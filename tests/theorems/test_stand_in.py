@@ -14,11 +14,11 @@ from scipy.stats import norm
 
 import adyton
 from adyton.certify import Absent, Interval
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import IntegerColumn, Table
 from adyton.population.base import Counted
 from adyton.population.last_look import FOR_DESCRIBED
 from adyton.population.subset import SubsetPopulation
-from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.schema import IntegerColumn, Table
 from adyton.streams.told import told_by
 from adyton.study import Study, Validity
 from adyton.validity.last_look.best import Route, routes_after

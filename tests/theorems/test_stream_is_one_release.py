@@ -10,13 +10,13 @@ from fractions import Fraction
 import pytest
 from sparse_law import Said, Table, chance, hardest, table_of
 
-from adyton.accounting import GdpFilter, PureFilter, ZcdpFilter
-from adyton.accounting.gaussian import delta_up
-from adyton.exact import UNITS_PER_ONE
-from adyton.kernel.monitor import of_validity
-from adyton.mechanisms import AboveThreshold, NumericSparse, Sparse
-from adyton.noise import two_sided_geometric
-from adyton.privacy import PureCost
+from adyton.kernel.accounting import GdpFilter, PureFilter, ZcdpFilter
+from adyton.kernel.accounting.gaussian import delta_up
+from adyton.kernel.exact import UNITS_PER_ONE
+from adyton.kernel.mechanisms import AboveThreshold, NumericSparse, Sparse
+from adyton.kernel.noise import two_sided_geometric
+from adyton.kernel.privacy import PureCost
+from adyton.kernel.special.monitor import of_validity
 
 EPSILON = 1.0
 GAPS = range(-8, 6)

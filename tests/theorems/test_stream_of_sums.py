@@ -19,17 +19,17 @@ import pytest
 from sparse_law import FLOAT, answers, chance, table_of
 
 import adyton
-from adyton.accounting.noisy_reading import stability_units
 from adyton.curator.curator import Curator
-from adyton.exact import units_up
-from adyton.kernel.monitor import replace_one_cost, sparse_of
-from adyton.ledger import Header, MemoryLedger
-from adyton.mechanisms import NumericSparse, Sparse
-from adyton.noise import SystemBits, two_sided_geometric
-from adyton.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.accounting.noisy_reading import stability_units
+from adyton.kernel.exact import units_up
+from adyton.kernel.ledger import Header, MemoryLedger
+from adyton.kernel.mechanisms import NumericSparse, Sparse
+from adyton.kernel.noise import SystemBits, two_sided_geometric
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import BooleanColumn, IntegerColumn, RealColumn, Table
+from adyton.kernel.sensitivity import Sensitivity
+from adyton.kernel.special.monitor import replace_one_cost, sparse_of
 from adyton.query.request import request_of
-from adyton.schema import BooleanColumn, IntegerColumn, RealColumn, Table
-from adyton.sensitivity import Sensitivity
 from adyton.streams.compared import Compared, compared
 from adyton.streams.kinds import KINDS, exchanged_reach, moves_one_way
 from adyton.streams.plan import machine_of

@@ -19,17 +19,17 @@ import pytest
 from scipy.special import ndtr
 from scipy.stats import binom
 
-from adyton.accounting.noisy_reading import NoisyReading
-from adyton.exact.cells import Array
-from adyton.mechanisms import GaussianNoise
+from adyton.kernel.accounting.noisy_reading import NoisyReading
+from adyton.kernel.exact.cells import Array
+from adyton.kernel.mechanisms import GaussianNoise
+from adyton.kernel.privacy import PrivacyUnit
+from adyton.kernel.schema import BooleanColumn, IntegerColumn, Table
 from adyton.planning.readings import readings_of
 from adyton.population import claims
 from adyton.population.claims import CertainAfter
 from adyton.population.subset_ends import single_ends, span_of, sum_ends
 from adyton.population.variance_ends import EACH, Around, most_squares
-from adyton.privacy import PrivacyUnit
 from adyton.query.request import request_of
-from adyton.schema import BooleanColumn, IntegerColumn, Table
 from adyton.validity.subset.tails import Before
 from adyton.validity.subset.widths import variance_width
 

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from noise_oracle import Script
 from scipy.stats import norm
 
-from adyton.accounting import filter_named
 from adyton.errors import InvalidRequest
-from adyton.mechanisms.gaussian import GaussianNoise
-from adyton.mechanisms.geometric import GeometricNoise
-from adyton.mechanisms.randomized_response import RandomizedResponse
-from adyton.noise import two_sided_geometric
-from adyton.privacy import Guarantee
+from adyton.kernel.accounting import filter_named
+from adyton.kernel.mechanisms.gaussian import GaussianNoise
+from adyton.kernel.mechanisms.geometric import GeometricNoise
+from adyton.kernel.noise import two_sided_geometric
+from adyton.kernel.privacy import Guarantee
+from adyton.kernel.special.mechanisms.randomized_response import RandomizedResponse
 from adyton.surveys import CategoryQuestion, NumberQuestion, Survey
 from adyton.surveys.dividing import MOVED, _by_mu, _by_optimum, _by_parts, spread
 from adyton.surveys.intervals import noise_of_mean, share_of_population, share_of_respondents, tail

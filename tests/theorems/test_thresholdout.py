@@ -20,7 +20,7 @@ from adyton.holdout.methods.thresholdout import (
     plan_thresholdout,
     width_of,
 )
-from adyton.noise import two_sided_geometric
+from adyton.kernel.noise import two_sided_geometric
 from adyton.validity.hinge.pairs import RandomizedResponses, stability_width_of
 from in_bulk import in_bulk
 from literature.thresholdout import published_epsilons, published_overfits

@@ -26,12 +26,12 @@ from selection_oracle import (
 )
 
 from adyton.errors import InvalidRequest
-from adyton.mechanisms import GaussianNoise, GeometricNoise
-from adyton.mechanisms.selection.permute_and_flip import PermuteAndFlip
-from adyton.mechanisms.selection.scores import ScoreSensitivity
-from adyton.mechanisms.selection.top_k import TopK
-from adyton.mechanisms.selection.utility import noisy_order_chance
-from adyton.privacy import NEIGHBOURS, BoundedRangeCost, Neighbours, PureCost
+from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
+from adyton.kernel.privacy import NEIGHBOURS, BoundedRangeCost, Neighbours, PureCost
+from adyton.kernel.special.mechanisms.selection.permute_and_flip import PermuteAndFlip
+from adyton.kernel.special.mechanisms.selection.scores import ScoreSensitivity
+from adyton.kernel.special.mechanisms.selection.top_k import TopK
+from adyton.kernel.special.mechanisms.selection.utility import noisy_order_chance
 from seeded import Seeded
 
 ALARM = 1e-8  # of each test of fit, were its bits fresh; they are fixed, so it never wavers

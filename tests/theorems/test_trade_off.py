@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from adyton.accounting.textbook.trade_off import ApproximateView, GaussianView, LaplaceView, trade_off
 from adyton.errors import InvalidRequest
-from adyton.privacy import Guarantee
+from adyton.kernel.privacy import Guarantee
 
 ZERO = Fraction(0)
 KERNELS = [random_kernel(Random(seed), 4, 6) for seed in range(25)]
@@ -85,7 +85,7 @@ def test_theorem_TESTING_VIEW_GDP_is_rounded_up(mu: float, false: float) -> None
 
 
 def _quantile(p: float) -> float:
-    from adyton.exact.special import special
+    from adyton.kernel.exact.special import special
 
     return float(special().ndtri(p))
 

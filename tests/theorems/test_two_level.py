@@ -23,17 +23,17 @@ import pytest
 
 from adyton.certify import Interval
 from adyton.engines.duckdb import DuckDBEngine
+from adyton.kernel.privacy import NEIGHBOURS, Guarantee, Neighbours, PrivacyUnit
+from adyton.kernel.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table
+from adyton.kernel.sensitivity import Reading, Sensitivity
+from adyton.kernel.sensitivity.reading import search_weights
+from adyton.kernel.terms.buckets import Bucket
+from adyton.kernel.terms.leaves import ValueOf
+from adyton.kernel.terms.measures import Count, Extreme, Quantile
+from adyton.kernel.terms.persons import TableOfPersons
 from adyton.planning.readings import readings_of
-from adyton.privacy import NEIGHBOURS, Guarantee, Neighbours, PrivacyUnit
-from adyton.query.buckets import Bucket
-from adyton.query.leaves import ValueOf
-from adyton.query.measures import Count, Extreme, Quantile
 from adyton.query.nodes import Question
-from adyton.query.persons import TableOfPersons
 from adyton.query.sql.read import parse
-from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table
-from adyton.sensitivity import Reading, Sensitivity
-from adyton.sensitivity.reading import search_weights
 from adyton.study import Study, Validity
 from how_often import LONG, crossed, often
 from populations import seeded

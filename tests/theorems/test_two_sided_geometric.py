@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from noise_oracle import PRECISION, Script, digits, fit, misplaced
 
 from adyton.errors import InvalidRequest
-from adyton.noise import SystemBits, refine, two_sided_geometric
+from adyton.kernel.noise import SystemBits, refine, two_sided_geometric
 from seeded import Seeded
 
 WORD = st.integers(0, 2**64 - 1) | st.integers(0, 63).map(lambda i: 2**i) | st.sampled_from([0, 2**64 - 1])

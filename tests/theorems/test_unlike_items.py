@@ -15,7 +15,7 @@ from scipy import stats
 from adyton.holdout.methods.base import HoldoutSize
 from adyton.holdout.methods.gaussian import GaussianPlan, table
 from adyton.holdout.methods.gaussian_plans import GaussianWish, plan_gaussian
-from adyton.noise import rounded_gaussian
+from adyton.kernel.noise import rounded_gaussian
 from adyton.validity.plans.planned_scores import ScoreBlocks
 from seeded import Seeded
 

@@ -21,9 +21,11 @@ import numpy.typing as npt
 import pytest
 from scipy.stats import binom
 
-from adyton.accounting.noisy_reading import NoisyReading
-from adyton.exact.cells import Array
-from adyton.mechanisms import GaussianNoise
+from adyton.kernel.accounting.noisy_reading import NoisyReading
+from adyton.kernel.exact.cells import Array
+from adyton.kernel.mechanisms import GaussianNoise
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import BooleanColumn, IntegerColumn, Table
 from adyton.planning.measures.spread import Spread
 from adyton.planning.readings import readings_of
 from adyton.population import base, claims
@@ -39,9 +41,7 @@ from adyton.population.variance_ends import (
     most_squares,
     most_variance,
 )
-from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.request import request_of
-from adyton.schema import BooleanColumn, IntegerColumn, Table
 from adyton.study import Study, Validity
 from adyton.validity.subset.tails import Before, Way
 from adyton.validity.subset.widths import variance_width

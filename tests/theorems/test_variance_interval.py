@@ -10,19 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adyton.accounting.noisy_reading import LEVEL, NoisyReading
 from adyton.certify import Values
+from adyton.kernel.accounting.noisy_reading import LEVEL, NoisyReading
 from adyton.kernel.measurement import Columns
-from adyton.mechanisms import Band, intervals_of
+from adyton.kernel.mechanisms import Band, intervals_of
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import RealColumn, Table
+from adyton.kernel.sensitivity import Reading
+from adyton.kernel.terms.leaves import ValueOf
+from adyton.kernel.terms.measures import Variance
 from adyton.planning.measures.spread import Spread, variance_between
 from adyton.planning.readings import readings_of
 from adyton.population.base import PopulationContext
-from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.query.leaves import ValueOf
-from adyton.query.measures import Variance
 from adyton.query.nodes import Question
-from adyton.schema import RealColumn, Table
-from adyton.sensitivity import Reading
 from adyton.study import Study
 from adyton.testing.engines.meaning import number
 from populations import standing_of

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import adyton
-from adyton.exact import UNITS_PER_ONE
+from adyton.kernel.exact import UNITS_PER_ONE
+from adyton.kernel.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table
 from adyton.planning.measures.mean_with_squares import MeanWithSquares
 from adyton.planning.measures.spread import Spread
 from adyton.planning.plan import make_batch
@@ -20,7 +21,6 @@ from adyton.planning.price import price_of
 from adyton.population import base
 from adyton.population.which import population_of
 from adyton.query.request import request_of
-from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table
 from adyton.study import Study, Validity
 
 GROUPS = ("a", "b", "c", "d")

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adyton.accounting import GdpFilter, ZcdpFilter
 from adyton.errors import InvalidRequest
-from adyton.exact import UNITS_PER_ONE
-from adyton.privacy import GaussianCost, Guarantee, PureCost
+from adyton.kernel.accounting import GdpFilter, ZcdpFilter
+from adyton.kernel.exact import UNITS_PER_ONE
+from adyton.kernel.privacy import GaussianCost, Guarantee, PureCost
 from fractions_drawn import fractions
 
 ZCDP = ZcdpFilter()

@@ -9,8 +9,8 @@ import mpmath as mp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adyton.accounting.gaussian import delta_up
-from adyton.accounting.zcdp import epsilon_up, rho_down
+from adyton.kernel.accounting.gaussian import delta_up
+from adyton.kernel.accounting.zcdp import epsilon_up, rho_down
 from how_often import often
 
 rhos = st.floats(-18, 3).map(lambda x: 10**x)

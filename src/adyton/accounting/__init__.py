@@ -1,13 +1,1 @@
-"""What was revealed about a person: filters over the ledger's integers, and calculators."""
-
-from adyton.accounting.filters import (
-    FILTERS,
-    Filter,
-    FilterName,
-    GdpFilter,
-    PureFilter,
-    ZcdpFilter,
-    filter_named,
-)
-
-__all__ = ["FILTERS", "Filter", "FilterName", "GdpFilter", "PureFilter", "ZcdpFilter", "filter_named"]
+"""What the ledger's integers add up to: calculators, odometers, and textbook bounds."""

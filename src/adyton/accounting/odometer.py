@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from adyton.accounting import zcdp
-from adyton.accounting.filters import LEAST_DELTA
 from adyton.errors import InvalidRequest
-from adyton.exact import UNITS_PER_ONE, Number, float_down, float_up, positive
+from adyton.kernel.accounting import zcdp
+from adyton.kernel.accounting.filters import LEAST_DELTA
+from adyton.kernel.exact import UNITS_PER_ONE, Number, float_down, float_up, positive
 
 _MOST_SLOPES = 1000
 

@@ -24,8 +24,8 @@ from adyton.audit.views import (
     views_of,
     whole_output,
 )
-from adyton.exact.cells import Floats
-from adyton.exact.special import special
+from adyton.kernel.exact.cells import Floats
+from adyton.kernel.exact.special import special
 
 _MOST_COLUMNS = 16  # looked at one by one
 _MOST_SCORED = 64  # in a score of all

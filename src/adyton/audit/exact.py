@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from adyton.errors import InvalidRequest
-from adyton.exact.cells import Floats
-from adyton.exact.outward import FEW
-from adyton.noise import rounded_gaussian, two_sided_geometric
+from adyton.kernel.exact.cells import Floats
+from adyton.kernel.exact.outward import FEW
+from adyton.kernel.noise import rounded_gaussian, two_sided_geometric
 
 _PMF_ERROR = 1e-11  # of the probabilities that the noise modules state to about 12 digits
 _LAW_ERROR = 1e-10  # the same, after what mechanisms of selection compute with them

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from adyton.exact.search import edge
-from adyton.exact.special import special
+from adyton.kernel.exact.search import edge
+from adyton.kernel.exact.special import special
 from adyton.validity.binomial import greatest_probability, least_probability
 
 FINALISTS = 5

@@ -8,17 +8,17 @@ from fractions import Fraction
 
 import numpy as np
 
+from adyton.kernel.ledger.texts import Stored
 from adyton.kernel.measurement import Columns
+from adyton.kernel.mechanisms.grid import Grid, NoiseOnAGrid
+from adyton.kernel.noise.refine import Integers
 from adyton.kernel.searching import Running, SearchLevels
-from adyton.ledger.texts import Stored
-from adyton.mechanisms.grid import Grid, NoiseOnAGrid
-from adyton.noise.refine import Integers
+from adyton.kernel.sensitivity import Reading
+from adyton.kernel.sensitivity.bins import binned, bins_of
+from adyton.kernel.sensitivity.reading import search_weights
+from adyton.kernel.terms.measures import Extreme, Quantile
 from adyton.planning.measures.search import Search
 from adyton.planning.plan import QuestionPlan
-from adyton.query.measures import Extreme, Quantile
-from adyton.sensitivity import Reading
-from adyton.sensitivity.bins import binned, bins_of
-from adyton.sensitivity.reading import search_weights
 
 Run = tuple[Sequence[Stored], Sequence[Columns]]  # what was released, and the exact integers
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
-from adyton.accounting import gaussian
 from adyton.audit.exact import OutputLaw, exact_delta, gaussian_law, geometric_law
 from adyton.audit.report import HEADERS, AuditReport, Tried, cells
+from adyton.kernel.accounting import gaussian
 
 _INTRODUCTION = """\
 # Refute us if you can

@@ -20,15 +20,15 @@ from adyton.audit.noise_seen import alike_but_for_cells, distances, gaps, is_rou
 from adyton.audit.watching import RecordedBits, watch, with_the_same_words
 from adyton.curator import Curator, open_study
 from adyton.errors import CuratorError, InvalidRequest
-from adyton.exact.cells import whole
 from adyton.kernel.engine import FoundKey
+from adyton.kernel.exact.cells import whole
+from adyton.kernel.ledger.texts import Stored
 from adyton.kernel.measurement import Columns
-from adyton.ledger.texts import Stored
-from adyton.mechanisms.workloads.measured import GaussianMeasured
-from adyton.noise import Bits, SystemBits
+from adyton.kernel.noise import Bits, SystemBits
+from adyton.kernel.sensitivity import Reading
+from adyton.kernel.special.mechanisms.workloads.measured import GaussianMeasured
 from adyton.planning.coordinated.choosing import CoordinatedBatch
 from adyton.planning.plan import PricedBatch, QuestionPlan
-from adyton.sensitivity import Reading
 from adyton.show import Sheet, Shown
 from adyton.study import Study
 

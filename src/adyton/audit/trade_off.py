@@ -8,7 +8,7 @@ from typing import Any, Literal
 from adyton.audit.black_box import Mechanism, OnProgress, Pair, draw, finalists, name_of
 from adyton.audit.judge import POWER, Judged, detectable, mu_of, share
 from adyton.errors import InvalidRequest
-from adyton.exact.special import special
+from adyton.kernel.exact.special import special
 from adyton.show import Sheet, Shown
 
 

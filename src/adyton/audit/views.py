@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.audit.outputs import Array, Codes, Column, Outputs
-from adyton.exact.cells import Floats
+from adyton.kernel.exact.cells import Floats
 
 Take = Callable[[Outputs], Column]
 

@@ -10,9 +10,9 @@ from adyton.curator import Curator
 from adyton.kernel.data import Unobserved
 from adyton.kernel.engine import Exact, FoundKey
 from adyton.kernel.measurement import Columns
-from adyton.noise import Bits
-from adyton.noise.refine import Words
-from adyton.sensitivity import Reading
+from adyton.kernel.noise import Bits
+from adyton.kernel.noise.refine import Words
+from adyton.kernel.sensitivity import Reading
 
 Run = TypeVar("Run")
 

@@ -44,8 +44,8 @@ from adyton.certify.values import (
     optional,
 )
 from adyton.errors import InvalidRequest
-from adyton.exact import UNITS_PER_ONE, decimal_text, decimal_units, float_down, float_up
-from adyton.exact.cells import Floats
+from adyton.kernel.exact import UNITS_PER_ONE, decimal_text, decimal_units, float_down, float_up
+from adyton.kernel.exact.cells import Floats
 from adyton.show import Sheet, Shown, in_short, number
 
 _LEAST_PERCENT = Fraction(1, 10_000)  # below it, and as near to 100, digits would only confuse

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from adyton.exact import UNITS_PER_ONE, decimal_text, decimal_units
+from adyton.kernel.exact import UNITS_PER_ONE, decimal_text, decimal_units
 from adyton.show import number
 
 

@@ -14,10 +14,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from adyton.exact import float_up
-from adyton.exact.cells import Floats
-from adyton.exact.outward import SAFE, UNIT_ROUNDOFF
-from adyton.exact.special import special
+from adyton.kernel.exact import float_up
+from adyton.kernel.exact.cells import Floats
+from adyton.kernel.exact.outward import SAFE, UNIT_ROUNDOFF
+from adyton.kernel.exact.special import special
 from adyton.query.released.answered import Answered, Told, as_floats
 from adyton.query.released.nodes import Apply, Released, ReleasedName, Window
 from adyton.query.released.windows import ENDS, SHIFTS, laid_out, members, sources

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from adyton.arithmetic.boxes import Box
 from adyton.certify.linear import GaussianValue, LinearCombination, quantile_up
-from adyton.exact.boxes import Box
-from adyton.exact.cells import Floats
-from adyton.exact.outward import CANCELLED, MANY, SAFE
-from adyton.exact.search import edges
+from adyton.kernel.exact.cells import Floats
+from adyton.kernel.exact.outward import CANCELLED, MANY, SAFE
+from adyton.kernel.exact.search import edges
 from adyton.query.released.answered import Truths
 
 _DOUBLED, _HALVED = 60, 50

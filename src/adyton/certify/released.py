@@ -7,16 +7,16 @@ from fractions import Fraction
 
 import numpy as np
 
-from adyton.accounting.noisy_reading import LEVEL
+from adyton.arithmetic.boxes import BOXES, Box, outward
 from adyton.certify.linear import GaussianValue, LinearCombination, linear_of
 from adyton.certify.ratio_of_sums import ratio_box
 from adyton.certify.rows import Intervals, Values, joined_way
 from adyton.certify.values import Absent
 from adyton.certify.window_boxes import occurring_box, rank_box, shifted_box, total_box
-from adyton.exact import float_up
-from adyton.exact.boxes import BOXES, Box, outward
-from adyton.exact.cells import Floats
-from adyton.exact.outward import each_of
+from adyton.kernel.accounting.noisy_reading import LEVEL
+from adyton.kernel.exact import float_up
+from adyton.kernel.exact.cells import Floats
+from adyton.kernel.exact.outward import each_of
 from adyton.query.released.answered import Answered, Truths, as_floats, missing
 from adyton.query.released.nodes import (
     Apply,

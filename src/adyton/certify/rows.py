@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.certify.values import Absent, Interval, KeyLabel, Row, Value, Way, finite
-from adyton.exact.cells import Floats
+from adyton.kernel.exact.cells import Floats
 
 Places = npt.NDArray[np.int64] | slice
 _One = TypeVar("_One")

@@ -8,7 +8,7 @@ from typing import Any
 
 from adyton.certify.answer import Amount, Odometer, Promise
 from adyton.certify.later import in_bits
-from adyton.exact import decimal_text, decimal_units
+from adyton.kernel.exact import decimal_text, decimal_units
 from adyton.show import Sheet, Shown
 
 _ODOMETER = (

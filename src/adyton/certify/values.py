@@ -11,7 +11,7 @@ from math import ceil, floor, inf, isfinite
 from typing import Any, Literal
 
 from adyton.errors import InvalidRequest
-from adyton.schema import day_number, day_of
+from adyton.kernel.schema import day_number, day_of
 from adyton.show import half_width
 
 Way = Literal["description", "releases", "both"]

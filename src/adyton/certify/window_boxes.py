@@ -12,8 +12,8 @@ from math import fsum
 
 import numpy as np
 
-from adyton.exact.boxes import Box, negative, outward
-from adyton.exact.cells import Floats
+from adyton.arithmetic.boxes import Box, negative, outward
+from adyton.kernel.exact.cells import Floats
 from adyton.query.released.answered import Places, Truths
 from adyton.query.released.nodes import Window
 from adyton.query.released.windows import Laid, as_rank, sources

@@ -10,10 +10,10 @@ from typing import Any, Generic, TypeVar
 from adyton.client.line import HttpTransport, checked_reply
 from adyton.curator.receipts import Receipts, header_from, link_from, receipt_from
 from adyton.errors import LedgerCorrupt
-from adyton.exact import decimal_units
 from adyton.holdout.stages import chained
-from adyton.ledger import Header, OpenHeader, OpenLink, Receipt, Verification, replay_open
-from adyton.ledger.texts import check_head
+from adyton.kernel.exact import decimal_units
+from adyton.kernel.ledger import Header, OpenHeader, OpenLink, Receipt, Verification, replay_open
+from adyton.kernel.ledger.texts import check_head
 
 _Head = TypeVar("_Head", Header, OpenHeader)
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from adyton.errors import InvalidRequest
-from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.schema import (
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import (
     BooleanColumn,
     CategoryColumn,
     ClockPart,

@@ -12,15 +12,15 @@ from adyton.client.chain import HoldoutChain
 from adyton.client.line import HttpTransport, LeftOpen, each
 from adyton.client.wording import words_of
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, whole
 from adyton.holdout.answers.best import ModelChoice, named_models
 from adyton.holdout.classes.hypotheses import NOT_OVER_A_NETWORK
 from adyton.holdout.leaderboard import LeaderboardEntry, standings_sheet
 from adyton.holdout.score import Comparison, HoldoutStatement, Score
 from adyton.holdout.scorer import check_candidates, check_no_guess, points, predictions_for
 from adyton.holdout.senders import Sender
-from adyton.ledger import Verification
-from adyton.ledger.texts import check_head
+from adyton.kernel.exact import Number, whole
+from adyton.kernel.ledger import Verification
+from adyton.kernel.ledger.texts import check_head
 from adyton.show import Sheet, Shown
 
 _PREDICTIONS = "predictions are a list of numbers, of booleans or of strings, one for each item"

@@ -8,10 +8,10 @@ from adyton.client.address import path_of
 from adyton.client.line import HttpTransport
 from adyton.client.wording import text_of, words_of
 from adyton.errors import InvalidRequest, PrivacyRefused
-from adyton.exact import Number
+from adyton.kernel.exact import Number
+from adyton.kernel.schema import Table
 from adyton.query.draft import Draft
 from adyton.query.nodes import Question
-from adyton.schema import Table
 from adyton.streams.answer import StreamAnswer, StreamAnswers, StreamStatement
 
 _LOOK = "whether it was fed is not known: answers() of the stream shows it"

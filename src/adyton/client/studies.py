@@ -18,8 +18,8 @@ from adyton.curator.dummy import DummyAnswer
 from adyton.curator.receipts import Receipts
 from adyton.curator.tables import Asking
 from adyton.errors import InvalidRequest
-from adyton.exact import Number
-from adyton.ledger import Verification
+from adyton.kernel.exact import Number
+from adyton.kernel.ledger import Verification
 from adyton.planning.price import PriceWords
 from adyton.show import Sheet, Shown
 from adyton.streams.answer import StreamList, StreamPreview

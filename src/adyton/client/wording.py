@@ -9,11 +9,11 @@ from typing import Any
 
 from adyton.curator.tables import Asking
 from adyton.errors import InvalidRequest
-from adyton.exact import rational
+from adyton.kernel.exact import rational
+from adyton.kernel.schema import Table
 from adyton.query.draft import Draft
 from adyton.query.nodes import Question
 from adyton.query.text import question_text
-from adyton.schema import Table
 
 _SELECTIONS = (
     "best_of is not asked over the network; of groups, ask for the first in the order of a value that is not "

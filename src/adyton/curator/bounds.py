@@ -17,24 +17,24 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import Any
 
-from adyton.accounting.noisy_reading import LEVEL
 from adyton.certify import Answer, Value
 from adyton.curator.curator import Curator
 from adyton.curator.purse import plan_as_charged
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, rational
+from adyton.kernel.accounting.noisy_reading import LEVEL
+from adyton.kernel.exact import Number, rational
+from adyton.kernel.schema import IntegerColumn, Lattice, RealColumn, Table
 from adyton.kernel.searching import searched
+from adyton.kernel.sensitivity.reading import search_weights
+from adyton.kernel.terms.buckets import plain_number
+from adyton.kernel.terms.expressions import Condition
+from adyton.kernel.terms.leaves import EVERY_ROW, ValueOf
+from adyton.kernel.terms.measures import Quantile
 from adyton.planning.plan import PricedBatch, make_batch
 from adyton.planning.price import EXPECTED_ROWS, PriceWords, price_of, rows_key
-from adyton.query.buckets import plain_number
-from adyton.query.expressions import Condition
-from adyton.query.leaves import EVERY_ROW, ValueOf
-from adyton.query.measures import Quantile
 from adyton.query.nodes import Question
 from adyton.query.request import Request
 from adyton.query.text import fraction_text, name_text, question_text
-from adyton.schema import IntegerColumn, Lattice, RealColumn, Table
-from adyton.sensitivity.reading import search_weights
 from adyton.show import Sheet, Shown, number
 
 FRACTION = Fraction(5, 1000)  # of the values that are left out at each end, or as many as noise needs

@@ -11,7 +11,6 @@ from threading import Lock
 
 import numpy as np
 
-from adyton.accounting.noisy_reading import NoisyReading, step_of, step_of_one
 from adyton.certify import (
     AnswerBits,
     Certificate,
@@ -21,13 +20,17 @@ from adyton.certify import (
     LateValues,
     Values,
 )
-from adyton.exact import UNITS_PER_ONE
-from adyton.exact.cells import Cells, Floats, whole
+from adyton.kernel.accounting.noisy_reading import NoisyReading, step_of, step_of_one
+from adyton.kernel.exact import UNITS_PER_ONE
+from adyton.kernel.exact.cells import Cells, Floats, whole
+from adyton.kernel.ledger import Ledger
+from adyton.kernel.ledger.base import counted_number, counted_totals
+from adyton.kernel.ledger.texts import Stored
 from adyton.kernel.measurement import Columns
-from adyton.ledger import Ledger
-from adyton.ledger.base import counted_number, counted_totals, with_book
-from adyton.ledger.texts import Stored
-from adyton.mechanisms import intervals_of
+from adyton.kernel.mechanisms import intervals_of
+from adyton.kernel.sensitivity import Sensitivity
+from adyton.kernel.terms.measures import Extreme
+from adyton.ledgers.book.booked import booked
 from adyton.planning.advice import later_widths
 from adyton.planning.keys import found
 from adyton.planning.learned import Learned, UnitRange, settled_radius
@@ -37,9 +40,7 @@ from adyton.population.base import Population, PopulationContext, StandIn, learn
 from adyton.population.position import Position
 from adyton.population.subset import SubsetPopulation
 from adyton.query.conditions.possible_cells import number_of_cells
-from adyton.query.measures import Extreme
 from adyton.query.text import names_given
-from adyton.sensitivity import Sensitivity
 from adyton.study import Study
 
 _MOST_KEPT = 64  # answers whose numbers are kept
@@ -286,7 +287,7 @@ class PopulationClaims:
 
     def certificate(self, plan: QuestionPlan, context: PopulationContext) -> Certificate:
         known = plan.certificate
-        if (book := with_book(self._ledger)) is not None:
+        if (book := booked(self._ledger)) is not None:
             known = known.citing("BOOK", assuming=book.said)
         if all(isinstance(measure, Extreme) for _, measure in plan.question.measures):
             return known  # nothing is said about a population's extremes

@@ -24,15 +24,15 @@ from adyton.curator.remarks import remarks
 from adyton.curator.shaping import shaped
 from adyton.curator.tables import Asking, Tables, table_of
 from adyton.errors import InvalidRequest
-from adyton.exact import Number
 from adyton.kernel.data import Observer
 from adyton.kernel.engine import Engine
+from adyton.kernel.exact import Number
+from adyton.kernel.ledger import Ledger, Receipt, Verification
+from adyton.kernel.ledger.base import counted, counted_totals, place_of
+from adyton.kernel.ledger.texts import Stored
+from adyton.kernel.noise import Bits, SystemBits
 from adyton.kernel.paid import record
 from adyton.kernel.release import Written
-from adyton.ledger import Ledger, Receipt, Verification
-from adyton.ledger.base import counted, counted_totals, place_of
-from adyton.ledger.texts import Stored
-from adyton.noise import Bits, SystemBits
 from adyton.planning.known import left_out_rows
 from adyton.planning.plan import PricedBatch, Shapes, make_batch
 from adyton.planning.planned_price import planned_batch

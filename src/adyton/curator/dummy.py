@@ -18,7 +18,7 @@ from adyton.curator.dummy_rows import dummy_tables
 from adyton.curator.opening import engine_of
 from adyton.curator.tables import Asking
 from adyton.errors import InvalidRequest
-from adyton.ledger import Header, MemoryLedger
+from adyton.kernel.ledger import Header, MemoryLedger
 from adyton.show import Sheet
 from adyton.study import Study
 from adyton.synthesis.sampling import Columns

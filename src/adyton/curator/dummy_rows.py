@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from adyton.schema import (
+from adyton.kernel.schema import (
     BooleanColumn,
     CategoryColumn,
     Column,

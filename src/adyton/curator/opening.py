@@ -12,11 +12,13 @@ from adyton.engines.loaded import JoinMember
 from adyton.engines.multi_table import Engines
 from adyton.errors import InvalidRequest, LedgerCorrupt
 from adyton.kernel.engine import Engine
-from adyton.ledger import Anchor, AnchoredLedger, Ledger, LedgerOnDemand, Mark, MemoryLedger, Receipt
-from adyton.ledger.anchor import anchor_at
-from adyton.ledger.base import WithBook
-from adyton.ledger.marks import is_behind, mark_told
-from adyton.ledger.texts import receipts_carried
+from adyton.kernel.ledger import Ledger, Mark, MemoryLedger, Receipt
+from adyton.kernel.ledger.base import WithBook
+from adyton.kernel.ledger.marks import is_behind, mark_told
+from adyton.kernel.ledger.texts import receipts_carried
+from adyton.ledgers.anchor import Anchor, anchor_at
+from adyton.ledgers.anchored import AnchoredLedger
+from adyton.ledgers.on_demand import LedgerOnDemand
 from adyton.study import Study, named_facts, read_study
 
 
@@ -81,7 +83,7 @@ def with_book(study: Study, ledger: Ledger) -> Ledger:
     """The ledger of a study as it is, or with the book that the study shares with others."""
     if study.book is None:
         return ledger
-    from adyton.ledger.book import joined
+    from adyton.ledgers.book import joined
 
     try:
         return joined(ledger, study, study.book)
@@ -150,7 +152,7 @@ def accept_copy(study: str | Path) -> tuple[Mark, Receipt]:
             raise InvalidRequest("there is no anchor: nobody knows what the copy has lost")
         ledger.verify()
         if known.book is not None and kept.ledger == ledger.header.digest:
-            from adyton.ledger.book.joining import check_lost
+            from adyton.ledgers.book.joining import check_lost
 
             check_lost(known, known.book, ledger, kept)
         receipt = ledger.restore(kept)

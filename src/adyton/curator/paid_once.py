@@ -6,15 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
-from adyton.accounting.noisy_reading import LEVEL
 from adyton.curator.previewing import would_cost
 from adyton.curator.purse import plan_as_charged
 from adyton.curator.releasing import Release, Walk
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, float_up
-from adyton.kernel.monitor import Monitor
-from adyton.ledger import Receipt
-from adyton.ledger.texts import RESTORED
+from adyton.kernel.accounting.noisy_reading import LEVEL
+from adyton.kernel.exact import Number, float_up
+from adyton.kernel.ledger import Receipt
+from adyton.kernel.ledger.texts import RESTORED
+from adyton.kernel.special.monitor import Monitor
 from adyton.planning.price import Price, PriceWords, price_of
 from adyton.streams.answer import PREVIEWED, StreamList, StreamPreview
 from adyton.streams.kinds import StreamKind
@@ -22,7 +22,7 @@ from adyton.streams.plan import machine_of, plan_stream, stream_in, text_of
 from adyton.streams.stream import Stream
 
 if TYPE_CHECKING:
-    from adyton.mechanisms.marginals.fitting import NoisyMarginal
+    from adyton.kernel.special.mechanisms.marginals.fitting import NoisyMarginal
     from adyton.query.conditions.atoms import Bins
     from adyton.streams.weights.answer import WeightsList, WeightsPreview
     from adyton.streams.weights.plan import Wish

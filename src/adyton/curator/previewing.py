@@ -11,7 +11,7 @@ from adyton.curator.purse import Account, Advice, Charge, Fits, Purse
 from adyton.curator.releasing import AskedBefore, Plan, advice_on
 from adyton.curator.remarks import remarks
 from adyton.curator.shaping import computed_bounds, computed_populations, shown_keys
-from adyton.exact import Number
+from adyton.kernel.exact import Number
 from adyton.planning.advice import cheaper, registering, spread_first
 from adyton.planning.expecting import expected_of
 from adyton.planning.keys import sought

@@ -15,26 +15,26 @@ from fractions import Fraction
 from functools import cache, cached_property
 from typing import Protocol, TypedDict, TypeVar
 
-from adyton.accounting.noisy_reading import NoisyReading
 from adyton.certify import Amount, Promise, Proof, Statement, Step
 from adyton.certify.answer import percent
 from adyton.certify.preview import fitting_text
 from adyton.curator.certifying import scales_of, sensitivity_of
 from adyton.errors import BudgetRefused, InvalidRequest, ValidityRefused
-from adyton.exact import printed_up
-from adyton.exact.search import edge, geometric
-from adyton.ledger import Ledger, Order, Receipt
-from adyton.ledger.base import (
+from adyton.kernel.accounting.noisy_reading import NoisyReading
+from adyton.kernel.exact import printed_up
+from adyton.kernel.exact.search import edge, geometric
+from adyton.kernel.ledger import Ledger, Order, Receipt
+from adyton.kernel.ledger.base import (
     InFront,
     counted,
     counted_totals,
     least_left,
     next_place,
     totals_after,
-    with_book,
 )
-from adyton.ledger.links import QUESTIONS, Cap
-from adyton.ledger.texts import receipts_carried
+from adyton.kernel.ledger.links import QUESTIONS, Cap
+from adyton.kernel.ledger.texts import receipts_carried
+from adyton.ledgers.book.booked import booked
 from adyton.planning.odometer import read_odometer
 from adyton.planning.plan import Outline, PricedBatch
 from adyton.planning.price import Price
@@ -249,7 +249,7 @@ class Purse:
             certified_questions=certified,
             bits=totals.radius if self.study.grid is not None else None,
             reserve=reserve,
-            book=book.share if (book := with_book(self._ledger)) is not None else None,
+            book=book.share if (book := booked(self._ledger)) is not None else None,
         )
 
     def repriced(self, batch: PricedBatch) -> Planned:

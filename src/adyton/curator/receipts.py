@@ -9,8 +9,8 @@ from typing import Any
 
 from adyton.certify import Amount
 from adyton.errors import InvalidRequest, LedgerCorrupt
-from adyton.exact import decimal_text, decimal_units
-from adyton.ledger import Header, Ledger, OpenLink, Order, Receipt
+from adyton.kernel.exact import decimal_text, decimal_units
+from adyton.kernel.ledger import Header, Ledger, OpenLink, Order, Receipt
 from adyton.show import MOST_ROWS, Sheet, Shown, in_short
 
 _LONGEST_SHOWN = 300  # of a question

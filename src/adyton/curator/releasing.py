@@ -16,21 +16,21 @@ from adyton.curator.certifying import PopulationClaims
 from adyton.curator.purse import Advice, Planned, Purse
 from adyton.curator.receipts import EarlierAnswers
 from adyton.errors import Interrupted, InvalidRequest
-from adyton.kernel.comparing import Comparisons
 from adyton.kernel.data import Data, Observer, Unobserved
 from adyton.kernel.engine import Engine
+from adyton.kernel.ledger import Ledger, Receipt
+from adyton.kernel.ledger.base import InFront
+from adyton.kernel.ledger.texts import Stored, many_from_text, many_to_text
 from adyton.kernel.measurement import AnyMeasurement
+from adyton.kernel.noise import Bits
 from adyton.kernel.paid import Paid, charge, reopen, resume
 from adyton.kernel.price import Label, Priced, price
 from adyton.kernel.release import Written, release
-from adyton.ledger import Ledger, Receipt
-from adyton.ledger.base import InFront
-from adyton.ledger.texts import Stored, many_from_text, many_to_text
-from adyton.noise import Bits
+from adyton.kernel.sensitivity import Reading
+from adyton.kernel.special.comparing import Comparisons
 from adyton.planning.plan import PricedBatch
 from adyton.planning.price import Price
 from adyton.population.which import population_of
-from adyton.sensitivity import Reading
 from adyton.study import Study
 from adyton.study.validity import refuse_where_rounded
 

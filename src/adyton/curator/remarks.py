@@ -6,17 +6,17 @@ from fractions import Fraction
 
 import numpy as np
 
-from adyton.accounting.noisy_reading import LEVEL
 from adyton.certify import KeyedRows
-from adyton.exact import float_up
-from adyton.exact.outward import each_of
+from adyton.kernel.accounting.noisy_reading import LEVEL
+from adyton.kernel.exact import float_up
+from adyton.kernel.exact.outward import each_of
+from adyton.kernel.schema import CategoryColumn
 from adyton.planning.plan import QuestionPlan
 from adyton.query.conditions.possible_cells import groups_without_value, number_of_cells
 from adyton.query.nodes import Question
 from adyton.query.released.nodes import Relation, ReleasedName, Window
 from adyton.query.released.windows import OCCURRING
 from adyton.query.request import Shape
-from adyton.schema import CategoryColumn
 
 _OCCURRING = (
     "Those values of {} are counted that have a noisy count above {:,}: with probability 95 % all of them "

@@ -12,12 +12,12 @@ from functools import cache
 
 import numpy as np
 
-from adyton.accounting.noisy_reading import LEVEL
 from adyton.certify import Absent, Bound, KeyColumn, KeyedRows, KnownRange, LateValues, RowKeys, Values
 from adyton.certify.linear import GaussianValue, linear_of
 from adyton.certify.released import CertifiedRows, Levels
 from adyton.curator.certifying import Reads, values_of_many
-from adyton.exact.cells import Floats
+from adyton.kernel.accounting.noisy_reading import LEVEL
+from adyton.kernel.exact.cells import Floats
 from adyton.planning.plan import QuestionPlan
 from adyton.population.base import PopulationContext
 from adyton.query.released.answered import Answered, Told

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, TypeVar, Union
 
 import numpy as np
 
-from adyton.accounting.noisy_reading import LEVEL
 from adyton.certify import (
     Absent,
     Answer,
@@ -27,6 +26,7 @@ from adyton.certify.stacked import Naming, stacked_answer, stacked_preview
 from adyton.curator.purse import Purse
 from adyton.curator.shaping import told_of
 from adyton.errors import InvalidRequest
+from adyton.kernel.accounting.noisy_reading import LEVEL
 from adyton.planning.price import PriceWords, names_a_price
 from adyton.query.draft import Draft
 from adyton.query.nodes import Question

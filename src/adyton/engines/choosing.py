@@ -13,8 +13,8 @@ from adyton.engines.postgres import SCHEMES, PostgresEngine
 from adyton.engines.spark import SparkEngine, is_spark_frame
 from adyton.errors import InvalidRequest
 from adyton.kernel.engine import Engine
-from adyton.privacy import PrivacyUnit
-from adyton.schema import Table
+from adyton.kernel.privacy import PrivacyUnit
+from adyton.kernel.schema import Table
 
 
 class EngineLimits(DuckDBLimits, total=False):

@@ -33,11 +33,11 @@ from adyton.engines.loading.sources import (
 from adyton.engines.scans.reading import KeptCubes, exact_from
 from adyton.engines.stopping import SECONDS, SECONDS_TO_LOAD, interruptible
 from adyton.errors import sealed
-from adyton.exact.cells import Array, weighted
 from adyton.kernel.engine import Exact
-from adyton.privacy import PrivacyUnit
-from adyton.schema import Table
-from adyton.sensitivity import Reading
+from adyton.kernel.exact.cells import Array, weighted
+from adyton.kernel.privacy import PrivacyUnit
+from adyton.kernel.schema import Table
+from adyton.kernel.sensitivity import Reading
 
 _LOCKED = """
     SET autoinstall_known_extensions = false;

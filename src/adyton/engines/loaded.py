@@ -22,10 +22,10 @@ from adyton.engines.spelling.rows import BitMark, Dialect, places_of
 from adyton.engines.stopping import TimeLimit
 from adyton.errors import InvalidRequest
 from adyton.kernel.engine import Exact, FoundKey
-from adyton.privacy import PrivacyUnit
-from adyton.query.leaves import Bounded
-from adyton.schema import Table
-from adyton.sensitivity import Reading
+from adyton.kernel.privacy import PrivacyUnit
+from adyton.kernel.schema import Table
+from adyton.kernel.sensitivity import Reading
+from adyton.kernel.terms.leaves import Bounded
 
 _BITS = 30  # of one integer: DuckDB keeps up to 8 of them in a byte, all other engines in four
 

@@ -10,9 +10,9 @@ from adyton.engines.choosing import EngineLimits, engine_for
 from adyton.engines.loaded import Joined, JoinMember
 from adyton.errors import InvalidRequest
 from adyton.kernel.engine import Engine, Exact, FoundKey
-from adyton.privacy import PrivacyUnit
-from adyton.schema import Table
-from adyton.sensitivity import Reading
+from adyton.kernel.privacy import PrivacyUnit
+from adyton.kernel.schema import Table
+from adyton.kernel.sensitivity import Reading
 
 
 class Engines:

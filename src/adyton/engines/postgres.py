@@ -21,9 +21,9 @@ from adyton.engines.spelling.kinds import FAR_SECONDS, SourceType
 from adyton.engines.spelling.rows import Dialect
 from adyton.engines.stopping import SECONDS, SECONDS_TO_LOAD
 from adyton.errors import InvalidRequest, sealed
-from adyton.privacy import PrivacyUnit
-from adyton.schema import Table, TextColumn
-from adyton.sensitivity import Reading
+from adyton.kernel.privacy import PrivacyUnit
+from adyton.kernel.schema import Table, TextColumn
+from adyton.kernel.sensitivity import Reading
 
 SCHEMES = ("postgresql://", "postgres://")
 # A server that is gone is noticed within two minutes; an address may name other values.

@@ -18,9 +18,9 @@ from adyton.engines.spelling.kinds import SourceType
 from adyton.engines.spelling.rows import Dialect
 from adyton.engines.stopping import SECONDS, SECONDS_TO_LOAD
 from adyton.errors import sealed
-from adyton.privacy import PrivacyUnit
-from adyton.schema import Table
-from adyton.sensitivity import Reading
+from adyton.kernel.privacy import PrivacyUnit
+from adyton.kernel.schema import Table
+from adyton.kernel.sensitivity import Reading
 
 _KINDS: tuple[tuple[str, SourceType], ...] = (
     (r"(tinyint|smallint|int|bigint)$", "integer"),

@@ -29,7 +29,7 @@ from adyton.engines.loading.given import Given, given, misfit
 from adyton.engines.spelling.kinds import SourceType
 from adyton.engines.spelling.rows import Dialect
 from adyton.errors import InvalidRequest
-from adyton.schema import (
+from adyton.kernel.schema import (
     LONGEST_TEXT,
     CategoryColumn,
     Column,

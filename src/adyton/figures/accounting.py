@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-from adyton.accounting import gaussian
 from adyton.accounting.pld import pairs, pld
 from adyton.accounting.textbook import comparison
 from adyton.accounting.textbook.composition import same
@@ -18,9 +17,10 @@ from adyton.accounting.textbook.trade_off import (
     Testable,
     trade_off,
 )
-from adyton.exact import Number
 from adyton.figures.report import Chart, ChartLine, LabReport, Topic
-from adyton.privacy import Guarantee
+from adyton.kernel.accounting import gaussian
+from adyton.kernel.exact import Number
+from adyton.kernel.privacy import Guarantee
 
 DeltaCurve = Callable[[float], float]
 Step = comparison.Step

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeVar
 
-from adyton.exact import float_down, float_up
 from adyton.figures.drawing import Figure, channels, part, pointed_at, told_apart_by
 from adyton.figures.look import Theme, few_ticks, legend_of
 from adyton.figures.wording import lines, shortened, visible
+from adyton.kernel.exact import float_down, float_up
 
 MOST_POINTS = 200  # of a line; between them no receipt is drawn, and those that are stand where they belong
 MOST_NAMES = 5  # with a part of the limit, those who asked last

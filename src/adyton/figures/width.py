@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from adyton.exact.special import special
 from adyton.figures.curves import ChartAxis, ChartLine, curves_figure
 from adyton.figures.drawing import Figure
+from adyton.kernel.exact.special import special
 from adyton.validity.binomial import exact_width
 from adyton.validity.plans.expected import Expected
 from adyton.validity.plans.noise_plan import Noise

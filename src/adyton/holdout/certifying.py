@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from adyton.certify import Certificate, Interval, Proof
-from adyton.exact import float_down, float_up
-from adyton.exact.outward import next_down, next_up
 from adyton.holdout.answers.best import ChosenModel, ModelChoice
 from adyton.holdout.answers.bought import Bought
 from adyton.holdout.classes.uniform_plan import UniformPlan
@@ -22,7 +20,9 @@ from adyton.holdout.methods.restoring import Plan, PricedPlan
 from adyton.holdout.methods.slices import SlicesPlan
 from adyton.holdout.score import Comparison, HoldoutStatement, Score, Slice
 from adyton.holdout.stages import TranscriptEntry
-from adyton.ledger import Receipt
+from adyton.kernel.exact import float_down, float_up
+from adyton.kernel.exact.outward import next_down, next_up
+from adyton.kernel.ledger import Receipt
 
 _ASSUMPTIONS = (
     "the items are independent draws from the population",

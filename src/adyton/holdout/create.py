@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, positive, probability, rational, whole
 from adyton.holdout.classes.hypotheses import HypothesisClass, features_from
 from adyton.holdout.classes.uniform_plan import UniformPlan, plan_uniform
 from adyton.holdout.facts import HoldoutFacts, array_path, ledger_path, write_new
@@ -23,7 +22,8 @@ from adyton.holdout.methods.slices import Groups, groups_from
 from adyton.holdout.metrics import Array, LabelKind, Metric, Range, labels_digest, labels_from
 from adyton.holdout.pairs import pairs_of
 from adyton.holdout.weights import ItemWeights, balancing, weights_from
-from adyton.ledger import Header, SqliteLedger
+from adyton.kernel.exact import Number, positive, probability, rational, whole
+from adyton.kernel.ledger import Header, SqliteLedger
 
 _MOST_ITEMS = 10**12
 _SAME = Fraction(1, 10**9)  # the range in floats, which errors are a share of, and the range as written

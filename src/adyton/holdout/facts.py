@@ -16,10 +16,10 @@ import numpy as np
 
 from adyton.certify import toml_text
 from adyton.errors import InvalidRequest
-from adyton.exact import rational
 from adyton.holdout.methods.base import HoldoutSize
 from adyton.holdout.metrics import Array, LabelKind, Metric, Range, labels_digest, metric_named, table_digest
 from adyton.holdout.weights import WEIGHT_STEPS
+from adyton.kernel.exact import rational
 
 _KEYS = (
     "items", "metric", "labels", "low", "high", "error_high", "top", "units", "weights", "squares", "stray",

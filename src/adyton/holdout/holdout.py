@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from adyton.errors import InvalidRequest, LedgerCorrupt
-from adyton.exact import Number, rational
 from adyton.holdout.answers.best import Choosing, ModelChoice, named_models
 from adyton.holdout.answers.bought import bought, closed_by, last_bought, scores_left, with_a_last_score
 from adyton.holdout.certifying import Certifier
@@ -59,9 +58,10 @@ from adyton.holdout.scorer import Scorer, check_candidates, check_no_guess
 from adyton.holdout.senders import Sender
 from adyton.holdout.stages import Transcript
 from adyton.holdout.weights import balancing
-from adyton.ledger import Ledger, Receipt, SqliteLedger, Verification
-from adyton.ledger.texts import check_head
-from adyton.noise import Bits, SystemBits
+from adyton.kernel.exact import Number, rational
+from adyton.kernel.ledger import Ledger, Receipt, SqliteLedger, Verification
+from adyton.kernel.ledger.texts import check_head
+from adyton.kernel.noise import Bits, SystemBits
 from adyton.show import Sheet, Shown
 
 if TYPE_CHECKING:

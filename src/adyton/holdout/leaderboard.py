@@ -12,11 +12,11 @@ from typing import Any
 
 from adyton.certify import Interval
 from adyton.errors import InvalidRequest
-from adyton.exact import Number
 from adyton.holdout.holdout import Holdout
 from adyton.holdout.score import HoldoutStatement, Score, as_json, half_of, interval_from, text_of
 from adyton.holdout.scorer import points
 from adyton.holdout.senders import Sender
+from adyton.kernel.exact import Number
 from adyton.show import Sheet, Shown, number
 
 

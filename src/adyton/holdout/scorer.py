@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from adyton.errors import InvalidRequest, ScoresRefused
-from adyton.exact import whole
 from adyton.holdout.score import Score
+from adyton.kernel.exact import whole
 
 
 class Scorer:

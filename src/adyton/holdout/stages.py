@@ -22,8 +22,8 @@ from adyton.holdout.methods.base import Reply, State
 from adyton.holdout.methods.restoring import StagedPlan
 from adyton.holdout.metrics import Steps
 from adyton.holdout.senders import Sender
-from adyton.ledger import Ledger, Order, Receipt
-from adyton.noise import Bits
+from adyton.kernel.ledger import Ledger, Order, Receipt
+from adyton.kernel.noise import Bits
 
 _OPENING = "opening"
 

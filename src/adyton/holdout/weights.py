@@ -9,8 +9,8 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.errors import InvalidRequest
-from adyton.exact.outward import COARSE, MANY
 from adyton.holdout.metrics import Array, finite_numbers, one_list
+from adyton.kernel.exact.outward import COARSE, MANY
 
 WEIGHT_STEPS = 2**15
 

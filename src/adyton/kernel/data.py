@@ -12,11 +12,11 @@ from typing import Protocol, TypeVar
 from adyton.errors import EngineFailed, sealed
 from adyton.kernel.engine import Engine, Exact, FoundKey
 from adyton.kernel.genuine import require
+from adyton.kernel.ledger.base import place_of
 from adyton.kernel.measurement import Columns
-from adyton.kernel.monitor import Monitor, Pmw
 from adyton.kernel.paid import Paid
-from adyton.ledger.base import place_of
-from adyton.sensitivity import Reading
+from adyton.kernel.sensitivity import Reading
+from adyton.kernel.special.monitor import Monitor, Pmw
 
 _operator_log = logging.getLogger("adyton.operator")
 _Read = TypeVar("_Read")

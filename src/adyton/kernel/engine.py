@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from adyton.sensitivity import Reading
+from adyton.kernel.sensitivity import Reading
 
 # One part for each group: a text that was found, or the place of a declared value among those of its group.
 FoundKey = tuple[str | int, ...]

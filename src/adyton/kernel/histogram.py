@@ -9,14 +9,14 @@ from math import prod
 import numpy as np
 
 from adyton.errors import InvalidRequest
-from adyton.exact.cells import whole
+from adyton.kernel.exact.cells import whole
+from adyton.kernel.noise.refine import Integers
+from adyton.kernel.privacy import PrivacyUnit
 from adyton.kernel.protection import Protection
+from adyton.kernel.schema import Table
 from adyton.kernel.sensitivities import check_reading
-from adyton.noise.refine import Integers
-from adyton.privacy import PrivacyUnit
-from adyton.query.measures import Count
-from adyton.schema import Table
-from adyton.sensitivity import Coordinate, Reading, Sensitivity
+from adyton.kernel.sensitivity import Coordinate, Reading, Sensitivity
+from adyton.kernel.terms.measures import Count
 
 
 @dataclass(frozen=True, slots=True, eq=False)

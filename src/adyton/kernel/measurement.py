@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from adyton.kernel.engine import Exact, FoundKey
+from adyton.kernel.noise import Bits
 from adyton.kernel.protection import Protection
-from adyton.noise import Bits
-from adyton.sensitivity import Reading
+from adyton.kernel.sensitivity import Reading
 
 Columns = Sequence[Sequence[int]]  # for each coordinate, one integer for each cell
 _Noisy = TypeVar("_Noisy", covariant=True)

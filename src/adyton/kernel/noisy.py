@@ -12,26 +12,26 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from adyton.accounting import Filter
-from adyton.accounting.noisy_reading import NoisyReading
 from adyton.errors import InvalidRequest
-from adyton.exact import units_up
-from adyton.exact.cells import Cells, whole
-from adyton.exact.outward import bits_of
-from adyton.kernel.discovery import GroupDiscovery
+from adyton.kernel.accounting import Filter
+from adyton.kernel.accounting.noisy_reading import NoisyReading
+from adyton.kernel.exact import units_up
+from adyton.kernel.exact.cells import Cells, whole
+from adyton.kernel.exact.outward import bits_of
+from adyton.kernel.ledger.texts import Stored
 from adyton.kernel.measurement import Columns, Due, Source
+from adyton.kernel.mechanisms import Mechanism
+from adyton.kernel.mechanisms.grid import NoiseOnAGrid
+from adyton.kernel.noise import Bits
+from adyton.kernel.privacy import PrivacyUnit
 from adyton.kernel.protection import Protection
 from adyton.kernel.searching import SearchLevels
 from adyton.kernel.sensitivities import check_noisy
-from adyton.ledger.texts import Stored
-from adyton.mechanisms import Mechanism
-from adyton.mechanisms.grid import NoiseOnAGrid
-from adyton.noise import Bits
-from adyton.privacy import PrivacyUnit
-from adyton.query.conditions.disjoint import Exclusions, facts_of
-from adyton.query.measures import Extreme, Quantile
-from adyton.query.persons import are_of_the_same_persons
-from adyton.sensitivity import Reading
+from adyton.kernel.sensitivity import Reading
+from adyton.kernel.special.discovery import GroupDiscovery
+from adyton.kernel.terms.disjoint import Exclusions, facts_of
+from adyton.kernel.terms.measures import Extreme, Quantile
+from adyton.kernel.terms.persons import are_of_the_same_persons
 
 Families = list[list[int]]
 _MOST_TRIED = 64  # a batch of thousands would otherwise compare every part with every other

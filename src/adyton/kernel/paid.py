@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from adyton.errors import Forbidden, LedgerCorrupt
 from adyton.kernel.genuine import OnlyHere, made_here, require
+from adyton.kernel.ledger import Charged, Ledger, Order, Receipt
+from adyton.kernel.ledger.links import Cap
+from adyton.kernel.ledger.texts import RESTORED
 from adyton.kernel.noisy import still_due
 from adyton.kernel.price import Priced
-from adyton.ledger import Charged, Ledger, Order, Receipt
-from adyton.ledger.links import Cap
-from adyton.ledger.texts import RESTORED
 
 
 @dataclass(frozen=True, slots=True, eq=False)

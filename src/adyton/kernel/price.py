@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from adyton.errors import InvalidRequest
-from adyton.kernel.choice import Choice
 from adyton.kernel.genuine import OnlyHere, made_here
-from adyton.kernel.marginals import Marginals
 from adyton.kernel.measurement import AnyMeasurement, Due
-from adyton.kernel.monitor import Monitor, Pmw
 from adyton.kernel.noisy import NoisyQueries
 from adyton.kernel.protection import Protection
-from adyton.kernel.workload import Workload
-from adyton.sensitivity import Reading
+from adyton.kernel.sensitivity import Reading
+from adyton.kernel.special.choice import Choice
+from adyton.kernel.special.marginals import Marginals
+from adyton.kernel.special.monitor import Monitor, Pmw
+from adyton.kernel.special.workload import Workload
 
 _MEASUREMENTS = (NoisyQueries, Choice, Workload, Marginals, Monitor, Pmw)
 

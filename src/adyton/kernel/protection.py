@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
-from adyton.accounting import Filter
 from adyton.errors import InvalidRequest
-from adyton.privacy import PrivacyUnit, Reserve
-from adyton.query.names import is_declared, private_part
-from adyton.query.persons import TableOfPersons
-from adyton.schema import Table
+from adyton.kernel.accounting import Filter
+from adyton.kernel.privacy import PrivacyUnit, Reserve
+from adyton.kernel.schema import Table
+from adyton.kernel.terms.names import is_declared, private_part
+from adyton.kernel.terms.persons import TableOfPersons
 
 
 @dataclass(frozen=True, slots=True)

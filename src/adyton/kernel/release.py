@@ -10,8 +10,8 @@ from typing import Any, Generic, Protocol, TypeVar
 from adyton.errors import LedgerCorrupt
 from adyton.kernel.data import Data, PaidData
 from adyton.kernel.genuine import OnlyHere, made_here, require
+from adyton.kernel.noise import Bits
 from adyton.kernel.paid import Paid
-from adyton.noise import Bits
 
 _Kept = TypeVar("_Kept")
 

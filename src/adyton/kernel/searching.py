@@ -8,18 +8,18 @@ from functools import partial
 
 import numpy as np
 
-from adyton.accounting.noisy_reading import LEVEL, NoisyReading
-from adyton.exact import each_of, float_up
-from adyton.exact.cells import Cells
+from adyton.kernel.accounting.noisy_reading import LEVEL, NoisyReading
+from adyton.kernel.exact import each_of, float_up
+from adyton.kernel.exact.cells import Cells
 from adyton.kernel.measurement import Columns
-from adyton.mechanisms.search import NoisySearch, rounds_for
-from adyton.noise import Bits
-from adyton.noise.refine import Integers
-from adyton.query.expressions import all_of
-from adyton.query.measures import Extreme, Quantile
-from adyton.sensitivity import Reading
-from adyton.sensitivity.bins import Bins, binned, bins_of, finer, levels_of
-from adyton.sensitivity.reading import search_weights
+from adyton.kernel.mechanisms.search import NoisySearch, rounds_for
+from adyton.kernel.noise import Bits
+from adyton.kernel.noise.refine import Integers
+from adyton.kernel.sensitivity import Reading
+from adyton.kernel.sensitivity.bins import Bins, binned, bins_of, finer, levels_of
+from adyton.kernel.sensitivity.reading import search_weights
+from adyton.kernel.terms.expressions import all_of
+from adyton.kernel.terms.measures import Extreme, Quantile
 
 Read = Callable[[Reading], Columns]
 

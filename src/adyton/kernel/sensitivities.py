@@ -10,18 +10,18 @@ from fractions import Fraction
 from functools import lru_cache
 from math import prod
 
-from adyton.accounting.noisy_reading import NoisyReading
 from adyton.errors import InvalidRequest
+from adyton.kernel.accounting.noisy_reading import NoisyReading
+from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
+from adyton.kernel.mechanisms.grid import NoiseOnAGrid
+from adyton.kernel.privacy import PrivacyUnit
+from adyton.kernel.schema import TextColumn
 from adyton.kernel.searching import rounds_of
-from adyton.mechanisms import GaussianNoise, GeometricNoise
-from adyton.mechanisms.grid import NoiseOnAGrid
-from adyton.privacy import PrivacyUnit
-from adyton.query.buckets import MOST_CELLS, group_size
-from adyton.query.measures import Extreme, Mean, Measure, Moments, Quantile, Variance
-from adyton.query.names import columns_in, private_part
-from adyton.schema import TextColumn
-from adyton.sensitivity import Coordinate, Reading, Sensitivity
-from adyton.sensitivity.reading import Persons, moment_values, search_weights, squared_values
+from adyton.kernel.sensitivity import Coordinate, Reading, Sensitivity
+from adyton.kernel.sensitivity.reading import Persons, moment_values, search_weights, squared_values
+from adyton.kernel.terms.buckets import MOST_CELLS, group_size
+from adyton.kernel.terms.measures import Extreme, Mean, Measure, Moments, Quantile, Variance
+from adyton.kernel.terms.names import columns_in, private_part
 
 _KINDS_OF_NOISE = (GaussianNoise, GeometricNoise)
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from adyton.errors import InvalidRequest
 from adyton.figures.report import LabReport, Topic
+from adyton.kernel.noise import Bits
 from adyton.lab.adaptivity.binary_representation import BINARY_REPRESENTATION, binary_representation
 from adyton.lab.adaptivity.forking_paths import FORKING_PATHS, forking_paths
 from adyton.lab.adaptivity.holdout_boosting import HOLDOUT_BOOSTING, holdout_boosting
@@ -38,7 +39,6 @@ from adyton.lab.measuring.coordinated import COORDINATED, coordinated
 from adyton.lab.measuring.gaussian_calibration import GAUSSIAN_CALIBRATION, gaussian_calibration
 from adyton.lab.measuring.laplace_error import LAPLACE_ERROR, laplace_error
 from adyton.lab.measuring.randomized_answers import RANDOMIZED_ANSWERS, randomized_answers
-from adyton.noise import Bits
 from adyton.show import Sheet, Shown
 
 Experiment = Callable[[Bits, np.random.Generator], LabReport]

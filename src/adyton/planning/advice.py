@@ -9,11 +9,12 @@ from math import isqrt
 
 import numpy as np
 
-from adyton.accounting.noisy_reading import NoisyReading
 from adyton.certify import Bound, Later
 from adyton.certify.advice import Cheaper
-from adyton.exact.cells import Floats
-from adyton.mechanisms import GaussianNoise
+from adyton.kernel.accounting.noisy_reading import NoisyReading
+from adyton.kernel.exact.cells import Floats
+from adyton.kernel.mechanisms import GaussianNoise
+from adyton.kernel.terms.measures import Count, Mean, Sum, Variance
 from adyton.planning.expecting import Expected
 from adyton.planning.measures.additive import Additive
 from adyton.planning.measures.mean_with_squares import MeanWithSquares
@@ -23,7 +24,6 @@ from adyton.population.base import PopulationContext, learned_key
 from adyton.population.position import Position
 from adyton.population.subset import SubsetPopulation
 from adyton.query.conditions.possible_cells import number_of_cells
-from adyton.query.measures import Count, Mean, Sum, Variance
 from adyton.query.nodes import Question
 from adyton.study import Study
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 
-from adyton.accounting.noisy_reading import NoisyReading, step_of
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, rational
+from adyton.kernel.accounting.noisy_reading import NoisyReading, step_of
+from adyton.kernel.exact import Number, rational
+from adyton.kernel.terms.measures import Cdf, Count, CountPersons, Mean, Proportion, Sum, SumOfPersons
 from adyton.planning.part import MeasurePlan
 from adyton.planning.price import by_name
 from adyton.population.subset_ends import span_of
-from adyton.query.measures import Cdf, Count, CountPersons, Mean, Proportion, Sum, SumOfPersons
 
 Expected = Callable[[str], Fraction | None]
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 
 from adyton.errors import InvalidRequest
-from adyton.mechanisms import GaussianNoise, Mechanism, largest_ratio
-from adyton.mechanisms.grid import Grid, NoiseOnAGrid, padding
-from adyton.sensitivity import Sensitivity
+from adyton.kernel.mechanisms import GaussianNoise, Mechanism, largest_ratio
+from adyton.kernel.mechanisms.grid import Grid, NoiseOnAGrid, padding
+from adyton.kernel.sensitivity import Sensitivity
 from adyton.study import Study
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from adyton.accounting.noisy_reading import LEVEL, NoisyReading
 from adyton.certify import Interval, KeysFound, KeysSought
 from adyton.errors import InvalidRequest
-from adyton.kernel.discovery import GroupDiscovery, number_of_groups
+from adyton.kernel.accounting.noisy_reading import LEVEL, NoisyReading
+from adyton.kernel.privacy import PrivacyUnit
+from adyton.kernel.schema import TextColumn
+from adyton.kernel.special.discovery import GroupDiscovery, number_of_groups
+from adyton.kernel.terms.measures import Cdf, Count, CountPersons, Extreme, Quantile
 from adyton.planning.price import Pricing
 from adyton.planning.readings import readings_for
-from adyton.privacy import PrivacyUnit
-from adyton.query.measures import Cdf, Count, CountPersons, Extreme, Quantile
 from adyton.query.nodes import Question
-from adyton.schema import TextColumn
 from adyton.study import keys_failure
 from adyton.study.validity import refuse_where_rounded
 

@@ -16,15 +16,14 @@ from typing import assert_never
 
 from adyton.certify import Certificate, KnownRange
 from adyton.errors import InvalidRequest
-from adyton.exact import float_down, float_up
-from adyton.kernel.discovery import GroupDiscovery as KeyFinding
+from adyton.kernel.exact import float_down, float_up
+from adyton.kernel.schema import Lattice, Table, TextColumn
 from adyton.kernel.searching import rounds_of
-from adyton.planning.measures.moments import range_of
-from adyton.planning.part import MeasurePlan
-from adyton.query.buckets import group_size
-from adyton.query.conditions.possible_cells import number_of_cells
-from adyton.query.leaves import EVERY_ROW, DayCount
-from adyton.query.measures import (
+from adyton.kernel.sensitivity import Reading
+from adyton.kernel.special.discovery import GroupDiscovery as KeyFinding
+from adyton.kernel.terms.buckets import group_size
+from adyton.kernel.terms.leaves import EVERY_ROW, DayCount
+from adyton.kernel.terms.measures import (
     Cdf,
     Count,
     CountPersons,
@@ -38,11 +37,12 @@ from adyton.query.measures import (
     SumOfPersons,
     Variance,
 )
+from adyton.kernel.terms.persons import TableOfPersons
+from adyton.planning.measures.moments import range_of
+from adyton.planning.part import MeasurePlan
+from adyton.query.conditions.possible_cells import number_of_cells
 from adyton.query.nodes import Question
-from adyton.query.persons import TableOfPersons
 from adyton.query.released.nodes import Apply, Released, ReleasedName, When, Window
-from adyton.schema import Lattice, Table, TextColumn
-from adyton.sensitivity import Reading
 from adyton.study import Study
 
 _WITHOUT = "Rows without a person do not count."

@@ -23,17 +23,19 @@ from types import MappingProxyType
 
 import numpy as np
 
-from adyton.accounting.buying import cost_of_units
-from adyton.accounting.noisy_reading import NoisyReading
 from adyton.errors import InvalidRequest
-from adyton.exact import float_down, float_up, units_up
-from adyton.exact.cells import Floats, whole
-from adyton.exact.outward import MANY
+from adyton.kernel.accounting.buying import cost_of_units
+from adyton.kernel.accounting.noisy_reading import NoisyReading
+from adyton.kernel.exact import float_down, float_up, units_up
+from adyton.kernel.exact.cells import Floats, whole
+from adyton.kernel.exact.outward import MANY
+from adyton.kernel.ledger import Ledger, Order, Receipt
+from adyton.kernel.ledger.base import counted
+from adyton.kernel.ledger.texts import Stored, many_from_text, receipts_restored
 from adyton.kernel.measurement import Columns
-from adyton.ledger import Ledger, Order, Receipt
-from adyton.ledger.base import counted
-from adyton.ledger.texts import Stored, many_from_text, receipts_restored
-from adyton.mechanisms import GaussianNoise
+from adyton.kernel.mechanisms import GaussianNoise
+from adyton.kernel.sensitivity import Reading
+from adyton.kernel.terms.measures import Cdf, Mean, Moments, Sum, Variance
 from adyton.planning.measures.moments import NEEDED
 from adyton.planning.measures.search import Search
 from adyton.planning.measures.spread import Spread
@@ -44,10 +46,8 @@ from adyton.population.base import PopulationContext, learned_key, spread_key
 from adyton.population.position import Position
 from adyton.population.subset import SubsetPopulation
 from adyton.query.conditions.possible_cells import number_of_cells
-from adyton.query.measures import Cdf, Mean, Moments, Sum, Variance
 from adyton.query.nodes import Question
 from adyton.query.request import request_of
-from adyton.sensitivity import Reading
 from adyton.study import Study
 from adyton.validity.subset.tails import SETTLED_FROM, largest_normal
 

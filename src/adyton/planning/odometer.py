@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from adyton.accounting.filters import LEAST_DELTA
 from adyton.accounting.odometer import ZcdpOdometer
 from adyton.certify import Odometer
-from adyton.exact import UNITS_PER_ONE, float_up, printed_up
+from adyton.kernel.accounting.filters import LEAST_DELTA
+from adyton.kernel.exact import UNITS_PER_ONE, float_up, printed_up
 from adyton.study import Study
 
 _OCTAVES = 5  # good from the limit down to a thousandth of it

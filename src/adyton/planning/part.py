@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Protocol
 
-from adyton.accounting.noisy_reading import LEVEL, NoisyReading
 from adyton.certify import Absent, Bound, Values
+from adyton.kernel.accounting.noisy_reading import LEVEL, NoisyReading
 from adyton.kernel.measurement import Columns
-from adyton.mechanisms import Mechanism, Ratio
-from adyton.mechanisms.grid import NoiseOnAGrid
-from adyton.mechanisms.ratio import Solved
+from adyton.kernel.mechanisms import Mechanism, Ratio
+from adyton.kernel.mechanisms.grid import NoiseOnAGrid
+from adyton.kernel.mechanisms.ratio import Solved
+from adyton.kernel.sensitivity import Reading
 from adyton.population.base import PopulationContext
-from adyton.sensitivity import Reading
 from adyton.study import Study
 
 

@@ -13,12 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adyton.accounting.noisy_reading import NoisyReading, step_of
 from adyton.certify import Certificate, KeyColumn, KeyLabel, KnownRange, RowKeys
 from adyton.certify.linear import GaussianValue
 from adyton.errors import InvalidRequest
-from adyton.exact import float_up
-from adyton.kernel.discovery import GroupDiscovery
+from adyton.kernel.accounting.noisy_reading import NoisyReading, step_of
+from adyton.kernel.exact import float_up
 from adyton.kernel.measurement import AnyMeasurement
 from adyton.kernel.noisy import (
     Families,
@@ -31,7 +30,17 @@ from adyton.kernel.noisy import (
     transcript_units,
     whole_price,
 )
+from adyton.kernel.privacy import PrivacyUnit
+from adyton.kernel.schema import TextColumn
 from adyton.kernel.searching import rounds_of
+from adyton.kernel.sensitivity import Reading
+from adyton.kernel.special.discovery import GroupDiscovery
+from adyton.kernel.terms.buckets import group_values
+from adyton.kernel.terms.expressions import Not
+from adyton.kernel.terms.leaves import EVERY_ROW
+from adyton.kernel.terms.measures import Cdf, Extreme, Mean, Measure, Moments, Quantile, Variance
+from adyton.kernel.terms.names import distinct_names
+from adyton.kernel.terms.persons import are_of_the_same_persons
 from adyton.planning.keys import PART, plan_keys
 from adyton.planning.known import certificate_of, check_size, known_of, known_of_computed
 from adyton.planning.measures.additive import Additive
@@ -43,21 +52,12 @@ from adyton.planning.measures.spread import Spread
 from adyton.planning.part import MeasurePlan, detail_of, most_for_each
 from adyton.planning.price import Price, Pricing, check_widths, matching_rows
 from adyton.planning.readings import readings_for
-from adyton.privacy import PrivacyUnit
-from adyton.query.buckets import group_values
 from adyton.query.canonical import canonical_text, plain_names
 from adyton.query.conditions.possible_cells import cell_codes, kept_cells
-from adyton.query.expressions import Not
-from adyton.query.leaves import EVERY_ROW
-from adyton.query.measures import Cdf, Extreme, Mean, Measure, Moments, Quantile, Variance
-from adyton.query.names import distinct_names
 from adyton.query.nodes import Question
-from adyton.query.persons import are_of_the_same_persons
 from adyton.query.released.nodes import Released, ReleasedName, is_label
 from adyton.query.request import AS_ASKED, Request, Shape
 from adyton.query.text import names_given, question_text
-from adyton.schema import TextColumn
-from adyton.sensitivity import Reading
 from adyton.study import Study
 
 _SHAPES = 64

@@ -11,13 +11,14 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Literal, TypedDict, Unpack, get_args
 
-from adyton.accounting.buying import TOO_SMALL, cost_of_units
-from adyton.accounting.noisy_reading import LEVEL, step_of
 from adyton.errors import InvalidRequest, PrivacyRefused
-from adyton.exact import Number, decimal_text, positive
-from adyton.mechanisms import GaussianNoise, GeometricNoise, Mechanism
-from adyton.query.conditions.possible_cells import number_of_cells
-from adyton.query.expressions import (
+from adyton.kernel.accounting.buying import TOO_SMALL, cost_of_units
+from adyton.kernel.accounting.noisy_reading import LEVEL, step_of
+from adyton.kernel.exact import Number, decimal_text, positive
+from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise, Mechanism
+from adyton.kernel.schema import Table, TextColumn
+from adyton.kernel.sensitivity import Reading
+from adyton.kernel.terms.expressions import (
     Case,
     Clip,
     Curved,
@@ -29,13 +30,12 @@ from adyton.query.expressions import (
     Square,
     Times,
 )
-from adyton.query.leaves import DatePart, DayCount, Lookup, ValueOf
-from adyton.query.measures import Count, CountPersons, Mean, Proportion, Sum, SumOfPersons
-from adyton.query.names import columns_in
+from adyton.kernel.terms.leaves import DatePart, DayCount, Lookup, ValueOf
+from adyton.kernel.terms.measures import Count, CountPersons, Mean, Proportion, Sum, SumOfPersons
+from adyton.kernel.terms.names import columns_in
+from adyton.query.conditions.possible_cells import number_of_cells
 from adyton.query.nodes import Question
 from adyton.query.request import Request
-from adyton.schema import Table, TextColumn
-from adyton.sensitivity import Reading
 from adyton.study import Study
 from adyton.study.validity import refuse_where_rounded
 

@@ -14,13 +14,22 @@ from typing import assert_never
 
 from adyton.errors import InvalidRequest
 from adyton.kernel.histogram import Histogram
-from adyton.privacy import PrivacyUnit
-from adyton.query.buckets import MOST_CELLS
-from adyton.query.conditions.atoms import Axes
-from adyton.query.conditions.possible_cells import Places, kept_cells
-from adyton.query.expressions import Condition, Indicator, all_of
-from adyton.query.leaves import EVERY_ROW
-from adyton.query.measures import (
+from adyton.kernel.privacy import PrivacyUnit
+from adyton.kernel.sensitivity.bins import binned, bins_of, upto
+from adyton.kernel.sensitivity.bounds import Sensitivity
+from adyton.kernel.sensitivity.reading import (
+    Coordinate,
+    Persons,
+    Reading,
+    centred_and_counted,
+    moment_values,
+    search_weights,
+    squared_values,
+)
+from adyton.kernel.terms.buckets import MOST_CELLS
+from adyton.kernel.terms.expressions import Condition, Indicator, all_of
+from adyton.kernel.terms.leaves import EVERY_ROW
+from adyton.kernel.terms.measures import (
     Cdf,
     Count,
     CountPersons,
@@ -34,21 +43,12 @@ from adyton.query.measures import (
     SumOfPersons,
     Variance,
 )
+from adyton.kernel.terms.names import columns_in, entries
+from adyton.kernel.terms.persons import TableOfPersons
+from adyton.query.conditions.atoms import Axes
+from adyton.query.conditions.possible_cells import Places, kept_cells
 from adyton.query.missing import present
-from adyton.query.names import columns_in, entries
 from adyton.query.nodes import Question, without_dimensions
-from adyton.query.persons import TableOfPersons
-from adyton.sensitivity.bins import binned, bins_of, upto
-from adyton.sensitivity.bounds import Sensitivity
-from adyton.sensitivity.reading import (
-    Coordinate,
-    Persons,
-    Reading,
-    centred_and_counted,
-    moment_values,
-    search_weights,
-    squared_values,
-)
 
 
 def readings_of(question: Question, unit: PrivacyUnit) -> tuple[Reading, ...]:

@@ -14,12 +14,12 @@ from fractions import Fraction
 from typing import Any
 
 from adyton.errors import InvalidRequest
-from adyton.ledger import Order
-from adyton.mechanisms import GaussianNoise, GeometricNoise, Mechanism
+from adyton.kernel.ledger import Order
+from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise, Mechanism
+from adyton.kernel.sensitivity import Reading
 from adyton.planning.plan import Outline, PricedBatch
 from adyton.planning.price import NoiseKind, Price, Pricing
 from adyton.query.request import Request
-from adyton.sensitivity import Reading
 from adyton.study import Study
 
 _KINDS: dict[str, NoiseKind] = {kind.name: kind for kind in (GaussianNoise, GeometricNoise)}

@@ -12,24 +12,24 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 
-from adyton.accounting.buying import cost_of_units, largest_epsilon
-from adyton.accounting.noisy_reading import LEVEL, step_of
 from adyton.certify import Certificate
 from adyton.errors import InvalidRequest
-from adyton.exact.search import edge
-from adyton.kernel.choice import Choice, of_one_value, of_scores
+from adyton.kernel.accounting.buying import cost_of_units, largest_epsilon
+from adyton.kernel.accounting.noisy_reading import LEVEL, step_of
+from adyton.kernel.exact.search import edge
 from adyton.kernel.measurement import Due
-from adyton.mechanisms import GaussianNoise, GeometricNoise
-from adyton.mechanisms.selection.scores import ScoreSensitivity
-from adyton.mechanisms.selection.top_k import TopK
-from adyton.mechanisms.selection.utility import largest_shortfall, noisy_order_chance
+from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
+from adyton.kernel.privacy import BoundedRangeCost, PureCost
+from adyton.kernel.sensitivity import Reading, Sensitivity
+from adyton.kernel.special.choice import Choice, of_one_value, of_scores
+from adyton.kernel.special.mechanisms.selection.scores import ScoreSensitivity
+from adyton.kernel.special.mechanisms.selection.top_k import TopK
+from adyton.kernel.special.mechanisms.selection.utility import largest_shortfall, noisy_order_chance
 from adyton.planning.known import assumptions_of
 from adyton.planning.plan import PricedBatch, make_batch
 from adyton.planning.price import Price, noise_kind, units_of
 from adyton.planning.readings import readings_of
-from adyton.privacy import BoundedRangeCost, PureCost
 from adyton.query.selecting import Selection
-from adyton.sensitivity import Reading, Sensitivity
 from adyton.study import Study
 from adyton.study.validity import refuse_where_rounded
 

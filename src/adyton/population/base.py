@@ -21,17 +21,21 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from adyton.accounting.noisy_reading import LEVEL, NoisyReading, step_of
 from adyton.certify import Absent
 from adyton.certify.values import Way
-from adyton.exact import float_down, float_up
-from adyton.exact.cells import Array, Floats
-from adyton.exact.outward import MANY, UP
-from adyton.ledger import Ledger, Receipt
-from adyton.ledger.base import counted
-from adyton.ledger.links import Cap
-from adyton.ledger.texts import released_from_text
-from adyton.mechanisms.ratio import Ends
+from adyton.kernel.accounting.noisy_reading import LEVEL, NoisyReading, step_of
+from adyton.kernel.exact import float_down, float_up
+from adyton.kernel.exact.cells import Array, Floats
+from adyton.kernel.exact.outward import MANY, UP
+from adyton.kernel.ledger import Ledger, Receipt
+from adyton.kernel.ledger.base import counted
+from adyton.kernel.ledger.links import Cap
+from adyton.kernel.ledger.texts import released_from_text
+from adyton.kernel.mechanisms.ratio import Ends
+from adyton.kernel.sensitivity import Reading
+from adyton.kernel.sensitivity.reading import search_weights
+from adyton.kernel.terms.measures import Cdf, Count, CountPersons, Mean, Quantile, Sum, Variance
+from adyton.kernel.terms.persons import TableOfPersons
 from adyton.population.claims import NORMAL, Certain, CertainOfDescribed, GeometricNoises
 from adyton.population.position import Counted, Position
 from adyton.population.subset_ends import (
@@ -46,12 +50,8 @@ from adyton.population.subset_ends import (
     uncentred,
 )
 from adyton.population.variance_ends import EACH, OF_LEAST, Around, least_variance, most_variance
-from adyton.query.measures import Cdf, Count, CountPersons, Mean, Quantile, Sum, Variance
 from adyton.query.nodes import Question
-from adyton.query.persons import TableOfPersons
 from adyton.query.text import condition_text, number_text, question_text
-from adyton.sensitivity import Reading
-from adyton.sensitivity.reading import search_weights
 from adyton.study import Study, Validity
 from adyton.study.validity import FOR_THEIR_NOISE
 from adyton.validity.described import FOR_DESCRIBED

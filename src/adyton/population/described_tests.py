@@ -13,10 +13,10 @@ from fractions import Fraction
 from typing import Literal, get_args
 
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, float_down, float_up, rational
-from adyton.exact.outward import SAFE
+from adyton.kernel.exact import Number, float_down, float_up, rational
+from adyton.kernel.exact.outward import SAFE
+from adyton.kernel.terms.measures import Mean, Measure, Quantile
 from adyton.query.description_weights import constant_nats, rational_nats
-from adyton.query.measures import Mean, Measure, Quantile
 from adyton.query.request import Request, asked_of
 from adyton.study import Study
 

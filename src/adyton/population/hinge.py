@@ -15,15 +15,15 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from adyton.accounting.noisy_reading import NoisyReading
 from adyton.certify import Absent
-from adyton.exact import float_up, units_down
-from adyton.exact.cells import Array, Floats
-from adyton.exact.outward import FEW, UP
-from adyton.exact.shares import question_share
-from adyton.ledger.links import Cap
-from adyton.mechanisms import largest_ratio
-from adyton.mechanisms.ratio import Ends
+from adyton.kernel.accounting.noisy_reading import NoisyReading
+from adyton.kernel.exact import float_up, units_down
+from adyton.kernel.exact.cells import Array, Floats
+from adyton.kernel.exact.outward import FEW, UP
+from adyton.kernel.exact.shares import question_share
+from adyton.kernel.ledger.links import Cap
+from adyton.kernel.mechanisms import largest_ratio
+from adyton.kernel.mechanisms.ratio import Ends
 from adyton.population.base import Population, PopulationContext, units_outside
 from adyton.population.position import Counted, Position
 from adyton.study import Validity, keys_failure, planned

@@ -10,9 +10,9 @@ from fractions import Fraction
 from adyton.certify import LastLook
 from adyton.certify.last_look import ByRoute
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, float_up, positive
-from adyton.exact.outward import UNIT_ROUNDOFF
-from adyton.ledger import Order, Totals
+from adyton.kernel.exact import Number, float_up, positive
+from adyton.kernel.exact.outward import UNIT_ROUNDOFF
+from adyton.kernel.ledger import Order, Totals
 from adyton.population.base import StandIn
 from adyton.population.described_tests import DescribedBound
 from adyton.study import Study

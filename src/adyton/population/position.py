@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from adyton.exact import UNITS_PER_ONE
-from adyton.ledger import Receipt, Totals
+from adyton.kernel.exact import UNITS_PER_ONE
+from adyton.kernel.ledger import Receipt, Totals
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,10 @@ from typing import Any
 
 from adyton.certify import Proof
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, float_down, float_up, rational
+from adyton.kernel.exact import Number, float_down, float_up, rational
+from adyton.kernel.ledger import Ledger, Order, Receipt
+from adyton.kernel.ledger.texts import RESTORED, receipts_restored
 from adyton.kernel.paid import record
-from adyton.ledger import Ledger, Order, Receipt
-from adyton.ledger.texts import RESTORED, receipts_restored
 from adyton.show import Sheet, Shown, number
 from adyton.study import Study
 

@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from adyton.exact import float_down
+from adyton.kernel.exact import float_down
 from adyton.population.base import PopulationContext
 from adyton.population.claims import AfterReleases, CertainAfter, Claims
 from adyton.population.position import Position

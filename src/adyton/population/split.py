@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from adyton.exact import float_down
-from adyton.ledger.links import Cap
+from adyton.kernel.exact import float_down
+from adyton.kernel.ledger.links import Cap
 from adyton.population.base import PopulationContext
 from adyton.population.claims import CertainAfter
 from adyton.population.position import Counted, Position

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
 
-from adyton.accounting.noisy_reading import NoisyReading
-from adyton.exact import units_down
-from adyton.exact.cells import Array, Floats
-from adyton.ledger.links import Cap
+from adyton.kernel.accounting.noisy_reading import NoisyReading
+from adyton.kernel.exact import units_down
+from adyton.kernel.exact.cells import Array, Floats
+from adyton.kernel.ledger.links import Cap
 from adyton.population.base import (
     Population,
     PopulationContext,

@@ -14,11 +14,21 @@ from fractions import Fraction
 from math import ceil, floor
 
 from adyton.errors import InvalidRequest
+from adyton.kernel.schema import day_number, day_of
+from adyton.kernel.terms.expressions import (
+    Case,
+    Clip,
+    Compare,
+    Days,
+    Floor,
+    Negative,
+    NumberExpression,
+    Plus,
+    Times,
+)
+from adyton.kernel.terms.leaves import Constant, DatePart, Day, DayCount, DayFrom, DayOf, Part
+from adyton.kernel.terms.names import columns_in
 from adyton.query.conditions.possible import KnownRows
-from adyton.query.expressions import Case, Clip, Compare, Days, Floor, Negative, NumberExpression, Plus, Times
-from adyton.query.leaves import Constant, DatePart, Day, DayCount, DayFrom, DayOf, Part
-from adyton.query.names import columns_in
-from adyton.schema import day_number, day_of
 
 _MARCH_OF_YEAR_0 = -719_468  # the days from 1970-01-01 to 0000-03-01
 _FIRST_DAY = -719_162  # and to 0001-01-01

@@ -8,10 +8,9 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import assert_never
 
-from adyton.query.buckets import Bucket, Group
-from adyton.query.groups import grouped
-from adyton.query.leaves import DayFrom, DayOf
-from adyton.query.measures import (
+from adyton.kernel.terms.buckets import Bucket, Group
+from adyton.kernel.terms.leaves import DayFrom, DayOf
+from adyton.kernel.terms.measures import (
     Cdf,
     Count,
     CountPersons,
@@ -25,7 +24,8 @@ from adyton.query.measures import (
     SumOfPersons,
     Variance,
 )
-from adyton.query.names import LONGEST_NAME, default_name, distinct_names
+from adyton.kernel.terms.names import LONGEST_NAME, default_name, distinct_names
+from adyton.query.groups import grouped
 from adyton.query.nodes import POINTS, Question
 from adyton.query.text import MOMENT_NAMES, Naming, question_text
 

@@ -11,6 +11,9 @@ from contextlib import suppress
 from functools import lru_cache, partial
 
 from adyton.errors import InvalidRequest
+from adyton.kernel.terms.expressions import Clip, Days, Floor, NumberExpression, Plus
+from adyton.kernel.terms.leaves import Constant, DatePart, DayCount, DayFrom, DayOf
+from adyton.kernel.terms.names import parts_in
 from adyton.query.calendar import (
     day_of_year,
     iso_week,
@@ -20,9 +23,6 @@ from adyton.query.calendar import (
     month_number,
     start_of,
 )
-from adyton.query.expressions import Clip, Days, Floor, NumberExpression, Plus
-from adyton.query.leaves import Constant, DatePart, DayCount, DayFrom, DayOf
-from adyton.query.names import parts_in
 
 Called = tuple[str, str, Days]  # what stands before the day in a text, what behind it, and the day
 

@@ -28,9 +28,77 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal, assert_never, get_args
 
-from adyton.exact.curves import Curve
-from adyton.exact.outward import COARSE
-from adyton.query.buckets import Bucket, Group, group_size, has_null
+from adyton.kernel.exact.curves import Curve
+from adyton.kernel.exact.outward import COARSE
+from adyton.kernel.schema import (
+    BooleanColumn,
+    CategoryColumn,
+    Column,
+    DateColumn,
+    IntegerColumn,
+    RealColumn,
+    Table,
+    TextColumn,
+)
+from adyton.kernel.terms.buckets import Bucket, Group, group_size, has_null
+from adyton.kernel.terms.expressions import (
+    MIRRORED,
+    And,
+    Case,
+    Clip,
+    Comparable,
+    Compare,
+    Condition,
+    Curved,
+    Days,
+    Floor,
+    Indicator,
+    Negative,
+    Not,
+    NumberExpression,
+    Operator,
+    Or,
+    Plus,
+    Quotient,
+    Square,
+    Times,
+    all_of,
+    constant_of,
+)
+from adyton.kernel.terms.leaves import (
+    EVERY_ROW,
+    Always,
+    Constant,
+    DatePart,
+    Day,
+    DayCount,
+    DayFrom,
+    DayOf,
+    IsMissing,
+    IsOutside,
+    IsTrue,
+    Lookup,
+    OneOf,
+    Part,
+    ValueOf,
+)
+from adyton.kernel.terms.measures import (
+    Cdf,
+    Count,
+    CountPersons,
+    Extreme,
+    Mean,
+    Measure,
+    Moments,
+    Proportion,
+    Quantile,
+    Sum,
+    SumOfPersons,
+    Variance,
+    Which,
+)
+from adyton.kernel.terms.names import columns_in
+from adyton.kernel.terms.persons import Kind, PersonNumber, TableOfPersons
 from adyton.query.canonical import canonical_text
 from adyton.query.conditions.possible_cells import number_of_cells
 from adyton.query.day_functions import day_function, part_function
@@ -64,76 +132,8 @@ from adyton.query.description_weights import (
     step_nats,
     value_nats,
 )
-from adyton.query.expressions import (
-    MIRRORED,
-    And,
-    Case,
-    Clip,
-    Comparable,
-    Compare,
-    Condition,
-    Curved,
-    Days,
-    Floor,
-    Indicator,
-    Negative,
-    Not,
-    NumberExpression,
-    Operator,
-    Or,
-    Plus,
-    Quotient,
-    Square,
-    Times,
-    all_of,
-    constant_of,
-)
-from adyton.query.leaves import (
-    EVERY_ROW,
-    Always,
-    Constant,
-    DatePart,
-    Day,
-    DayCount,
-    DayFrom,
-    DayOf,
-    IsMissing,
-    IsOutside,
-    IsTrue,
-    Lookup,
-    OneOf,
-    Part,
-    ValueOf,
-)
-from adyton.query.measures import (
-    Cdf,
-    Count,
-    CountPersons,
-    Extreme,
-    Mean,
-    Measure,
-    Moments,
-    Proportion,
-    Quantile,
-    Sum,
-    SumOfPersons,
-    Variance,
-    Which,
-)
-from adyton.query.names import columns_in
 from adyton.query.nodes import Question
-from adyton.query.persons import Kind, PersonNumber, TableOfPersons
 from adyton.query.text import condition_text
-from adyton.schema import (
-    BooleanColumn,
-    CategoryColumn,
-    Column,
-    DateColumn,
-    IntegerColumn,
-    RealColumn,
-    Table,
-    TextColumn,
-)
 
 DictionaryName = Literal["schema", "universal"]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from adyton.errors import InvalidRequest
-from adyton.exact import rational
+from adyton.kernel.exact import rational
 
 LONGEST_EXACT = 15  # significant digits, which every double keeps
 _WRITTEN = re.compile(

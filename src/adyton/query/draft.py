@@ -10,10 +10,10 @@ from fractions import Fraction
 from typing import Literal, assert_never
 
 from adyton.errors import InvalidRequest
-from adyton.query.expressions import Condition, NumberExpression, all_of
-from adyton.query.groups import Grouped, bins, grouped
-from adyton.query.leaves import EVERY_ROW
-from adyton.query.measures import (
+from adyton.kernel.schema import Table
+from adyton.kernel.terms.expressions import Condition, NumberExpression, all_of
+from adyton.kernel.terms.leaves import EVERY_ROW
+from adyton.kernel.terms.measures import (
     Cdf,
     Count,
     CountPersons,
@@ -26,10 +26,10 @@ from adyton.query.measures import (
     SumOfPersons,
     Variance,
 )
-from adyton.query.names import check_persons, default_name, distinct_names
+from adyton.kernel.terms.names import check_persons, default_name, distinct_names
+from adyton.query.groups import Grouped, bins, grouped
 from adyton.query.nodes import Question
 from adyton.query.text import MOMENT_NAMES, moments_of
-from adyton.schema import Table
 
 # The SQL parser is imported where text is read: it costs more than all other imports of a draft.
 

@@ -5,13 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from adyton.query.buckets import Bucket, Group
-from adyton.query.conditions.possible_cells import can_be_missing
-from adyton.query.expressions import Floor, NumberExpression, Times
-from adyton.query.leaves import Constant, DatePart, DayFrom, DayOf, ValueOf
-from adyton.query.names import columns_in, default_name
-from adyton.query.text import grouped_text, name_text
-from adyton.schema import (
+from adyton.kernel.schema import (
     BooleanColumn,
     CategoryColumn,
     Column,
@@ -21,6 +15,12 @@ from adyton.schema import (
     TextColumn,
     declares_missing,
 )
+from adyton.kernel.terms.buckets import Bucket, Group
+from adyton.kernel.terms.expressions import Floor, NumberExpression, Times
+from adyton.kernel.terms.leaves import Constant, DatePart, DayFrom, DayOf, ValueOf
+from adyton.kernel.terms.names import columns_in, default_name
+from adyton.query.conditions.possible_cells import can_be_missing
+from adyton.query.text import grouped_text, name_text
 
 Labels = tuple[str | int | bool, ...]
 

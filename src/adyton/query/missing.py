@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import assert_never
 
-from adyton.query.expressions import (
+from adyton.kernel.terms.expressions import (
     And,
     Case,
     Clip,
@@ -24,7 +24,7 @@ from adyton.query.expressions import (
     Square,
     Times,
 )
-from adyton.query.leaves import (
+from adyton.kernel.terms.leaves import (
     EVERY_ROW,
     Always,
     Constant,

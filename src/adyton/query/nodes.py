@@ -18,8 +18,17 @@ from math import prod
 from typing import Any, TypeVar
 
 from adyton.errors import InvalidRequest
-from adyton.query.buckets import MOST_CELLS, Bucket, Group, group_size
-from adyton.query.expressions import (
+from adyton.kernel.schema import (
+    BooleanColumn,
+    CategoryColumn,
+    Column,
+    Dimension,
+    RealColumn,
+    Table,
+    TextColumn,
+)
+from adyton.kernel.terms.buckets import MOST_CELLS, Bucket, Group, group_size
+from adyton.kernel.terms.expressions import (
     Case,
     Compare,
     Condition,
@@ -29,19 +38,17 @@ from adyton.query.expressions import (
     all_of,
     condition,
 )
-from adyton.query.leaves import EVERY_ROW, Constant, IsMissing, IsTrue, Lookup, OneOf, ValueOf
-from adyton.query.measures import MOST_WEIGHT, Cdf, Measure, weight, weight_of
-from adyton.query.names import JoinedColumn, check_columns, check_names, check_outside, entries, private_part
-from adyton.query.persons import TableOfPersons
-from adyton.schema import (
-    BooleanColumn,
-    CategoryColumn,
-    Column,
-    Dimension,
-    RealColumn,
-    Table,
-    TextColumn,
+from adyton.kernel.terms.leaves import EVERY_ROW, Constant, IsMissing, IsTrue, Lookup, OneOf, ValueOf
+from adyton.kernel.terms.measures import MOST_WEIGHT, Cdf, Measure, weight, weight_of
+from adyton.kernel.terms.names import (
+    JoinedColumn,
+    check_columns,
+    check_names,
+    check_outside,
+    entries,
+    private_part,
 )
+from adyton.kernel.terms.persons import TableOfPersons
 
 POINTS = "upto"  # what an answer calls the points of a distribution
 _Node = TypeVar("_Node")

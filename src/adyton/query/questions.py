@@ -17,10 +17,10 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from adyton.errors import InvalidRequest
-from adyton.exact import Number as Written
-from adyton.exact import rational
+from adyton.kernel.exact import Number as Written
+from adyton.kernel.exact import rational
+from adyton.kernel.terms.expressions import Condition, NumberExpression
 from adyton.query.draft import By, Draft
-from adyton.query.expressions import Condition, NumberExpression
 
 __all__ = [
     "cdf",

@@ -17,17 +17,17 @@ from typing import TYPE_CHECKING, Union
 import numpy as np
 
 from adyton.errors import InvalidRequest
-from adyton.exact.cells import Floats
-from adyton.query.buckets import KeyLabel
+from adyton.kernel.exact.cells import Floats
+from adyton.kernel.schema import Table
+from adyton.kernel.terms.buckets import KeyLabel
+from adyton.kernel.terms.names import is_declared
+from adyton.kernel.terms.persons import TableOfPersons, table_of_persons
 from adyton.query.doubles import remarks_on
 from adyton.query.draft import Draft
-from adyton.query.names import is_declared
 from adyton.query.nodes import Question
-from adyton.query.persons import TableOfPersons, table_of_persons
 from adyton.query.released.answered import Answered, Places, Told
 from adyton.query.released.nodes import Having, Node, Released, ReleasedName, Term, Window, is_label, names_in
 from adyton.query.released.windows import OCCURRING
-from adyton.schema import Table
 
 if TYPE_CHECKING:
     from adyton.query.selecting import BestOf, Selection

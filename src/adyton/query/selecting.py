@@ -11,15 +11,15 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from adyton.errors import InvalidRequest
+from adyton.kernel.schema import Table
+from adyton.kernel.terms.measures import Count, CountPersons, Measure, Proportion, Sum, SumOfPersons
 from adyton.query.canonical import canonical_text
 from adyton.query.conditions.possible_cells import number_of_cells
 from adyton.query.draft import Draft
-from adyton.query.measures import Count, CountPersons, Measure, Proportion, Sum, SumOfPersons
 from adyton.query.nodes import Question
 from adyton.query.released.nodes import Relation, Term, Window
 from adyton.query.request import Request, Shape, asked_of
 from adyton.query.text import question_text
-from adyton.schema import Table
 
 MOST_CANDIDATES = 100_000
 NAMED = "candidate"  # the column of the answer that has the names of questions

@@ -12,10 +12,9 @@ from fractions import Fraction
 from functools import reduce
 from typing import assert_never
 
-from adyton.query.buckets import Bucket, Group
-from adyton.query.day_functions import day_function, part_function
-from adyton.query.doubles import shortest
-from adyton.query.expressions import (
+from adyton.kernel.schema import CategoryColumn, Table, common_grain, day_of
+from adyton.kernel.terms.buckets import Bucket, Group
+from adyton.kernel.terms.expressions import (
     MIRRORED,
     And,
     Case,
@@ -37,7 +36,7 @@ from adyton.query.expressions import (
     Times,
     constant_of,
 )
-from adyton.query.leaves import (
+from adyton.kernel.terms.leaves import (
     Always,
     Constant,
     DatePart,
@@ -53,7 +52,7 @@ from adyton.query.leaves import (
     Part,
     ValueOf,
 )
-from adyton.query.measures import (
+from adyton.kernel.terms.measures import (
     Cdf,
     Count,
     CountPersons,
@@ -68,9 +67,10 @@ from adyton.query.measures import (
     Variance,
     Which,
 )
+from adyton.kernel.terms.persons import PersonNumber, TableOfPersons
+from adyton.query.day_functions import day_function, part_function
+from adyton.query.doubles import shortest
 from adyton.query.nodes import Question
-from adyton.query.persons import PersonNumber, TableOfPersons
-from adyton.schema import CategoryColumn, Table, common_grain, day_of
 
 Naming = tuple[tuple[str, ...], tuple[str, ...]]  # of the groups of a question, and of its values
 _PLAIN_NAME = re.compile(r"[a-z_][a-z0-9_]*")

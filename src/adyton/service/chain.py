@@ -7,7 +7,7 @@ from typing import Any
 
 from adyton.curator.receipts import link_told, receipt_told
 from adyton.errors import InvalidRequest
-from adyton.ledger import Ledger, Receipt
+from adyton.kernel.ledger import Ledger, Receipt
 from adyton.service.identity import Identity
 from adyton.service.roles import Action, may
 

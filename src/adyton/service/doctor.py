@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from adyton.errors import CuratorError
-from adyton.ledger.anchor import anchor_at
+from adyton.ledgers.anchor import anchor_at
 from adyton.service.beside import FILE, OWNER_FILE, VARIABLE, is_open_to_others, who_else_writes
 from adyton.service.house import House
 from adyton.service.limits import LIMITS

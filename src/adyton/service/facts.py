@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from adyton.exact import printed_up
-from adyton.schema import (
+from adyton.kernel.exact import printed_up
+from adyton.kernel.schema import (
     CategoryColumn,
     Column,
     DateColumn,

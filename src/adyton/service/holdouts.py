@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from adyton.errors import Forbidden, InvalidRequest
-from adyton.exact import decimal_text
 from adyton.holdout import Holdout, Leaderboard
 from adyton.holdout.classes.hypotheses import NOT_OVER_A_NETWORK
 from adyton.holdout.files import texts_array
+from adyton.kernel.exact import decimal_text
 from adyton.service.agents.sessions import AgentSessions
 from adyton.service.chain import PAGE, check_after, links_told, numbered, page_of
 from adyton.service.identity import Identity

@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import Any
 
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, rational
-from adyton.ledger.texts import check_name
+from adyton.kernel.exact import Number, rational
+from adyton.kernel.ledger.texts import check_name
 from adyton.service.agents.sessions import Caps, check_share
 from adyton.service.roles import Role, role_named
 

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from adyton.errors import BudgetRefused, InvalidRequest, PrivacyRefused
-from adyton.exact import decimal_text
-from adyton.ledger import Charged, Ledger, Order, Receipt
-from adyton.ledger.base import First
-from adyton.ledger.memory import ForwardingLedger
+from adyton.kernel.exact import decimal_text
+from adyton.kernel.ledger import Charged, Ledger, Order, Receipt
+from adyton.kernel.ledger.base import First
+from adyton.ledgers.forwarding import ForwardingLedger
 from adyton.service.agents.sessions import AgentSession, Turns
 from adyton.service.identity import Identity
 

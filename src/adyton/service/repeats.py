@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from adyton.errors import LedgerCorrupt
-from adyton.ledger import Ledger
-from adyton.ledger.stored.changes import Changes, Stamp, changes_of
+from adyton.kernel.ledger import Ledger
+from adyton.ledgers.changes import Changes, Stamp, changes_of
 from adyton.service.identity import Identity
 
 _MOST_BYTES = 16_000_000  # of all that is kept

@@ -21,10 +21,10 @@ from adyton.curator.dummy import dummy_of
 from adyton.curator.opening import show_anchor
 from adyton.curator.receipts import header_told
 from adyton.errors import NotFound, PrivacyRefused
-from adyton.exact import decimal_text
-from adyton.ledger import Charged, Header, Ledger, MemoryLedger, Order, Receipt
-from adyton.ledger.base import First
-from adyton.ledger.memory import ForwardingLedger
+from adyton.kernel.exact import decimal_text
+from adyton.kernel.ledger import Charged, Header, Ledger, MemoryLedger, Order, Receipt
+from adyton.kernel.ledger.base import First
+from adyton.ledgers.forwarding import ForwardingLedger
 from adyton.planning.known import number_of_values
 from adyton.query.request import Asked, Requests, questions_of
 from adyton.service.agents.sessions import AgentSession, AgentSessions, Turns

@@ -15,15 +15,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adyton.errors import InvalidRequest, LedgerCorrupt
-from adyton.ledger import AnchoredLedger, Header, Ledger, Order, Receipt, SqliteLedger
-from adyton.ledger.anchor import anchor_at
-from adyton.ledger.base import next_receipt, now, same_limit
-from adyton.ledger.book import Book, BookedLedger
-from adyton.ledger.book.booked import began_in
-from adyton.ledger.book.joining import check_member, entrant_of
-from adyton.ledger.links import fresh_secret
-from adyton.ledger.stored.sqlite import make_file
-from adyton.ledger.texts import carried_texts
+from adyton.kernel.ledger import Header, Ledger, Order, Receipt, SqliteLedger
+from adyton.kernel.ledger.base import next_receipt, now, same_limit
+from adyton.kernel.ledger.links import fresh_secret
+from adyton.kernel.ledger.stored.sqlite import make_file
+from adyton.kernel.ledger.texts import carried_texts
+from adyton.ledgers.anchor import anchor_at
+from adyton.ledgers.anchored import AnchoredLedger
+from adyton.ledgers.book import Book, BookedLedger
+from adyton.ledgers.book.booked import began_in
+from adyton.ledgers.book.joining import check_member, entrant_of
 from adyton.planning.learned import radius_in_full
 from adyton.population.reserve import opening_in, refuse_where_lost
 from adyton.study import Study, named_facts

@@ -21,14 +21,14 @@ from adyton.engines.loaded import comparable
 from adyton.engines.loading.sources import unreadable_lines
 from adyton.engines.survey import HIGH, LOW, MISSING, UNDECLARED, UNUSABLE, CodedLoading, Surveyor
 from adyton.errors import CuratorError, InvalidRequest
-from adyton.exact import positive, rational
 from adyton.kernel.engine import Engine
-from adyton.ledger.book.joining import check_book
+from adyton.kernel.exact import positive, rational
+from adyton.kernel.schema import CategoryColumn, Column, Table, TextColumn
+from adyton.kernel.terms.measures import Count
+from adyton.ledgers.book.joining import check_book
 from adyton.planning.plan import make_plan
 from adyton.planning.price import Price
-from adyton.query.measures import Count
 from adyton.query.nodes import Question
-from adyton.schema import CategoryColumn, Column, Table, TextColumn
 from adyton.setup.findings import findings_of, suggestions_of
 from adyton.study import Study, read_study
 

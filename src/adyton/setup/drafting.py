@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
-from adyton.accounting import filter_named
 from adyton.certify import toml_text
 from adyton.engines.loading.csv_lines import SEPARATORS
 from adyton.engines.loading.sources import count_units, describe
 from adyton.errors import InvalidRequest
-from adyton.exact import positive, rational
-from adyton.privacy import Guarantee, Neighbours, PrivacyUnit
+from adyton.kernel.accounting import filter_named
+from adyton.kernel.exact import positive, rational
+from adyton.kernel.privacy import Guarantee, Neighbours, PrivacyUnit
 from adyton.query.description import DictionaryName
 from adyton.query.text import fraction_text
 from adyton.setup.public_profile import MOST_VALUES, ColumnProfile, public_profiles

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from adyton.certify.checked import CheckFinding, ColumnCheck, TableCheck
-from adyton.schema import Column, Table, TextColumn
+from adyton.kernel.schema import Column, Table, TextColumn
 from adyton.study import Study
 
 _FAR_OFF = 10  # times, either way: a guess that is farther off misleads

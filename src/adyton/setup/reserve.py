@@ -22,9 +22,9 @@ from adyton.curator.opening import open_study, sources_of
 from adyton.engines.choosing import EngineLimits, engine_for
 from adyton.engines.survey import loaded_rows
 from adyton.errors import InvalidRequest
-from adyton.exact import Number
+from adyton.kernel.exact import Number
+from adyton.kernel.schema import BooleanColumn, CategoryColumn, Column, DateColumn, Table, TextColumn
 from adyton.population.reserve import Opening, ReserveLook, open_once, order_of
-from adyton.schema import BooleanColumn, CategoryColumn, Column, DateColumn, Table, TextColumn
 from adyton.study import Study
 
 _SAID = "the reserve of a study: private rows, for the tests that its ledger names"

@@ -9,14 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from adyton.accounting import FilterName, filter_named
-from adyton.accounting.noisy_reading import LEVEL
 from adyton.errors import InvalidRequest
-from adyton.exact import UNITS_PER_ONE
-from adyton.exact.search import largest_that_holds
-from adyton.mechanisms import GaussianNoise, GeometricNoise
-from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.sensitivity import Sensitivity
+from adyton.kernel.accounting import FilterName, filter_named
+from adyton.kernel.accounting.noisy_reading import LEVEL
+from adyton.kernel.exact import UNITS_PER_ONE
+from adyton.kernel.exact.search import largest_that_holds
+from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.sensitivity import Sensitivity
 
 MOST_QUESTIONS = 10**6
 

@@ -12,16 +12,16 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal, get_args
 
-from adyton.accounting.noisy_reading import step_of
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, rational
+from adyton.kernel.accounting.noisy_reading import step_of
+from adyton.kernel.exact import Number, rational
+from adyton.kernel.sensitivity import Reading
+from adyton.kernel.terms.expressions import Indicator, NumberExpression, Plus
+from adyton.kernel.terms.leaves import Constant
+from adyton.kernel.terms.measures import Count, CountPersons, Mean, Measure, Proportion, Sum, SumOfPersons
+from adyton.kernel.terms.persons import TableOfPersons
 from adyton.planning.readings import readings_of
-from adyton.query.expressions import Indicator, NumberExpression, Plus
-from adyton.query.leaves import Constant
-from adyton.query.measures import Count, CountPersons, Mean, Measure, Proportion, Sum, SumOfPersons
 from adyton.query.nodes import Question
-from adyton.query.persons import TableOfPersons
-from adyton.sensitivity import Reading
 from adyton.streams.kinds import StreamKind, moves_one_way
 from adyton.study import Study
 

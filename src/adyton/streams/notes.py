@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from adyton.errors import LedgerCorrupt
-from adyton.kernel.comparing import CLOSED
+from adyton.kernel.special.comparing import CLOSED
 from adyton.streams.compared import COMPARED, ComparedAs
 
 

@@ -7,22 +7,22 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from adyton.accounting.buying import cost_of_units, largest_epsilon
 from adyton.certify import Certificate
 from adyton.errors import InvalidRequest
+from adyton.kernel.accounting.buying import cost_of_units, largest_epsilon
+from adyton.kernel.ledger import Receipt
 from adyton.kernel.measurement import Due
-from adyton.kernel.monitor import Machine, Monitor, sparse_of
-from adyton.ledger import Receipt
-from adyton.mechanisms import GaussianNoise, NumericSparse, Sparse
-from adyton.mechanisms.sparse.numeric_sparse import GAUSSIAN_VALUES, one_integer
-from adyton.mechanisms.sparse.sparse import check_positives
-from adyton.noise.two_sided_geometric import LARGEST_SCALE
+from adyton.kernel.mechanisms import GaussianNoise, NumericSparse, Sparse
+from adyton.kernel.noise.two_sided_geometric import LARGEST_SCALE
+from adyton.kernel.schema import IntegerColumn, RealColumn
+from adyton.kernel.special.mechanisms.sparse.numeric_sparse import GAUSSIAN_VALUES, one_integer
+from adyton.kernel.special.mechanisms.sparse.sparse import check_positives
+from adyton.kernel.special.monitor import Machine, Monitor, sparse_of
+from adyton.kernel.terms.measures import Count
 from adyton.planning.known import assumptions_of
 from adyton.planning.price import Price, units_of
 from adyton.planning.readings import readings_of
-from adyton.query.measures import Count
 from adyton.query.nodes import Question
-from adyton.schema import IntegerColumn, RealColumn
 from adyton.streams.kinds import KINDS, StreamKind, checked_kind, moves_one_way
 from adyton.study import Study
 from adyton.study.validity import refuse_where_rounded

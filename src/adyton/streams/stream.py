@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from adyton.accounting.noisy_reading import LEVEL
 from adyton.certify import Amount, Interval, Proof
 from adyton.errors import InvalidRequest, LedgerCorrupt, PrivacyRefused
-from adyton.exact import Number, float_down, float_up
-from adyton.kernel.comparing import Asked, Comparisons
-from adyton.kernel.monitor import sparse_of
-from adyton.ledger import Verification
-from adyton.ledger.texts import check_head
-from adyton.mechanisms import NumericSparse
+from adyton.kernel.accounting.noisy_reading import LEVEL
+from adyton.kernel.exact import Number, float_down, float_up
+from adyton.kernel.ledger import Verification
+from adyton.kernel.ledger.texts import check_head
+from adyton.kernel.mechanisms import NumericSparse
+from adyton.kernel.special.comparing import Asked, Comparisons
+from adyton.kernel.special.monitor import sparse_of
 from adyton.planning.known import left_out_of
 from adyton.query.draft import Draft
 from adyton.query.nodes import Question

@@ -6,13 +6,13 @@ import json
 from dataclasses import replace
 from fractions import Fraction
 
-from adyton.exact import UNITS_PER_ONE
-from adyton.kernel.comparing import public_notes
-from adyton.kernel.monitor import Monitor, of_validity
-from adyton.ledger import Ledger, Order, Receipt
-from adyton.ledger.base import all_counted
-from adyton.ledger.texts import many_from_text, receipts_carried, receipts_restored
-from adyton.mechanisms import NumericSparse
+from adyton.kernel.exact import UNITS_PER_ONE
+from adyton.kernel.ledger import Ledger, Order, Receipt
+from adyton.kernel.ledger.base import all_counted
+from adyton.kernel.ledger.texts import many_from_text, receipts_carried, receipts_restored
+from adyton.kernel.mechanisms import NumericSparse
+from adyton.kernel.special.comparing import public_notes
+from adyton.kernel.special.monitor import Monitor, of_validity
 from adyton.planning.learned import radius_in_full
 from adyton.streams.kinds import exchanged_reach
 from adyton.streams.notes import entry_of

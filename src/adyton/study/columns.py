@@ -11,8 +11,8 @@ from typing import Any
 from zoneinfo import ZoneInfo, available_timezones
 
 from adyton.errors import InvalidRequest
-from adyton.exact import positive, rational
-from adyton.schema import (
+from adyton.kernel.exact import positive, rational
+from adyton.kernel.schema import (
     CLOCK,
     LONGEST_TEXT,
     BooleanColumn,

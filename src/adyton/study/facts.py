@@ -9,17 +9,11 @@ from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
 
-from adyton.accounting import Filter, filter_named
 from adyton.errors import InvalidRequest
+from adyton.kernel.accounting import Filter, filter_named
+from adyton.kernel.privacy import Guarantee, PrivacyUnit, Reserve
 from adyton.kernel.protection import Protection, unit_with
-from adyton.privacy import Guarantee, PrivacyUnit, Reserve
-from adyton.query.description import Dictionary, canonical_value
-from adyton.query.description_weights import VERSION
-from adyton.query.measures import Measure
-from adyton.query.nodes import Question
-from adyton.query.request import Request, asked_of
-from adyton.query.sql.several.dialects import known_dialect
-from adyton.schema import (
+from adyton.kernel.schema import (
     LONGEST_TEXT,
     BooleanColumn,
     CategoryColumn,
@@ -31,6 +25,12 @@ from adyton.schema import (
     TextColumn,
     declares_missing,
 )
+from adyton.kernel.terms.measures import Measure
+from adyton.query.description import Dictionary, canonical_value
+from adyton.query.description_weights import VERSION
+from adyton.query.nodes import Question
+from adyton.query.request import Request, asked_of
+from adyton.query.sql.several.dialects import known_dialect
 from adyton.show import Sheet, Shown
 from adyton.study.told import facts_of
 from adyton.study.validity import Validity, check_validity, keys_failure, rounding_grid

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from adyton.errors import InvalidRequest
-from adyton.exact import positive
-from adyton.schema import (
+from adyton.kernel.exact import positive
+from adyton.kernel.schema import (
     LARGEST_COLUMN_VALUE,
     Attribute,
     BooleanColumn,

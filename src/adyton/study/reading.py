@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from adyton.errors import InvalidRequest
-from adyton.exact import positive, rational
-from adyton.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.exact import positive, rational
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import Table
 from adyton.query.sql.several.dialects import known_dialect
-from adyton.schema import Table
 from adyton.study.columns import columns_of
 from adyton.study.facts import Study
 from adyton.study.notes import Notes, choice, known, text_at, toml_in, whole, whole_at

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from adyton.errors import InvalidRequest
-from adyton.schema import Table
+from adyton.kernel.schema import Table
 from adyton.study.columns import columns_of
 from adyton.study.facts import PrivateTable
 from adyton.study.notes import Notes, text_at, whole, whole_at

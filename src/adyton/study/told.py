@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from adyton.certify import Promise
-from adyton.exact import printed_up
-from adyton.schema import (
+from adyton.kernel.exact import printed_up
+from adyton.kernel.schema import (
     BooleanColumn,
     CategoryColumn,
     Column,

@@ -9,8 +9,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, keep_exactly
-from adyton.privacy import Neighbours
+from adyton.kernel.exact import Number, keep_exactly
+from adyton.kernel.privacy import Neighbours
 from adyton.query.description import DictionaryName
 from adyton.validity.described import FOR_DESCRIBED
 from adyton.validity.hinge.planned import PlannedSchedule

@@ -11,17 +11,17 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-from adyton.accounting import filter_named, gaussian
 from adyton.accounting.textbook.comparison import THEOREMS, largest_price
 from adyton.errors import InvalidRequest
-from adyton.exact import UNITS_PER_ONE, float_down
-from adyton.exact.search import edge
-from adyton.mechanisms.gaussian import GaussianNoise
-from adyton.mechanisms.geometric import GeometricNoise
-from adyton.mechanisms.randomized_response import LARGEST_EPSILON, RandomizedResponse
-from adyton.mechanisms.sparse.numeric_sparse import one_integer
-from adyton.mechanisms.workloads.measured import geometric_variance
-from adyton.privacy import Guarantee, PureCost
+from adyton.kernel.accounting import filter_named, gaussian
+from adyton.kernel.exact import UNITS_PER_ONE, float_down
+from adyton.kernel.exact.search import edge
+from adyton.kernel.mechanisms.gaussian import GaussianNoise
+from adyton.kernel.mechanisms.geometric import GeometricNoise
+from adyton.kernel.privacy import Guarantee, PureCost
+from adyton.kernel.special.mechanisms.randomized_response import LARGEST_EPSILON, RandomizedResponse
+from adyton.kernel.special.mechanisms.sparse.numeric_sparse import one_integer
+from adyton.kernel.special.mechanisms.workloads.measured import geometric_variance
 from adyton.surveys.questions import STEPS, CategoryQuestion, SurveyQuestion
 
 Randomizer = RandomizedResponse | GaussianNoise | GeometricNoise

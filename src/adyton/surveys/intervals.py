@@ -7,15 +7,15 @@ from fractions import Fraction
 
 import numpy as np
 
-from adyton.exact import float_down, float_up
-from adyton.exact.cells import Floats
-from adyton.exact.outward import COARSE, SAFE, UNIT_ROUNDOFF, log_up
-from adyton.exact.search import whole_edge
-from adyton.exact.special import special
-from adyton.mechanisms.gaussian import GaussianNoise
-from adyton.mechanisms.geometric import GeometricNoise
-from adyton.mechanisms.randomized_response import RandomizedResponse
-from adyton.noise.refine import Integers
+from adyton.kernel.exact import float_down, float_up
+from adyton.kernel.exact.cells import Floats
+from adyton.kernel.exact.outward import COARSE, SAFE, UNIT_ROUNDOFF, log_up
+from adyton.kernel.exact.search import whole_edge
+from adyton.kernel.exact.special import special
+from adyton.kernel.mechanisms.gaussian import GaussianNoise
+from adyton.kernel.mechanisms.geometric import GeometricNoise
+from adyton.kernel.noise.refine import Integers
+from adyton.kernel.special.mechanisms.randomized_response import RandomizedResponse
 from adyton.validity.binomial import exact_interval
 
 Interval = tuple[float, float]

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from adyton.exact import Number, failure_of, rational, whole
-from adyton.mechanisms.randomized_response import RandomizedResponse
+from adyton.kernel.exact import Number, failure_of, rational, whole
+from adyton.kernel.special.mechanisms.randomized_response import RandomizedResponse
 from adyton.show import Sheet, Shown
 from adyton.surveys.dividing import Randomizer
 from adyton.surveys.intervals import noise_of_mean, share_of_population, share_of_respondents

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, keep_exactly, rational
+from adyton.kernel.exact import Number, keep_exactly, rational
 
 STEPS = 2**20
 """From the lower bound of a number to the upper one: fine enough that no rounding is ever seen."""

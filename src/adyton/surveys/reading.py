@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from adyton.errors import InvalidRequest
-from adyton.exact import positive, rational
-from adyton.privacy import Guarantee
+from adyton.kernel.exact import positive, rational
+from adyton.kernel.privacy import Guarantee
 from adyton.study.notes import Notes, known, text_at, toml_in
 from adyton.surveys.questions import CategoryQuestion, NumberQuestion, SurveyQuestion
 from adyton.surveys.survey import Survey

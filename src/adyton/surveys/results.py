@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from adyton.exact import Number, failure_of, float_down, float_up, rational
-from adyton.mechanisms.randomized_response import RandomizedResponse
+from adyton.kernel.exact import Number, failure_of, float_down, float_up, rational
+from adyton.kernel.special.mechanisms.randomized_response import RandomizedResponse
 from adyton.show import Sheet, Shown
 from adyton.show.sheet import ends, number
 from adyton.surveys.dividing import Randomizer

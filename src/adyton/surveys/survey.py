@@ -10,10 +10,10 @@ from functools import cached_property
 from typing import Any
 
 from adyton.errors import InvalidRequest
-from adyton.exact import Number
-from adyton.mechanisms.randomized_response import RandomizedResponse
-from adyton.noise import Bits, SystemBits
-from adyton.privacy import Guarantee
+from adyton.kernel.exact import Number
+from adyton.kernel.noise import Bits, SystemBits
+from adyton.kernel.privacy import Guarantee
+from adyton.kernel.special.mechanisms.randomized_response import RandomizedResponse
 from adyton.surveys.dividing import Randomizer, randomizers
 from adyton.surveys.questions import SurveyQuestion
 from adyton.surveys.results import SurveyResults, results_of

@@ -8,21 +8,21 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any, Literal, get_args
 
-from adyton.accounting.noisy_reading import LEVEL
 from adyton.certify import Certificate, OpeningPreview
 from adyton.errors import InvalidRequest
-from adyton.kernel.marginals import SELECTING, Marginals, marginals_sensitivity, step_for
+from adyton.kernel.accounting.noisy_reading import LEVEL
 from adyton.kernel.measurement import Due
-from adyton.mechanisms.marginals.adaptive import AdaptiveMarginals, AdaptiveRound
-from adyton.mechanisms.marginals.tables import Axes, marginals_up_to
+from adyton.kernel.schema import BooleanColumn, CategoryColumn, Column, TextColumn
+from adyton.kernel.sensitivity import Reading
+from adyton.kernel.special.marginals import SELECTING, Marginals, marginals_sensitivity, step_for
+from adyton.kernel.special.mechanisms.marginals.adaptive import AdaptiveMarginals, AdaptiveRound
+from adyton.kernel.special.mechanisms.marginals.tables import Axes, marginals_up_to
+from adyton.kernel.terms.buckets import MOST_CELLS
 from adyton.planning.known import assumptions_of
 from adyton.planning.price import Price, noise_kind, units_of
 from adyton.planning.readings import histogram_of_axes
-from adyton.query.buckets import MOST_CELLS
 from adyton.query.conditions import atoms
 from adyton.query.conditions.atoms import Bins
-from adyton.schema import BooleanColumn, CategoryColumn, Column, TextColumn
-from adyton.sensitivity import Reading
 from adyton.show import Sheet
 from adyton.study import Study
 from adyton.study.validity import refuse_where_rounded

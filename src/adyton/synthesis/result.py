@@ -9,18 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from adyton.accounting.noisy_reading import LEVEL
 from adyton.certify import Amount, Certificate, Interval, Promise, Proof
 from adyton.certify.values import optional
 from adyton.errors import InvalidRequest
-from adyton.exact.cells import Floats
-from adyton.mechanisms.marginals.adaptive import MarginalModel
-from adyton.mechanisms.marginals.fitting import NoisyMarginal
-from adyton.mechanisms.marginals.tables import Axes
-from adyton.noise import rounded_gaussian, two_sided_geometric
-from adyton.noise.refine import Integers
+from adyton.kernel.accounting.noisy_reading import LEVEL
+from adyton.kernel.exact.cells import Floats
+from adyton.kernel.noise import rounded_gaussian, two_sided_geometric
+from adyton.kernel.noise.refine import Integers
+from adyton.kernel.schema import BooleanColumn, CategoryColumn, DateColumn, TextColumn, day_of
+from adyton.kernel.special.mechanisms.marginals.adaptive import MarginalModel
+from adyton.kernel.special.mechanisms.marginals.fitting import NoisyMarginal
+from adyton.kernel.special.mechanisms.marginals.tables import Axes
 from adyton.query.conditions.axis import Axis
-from adyton.schema import BooleanColumn, CategoryColumn, DateColumn, TextColumn, day_of
 from adyton.show import Sheet, Shown, number
 from adyton.synthesis.guessing import classes_drawn, last_guess
 from adyton.synthesis.plan import SynthesisPlan

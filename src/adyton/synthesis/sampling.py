@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from adyton.exact.cells import Floats
-from adyton.noise.refine import Integers
+from adyton.kernel.exact.cells import Floats
+from adyton.kernel.noise.refine import Integers
+from adyton.kernel.schema import BooleanColumn, CategoryColumn, Column, DateColumn, IntegerColumn, TextColumn
 from adyton.query.conditions.atoms import Axes
 from adyton.query.conditions.axis import Axis
-from adyton.schema import BooleanColumn, CategoryColumn, Column, DateColumn, IntegerColumn, TextColumn
 
 Columns = dict[str, Any]  # of arrays, masked where a value is missing
 Random = np.random.Generator

@@ -13,10 +13,10 @@ from functools import cache
 
 import numpy as np
 
-from adyton.exact import Number, positive, probability, whole
-from adyton.exact.cells import Floats
-from adyton.exact.search import edge, geometric, minimise
-from adyton.exact.special import special
+from adyton.kernel.exact import Number, positive, probability, whole
+from adyton.kernel.exact.cells import Floats
+from adyton.kernel.exact.search import edge, geometric, minimise
+from adyton.kernel.exact.special import special
 from adyton.validity.plans.noise_plan import MOST
 
 _TURNS = 144  # places at which the attack may turn, or the noise change

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, float_down, float_up, probability, whole
-from adyton.exact.cells import Floats
-from adyton.exact.outward import COARSE, FEW, SAFE
-from adyton.exact.special import special
+from adyton.kernel.exact import Number, float_down, float_up, probability, whole
+from adyton.kernel.exact.cells import Floats
+from adyton.kernel.exact.outward import COARSE, FEW, SAFE
+from adyton.kernel.exact.special import special
 from adyton.validity.plans.expected import Expected
 from adyton.validity.plans.misses import deviations
 

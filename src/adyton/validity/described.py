@@ -16,8 +16,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from adyton.exact.cells import Floats
-from adyton.exact.outward import FEW, UNIT_ROUNDOFF, UP
+from adyton.kernel.exact.cells import Floats
+from adyton.kernel.exact.outward import FEW, UNIT_ROUNDOFF, UP
 from adyton.validity.subset.tails import MARGIN
 from adyton.validity.subset.widths import beyond_linear
 

@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.errors import InvalidRequest
-from adyton.exact import whole
-from adyton.exact.cells import Floats
+from adyton.kernel.exact import whole
+from adyton.kernel.exact.cells import Floats
 from adyton.show import Sheet, Shown
 
 _FEWEST_ROWS = 4

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from adyton.exact import float_up
-from adyton.exact.outward import SAFE
+from adyton.kernel.exact import float_up
+from adyton.kernel.exact.outward import SAFE
 
 
 def most_in_part(units: int, parts: int, failure: Fraction) -> int:

@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Literal
 
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, failure_of, positive, rational, whole
+from adyton.kernel.exact import Number, failure_of, positive, rational, whole
 from adyton.validity.attack_limit import attack_limit, decreasing_attack_limit
 from adyton.validity.methods import Certified, Method, methods_for, routes_for
 from adyton.validity.plans.expected import ANYTHING, Expected

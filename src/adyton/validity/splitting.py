@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from adyton.exact import Number, float_down, probability, whole
-from adyton.exact.outward import SAFE, log_up
+from adyton.kernel.exact import Number, float_down, probability, whole
+from adyton.kernel.exact.outward import SAFE, log_up
 from adyton.validity.binomial import exact_width
 from adyton.validity.plans.expected import Expected
 from adyton.validity.plans.misses import deviations

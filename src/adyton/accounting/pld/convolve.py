@@ -21,7 +21,7 @@ import numpy as np
 
 from adyton.accounting.pld.lattice import Array, LossLattice
 from adyton.accounting.pld.slots import fold
-from adyton.exact.outward import UNIT_ROUNDOFF
+from adyton.kernel.exact.outward import UNIT_ROUNDOFF
 
 LONG = 2048  # from here on a Fourier transform is faster than a direct convolution
 _OUTSIDE = 42.0  # the window leaves out exp(-42) at each end at most ...

@@ -16,8 +16,8 @@ import numpy as np
 
 from adyton.accounting.pld.losses import Losses, binomial_losses
 from adyton.errors import InvalidRequest
-from adyton.exact.cells import Floats
-from adyton.exact.outward import UNIT_ROUNDOFF
+from adyton.kernel.exact.cells import Floats
+from adyton.kernel.exact.outward import UNIT_ROUNDOFF
 
 MOST_GROUPS = 10_000
 _MOST_TOTALS = 1 << 16

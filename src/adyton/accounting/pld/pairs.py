@@ -23,7 +23,7 @@ from adyton.accounting.pld.lattice import (
     share_below,
 )
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, float_up, positive
+from adyton.kernel.exact import Number, float_up, positive
 
 LARGEST_REACH = 100
 """exp(100) in the likelihood ratio of a single release protects nobody, and longer lattices need memory."""

@@ -20,7 +20,7 @@ from adyton.accounting.pld.profile import Profile
 from adyton.accounting.pld.slots import counted
 from adyton.accounting.pld.steering import for_delta, for_epsilon, steered
 from adyton.errors import InvalidRequest
-from adyton.exact.search import root_between
+from adyton.kernel.exact.search import root_between
 
 Slots = Sequence[tuple[DominatingPair, int]]
 

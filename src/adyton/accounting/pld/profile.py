@@ -18,8 +18,8 @@ import numpy as np
 
 from adyton.accounting.pld.convolve import Total
 from adyton.accounting.pld.lattice import Array
-from adyton.exact.outward import COARSE, UNIT_ROUNDOFF
-from adyton.exact.special import special
+from adyton.kernel.exact.outward import COARSE, UNIT_ROUNDOFF
+from adyton.kernel.exact.special import special
 
 _ROOT_HALF = math.sqrt(0.5)
 _ROOT_HALF_PI = math.sqrt(math.pi / 2)

@@ -13,7 +13,7 @@ from adyton.accounting.pld.lattice import NOTHING, Array, LossLattice, step_up
 from adyton.accounting.pld.pairs import DominatingPair
 from adyton.accounting.pld.profile import Profile
 from adyton.accounting.pld.slots import fold, grouped
-from adyton.exact.outward import MANY, UNIT_ROUNDOFF
+from adyton.kernel.exact.outward import MANY, UNIT_ROUNDOFF
 
 Goal = Callable[[Array, Array], float]  # (thetas, ln E exp(theta L)) -> the epsilon that is looked at
 Groups = list[tuple[list[DominatingPair], int]]

@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from adyton.accounting import gaussian
-from adyton.accounting.filters import LARGEST_EPSILON, LEAST_DELTA, LEAST_EPSILON
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, float_down, float_up, positive
-from adyton.exact.outward import UNIT_ROUNDOFF
-from adyton.exact.search import edge
-from adyton.privacy import Guarantee
+from adyton.kernel.accounting import gaussian
+from adyton.kernel.accounting.filters import LARGEST_EPSILON, LEAST_DELTA, LEAST_EPSILON
+from adyton.kernel.exact import Number, float_down, float_up, positive
+from adyton.kernel.exact.outward import UNIT_ROUNDOFF
+from adyton.kernel.exact.search import edge
+from adyton.kernel.privacy import Guarantee
 
 
 def classical_sigma(sensitivity: Number, guarantee: Guarantee, *, unproved: bool = False) -> float:

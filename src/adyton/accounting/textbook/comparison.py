@@ -14,16 +14,16 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import Literal
 
-from adyton.accounting.filters import LARGEST_EPSILON, LEAST_EPSILON
 from adyton.accounting.pld import pairs, pld
 from adyton.accounting.textbook import renyi
 from adyton.accounting.textbook.composition import advanced, basic, checked_delta, checked_times, same, strong
 from adyton.accounting.textbook.concentrated import gdp_epsilon, zcdp_epsilon
 from adyton.accounting.textbook.optimal import optimal
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, float_down, float_up, positive, rational
-from adyton.exact.search import largest_real_within
-from adyton.privacy import GaussianCost, PureCost
+from adyton.kernel.accounting.filters import LARGEST_EPSILON, LEAST_EPSILON
+from adyton.kernel.exact import Number, float_down, float_up, positive, rational
+from adyton.kernel.exact.search import largest_real_within
+from adyton.kernel.privacy import GaussianCost, PureCost
 
 NoiseName = Literal["laplace", "gaussian"]
 Step = Callable[[str], None]

@@ -14,12 +14,12 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import TypeVar
 
-from adyton.accounting.filters import LARGEST_EPSILON, LEAST_DELTA, LEAST_EPSILON
 from adyton.accounting.pld.slots import fold
+from adyton.arithmetic.interval import RealInterval, exp, interval, log, sqrt, tanh_half, upper
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, float_up, positive, printed_up, rational
-from adyton.exact.interval import RealInterval, exp, interval, log, sqrt, tanh_half, upper
-from adyton.privacy import Guarantee
+from adyton.kernel.accounting.filters import LARGEST_EPSILON, LEAST_DELTA, LEAST_EPSILON
+from adyton.kernel.exact import Number, float_up, positive, printed_up, rational
+from adyton.kernel.privacy import Guarantee
 
 MOST_TIMES = 10**9  # releases in one slot
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from adyton.accounting import gaussian, zcdp
 from adyton.accounting.pld.slots import fold
 from adyton.accounting.textbook.composition import checked, checked_delta
+from adyton.arithmetic.interval import interval, sqrt, upper
 from adyton.errors import InvalidRequest
-from adyton.exact import float_down, float_up
-from adyton.exact.interval import interval, sqrt, upper
-from adyton.privacy import Cost
+from adyton.kernel.accounting import gaussian, zcdp
+from adyton.kernel.exact import float_down, float_up
+from adyton.kernel.privacy import Cost
 
 Costs = Sequence[tuple[Cost, int]]
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+from adyton.arithmetic.interval import interval, tanh_half, upper
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, float_down, float_up, positive, rational
-from adyton.exact.interval import interval, tanh_half, upper
-from adyton.exact.outward import UNIT_ROUNDOFF
-from adyton.privacy import Guarantee
+from adyton.kernel.exact import Number, float_down, float_up, positive, rational
+from adyton.kernel.exact.outward import UNIT_ROUNDOFF
+from adyton.kernel.privacy import Guarantee
 
 
 def total_variation_up(guarantee: Guarantee) -> float:

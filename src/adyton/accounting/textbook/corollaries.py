@@ -10,9 +10,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 from adyton.accounting.textbook.composition import checked_delta, checked_times
+from adyton.arithmetic.interval import interval, log, lower, sqrt
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, float_down, positive, rational
-from adyton.exact.interval import interval, log, lower, sqrt
+from adyton.kernel.exact import Number, float_down, positive, rational
 
 _LARGEST_DELTA = Fraction(1, 2)
 

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Literal
 
+from adyton.arithmetic.interval import interval, log, upper
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, float_up, rational
-from adyton.exact.interval import interval, log, upper
+from adyton.kernel.exact import Number, float_up, rational
 
 Unit = Literal["nats", "bits"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from adyton.arithmetic.interval import exp, interval, upper
 from adyton.errors import InvalidRequest
-from adyton.exact.interval import exp, interval, upper
-from adyton.privacy import NEIGHBOURS, Guarantee, Neighbours
+from adyton.kernel.privacy import NEIGHBOURS, Guarantee, Neighbours
 
 MOST_MEMBERS = 10**6
 

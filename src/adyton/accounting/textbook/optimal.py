@@ -12,8 +12,8 @@ from fractions import Fraction
 from adyton.accounting.pld.losses import Losses, binomial_losses
 from adyton.accounting.pld.mixed import mixed_losses
 from adyton.accounting.textbook.composition import Slots, basic_total, slack
-from adyton.exact import float_down, float_up
-from adyton.exact.interval import interval, lower
+from adyton.arithmetic.interval import interval, lower
+from adyton.kernel.exact import float_down, float_up
 
 
 def optimal(slots: Slots, delta: Fraction) -> float:

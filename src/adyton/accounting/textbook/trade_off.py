@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
-from adyton.accounting import gaussian
+from adyton.arithmetic.interval import exp, interval, upper
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, float_down, float_up, rational
-from adyton.exact.interval import exp, interval, upper
-from adyton.exact.outward import MANY
-from adyton.exact.special import special
-from adyton.privacy import Guarantee
+from adyton.kernel.accounting import gaussian
+from adyton.kernel.exact import Number, float_down, float_up, rational
+from adyton.kernel.exact.outward import MANY
+from adyton.kernel.exact.special import special
+from adyton.kernel.privacy import Guarantee
 
 
 class Testable(Protocol):

@@ -34,12 +34,12 @@ from adyton.audit.cases.trial import (
 )
 from adyton.certify import Promise
 from adyton.errors import InvalidRequest
-from adyton.exact import float_up, positive, rational
-from adyton.exact.outward import SAFE
-from adyton.mechanisms import GaussianNoise, GeometricNoise
-from adyton.noise import Bits, SystemBits
-from adyton.privacy import NEIGHBOURS
-from adyton.sensitivity import Sensitivity
+from adyton.kernel.exact import float_up, positive, rational
+from adyton.kernel.exact.outward import SAFE
+from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
+from adyton.kernel.noise import Bits, SystemBits
+from adyton.kernel.privacy import NEIGHBOURS
+from adyton.kernel.sensitivity import Sensitivity
 
 _ONE_STEP = Sensitivity(((0, 1),), 1, "replace")
 _HISTOGRAM = Sensitivity(((1, 1),), 3, "replace")

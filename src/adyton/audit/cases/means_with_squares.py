@@ -13,14 +13,14 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from adyton.accounting import gaussian
 from adyton.audit.cases.questions import ReadIntegers, mu_of, release_of
 from adyton.audit.cases.questions_asked import MIDDLE, QueryCase, study_of, tables_of
 from adyton.audit.cases.trial import AuditedMechanism, AuditTarget, Trial, gaussian_claim, gaussian_mu
 from adyton.audit.replay import Trace, compare, run_both
-from adyton.exact.outward import SAFE
+from adyton.kernel.accounting import gaussian
+from adyton.kernel.exact.outward import SAFE
+from adyton.kernel.privacy import NEIGHBOURS, Guarantee, Neighbours
 from adyton.planning.measures.mean_with_squares import MeanWithSquares
-from adyton.privacy import NEIGHBOURS, Guarantee, Neighbours
 from adyton.study import Study, Validity
 
 _MEAN = QueryCase(("SELECT AVG(age) FROM people",), times=250)  # with fewer rows squares would not pay

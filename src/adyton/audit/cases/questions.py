@@ -21,22 +21,22 @@ from adyton.audit.cases.questions_asked import QUESTIONS, QueryCase, study_of, t
 from adyton.audit.cases.trial import AuditTarget, Trial
 from adyton.audit.replay import Replay, Trace, aligned, compare, keys_of, run_both
 from adyton.certify import Promise
-from adyton.exact import UNITS_PER_ONE
-from adyton.exact.outward import SAFE
-from adyton.kernel.discovery import GroupDiscovery
 from adyton.kernel.engine import FoundKey
+from adyton.kernel.exact import UNITS_PER_ONE
+from adyton.kernel.exact.outward import SAFE
 from adyton.kernel.measurement import Columns
+from adyton.kernel.noise import Bits
+from adyton.kernel.privacy import Neighbours
 from adyton.kernel.searching import SearchLevels
-from adyton.mechanisms.workloads.measured import Measured
-from adyton.noise import Bits
+from adyton.kernel.sensitivity import Reading
+from adyton.kernel.special.discovery import GroupDiscovery
+from adyton.kernel.special.mechanisms.workloads.measured import Measured
 from adyton.planning.coordinated.choosing import CoordinatedBatch
 from adyton.planning.measures.search import Search
 from adyton.planning.part import MeasurePlan
 from adyton.planning.plan import PricedBatch, QuestionPlan, make_batch
 from adyton.planning.price import price_of
-from adyton.privacy import Neighbours
 from adyton.query.request import request_of
-from adyton.sensitivity import Reading
 from adyton.study import Study
 
 __all__ = ["QUESTIONS", "ReadIntegers", "ask_both", "claim_of", "mu_of", "trial_of"]

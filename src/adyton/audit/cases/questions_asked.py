@@ -8,8 +8,8 @@ from fractions import Fraction
 from pathlib import Path
 
 from adyton.audit.cases.trial import AuditTarget
-from adyton.privacy import Guarantee, Neighbours, PrivacyUnit
-from adyton.schema import (
+from adyton.kernel.privacy import Guarantee, Neighbours, PrivacyUnit
+from adyton.kernel.schema import (
     BooleanColumn,
     CategoryColumn,
     DateColumn,

@@ -26,10 +26,10 @@ from adyton.curator import Curator
 from adyton.errors import Interrupted
 from adyton.kernel.data import Unobserved
 from adyton.kernel.measurement import Columns
-from adyton.ledger import LedgerOnDemand
-from adyton.noise import Bits
-from adyton.privacy import NEIGHBOURS, Neighbours
-from adyton.sensitivity import Reading
+from adyton.kernel.noise import Bits
+from adyton.kernel.privacy import NEIGHBOURS, Neighbours
+from adyton.kernel.sensitivity import Reading
+from adyton.ledgers.on_demand import LedgerOnDemand
 from adyton.study import Study
 
 _CASE = QUESTIONS["count"]

@@ -16,7 +16,7 @@ from adyton.audit.cases.questions import trial_of
 from adyton.audit.cases.questions_asked import OLD, YOUNG, QueryCase, study_of, tables_of
 from adyton.audit.cases.trial import AuditTarget, Trial, for_each_filter
 from adyton.audit.replay import Replay, Trace, all_of, compare, run_both
-from adyton.privacy import Neighbours
+from adyton.kernel.privacy import Neighbours
 from adyton.study import Study, Validity
 
 READ = "a unit of the reserve was read"

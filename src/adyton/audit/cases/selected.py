@@ -20,16 +20,16 @@ from adyton.audit.cases.trial import AuditTarget, Trial, for_each_filter
 from adyton.audit.exact import OutputLaw, law_of
 from adyton.audit.replay import Movement, Replay
 from adyton.audit.watching import watch, with_the_same_words
-from adyton.ledger import Receipt
-from adyton.mechanisms.selection.exponential import ExponentialMechanism
-from adyton.mechanisms.selection.permute_and_flip import PermuteAndFlip
-from adyton.noise import Bits
+from adyton.kernel.ledger import Receipt
+from adyton.kernel.noise import Bits
+from adyton.kernel.privacy import NEIGHBOURS, Neighbours
+from adyton.kernel.sensitivity import Sensitivity
+from adyton.kernel.special.mechanisms.selection.exponential import ExponentialMechanism
+from adyton.kernel.special.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from adyton.planning.price import price_of
 from adyton.planning.selecting import SelectionPlan, plan_selection
-from adyton.privacy import NEIGHBOURS, Neighbours
 from adyton.query.questions import count
 from adyton.query.selecting import BestOf, best_of
-from adyton.sensitivity import Sensitivity
 from adyton.study import Study
 
 _CASE = QueryCase(())

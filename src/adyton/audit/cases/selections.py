@@ -10,14 +10,14 @@ from typing import Any
 from adyton.audit.cases.trial import AuditedMechanism, AuditTarget, Trial, once
 from adyton.audit.exact import OutputLaw, law_of
 from adyton.certify import Promise
-from adyton.exact import float_up
-from adyton.mechanisms.selection.exponential import ExponentialMechanism
-from adyton.mechanisms.selection.noisy_max import NoisyMax
-from adyton.mechanisms.selection.permute_and_flip import PermuteAndFlip
-from adyton.mechanisms.selection.quantile import PrivateQuantile
-from adyton.mechanisms.selection.scores import ScoreSensitivity
-from adyton.mechanisms.selection.top_k import TopK
-from adyton.privacy import NEIGHBOURS, Neighbours
+from adyton.kernel.exact import float_up
+from adyton.kernel.privacy import NEIGHBOURS, Neighbours
+from adyton.kernel.special.mechanisms.selection.exponential import ExponentialMechanism
+from adyton.kernel.special.mechanisms.selection.permute_and_flip import PermuteAndFlip
+from adyton.kernel.special.mechanisms.selection.scores import ScoreSensitivity
+from adyton.kernel.special.mechanisms.selection.top_k import TopK
+from adyton.textbook.noisy_max import NoisyMax
+from adyton.textbook.quantile import PrivateQuantile
 
 # Counts: under replacement a person leaves one candidate for another, else joins some of them.
 _SCORES: dict[Neighbours, tuple[tuple[int, ...], tuple[int, ...]]] = {

@@ -19,9 +19,9 @@ from adyton.audit.cases.split_studies import as_gdp, told_apart
 from adyton.audit.cases.trial import AuditTarget, Trial, for_each_filter
 from adyton.audit.replay import Replay, Trace, all_of, compare, run_both
 from adyton.curator import Curator
-from adyton.exact import UNITS_PER_ONE
-from adyton.ledger.book import Book
-from adyton.privacy import Guarantee, Neighbours
+from adyton.kernel.exact import UNITS_PER_ONE
+from adyton.kernel.privacy import Guarantee, Neighbours
+from adyton.ledgers.book import Book
 from adyton.study import Study
 
 _TABLES = ("visits", "bills")

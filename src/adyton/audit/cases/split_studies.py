@@ -20,8 +20,8 @@ from adyton.audit.cases.trial import AuditTarget, Trial, for_each_filter
 from adyton.audit.noise_seen import distances, gaps
 from adyton.audit.replay import Replay, Trace, all_of, compare, run_both
 from adyton.curator import Curator
-from adyton.exact import UNITS_PER_ONE
-from adyton.privacy import Neighbours
+from adyton.kernel.exact import UNITS_PER_ONE
+from adyton.kernel.privacy import Neighbours
 from adyton.study import Study, Validity
 
 _COUNTS = ("SELECT COUNT(*) FROM people", "SELECT COUNT(*) FROM people WHERE age IS NOT NULL")

@@ -19,10 +19,10 @@ from adyton.audit.cases.questions_asked import QueryCase, study_of, tables_of
 from adyton.audit.cases.trial import AuditTarget, Trial, for_each_filter
 from adyton.audit.replay import Movement, Replay
 from adyton.audit.watching import Watched, watch, with_the_same_words
-from adyton.kernel.monitor import sparse_of
-from adyton.ledger import Receipt
-from adyton.noise import Bits
-from adyton.privacy import NEIGHBOURS, Neighbours
+from adyton.kernel.ledger import Receipt
+from adyton.kernel.noise import Bits
+from adyton.kernel.privacy import NEIGHBOURS, Neighbours
+from adyton.kernel.special.monitor import sparse_of
 from adyton.query.request import request_of
 from adyton.streams.compared import Compared, compared
 from adyton.streams.kinds import StreamKind

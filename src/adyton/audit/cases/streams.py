@@ -7,10 +7,10 @@ from typing import Any
 
 from adyton.audit.cases.trial import AuditedMechanism, AuditTarget, Trial
 from adyton.certify import Promise
-from adyton.exact import float_up
-from adyton.mechanisms.sparse.above_threshold import AboveThreshold
-from adyton.mechanisms.sparse.numeric_sparse import NumericSparse
-from adyton.mechanisms.sparse.sparse import Sparse
+from adyton.kernel.exact import float_up
+from adyton.kernel.special.mechanisms.sparse.above_threshold import AboveThreshold
+from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse
+from adyton.kernel.special.mechanisms.sparse.sparse import Sparse
 
 # Every integer moves by one; in the first pair some up and some down, in the second all the same way.
 _AGAINST = (0, 0, 0, 0, 1, 1), (1, 1, 1, 1, 0, 0)

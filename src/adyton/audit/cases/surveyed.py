@@ -10,10 +10,10 @@ import numpy as np
 from adyton.audit.cases.trial import AuditedMechanism, AuditTarget, Trial
 from adyton.certify import Promise
 from adyton.errors import InvalidRequest
-from adyton.exact import float_up
-from adyton.mechanisms.randomized_response import RandomizedResponse
-from adyton.noise import Bits
-from adyton.privacy import Guarantee
+from adyton.kernel.exact import float_up
+from adyton.kernel.noise import Bits
+from adyton.kernel.privacy import Guarantee
+from adyton.kernel.special.mechanisms.randomized_response import RandomizedResponse
 from adyton.surveys import CategoryQuestion, NumberQuestion, Survey
 
 _YES_NO = ("yes", "no")

@@ -8,13 +8,13 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from adyton.accounting import FILTERS, gaussian
 from adyton.audit.exact import OutputLaw
 from adyton.audit.loaded import LoadedTables
 from adyton.audit.replay import Replay
 from adyton.certify import Promise
 from adyton.errors import InvalidRequest
-from adyton.noise import Bits
+from adyton.kernel.accounting import FILTERS, gaussian
+from adyton.kernel.noise import Bits
 
 
 @dataclass(frozen=True, slots=True)

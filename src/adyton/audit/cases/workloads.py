@@ -13,20 +13,20 @@ import numpy as np
 
 from adyton.audit.cases.trial import AuditedMechanism, AuditTarget, Trial, gaussian_claim, gaussian_mu, once
 from adyton.certify import Promise
-from adyton.exact import UNITS_PER_ONE, float_up
-from adyton.exact.outward import SAFE
-from adyton.mechanisms import GeometricNoise
-from adyton.mechanisms.marginals.adaptive import AdaptiveMarginals, AdaptiveRound
-from adyton.mechanisms.marginals.fitting import CellGuess
-from adyton.mechanisms.marginals.tables import marginals_up_to, tables_of
-from adyton.mechanisms.sparse.numeric_sparse import NumericSparse
-from adyton.mechanisms.workloads.matrix import GaussianMatrix, GeometricMatrix
-from adyton.mechanisms.workloads.mwem import Mwem
-from adyton.mechanisms.workloads.private_mw import PmwPlan
-from adyton.mechanisms.workloads.strategy import tree, wavelet
-from adyton.mechanisms.workloads.workload import Prefixes
-from adyton.privacy import NEIGHBOURS, Neighbours
-from adyton.sensitivity import Sensitivity
+from adyton.kernel.exact import UNITS_PER_ONE, float_up
+from adyton.kernel.exact.outward import SAFE
+from adyton.kernel.mechanisms import GeometricNoise
+from adyton.kernel.privacy import NEIGHBOURS, Neighbours
+from adyton.kernel.sensitivity import Sensitivity
+from adyton.kernel.special.mechanisms.marginals.adaptive import AdaptiveMarginals, AdaptiveRound
+from adyton.kernel.special.mechanisms.marginals.fitting import CellGuess
+from adyton.kernel.special.mechanisms.marginals.tables import marginals_up_to, tables_of
+from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse
+from adyton.kernel.special.mechanisms.workloads.private_mw import PmwPlan
+from adyton.kernel.special.mechanisms.workloads.strategy import tree, wavelet
+from adyton.planning.coordinated.range_workload import Prefixes
+from adyton.textbook.matrix import GaussianMatrix, GeometricMatrix
+from adyton.textbook.mwem import Mwem
 
 _CELLS = 4
 _PAIRS: dict[Neighbours, tuple[Any, Any]] = {

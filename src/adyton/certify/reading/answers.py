@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from adyton.accounting.noisy_reading import LEVEL
 from adyton.certify.answer import Amount, Promise
 from adyton.certify.rows import NOTHING_KNOWN, Intervals, KeyColumn, KeyedRows, KnownRange, RowKeys, Values
 from adyton.certify.values import Absent, Certificate, Chosen, KeysFound, Proof, Way, day_from, ends_from
+from adyton.kernel.accounting.noisy_reading import LEVEL
 
 Told = Mapping[str, Any]
 _NO_RECEIPT = Proof(0, "", "")

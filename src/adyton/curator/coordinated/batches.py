@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from adyton.certify import Step
 from adyton.curator.certifying import PopulationClaims
 from adyton.curator.purse import Purse
-from adyton.ledger.texts import Stored
-from adyton.noise.refine import Integers
+from adyton.kernel.ledger.texts import Stored
+from adyton.kernel.noise.refine import Integers
 from adyton.planning.coordinated.choosing import CoordinatedBatch
 from adyton.planning.coordinated.inferred import (
     MeasuredIntegers,

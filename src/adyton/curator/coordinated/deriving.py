@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from adyton.accounting.noisy_reading import LEVEL
 from adyton.certify import Answer, Bound, Certificate, Proof
 from adyton.curator.certifying import rows_of_many
 from adyton.curator.shaping import shaped
 from adyton.errors import InvalidRequest
-from adyton.ledger import Ledger, Receipt
-from adyton.ledger.base import counted
-from adyton.ledger.texts import Stored
+from adyton.kernel.accounting.noisy_reading import LEVEL
+from adyton.kernel.ledger import Ledger, Receipt
+from adyton.kernel.ledger.base import counted
+from adyton.kernel.ledger.texts import Stored
 from adyton.planning.coordinated.inferred import Derived, MeasuredIntegers, measurement_from_text
 from adyton.planning.coordinated.linear import LinearBatch, linears_of, problem_of
 from adyton.planning.known import assumptions_of

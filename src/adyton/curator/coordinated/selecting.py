@@ -9,7 +9,6 @@ from functools import partial
 
 import numpy as np
 
-from adyton.accounting.noisy_reading import LEVEL
 from adyton.certify import (
     Absent,
     Answer,
@@ -30,13 +29,14 @@ from adyton.curator.purse import Purse, plan_as_charged
 from adyton.curator.releasing import AskedBefore, Release
 from adyton.curator.remarks import in_no_group
 from adyton.errors import LedgerCorrupt
-from adyton.exact import Number, float_down, float_up
-from adyton.kernel.choice import ChosenPlaces
-from adyton.ledger import Receipt
+from adyton.kernel.accounting.noisy_reading import LEVEL
+from adyton.kernel.exact import Number, float_down, float_up
+from adyton.kernel.ledger import Receipt
+from adyton.kernel.special.choice import ChosenPlaces
+from adyton.kernel.terms.buckets import group_values
 from adyton.planning.known import known_of, left_out_rows
 from adyton.planning.price import Price
 from adyton.planning.selecting import AllValues, SelectionPlan, better, plan_all_values, plan_selection
-from adyton.query.buckets import group_values
 from adyton.query.conditions.possible_cells import cell_codes
 from adyton.query.selecting import NAMED, Selection
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from adyton.errors import LedgerCorrupt
-from adyton.exact.cells import whole
-from adyton.ledger.texts import Stored, many_from_text, many_to_text
-from adyton.mechanisms.marginals.fitting import NoisyMarginal
-from adyton.mechanisms.marginals.tables import size_of
+from adyton.kernel.exact.cells import whole
+from adyton.kernel.ledger.texts import Stored, many_from_text, many_to_text
+from adyton.kernel.special.mechanisms.marginals.fitting import NoisyMarginal
+from adyton.kernel.special.mechanisms.marginals.tables import size_of
 from adyton.synthesis.plan import SynthesisPlan
 
 _NOISE = {True: "gaussian", False: "geometric"}

@@ -19,9 +19,8 @@ from adyton.engines.loading.parting import check_parts, kept_by, part_of
 from adyton.engines.spelling.kinds import DAY, FALSE_WORDS, NUMBER, TRUE_WORDS, WHOLE, SourceType
 from adyton.engines.spelling.rows import BitMark, Dialect, integer, places_of
 from adyton.errors import InvalidRequest
-from adyton.privacy import PrivacyUnit
-from adyton.query.leaves import Bounded
-from adyton.schema import (
+from adyton.kernel.privacy import PrivacyUnit
+from adyton.kernel.schema import (
     LONGEST_TEXT,
     BooleanColumn,
     CategoryColumn,
@@ -34,6 +33,7 @@ from adyton.schema import (
     TextColumn,
     source_of,
 )
+from adyton.kernel.terms.leaves import Bounded
 
 _DOUBLES_ARE_SURE = 2**50
 _MOST_NAMED = 40  # columns that a message lists

@@ -21,8 +21,8 @@ from zoneinfo import ZoneInfo
 from adyton.engines.spelling.kinds import MOMENT, SourceType
 from adyton.engines.spelling.rows import Dialect, integer
 from adyton.errors import InvalidRequest
-from adyton.exact.search import whole_edge
-from adyton.schema import (
+from adyton.kernel.exact.search import whole_edge
+from adyton.kernel.schema import (
     LONGEST_TEXT,
     BooleanColumn,
     CategoryColumn,

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from adyton.engines.spelling.rows import Dialect
 from adyton.errors import InvalidRequest
-from adyton.privacy import PrivacyUnit, Reserve
+from adyton.kernel.privacy import PrivacyUnit, Reserve
 
 _DIGITS = 12
 _PAST_ALL = "g"  # follows all hexadecimal digits

@@ -26,7 +26,7 @@ from adyton.engines.spelling.kinds import FAR_SECONDS, SourceType
 from adyton.engines.spelling.rows import Dialect
 from adyton.engines.stopping import interruptible
 from adyton.errors import InvalidRequest
-from adyton.privacy import PrivacyUnit
+from adyton.kernel.privacy import PrivacyUnit
 
 _KINDS: tuple[tuple[str, SourceType], ...] = (
     (r"U?(TINY|SMALL|BIG|HUGE)INT$|U?INTEGER$", "integer"),

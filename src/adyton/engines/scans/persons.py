@@ -22,10 +22,10 @@ from adyton.engines.scans.scan import (
     shared_filter,
 )
 from adyton.engines.spelling.rows import clipped, fits_bigint
-from adyton.query.buckets import Group, group_size
-from adyton.query.leaves import EVERY_ROW
-from adyton.schema import TextColumn
-from adyton.sensitivity import Reading
+from adyton.kernel.schema import TextColumn
+from adyton.kernel.sensitivity import Reading
+from adyton.kernel.terms.buckets import Group, group_size
+from adyton.kernel.terms.leaves import EVERY_ROW
 
 
 def needs_choice(reading: Reading, units: ClampedTable) -> bool:

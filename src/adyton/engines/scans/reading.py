@@ -36,17 +36,17 @@ from adyton.engines.scans.scan import (
     rows_scan,
 )
 from adyton.engines.scans.two_level import persons_of
-from adyton.exact.cells import Cells
 from adyton.kernel.engine import Exact, FoundKey
-from adyton.query.buckets import Group, group_size
+from adyton.kernel.exact.cells import Cells
+from adyton.kernel.schema import BooleanColumn, Column, TextColumn
+from adyton.kernel.sensitivity import Reading
+from adyton.kernel.terms.buckets import Group, group_size
+from adyton.kernel.terms.expressions import Condition
+from adyton.kernel.terms.leaves import EVERY_ROW
+from adyton.kernel.terms.names import columns_in
+from adyton.kernel.terms.persons import TableOfPersons
 from adyton.query.conditions.possible import KnownRows, Truths, is_understood
 from adyton.query.conditions.possible_cells import Places
-from adyton.query.expressions import Condition
-from adyton.query.leaves import EVERY_ROW
-from adyton.query.names import columns_in
-from adyton.query.persons import TableOfPersons
-from adyton.schema import BooleanColumn, Column, TextColumn
-from adyton.sensitivity import Reading
 
 # Cells times numbers in each that one scan computes: more of them take too much memory at once.
 _MOST_RESULTS = 2**22

@@ -15,13 +15,13 @@ from typing import Any, NamedTuple, Protocol
 
 from adyton.engines.loading.parting import in_part
 from adyton.engines.spelling.rows import BitMark, Dialect, Places, RowSql, clipped, integer
-from adyton.exact.cells import Array, weighted, whole
-from adyton.query.buckets import Bucket, Group, group_size, has_null
-from adyton.query.expressions import Condition, NumberExpression
-from adyton.query.leaves import EVERY_ROW
-from adyton.query.names import columns_in, outsides_in
-from adyton.schema import LARGEST_VALUE, BooleanColumn, CategoryColumn, Column, TextColumn
-from adyton.sensitivity import Reading
+from adyton.kernel.exact.cells import Array, weighted, whole
+from adyton.kernel.schema import LARGEST_VALUE, BooleanColumn, CategoryColumn, Column, TextColumn
+from adyton.kernel.sensitivity import Reading
+from adyton.kernel.terms.buckets import Bucket, Group, group_size, has_null
+from adyton.kernel.terms.expressions import Condition, NumberExpression
+from adyton.kernel.terms.leaves import EVERY_ROW
+from adyton.kernel.terms.names import columns_in, outsides_in
 
 # A statement -> its rows.
 Run = Callable[[str], Sequence[Sequence[Any]]]

@@ -9,9 +9,9 @@ from dataclasses import replace
 
 from adyton.engines.scans.scan import ClampedTable, only_where
 from adyton.errors import InvalidRequest
-from adyton.query.leaves import EVERY_ROW
-from adyton.query.persons import PersonNumber, TableOfPersons
-from adyton.schema import CategoryColumn
+from adyton.kernel.schema import CategoryColumn
+from adyton.kernel.terms.leaves import EVERY_ROW
+from adyton.kernel.terms.persons import PersonNumber, TableOfPersons
 
 _AGGREGATES = {"least": "min", "greatest": "max"}
 

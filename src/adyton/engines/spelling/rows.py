@@ -18,7 +18,8 @@ from typing import NamedTuple, Protocol, assert_never
 
 from adyton.duckdb_files import quoted
 from adyton.engines.spelling.kinds import SourceType
-from adyton.query.expressions import (
+from adyton.kernel.schema import CategoryColumn, Column, Table, common_grain, times_finer
+from adyton.kernel.terms.expressions import (
     And,
     Case,
     Clip,
@@ -36,7 +37,7 @@ from adyton.query.expressions import (
     Square,
     Times,
 )
-from adyton.query.leaves import (
+from adyton.kernel.terms.leaves import (
     Always,
     Constant,
     DatePart,
@@ -52,7 +53,6 @@ from adyton.query.leaves import (
     ValueOf,
 )
 from adyton.query.missing import NEVER, missing
-from adyton.schema import CategoryColumn, Column, Table, common_grain, times_finer
 
 Places = Mapping[str, str]  # column name -> c0, c1, ...
 

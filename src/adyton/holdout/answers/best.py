@@ -12,7 +12,6 @@ import numpy as np
 
 from adyton.certify import Certificate, Proof
 from adyton.errors import InvalidRequest, ScoresRefused
-from adyton.exact import whole
 from adyton.holdout.answers.bought import Bought, bought, scores_left, used_up
 from adyton.holdout.classes.uniform_plan import UniformPlan
 from adyton.holdout.facts import HoldoutFacts
@@ -22,11 +21,13 @@ from adyton.holdout.methods.restoring import Plan
 from adyton.holdout.metrics import Steps, Submission, total
 from adyton.holdout.score import as_json, paid_from
 from adyton.holdout.scorer import predicted
-from adyton.ledger import Ledger
-from adyton.ledger.base import InFront
-from adyton.mechanisms.selection.scores import gaps_below_best
-from adyton.mechanisms.selection.utility import exponential_chance, largest_shortfall
-from adyton.noise import Bits, exponential_weights
+from adyton.kernel.exact import whole
+from adyton.kernel.ledger import Ledger
+from adyton.kernel.ledger.base import InFront
+from adyton.kernel.noise import Bits
+from adyton.kernel.special.mechanisms import exponential_weights
+from adyton.kernel.special.mechanisms.selection.scores import gaps_below_best
+from adyton.kernel.special.mechanisms.selection.utility import exponential_chance, largest_shortfall
 from adyton.show import Sheet, Shown
 
 _MOST_MODELS = 100_000

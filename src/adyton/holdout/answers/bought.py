@@ -9,7 +9,7 @@ from adyton.errors import Interrupted, InvalidRequest, PrivacyRefused, ScoresRef
 from adyton.holdout.classes.uniform_plan import UniformPlan
 from adyton.holdout.methods.gaussian import GaussianPlan
 from adyton.holdout.methods.restoring import Plan, PricedPlan
-from adyton.ledger import Ledger, Order, Receipt
+from adyton.kernel.ledger import Ledger, Order, Receipt
 
 Release = Callable[[int], int | str]
 Bought = tuple[Receipt, str, bool]

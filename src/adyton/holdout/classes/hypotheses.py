@@ -14,8 +14,8 @@ from typing import Any, ClassVar, get_args
 import numpy as np
 
 from adyton.errors import InvalidRequest
-from adyton.exact.outward import COARSE
 from adyton.holdout.metrics import Array, Submission, digest_of, finite_numbers
+from adyton.kernel.exact.outward import COARSE
 from adyton.validity.classes.growth import Kind
 
 _LARGEST_WHOLE = 2**53

@@ -12,7 +12,7 @@ import numpy as np
 from adyton.holdout.classes.hypotheses import HypothesisClass
 from adyton.holdout.methods.base import Ends, HoldoutSize
 from adyton.holdout.metrics import Steps, total
-from adyton.noise import Bits
+from adyton.kernel.noise import Bits
 from adyton.validity.classes.growth import RuleClass
 from adyton.validity.classes.uniform import UniformShares, uniform_shares, uniform_width
 

@@ -10,11 +10,11 @@ from functools import lru_cache
 from typing import ClassVar, TypeVar
 
 from adyton.errors import InvalidRequest
-from adyton.exact import float_up
-from adyton.exact.search import largest_that_holds
 from adyton.holdout.methods.base import Ends, HoldoutSize
 from adyton.holdout.metrics import COARSE, Steps, total
-from adyton.noise import Bits
+from adyton.kernel.exact import float_up
+from adyton.kernel.exact.search import largest_that_holds
+from adyton.kernel.noise import Bits
 from adyton.validity.published.compressibility import Rounded, counted_rounding_width
 from adyton.validity.splitting import exact_splitting_width, splitting_width
 

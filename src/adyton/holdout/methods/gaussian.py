@@ -11,11 +11,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from adyton.exact import float_up, units_up
-from adyton.exact.cells import Floats
 from adyton.holdout.methods.base import Ends, HoldoutSize
 from adyton.holdout.metrics import Steps, total
-from adyton.noise import Bits, rounded_gaussian
+from adyton.kernel.exact import float_up, units_up
+from adyton.kernel.exact.cells import Floats
+from adyton.kernel.noise import Bits, rounded_gaussian
 from adyton.validity.plans.planned_scores import ScoreBlocks, ScoreEnds, Side
 from adyton.validity.plans.score_plans import table_of, wish_for
 from adyton.validity.subset.tails import Way

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from adyton.exact import float_down, float_up
-from adyton.exact.outward import log_up
 from adyton.holdout.methods.base import HoldoutSize, Reply, State
 from adyton.holdout.metrics import Steps, total
-from adyton.noise import Bits
+from adyton.kernel.exact import float_down, float_up
+from adyton.kernel.exact.outward import log_up
+from adyton.kernel.noise import Bits
 from adyton.validity.textbook.concentration import hoeffding_width
 
 SERIES = Fraction(6079271018540266, 10**16)  # just below 6 / pi**2

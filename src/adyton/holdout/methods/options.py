@@ -13,7 +13,6 @@ from fractions import Fraction
 from typing import ClassVar, get_args
 
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, positive, whole
 from adyton.holdout.methods.base import HoldoutSize
 from adyton.holdout.methods.baselines import RoundingPlan, SplitPlan, plan_baseline
 from adyton.holdout.methods.gaussian import GaussianPlan
@@ -23,6 +22,7 @@ from adyton.holdout.methods.ladder import FreeLadderPlan, LadderPlan, near_enoug
 from adyton.holdout.methods.slices import SlicesPlan, groups_from, plan_slices
 from adyton.holdout.methods.sparse_validate import SparseValidatePlan, plan_sparse_validate
 from adyton.holdout.methods.thresholdout import ThresholdoutPlan, plan_thresholdout
+from adyton.kernel.exact import Number, positive, whole
 
 _QUESTIONS = 1000
 _MOST_SCORES = 10**12

@@ -6,7 +6,6 @@ import json
 from fractions import Fraction
 
 from adyton.errors import InvalidRequest
-from adyton.exact import rational
 from adyton.holdout.classes.uniform_plan import UniformPlan, restored_uniform
 from adyton.holdout.methods.base import HoldoutSize
 from adyton.holdout.methods.baselines import RoundingPlan, SplitPlan
@@ -16,6 +15,7 @@ from adyton.holdout.methods.ladder import FreeLadderPlan, LadderPlan
 from adyton.holdout.methods.slices import SlicesPlan, restored_slices
 from adyton.holdout.methods.sparse_validate import SparseValidatePlan
 from adyton.holdout.methods.thresholdout import ThresholdoutPlan
+from adyton.kernel.exact import rational
 from adyton.validity.plans.planned_scores import ScoreBlocks
 
 PricedPlan = GaussianPlan | SplitPlan | RoundingPlan | SlicesPlan | UniformPlan

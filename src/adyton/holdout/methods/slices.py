@@ -12,13 +12,13 @@ from typing import ClassVar
 import numpy as np
 
 from adyton.errors import InvalidRequest
-from adyton.exact import float_down, float_up, rational
-from adyton.exact.outward import MANY, UNIT_ROUNDOFF
 from adyton.holdout.methods.base import Ends, HoldoutSize
 from adyton.holdout.methods.gaussian import GaussianPlan
 from adyton.holdout.methods.gaussian_plans import GaussianWish, plan_gaussian
 from adyton.holdout.metrics import Array, Steps, one_list
-from adyton.noise import Bits
+from adyton.kernel.exact import float_down, float_up, rational
+from adyton.kernel.exact.outward import MANY, UNIT_ROUNDOFF
+from adyton.kernel.noise import Bits
 from adyton.validity.plans.planned_scores import ScoreBlocks
 from adyton.validity.plans.tilts import at_level
 from adyton.validity.subset.tails import Way

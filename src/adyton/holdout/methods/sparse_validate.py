@@ -9,10 +9,10 @@ from functools import lru_cache
 from typing import ClassVar
 
 from adyton.errors import InvalidRequest
-from adyton.exact import float_down, float_up, whole
 from adyton.holdout.methods.base import HoldoutSize, Reply, State
 from adyton.holdout.metrics import Steps, total
-from adyton.noise import Bits
+from adyton.kernel.exact import float_down, float_up, whole
+from adyton.kernel.noise import Bits
 from adyton.validity.textbook.concentration import hoeffding_width
 
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import LI
-from adyton.mechanisms.gaussian import GaussianNoise
-from adyton.mechanisms.rounding import RoundedMeans
-from adyton.noise import Bits
+from adyton.kernel.mechanisms.gaussian import GaussianNoise
+from adyton.kernel.noise import Bits
+from adyton.textbook.rounding import RoundedMeans
 
 BINARY_REPRESENTATION = Topic(
     "binary-representation",

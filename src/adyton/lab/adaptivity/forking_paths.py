@@ -7,10 +7,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from adyton.exact.special import special
 from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import LI
-from adyton.mechanisms.rounding import RoundedMeans
+from adyton.kernel.exact.special import special
+from adyton.textbook.rounding import RoundedMeans
 from adyton.validity.published.compressibility import compressed_width, rounding_width
 from adyton.validity.textbook.accuracy import (
     fixed_questions,

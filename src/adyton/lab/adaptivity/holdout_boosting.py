@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from adyton.exact.special import special
 from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import BASSI
 from adyton.holdout.methods.base import HoldoutSize, State
@@ -21,7 +20,8 @@ from adyton.holdout.methods.gaussian import GaussianPlan
 from adyton.holdout.methods.gaussian_plans import GaussianWish, plan_gaussian
 from adyton.holdout.methods.ladder import FreeLadderPlan, LadderPlan
 from adyton.holdout.methods.thresholdout import ThresholdoutPlan
-from adyton.noise import Bits
+from adyton.kernel.exact.special import special
+from adyton.kernel.noise import Bits
 
 HOLDOUT_BOOSTING = Topic(
     "holdout-boosting",

@@ -14,13 +14,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from adyton.exact.cells import Floats
 from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import BASSI
 from adyton.holdout.methods.base import HoldoutSize, State
 from adyton.holdout.methods.gaussian_plans import GaussianWish, plan_gaussian
 from adyton.holdout.methods.thresholdout import ThresholdoutPlan
-from adyton.noise import Bits
+from adyton.kernel.exact.cells import Floats
+from adyton.kernel.noise import Bits
 
 HOLDOUT_SCIENCE = Topic(
     "holdout-science",

@@ -10,12 +10,12 @@ import numpy as np
 
 from adyton.certify import Interval
 from adyton.curator import open_study
-from adyton.exact.cells import Array
 from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import BLUMER
-from adyton.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.exact.cells import Array
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import CategoryColumn, IntegerColumn, Table
 from adyton.query.description import DictionaryName
-from adyton.schema import CategoryColumn, IntegerColumn, Table
 from adyton.study import Study, Validity
 
 OWNER_LOOKS = Topic(

@@ -8,13 +8,13 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from adyton.exact.cells import Floats
-from adyton.exact.special import special
 from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import BASSI
-from adyton.mechanisms.selection.noisy_max import NoisyMax
-from adyton.mechanisms.selection.scores import ScoreSensitivity
-from adyton.noise import Bits
+from adyton.kernel.exact.cells import Floats
+from adyton.kernel.exact.special import special
+from adyton.kernel.noise import Bits
+from adyton.kernel.special.mechanisms.selection.scores import ScoreSensitivity
+from adyton.textbook.noisy_max import NoisyMax
 from adyton.validity.textbook.max_information import event_bound, independent_rows_nats
 
 P_VALUES = Topic(

@@ -8,8 +8,8 @@ import numpy as np
 
 from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import BASSI, LI
-from adyton.mechanisms.gaussian import GaussianNoise
-from adyton.noise import Bits
+from adyton.kernel.mechanisms.gaussian import GaussianNoise
+from adyton.kernel.noise import Bits
 from adyton.validity.planner import plan
 
 ROUTES = Topic(

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 from adyton.errors import BudgetRefused
-from adyton.exact import UNITS_PER_ONE
 from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import BASSI
+from adyton.kernel.exact import UNITS_PER_ONE
+from adyton.kernel.noise import Bits, rounded_gaussian
 from adyton.lab.attacks.cigarettes import HISTOGRAM, curator_of
-from adyton.noise import Bits, rounded_gaussian
 
 AVERAGING = Topic(
     "averaging",

@@ -9,8 +9,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from adyton.curator import Curator, open_study
-from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.schema import IntegerColumn, Table
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import IntegerColumn, Table
 from adyton.study import Study
 
 HISTOGRAM = (10, 2, 4, 13, 44, 35)  # how many people smoke 0, 1, ... 5

@@ -11,11 +11,11 @@ import numpy as np
 
 from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import BASSI, LI
+from adyton.kernel.mechanisms.gaussian import GaussianNoise
+from adyton.kernel.noise import Bits, rounded_gaussian
+from adyton.kernel.privacy import Guarantee
+from adyton.kernel.special.mechanisms.randomized_response import RandomizedResponse
 from adyton.lab.attacks.cigarettes import BOB, HISTOGRAM, LIMIT, WITHOUT_BOB, curator_of, rows_of
-from adyton.mechanisms.gaussian import GaussianNoise
-from adyton.mechanisms.randomized_response import RandomizedResponse
-from adyton.noise import Bits, rounded_gaussian
-from adyton.privacy import Guarantee
 
 DIFFERENCING = Topic(
     "differencing",

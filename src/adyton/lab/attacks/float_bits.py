@@ -7,10 +7,10 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from adyton.exact.cells import Floats
 from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import MIRONOV
-from adyton.noise import Bits, two_sided_geometric
+from adyton.kernel.exact.cells import Floats
+from adyton.kernel.noise import Bits, two_sided_geometric
 
 FLOAT_BITS = Topic(
     "float-bits",

@@ -7,14 +7,14 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from adyton.accounting.gaussian import mu_down
 from adyton.curator import open_study
-from adyton.exact.special import special
 from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import DINUR
-from adyton.noise import Bits, rounded_gaussian
-from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.schema import BooleanColumn, CategoryColumn, Table
+from adyton.kernel.accounting.gaussian import mu_down
+from adyton.kernel.exact.special import special
+from adyton.kernel.noise import Bits, rounded_gaussian
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import BooleanColumn, CategoryColumn, Table
 from adyton.study import Study
 
 RECONSTRUCTION = Topic(

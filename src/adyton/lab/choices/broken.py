@@ -16,9 +16,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from adyton.exact.cells import Floats
-from adyton.noise import Bits, two_sided_geometric
-from adyton.noise.refine import Integers
+from adyton.kernel.exact.cells import Floats
+from adyton.kernel.noise import Bits, two_sided_geometric
+from adyton.kernel.noise.refine import Integers
 
 ABOVE, BELOW = "above", "below"
 Output = str | int  # one of the two, or a noisy value

@@ -8,10 +8,10 @@ from fractions import Fraction
 
 from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import BELLET
+from adyton.kernel.noise import Bits
+from adyton.kernel.special.mechanisms.selection.exponential import ExponentialMechanism
+from adyton.kernel.special.mechanisms.selection.scores import ScoreSensitivity
 from adyton.lab.choices.price import profit
-from adyton.mechanisms.selection.exponential import ExponentialMechanism
-from adyton.mechanisms.selection.scores import ScoreSensitivity
-from adyton.noise import Bits
 
 CANDIDATES = Topic(
     "candidates",

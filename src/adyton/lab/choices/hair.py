@@ -8,12 +8,12 @@ from fractions import Fraction
 
 from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import BELLET
-from adyton.mechanisms.selection.exponential import ExponentialMechanism
-from adyton.mechanisms.selection.permute_and_flip import PermuteAndFlip
-from adyton.mechanisms.selection.scores import ScoreSensitivity
-from adyton.mechanisms.selection.utility import classical_chance, exponential_chance
-from adyton.noise import Bits
-from adyton.privacy import Neighbours
+from adyton.kernel.noise import Bits
+from adyton.kernel.privacy import Neighbours
+from adyton.kernel.special.mechanisms.selection.exponential import ExponentialMechanism
+from adyton.kernel.special.mechanisms.selection.permute_and_flip import PermuteAndFlip
+from adyton.kernel.special.mechanisms.selection.scores import ScoreSensitivity
+from adyton.kernel.special.mechanisms.selection.utility import classical_chance, exponential_chance
 
 HAIR = Topic(
     "hair",

@@ -10,11 +10,11 @@ import numpy as np
 
 from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import BASSI
+from adyton.kernel.noise import Bits
+from adyton.kernel.privacy import Neighbours
+from adyton.kernel.special.mechanisms.selection.scores import ScoreSensitivity
 from adyton.lab.choices.broken import log_below
-from adyton.mechanisms.selection.noisy_max import NoisyMax
-from adyton.mechanisms.selection.scores import ScoreSensitivity
-from adyton.noise import Bits
-from adyton.privacy import Neighbours
+from adyton.textbook.noisy_max import NoisyMax
 
 NOISY_MAX = Topic(
     "noisy-max",

@@ -9,10 +9,10 @@ from adyton.accounting.textbook.composition import advanced, same
 from adyton.accounting.textbook.corollaries import approximate_epsilon0
 from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import BASSI
+from adyton.kernel.noise import Bits
+from adyton.kernel.special.mechanisms.sparse.sparse import Sparse as OurSparse
 from adyton.lab.choices import broken
 from adyton.lab.choices.broken import ABOVE, BELOW, BrokenSparse, RepeatedQuery
-from adyton.mechanisms.sparse.sparse import Sparse as OurSparse
-from adyton.noise import Bits
 
 SPARSE_VECTORS = Topic(
     "sparse-vectors",

@@ -10,9 +10,9 @@ from itertools import combinations_with_replacement
 
 from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import BASSI, BELLET, NIKOLOV, ZHOU
+from adyton.kernel.privacy import Neighbours
+from adyton.kernel.sensitivity import Sensitivity
 from adyton.lab.attacks.cigarettes import HISTOGRAM, WITHOUT_BOB
-from adyton.privacy import Neighbours
-from adyton.sensitivity import Sensitivity
 
 SENSITIVITIES = Topic(
     "sensitivities",

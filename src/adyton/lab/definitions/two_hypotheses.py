@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from adyton.accounting import gaussian
-from adyton.exact.special import special
 from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import BASSI, NIKOLOV, ZHOU
-from adyton.noise import two_sided_geometric
+from adyton.kernel.accounting import gaussian
+from adyton.kernel.exact.special import special
+from adyton.kernel.noise import two_sided_geometric
 
 TWO_HYPOTHESES = Topic(
     "two-hypotheses",

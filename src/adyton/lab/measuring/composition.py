@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from adyton.accounting import filter_named
 from adyton.accounting.textbook.comparison import THEOREMS, largest_price
 from adyton.accounting.textbook.corollaries import approximate_epsilon0, cautious_epsilon0
-from adyton.exact import UNITS_PER_ONE
 from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import BASSI, BELLET
-from adyton.privacy import Guarantee, PureCost
+from adyton.kernel.accounting import filter_named
+from adyton.kernel.exact import UNITS_PER_ONE
+from adyton.kernel.privacy import Guarantee, PureCost
 
 COMPOSITION = Topic(
     "composition",

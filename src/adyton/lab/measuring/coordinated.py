@@ -11,17 +11,17 @@ import numpy as np
 
 from adyton.certify import Bound
 from adyton.curator import Curator, open_study
-from adyton.exact.cells import Floats
 from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import LI_MIKLAU
-from adyton.mechanisms.geometric import GeometricNoise
-from adyton.mechanisms.workloads.mwem import Mwem
-from adyton.mechanisms.workloads.workload import Ranges
-from adyton.noise import Bits
-from adyton.noise.refine import Integers
-from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.schema import CategoryColumn, IntegerColumn, Table
+from adyton.kernel.exact.cells import Floats
+from adyton.kernel.mechanisms.geometric import GeometricNoise
+from adyton.kernel.noise import Bits
+from adyton.kernel.noise.refine import Integers
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import CategoryColumn, IntegerColumn, Table
+from adyton.planning.coordinated.range_workload import Ranges
 from adyton.study import Study
+from adyton.textbook.mwem import Mwem
 
 COORDINATED = Topic(
     "coordinated",

@@ -12,7 +12,7 @@ from adyton.accounting.textbook.calibration import (
 )
 from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import BELLET
-from adyton.privacy import Guarantee
+from adyton.kernel.privacy import Guarantee
 
 GAUSSIAN_CALIBRATION = Topic(
     "gaussian-calibration",

@@ -7,14 +7,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from adyton.accounting import filter_named
 from adyton.accounting.textbook.comparison import THEOREMS, largest_price
-from adyton.exact import UNITS_PER_ONE
-from adyton.exact.search import largest_that_holds
 from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import BASSI
-from adyton.noise import Bits, two_sided_geometric
-from adyton.privacy import Guarantee
+from adyton.kernel.accounting import filter_named
+from adyton.kernel.exact import UNITS_PER_ONE
+from adyton.kernel.exact.search import largest_that_holds
+from adyton.kernel.noise import Bits, two_sided_geometric
+from adyton.kernel.privacy import Guarantee
 
 LAPLACE_ERROR = Topic(
     "laplace-error",

@@ -9,9 +9,9 @@ import numpy as np
 
 from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import NIKOLOV, ZHOU
-from adyton.mechanisms.randomized_response import RandomizedResponse
-from adyton.noise import Bits
-from adyton.privacy import Guarantee
+from adyton.kernel.noise import Bits
+from adyton.kernel.privacy import Guarantee
+from adyton.kernel.special.mechanisms.randomized_response import RandomizedResponse
 from adyton.surveys import CategoryQuestion, Survey
 
 RANDOMIZED_ANSWERS = Topic(

@@ -10,23 +10,29 @@ from typing import Literal
 import numpy as np
 
 from adyton.errors import InvalidRequest
-from adyton.exact.cells import Floats
-from adyton.mechanisms.workloads.product import Product
-from adyton.mechanisms.workloads.residuals import ResidualAttribute, best_residuals, components
-from adyton.mechanisms.workloads.strategy import MOST_ENTRIES, Strategy, identity, tree, wavelet
-from adyton.mechanisms.workloads.strategy_choice import (
+from adyton.kernel.exact.cells import Floats
+from adyton.kernel.privacy import Neighbours
+from adyton.kernel.special.mechanisms.workloads.product import Product
+from adyton.kernel.special.mechanisms.workloads.residuals import ResidualAttribute, best_residuals, components
+from adyton.kernel.special.mechanisms.workloads.strategy import (
+    MOST_ENTRIES,
+    Strategy,
+    identity,
+    tree,
+    wavelet,
+)
+from adyton.kernel.terms.buckets import MOST_CELLS
+from adyton.planning.coordinated.linear import CellSums, LinearBatch, Set
+from adyton.planning.coordinated.measuring import Atoms, MarginalTables, Matrix, Measuring, Products
+from adyton.planning.coordinated.range_workload import LinearQueries
+from adyton.planning.coordinated.strategy_choice import (
     MOST_OPTIMISED,
     error_factor,
     optimal_strategy,
     the_questions,
     with_free_total,
 )
-from adyton.mechanisms.workloads.workload import LinearQueries
-from adyton.planning.coordinated.linear import CellSums, LinearBatch, Set
-from adyton.planning.coordinated.measuring import Atoms, MarginalTables, Matrix, Measuring, Products
 from adyton.planning.coordinated.workload import DenseWorkload, LinearWorkload
-from adyton.privacy import Neighbours
-from adyton.query.buckets import MOST_CELLS
 
 StrategyName = Literal["independent", "atoms", "tree", "optimised", "product", "marginals"]
 _QUICK = 200  # cells, for which an optimum is a moment's work; more only for batches that are as large

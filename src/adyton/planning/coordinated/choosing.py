@@ -14,12 +14,14 @@ from functools import lru_cache
 from itertools import islice
 from typing import get_args
 
-from adyton.accounting.buying import cost_of_units
-from adyton.accounting.noisy_reading import stability_units
 from adyton.certify import Certificate
 from adyton.errors import InvalidRequest
-from adyton.kernel.workload import Workload
-from adyton.mechanisms.workloads.measured import GaussianMeasured, GeometricMeasured
+from adyton.kernel.accounting.buying import cost_of_units
+from adyton.kernel.accounting.noisy_reading import stability_units
+from adyton.kernel.privacy import PrivacyUnit
+from adyton.kernel.sensitivity import Reading
+from adyton.kernel.special.mechanisms.workloads.measured import GaussianMeasured, GeometricMeasured
+from adyton.kernel.special.workload import Workload
 from adyton.planning.coordinated.candidates import StrategyName, measurings
 from adyton.planning.coordinated.inferred import Inferred, StrategyNoise
 from adyton.planning.coordinated.linear import LinearBatch, Set, problem_of
@@ -27,8 +29,6 @@ from adyton.planning.coordinated.measuring import Measuring, Norms
 from adyton.planning.plan import Outline, PricedBatch, QuestionPlan
 from adyton.planning.price import units_of
 from adyton.planning.readings import histogram_of_axes
-from adyton.privacy import PrivacyUnit
-from adyton.sensitivity import Reading
 from adyton.study.validity import refuse_where_rounded
 
 _GAIN = 1.02

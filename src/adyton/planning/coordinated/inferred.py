@@ -13,25 +13,25 @@ from typing import Any
 
 import numpy as np
 
-from adyton.accounting.noisy_reading import LEVEL, NoisyReading
 from adyton.certify import Absent, Bound, Intervals, Values
 from adyton.errors import LedgerCorrupt
-from adyton.exact import float_up, units_up
-from adyton.exact.cells import Cells, Floats, whole
-from adyton.exact.outward import COARSE, FEW, MANY
-from adyton.exact.special import special
+from adyton.kernel.accounting.noisy_reading import LEVEL, NoisyReading
+from adyton.kernel.exact import float_up, units_up
+from adyton.kernel.exact.cells import Cells, Floats, whole
+from adyton.kernel.exact.outward import COARSE, FEW, MANY
+from adyton.kernel.exact.special import special
+from adyton.kernel.ledger.texts import Stored, many_from_text, many_to_text
 from adyton.kernel.measurement import Columns
-from adyton.ledger.texts import Stored, many_from_text, many_to_text
-from adyton.mechanisms import GaussianNoise, GeometricNoise, Ratio
-from adyton.mechanisms.ratio import Solved
-from adyton.mechanisms.workloads.measured import GaussianMeasured, GeometricMeasured
+from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise, Ratio
+from adyton.kernel.mechanisms.ratio import Solved
+from adyton.kernel.sensitivity import Reading
+from adyton.kernel.special.mechanisms.workloads.measured import GaussianMeasured, GeometricMeasured
 from adyton.planning.coordinated.linear import CellSums
 from adyton.planning.coordinated.measuring import Measuring, Norms, measuring_from
 from adyton.planning.learned import UnitRange
 from adyton.planning.measures.additive import population_bound_of
 from adyton.population.base import PopulationContext
 from adyton.population.subset import SubsetPopulation
-from adyton.sensitivity import Reading
 from adyton.validity.subset.tails import SETTLED_FROM
 
 PURE = Absent("in a pure study nothing is proved about the population for values that are measured together")

@@ -11,15 +11,15 @@ from math import prod
 import numpy as np
 
 from adyton.errors import InvalidRequest
-from adyton.exact.cells import Floats
-from adyton.noise.refine import Integers
-from adyton.query.buckets import Group, group_size
+from adyton.kernel.exact.cells import Floats
+from adyton.kernel.noise.refine import Integers
+from adyton.kernel.sensitivity import Reading
+from adyton.kernel.terms.buckets import Group, group_size
+from adyton.kernel.terms.expressions import Condition, all_of
+from adyton.kernel.terms.measures import Count, Measure, Proportion
 from adyton.query.conditions.atoms import Axes, axes_by
 from adyton.query.conditions.possible_cells import kept_cells, number_of_cells
-from adyton.query.expressions import Condition, all_of
-from adyton.query.measures import Count, Measure, Proportion
 from adyton.query.nodes import Question, without_dimensions
-from adyton.sensitivity import Reading
 
 Set = tuple[int, ...]  # of axes, rising
 MOST_IN_ONE = 2**20  # cells that one value may be spread over

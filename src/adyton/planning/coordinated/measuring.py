@@ -17,13 +17,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from adyton.errors import LedgerCorrupt
-from adyton.exact.cells import Floats
-from adyton.exact.outward import MANY
-from adyton.mechanisms.workloads.each_cell import EachCell
-from adyton.mechanisms.workloads.measured import Measured
-from adyton.mechanisms.workloads.product import Product
-from adyton.mechanisms.workloads.residuals import ResidualAttribute, Residuals
-from adyton.mechanisms.workloads.strategy import Strategy
+from adyton.kernel.exact.cells import Floats
+from adyton.kernel.exact.outward import MANY
+from adyton.kernel.special.mechanisms.workloads.each_cell import EachCell
+from adyton.kernel.special.mechanisms.workloads.measured import Measured
+from adyton.kernel.special.mechanisms.workloads.product import Product
+from adyton.kernel.special.mechanisms.workloads.residuals import ResidualAttribute, Residuals
+from adyton.kernel.special.mechanisms.workloads.strategy import Strategy
 from adyton.planning.coordinated.linear import CellSums, Set
 
 

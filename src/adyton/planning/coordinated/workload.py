@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from adyton.errors import InvalidRequest
-from adyton.exact.cells import Floats
-from adyton.mechanisms.workloads.linear_question import LinearQuery
+from adyton.kernel.exact.cells import Floats
+from adyton.kernel.special.mechanisms.workloads.linear_question import LinearQuery
 from adyton.planning.coordinated.linear import LinearBatch
 
 

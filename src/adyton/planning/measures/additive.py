@@ -8,13 +8,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from adyton.accounting.noisy_reading import LEVEL, NoisyReading, step_of
 from adyton.certify import Absent, Bound, Intervals, Values
-from adyton.exact import float_up
-from adyton.exact.cells import Floats, Line, whole
+from adyton.kernel.accounting.noisy_reading import LEVEL, NoisyReading, step_of
+from adyton.kernel.exact import float_up
+from adyton.kernel.exact.cells import Floats, Line, whole
 from adyton.kernel.measurement import Columns
-from adyton.mechanisms import Ratio, largest_ratio, worst_error
-from adyton.mechanisms.ratio import Ends, Solved
+from adyton.kernel.mechanisms import Ratio, largest_ratio, worst_error
+from adyton.kernel.mechanisms.ratio import Ends, Solved
 from adyton.planning.part import OfOneReading
 from adyton.population.base import PopulationContext, PopulationEnds, Width, learned_key
 from adyton.population.subset_ends import uncentred

@@ -10,18 +10,18 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from adyton.accounting.noisy_reading import NoisyReading
 from adyton.certify import Absent, Bound, Values
 from adyton.errors import InvalidRequest
-from adyton.exact.cells import whole
+from adyton.kernel.accounting.noisy_reading import NoisyReading
+from adyton.kernel.exact.cells import whole
 from adyton.kernel.measurement import Columns
-from adyton.mechanisms import Ratio
-from adyton.mechanisms.ratio import Solved
+from adyton.kernel.mechanisms import Ratio
+from adyton.kernel.mechanisms.ratio import Solved
+from adyton.kernel.terms.measures import MOST_WEIGHT, Mean, Measure, middle_of_square, weight
 from adyton.planning.measures.additive import Additive, mean_ratio, means_of, over_count
 from adyton.planning.part import OfOneReading
 from adyton.population.base import PopulationContext, learned_key
 from adyton.query.conditions.possible_cells import number_of_cells
-from adyton.query.measures import MOST_WEIGHT, Mean, Measure, middle_of_square, weight
 from adyton.query.nodes import Question
 from adyton.study import Study
 

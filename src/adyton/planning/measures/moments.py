@@ -10,18 +10,18 @@ import numpy as np
 
 from adyton.certify import Intervals, Values
 from adyton.certify.rows import joined_way
-from adyton.exact import each_of, float_down, float_up
-from adyton.exact.cells import Floats, Line, whole
-from adyton.exact.outward import MANY
+from adyton.kernel.exact import each_of, float_down, float_up
+from adyton.kernel.exact.cells import Floats, Line, whole
+from adyton.kernel.exact.outward import MANY
 from adyton.kernel.measurement import Columns
-from adyton.mechanisms import Ratio
-from adyton.mechanisms.ratio import Ends, Solved
+from adyton.kernel.mechanisms import Ratio
+from adyton.kernel.mechanisms.ratio import Ends, Solved
+from adyton.kernel.schema import Lattice
+from adyton.kernel.terms.measures import Moments, Which
 from adyton.planning.measures.additive import mean_ratio, over_count, ratio_guess
 from adyton.planning.measures.spread import variance_between
 from adyton.planning.part import OfOneReading
 from adyton.population.base import PopulationContext
-from adyton.query.measures import Moments, Which
-from adyton.schema import Lattice
 
 _X, _XX, _Y, _YY, _XY, _COUNT = range(6)  # the columns that are read, each with noise of its own
 _ALL = (_X, _XX, _Y, _YY, _XY)

@@ -9,15 +9,15 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.certify import Absent, Bound, Intervals, Values
-from adyton.exact.cells import Line, largest, whole
+from adyton.kernel.exact.cells import Line, largest, whole
 from adyton.kernel.measurement import Columns
+from adyton.kernel.mechanisms.ratio import Ends, Solved
+from adyton.kernel.mechanisms.search import surely_between
+from adyton.kernel.noise.refine import Integers
 from adyton.kernel.searching import SearchLevels, searched
-from adyton.mechanisms.ratio import Ends, Solved
-from adyton.mechanisms.search import surely_between
-from adyton.noise.refine import Integers
+from adyton.kernel.terms.measures import Extreme, Quantile
 from adyton.planning.part import OfOneReading
 from adyton.population.base import PopulationContext
-from adyton.query.measures import Extreme, Quantile
 
 _BEYOND = Absent("a population may have values beyond those of every row")
 

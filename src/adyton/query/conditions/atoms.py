@@ -23,18 +23,26 @@ from typing import Any
 import numpy as np
 
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, rational
-from adyton.query.buckets import MOST_CELLS, Group
+from adyton.kernel.exact import Number, rational
+from adyton.kernel.schema import (
+    BooleanColumn,
+    CategoryColumn,
+    Column,
+    DateColumn,
+    Table,
+    TextColumn,
+    day_number,
+)
+from adyton.kernel.terms.buckets import MOST_CELLS, Group
+from adyton.kernel.terms.expressions import And, Compare, Condition, NumberExpression, Or
+from adyton.kernel.terms.leaves import EVERY_ROW, Constant, DayCount, DayOf, IsMissing, ValueOf
+from adyton.kernel.terms.measures import Count
+from adyton.kernel.terms.names import columns_in
 from adyton.query.conditions.axis import Axis, axis_of
 from adyton.query.conditions.possible import Integers, KnownRows, Truths
 from adyton.query.conditions.possible_cells import _codes, kept_cells
 from adyton.query.conditions.subjects import Piece, Subject, seen_group, taken_apart
-from adyton.query.expressions import And, Compare, Condition, NumberExpression, Or
-from adyton.query.leaves import EVERY_ROW, Constant, DayCount, DayOf, IsMissing, ValueOf
-from adyton.query.measures import Count
-from adyton.query.names import columns_in
 from adyton.query.nodes import Question
-from adyton.schema import BooleanColumn, CategoryColumn, Column, DateColumn, Table, TextColumn, day_number
 
 Bins = int | Sequence[Number | date]  # how many of about one width, or where each but the first begins
 Places = Sequence[int]  # of axes

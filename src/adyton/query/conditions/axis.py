@@ -14,12 +14,12 @@ from math import gcd
 import numpy as np
 
 from adyton.errors import InvalidRequest
-from adyton.query.buckets import MOST_CELLS, Bucket
+from adyton.kernel.schema import BooleanColumn, CategoryColumn, DateColumn, TextColumn, day_of
+from adyton.kernel.terms.buckets import MOST_CELLS, Bucket
+from adyton.kernel.terms.expressions import Case, Compare, Condition, Floor, Not, NumberExpression
+from adyton.kernel.terms.leaves import Constant, DayCount, DayOf, IsMissing, IsTrue, Lookup, ValueOf
 from adyton.query.conditions.possible import Integers, Known, KnownRows
 from adyton.query.conditions.subjects import Piece, Subject
-from adyton.query.expressions import Case, Compare, Condition, Floor, Not, NumberExpression
-from adyton.query.leaves import Constant, DayCount, DayOf, IsMissing, IsTrue, Lookup, ValueOf
-from adyton.schema import BooleanColumn, CategoryColumn, DateColumn, TextColumn, day_of
 
 _MOST_BRANCHES = 1000  # of a CASE that says the class of a row
 _MOST_TRIED = 2**27  # pieces times values; beyond it, ranges are not looked at for being alike

@@ -14,9 +14,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from adyton.query.buckets import Bucket, Group, has_null
-from adyton.query.conditions.possible import CAN_BE, OPPOSITE, Known, KnownRows, is_understood
-from adyton.query.expressions import (
+from adyton.kernel.schema import BooleanColumn, CategoryColumn, Column, Table, TextColumn
+from adyton.kernel.terms.buckets import Bucket, Group, has_null
+from adyton.kernel.terms.expressions import (
     And,
     Compare,
     Condition,
@@ -29,8 +29,8 @@ from adyton.query.expressions import (
     aligned,
     all_of,
 )
-from adyton.query.leaves import EVERY_ROW, DatePart, DayCount, DayOf, IsMissing, OneOf, ValueOf
-from adyton.query.measures import (
+from adyton.kernel.terms.leaves import EVERY_ROW, DatePart, DayCount, DayOf, IsMissing, OneOf, ValueOf
+from adyton.kernel.terms.measures import (
     Cdf,
     Extreme,
     Mean,
@@ -42,11 +42,11 @@ from adyton.query.measures import (
     Variance,
     weight,
 )
+from adyton.kernel.terms.names import columns_in
+from adyton.kernel.terms.persons import TableOfPersons, columns_of_persons, table_of_persons
+from adyton.query.conditions.possible import CAN_BE, OPPOSITE, Known, KnownRows, is_understood
 from adyton.query.missing import NEVER, any_of, missing
-from adyton.query.names import columns_in
 from adyton.query.nodes import Question
-from adyton.query.persons import TableOfPersons, columns_of_persons, table_of_persons
-from adyton.schema import BooleanColumn, CategoryColumn, Column, Table, TextColumn
 
 _MOST_VALUES = 1_000  # of the one column of an OR, each of which is tried
 _MOST_WORK = 2**20  # of them, times what the OR reads

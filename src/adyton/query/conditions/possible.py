@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adyton.query.expressions import (
+from adyton.kernel.schema import Column, common_grain, times_finer
+from adyton.kernel.terms.expressions import (
     And,
     Case,
     Clip,
@@ -35,7 +36,7 @@ from adyton.query.expressions import (
     Square,
     Times,
 )
-from adyton.query.leaves import (
+from adyton.kernel.terms.leaves import (
     Always,
     Constant,
     DatePart,
@@ -49,8 +50,7 @@ from adyton.query.leaves import (
     OneOf,
     ValueOf,
 )
-from adyton.query.names import _parts, columns_in
-from adyton.schema import Column, common_grain, times_finer
+from adyton.kernel.terms.names import _parts, columns_in
 
 Integers = npt.NDArray[np.int64]
 Truths = npt.NDArray[np.bool_]

@@ -20,17 +20,26 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.errors import InvalidRequest
-from adyton.query.buckets import MOST_CELLS, Bucket, Group, group_size, has_null
-from adyton.query.conditions.disjoint import Allowed, facts_of
+from adyton.kernel.schema import BooleanColumn, CategoryColumn, Column, TextColumn
+from adyton.kernel.terms.buckets import MOST_CELLS, Bucket, Group, group_size, has_null
+from adyton.kernel.terms.disjoint import Allowed, facts_of
+from adyton.kernel.terms.expressions import Clip, Comparable, Condition, Floor, Not, Or, Plus, Times, all_of
+from adyton.kernel.terms.leaves import (
+    EVERY_ROW,
+    Constant,
+    DatePart,
+    DayCount,
+    DayFrom,
+    DayOf,
+    IsMissing,
+    ValueOf,
+)
+from adyton.kernel.terms.measures import weight
+from adyton.kernel.terms.names import columns_in
+from adyton.kernel.terms.persons import TableOfPersons
 from adyton.query.conditions.possible import Integers, Known, KnownRows, is_understood
-from adyton.query.expressions import Clip, Comparable, Condition, Floor, Not, Or, Plus, Times, all_of
-from adyton.query.leaves import EVERY_ROW, Constant, DatePart, DayCount, DayFrom, DayOf, IsMissing, ValueOf
-from adyton.query.measures import weight
 from adyton.query.missing import NEVER, missing
-from adyton.query.names import columns_in
 from adyton.query.nodes import Question, without_dimensions
-from adyton.query.persons import TableOfPersons
-from adyton.schema import BooleanColumn, CategoryColumn, Column, TextColumn
 
 Places = tuple[int, ...]  # of cells among all combinations of declared values, rising
 

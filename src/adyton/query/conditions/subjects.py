@@ -14,16 +14,33 @@ from math import ceil, floor
 import numpy as np
 
 from adyton.errors import InvalidRequest
-from adyton.exact.search import Truths, whole_edges
-from adyton.query.buckets import Bucket, Group, group_size
-from adyton.query.conditions.disjoint import beside_constant
+from adyton.kernel.exact.search import Truths, whole_edges
+from adyton.kernel.schema import (
+    BooleanColumn,
+    CategoryColumn,
+    Column,
+    DateColumn,
+    RealColumn,
+    TextColumn,
+    day_of,
+)
+from adyton.kernel.terms.buckets import Bucket, Group, group_size
+from adyton.kernel.terms.disjoint import beside_constant
+from adyton.kernel.terms.expressions import (
+    And,
+    Comparable,
+    Compare,
+    Condition,
+    Days,
+    Not,
+    NumberExpression,
+    Or,
+)
+from adyton.kernel.terms.leaves import Always, DayFrom, DayOf, IsMissing, IsTrue, ValueOf
+from adyton.kernel.terms.names import columns_in
 from adyton.query.conditions.possible import Integers, KnownRows, is_understood
 from adyton.query.conditions.possible_cells import _codes, _rises
-from adyton.query.expressions import And, Comparable, Compare, Condition, Days, Not, NumberExpression, Or
-from adyton.query.leaves import Always, DayFrom, DayOf, IsMissing, IsTrue, ValueOf
-from adyton.query.names import columns_in
 from adyton.query.text import condition_text, number_text
-from adyton.schema import BooleanColumn, CategoryColumn, Column, DateColumn, RealColumn, TextColumn, day_of
 
 MOST_VALUES = 2**16  # of a column whose values are tried one by one
 _STANDS_FOR = "\0"  # no declared column begins with it

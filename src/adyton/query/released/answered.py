@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.errors import InvalidRequest
-from adyton.exact import float_down, float_up
-from adyton.exact.cells import Floats
-from adyton.query.buckets import KeyLabel
-from adyton.query.expressions import MIRRORED
+from adyton.kernel.exact import float_down, float_up
+from adyton.kernel.exact.cells import Floats
+from adyton.kernel.terms.buckets import KeyLabel
+from adyton.kernel.terms.expressions import MIRRORED
 from adyton.query.released.nodes import (
     SIGNS,
     Apply,

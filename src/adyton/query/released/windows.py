@@ -8,7 +8,7 @@ from math import fsum
 
 import numpy as np
 
-from adyton.exact.cells import Floats
+from adyton.kernel.exact.cells import Floats
 from adyton.query.released.answered import Answered, Numbers, Places, Truths, missing, ranks
 from adyton.query.released.nodes import Window
 

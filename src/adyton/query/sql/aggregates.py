@@ -7,9 +7,19 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from adyton.query.expressions import Case, Clip, Condition, Indicator, Not, NumberExpression, Or, all_of
-from adyton.query.leaves import EVERY_ROW, Constant, DayCount, DayOf, IsMissing, IsTrue
-from adyton.query.measures import (
+from adyton.kernel.schema import BooleanColumn, CategoryColumn, DateColumn
+from adyton.kernel.terms.expressions import (
+    Case,
+    Clip,
+    Condition,
+    Indicator,
+    Not,
+    NumberExpression,
+    Or,
+    all_of,
+)
+from adyton.kernel.terms.leaves import EVERY_ROW, Constant, DayCount, DayOf, IsMissing, IsTrue
+from adyton.kernel.terms.measures import (
     Cdf,
     Count,
     CountPersons,
@@ -23,14 +33,13 @@ from adyton.query.measures import (
     Variance,
     Which,
 )
+from adyton.kernel.terms.names import default_name
 from adyton.query.missing import NEVER, present, truth_number
-from adyton.query.names import default_name
 from adyton.query.sql.expressions import SqlText
 from adyton.query.sql.functions.arguments import several
 from adyton.query.sql.functions.values import Texts, missing_value
 from adyton.query.sql.names import called, calls
 from adyton.query.text import from_text, moments_of, name_text
-from adyton.schema import BooleanColumn, CategoryColumn, DateColumn
 
 _PER_GROUP, _PER_ROW = "contribution_bounds_per_group", "contribution_bounds_per_row"
 DISTINCT = ("APPROX_COUNT_DISTINCT", "APPROX_DISTINCT", "NDV")

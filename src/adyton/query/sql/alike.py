@@ -14,9 +14,9 @@ from typing import Any
 
 from sqlglot import exp
 
-from adyton.exact import rational
-from adyton.query.expressions import And, Compare, Condition, Not, Or
-from adyton.query.leaves import Constant
+from adyton.kernel.exact import rational
+from adyton.kernel.terms.expressions import And, Compare, Condition, Not, Or
+from adyton.kernel.terms.leaves import Constant
 from adyton.query.request import Request
 from adyton.query.sql.expressions import OPERATORS
 

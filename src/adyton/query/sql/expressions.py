@@ -12,8 +12,9 @@ from typing import TypeVar
 from sqlglot import exp
 
 from adyton.errors import InvalidRequest
-from adyton.exact import rational
-from adyton.query.expressions import (
+from adyton.kernel.exact import rational
+from adyton.kernel.schema import BooleanColumn, CategoryColumn, DateColumn, TextColumn, day_number
+from adyton.kernel.terms.expressions import (
     And,
     Condition,
     Days,
@@ -25,8 +26,8 @@ from adyton.query.expressions import (
     Plus,
     Times,
 )
-from adyton.query.leaves import Always, Constant, Day, DayOf, IsMissing, IsTrue, OneOf, ValueOf
-from adyton.query.measures import MOST_WEIGHT, weight
+from adyton.kernel.terms.leaves import Always, Constant, Day, DayOf, IsMissing, IsTrue, OneOf, ValueOf
+from adyton.kernel.terms.measures import MOST_WEIGHT, weight
 from adyton.query.missing import holds
 from adyton.query.sql.functions.calls import CONDITION_FUNCTIONS, read_call
 from adyton.query.sql.functions.cases import read_case
@@ -38,7 +39,6 @@ from adyton.query.sql.functions.texts import read_joined, read_like
 from adyton.query.sql.functions.values import Texts, TimeSpan, Value, described, missing_value, truth_of
 from adyton.query.sql.names import Names, calls, title
 from adyton.query.sql.reasons import reason_against
-from adyton.schema import BooleanColumn, CategoryColumn, DateColumn, TextColumn, day_number
 
 MOST_VALUES = 10_000
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from adyton.errors import InvalidRequest
-from adyton.query.names import joined
+from adyton.kernel.schema import Dimension, PublicJoin, Table
+from adyton.kernel.terms.names import joined
 from adyton.query.sql.expressions import SqlText
 from adyton.query.sql.reasons import NO_ON
-from adyton.schema import Dimension, PublicJoin, Table
 
 MOST_PRIVATE_TABLES = 3
 

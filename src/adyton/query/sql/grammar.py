@@ -14,7 +14,7 @@ from typing import NoReturn
 from sqlglot.tokenizer_core import Token, TokenType
 
 from adyton.errors import InvalidRequest
-from adyton.exact import rational
+from adyton.kernel.exact import rational
 from adyton.query.sql.names import placed, refuse, shortened
 
 DEEPEST_NESTING = 20  # brackets, CASEs, NOTs and signs around one another

@@ -12,19 +12,19 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from adyton.errors import InvalidRequest
-from adyton.query.buckets import Group
-from adyton.query.expressions import Case, Condition, Not, NumberExpression
+from adyton.kernel.schema import BooleanColumn, CategoryColumn
+from adyton.kernel.terms.buckets import Group
+from adyton.kernel.terms.expressions import Case, Condition, Not, NumberExpression
+from adyton.kernel.terms.leaves import Constant, DayFrom, DayOf, Lookup
+from adyton.kernel.terms.names import columns_in, distinct_names
 from adyton.query.groups import Grouped, bins, grouped
-from adyton.query.leaves import Constant, DayFrom, DayOf, Lookup
 from adyton.query.missing import ONE, ZERO
-from adyton.query.names import columns_in, distinct_names
 from adyton.query.sql.aggregates import filtered, is_aggregate
 from adyton.query.sql.expressions import OPERATORS, SqlText
 from adyton.query.sql.functions.arguments import arguments, several
 from adyton.query.sql.functions.labels import LABELS, NOT_GROUPED, NOT_IN_SET
 from adyton.query.sql.functions.values import Texts, Value, is_text, texts_of
 from adyton.query.sql.names import called, calls, shortened
-from adyton.schema import BooleanColumn, CategoryColumn
 
 _NAMELESS = ("CLAMP", "CLIPPED", "GREATEST", "LEAST", "LOOKUP", "SQUARE", "UNDECLARED", "DATE_FROM_UNIX_DATE")
 

@@ -13,12 +13,13 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from adyton.query.expressions import Compare, Condition, Not, NumberExpression, all_of
-from adyton.query.leaves import EVERY_ROW, Constant, DayOf, IsMissing, ValueOf
-from adyton.query.measures import Count, Extreme, Mean, Sum, SumOfPersons
-from adyton.query.names import columns_in, default_name, distinct_names
+from adyton.kernel.schema import CategoryColumn, DateColumn, Table
+from adyton.kernel.terms.expressions import Compare, Condition, Not, NumberExpression, all_of
+from adyton.kernel.terms.leaves import EVERY_ROW, Constant, DayOf, IsMissing, ValueOf
+from adyton.kernel.terms.measures import Count, Extreme, Mean, Sum, SumOfPersons
+from adyton.kernel.terms.names import columns_in, default_name, distinct_names
+from adyton.kernel.terms.persons import PersonNumber, TableOfPersons, table_of_persons
 from adyton.query.nodes import Question
-from adyton.query.persons import PersonNumber, TableOfPersons, table_of_persons
 from adyton.query.sql.aggregates import filtered, is_aggregate, read_measure, read_where
 from adyton.query.sql.expressions import SqlText
 from adyton.query.sql.from_clause import read_from
@@ -26,7 +27,6 @@ from adyton.query.sql.functions.numbers import ends
 from adyton.query.sql.groups import Item, read_items
 from adyton.query.sql.names import called, calls
 from adyton.query.sql.rewrite.public_values import as_written
-from adyton.schema import CategoryColumn, DateColumn, Table
 
 MOST_AVERAGED = 12  # rows of a person: the average of more has too fine a grain
 _NO_NAME = "the inner SELECT"  # has a space, and is no name that a text could mean by chance

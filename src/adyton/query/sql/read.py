@@ -15,13 +15,14 @@ from functools import lru_cache, partial
 from sqlglot import exp
 
 from adyton.errors import InvalidRequest
-from adyton.query.buckets import Group
+from adyton.kernel.schema import IntegerColumn, Table
+from adyton.kernel.terms.buckets import Group
+from adyton.kernel.terms.expressions import And, Condition, NumberExpression, all_of
+from adyton.kernel.terms.leaves import EVERY_ROW, Always
+from adyton.kernel.terms.measures import Cdf, Count, Measure
+from adyton.kernel.terms.names import distinct_names, is_person, names_in
 from adyton.query.doubles import shortest
-from adyton.query.expressions import And, Condition, NumberExpression, all_of
 from adyton.query.groups import Grouped
-from adyton.query.leaves import EVERY_ROW, Always
-from adyton.query.measures import Cdf, Count, Measure
-from adyton.query.names import distinct_names, is_person, names_in
 from adyton.query.nodes import Question
 from adyton.query.request import AS_ASKED, Asked, Combined, Request, Shape, remarked
 from adyton.query.sql.aggregates import AGGREGATES, COMMON, DISTINCT, read_measure, read_value, read_where
@@ -40,7 +41,6 @@ from adyton.query.sql.rewrite.truths import TRUTHS
 from adyton.query.sql.shape import CLAUSES, check_windows, read_shape
 from adyton.query.sql.words import LONGEST_TEXT, KnownNames, question_tree, syntax_tree
 from adyton.query.text import group_value_text
-from adyton.schema import IntegerColumn, Table
 
 MOST_ITEMS = 100
 _PATTERNS = 256

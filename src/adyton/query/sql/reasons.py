@@ -5,9 +5,9 @@ Examples are made of the columns of the table that is asked about, as far as it 
 
 from __future__ import annotations
 
+from adyton.kernel.schema import CategoryColumn, DateColumn, IntegerColumn, RealColumn, Table
 from adyton.query.released.windows import ENDS, RANKS, SHIFTS
 from adyton.query.text import from_text, name_text, value_text
-from adyton.schema import CategoryColumn, DateColumn, IntegerColumn, RealColumn, Table
 
 _CHANGES = "questions change nothing"
 _LISTED = "list the values that are meant: {listed}"

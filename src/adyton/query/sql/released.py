@@ -14,10 +14,11 @@ from fractions import Fraction
 from sqlglot import exp
 
 from adyton.errors import InvalidRequest
-from adyton.query.buckets import Bucket, Group
-from adyton.query.leaves import DayFrom, DayOf
-from adyton.query.measures import Cdf, Measure
-from adyton.query.names import distinct_names
+from adyton.kernel.schema import BooleanColumn, CategoryColumn, day_of
+from adyton.kernel.terms.buckets import Bucket, Group
+from adyton.kernel.terms.leaves import DayFrom, DayOf
+from adyton.kernel.terms.measures import Cdf, Measure
+from adyton.kernel.terms.names import distinct_names
 from adyton.query.nodes import POINTS
 from adyton.query.released.nodes import (
     Apply,
@@ -47,7 +48,6 @@ from adyton.query.sql.names import called
 from adyton.query.sql.quotients import quotient_measure
 from adyton.query.sql.window_clause import NO_ROWS, WINDOWS, read_window
 from adyton.query.text import group_value_text, measure_text
-from adyton.schema import BooleanColumn, CategoryColumn, day_of
 
 Kind = type[Fraction] | type[str] | type[bool]
 _UNARY = ("ABS", "SIGN", "FLOOR", "CEIL", "SQRT", "LN", "LOG10", "LOG2", "EXP")

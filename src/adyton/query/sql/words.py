@@ -25,6 +25,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from adyton.errors import InvalidRequest
+from adyton.kernel.schema import Table
 from adyton.query.doubles import shortest
 from adyton.query.sql.grammar import (
     CASTS,
@@ -41,7 +42,6 @@ from adyton.query.sql.grammar import (
 from adyton.query.sql.names import Refused, place, refuse, shortened
 from adyton.query.sql.reasons import NO_ON, reason_against
 from adyton.query.sql.several.plain_words import SIGNS, plain_limits, plain_signs
-from adyton.schema import Table
 
 LONGEST_TEXT = 10_000  # characters
 MOST_TREE_NODES = 50_000  # also bounds the time that the parser spends on going back and forth

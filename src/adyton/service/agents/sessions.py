@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from adyton.errors import InvalidRequest, SessionRefused
-from adyton.exact import rational
+from adyton.kernel.exact import rational
 from adyton.service.beside import Database
 
 _TABLE = """

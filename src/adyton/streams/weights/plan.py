@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, lru_cache
 
-from adyton.accounting.buying import cost_of_units
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, rational
-from adyton.exact.search import largest_that_holds
+from adyton.kernel.accounting.buying import cost_of_units
+from adyton.kernel.exact import Number, rational
+from adyton.kernel.exact.search import largest_that_holds
 from adyton.kernel.measurement import Due
-from adyton.kernel.monitor import Pmw
-from adyton.mechanisms import GaussianNoise, NumericSparse
-from adyton.mechanisms.base import Mechanism
-from adyton.mechanisms.geometric import GeometricNoise
-from adyton.mechanisms.sparse.numeric_sparse import one_integer
+from adyton.kernel.mechanisms import GaussianNoise, NumericSparse
+from adyton.kernel.mechanisms.base import Mechanism
+from adyton.kernel.mechanisms.geometric import GeometricNoise
+from adyton.kernel.special.mechanisms.sparse.numeric_sparse import one_integer
+from adyton.kernel.special.monitor import Pmw
 from adyton.planning.price import Price, units_of
 from adyton.query.conditions.atoms import Bins, axes_of_columns
 from adyton.streams.plan import Wanted, least_noise

@@ -10,17 +10,17 @@ from fractions import Fraction
 
 from adyton.certify import Certificate
 from adyton.errors import InvalidRequest
-from adyton.exact import rational
-from adyton.kernel.monitor import Pmw
-from adyton.ledger import Receipt
-from adyton.mechanisms import GaussianNoise, NumericSparse
-from adyton.mechanisms.geometric import GeometricNoise
-from adyton.mechanisms.workloads.private_mw import PmwPlan
+from adyton.kernel.exact import rational
+from adyton.kernel.ledger import Receipt
+from adyton.kernel.mechanisms import GaussianNoise, NumericSparse
+from adyton.kernel.mechanisms.geometric import GeometricNoise
+from adyton.kernel.schema import Table, day_number
+from adyton.kernel.special.mechanisms.workloads.private_mw import PmwPlan
+from adyton.kernel.special.monitor import Pmw
+from adyton.kernel.terms.measures import Count
 from adyton.planning.readings import readings_of
 from adyton.query.conditions.atoms import Axes, Bins, axes_of_columns
-from adyton.query.measures import Count
 from adyton.query.nodes import Question
-from adyton.schema import Table, day_number
 from adyton.streams.plan import certificate_of, detail_of, machine_from
 from adyton.study import Study
 

@@ -13,24 +13,24 @@ from fractions import Fraction
 from functools import partial
 from threading import RLock
 
-from adyton.accounting.noisy_reading import LEVEL
 from adyton.certify import Amount, Interval, Proof
 from adyton.errors import InvalidRequest, LedgerCorrupt
-from adyton.exact.cells import Floats
-from adyton.kernel.comparing import Asked, Comparisons
-from adyton.ledger import Verification
-from adyton.ledger.texts import check_head
-from adyton.mechanisms.workloads.linear_question import MarginalQuery
-from adyton.mechanisms.workloads.multiplicative_weights import CellDistribution
-from adyton.mechanisms.workloads.private_mw import PmwPlan
+from adyton.kernel.accounting.noisy_reading import LEVEL
+from adyton.kernel.exact.cells import Floats
+from adyton.kernel.ledger import Verification
+from adyton.kernel.ledger.texts import check_head
+from adyton.kernel.special.comparing import Asked, Comparisons
+from adyton.kernel.special.mechanisms.workloads.linear_question import MarginalQuery
+from adyton.kernel.special.mechanisms.workloads.multiplicative_weights import CellDistribution
+from adyton.kernel.special.mechanisms.workloads.private_mw import PmwPlan
+from adyton.kernel.terms.expressions import Condition, all_of
+from adyton.kernel.terms.leaves import EVERY_ROW
+from adyton.kernel.terms.measures import Count, Proportion
+from adyton.kernel.terms.persons import TableOfPersons
 from adyton.planning.known import left_out_of
 from adyton.planning.readings import readings_of
 from adyton.query.draft import Draft
-from adyton.query.expressions import Condition, all_of
-from adyton.query.leaves import EVERY_ROW
-from adyton.query.measures import Count, Proportion
 from adyton.query.nodes import Question
-from adyton.query.persons import TableOfPersons
 from adyton.query.request import alone_of, request_of
 from adyton.query.text import question_text
 from adyton.streams.weights.answer import WeightsAnswer, WeightsAnswers, WeightsStatement

@@ -6,10 +6,11 @@ import datetime
 from fractions import Fraction
 from typing import get_args
 
-from adyton.planning.readings import readings_for
-from adyton.privacy import PrivacyUnit
-from adyton.query.buckets import Bucket, Group
-from adyton.query.expressions import (
+from adyton.kernel.privacy import PrivacyUnit
+from adyton.kernel.schema import BooleanColumn, CategoryColumn, DateColumn, IntegerColumn, RealColumn, Table
+from adyton.kernel.sensitivity import Reading
+from adyton.kernel.terms.buckets import Bucket, Group
+from adyton.kernel.terms.expressions import (
     And,
     Case,
     Clip,
@@ -27,7 +28,7 @@ from adyton.query.expressions import (
     Square,
     Times,
 )
-from adyton.query.leaves import (
+from adyton.kernel.terms.leaves import (
     Always,
     Constant,
     DatePart,
@@ -43,9 +44,8 @@ from adyton.query.leaves import (
     Part,
     ValueOf,
 )
+from adyton.planning.readings import readings_for
 from adyton.query.nodes import Question
-from adyton.schema import BooleanColumn, CategoryColumn, DateColumn, IntegerColumn, RealColumn, Table
-from adyton.sensitivity import Reading
 from adyton.testing.engines.reference import Source, SourceColumn
 
 ROWS = PrivacyUnit("add-or-remove")

@@ -22,12 +22,12 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from adyton.errors import InvalidRequest
+from adyton.kernel.privacy import PrivacyUnit
+from adyton.kernel.schema import IntegerColumn, Table
+from adyton.kernel.terms.leaves import ValueOf
+from adyton.kernel.terms.measures import Count, Sum
 from adyton.planning.readings import readings_of
-from adyton.privacy import PrivacyUnit
-from adyton.query.leaves import ValueOf
-from adyton.query.measures import Count, Sum
 from adyton.query.nodes import Question
-from adyton.schema import IntegerColumn, Table
 from adyton.testing.engines.cases import AGE, ODD_NAMES, PEOPLE, REGION, ROWS, SOME
 from adyton.testing.engines.fitting import FittingContract
 from adyton.testing.engines.keys import KeysContract

@@ -8,12 +8,8 @@ from typing import Any
 import pytest
 
 from adyton.errors import InvalidRequest
-from adyton.planning.readings import readings_of
-from adyton.privacy import PrivacyUnit
-from adyton.query.leaves import ValueOf
-from adyton.query.measures import Count, Sum
-from adyton.query.nodes import Question
-from adyton.schema import (
+from adyton.kernel.privacy import PrivacyUnit
+from adyton.kernel.schema import (
     CLOCK,
     LONGEST_TEXT,
     BooleanColumn,
@@ -27,6 +23,10 @@ from adyton.schema import (
     Table,
     TextColumn,
 )
+from adyton.kernel.terms.leaves import ValueOf
+from adyton.kernel.terms.measures import Count, Sum
+from adyton.planning.readings import readings_of
+from adyton.query.nodes import Question
 from adyton.testing.engines.cases import AGE, NASTY_MOMENTS, ROWS
 from adyton.testing.engines.loading import Held, LoadingContract
 from adyton.testing.engines.reference import Source, SourceColumn, SourceType, expected, expected_found

@@ -24,15 +24,15 @@ from typing import Any
 import pytest
 
 from adyton.errors import InvalidRequest
+from adyton.kernel.privacy import PrivacyUnit, Reserve
+from adyton.kernel.schema import BooleanColumn, CategoryColumn, IntegerColumn, Join, RealColumn, Table
+from adyton.kernel.sensitivity import Reading
+from adyton.kernel.terms.expressions import Compare
+from adyton.kernel.terms.leaves import Bounded, IsOutside, ValueOf
+from adyton.kernel.terms.measures import Count, CountPersons, Mean, Sum, SumOfPersons
+from adyton.kernel.terms.names import entries, joined
 from adyton.planning.readings import readings_of
-from adyton.privacy import PrivacyUnit, Reserve
-from adyton.query.expressions import Compare
-from adyton.query.leaves import Bounded, IsOutside, ValueOf
-from adyton.query.measures import Count, CountPersons, Mean, Sum, SumOfPersons
-from adyton.query.names import entries, joined
 from adyton.query.nodes import Question
-from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Join, RealColumn, Table
-from adyton.sensitivity import Reading
 from adyton.testing.engines.meaning import OUTSIDE, Row
 from adyton.testing.engines.reference import Own, Source, SourceColumn, SourceType, exact_of, loaded, told
 from adyton.testing.engines.setup import AnyEngine, Open

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from adyton.kernel.privacy import PrivacyUnit
+from adyton.kernel.schema import Table, TextColumn
+from adyton.kernel.terms.expressions import Compare
+from adyton.kernel.terms.leaves import Constant, ValueOf
+from adyton.kernel.terms.measures import Count, CountPersons, Mean, Sum, SumOfPersons
 from adyton.planning.readings import readings_of
-from adyton.privacy import PrivacyUnit
-from adyton.query.expressions import Compare
-from adyton.query.leaves import Constant, ValueOf
-from adyton.query.measures import Count, CountPersons, Mean, Sum, SumOfPersons
 from adyton.query.nodes import Question
-from adyton.schema import Table, TextColumn
 from adyton.testing.engines.cases import AGE, BUCKETS, ODD_KEYS, ROWS, SMOKER
 from adyton.testing.engines.reference import Source, expected_found
 from adyton.testing.engines.setup import Open

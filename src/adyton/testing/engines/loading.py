@@ -10,12 +10,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from adyton.planning.readings import readings_of
-from adyton.query.expressions import Compare, Not, Times
-from adyton.query.leaves import Bounded, Day, DayOf, IsMissing, IsOutside, IsTrue, OneOf, ValueOf
-from adyton.query.measures import Count, Mean, Sum
-from adyton.query.nodes import Question
-from adyton.schema import (
+from adyton.kernel.schema import (
     BooleanColumn,
     CategoryColumn,
     Column,
@@ -25,7 +20,12 @@ from adyton.schema import (
     Table,
     source_of,
 )
-from adyton.sensitivity import Reading
+from adyton.kernel.sensitivity import Reading
+from adyton.kernel.terms.expressions import Compare, Not, Times
+from adyton.kernel.terms.leaves import Bounded, Day, DayOf, IsMissing, IsOutside, IsTrue, OneOf, ValueOf
+from adyton.kernel.terms.measures import Count, Mean, Sum
+from adyton.planning.readings import readings_of
+from adyton.query.nodes import Question
 from adyton.testing.engines.cases import (
     LIST_OF_WHOLES,
     LISTED,

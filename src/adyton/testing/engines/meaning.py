@@ -8,7 +8,8 @@ import operator
 from fractions import Fraction
 from typing import Any, assert_never
 
-from adyton.query.expressions import (
+from adyton.kernel.schema import CategoryColumn, day_of
+from adyton.kernel.terms.expressions import (
     And,
     Case,
     Clip,
@@ -26,7 +27,7 @@ from adyton.query.expressions import (
     Square,
     Times,
 )
-from adyton.query.leaves import (
+from adyton.kernel.terms.leaves import (
     Always,
     Constant,
     DatePart,
@@ -42,8 +43,7 @@ from adyton.query.leaves import (
     Part,
     ValueOf,
 )
-from adyton.query.persons import PersonNumber
-from adyton.schema import CategoryColumn, day_of
+from adyton.kernel.terms.persons import PersonNumber
 
 # Column name -> lattice integer, position in the list of values, truth, or text; None is missing.
 Row = dict[str, Any]

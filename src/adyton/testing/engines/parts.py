@@ -11,14 +11,14 @@ from typing import Any, ClassVar
 import pytest
 
 from adyton.errors import InvalidRequest
+from adyton.kernel.privacy import PrivacyUnit
+from adyton.kernel.schema import Table
+from adyton.kernel.sensitivity import Reading
+from adyton.kernel.terms.expressions import Compare
+from adyton.kernel.terms.leaves import Constant, ValueOf
+from adyton.kernel.terms.measures import Count, CountPersons, Mean, Quantile, Sum
 from adyton.planning.readings import readings_of
-from adyton.privacy import PrivacyUnit
-from adyton.query.expressions import Compare
-from adyton.query.leaves import Constant, ValueOf
-from adyton.query.measures import Count, CountPersons, Mean, Quantile, Sum
 from adyton.query.nodes import Question
-from adyton.schema import Table
-from adyton.sensitivity import Reading
 from adyton.testing.engines.cases import AGE, REGION
 from adyton.testing.engines.reference import Source, SourceColumn, SourceType, expected
 from adyton.testing.engines.setup import MakeEngine, Open

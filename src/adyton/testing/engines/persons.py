@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 
 from adyton.errors import InvalidRequest
+from adyton.kernel.privacy import PrivacyUnit
+from adyton.kernel.schema import IntegerColumn, RealColumn, Table
+from adyton.kernel.sensitivity import Coordinate, Persons
+from adyton.kernel.terms.buckets import Bucket
+from adyton.kernel.terms.expressions import Compare, Floor, Plus
+from adyton.kernel.terms.leaves import EVERY_ROW, Constant, IsMissing, IsOutside, IsTrue, ValueOf
+from adyton.kernel.terms.measures import Count, CountPersons, Mean, Quantile, Sum, SumOfPersons, Variance
+from adyton.kernel.terms.persons import PersonNumber, table_of_persons
 from adyton.planning.readings import readings_of
-from adyton.privacy import PrivacyUnit
-from adyton.query.buckets import Bucket
-from adyton.query.expressions import Compare, Floor, Plus
-from adyton.query.leaves import EVERY_ROW, Constant, IsMissing, IsOutside, IsTrue, ValueOf
-from adyton.query.measures import Count, CountPersons, Mean, Quantile, Sum, SumOfPersons, Variance
 from adyton.query.nodes import Question
-from adyton.query.persons import PersonNumber, table_of_persons
-from adyton.schema import IntegerColumn, RealColumn, Table
-from adyton.sensitivity import Coordinate, Persons
 from adyton.testing.engines.cases import AGE, INCOME, REGION, SMOKER
 from adyton.testing.engines.reference import Source, SourceColumn, SourceType, expected
 from adyton.testing.engines.setup import Open

@@ -13,16 +13,16 @@ from typing import Any, ClassVar, get_args
 import pytest
 
 from adyton.errors import InvalidRequest
+from adyton.kernel.privacy import Guarantee, Neighbours, PrivacyUnit
+from adyton.kernel.schema import DateColumn, Table, TextColumn
+from adyton.kernel.terms.buckets import Group, has_null
+from adyton.kernel.terms.expressions import And, Compare, Not, Or
+from adyton.kernel.terms.leaves import Constant, DatePart, DayOf, IsTrue, Part, ValueOf
+from adyton.kernel.terms.measures import Count, Mean, Moments, Proportion, Sum, Variance
 from adyton.planning.readings import readings_of
-from adyton.privacy import Guarantee, Neighbours, PrivacyUnit
-from adyton.query.buckets import Group, has_null
-from adyton.query.expressions import And, Compare, Not, Or
-from adyton.query.leaves import Constant, DatePart, DayOf, IsTrue, Part, ValueOf
-from adyton.query.measures import Count, Mean, Moments, Proportion, Sum, Variance
 from adyton.query.nodes import Question
 from adyton.query.request import request_of
 from adyton.query.sql.read import parse_condition, parse_group, parse_number
-from adyton.schema import DateColumn, Table, TextColumn
 from adyton.streams.compared import compared
 from adyton.study import Study
 from adyton.testing.engines.cases import (

@@ -15,12 +15,11 @@ from typing import Any, ClassVar, TypeVar, get_args
 import pytest
 
 from adyton.errors import InvalidRequest
-from adyton.planning.readings import histogram_of_axes, readings_of
-from adyton.privacy import PrivacyUnit
-from adyton.query.buckets import Bucket, Group
-from adyton.query.conditions.atoms import Axes, axes_by
-from adyton.query.conditions.possible_cells import kept_cells
-from adyton.query.expressions import (
+from adyton.kernel.privacy import PrivacyUnit
+from adyton.kernel.schema import BooleanColumn, CategoryColumn, Table, TextColumn
+from adyton.kernel.sensitivity import Reading
+from adyton.kernel.terms.buckets import Bucket, Group
+from adyton.kernel.terms.expressions import (
     And,
     Case,
     Clip,
@@ -37,7 +36,7 @@ from adyton.query.expressions import (
     Square,
     Times,
 )
-from adyton.query.leaves import (
+from adyton.kernel.terms.leaves import (
     Always,
     Constant,
     DatePart,
@@ -51,7 +50,7 @@ from adyton.query.leaves import (
     Part,
     ValueOf,
 )
-from adyton.query.measures import (
+from adyton.kernel.terms.measures import (
     Cdf,
     Count,
     CountPersons,
@@ -62,9 +61,10 @@ from adyton.query.measures import (
     Sum,
     SumOfPersons,
 )
+from adyton.planning.readings import histogram_of_axes, readings_of
+from adyton.query.conditions.atoms import Axes, axes_by
+from adyton.query.conditions.possible_cells import kept_cells
 from adyton.query.nodes import Question
-from adyton.schema import BooleanColumn, CategoryColumn, Table, TextColumn
-from adyton.sensitivity import Reading
 from adyton.testing.engines.cases import (
     AGE,
     BORN,

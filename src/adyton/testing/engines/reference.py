@@ -9,11 +9,11 @@ from collections.abc import Hashable, Sequence
 from operator import itemgetter
 from typing import Any
 
-from adyton.privacy import PrivacyUnit, Reserve
-from adyton.query.buckets import Bucket, Group, group_values, has_null
-from adyton.query.persons import TableOfPersons
-from adyton.schema import Column, Table, TextColumn, source_of
-from adyton.sensitivity import Reading
+from adyton.kernel.privacy import PrivacyUnit, Reserve
+from adyton.kernel.schema import Column, Table, TextColumn, source_of
+from adyton.kernel.sensitivity import Reading
+from adyton.kernel.terms.buckets import Bucket, Group, group_values, has_null
+from adyton.kernel.terms.persons import TableOfPersons
 from adyton.testing.engines.meaning import OUTSIDE, Row, condition, number, number_of_person
 from adyton.testing.engines.values import Source, SourceColumn, SourceType, is_outside, too_long, value_of
 

@@ -8,11 +8,11 @@ from fractions import Fraction
 import pytest
 
 from adyton.errors import InvalidRequest
+from adyton.kernel.privacy import Neighbours, PrivacyUnit, Reserve
+from adyton.kernel.schema import Table, TextColumn
+from adyton.kernel.terms.measures import Count
 from adyton.planning.readings import readings_of
-from adyton.privacy import Neighbours, PrivacyUnit, Reserve
-from adyton.query.measures import Count
 from adyton.query.nodes import Question
-from adyton.schema import Table, TextColumn
 from adyton.testing.engines.cases import AGE, REGION
 from adyton.testing.engines.parts import asked, people
 from adyton.testing.engines.reference import SourceType, expected, expected_found, in_reserve

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from adyton.schema import CategoryColumn
-from adyton.sensitivity import Reading
+from adyton.kernel.schema import CategoryColumn
+from adyton.kernel.sensitivity import Reading
 from adyton.testing.engines.values import SourceColumn
 
 

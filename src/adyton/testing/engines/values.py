@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any, Literal, assert_never
 from zoneinfo import ZoneInfo
 
-from adyton.schema import (
+from adyton.kernel.schema import (
     LONGEST_TEXT,
     BooleanColumn,
     CategoryColumn,

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from adyton.errors import InvalidRequest, PrivacyRefused, ValidityRefused
-from adyton.ledger.base import Charged, Ledger
-from adyton.ledger.links import Cap
+from adyton.kernel.ledger.base import Charged, Ledger
+from adyton.kernel.ledger.links import Cap
 from adyton.testing.ledgers.orders import NOT_AMOUNTS, MakeLedger, Reopen, accepted, order, short, trace
 
 NOT_CAPS = [value for value in NOT_AMOUNTS if value is not None and (value is False or value != 0)]

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adyton.errors import InvalidRequest, PrivacyRefused
-from adyton.ledger.base import Charged
-from adyton.ledger.links import Order, Receipt
+from adyton.kernel.ledger.base import Charged
+from adyton.kernel.ledger.links import Order, Receipt
 from adyton.testing.ledgers.orders import (
     FEW,
     NOT_AMOUNTS,

@@ -1,4 +1,4 @@
-"""The promise of ``adyton.ledger.Ledger``, as tests.
+"""The promise of ``adyton.kernel.ledger.Ledger``, as tests.
 
 pytest.register_assert_rewrite("adyton.testing")   # in conftest.py: readable failures
 

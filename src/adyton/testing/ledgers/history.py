@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from adyton.errors import InvalidRequest, LedgerCorrupt, PrivacyRefused
-from adyton.ledger.links import Order
-from adyton.ledger.texts import carried_texts
+from adyton.kernel.ledger.links import Order
+from adyton.kernel.ledger.texts import carried_texts
 from adyton.testing.ledgers.orders import NOT_TEXTS, MakeLedger, Reopen, order
 
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from adyton.errors import BudgetRefused, InvalidRequest
-from adyton.ledger.links import Cap, Order, Receipt
-from adyton.ledger.replaying import replay_open
+from adyton.kernel.ledger.links import Cap, Order, Receipt
+from adyton.kernel.ledger.replaying import replay_open
 from adyton.testing.ledgers.orders import MakeLedger, order
 
 NAMES = st.sampled_from([None, "ana", "ben"])

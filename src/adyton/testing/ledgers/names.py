@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from adyton.errors import InvalidRequest, PrivacyRefused
-from adyton.ledger.base import Charged, Ledger
+from adyton.kernel.ledger.base import Charged, Ledger
 from adyton.testing.ledgers.orders import (
     NOT_AMOUNTS,
     NOT_REQUESTS,

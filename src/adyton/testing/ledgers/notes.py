@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from adyton.errors import InvalidRequest, LedgerCorrupt
-from adyton.ledger.links import Order
+from adyton.kernel.ledger.links import Order
 
 
 def paid(ledger: Any, count: int = 1) -> Any:

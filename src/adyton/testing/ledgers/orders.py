@@ -9,8 +9,8 @@ from typing import Any
 from hypothesis import HealthCheck, settings
 
 from adyton.errors import BudgetRefused
-from adyton.ledger.base import Ledger
-from adyton.ledger.links import Cap, Order
+from adyton.kernel.ledger.base import Ledger
+from adyton.kernel.ledger.links import Cap, Order
 
 MakeLedger = Callable[[int], Ledger]
 Reopen = Callable[[Ledger], Ledger]

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adyton.errors import BudgetRefused, InvalidRequest, LedgerCorrupt
-from adyton.ledger.base import Ledger
-from adyton.ledger.links import Cap, OpenLink, Receipt
-from adyton.ledger.replaying import replay_open
+from adyton.kernel.ledger.base import Ledger
+from adyton.kernel.ledger.links import Cap, OpenLink, Receipt
+from adyton.kernel.ledger.replaying import replay_open
 from adyton.testing.ledgers.orders import FEW, MakeLedger, Reopen, order, short
 
 NOT_SETTLED = [-1, True, False, 0.0, 1.5, "1", 8, 10**400]  # of a receipt of radius 7

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from adyton.errors import InvalidRequest
-from adyton.exact import positive, rational
+from adyton.kernel.exact import positive, rational
 from adyton.show import Sheet, Shown
 from adyton.transports.figure_file import Figure, check_figure, write_figure
 from adyton.transports.terminal import Json, progress, show, whole

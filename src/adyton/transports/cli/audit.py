@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from adyton.errors import InvalidRequest
-from adyton.exact import rational
+from adyton.kernel.exact import rational
 from adyton.transports.terminal import Json, progress, show, whole, write_file
 
 Name = Annotated[str | None, typer.Argument(help="A mechanism; --list shows them.", show_default=False)]

@@ -8,7 +8,7 @@ import numpy as np
 import typer
 
 from adyton.errors import InvalidRequest
-from adyton.noise import SystemBits
+from adyton.kernel.noise import SystemBits
 from adyton.transports.figure_file import Figure, check_figure, write_figure
 from adyton.transports.terminal import Json, show
 

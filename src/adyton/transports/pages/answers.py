@@ -12,7 +12,7 @@ from adyton.certify.answer import cost_notes
 from adyton.certify.answer_table import MeasureColumn, legend
 from adyton.certify.rows import NOTHING_KNOWN
 from adyton.certify.values import key_text
-from adyton.ledger import Receipt
+from adyton.kernel.ledger import Receipt
 from adyton.show import Sheet, in_short
 from adyton.transports.pages.rendering import for_pages, segment
 

@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from adyton.certify import Answer
 from adyton.errors import BudgetRefused, CuratorError, InvalidRequest, NotFound
-from adyton.exact import rational
+from adyton.kernel.exact import rational
 from adyton.service.identity import Identity
 from adyton.service.roles import Action
 from adyton.service.studies import ServedStudy

@@ -9,16 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from adyton.errors import InvalidRequest
-from adyton.planning.known import known_of, known_of_computed
-from adyton.query.buckets import Bucket, Group
-from adyton.query.expressions import Days
-from adyton.query.leaves import DayOf
-from adyton.query.measures import Cdf
-from adyton.query.names import distinct_names
-from adyton.query.released.nodes import is_label
-from adyton.query.request import Asked, Combined, Free, Request
-from adyton.query.selecting import Selection
-from adyton.schema import (
+from adyton.kernel.schema import (
     BooleanColumn,
     CategoryColumn,
     Column,
@@ -27,6 +18,15 @@ from adyton.schema import (
     RealColumn,
     TextColumn,
 )
+from adyton.kernel.terms.buckets import Bucket, Group
+from adyton.kernel.terms.expressions import Days
+from adyton.kernel.terms.leaves import DayOf
+from adyton.kernel.terms.measures import Cdf
+from adyton.kernel.terms.names import distinct_names
+from adyton.planning.known import known_of, known_of_computed
+from adyton.query.released.nodes import is_label
+from adyton.query.request import Asked, Combined, Free, Request
+from adyton.query.selecting import Selection
 from adyton.study import Study
 from adyton.transports.pg.values import BOOL, DATE, FLOAT8, INT8, TEXT, Field
 

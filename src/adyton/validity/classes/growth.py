@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from adyton.errors import InvalidRequest
-from adyton.exact import whole
+from adyton.kernel.exact import whole
 
 Kind = Literal["thresholds", "boxes", "linear"]
 MOST_FEATURES = 1000

@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from adyton.exact import Number, probability, whole
-from adyton.exact.cells import Floats
-from adyton.exact.outward import FEW, MANY, log_up
-from adyton.exact.search import minimise, whole_edges
-from adyton.exact.special import special
+from adyton.kernel.exact import Number, probability, whole
+from adyton.kernel.exact.cells import Floats
+from adyton.kernel.exact.outward import FEW, MANY, log_up
+from adyton.kernel.exact.search import minimise, whole_edges
+from adyton.kernel.exact.special import special
 from adyton.validity.binomial import Counts, longest_arm
 from adyton.validity.classes.growth import RuleClass
 from adyton.validity.textbook.concentration import hoeffding_width

@@ -11,9 +11,9 @@ from fractions import Fraction
 from functools import lru_cache
 
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, float_down, float_up, probability, whole
-from adyton.exact.outward import SAFE, STEEP, UP
-from adyton.exact.special import special
+from adyton.kernel.exact import Number, float_down, float_up, probability, whole
+from adyton.kernel.exact.outward import SAFE, STEEP, UP
+from adyton.kernel.exact.special import special
 
 _ROOT_HALF = math.sqrt(0.5)
 _ROOT_HALF_PI = math.sqrt(math.pi / 2)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adyton.exact.cells import Floats
+from adyton.kernel.exact.cells import Floats
 
 _ROOT_TWO_PI = math.sqrt(2 * math.pi)
 _PANELS = np.array([0, 0.5, 1.5, 3.5, 7, 13])  # distances from the edge of a tail

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, positive, probability, rational, whole
-from adyton.exact.outward import square_root_up
+from adyton.kernel.exact import Number, positive, probability, rational, whole
+from adyton.kernel.exact.outward import square_root_up
 from adyton.validity.hinge.stability import stability_width
 
 _MOST_LEVELS = 60

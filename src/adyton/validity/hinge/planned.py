@@ -13,9 +13,9 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from adyton.exact import Number, float_up, probability, rational, whole
-from adyton.exact.outward import square_root_up
-from adyton.privacy import PureCost
+from adyton.kernel.exact import Number, float_up, probability, rational, whole
+from adyton.kernel.exact.outward import square_root_up
+from adyton.kernel.privacy import PureCost
 from adyton.validity.hinge.noise_part import laplace_multiplier, laplace_threshold
 from adyton.validity.hinge.peeling import Level, Schedule
 from adyton.validity.hinge.stability import balanced_mu, stability_width

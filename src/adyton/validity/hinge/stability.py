@@ -13,9 +13,9 @@ from functools import lru_cache
 from typing import Any
 
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, float_down, float_up, probability, rational
-from adyton.exact.outward import digits, up
-from adyton.exact.search import minimise
+from adyton.kernel.exact import Number, float_down, float_up, probability, rational
+from adyton.kernel.exact.outward import digits, up
+from adyton.kernel.exact.search import minimise
 from adyton.validity.hinge.opening import open_at
 
 LARGEST_MU = 2.0

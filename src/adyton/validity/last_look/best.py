@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Protocol
 
-from adyton.exact import float_down, float_up
-from adyton.exact.outward import SAFE
+from adyton.kernel.exact import float_down, float_up
+from adyton.kernel.exact.outward import SAFE
 from adyton.validity.last_look.leakage import numbers_nats
 from adyton.validity.last_look.posterior import (
     InformationGiven,

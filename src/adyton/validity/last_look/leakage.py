@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterable
 from fractions import Fraction
 
-from adyton.exact import float_up
-from adyton.exact.outward import CANCELLED, SAFE, square_root_up
-from adyton.exact.special import special
+from adyton.kernel.exact import float_up
+from adyton.kernel.exact.outward import CANCELLED, SAFE, square_root_up
+from adyton.kernel.exact.special import special
 from adyton.validity.last_look.told import NoisyIntegers
 
 _NORMAL_PEAK = 0.3989422804014327 * SAFE  # 1 / sqrt(2 pi)

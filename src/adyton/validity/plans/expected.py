@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, float_up, probability, rational
-from adyton.exact.cells import Floats
-from adyton.exact.outward import UNIT_ROUNDOFF
+from adyton.kernel.exact import Number, float_up, probability, rational
+from adyton.kernel.exact.cells import Floats
+from adyton.kernel.exact.outward import UNIT_ROUNDOFF
 
 _SMALL = 1e-3  # tilts below: the share with the largest moments is taken from its series
 _LARGEST = 600.0  # exponent: beyond it no bound is less than 1

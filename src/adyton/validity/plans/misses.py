@@ -18,10 +18,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adyton.exact.cells import Floats
-from adyton.exact.outward import SAFE, UNIT_ROUNDOFF
-from adyton.exact.search import Truths, edges, geometric
-from adyton.exact.special import special
+from adyton.kernel.exact.cells import Floats
+from adyton.kernel.exact.outward import SAFE, UNIT_ROUNDOFF
+from adyton.kernel.exact.search import Truths, edges, geometric
+from adyton.kernel.exact.special import special
 from adyton.validity.plans.expected import Expected, LogMoments
 from adyton.validity.subset.tails import MARGIN, hazard
 

@@ -18,9 +18,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adyton.exact.cells import Floats
-from adyton.exact.search import Truths, edges_in_few_calls
-from adyton.exact.special import special
+from adyton.kernel.exact.cells import Floats
+from adyton.kernel.exact.search import Truths, edges_in_few_calls
+from adyton.kernel.exact.special import special
 from adyton.validity.subset.tails import hazard
 
 _ROUNDS, _AHEAD = 8, 4  # 32 halvings

@@ -10,10 +10,10 @@ import math
 from dataclasses import dataclass
 
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, float_down, probability, whole
-from adyton.exact.outward import SAFE
-from adyton.exact.search import minimise
-from adyton.exact.special import special
+from adyton.kernel.exact import Number, float_down, probability, whole
+from adyton.kernel.exact.outward import SAFE
+from adyton.kernel.exact.search import minimise
+from adyton.kernel.exact.special import special
 
 _STEPS = 22
 

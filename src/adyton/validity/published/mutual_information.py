@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, probability
-from adyton.exact.outward import SAFE, digits, down, up
-from adyton.exact.search import edge, minimise
+from adyton.kernel.exact import Number, probability
+from adyton.kernel.exact.outward import SAFE, digits, down, up
+from adyton.kernel.exact.search import edge, minimise
 
 _STEPS = 30
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, float_down, probability, whole
-from adyton.exact.outward import SAFE, log_up
-from adyton.exact.search import minimise
+from adyton.kernel.exact import Number, float_down, probability, whole
+from adyton.kernel.exact.outward import SAFE, log_up
+from adyton.kernel.exact.search import minimise
 from adyton.validity.published.jung import NoisyWidth
 from adyton.validity.published.mutual_information import best_exponent
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from adyton.exact import float_up, probability
-from adyton.exact.outward import digits, down, up
+from adyton.kernel.exact import float_up, probability
+from adyton.kernel.exact.outward import digits, down, up
 
 _LN2_UP = Fraction(6931471805599454, 10**16)
 _DIGITS, _TRUSTED = 60, 30

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from adyton.exact import float_down, float_up, probability
-from adyton.exact.outward import MANY, SAFE
+from adyton.kernel.exact import float_down, float_up, probability
+from adyton.kernel.exact.outward import MANY, SAFE
 
 
 def p_value_threshold(alpha: Fraction, units: int, spent: Fraction) -> float:

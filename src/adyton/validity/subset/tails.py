@@ -29,10 +29,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adyton.errors import InvalidRequest
-from adyton.exact import float_down, float_up, whole
-from adyton.exact.cells import Floats
-from adyton.exact.outward import COARSE, MANY, SAFE
-from adyton.exact.special import special
+from adyton.kernel.exact import float_down, float_up, whole
+from adyton.kernel.exact.cells import Floats
+from adyton.kernel.exact.outward import COARSE, MANY, SAFE
+from adyton.kernel.exact.special import special
 
 _PLANNED, _EQUAL, _BEYOND = Fraction(96, 100), Fraction(2, 100), Fraction(2, 100)
 _BLOCKS = 4096

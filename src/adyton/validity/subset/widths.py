@@ -30,9 +30,9 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.errors import InvalidRequest
-from adyton.exact import float_up
-from adyton.exact.cells import Floats
-from adyton.exact.outward import FEW, SAFE, SEVERAL, UNIT_ROUNDOFF
+from adyton.kernel.exact import float_up
+from adyton.kernel.exact.cells import Floats
+from adyton.kernel.exact.outward import FEW, SAFE, SEVERAL, UNIT_ROUNDOFF
 from adyton.validity.subset.tails import (
     MARGIN,
     MOST_CLOSELY,

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, positive, probability, whole
-from adyton.exact.outward import SAFE, digits, log_up
+from adyton.kernel.exact import Number, positive, probability, whole
+from adyton.kernel.exact.outward import SAFE, digits, log_up
 from adyton.validity.textbook.concentration import hoeffding_width
 
 

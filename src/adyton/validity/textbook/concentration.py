@@ -11,8 +11,8 @@ from fractions import Fraction
 from typing import Any
 
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, float_down, positive, probability, rational, whole
-from adyton.exact.outward import SAFE, UNIT_ROUNDOFF, digits, log_up
+from adyton.kernel.exact import Number, float_down, positive, probability, rational, whole
+from adyton.kernel.exact.outward import SAFE, UNIT_ROUNDOFF, digits, log_up
 
 _FARTHEST = Fraction(700)
 """exp(-700) is still a float with all its digits: no tail is called smaller than that."""

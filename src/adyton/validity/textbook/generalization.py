@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from adyton.exact import Number, float_down, float_up, positive, probability, whole
-from adyton.exact.outward import SAFE, digits, down
+from adyton.kernel.exact import Number, float_down, float_up, positive, probability, whole
+from adyton.kernel.exact.outward import SAFE, digits, down
 from adyton.validity.textbook.concentration import exp_up
 
 LEAST_SECOND_TAKE = 5.958

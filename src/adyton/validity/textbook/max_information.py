@@ -10,8 +10,8 @@ import math
 from collections.abc import Sequence
 
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, float_up, positive, probability, rational, whole
-from adyton.exact.outward import SAFE, log_up
+from adyton.kernel.exact import Number, float_up, positive, probability, rational, whole
+from adyton.kernel.exact.outward import SAFE, log_up
 
 Joint = Sequence[Sequence[float]]
 """Probabilities of (rows, transcript): a line for each value of the rows."""

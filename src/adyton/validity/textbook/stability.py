@@ -10,8 +10,8 @@ import math
 from collections.abc import Sequence
 
 from adyton.errors import InvalidRequest
-from adyton.exact import whole
-from adyton.exact.outward import SAFE
+from adyton.kernel.exact import whole
+from adyton.kernel.exact.outward import SAFE
 
 Law = Sequence[float]
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import product
 
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, rational
+from adyton.kernel.exact import Number, rational
 
 Rows = tuple[int, ...]
 Score = Callable[[Rows, int], Fraction]

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from adyton.query.leaves import Bounded, IsOutside, word_for
+from adyton.kernel.schema import CategoryColumn
+from adyton.kernel.terms.leaves import Bounded, IsOutside, word_for
 from adyton.query.sql.functions.arguments import arguments
 from adyton.query.sql.functions.cases import CASES
 from adyton.query.sql.functions.dates import DATES
@@ -17,10 +18,9 @@ from adyton.query.sql.functions.texts import TEXTS
 from adyton.query.sql.functions.values import Value
 from adyton.query.sql.names import called, title
 from adyton.query.sql.reasons import reason_against
-from adyton.schema import CategoryColumn
 
 if TYPE_CHECKING:
-    from adyton.query.expressions import Condition
+    from adyton.kernel.terms.expressions import Condition
     from adyton.query.sql.expressions import SqlText
 
 CONDITION_FUNCTIONS = ("CLIPPED", "UNDECLARED")

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from adyton.errors import InvalidRequest
-from adyton.query.calendar import day_at, days_since_1970, within
-from adyton.query.expressions import (
+from adyton.kernel.terms.expressions import (
     Case,
     Clip,
     Compare,
@@ -23,7 +22,8 @@ from adyton.query.expressions import (
     NumberExpression,
     all_of,
 )
-from adyton.query.leaves import Constant
+from adyton.kernel.terms.leaves import Constant
+from adyton.query.calendar import day_at, days_since_1970, within
 from adyton.query.missing import NEVER, ONE, ZERO, any_of, fails_or_misses, truth_number
 from adyton.query.sql.functions.arguments import arguments, several
 from adyton.query.sql.functions.comparing import compared

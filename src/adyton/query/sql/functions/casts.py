@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from adyton.errors import InvalidRequest
-from adyton.exact import rational
+from adyton.kernel.exact import rational
+from adyton.kernel.schema import CategoryColumn, Lattice
+from adyton.kernel.terms.expressions import MOST_STEPS, Compare, Days, NumberExpression
+from adyton.kernel.terms.leaves import Constant, Lookup
 from adyton.query.calendar import sum_of, whole
 from adyton.query.doubles import short_double
-from adyton.query.expressions import MOST_STEPS, Compare, Days, NumberExpression
-from adyton.query.leaves import Constant, Lookup
 from adyton.query.missing import ZERO, truth_number
 from adyton.query.sql.functions.arguments import whole_number
 from adyton.query.sql.functions.numbers import folded, rounded
 from adyton.query.sql.functions.values import Texts, Value, described, is_text, merged, texts_of, truth_of
-from adyton.schema import CategoryColumn, Lattice
 
 if TYPE_CHECKING:
     from adyton.query.sql.expressions import SqlText

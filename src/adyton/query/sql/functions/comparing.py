@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from adyton.errors import InvalidRequest
-from adyton.query.expressions import And, Compare, Condition, Days, Not, NumberExpression, Operator, Or
-from adyton.query.leaves import Always, Constant, OneOf
+from adyton.kernel.schema import BooleanColumn, CategoryColumn
+from adyton.kernel.terms.expressions import And, Compare, Condition, Days, Not, NumberExpression, Operator, Or
+from adyton.kernel.terms.leaves import Always, Constant, OneOf
 from adyton.query.missing import NEVER, any_of, holds
 from adyton.query.released.nodes import SIGNS
 from adyton.query.sql.functions.casts import number_from
@@ -22,7 +23,6 @@ from adyton.query.sql.functions.values import (
     missing_value,
     truth_of,
 )
-from adyton.schema import BooleanColumn, CategoryColumn
 
 if TYPE_CHECKING:
     from adyton.query.sql.expressions import SqlText

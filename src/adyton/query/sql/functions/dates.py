@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from adyton.kernel.schema import IntegerColumn
+from adyton.kernel.terms.expressions import Days, Negative, NumberExpression
+from adyton.kernel.terms.leaves import Part, ValueOf
 from adyton.query.calendar import (
     day_at,
     day_of_year,
@@ -22,14 +25,11 @@ from adyton.query.calendar import (
     start_of,
     sum_of,
 )
-from adyton.query.expressions import Days, Negative, NumberExpression
-from adyton.query.leaves import Part, ValueOf
 from adyton.query.sql.functions.arguments import arguments, whole_number, written
 from adyton.query.sql.functions.formats import formatted, read_format
 from adyton.query.sql.functions.numbers import folded, remainder
 from adyton.query.sql.functions.values import TimeSpan, Value, described
 from adyton.query.sql.names import called
-from adyton.schema import IntegerColumn
 
 if TYPE_CHECKING:
     from adyton.query.sql.expressions import SqlText

@@ -8,9 +8,9 @@ from fractions import Fraction
 from itertools import product
 
 from adyton.errors import InvalidRequest
+from adyton.kernel.terms.expressions import MOST_STEPS, Days, NumberExpression
+from adyton.kernel.terms.leaves import Constant, Part
 from adyton.query.calendar import part_of, scaled, sum_of, whole
-from adyton.query.expressions import MOST_STEPS, Days, NumberExpression
-from adyton.query.leaves import Constant, Part
 from adyton.query.sql.functions.values import Texts, merged
 
 _MONTHS = (

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from adyton.exact.curves import Curve
-from adyton.query.calendar import known_value, sum_of, within
-from adyton.query.expressions import (
+from adyton.kernel.exact.curves import Curve
+from adyton.kernel.schema import CategoryColumn
+from adyton.kernel.terms.expressions import (
     Case,
     Clip,
     Compare,
@@ -24,12 +24,12 @@ from adyton.query.expressions import (
     Square,
     Times,
 )
-from adyton.query.leaves import Constant, Lookup
+from adyton.kernel.terms.leaves import Constant, Lookup
+from adyton.query.calendar import known_value, sum_of, within
 from adyton.query.missing import ONE, ZERO, missing
 from adyton.query.sql.functions.arguments import arguments, several, whole_number
 from adyton.query.sql.names import called, calls
 from adyton.query.text import coarsest_grain
-from adyton.schema import CategoryColumn
 
 if TYPE_CHECKING:
     from adyton.query.sql.expressions import SqlText

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from adyton.query.expressions import Condition, NumberExpression
+from adyton.kernel.terms.expressions import Condition, NumberExpression
 from adyton.query.sql.functions.arguments import arguments, several, whole_number
 from adyton.query.sql.functions.casts import digits_of
 from adyton.query.sql.functions.values import (

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from adyton.errors import InvalidRequest
-from adyton.query.expressions import (
+from adyton.kernel.schema import BooleanColumn, CategoryColumn
+from adyton.kernel.terms.expressions import (
     MOST_STEPS,
     Case,
     Compare,
@@ -18,10 +19,9 @@ from adyton.query.expressions import (
     Plus,
     Times,
 )
-from adyton.query.leaves import Always, Constant, IsMissing, IsTrue, Lookup, OneOf
+from adyton.kernel.terms.leaves import Always, Constant, IsMissing, IsTrue, Lookup, OneOf
 from adyton.query.missing import NEVER, ONE, missing, undecided
 from adyton.query.released.nodes import SIGNS
-from adyton.schema import BooleanColumn, CategoryColumn
 
 
 @dataclass(frozen=True, slots=True)

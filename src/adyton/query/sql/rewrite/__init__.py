@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from adyton.errors import InvalidRequest
+from adyton.kernel.schema import Table
 from adyton.query.sql.aggregates import COMMON, DISTINCT
 from adyton.query.sql.expressions import SqlText
 from adyton.query.sql.rewrite.answers import EXTREMES, order_by_extremes
@@ -27,7 +28,6 @@ from adyton.query.sql.rewrite.truths import TRUTHS, count_truths
 from adyton.query.sql.rewrite.tuples import compare_one_by_one
 from adyton.query.sql.rewrite.values_counted import count_values
 from adyton.query.sql.rewrite.with_clause import write_out_ctes
-from adyton.schema import Table
 
 # Without any of these, without a schema before a table, and without written values that are compared with
 # each other there is nothing to rewrite.

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
+from adyton.kernel.schema import IntegerColumn, RealColumn
 from adyton.query.sql.rewrite.scopes import (
     Context,
     Scope,
@@ -25,7 +26,6 @@ from adyton.query.sql.rewrite.scopes import (
     sources,
     write_using,
 )
-from adyton.schema import IntegerColumn, RealColumn
 
 _Side = tuple[str, str]  # table and column, in small letters
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
+from adyton.kernel.schema import CategoryColumn, Column
 from adyton.query.sql.names import calls
 from adyton.query.sql.rewrite.public_values import PublicRows, as_written
 from adyton.query.sql.rewrite.scopes import (
@@ -24,7 +25,6 @@ from adyton.query.sql.rewrite.scopes import (
     set_where,
     sources,
 )
-from adyton.schema import CategoryColumn, Column
 
 _ONE_SELECT = Callable[..., exp.Expr]
 _CONDITIONS = ("COUNT_IF", "COUNTIF", "PROPORTION")

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from sqlglot import exp
 
+from adyton.kernel.schema import Attribute, BooleanColumn, CategoryColumn, Dimension, Table
 from adyton.query.conditions.possible import Known, KnownRows, Truths, is_understood
 from adyton.query.sql.expressions import SqlText
 from adyton.query.sql.rewrite.scopes import Context, sources
-from adyton.schema import Attribute, BooleanColumn, CategoryColumn, Dimension, Table
 
 Value = Fraction | str | bool | None
 

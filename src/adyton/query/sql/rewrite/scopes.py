@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
+from adyton.kernel.schema import Dimension, Table
 from adyton.query.sql.aggregates import AGGREGATES
 from adyton.query.sql.expressions import SqlText
 from adyton.query.sql.from_clause import private_table, public_table
 from adyton.query.sql.grammar import DEEPEST_NESTING
 from adyton.query.sql.names import calls, starts_in
 from adyton.query.sql.words import MOST_TREE_NODES
-from adyton.schema import Dimension, Table
 
 _STANDS_ALONE = (exp.Column, exp.Literal, exp.Anonymous, exp.Case, exp.Paren, exp.Boolean, exp.Null)
 _NESTS = (exp.Paren, exp.Case, exp.Anonymous, exp.Not, exp.Neg, exp.Tuple)

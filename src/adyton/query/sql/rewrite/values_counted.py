@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from adyton.kernel.schema import TextColumn, declares_missing
 from adyton.query.released.windows import MOST_ROWS, OCCURRING
 from adyton.query.sql.aggregates import COMMON, DISTINCT
 from adyton.query.sql.functions.arguments import arguments
 from adyton.query.sql.rewrite.scopes import Context, has_aggregate, is_window, placed
-from adyton.schema import TextColumn, declares_missing
 
 
 @dataclass(frozen=True, slots=True)

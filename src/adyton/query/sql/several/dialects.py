@@ -13,9 +13,9 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
 from adyton.errors import InvalidRequest
+from adyton.kernel.schema import Table
 from adyton.query.sql.several.kinds import Kind, Kinds
 from adyton.query.sql.several.lists import in_list
-from adyton.schema import Table
 
 if TYPE_CHECKING:  # the parser costs more than all other imports
     from sqlglot import Dialect, exp

@@ -11,10 +11,11 @@ from dataclasses import replace
 import numpy as np
 from sqlglot import exp
 
-from adyton.query.buckets import KeyLabel, group_values
+from adyton.kernel.schema import Table, TextColumn
+from adyton.kernel.terms.buckets import KeyLabel, group_values
+from adyton.kernel.terms.measures import Count, CountPersons
+from adyton.kernel.terms.names import distinct_names
 from adyton.query.conditions.possible_cells import cell_codes
-from adyton.query.measures import Count, CountPersons
-from adyton.query.names import distinct_names
 from adyton.query.released.answered import Answered, Told
 from adyton.query.request import Combined, Free, Request
 from adyton.query.sql.aggregates import is_aggregate
@@ -25,7 +26,6 @@ from adyton.query.sql.read import leaves_nothing, read_select
 from adyton.query.sql.rewrite.from_names import write_plain_names
 from adyton.query.sql.rewrite.scopes import Context
 from adyton.query.sql.several.columns import label_of, shown_columns
-from adyton.schema import Table, TextColumn
 
 _NO_ROWS = "no row can be in this table, so these are its columns"
 _NO_MATCH = "no row can match, so a count is 0 and all else is missing"

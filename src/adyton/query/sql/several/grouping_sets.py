@@ -12,7 +12,8 @@ from math import prod
 
 from sqlglot import exp
 
-from adyton.query.names import distinct_names, names_in
+from adyton.kernel.schema import Table
+from adyton.kernel.terms.names import distinct_names, names_in
 from adyton.query.released.nodes import (
     Apply,
     ComputedLabel,
@@ -35,7 +36,6 @@ from adyton.query.sql.grammar import Options
 from adyton.query.sql.names import called, calls
 from adyton.query.sql.read import SET_CLAUSES, SETS, read_select
 from adyton.query.sql.several.columns import shown_columns, without_items
-from adyton.schema import Table
 
 MOST_SETS = 100
 _GROUPING = ("GROUPING",)

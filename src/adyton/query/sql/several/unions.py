@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from adyton.query.buckets import Group, KeyLabel, group_values
-from adyton.query.names import distinct_names
+from adyton.kernel.schema import Table, TextColumn
+from adyton.kernel.terms.buckets import Group, KeyLabel, group_values
+from adyton.kernel.terms.names import distinct_names
 from adyton.query.released.nodes import ComputedLabel, Released, Term, When, is_label
 from adyton.query.request import Combined, Free, Part, Shape
 from adyton.query.sql.expressions import SqlText
@@ -21,7 +22,6 @@ from adyton.query.sql.several.columns import is_written, label_of, without_items
 from adyton.query.sql.several.free import nothing_asked
 from adyton.query.sql.several.grouping_sets import read_sets
 from adyton.query.sql.shape import read_number
-from adyton.schema import Table, TextColumn
 
 MOST_PARTS = 100
 _SHAPE = ("order", "limit", "offset")

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from adyton.exact import decimal_text
+from adyton.kernel.exact import decimal_text
 from adyton.study import read_study
 from adyton.transports.terminal import Json, run
 

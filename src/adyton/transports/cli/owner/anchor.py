@@ -7,8 +7,8 @@ from typing import Any
 import typer
 
 from adyton.curator.opening import accept_copy, show_anchor
-from adyton.exact import decimal_text
-from adyton.ledger.marks import mark_told
+from adyton.kernel.exact import decimal_text
+from adyton.kernel.ledger.marks import mark_told
 from adyton.transports.terminal import Json, StudyFile, run
 
 app = typer.Typer(help="The anchor of a ledger: show it, or go on with a copy.", no_args_is_help=True)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adyton.ledger.book import Book
+from adyton.ledgers.book import Book
 from adyton.transports.terminal import Head, Json, run, show
 
 if TYPE_CHECKING:  # loaded by the commands: others need not wait for it
-    from adyton.ledger.book.statement import BookStatement
+    from adyton.ledgers.book.statement import BookStatement
 
 File = Annotated[Path, typer.Argument(help="The book, e.g. hospital.ledger.", show_default=False)]
 Epsilon = Annotated[

@@ -9,7 +9,7 @@ from typing import Annotated, Any, get_args
 import typer
 
 from adyton.errors import InvalidRequest
-from adyton.privacy import NEIGHBOURS, Neighbours
+from adyton.kernel.privacy import NEIGHBOURS, Neighbours
 from adyton.query.description import DictionaryName
 from adyton.setup.drafting import DraftOptions, draft_study
 from adyton.study import FILL_IN

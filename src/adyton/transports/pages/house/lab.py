@@ -11,8 +11,8 @@ from starlette.responses import Response
 from adyton.errors import NotFound
 from adyton.figures.drawing import html
 from adyton.figures.report import LabReport
+from adyton.kernel.noise import SystemBits
 from adyton.lab import EXPERIMENTS, run
-from adyton.noise import SystemBits
 from adyton.transports.http.formats import told
 from adyton.transports.pages import pictures
 from adyton.transports.pages.page import PageRoute, ThePage

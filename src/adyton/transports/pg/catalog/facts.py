@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from adyton.schema import (
+from adyton.kernel.schema import (
     CategoryColumn,
     Column,
     DateColumn,

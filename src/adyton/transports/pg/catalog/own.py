@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from adyton.errors import Forbidden
-from adyton.exact import float_down, float_up
+from adyton.kernel.exact import float_down, float_up
 from adyton.service.identity import Identity
 from adyton.service.roles import Action, may
 from adyton.service.studies import ServedStudy

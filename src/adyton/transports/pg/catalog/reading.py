@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from adyton.schema import CategoryColumn, DateColumn
+from adyton.kernel.schema import CategoryColumn, DateColumn
 from adyton.service.identity import Identity
 from adyton.service.limits import LIMITS
 from adyton.service.studies import ServedStudy

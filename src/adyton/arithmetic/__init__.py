@@ -1,0 +1,1 @@
+"""Interval arithmetic, for theorems and for values that are derived from answers."""

@@ -1,0 +1,39 @@
+"""What so many units buy: the cost of a noise, or the largest epsilon, that is not above them."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from adyton.errors import InvalidRequest
+from adyton.kernel.accounting.filters import Filter
+from adyton.kernel.exact import UNITS_PER_ONE
+from adyton.kernel.exact.search import edge
+from adyton.kernel.privacy import BoundedRangeCost, PureCost
+
+TOO_SMALL = "this price is below the smallest unit that can be charged"
+
+
+def cost_of_units(filter_name: str, units: int) -> Fraction:
+    """mu**2 for Gaussian noise, epsilon for geometric noise."""
+    if units < 1:
+        raise InvalidRequest(TOO_SMALL)
+    amount = Fraction(units, UNITS_PER_ONE)
+    return 2 * amount if filter_name == "zcdp" else amount
+
+
+def largest_epsilon(
+    rule: Filter, units: int, kind: type[PureCost] | type[BoundedRangeCost] = PureCost
+) -> Fraction:
+    """The largest epsilon of this kind, rounded down to twelve digits, that costs at most ``units``."""
+    if rule.name == "pure":
+        return Fraction(units, UNITS_PER_ONE)
+
+    def fits(epsilon: float) -> bool:
+        return rule.amount(kind(Fraction(epsilon))) <= units
+
+    low = high = 1.0
+    while not fits(low):
+        low, high = low / 2, low
+    while fits(high):
+        low, high = high, high * 2
+    return Fraction(edge(fits, low, high, close=1e-12))

@@ -1,0 +1,322 @@
+"""The links of the chain: a header, then receipts, each with the digest of the one before it.
+
+The digest of a receipt has two levels.  Number, amounts and totals are hashed in the open; who asked, and
+what, only through a digest of their own, which is salted by a secret of this receipt.  So whoever has the
+open parts can replay the whole chain, and reads nobody else's questions (``replay_open``).
+
+A cap comes with an order: how much may have been charged, the order included, for it to make sense.  A
+population interval is certified only up to some stability and some number of questions.  Whoever looks at
+the totals first and charges afterwards can be overtaken in between, and then has paid for an answer without
+an interval.  So the cap travels with the order, and the ledger looks at it in the transaction of the
+charge.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from adyton.errors import InvalidRequest, PrivacyRefused, ValidityRefused
+from adyton.kernel.exact import decimal_text
+from adyton.kernel.ledger.texts import check_amount, check_label, check_name, check_text
+
+RADIUS, QUESTIONS = "mu0²", "questions"
+FORMAT = 1
+FILTER_NAMES = ("gdp", "zcdp", "pure")
+_PIECE = 1 << 16  # characters that are hashed at a time; no second copy of a long answer is made
+
+
+@dataclass(frozen=True, slots=True)
+class Cap:
+    """The most that all radii may sum up to, and the highest number that the receipt may have; None: any."""
+
+    radius: int | None = None
+    questions: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.radius is not None:
+            check_amount(self.radius, "a cap on the radius", least=0)
+        if self.questions is not None:
+            check_amount(self.questions, "a cap on the number of questions", least=0)
+
+    def check(self, questions: int, spent_radius: int, radius: int) -> None:
+        """Refuses one more charge of ``radius`` after that many questions and that much spent."""
+        if self.questions is not None and questions >= self.questions:
+            raise _refusal(QUESTIONS, "1", str(questions), str(self.questions), "0")
+        if self.radius is not None and spent_radius + radius > self.radius:
+            left = max(self.radius - spent_radius, 0)
+            requested, spent, most, largest = map(decimal_text, (radius, spent_radius, self.radius, left))
+            raise _refusal(RADIUS, requested, spent, most, largest)
+
+
+def _refusal(counted_in: str, requested: str, spent: str, limit: str, largest: str) -> ValidityRefused:
+    facts = {"requested": requested, "spent": spent, "limit": limit, "largest": largest}
+    facts |= {"counted_in": counted_in}
+    message = (
+        "this would go beyond the {what} for which population intervals are certified "
+        "(validity.beyond_plan = 'refuse'): {requested} ({counted_in}) was requested, {spent} of {limit} is "
+        "spent, at most {largest} still fits; nothing was charged"
+    )
+    what = "stability" if counted_in == RADIUS else "number of questions"
+    return ValidityRefused(message.format(what=what, **facts), **facts)
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The first link, written once: whose ledger this is and what may be spent, for ever."""
+
+    study: str
+    filter_name: str
+    limit: int
+    salt: str
+
+    def __post_init__(self) -> None:
+        check_text(self.study, "the fingerprint of the study")
+        check_text(self.salt, "the salt of the ledger")
+        if self.filter_name not in FILTER_NAMES:
+            raise InvalidRequest(f"a filter is one of {', '.join(FILTER_NAMES)}, not {self.filter_name!r}")
+        check_amount(self.limit, "the limit", least=1)
+
+    @classmethod
+    def fresh(cls, study: str, filter_name: str, limit: int) -> Header:
+        """A header with a salt of its own, so that no two ledgers ever share a head."""
+        return cls(study, filter_name, limit, fresh_secret())
+
+    @property
+    def digest(self) -> str:
+        return _digest("header", self.study, self.filter_name, self.limit, self.salt)
+
+    @property
+    def open(self) -> OpenHeader:
+        """The part that everybody may see."""
+        return OpenHeader(self.filter_name, self.limit, self.digest)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenHeader:
+    """A header for those who may not see whose ledger it is: of a holdout, where that would confirm guesses
+    of the labels.  The digest is salted, so it confirms nothing.
+    """
+
+    filter_name: str
+    limit: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What is to be charged.  An order that could give budget back cannot be made at all.
+
+    ``radius`` is what validity pays for the Gaussian part, as mu0 squared (in a study that rounds, in
+    bits); ``pure`` for the rest of what is released, as an epsilon for exchanging one unit; ``unproved``
+    says that no theorem covers it. ``by`` is who asks, None in process. ``cap`` and ``sub_limit``, which is
+    the limit of that name, are conditions of the charge and no part of what is charged: they are not
+    compared, so that a retry finds its receipt although they have been reached or changed since.
+    """
+
+    question: str
+    detail: str
+    amount: int
+    radius: int
+    request: str | None = None
+    cap: Cap | None = field(default=None, compare=False)
+    by: str | None = None
+    pure: int = 0
+    unproved: bool = False
+    sub_limit: int | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        check_text(self.question, "the question")
+        check_text(self.detail, "the detail of a charge")
+        check_amount(self.amount, "the amount of a charge", least=1)
+        check_amount(self.radius, "the radius of a charge", least=0)
+        check_amount(self.pure, "the pure part of a charge", least=0)
+        if type(self.unproved) is not bool:
+            raise InvalidRequest("unproved is True or False")
+        check_label(self.request, "a request id")
+        check_name(self.by)
+        if self.sub_limit is not None:
+            check_amount(self.sub_limit, "a sub-limit", least=0)
+
+
+def check_limits(header: Header, spent: int, order: Order, spent_by: int) -> None:
+    """Refuses what goes beyond the limit, or beyond that of whoever asks."""
+    left = header.limit - spent
+    if order.amount > left:
+        raise _beyond(header, order.amount, spent, header.limit, left)
+    if order.sub_limit is not None and spent_by + order.amount > order.sub_limit:
+        left = max(min(left, order.sub_limit - spent_by), 0)
+        raise _beyond(header, order.amount, spent_by, order.sub_limit, left, by=order.by or "nobody named")
+
+
+def _beyond(
+    header: Header, requested: int, spent: int, limit: int, largest: int, **whose: str
+) -> PrivacyRefused:
+    """``by`` is whose limit it was, if not that of all together."""
+    amounts = {"requested": requested, "spent": spent, "limit": limit, "largest": largest}
+    facts = {name: decimal_text(amount) for name, amount in amounts.items()}
+    facts |= {"counted_in": header.filter_name, **whose}
+    message = (
+        "{requested} ({counted_in}) was requested, but {spent} of the limit {limit}"
+        + (" of {by}" if whose else "")
+        + " is spent already; the largest charge that still fits is {largest}; nothing was charged"
+    )
+    return PrivacyRefused(message.format(**facts), **facts)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenLink:
+    """What everybody may see of a receipt, and the digest of the rest: enough to replay the chain."""
+
+    number: int
+    amount: int
+    radius: int
+    pure: int
+    unproved: int
+    settled: int
+    spent: int
+    spent_radius: int
+    spent_pure: int
+    asked_at: str
+    previous: str
+    sealed: str
+
+    @property
+    def digest(self) -> str:
+        return _digest(
+            "receipt",
+            self.number,
+            self.amount,
+            self.radius,
+            self.pure,
+            self.unproved,
+            self.settled,
+            self.spent,
+            self.spent_radius,
+            self.spent_pure,
+            self.asked_at,
+            self.previous,
+            self.sealed,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """One link of the chain.  The totals include this order.
+
+    ``settled`` is what the radius of the receipt before came to, 0 for the first: less than was charged, if
+    its answer was there by then and said so.  ``spent_radius`` is the sum of all settled radii before, and
+    this order's own radius in full.  ``unproved`` counts the orders that no theorem covers.  ``spent_by`` is
+    the total of whoever asked, and ``sub_limit`` was in force for that name.
+
+    >>> answer = curator.ask("SELECT COUNT(*) FROM people", within=100)
+    >>> (receipt,) = curator.receipts()
+    >>> receipt.number, receipt.digest == answer.receipt.digest
+    (1, True)
+    """
+
+    number: int
+    order: Order
+    spent: int
+    spent_radius: int
+    spent_pure: int
+    unproved: int
+    spent_by: int
+    sub_limit: int | None
+    settled: int
+    asked_at: str
+    previous: str
+    secret: str
+
+    @property
+    def sealed(self) -> str:
+        """The digest of what only the asker may see; the secret keeps it from being guessed."""
+        order = self.order
+        return _digest(
+            "sealed",
+            self.secret,
+            order.by,
+            self.spent_by,
+            self.sub_limit,
+            order.question,
+            order.detail,
+            order.request,
+        )
+
+    @property
+    def open(self) -> OpenLink:
+        """The part that everybody may see."""
+        return OpenLink(
+            number=self.number,
+            amount=self.order.amount,
+            radius=self.order.radius,
+            pure=self.order.pure,
+            unproved=self.unproved,
+            settled=self.settled,
+            spent=self.spent,
+            spent_radius=self.spent_radius,
+            spent_pure=self.spent_pure,
+            asked_at=self.asked_at,
+            previous=self.previous,
+            sealed=self.sealed,
+        )
+
+    @property
+    def digest(self) -> str:
+        """What the next receipt is chained to."""
+        return _digest_of(self)
+
+
+@lru_cache(maxsize=8)
+def _digest_of(receipt: Receipt) -> str:
+    """A charge, its answer and the next charge all need that of the newest receipt."""
+    return receipt.open.digest
+
+
+def fresh_secret() -> str:
+    return secrets.token_hex(16)
+
+
+@lru_cache(maxsize=8)
+def question_digest(question: str, detail: str, amount: int) -> str:
+    """Under which two orders count as the same question at the same price.
+
+    Who asks looks for earlier answers, charges and keeps the answer, and needs it each time.
+    """
+    return _digest("question", question, detail, amount)
+
+
+def key_of(order: Order) -> str:
+    return question_digest(order.question, order.detail, order.amount)
+
+
+def text_digest(text: str) -> str:
+    """Of the text as it is: an answer may be long, and to write it as JSON would take longer than hashing."""
+    hashed = hashlib.sha256()
+    for start in range(0, len(text), _PIECE):
+        hashed.update(text[start : start + _PIECE].encode())
+    return hashed.hexdigest()
+
+
+def answer_digest(receipt: Receipt, radius: int, content: str) -> str:
+    """Ties an answer, by the digest ``content`` of its text, and its settled radius to their receipt."""
+    return _digest_of_answer(receipt.digest, radius, content)
+
+
+@lru_cache(maxsize=8)
+def _digest_of_answer(receipt: str, radius: int, content: str) -> str:
+    """The next question looks at the newest answer twice."""
+    return _digest("answer", receipt, radius, content)
+
+
+def note_digest(receipt: Receipt, index: int, text: str) -> str:
+    """Ties a note to its receipt and to its place among the notes."""
+    return _digest("note", receipt.digest, index, text)
+
+
+def _digest(kind: str, *fields: str | int | None) -> str:
+    """SHA-256 of a JSON array: unlike joined text, no two lists of fields are written alike."""
+    return hashlib.sha256(json.dumps(["adyton", FORMAT, kind, *fields]).encode()).hexdigest()

@@ -1,0 +1,378 @@
+"""A ledger in tables that only grow, whatever database keeps them: SQLite here, Postgres elsewhere.
+
+A charge is one transaction: write lock, look at the last receipt, append, flush to the disk.  It is reported
+only after the transaction has ended.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from functools import partial
+from typing import TypeVar
+
+from adyton.errors import InvalidRequest, LedgerCorrupt
+from adyton.kernel.exact import decimal_text
+from adyton.kernel.ledger.base import (
+    Charged,
+    First,
+    FromTotals,
+    Keep,
+    Mark,
+    Totals,
+    Verification,
+    charged_before,
+    documented,
+    next_receipt,
+    now,
+    same_limit,
+    totals_after,
+)
+from adyton.kernel.ledger.links import Header, Order, Receipt, fresh_secret, key_of, question_digest
+from adyton.kernel.ledger.marks import mark_of
+from adyton.kernel.ledger.replaying import replay
+from adyton.kernel.ledger.stored.checking import (
+    check_answers,
+    check_notes,
+    check_since,
+    differing_facts,
+    radius_in,
+)
+from adyton.kernel.ledger.stored.notes import add_note, count_notes, read_notes
+from adyton.kernel.ledger.stored.restoring import (
+    refuse_if_restored,
+    restored_at,
+    restoring_order,
+    skipped_numbers,
+    write_restored,
+)
+from adyton.kernel.ledger.stored.tables import (
+    PAGE,
+    Connection,
+    Kept,
+    add_answer,
+    append,
+    await_answer,
+    check_newest,
+    check_unanswered,
+    count_unanswered,
+    find,
+    find_counting,
+    find_kept,
+    find_last,
+    find_mentioning,
+    find_request,
+    is_answered,
+    last_of_name,
+    newest_unanswered,
+    page_after,
+    read_answer,
+    read_closing,
+    read_header,
+    refuse_if_closed,
+    refuse_if_not_awaited,
+    settled_radius,
+    write_closing,
+)
+from adyton.kernel.ledger.texts import LARGEST_NUMBER, check_index, check_number, check_settled, check_text
+
+_WAY_OUT = (
+    "undo what was changed in the study file, go on under corrected facts (adyton amend), "
+    "or start a new study"
+)
+Found = TypeVar("Found", Receipt, Kept)
+Opened = TypeVar("Opened", bound="StoredLedger")
+
+
+@documented
+class StoredLedger(FromTotals):
+    """The contract of ``Ledger`` over a connection.  A back end says what a session and a transaction are."""
+
+    _seen: Receipt | None = None
+
+    @abstractmethod
+    def _session(self) -> AbstractContextManager[Connection]:
+        """A connection, for one thread at a time; whatever goes wrong in it is LedgerCorrupt."""
+
+    @abstractmethod
+    def _transaction(self) -> AbstractContextManager[Connection]:
+        """Alone among all writers, and durable when it ends: what depends on it may be shown."""
+
+    @abstractmethod
+    def _snapshot(self) -> AbstractContextManager[Connection]:
+        """To read several things of one moment."""
+
+    @abstractmethod
+    def _check_storage(self, connection: Connection) -> None:
+        """LedgerCorrupt if the database itself says that it is damaged."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Lets go of the connection."""
+
+    def _begin(self) -> None:
+        """Reads the header and checks what is newest, when the ledger is opened."""
+        with self._snapshot() as connection:
+            self.header = read_header(connection)
+            last = find(connection, "true ORDER BY number DESC LIMIT 1")
+            if last is not None:
+                check_since(connection, self.header, None, last)
+            check_newest(connection, last.number if last else 0)
+            self._seen = last
+
+    def charge(self, order: Order, first: First | None = None) -> Charged:
+        with self._transaction() as connection:
+            if order.request is not None:
+                earlier = find_request(connection, order.request, order.by)
+                if earlier is not None:
+                    return charged_before(earlier, order)
+            refuse_if_closed(connection)
+            receipt = self._next(connection, order)
+            if first is not None:
+                first(receipt)
+            append(connection, receipt)
+            await_answer(connection, receipt)
+            self._written(receipt)
+        self._seen = receipt
+        return Charged(receipt, fresh=True)
+
+    def remember(self, number: int, answer: str, radius: int | None = None) -> str:
+        check_number(number)
+        check_text(answer, "an answer")
+        # Durable before it is shown: if a shown answer could be lost, its receipt could release a second one.
+        with self._transaction() as connection:
+            kept = _paid(find_kept(connection, number), number)
+            receipt = kept.receipt
+            radius = check_settled(radius, receipt.order.radius)
+            if kept.answer is not None:
+                return kept.answer
+            if kept.may_be_closed:
+                refuse_if_closed(connection)
+                refuse_if_restored(connection, number)
+            refuse_if_not_awaited(kept)
+            add_answer(connection, receipt, key_of(receipt.order), answer, radius)
+            is_answered(connection, number)
+        return answer
+
+    def recall(self, number: int) -> str | None:
+        check_number(number)
+        with self._session() as connection:
+            receipt = find(connection, "number = ?", number)
+            return read_answer(connection, receipt) if receipt else None
+
+    def settled(self, number: int) -> int:
+        check_number(number)
+        with self._session() as connection:
+            return settled_radius(connection, _paid(find(connection, "number = ?", number), number))
+
+    def annotate(self, number: int, index: int, text: str) -> bool:
+        check_number(number)
+        check_index(index)
+        check_text(text, "a note")
+        with self._transaction() as connection:
+            receipt = _paid(find(connection, "number = ?", number), number)
+            refuse_if_closed(connection)
+            refuse_if_restored(connection, number)
+            return add_note(connection, receipt, index, text)
+
+    def notes(self, number: int, first: int = 0) -> list[str]:
+        check_number(number)
+        check_index(first)
+        with self._session() as connection:
+            receipt = find(connection, "number = ?", number)
+            return read_notes(connection, receipt, first) if receipt else []
+
+    def receipt(self, number: int) -> Receipt | None:
+        check_number(number)
+        with self._session() as connection:
+            return find(connection, "number = ?", number)
+
+    def repeated(self, question: str, detail: str, amount: int) -> tuple[Receipt, str] | None:
+        newest = "SELECT number FROM answers WHERE question = ? ORDER BY number DESC LIMIT 1"
+        with self._session() as connection:
+            row = connection.execute(newest, (question_digest(question, detail, amount),)).fetchone()
+            receipt = find(connection, "number = ?", row[0]) if row else None
+            answer = read_answer(connection, receipt) if receipt else None
+        if receipt is None or answer is None:
+            return None
+        # The index is not part of the chain: believe the receipt, not the row that led to it.
+        order = receipt.order
+        if (order.question, order.detail, order.amount) != (question, detail, amount):
+            raise LedgerCorrupt(f"answer {receipt.number} of the ledger is filed under another question")
+        return receipt, answer
+
+    def unanswered(self, question: str, detail: str, amount: int) -> Receipt | None:
+        with self._session() as connection:
+            number = newest_unanswered(connection, question_digest(question, detail, amount))
+            receipt = find(connection, "number = ?", number) if number is not None else None
+            if receipt is None or read_answer(connection, receipt) is not None:
+                return None
+            if receipt.number < restored_at(connection):
+                return None  # it may have been answered, and the copy that was put back has forgotten it
+        order = receipt.order  # believe the receipt, as above
+        if (order.question, order.detail, order.amount) != (question, detail, amount):
+            raise LedgerCorrupt(f"receipt {receipt.number} of the ledger is filed under another question")
+        return receipt
+
+    def requested(self, request: str, by: str | None = None) -> Receipt | None:
+        with self._session() as connection:
+            return find_request(connection, request, by)
+
+    def totals(self) -> Totals:
+        with self._session() as connection:
+            last, settled = find_last(connection)
+        if last != self._seen:  # others have charged: what they wrote is checked
+            with self._snapshot() as connection:
+                last, settled = self._last(connection)
+        return totals_after(last, settled)
+
+    def spent_by(self, by: str | None) -> int:
+        with self._session() as connection:
+            last = last_of_name(connection, by, LARGEST_NUMBER)
+            return last.spent_by if last else 0
+
+    def head(self) -> str:
+        last = self._newest()
+        return last.digest if last else self.header.digest
+
+    def mentioning(self, words: Sequence[str], after: int) -> list[Receipt]:
+        with self._session() as connection:
+            return find_mentioning(connection, words, after)
+
+    def counting(self, start: str, end: str, after: int, below: int) -> Receipt | None:
+        with self._session() as connection:
+            return find_counting(connection, start, end, after, below)
+
+    def receipts(self) -> Iterator[Receipt]:
+        # Page by page, so that a slow reader holds no lock; what is append-only cannot change in between.
+        number = 0
+        while page := self._page(number):
+            yield from page
+            number = page[-1].number
+
+    def verify(self, head: str | None = None) -> Verification:
+        with self._session() as connection:
+            if read_header(connection) != self.header:
+                raise LedgerCorrupt("the header of the ledger was exchanged")
+            self._check_storage(connection)
+            check_unanswered(connection, 0)
+        found = replay(self.header, self.receipts(), head, settled=partial(radius_in, self._session))
+        check_answers(self._session)
+        check_notes(self._session)
+        self._newest()  # also compares with the last receipt that this process has seen
+        return found
+
+    def closing(self) -> list[str]:
+        """Nothing while it is open; then why it was closed; and a second text when that was carried out."""
+        with self._session() as connection:
+            return read_closing(connection)
+
+    def close_for_good(self, say: Callable[[Receipt | None], str]) -> list[str]:
+        """Nothing is charged, answered or noted from now on; ``say`` gets the last receipt and tells why."""
+        with self._transaction() as connection:
+            if not read_closing(connection):
+                write_closing(connection, say(self._last(connection)[0]))
+            return read_closing(connection)
+
+    def restore(self, kept: Mark) -> Receipt:
+        """Goes on with a copy that was put back, after all that its anchor has seen (``restoring``)."""
+        with self._transaction() as connection:
+            refuse_if_closed(connection)
+            mark, totals = self._mark_of(connection), totals_after(*self._last(connection))
+            receipt = self._next(connection, restoring_order(self.header, kept, mark, totals))
+            append(connection, receipt)
+            await_answer(connection, receipt)
+            write_restored(connection, receipt.number, receipt.number - totals.receipts - 1)
+            self._written(receipt)
+        self._newest()
+        return receipt
+
+    def carried_out(self, text: str) -> None:
+        """That another ledger goes on where this one was closed."""
+        with self._transaction() as connection:
+            if len(read_closing(connection)) == 1:
+                write_closing(connection, text)
+
+    def mark(self, keep: Keep | None = None) -> Mark:
+        with self._snapshot() if keep is None else self._transaction() as connection:
+            mark = self._mark_of(connection)
+            if keep is not None:
+                keep(mark, partial(find, connection, "number = ?"))
+            return mark
+
+    def _mark_of(self, connection: Connection) -> Mark:
+        last, _ = self._last(connection)
+        first = find(connection, "true ORDER BY number LIMIT 1")
+        asked = last.number - first.number + 1 - skipped_numbers(connection) if last and first else 0
+        answers, closed = asked - count_unanswered(connection), bool(read_closing(connection))
+        return mark_of(self.header, last, answers, count_notes(connection), closed=closed)
+
+    def _next(self, connection: Connection, order: Order) -> Receipt:
+        """Looks at the last receipt, at whether it is answered, and at the last one of this name: no more."""
+        last, settled = self._last(connection)
+        own = last
+        if last is not None and last.order.by != order.by:
+            own = last_of_name(connection, order.by, last.number)
+        return next_receipt(
+            self.header, last, order, now(), settled=settled, last_of_name=own, secret=fresh_secret()
+        )
+
+    def _newest(self) -> Receipt | None:
+        with self._snapshot() as connection:  # of one moment: between two others may charge
+            return self._last(connection)[0]
+
+    def _written(self, receipt: Receipt) -> None:
+        """Called before the transaction of a charge ends, for stores that may not learn how it ended."""
+
+    def _last(self, connection: Connection) -> tuple[Receipt | None, int]:
+        """The last receipt, its digest computed anew, and what its radius came to; what this process saw
+        earlier must still be there.
+        """
+        last, settled = find_last(connection)
+        seen = self._seen
+        if seen not in (None, last) and find(connection, "number = ?", seen.number) != seen:
+            raise LedgerCorrupt("the ledger was rolled back while it was in use; nothing was answered")
+        if last is not None and last is not seen and last != seen:
+            check_since(connection, self.header, seen, last)
+        self._seen = last
+        return last, settled
+
+    def _page(self, after: int) -> list[Receipt]:
+        with self._session() as connection:
+            return page_after(connection, after, PAGE)
+
+
+def _paid(found: Found | None, number: int) -> Found:
+    if found is None:
+        raise InvalidRequest(f"there is no receipt {number}")
+    return found
+
+
+def owned(ledger: Opened, name: str, ours: Header, facts: Mapping[str, str] | None) -> Opened:
+    """The ledger; closed, and InvalidRequest with what differs, unless it belongs to this very study."""
+    try:
+        differences = _differences(ledger, ours, facts)
+        if differences:
+            raise InvalidRequest(
+                f"the ledger {name} does not belong to this study: "
+                f"it was made for {' and for '.join(differences)}"
+            )
+    except BaseException:
+        ledger.close()
+        raise
+    return ledger
+
+
+def _differences(ledger: StoredLedger, ours: Header, facts: Mapping[str, str] | None) -> list[str]:
+    theirs = ledger.header
+    if theirs.study != ours.study:
+        with ledger._session() as connection:
+            which = differing_facts(connection, facts)
+        return [f"other public facts ({which}); {_WAY_OUT}"]
+    found = []
+    if theirs.filter_name != ours.filter_name:
+        found.append(f"filter {theirs.filter_name}, not {ours.filter_name}")
+    if not same_limit(theirs.limit, ours.limit):
+        found.append(f"limit {decimal_text(theirs.limit)}, not {decimal_text(ours.limit)}")
+    return found

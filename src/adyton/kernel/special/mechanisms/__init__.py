@@ -1,0 +1,1 @@
+"""The mechanisms of special measurements, and randomized response.  One idea a file."""

@@ -1,0 +1,145 @@
+"""The sparse vector technique: any number of questions, of which at most c may be found above."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from adyton.errors import InvalidRequest
+from adyton.kernel.exact import float_up
+from adyton.kernel.exact.outward import FEW, next_up
+from adyton.kernel.mechanisms.composed_cost import ComposedCost
+from adyton.kernel.noise import Bits, two_sided_geometric
+from adyton.kernel.privacy import PureCost
+from adyton.kernel.special.mechanisms.sparse.above_threshold import (
+    SparseState,
+    check_noise,
+    draw_one,
+    is_above,
+    reach,
+    scale_for,
+)
+from adyton.kernel.special.mechanisms.sparse.split import questions_per_threshold
+
+MOST_POSITIVES = 10**6
+
+
+@dataclass(frozen=True, slots=True)
+class Sparse:
+    """Says of each integer whether it is at or above its threshold, noisily, and halts after ``positives``.
+
+    Claim:    with c = ``positives``, epsilon-DP for epsilon = D / threshold_scale + c k D / question_scale,
+              or, where ``refresh`` draws the threshold's noise anew after each positive, c times
+              (D / threshold_scale + k D / question_scale); k = 1 if the questions are monotone, 2 otherwise.
+              The latter are c releases of one run each, and cost what these cost under any filter.
+    Assumes:  as ABOVE-THRESHOLD: each integer moves by at most D, all the same way if monotone.  Nothing but
+              the answers leaves: neither the noise of the threshold nor the noisy integer that was compared.
+    Source:   Dwork, Roth 2014, section 3.6; Lyu, Su, Li 2017, Algorithms 1 (kept) and 2 (refreshed).
+    Theorem: SPARSE.  Monotone questions: Theorem: MONOTONE-SPARSE.
+    """
+
+    positives: int
+    threshold_scale: Fraction
+    question_scale: Fraction
+    sensitivity: int = 1
+    monotone: bool = False
+    refresh: bool = False
+    name: ClassVar[str] = "sparse vector"
+
+    def __post_init__(self) -> None:
+        check_positives(self.positives)
+        check_noise(self.sensitivity, self.threshold_scale, self.question_scale)
+
+    @property
+    def theorems(self) -> tuple[str, ...]:
+        return ("SPARSE", "MONOTONE-SPARSE") if self.monotone else ("SPARSE",)
+
+    @property
+    def runs(self) -> int:
+        """How many noise terms of the threshold there are, and with each a release of its own."""
+        return self.positives if self.refresh else 1
+
+    def cost(self) -> ComposedCost:
+        step = reach(self.sensitivity, self.monotone)
+        above = self.positives // self.runs  # in one run
+        run = PureCost(self.sensitivity / self.threshold_scale + above * step / self.question_scale)
+        return ComposedCost(((run, self.runs),))
+
+    def start(self, bits: Bits) -> SparseState:
+        return SparseState(self.positives, draw_one(self.threshold_scale, bits))
+
+    def step(self, watch: SparseState, exact: int, threshold: int, bits: Bits) -> tuple[bool, SparseState]:
+        """The answer to one question, and what to keep for the next."""
+        if watch.left < 1:
+            raise InvalidRequest("this sparse vector has halted: all its positives are used up")
+        above = is_above(exact, threshold, watch.offset, self.question_scale, bits)
+        return above, self.after(watch, above, bits)
+
+    def after(self, watch: SparseState, above: bool, bits: Bits) -> SparseState:
+        if not above:
+            return watch
+        offset = draw_one(self.threshold_scale, bits) if self.refresh else watch.offset
+        return SparseState(watch.left - 1, offset)
+
+    def release(self, exact: Iterable[int], thresholds: Iterable[int], bits: Bits) -> list[bool]:
+        """One answer a question, until the questions end or ``positives`` of them were above."""
+        watch, said = self.start(bits), list[bool]()
+        for value, threshold in zip(exact, thresholds, strict=False):
+            above, watch = self.step(watch, value, threshold, bits)
+            said.append(above)
+            if not watch.left:
+                break
+        return said
+
+    def error(self, confidence: float, questions: int) -> int:
+        """How far from its threshold an integer must be for its answer, and all ``questions``, to be right.
+
+        Half of what may fail is for the thresholds, half for the questions.  Theorem: SPARSE-ACCURACY.
+        """
+        if not 0 < confidence < 1 or questions < 1:
+            raise InvalidRequest("confidence lies between 0 and 1, and there is at least 1 question")
+        fail = (1 - confidence) / 2
+        return _radius(self.threshold_scale, fail / self.runs) + _radius(
+            self.question_scale, fail / questions
+        )
+
+    @classmethod
+    def for_cost(
+        cls,
+        epsilon: Fraction,
+        positives: int,
+        *,
+        sensitivity: int = 1,
+        monotone: bool = False,
+        refresh: bool = False,
+        threshold_share: Fraction | None = None,
+    ) -> Sparse:
+        """The least noise for ``epsilon``; by default ``threshold_share`` makes comparisons vary least."""
+        check_positives(positives)
+        share = threshold_share
+        if share is None:
+            share = 1 / (1 + questions_per_threshold(positives, monotone=monotone, refresh=refresh))
+        thresholds = positives if refresh else 1
+        return cls(
+            positives,
+            scale_for(Fraction(thresholds * sensitivity), share * epsilon),
+            scale_for(positives * reach(sensitivity, monotone), (1 - share) * epsilon),
+            sensitivity,
+            monotone,
+            refresh,
+        )
+
+
+def check_positives(positives: int) -> None:
+    if type(positives) is not int or not 1 <= positives <= MOST_POSITIVES:
+        raise InvalidRequest(f"positives must be a whole number from 1 to {MOST_POSITIVES}")
+
+
+def _radius(scale: Fraction, fail: float) -> int:
+    if fail < FEW:
+        raise InvalidRequest(
+            "no float is that close to certainty; ask for less confidence or fewer questions"
+        )
+    return two_sided_geometric.coverage_radius(float_up(scale), next_up(1 - fail))

@@ -1,0 +1,237 @@
+"""Marginal tables measured by their residuals: what each set of attributes adds to its subsets.
+
+All tables of two out of eight attributes are sums of the cells of a product that is far too large to be
+counted.  But what each table adds to its smaller ones is a space of its own, orthogonal to all others: so it
+is measured from that table alone, the least squares have a closed form, and so has the best division of the
+price.
+
+One class of an attribute may stand aside: that of missing values, which tables do not show.  It is measured
+by itself, in room that the others leave.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from adyton.errors import InvalidRequest
+from adyton.kernel.exact.cells import Floats
+from adyton.kernel.exact.outward import MANY
+from adyton.kernel.noise.refine import Integers
+from adyton.kernel.privacy import Neighbours
+
+MOST_ATTRIBUTES = 16  # for which all sets in which two cells may differ are tried
+_GRID = 2**14  # steps in the largest weight
+
+Set = tuple[int, ...]  # of attributes, rising
+
+
+@dataclass(frozen=True, slots=True)
+class ResidualAttribute:
+    """``size`` classes, and one more behind them that stands aside."""
+
+    size: int
+    aside: bool = False
+
+    def __post_init__(self) -> None:
+        if self.size < 2:
+            raise InvalidRequest("an attribute has two classes at least, beside one that stands aside")
+
+    @property
+    def classes(self) -> int:
+        return self.size + self.aside
+
+    def measured(self, table: Any, axis: int) -> Any:
+        """n times a class less all, and n - 1 times the class aside, along one axis of whole numbers."""
+        shown, aside = np.split(table, [self.size], axis=axis)
+        residual = self.size * shown - shown.sum(axis=axis, keepdims=True)
+        return np.concatenate([residual, (self.size - 1) * aside], axis=axis)
+
+    def combined(self, weights: Floats, axis: int) -> Floats:
+        """By what each measured number of a set with this attribute is multiplied."""
+        shown, aside = np.split(weights, [self.size], axis=axis)
+        mean = shown.mean(axis=axis, keepdims=True)
+        beside = (aside - mean) / (self.size - 1)
+        return np.concatenate([(shown - mean) / self.size, beside], axis=axis)
+
+    def averaged(self, weights: Floats, axis: int) -> Floats:
+        """The same for a set without it."""
+        mean: Floats = np.split(weights, [self.size], axis=axis)[0].mean(axis=axis)
+        return mean
+
+
+class Residuals:
+    """For each set T of attributes, c_T times the residuals of its table; ``weights`` has the whole c_T.
+
+    Claim:    as for ``Strategy``: neighbouring tables of counts measure what lies within the diameters of
+              each other, and a ball of ``l2_radius_squared`` holds what a unit can add.
+    Assumes:  a unit adds 1 to one cell of the product, or to none.
+    Source:   Xiao, He, Zhang, Kifer 2023 (ResidualPlanner); the class aside, replace and whole numbers
+              derived on the theorem's page.  Theorem: RESIDUAL-STRATEGY.
+    """
+
+    name = "marginals"
+
+    def __init__(self, attributes: Sequence[ResidualAttribute], weights: Mapping[Set, int]) -> None:
+        self.attributes = tuple(attributes)
+        self.weights = dict(sorted(weights.items(), key=lambda kept: (len(kept[0]), kept[0])))
+        if not self.weights or not all(type(c) is int and 1 <= c <= 2**40 for c in self.weights.values()):
+            raise InvalidRequest("a strategy of marginals needs a whole weight for each of its sets")
+        self.rows = sum(map(self.table_size, self.weights))
+
+    def shape(self, kept: Set) -> tuple[int, ...]:
+        return tuple(self.attributes[a].classes for a in kept)
+
+    def table_size(self, kept: Set) -> int:
+        return prod(self.shape(kept))
+
+    @property
+    def tables(self) -> list[Set]:
+        """The largest sets, whose tables have all others in them."""
+        return [s for s in self.weights if not any(set(s) < set(other) for other in self.weights)]
+
+    def measure(self, tables: Mapping[Set, Integers]) -> Integers:
+        """Modulo 2**64, without an error: as ``Strategy.measure``."""
+        return np.concatenate([self._measured(kept, weight, tables) for kept, weight in self.weights.items()])
+
+    def _measured(self, kept: Set, weight: int, tables: Mapping[Set, Integers]) -> Integers:
+        whole = next(one for one in tables if set(kept) <= set(one))
+        table: Integers = np.asarray(tables[whole], np.int64).reshape(self.shape(whole))
+        table = table.sum(axis=tuple(i for i, a in enumerate(whole) if a not in kept))
+        for axis, attribute in enumerate(kept):
+            table = self.attributes[attribute].measured(table, axis)
+        weighted: Integers = (table * np.int64(weight)).ravel()
+        return weighted
+
+    def combination(self, by: Set, weights: Floats) -> Floats:
+        """For each row of weights of the cells of ``by``: by what all measured numbers are multiplied.
+
+        Claim:    the sum is an unbiased estimate, the least squares of all that was measured.
+        Assumes:  all subsets of ``by`` that the weights need are measured, which is checked.
+        Source:   derived on the theorem's page.  Theorem: RESIDUAL-STRATEGY.
+        """
+        made = np.zeros((len(weights), self.rows))
+        starts = dict(zip(self.weights, np.cumsum([0, *map(self.table_size, self.weights)]), strict=False))
+        for kept, own in components(self.attributes, by, weights):
+            if kept in self.weights:
+                start = starts[kept]
+                made[:, start : start + own.shape[1]] = own / self.weights[kept]
+            elif float((own**2).sum()) > MANY * float((weights**2).sum()):
+                raise InvalidRequest("the strategy does not measure enough to answer this")
+        return made
+
+    # What a unit can do ------------------------------------------------------------------------------------
+
+    def l2_diameter_squared(self, neighbours: Neighbours) -> int:
+        """Theorem: RESIDUAL-STRATEGY."""
+        largest = sum(c * c * self._square(kept) for kept, c in self.weights.items())
+        return largest if neighbours == "add-or-remove" else max(largest, self._between())
+
+    def l1_diameter(self, neighbours: Neighbours) -> int:
+        """Theorem: RESIDUAL-STRATEGY."""
+        return self.l1_radius() * (1 if neighbours == "add-or-remove" else 2)
+
+    def l1_radius(self) -> int:
+        """From 0: the largest column."""
+        return sum(c * prod(self._sum(a) for a in kept) for kept, c in self.weights.items())
+
+    def l2_radius_squared(self) -> Fraction:
+        """From a part of what all units add to the total alone.  Theorem: RESIDUAL-STRATEGY."""
+        total = Fraction(self.weights.get((), 0)) ** 2
+        others = self.l2_diameter_squared("add-or-remove") - total
+        if total <= others:
+            return Fraction(others)  # around what each adds to the total
+        part = (others + total) / (2 * total)
+        return part**2 * total
+
+    def _square(self, kept: Set) -> int:
+        return prod(_square(self.attributes[a].size) for a in kept)
+
+    def _sum(self, attribute: int) -> int:
+        return 2 * (self.attributes[attribute].size - 1)
+
+    def _between(self) -> int:
+        """The largest squared distance of two columns, over all sets in which two cells may differ."""
+        used = sorted({a for kept in self.weights for a in kept})
+        if len(used) > MOST_ATTRIBUTES:
+            raise InvalidRequest(f"at most {MOST_ATTRIBUTES} attributes are measured together")
+        differ = (np.arange(2 ** len(used))[:, None] >> np.arange(len(used))) & 1 == 1
+        total = np.zeros(len(differ), object)
+        for kept, c in self.weights.items():
+            product = np.full(len(differ), 1, object)
+            for a in kept:
+                size = self.attributes[a].size
+                product = product * np.where(differ[:, used.index(a)], -size, _square(size))
+            total = total + 2 * c * c * (self._square(kept) - product)
+        return int(total.max())
+
+
+def _square(size: int) -> int:
+    """The squared length of a class in the residuals."""
+    return size * (size - 1)
+
+
+# The best weights ------------------------------------------------------------------------------------------
+
+
+def components(
+    attributes: Sequence[ResidualAttribute], by: Set, weights: Floats
+) -> Iterator[tuple[Set, Floats]]:
+    """For each subset of ``by``, by what its residuals are multiplied if their weight is 1."""
+    whole = weights.reshape(-1, *(attributes[a].classes for a in by))
+    for kept in subsets(by):
+        own, axis = whole, 1
+        for a in by:
+            own = attributes[a].combined(own, axis) if a in kept else attributes[a].averaged(own, axis)
+            axis += a in kept
+        yield kept, own.reshape(len(whole), -1)
+
+
+def subsets(by: Set) -> Iterator[Set]:
+    for size in range(len(by) + 1):
+        yield from combinations(by, size)
+
+
+def best_residuals(
+    attributes: Sequence[ResidualAttribute], energies: Mapping[Set, float], neighbours: Neighbours, norm: int
+) -> Residuals:
+    """The weights with the least total variance at one price, up to their rounding to whole numbers.
+
+    ``energies``: of each set, the sum of the squares of ``components`` over all questions.
+
+    Claim:    for add-or-remove no other weights have less; for replace the total is measured as well as it
+              can be without moving the diameter.
+    Source:   Xiao, He, Zhang, Kifer 2023 (the square root); the cube root derived on the theorem's page.
+    Theorem: RESIDUAL-STRATEGY.
+    """
+    most = max(energies.values(), default=0.0)
+    if most <= 0:
+        raise InvalidRequest("marginals that ask nothing have no best strategy")
+    needed = {kept: energy for kept, energy in energies.items() if energy > MANY * most}
+    sizes = {kept: _reach(attributes, kept, norm) for kept in needed}
+    free_total = neighbours == "replace" and norm == 2 and () in needed and len(needed) > 1
+    wanted = {
+        kept: math.sqrt(math.sqrt(energy / sizes[kept])) if norm == 2 else (energy / sizes[kept]) ** (1 / 3)
+        for kept, energy in needed.items()
+        if kept or not free_total
+    }
+    least = _GRID / max(wanted.values())
+    whole = {kept: max(1, round(weight * least)) for kept, weight in wanted.items()}
+    if not free_total:
+        return Residuals(attributes, whole)
+    without = Residuals(attributes, whole)
+    room = without.l2_diameter_squared("replace") - without.l2_diameter_squared("add-or-remove")
+    return Residuals(attributes, {(): max(1, math.isqrt(max(room, 1))), **whole})
+
+
+def _reach(attributes: Sequence[ResidualAttribute], kept: Set, norm: int) -> float:
+    """What a unit adds to the residuals of a set, in the norm; squared where that is L2."""
+    each: Callable[[int], int] = _square if norm == 2 else lambda size: 2 * (size - 1)
+    return float(prod(each(attributes[a].size) for a in kept))

@@ -1,0 +1,217 @@
+"""What the matrix mechanism measures instead of the questions: whole-number sums of cells.
+
+A unit adds nothing or one column of the strategy.  Privacy pays the diameter of these points, validity the
+radius of a ball around them.  Both are computed from the integers that are really measured, so it does not
+matter how a strategy was found: an optimiser can waste accuracy, never privacy.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from adyton.errors import InvalidRequest
+from adyton.kernel.exact.cells import Floats
+from adyton.kernel.noise.refine import Integers
+from adyton.kernel.privacy import NEIGHBOURS, Neighbours
+
+MOST_ENTRIES = 2**24
+LARGEST_SQUARE = 2**50  # of a column: then floats hold every sum of products, and four of them, exactly
+_NEGLIGIBLE = 1e-11  # of the largest eigenvalue
+_SOUND = 1e-6  # of the largest pivot
+_STEPS_TO_CENTRE = 300
+_GRID = 2**10  # how finely the centre of the ball is written
+
+
+class Strategy:
+    """An integer matrix: rows are what is measured, columns are what a unit can add.
+
+    Claim:    ``l2_diameter_squared`` and ``l1_diameter`` are the exact largest distances between what two
+              neighbouring histograms measure; a ball of ``l2_radius_squared`` holds every column and 0.
+    Assumes:  a unit adds 1 to one cell, or to none.
+    Source:   Li, Hay, Rastogi, Miklau, McGregor 2010 (the matrix mechanism).
+    Theorem: STRATEGY-SENSITIVITY.
+    """
+
+    def __init__(self, name: str, matrix: Integers) -> None:
+        rows = np.asarray(matrix)
+        if rows.ndim != 2 or not rows.size or not np.issubdtype(rows.dtype, np.integer):
+            raise InvalidRequest("a strategy is a matrix of whole numbers")
+        if rows.size > MOST_ENTRIES:
+            raise InvalidRequest(f"a strategy has at most {MOST_ENTRIES} entries, not {rows.size}")
+        largest = max(abs(int(rows.min())), abs(int(rows.max())))
+        if largest == 0 or largest**2 * rows.shape[0] > LARGEST_SQUARE:
+            raise InvalidRequest("a strategy needs entries, small enough that sums are not rounded")
+        self.name = name
+        self.matrix = rows.astype(np.int64)
+        self.matrix.setflags(write=False)
+
+    @property
+    def rows(self) -> int:
+        return len(self.matrix)
+
+    @property
+    def cells(self) -> int:
+        return len(self.matrix[0])
+
+    @cached_property
+    def gram(self) -> Floats:
+        """A'A, every entry a whole number: no sum of products passes 2**50, so nothing is rounded."""
+        columns = self.matrix.astype(float)
+        product: Floats = columns.T @ columns
+        return product
+
+    @cached_property
+    def inverse(self) -> Floats:
+        """(A'A)^+, in floats: what follows from it is post-processing."""
+        if self._is_sound:
+            return np.linalg.inv(self.gram).astype(np.float64)
+        values, vectors = self._seen
+        half = vectors / np.sqrt(values)
+        pseudo: Floats = half @ half.T
+        return pseudo
+
+    @cached_property
+    def unseen(self) -> Floats | None:
+        """The projector on all that A maps to 0; None where that is 0 alone."""
+        if self._is_sound:
+            return None
+        _, vectors = self._seen
+        projector: Floats = np.eye(self.cells) - vectors @ vectors.T
+        return projector
+
+    @cached_property
+    def _is_sound(self) -> bool:
+        """Whether A'A can be inverted as it is, which is several times faster."""
+        try:
+            pivots = np.diag(np.linalg.cholesky(self.gram)) ** 2
+        except np.linalg.LinAlgError:
+            return False
+        return bool(pivots.min() > _SOUND * pivots.max())
+
+    @cached_property
+    def _seen(self) -> tuple[Floats, Floats]:
+        """Eigenvalues of A'A that are not negligible, and their eigenvectors."""
+        values, vectors = np.linalg.eigh(self.gram)
+        kept = values > _NEGLIGIBLE * values[-1]
+        return values[kept], vectors[:, kept]
+
+    def measure(self, histogram: Integers) -> Integers:
+        """A x modulo 2**64, without an overflow that could raise: a function of A x, hence never a leak."""
+        whole = np.asarray(histogram)
+        if whole.shape != (self.cells,) or not np.issubdtype(whole.dtype, np.integer):
+            raise InvalidRequest(f"the histogram must be {self.cells} whole numbers")
+        return (self.matrix.view(np.uint64) @ whole.astype(np.int64).view(np.uint64)).view(np.int64)
+
+    def l2_diameter_squared(self, neighbours: Neighbours) -> int:
+        """Theorem: STRATEGY-SENSITIVITY."""
+        _check(neighbours)
+        squares = np.diag(self.gram)
+        largest = int(squares.max())
+        if neighbours == "add-or-remove":
+            return largest
+        between = (squares[:, None] + squares - 2 * self.gram).max()
+        return max(largest, int(between))
+
+    def l1_diameter(self, neighbours: Neighbours) -> int:
+        """Theorem: STRATEGY-SENSITIVITY."""
+        _check(neighbours)
+        largest = int(np.abs(self.matrix).sum(axis=0).max())
+        if neighbours == "add-or-remove" or self.cells == 1:
+            return largest
+        from scipy.spatial.distance import pdist
+
+        between = pdist(self.matrix.T.astype(float), "cityblock").max()  # sums below 2**53: exact
+        return max(largest, int(between))
+
+    def l2_radius_squared(self) -> Fraction:
+        """The squared distance from a good centre to the farthest column, or to 0.  Any centre is valid.
+
+        Theorem: STRATEGY-SENSITIVITY.
+        """
+        best = self._reach_squared(np.zeros(self.rows, np.int64))
+        return min(best, self._reach_squared(np.rint(self._centre() * _GRID).astype(np.int64)))
+
+    def l1_radius(self) -> int:
+        """From 0: the largest column."""
+        return self.l1_diameter("add-or-remove")
+
+    def _centre(self) -> Floats:
+        """Towards the farthest point in ever smaller steps: Badoiu, Clarkson 2003."""
+        columns, squares = self.matrix.astype(float), np.diag(self.gram)
+        centre = columns.mean(axis=1)
+        best: Floats = centre
+        nearest = math.inf
+        for step in range(1, _STEPS_TO_CENTRE):
+            distances = squares - 2 * (centre @ columns)
+            farthest = int(distances.argmax())
+            reach = max(float(distances[farthest]), 0.0) + float(centre @ centre)
+            if reach < nearest:
+                best, nearest = centre, reach
+            target = columns[:, farthest] if distances[farthest] > 0 else 0.0
+            centre = centre + (target - centre) / (step + 1)
+        return best
+
+    def _reach_squared(self, centre: Integers) -> Fraction:
+        """The farthest of the columns and 0 from ``centre`` / _GRID, in whole numbers of any size."""
+        own = sum(c * c for c in centre.tolist())
+        products = (self.matrix.T @ centre).tolist()  # at most 2**50 * _GRID
+        squares = np.diag(self.gram).tolist()
+        farthest = max(_GRID**2 * int(s) - 2 * _GRID * p for s, p in zip(squares, products, strict=True))
+        return Fraction(max(farthest, 0) + own, _GRID**2)
+
+
+def identity(cells: int) -> Strategy:
+    """Every cell by itself: the best for the cells themselves."""
+    _check_cells(cells)
+    return Strategy("identity", np.eye(cells, dtype=np.int64))
+
+
+def tree(cells: int, branching: int = 4) -> Strategy:
+    """Sums of intervals whose length is a power of ``branching``, down to single cells.
+
+    The best branching for all ranges under Gaussian noise is 4 or nearby for a few hundred to a few thousand
+    cells; a batch compares several.
+    Source: Hay, Rastogi, Miklau, Suciu 2010; Qardaji, Yang, Li 2013 (on the branching).
+    """
+    _check_cells(cells)
+    if branching < 2:
+        raise InvalidRequest(f"a tree has a branching of at least 2, not {branching}")
+    levels, length = [np.eye(cells, dtype=np.int64)], branching
+    cell = np.arange(cells)
+    while length < cells * branching:
+        node = cell // length
+        levels.append((np.arange(node[-1] + 1)[:, None] == node).astype(np.int64))
+        length *= branching
+    return Strategy(f"tree of {branching}", np.concatenate(levels[::-1]))
+
+
+def wavelet(cells: int) -> Strategy:
+    """The total, and the difference of the two halves of every dyadic interval: Haar's wavelets.
+
+    Source: Xiao, Wang, Gehrke 2010 (Privelet).
+    """
+    _check_cells(cells)
+    size = 1 << (cells - 1).bit_length()
+    cell = np.arange(cells)
+    rows, length = [np.ones((1, cells), dtype=np.int64)], size
+    while length > 1:
+        node = np.arange(size // length)[:, None]
+        sign = np.where(cell % length < length // 2, 1, -1)
+        rows.append(np.where(cell // length == node, sign, 0))
+        length //= 2
+    matrix = np.concatenate(rows)
+    return Strategy("wavelet", matrix[matrix.any(axis=1)])
+
+
+def _check(neighbours: Neighbours) -> None:
+    if neighbours not in NEIGHBOURS:
+        raise InvalidRequest(f"neighbours must be 'replace' or 'add-or-remove', not {neighbours!r}")
+
+
+def _check_cells(cells: int) -> None:
+    if not 1 <= cells <= math.isqrt(MOST_ENTRIES):
+        raise InvalidRequest(f"a strategy has between 1 and {math.isqrt(MOST_ENTRIES)} cells, not {cells}")

@@ -1,0 +1,1 @@
+"""What a query is made of: columns, expressions, conditions, measures, groups."""

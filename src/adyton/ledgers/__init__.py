@@ -1,0 +1,1 @@
+"""Ledgers beside a file: in PostgreSQL, with a shared budget behind it, or with a checkpoint elsewhere."""

@@ -1,0 +1,120 @@
+"""What a book says, written once: the limit for all studies together, who is protected, whose rows."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Literal, get_args
+
+from adyton.errors import InvalidRequest, LedgerCorrupt
+from adyton.kernel.accounting import filter_named
+from adyton.kernel.exact import Number, keep_exactly
+from adyton.kernel.ledger.links import FILTER_NAMES
+from adyton.kernel.privacy import NEIGHBOURS, Guarantee, Neighbours
+
+Unit = Literal["person", "row"]
+Rows = Literal["same", "related", "unrelated"]
+_SAID = ("epsilon", "delta", "filter", "unit", "neighbours", "rows", "keys_delta", "confidence", "stability")
+_KIND = "book"
+
+
+@dataclass(frozen=True, slots=True)
+class BookFacts:
+    """The facts of a book; its fingerprint is that of all of them.
+
+    ``rows`` is the owner's word on what the studies read.  "same": the same rows, or the same persons.
+    "related": data of the same persons, who need not be the same in each.  "unrelated": what is released
+    about the rows of one study says nothing about the rows of another.
+    """
+
+    limit: Guarantee
+    filter_name: str = "gdp"
+    unit: Unit = "person"
+    neighbours: Neighbours = "replace"
+    rows: Rows = "related"
+    keys_delta: Fraction = Fraction(0)
+    confidence: Fraction | None = None
+    stability: Fraction | None = None
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            limit: Guarantee,
+            filter_name: str = "gdp",
+            unit: Unit = "person",
+            neighbours: Neighbours = "replace",
+            rows: Rows = "related",
+            keys_delta: Number = 0,
+            confidence: Number | None = None,
+            stability: Number | None = None,
+        ) -> None: ...
+
+    def __post_init__(self) -> None:
+        keep_exactly(self, "keys_delta", "confidence", "stability")
+        for value, what, known in (
+            (self.filter_name, "filter", FILTER_NAMES),
+            (self.unit, "unit", get_args(Unit)),
+            (self.neighbours, "neighbours", NEIGHBOURS),
+            (self.rows, "rows", get_args(Rows)),
+        ):
+            if value not in known:
+                raise InvalidRequest(f"{what} of a book is one of {', '.join(known)}, not {value!r}")
+        if not 0 <= self.keys_delta <= self.limit.delta:
+            raise InvalidRequest("keys_delta of a book is a part of its delta: at least 0, at most delta")
+        if self.confidence is not None and not 0 < self.confidence < 1:
+            raise InvalidRequest("confidence of a book must be above 0 and below 1, e.g. 0.95")
+        if self.confidence is not None and self.rows != "same":
+            raise InvalidRequest("confidence is fixed by a book of the same rows; others leave it to studies")
+        if self.stability is not None and (self.filter_name != "pure" or self.confidence is None):
+            raise InvalidRequest("stability goes with a book of the same rows, filter pure and a confidence")
+        if self.allowed < 1:
+            raise InvalidRequest("epsilon of a book is too small: nothing could ever be asked")
+
+    @property
+    def allowed(self) -> int:
+        """All that may ever be spent by all studies together, in whole units of the filter."""
+        noise = Guarantee(self.limit.epsilon, self.limit.delta - self.keys_delta)
+        return filter_named(self.filter_name).allowed(noise)
+
+    @property
+    def counts(self) -> bool:
+        """Whether validity counts what all studies of the book released."""
+        return self.rows != "unrelated"
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest of all that gives the book its meaning."""
+        return hashlib.sha256(json.dumps([_KIND, 1, self.named]).encode()).hexdigest()
+
+    @property
+    def named(self) -> dict[str, str]:
+        """Each fact as text, by its name."""
+        limit = self.limit
+        values = (limit.epsilon, limit.delta, self.filter_name, self.unit, self.neighbours, self.rows)
+        more = (self.keys_delta, self.confidence, self.stability)
+        return {name: str(value) for name, value in zip(_SAID, (*values, *more), strict=True)}
+
+    @classmethod
+    def of(cls, named: Mapping[str, str] | None, name: str) -> BookFacts:
+        """From the facts that lie in the file ``name``; nothing there is believed before it was compared."""
+        if named is None or set(named) != set(_SAID):
+            raise InvalidRequest(
+                f"{name} is the ledger of a study or of a holdout, not a book; make a book with: "
+                "adyton book create"
+            )
+        try:
+            return cls(
+                Guarantee(Fraction(named["epsilon"]), Fraction(named["delta"])),
+                named["filter"],
+                named["unit"],  # type: ignore[arg-type]  # checked by the class, as the next two
+                named["neighbours"],  # type: ignore[arg-type]
+                named["rows"],  # type: ignore[arg-type]
+                Fraction(named["keys_delta"]),
+                *(None if named[key] == "None" else Fraction(named[key]) for key in _SAID[-2:]),
+            )
+        except (ValueError, ZeroDivisionError, InvalidRequest):
+            raise LedgerCorrupt(f"the facts of the book {name} are damaged") from None

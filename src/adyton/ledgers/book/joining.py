@@ -1,0 +1,147 @@
+"""Whether a study may share a book, and the ledger that it then has."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Protocol
+
+from adyton.errors import InvalidRequest
+from adyton.kernel.ledger.base import Ledger, Mark
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.ledgers.book.book import Book, Entrant
+from adyton.ledgers.book.booked import BookedLedger
+from adyton.ledgers.book.facts import BookFacts
+
+_LONGEST = 100  # of the name of a table, within the name of its study in the book
+
+
+class DeclaredValidity(Protocol):
+    """What a study says of its population intervals."""
+
+    @property
+    def confidence(self) -> Fraction: ...
+    @property
+    def stability(self) -> Fraction | None: ...
+    @property
+    def questions(self) -> int | None: ...
+    @property
+    def method(self) -> str | None: ...
+    @property
+    def reserve(self) -> Fraction | None: ...
+
+
+class Member(Protocol):
+    """What a book has to know of a study; a ``Study`` is one."""
+
+    @property
+    def fingerprint(self) -> str: ...
+    @property
+    def filter_name(self) -> str: ...
+    @property
+    def unit(self) -> PrivacyUnit: ...
+    @property
+    def limit(self) -> Guarantee: ...
+    @property
+    def keys_delta(self) -> Fraction: ...
+    @property
+    def table(self) -> Any: ...
+    @property
+    def validity(self) -> DeclaredValidity | None: ...
+
+
+def joined(ledger: Ledger, study: Member, path: str | Path) -> BookedLedger:
+    """The ledger of ``study`` with its book; InvalidRequest if what they say does not go together."""
+    book = Book(path)
+    try:
+        check_member(book, study)
+        return BookedLedger(ledger, book, entrant_of(study))
+    except BaseException:
+        book.close()
+        raise
+
+
+def check_book(study: Member, path: str | Path) -> None:
+    """Refuses what ``joined`` would refuse, for whoever charges nothing."""
+    with Book(path) as book:
+        check_member(book, study)
+
+
+def check_lost(study: Member, path: str | Path, copy: Ledger, kept: Mark) -> None:
+    """Refuses to go on with a copy of a ledger if the book does not have what the copy has lost."""
+    has = copy.totals()
+    with Book(path) as book:
+        lost = range(has.receipts + 1, kept.receipts + 1)
+        book.refuse_lost(copy.header, entrant_of(study), lost, kept.spent - has.spent)
+
+
+def entrant_of(study: Member) -> Entrant:
+    public = study.unit.neighbours == "replace"
+    name = f"{study.table.name[:_LONGEST]} {study.fingerprint[:12]}"
+    return Entrant(name, study.fingerprint, study.table.rows if public else None)
+
+
+def check_member(book: Book, study: Member) -> None:
+    """Refuses a study whose charges could not be added to those of others in this book."""
+    reason = _differs(book.facts, study) or _no_validity(book.facts, study)
+    if reason is not None:
+        raise InvalidRequest(f"this study cannot share the book {book.name}: {reason}")
+    book.refuse_other_rows(entrant_of(study))
+
+
+def _differs(facts: BookFacts, study: Member) -> str | None:
+    for what, theirs, ours, why in (
+        ("filter", facts.filter_name, study.filter_name, "amounts of two filters have no sum"),
+        ("unit", facts.unit, study.unit.word, "a sum of losses is about one unit, and these are two"),
+        (
+            "neighbours",
+            facts.neighbours,
+            study.unit.neighbours,
+            "a loss against a missing unit and one against an exchanged unit have no sum",
+        ),
+    ):
+        if theirs != ours:
+            return f"privacy.{what} is {ours} here and {theirs} in the book; {why}"
+    if study.keys_delta > facts.keys_delta:
+        return "privacy.keys_delta is more than the keys_delta of the book, which is for all studies together"
+    rows = study.table.rows
+    if rows is not None and facts.limit.delta * rows >= 1:
+        return f"the delta of the book must be below 1/rows = 1/{rows}"
+    return None
+
+
+def _no_validity(facts: BookFacts, study: Member) -> str | None:
+    """Where the book counts for validity, levels and totals are its own: a plan of one study is none."""
+    validity = study.validity
+    if validity is None or not facts.counts:
+        return None
+    if validity.questions is not None:
+        return (
+            "validity.questions plans, or splits, what one study releases, and others release about these "
+            "units too; remove it, or declare the rows of the book unrelated if they are"
+        )
+    if validity.method == "rounding":
+        return (
+            "validity.method = 'rounding' counts the bits of its answers, which have no sum with what others "
+            "pay; choose another method, or declare the rows of the book unrelated if they are"
+        )
+    if validity.reserve is not None:
+        return (
+            "validity.reserve keeps units from the questions of this study, and other studies of the book "
+            "may read them; remove it, or declare the rows of the book unrelated if they are"
+        )
+    if facts.filter_name == "pure" and study.keys_delta != facts.keys_delta:
+        return "privacy.keys_delta must be that of the book where its studies say something of a population"
+    if facts.rows == "same":
+        for what in ("confidence", "stability"):
+            theirs, ours = getattr(facts, what), getattr(validity, what)
+            if theirs != ours:
+                return (
+                    f"validity.{what} is {_text(ours)} here and {_text(theirs)} in the book; where all "
+                    "studies read the same rows it is one for all of them, fixed when the book is created"
+                )
+    return None
+
+
+def _text(value: Fraction | None) -> str:
+    return "not declared" if value is None else f"{float(value):g}"

@@ -1,0 +1,113 @@
+"""What each study has spent of what all of them may spend together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from adyton.certify import Amount, Promise
+from adyton.kernel.exact import decimal_text
+from adyton.ledgers.book.book import detail_of
+from adyton.show import Sheet, Shown
+
+if TYPE_CHECKING:
+    from adyton.kernel.ledger import Receipt
+    from adyton.ledgers.book.book import Book
+
+_ROWS = {
+    "same": "All studies read the same rows: population intervals count what all of them released.",
+    "related": "Population intervals of each study count what all of them released, in full.",
+    "unrelated": "Declared unrelated: population intervals of a study count what that study released alone.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class StudySpent:
+    """One study in a book."""
+
+    name: str
+    fingerprint: str
+    charges: int
+    spent: Amount
+    last_charged: str
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "fingerprint": self.fingerprint,
+            "charges": self.charges,
+            "spent": self.spent.to_json(),
+            "last_charged": self.last_charged,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class BookStatement(Shown):
+    """What a book allows, what is spent of it by whom, and what is left."""
+
+    name: str
+    limit: Promise
+    unit: str
+    neighbours: str
+    rows: str
+    spent: Amount
+    left: Amount
+    charges: int
+    stability: int
+    studies: tuple[StudySpent, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The documented JSON object, as plain Python values."""
+        return {
+            "book": self.name,
+            "limit": self.limit.to_json(),
+            "unit": self.unit,
+            "neighbours": self.neighbours,
+            "rows": self.rows,
+            "spent": self.spent.to_json(),
+            "left": self.left.to_json(),
+            "charges": self.charges,
+            "stability_spent": decimal_text(self.stability),
+            "studies": [study.to_json() for study in self.studies],
+        }
+
+    def sheet(self, verbose: bool = False) -> Sheet:
+        """A line for each study, and one for all of them."""
+        lines = [(one.name, f"{one.charges:,}", one.spent.shown(verbose)) for one in self.studies]
+        lines.append(("all studies", f"{self.charges:,}", self.spent.shown(verbose)))
+        lines.append(("left of the limit", "", self.left.shown(verbose)))
+        protected = f"one {self.unit}, {self.neighbours}"
+        notes = (f"The promise for all studies together: {self.limit} ({protected}).", _ROWS[self.rows])
+        return Sheet(f"Book {self.name}", ("study", "charges", "spent of the limit"), tuple(lines), notes)
+
+
+def statement_of(book: Book) -> BookStatement:
+    facts, limit, share = book.facts, book.header.limit, book.share()
+    charges: dict[str, int] = {}
+    newest: dict[str, Receipt] = {}
+    for receipt in book.receipts():
+        name = receipt.order.by or ""
+        charges[name] = charges.get(name, 0) + 1
+        newest[name] = receipt
+    studies = tuple(
+        StudySpent(
+            name,
+            str(detail_of(last)["study"]),
+            charges[name],
+            Amount(facts.filter_name, last.spent_by, limit),
+            last.asked_at,
+        )
+        for name, last in newest.items()
+    )
+    return BookStatement(
+        name=book.name,
+        limit=share.limit,
+        unit=facts.unit,
+        neighbours=facts.neighbours,
+        rows=facts.rows,
+        spent=share.spent,
+        left=share.left,
+        charges=share.charges,
+        stability=book.totals().radius,
+        studies=studies,
+    )

@@ -1,6 +1,0 @@
-"""Exact integer noise: the printed probabilities are the true ones, not those of a float stand-in."""
-
-from adyton.noise import rounded_gaussian, two_sided_geometric
-from adyton.noise.refine import Bits, SystemBits
-
-__all__ = ["Bits", "SystemBits", "rounded_gaussian", "two_sided_geometric"]

@@ -1,6 +1,0 @@
-"""The only place that knows the neighbour relation: what may be read, and how far one unit can move it."""
-
-from adyton.sensitivity.bounds import Sensitivity
-from adyton.sensitivity.reading import Coordinate, Persons, Reading
-
-__all__ = ["Coordinate", "Persons", "Reading", "Sensitivity"]

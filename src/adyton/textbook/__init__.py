@@ -1,0 +1,1 @@
+"""Mechanisms of the literature that no study uses, for the auditor and the lab."""
