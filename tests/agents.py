@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import sys
@@ -16,6 +15,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
+import loops
 from adyton.service.house import House
 from adyton.service.settings import Settings
 from adyton.transports.http.app import make_app
@@ -70,7 +70,7 @@ def with_doors(
         async with app.router.lifespan_context(app):
             await work(Doors(app, house))
 
-    asyncio.run(living())
+    loops.run(living())
 
 
 @contextlib.asynccontextmanager

@@ -24,6 +24,8 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
+import loops
+
 HOST = "127.0.0.1"
 PATIENCE = 60.0
 Rows = list[tuple[Any, ...]]
@@ -362,7 +364,7 @@ class Asyncpg:
                 await connection.close()
 
         try:
-            return asyncio.run(connected())
+            return loops.run(connected())
         except asyncpg.PostgresError as error:
             place = int(getattr(error, "position", None) or 0)
             detail = getattr(error, "detail", None) or ""

@@ -20,6 +20,7 @@ import pandas as pd
 from test_A26_hostile_sql import RAW
 
 import adyton
+import loops
 from adyton.service.identity import Identity
 from adyton.service.roles import Role
 from adyton.service.tokens import Tokens
@@ -278,7 +279,7 @@ def test_A20_a_hundred_clients_at_two_doors_spend_exactly_the_limit(tmp_path: Pa
     with server(
         [study], "--mcp", "--settings", str(settings), "--processes", "2" if LONG else "1"
     ) as running:
-        seen = asyncio.run(crowd(running.url))
+        seen = loops.run(crowd(running.url))
         assert "Traceback" not in running.log.read_text()
     assert {got for _, got in seen} <= {"answered", "privacy_refused"}
     assert seen["ana", "answered"] + seen["others", "answered"] == fitting

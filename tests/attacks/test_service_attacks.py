@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 import time
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ import pytest
 from prometheus_client import generate_latest
 
 import adyton
+import loops
 from adyton.engines.duckdb import DuckDBEngine
 from adyton.errors import InvalidRequest, Unauthenticated
 from adyton.holdout.methods.options import Ladder
@@ -71,7 +71,7 @@ def sent(app: Any, path: str, *headers: tuple[bytes, bytes]) -> tuple[int, int]:
         "http_version": "1.1", "scheme": "http", "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 2),
         "headers": [(b"content-type", b"application/json"), *headers],
     }  # fmt: skip
-    asyncio.run(app(scope, receive, send))
+    loops.run(app(scope, receive, send))
     return statuses[0], asked
 
 

@@ -25,6 +25,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+import loops
 from adyton.query.sql.several.dialects import is_written_in
 from adyton.service.proofs.scram import BrokenExchange, Exchange, ScramVerifier
 from adyton.service.settings import Settings
@@ -254,7 +255,7 @@ def test_no_bytes_make_the_reader_crash_or_wait_for_more_than_the_cap(content: b
                 pass
 
     Fed.most = 0
-    asyncio.run(read())
+    loops.run(read())
     assert Fed.most <= 10_000
 
 

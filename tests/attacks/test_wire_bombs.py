@@ -18,6 +18,7 @@ import httpx2
 import psycopg
 import pytest
 
+import loops
 from adyton.service.identity import Identity
 from adyton.service.roles import Role
 from adyton.service.tokens import Tokens
@@ -92,7 +93,7 @@ class House:
                 await connection.close()
             return ""
 
-        return asyncio.run(asyncio.wait_for(ask(), PATIENCE))
+        return loops.run(asyncio.wait_for(ask(), PATIENCE))
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import signal
@@ -16,6 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 import adyton
+import loops
 from adyton.service.identity import Identity
 from adyton.service.roles import Role
 from adyton.service.settings import Settings
@@ -60,7 +60,7 @@ def test_every_tool_over_standard_input(tmp_path: Path) -> None:
                 result = await agent.call_tool(tool, arguments)
                 assert result.is_error is wrong, (tool, arguments, said(result))
 
-    asyncio.run(work())
+    loops.run(work())
     with adyton.open(files[0]) as curator:
         receipts = list(curator.receipts())
         assert [receipt.order.by for receipt in receipts] == ["bot"] * 3

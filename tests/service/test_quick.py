@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 import sys
@@ -11,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import loops
 from adyton.service.studies import ServedStudy
 from adyton.transports.pages.headers import HEADERS
 from served import COUNT, Served, bearer, served, write_study
@@ -50,7 +50,7 @@ def sent(house: Served, *messages: dict[str, Any], headers: list[tuple[bytes, by
     async def send(message: Any) -> None:
         told.append(message)
 
-    asyncio.run(house.client.app(scope, receive, send))  # type: ignore[arg-type]
+    loops.run(house.client.app(scope, receive, send))  # type: ignore[arg-type]
     return told[0]["status"], json.loads(told[1]["body"])
 
 

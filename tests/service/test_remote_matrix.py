@@ -21,6 +21,7 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 import adyton
+import loops
 from adyton import errors
 from adyton.client.faults import InterruptedOnTheWay
 from agents import agent_at, agent_beside, said
@@ -195,7 +196,7 @@ def test_agents(house: OpenHouse, tmp_path: Path, door: Callable[[OpenHouse, Pat
             await cancel(agent, ask, made, cost)
             await two_at_once(ask, made, cost)
 
-    asyncio.run(work())
+    loops.run(work())
 
 
 async def look_around(agent: Client) -> None:
@@ -262,7 +263,7 @@ def test_agents_with_a_wrong_token_an_unknown_and_a_foreign_study(house: OpenHou
             ]
         assert told[0] == told[1]
 
-    asyncio.run(work())
+    loops.run(work())
     assert house.spent() == before
 
 

@@ -19,6 +19,7 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
+import loops
 from served import COUNT, write_study
 from wire import HOST, Wired, wired
 
@@ -237,7 +238,7 @@ def test_two_connections_ask_at_once(house: Wired, token: str) -> None:
     async def both() -> list[list[Any]]:
         return await asyncio.gather(ask(1111), ask(2222))
 
-    assert [len(rows) for rows in asyncio.run(both())] == [1, 1]
+    assert [len(rows) for rows in loops.run(both())] == [1, 1]
 
 
 # SQLAlchemy, pandas, JupySQL -------------------------------------------------------------------------------
@@ -371,7 +372,7 @@ def test_asyncpg_asks_prepares_and_is_refused(house: Wired, token: str) -> None:
         async with asyncpg.create_pool(**where, min_size=1, max_size=2) as pool:
             assert await pool.fetchval("SELECT current_user") == "ana"
 
-    asyncio.run(work())
+    loops.run(work())
 
 
 # pgjdbc ----------------------------------------------------------------------------------------------------

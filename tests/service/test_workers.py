@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+import loops
 from adyton.transports.http.workers import Workers
 
 PATIENCE = 60.0
@@ -160,7 +161,7 @@ def test_what_fails_is_told_to_who_asked_and_the_thread_lives_on() -> None:
         return await some.done(lambda: 7)
 
     with workers(most=1) as some:
-        assert asyncio.run(ask(some)) == 7
+        assert loops.run(ask(some)) == 7
 
 
 def test_what_is_cancelled_before_it_begins_never_begins() -> None:
@@ -179,7 +180,7 @@ def test_what_is_cancelled_before_it_begins_never_begins() -> None:
         await some.done(lambda: None)
 
     with workers(moment=LONG) as some:
-        asyncio.run(ask(some))
+        loops.run(ask(some))
     assert not seen
 
 
@@ -201,7 +202,7 @@ def test_who_waits_no_longer_is_told_nothing_and_the_thread_lives_on() -> None:
         return len(complaints)
 
     with workers(most=1) as some:
-        assert asyncio.run(ask(some)) == 0
+        assert loops.run(ask(some)) == 0
         second.go_on.set()
         assert submit(some, lambda: 7).result(PATIENCE) == 7
 
