@@ -19,19 +19,20 @@ from adyton.kernel.noise import SystemBits, rounded_gaussian, two_sided_geometri
 from adyton.kernel.privacy import Guarantee, Neighbours, PrivacyUnit
 from adyton.kernel.schema import CategoryColumn, IntegerColumn, Table
 from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse
-from adyton.kernel.special.mechanisms.workloads.linear_question import BoxQuery
-from adyton.kernel.special.mechanisms.workloads.private_mw import PmwPlan
-from adyton.kernel.special.mechanisms.workloads.residuals import ResidualAttribute, components
-from adyton.kernel.special.mechanisms.workloads.strategy import Strategy, identity
+from adyton.kernel.special.mechanisms.workloads.residuals import ResidualAttribute
+from adyton.kernel.special.mechanisms.workloads.strategy import Strategy
 from adyton.kernel.terms.expressions import And, Compare
 from adyton.kernel.terms.leaves import Constant, ValueOf
 from adyton.kernel.terms.measures import Count
+from adyton.planning.coordinated.linear_query import BoxQuery
 from adyton.planning.coordinated.range_workload import IdentityQueries, Ranges
+from adyton.planning.coordinated.strategies import components, identity
 from adyton.planning.coordinated.strategy_choice import optimal_strategy, with_free_total
 from adyton.planning.plan import PricedBatch, make_batch
 from adyton.planning.price import Price
 from adyton.query.nodes import Question
 from adyton.query.request import Request
+from adyton.streams.weights.run import PmwPlan
 from adyton.study import Study
 from adyton.textbook.matrix import GaussianMatrix
 

@@ -28,9 +28,14 @@ from adyton.kernel.exact import UNITS_PER_ONE
 from adyton.kernel.noise import SystemBits
 from adyton.kernel.sensitivity import Sensitivity
 from adyton.kernel.special.marginals import step_for
-from adyton.kernel.special.mechanisms.marginals.adaptive import AdaptiveMarginals, AdaptiveRound
-from adyton.kernel.special.mechanisms.marginals.fitting import CellGuess, NoisyMarginal
-from adyton.kernel.special.mechanisms.marginals.tables import Axes, marginals_up_to, tables_of
+from adyton.kernel.special.mechanisms.marginals.adaptive import (
+    AdaptiveMarginals,
+    AdaptiveRound,
+    NoisyMarginal,
+)
+from adyton.kernel.special.mechanisms.marginals.tables import Axes, tables_of
+from adyton.synthesis.fitting import CellGuess
+from adyton.synthesis.plan import marginals_up_to
 
 HERE = Path(__file__).parent
 ROWS, RHO, EPSILON = 100_000, Fraction(1, 200), Fraction(1)

@@ -6,10 +6,12 @@ import os
 
 import numpy as np
 
-from adyton.kernel.special.mechanisms.marginals.fitting import CellGuess, NoisyMarginal
-from adyton.kernel.special.mechanisms.marginals.tables import marginals_up_to, tables_of
+from adyton.kernel.special.mechanisms.marginals.adaptive import NoisyMarginal
+from adyton.kernel.special.mechanisms.marginals.tables import tables_of
+from adyton.synthesis.fitting import CellGuess
 from adyton.synthesis.graph import GraphGuess
 from adyton.synthesis.guessing import classes_drawn
+from adyton.synthesis.plan import marginals_up_to
 from adyton.synthesis.sampling import generator
 
 

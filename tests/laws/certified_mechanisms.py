@@ -12,10 +12,8 @@ from typing import Any
 import numpy as np
 from certified import Certified, exact, never_larger, never_smaller
 
-from adyton.kernel.mechanisms.base import worst_error
 from adyton.kernel.mechanisms.gaussian import GaussianNoise
 from adyton.kernel.mechanisms.geometric import GeometricNoise
-from adyton.kernel.mechanisms.ratio import ratio_interval
 from adyton.kernel.sensitivity.bounds import Sensitivity
 from adyton.kernel.special.mechanisms.key_selection import KeySelection
 from adyton.kernel.special.mechanisms.randomized_response import RandomizedResponse
@@ -27,9 +25,12 @@ from adyton.kernel.special.mechanisms.selection.top_k import TopK
 from adyton.kernel.special.mechanisms.sparse.above_threshold import AboveThreshold
 from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse
 from adyton.kernel.special.mechanisms.sparse.sparse import Sparse
-from adyton.kernel.special.mechanisms.workloads.private_mw import PmwPlan
-from adyton.kernel.special.mechanisms.workloads.strategy import identity, tree, wavelet
+from adyton.noise_intervals.ratio import ratio_interval
+from adyton.noise_intervals.selections import shortfall_of
+from adyton.noise_intervals.widths import noise_within, ratio_band, worst_error
 from adyton.planning.coordinated.range_workload import Prefixes
+from adyton.planning.coordinated.strategies import identity, tree, wavelet
+from adyton.streams.weights.run import PmwPlan
 from adyton.textbook.matrix import GaussianMatrix, GeometricMatrix
 from adyton.textbook.mwem import Mwem
 from adyton.textbook.noisy_max import NoisyMax
@@ -108,12 +109,12 @@ NOISE = (
     ),
     never_larger(
         "Gaussian noise for an error",
-        lambda boxes, **a: GaussianNoise.for_error(_moved(boxes), **a).scales[0],
+        lambda boxes, **a: noise_within(GaussianNoise, _moved(boxes), **a).scales[0],
         *LOUD,
     ),
     never_larger(
         "geometric noise for an error",
-        lambda boxes, **a: GeometricNoise.for_error(_moved(boxes), **a).scales[0],
+        lambda boxes, **a: noise_within(GeometricNoise, _moved(boxes), **a).scales[0],
         *LOUD,
     ),
     never_smaller(
@@ -135,7 +136,7 @@ NOISE = (
         "ratio: low",
         lambda price, top, bottom: float(
             ratio_interval(
-                np.array([top]), np.array([bottom]), 20.0, _gaussian(price, boxes=MEAN).ratio_error(0.95)
+                np.array([top]), np.array([bottom]), 20.0, ratio_band(_gaussian(price, boxes=MEAN), 0.95)
             )[0][0]
         ),
         dict(price="1/70", top=4000.0, bottom=900.0),
@@ -144,7 +145,7 @@ NOISE = (
         "ratio: high",
         lambda price, top, bottom: float(
             ratio_interval(
-                np.array([top]), np.array([bottom]), 20.0, _geometric(price, boxes=MEAN).ratio_error(0.95)
+                np.array([top]), np.array([bottom]), 20.0, ratio_band(_geometric(price, boxes=MEAN), 0.95)
             )[1][0]
         ),
         dict(price="1/70", top=4000.0, bottom=900.0),
@@ -188,7 +189,7 @@ SELECTORS = {"exponential": ExponentialMechanism, "flip": PermuteAndFlip, "noisy
 
 
 def _selected(mechanism: str, candidates: int, epsilon: Fraction, scores: str, confidence: Fraction) -> int:
-    return SELECTORS[mechanism](tuple(range(candidates)), epsilon, SCORES[scores]).error(confidence)
+    return shortfall_of(SELECTORS[mechanism](tuple(range(candidates)), epsilon, SCORES[scores]), confidence)
 
 
 def _quantile(kind: str, epsilon: Fraction, confidence: Fraction) -> Fraction:
@@ -240,7 +241,9 @@ SELECTION = (
     ),
     never_smaller(
         "top k: shortfall",
-        lambda k, epsilon, confidence: TopK(tuple(range(50)), k, epsilon, SCORES["counts"]).error(confidence),
+        lambda k, epsilon, confidence: shortfall_of(
+            TopK(tuple(range(50)), k, epsilon, SCORES["counts"]), confidence
+        ),
         dict(k=5, epsilon="1/1000", confidence="19/20"),
     ),
     never_smaller(

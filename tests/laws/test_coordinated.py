@@ -22,6 +22,7 @@ from adyton.curator import Curator
 from adyton.errors import EngineFailed, InvalidRequest
 from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.kernel.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table
+from adyton.noise_intervals.strategies import deviation_of
 from adyton.planning.coordinated import candidates, choosing
 from adyton.planning.coordinated.choosing import CoordinatedBatch
 from adyton.study import Study, Validity
@@ -150,7 +151,9 @@ def test_named_widths_are_kept_for_less(filter_name: str, strategy: str) -> None
         assert max(p.bounds["n"].half_width for p in previews) > 55  # type: ignore[operator, type-var]
         batch = planned(curator, RANGES, strategy, within=60)
         same = planned(curator, RANGES, strategy, epsilon=str(curator.study.epsilon_of(batch.amount)))
-        assert batch.noise.mechanism.deviation == pytest.approx(same.noise.mechanism.deviation, rel=1e-3)
+        assert deviation_of(batch.noise.mechanism) == pytest.approx(
+            deviation_of(same.noise.mechanism), rel=1e-3
+        )
         alone = curator.preview_many(RANGES, within=60, strategy="independent")
         assert curator.preview_many(RANGES, within=60)[0].cost.units < alone[0].cost.units
 
@@ -292,7 +295,9 @@ def test_persons_with_several_rows_pay_for_all_of_them() -> None:
         curator.ask_many(RANGES, epsilon=1)
     with open_kept(study(neighbours="add-or-remove"), people()) as curator:
         one = planned(curator, RANGES, "atoms", epsilon=1)
-    assert three.noise.mechanism.deviation == pytest.approx(3 * one.noise.mechanism.deviation, rel=1e-6)
+    assert deviation_of(three.noise.mechanism) == pytest.approx(
+        3 * deviation_of(one.noise.mechanism), rel=1e-6
+    )
 
 
 # Derived ---------------------------------------------------------------------------------------------------

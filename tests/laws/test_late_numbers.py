@@ -19,10 +19,9 @@ from adyton.curator.curator import Curator
 from adyton.kernel.exact.cells import Floats
 from adyton.kernel.ledger import MemoryLedger
 from adyton.kernel.ledger.texts import many_from_text
-from adyton.kernel.mechanisms import Band, intervals_of
-from adyton.kernel.mechanisms.ratio import Ratio, _Side, ratio_interval
 from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.kernel.schema import CategoryColumn, IntegerColumn, RealColumn, Table, TextColumn
+from adyton.noise_intervals.ratio import Band, Ratio, _Side, intervals_of, ratio_interval
 from adyton.population.base import Position
 from adyton.study import Study, Validity
 

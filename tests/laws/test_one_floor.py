@@ -49,11 +49,11 @@ ALLOWED = {
         "decimal",
     ): "of sums of logarithms of factorials, which lose more",
     (
-        "kernel/special/mechanisms/workloads/multiplicative_weights.py",
+        "streams/weights/guess.py",
         "decimal",
     ): "keeps a logarithm finite: it corrects a guess, and nothing that is promised rests on how",
     (
-        "kernel/special/mechanisms/workloads/private_mw.py",
+        "streams/weights/run.py",
         "decimal",
     ): "of a gap: it makes fewer updates possible than are paid",
     (

@@ -9,8 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adyton.kernel.exact.search import (
-    edge,
+from adyton.arithmetic.search import (
     edges,
     edges_in_few_calls,
     geometric,
@@ -22,8 +21,8 @@ from adyton.kernel.exact.search import (
     least_within,
     reaching,
     root_between,
-    whole_edge,
 )
+from adyton.kernel.exact.search import edge, whole_edge
 
 
 @given(st.integers(0, 3000), st.integers(1, 2000), st.integers(0, 5000))

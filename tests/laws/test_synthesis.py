@@ -34,13 +34,17 @@ from adyton.kernel.schema import (
     RealColumn,
     TextColumn,
 )
-from adyton.kernel.special.mechanisms.marginals.adaptive import AdaptiveMarginals, AdaptiveRound
-from adyton.kernel.special.mechanisms.marginals.fitting import CellGuess, NoisyMarginal, total_of
-from adyton.kernel.special.mechanisms.marginals.tables import marginals_up_to, size_of, spread, tables_of
+from adyton.kernel.special.mechanisms.marginals.adaptive import (
+    AdaptiveMarginals,
+    AdaptiveRound,
+    NoisyMarginal,
+)
+from adyton.kernel.special.mechanisms.marginals.tables import size_of, tables_of
 from adyton.planning.price import price_of
 from adyton.study import Validity
+from adyton.synthesis.fitting import CellGuess, spread, total_of
 from adyton.synthesis.guessing import classes_drawn, first_guess, last_guess
-from adyton.synthesis.plan import plan_synthesis
+from adyton.synthesis.plan import marginals_up_to, plan_synthesis
 from adyton.synthesis.sampling import cells_of_rows, generator
 from graph_fitted import fit_both_ways
 from how_often import crossed, often

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 
+from adyton.arithmetic.search import minimise
 from adyton.kernel.exact import Number, float_down, probability, whole
-from adyton.kernel.exact.search import minimise
 from adyton.validity.published.jung import closed_form_epsilon
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from adyton.errors import InvalidRequest
 from adyton.kernel.exact.cells import Floats
-from adyton.kernel.special.mechanisms.workloads.linear_question import BoxQuery, LinearQuery
+from adyton.planning.coordinated.linear_query import BoxQuery, LinearQuery
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from adyton.arithmetic.interval import exp, interval, upper
+from adyton.arithmetic.search import minimise
 from adyton.kernel.exact import Number, float_down, float_up, positive, probability, whole
 from adyton.kernel.exact.outward import SAFE, log_up
-from adyton.kernel.exact.search import minimise
 from adyton.validity.published.mutual_information import best_exponent
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from adyton.kernel.exact.search import largest_that_holds
+from adyton.arithmetic.search import largest_that_holds
 
 
 def published_overfits(items: int, tolerance: float, failure: float, questions: int) -> int:

@@ -23,13 +23,13 @@ from adyton.kernel.schema import CategoryColumn, Table
 from adyton.kernel.sensitivity import Sensitivity
 from adyton.kernel.special.marginals import step_for
 from adyton.kernel.special.mechanisms.marginals.adaptive import AdaptiveMarginals, AdaptiveRound, distance
-from adyton.kernel.special.mechanisms.marginals.fitting import CellGuess
-from adyton.kernel.special.mechanisms.marginals.tables import Axes, marginals_up_to, tables_of
+from adyton.kernel.special.mechanisms.marginals.tables import Axes, tables_of
 from adyton.kernel.special.mechanisms.selection.exponential import ExponentialMechanism
 from adyton.kernel.special.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from adyton.planning.price import price_of
 from adyton.study import Study, Validity
-from adyton.synthesis.plan import SynthesisPlan, plan_synthesis
+from adyton.synthesis.fitting import CellGuess
+from adyton.synthesis.plan import SynthesisPlan, marginals_up_to, plan_synthesis
 from seeded import Seeded
 
 SHAPE = (2, 2)

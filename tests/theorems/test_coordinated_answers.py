@@ -16,12 +16,14 @@ from adyton.kernel.privacy import PrivacyUnit
 from adyton.kernel.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table
 from adyton.kernel.special.mechanisms.workloads.measured import GaussianMeasured, GeometricMeasured
 from adyton.kernel.special.mechanisms.workloads.product import Product
-from adyton.kernel.special.mechanisms.workloads.strategy import Strategy, identity
+from adyton.kernel.special.mechanisms.workloads.strategy import Strategy
 from adyton.kernel.special.workload import histogram_of
+from adyton.noise_intervals.strategies import simultaneous_widths
 from adyton.planning.coordinated.candidates import measurings
 from adyton.planning.coordinated.inferred import MeasuredIntegers, StrategyNoise, settled_together
 from adyton.planning.coordinated.linear import LinearBatch, problem_of
 from adyton.planning.coordinated.measuring import Atoms, EachCell, measuring_from
+from adyton.planning.coordinated.strategies import identity
 from adyton.planning.learned import UnitRange
 from adyton.planning.readings import readings_of
 from adyton.population.claims import CertainAfter
@@ -247,7 +249,7 @@ def test_theorem_DERIVED_ANSWERS_the_worst_of_all_combinations_is_within(
 
     def widths(tried: np.ndarray) -> np.ndarray:
         norms = np.sqrt((tried**2).sum(axis=1)), np.abs(tried).sum(axis=1)
-        return mechanism.simultaneous(*norms, measuring.rank, 0.95)
+        return simultaneous_widths(mechanism, *norms, measuring.rank, 0.95)
 
     of_some = widths(some)
     for _ in range(2000):

@@ -29,7 +29,7 @@ from adyton.kernel.privacy import NEIGHBOURS, BoundedRangeCost, Neighbours
 from adyton.kernel.special.mechanisms.exponential_weights import choose
 from adyton.kernel.special.mechanisms.selection.exponential import ExponentialMechanism
 from adyton.kernel.special.mechanisms.selection.scores import ScoreSensitivity, gaps_below_best, whole
-from adyton.kernel.special.mechanisms.selection.utility import classical_chance, exp_up, exponential_chance
+from adyton.noise_intervals.selections import classical_chance, exp_up, exponential_chance, shortfall_of
 from how_often import often
 from seeded import Seeded
 
@@ -233,7 +233,7 @@ def test_theorem_EXPONENTIAL_UTILITY_error_is_the_least(
 ) -> None:
     """At the scores that are worst for it: all others a point lower than the error that is stated."""
     selection = ExponentialMechanism(tuple(range(number)), epsilon, GENERAL)
-    error = selection.error(confidence)
+    error = shortfall_of(selection, confidence)
     failure = 1 - Fraction(str(confidence))
 
     def missed(gap: int) -> Fraction:
@@ -277,7 +277,7 @@ def test_law_declarations_that_promise_nothing_are_refused() -> None:
         ScoreSensitivity(Fraction(0))
     for confidence in (0, 1, -1, 2, "nan", 1.5):
         with pytest.raises(InvalidRequest):
-            ExponentialMechanism(("a", "b"), ONE, GENERAL).error(confidence)
+            shortfall_of(ExponentialMechanism(("a", "b"), ONE, GENERAL), confidence)
 
 
 def test_law_cost_is_what_was_declared() -> None:

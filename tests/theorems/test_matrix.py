@@ -16,7 +16,8 @@ from adyton.errors import InvalidRequest
 from adyton.kernel.accounting import gaussian
 from adyton.kernel.noise import rounded_gaussian, two_sided_geometric
 from adyton.kernel.privacy import NEIGHBOURS, Neighbours
-from adyton.kernel.special.mechanisms.workloads.strategy import Strategy, identity, tree, wavelet
+from adyton.kernel.special.mechanisms.workloads.strategy import Strategy
+from adyton.noise_intervals.strategies import geometric_variance
 from adyton.planning.coordinated.range_workload import (
     ExplicitQueries,
     IdentityQueries,
@@ -24,11 +25,11 @@ from adyton.planning.coordinated.range_workload import (
     Prefixes,
     Ranges,
 )
+from adyton.planning.coordinated.strategies import identity, tree, wavelet
 from adyton.planning.coordinated.strategy_choice import error_factor, optimal_strategy
 from adyton.textbook.matrix import (
     GaussianMatrix,
     GeometricMatrix,
-    geometric_variance,
     rounded_variance,
 )
 from in_bulk import in_bulk

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from adyton.errors import InvalidRequest
 from adyton.kernel.privacy import NEIGHBOURS, Neighbours
-from adyton.kernel.special.mechanisms.workloads.linear_question import BoxQuery, WeightedQuery
-from adyton.kernel.special.mechanisms.workloads.strategy import Strategy, identity, tree, wavelet
+from adyton.kernel.special.mechanisms.workloads.strategy import Strategy
+from adyton.planning.coordinated.linear_query import BoxQuery, WeightedQuery
 from adyton.planning.coordinated.range_workload import (
     ExplicitQueries,
     IdentityQueries,
@@ -21,6 +21,7 @@ from adyton.planning.coordinated.range_workload import (
     Prefixes,
     Ranges,
 )
+from adyton.planning.coordinated.strategies import identity, tree, wavelet
 from adyton.planning.coordinated.strategy_choice import with_free_total
 from literature.marginals import Marginals
 

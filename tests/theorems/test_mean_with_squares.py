@@ -13,8 +13,9 @@ import pytest
 
 import adyton
 from adyton.kernel.exact import UNITS_PER_ONE
-from adyton.kernel.mechanisms import GaussianNoise, largest_ratio
+from adyton.kernel.mechanisms import GaussianNoise
 from adyton.kernel.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table
+from adyton.noise_intervals.widths import largest_ratio
 from adyton.planning import learned
 from adyton.planning.measures import mean_with_squares
 from adyton.planning.measures.additive import Additive

@@ -15,13 +15,15 @@ from adyton.curator.certifying import rows_of_many
 from adyton.errors import InvalidRequest
 from adyton.kernel.accounting import gaussian
 from adyton.kernel.ledger.texts import Stored
-from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise, ratio_interval, worst_error
+from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
 from adyton.kernel.noise import rounded_gaussian, two_sided_geometric
 from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.kernel.schema import IntegerColumn, Table
 from adyton.kernel.sensitivity import Sensitivity
 from adyton.kernel.terms.leaves import ValueOf
 from adyton.kernel.terms.measures import Count, Mean
+from adyton.noise_intervals.ratio import ratio_interval
+from adyton.noise_intervals.widths import noise_within, ratio_band, worst_error
 from adyton.planning.plan import make_plan
 from adyton.planning.price import price_of
 from adyton.query.nodes import Question
@@ -133,7 +135,7 @@ def test_law_the_chosen_proportions_beat_equal_shares(sensitivity: Sensitivity, 
 def test_law_within_is_kept_and_used(sensitivity: Sensitivity, width: float, confidence: float) -> None:
     for kind in (GaussianNoise, GeometricNoise):
         try:
-            mechanism = kind.for_error(sensitivity, width, confidence)
+            mechanism = noise_within(kind, sensitivity, width, confidence)
         except InvalidRequest:
             continue  # finer than the grain
         assert worst_error(mechanism, sensitivity, confidence) <= width * (1 + 1e-11)
@@ -167,7 +169,7 @@ def test_theorem_RATIO_INTERVAL_covers_at_its_level(
     runs = 20_000
     noisy = mechanism.release([[total] * runs, [count] * runs], SeededByHash(5))
     top, bottom = (np.array(column, dtype=float) for column in noisy)
-    low, high = ratio_interval(top, bottom, 1000.0, mechanism.ratio_error(0.95))
+    low, high = ratio_interval(top, bottom, 1000.0, ratio_band(mechanism, 0.95))
     covered = int(((low <= total / count) & (total / count <= high)).sum())
     assert covered >= binom.ppf(1e-9, runs, 0.95)
     assert np.all(low <= high)
@@ -176,26 +178,26 @@ def test_theorem_RATIO_INTERVAL_covers_at_its_level(
 def test_theorem_RATIO_INTERVAL_ends_are_where_the_band_ends() -> None:
     mechanism = GaussianNoise((Fraction(300), Fraction(3)))
     top, bottom = np.array([4000.0, -100.0]), np.array([50.0, 60.0])
-    low, high = ratio_interval(top, bottom, 1000.0, mechanism.ratio_error(0.95))
+    low, high = ratio_interval(top, bottom, 1000.0, ratio_band(mechanism, 0.95))
     for end in (low, high):
-        gap = np.abs(top - end * bottom) - mechanism.ratio_error(0.95)(end)
+        gap = np.abs(top - end * bottom) - ratio_band(mechanism, 0.95)(end)
         assert np.all(np.abs(gap) < 1e-6)
 
 
 def test_theorem_RATIO_INTERVAL_says_nothing_when_noise_drowns_the_count() -> None:
     mechanism = GaussianNoise((Fraction(300), Fraction(30)))
-    low, high = ratio_interval(np.array([5.0]), np.array([2.0]), 1000.0, mechanism.ratio_error(0.95))
+    low, high = ratio_interval(np.array([5.0]), np.array([2.0]), 1000.0, ratio_band(mechanism, 0.95))
     assert (low[0], high[0]) == (-1000.0, 1000.0)
 
 
 def test_theorem_RATIO_INTERVAL_says_nothing_where_two_rays_are_left() -> None:
     """A count below the slope of the band excludes the ratios in the middle only: no interval may be cut out."""
     mechanism = GeometricNoise((Fraction(300), Fraction(30)))
-    beyond = 2 * mechanism.ratio_error(0.95)(np.array([0.0]))  # of the noise on the numerator
-    slope = mechanism.ratio_error(0.95)(np.array([1.0])) - mechanism.ratio_error(0.95)(np.array([0.0]))
-    low, high = ratio_interval(beyond, slope / 2, 1000.0, mechanism.ratio_error(0.95))
+    beyond = 2 * ratio_band(mechanism, 0.95)(np.array([0.0]))  # of the noise on the numerator
+    slope = ratio_band(mechanism, 0.95)(np.array([1.0])) - ratio_band(mechanism, 0.95)(np.array([0.0]))
+    low, high = ratio_interval(beyond, slope / 2, 1000.0, ratio_band(mechanism, 0.95))
     for ratio, kept in ((-900.0, True), (0.0, False), (900.0, True)):
-        band = float(mechanism.ratio_error(0.95)(np.array([ratio]))[0])
+        band = float(ratio_band(mechanism, 0.95)(np.array([ratio]))[0])
         assert (abs(float(beyond[0] - ratio * slope[0] / 2)) <= band) == kept
     assert (low[0], high[0]) == (-1000.0, 1000.0)
 

@@ -21,6 +21,7 @@ from adyton.kernel.schema import IntegerColumn, RealColumn, Table
 from adyton.kernel.sensitivity.bounds import Sensitivity
 from adyton.kernel.terms.leaves import ValueOf
 from adyton.kernel.terms.measures import Moments, Which
+from adyton.noise_intervals.widths import ratio_band
 from adyton.planning.learned import _noises
 from adyton.planning.measures.moments import NEEDED, Joint, range_of
 from adyton.planning.readings import readings_of
@@ -222,7 +223,7 @@ def test_theorem_MOMENT_BOX_the_means_share_the_level(which: Which) -> None:
     here = PopulationContext(None, None, None, noise_level=0.9)  # type: ignore[arg-type]  # not looked at
     ratios, level = part.ratios(released, here), float_up(1 - Fraction(1, 10) / len(needed))
     assert [ratio.band for ratio in ratios] == [
-        part.mechanism.at(top, 5).ratio_error(level) for top in needed
+        ratio_band(part.mechanism.at(top, 5), level) for top in needed
     ]
     assert (
         part.noises

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adyton.errors import InvalidRequest
-from adyton.kernel.special.mechanisms.workloads.linear_question import BoxQuery, WeightedQuery
-from adyton.kernel.special.mechanisms.workloads.multiplicative_weights import (
+from adyton.planning.coordinated.linear_query import BoxQuery, WeightedQuery
+from adyton.streams.weights.guess import (
     CellDistribution,
     most_updates,
     mw_update,

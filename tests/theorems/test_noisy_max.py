@@ -20,7 +20,7 @@ from adyton.kernel.noise import two_sided_geometric
 from adyton.kernel.privacy import NEIGHBOURS, Neighbours, PureCost
 from adyton.kernel.special.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from adyton.kernel.special.mechanisms.selection.scores import ScoreSensitivity
-from adyton.kernel.special.mechanisms.selection.utility import noisy_max_chance
+from adyton.noise_intervals.selections import noisy_max_chance
 from adyton.textbook.noisy_max import NoisyMax
 from how_often import crossed
 from seeded import Seeded

@@ -23,7 +23,7 @@ from adyton.kernel.accounting import filter_named
 from adyton.kernel.accounting.noisy_reading import LEVEL, NoisyReading
 from adyton.kernel.measurement import Columns
 from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise, Mechanism
-from adyton.kernel.mechanisms.search import NoisySearch, rounds_for, surely_between
+from adyton.kernel.mechanisms.search import NoisySearch, rounds_for
 from adyton.kernel.noise import Bits
 from adyton.kernel.privacy import Guarantee, Neighbours, PrivacyUnit
 from adyton.kernel.schema import CategoryColumn, IntegerColumn, RealColumn, Table
@@ -34,7 +34,7 @@ from adyton.kernel.sensitivity.reading import search_weights
 from adyton.kernel.terms.buckets import Bucket, Group, group_size
 from adyton.kernel.terms.leaves import ValueOf
 from adyton.kernel.terms.measures import Extreme, Quantile
-from adyton.planning.measures.search import Search
+from adyton.planning.measures.search import Search, surely_between
 from adyton.planning.readings import readings_of
 from adyton.population.base import PopulationContext
 from adyton.query.nodes import Question

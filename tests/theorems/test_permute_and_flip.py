@@ -30,7 +30,7 @@ from adyton.kernel.special.mechanisms.exponential_weights import flip
 from adyton.kernel.special.mechanisms.selection.exponential import ExponentialMechanism
 from adyton.kernel.special.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from adyton.kernel.special.mechanisms.selection.scores import ScoreSensitivity
-from adyton.kernel.special.mechanisms.selection.utility import exponential_chance, flip_chance
+from adyton.noise_intervals.selections import exponential_chance, flip_chance, shortfall_of
 from how_often import often
 from seeded import Seeded
 
@@ -190,10 +190,10 @@ def test_theorem_PERMUTE_AND_FLIP_UTILITY_error_is_the_least_that_the_bound_give
     number: int, epsilon: Fraction, confidence: float
 ) -> None:
     selection = PermuteAndFlip(tuple(range(number)), epsilon, GENERAL)
-    error, failure = selection.error(confidence), 1 - Fraction(str(confidence))
+    error, failure = shortfall_of(selection, confidence), 1 - Fraction(str(confidence))
     assert flip_chance(selection.rate, Fraction(error + 1), number) <= failure
     assert error == 0 or flip_chance(selection.rate, Fraction(error), number) > failure
-    assert error <= ExponentialMechanism(tuple(range(number)), epsilon, GENERAL).error(confidence)
+    assert error <= shortfall_of(ExponentialMechanism(tuple(range(number)), epsilon, GENERAL), confidence)
     assert flip_chance(selection.rate, Fraction(9), number) <= exponential_chance(
         selection.rate, Fraction(9), number
     )

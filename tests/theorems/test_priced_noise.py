@@ -13,8 +13,8 @@ from adyton.kernel.mechanisms import AboveThreshold, GaussianNoise, GeometricNoi
 from adyton.kernel.noise import rounded_gaussian, two_sided_geometric
 from adyton.kernel.special.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from adyton.kernel.special.mechanisms.selection.scores import ScoreSensitivity
-from adyton.kernel.special.mechanisms.workloads.strategy import identity
 from adyton.planning.coordinated.range_workload import IdentityQueries
+from adyton.planning.coordinated.strategies import identity
 from adyton.textbook.matrix import GaussianMatrix, GeometricMatrix
 from adyton.textbook.mwem import Mwem
 from seeded import Seeded

@@ -15,14 +15,14 @@ from adyton.errors import InvalidRequest
 from adyton.kernel.noise import two_sided_geometric
 from adyton.kernel.special.mechanisms.sparse.above_threshold import SparseState
 from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse
-from adyton.kernel.special.mechanisms.workloads.linear_question import (
+from adyton.planning.coordinated.linear_query import (
     BoxQuery,
     LinearQuery,
     MarginalQuery,
     WeightedQuery,
 )
-from adyton.kernel.special.mechanisms.workloads.multiplicative_weights import CellDistribution, most_updates
-from adyton.kernel.special.mechanisms.workloads.private_mw import PmwAnswer, PmwPlan
+from adyton.streams.weights.guess import CellDistribution, most_updates
+from adyton.streams.weights.run import PmwAnswer, PmwPlan
 from seeded import Seeded
 
 TOTAL, DENOMINATOR = 3, 2

@@ -11,9 +11,9 @@ import pytest
 from small_tables import Small
 
 from adyton.kernel.exact import float_up
-from adyton.kernel.mechanisms import largest_ratio
 from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.kernel.schema import IntegerColumn, Table
+from adyton.noise_intervals.widths import largest_ratio
 from adyton.planning.plan import make_plan
 from adyton.planning.price import price_of
 from adyton.population.hinge import HingePopulation

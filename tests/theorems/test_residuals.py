@@ -10,14 +10,9 @@ import numpy as np
 import pytest
 
 from adyton.errors import InvalidRequest
-from adyton.kernel.special.mechanisms.workloads.residuals import (
-    ResidualAttribute,
-    Residuals,
-    best_residuals,
-    components,
-    subsets,
-)
+from adyton.kernel.special.mechanisms.workloads.residuals import ResidualAttribute, Residuals
 from adyton.kernel.special.mechanisms.workloads.strategy import Strategy
+from adyton.planning.coordinated.strategies import best_residuals, combination, components, subsets
 
 SHAPES = [
     (ResidualAttribute(3), ResidualAttribute(2)),
@@ -91,7 +86,7 @@ def test_theorem_RESIDUAL_STRATEGY_combinations_are_the_least_squares(
     for by in subsets(every):
         size = math.prod(attributes[a].classes for a in by)
         weights = rng.normal(size=(4, size))
-        combined = residuals.combination(by, weights)
+        combined = combination(residuals, by, weights)
         question = np.array([weights[:, _place(attributes, by, cell)] for cell in cells(attributes)]).T
         assert np.allclose(combined @ plain.matrix, question)  # unbiased
         least = np.einsum("qc,cd,qd->q", question, plain.inverse, question)
@@ -188,9 +183,9 @@ def test_replace_measures_the_total_in_the_room_that_is_left() -> None:
 def test_what_is_not_measured_is_refused() -> None:
     attributes = (ResidualAttribute(3), ResidualAttribute(4))
     some = Residuals(attributes, {(): 5, (0,): 5})
-    some.combination((0, 1), np.ones((1, 12)))  # the total
+    combination(some, (0, 1), np.ones((1, 12)))  # the total
     with pytest.raises(InvalidRequest, match="not measure enough"):
-        some.combination((1,), np.eye(4))
+        combination(some, (1,), np.eye(4))
     with pytest.raises(InvalidRequest, match="two classes"):
         ResidualAttribute(1)
     with pytest.raises(InvalidRequest, match="whole weight"):

@@ -16,8 +16,9 @@ from test_rounding_study import COUNT, LEFT, MEAN, asked, context, ends, people,
 import adyton
 from adyton.kernel.exact import UNITS_PER_ONE
 from adyton.kernel.exact.cells import whole
-from adyton.kernel.mechanisms.grid import BEYOND, PADDED, Grid
+from adyton.kernel.mechanisms.grid import Grid
 from adyton.kernel.privacy import PrivacyUnit
+from adyton.noise_intervals.widths import BEYOND, PADDED, ratio_band
 from adyton.population import claims
 from adyton.population.last_look import FOR_DESCRIBED
 from adyton.population.rounding import RoundingPopulation
@@ -77,8 +78,8 @@ def test_theorem_ROUNDING_STUDY_the_noise_of_a_ratio_may_be_beyond_its_grids() -
     mechanism: Any = part.mechanism
     assert 4 * ndtr(-PADDED) < BEYOND
     for confidence in (0.95, 1 - 1e-7):
-        plain = mechanism.noise.ratio_error(confidence + 4 * ndtr(-PADDED))
-        band, (top, bottom) = mechanism.ratio_error(confidence), mechanism.grids
+        plain = ratio_band(mechanism.noise, confidence + 4 * ndtr(-PADDED))
+        band, (top, bottom) = ratio_band(mechanism, confidence), mechanism.grids
         assert (band.a, band.b) >= (plain.a, plain.b)
         assert band.c >= plain.c + top.moved
         assert band.d >= plain.d + bottom.moved

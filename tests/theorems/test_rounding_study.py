@@ -28,6 +28,7 @@ from adyton.kernel.mechanisms.gaussian import GaussianNoise
 from adyton.kernel.mechanisms.grid import Grid
 from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.kernel.schema import BooleanColumn, IntegerColumn, Table
+from adyton.noise_intervals.widths import ratio_band
 from adyton.planning.plan import make_batch
 from adyton.planning.price import price_of
 from adyton.population import subset_ends
@@ -105,7 +106,7 @@ def test_theorem_ROUNDING_STUDY_large_numbers_do_not_wrap_around() -> None:
 def test_theorem_ROUNDING_STUDY_the_noise_interval_has_the_grid_in_it(confidence: float) -> None:
     """For a count near an end of its grid and inside it, and for a mean whose count is near its end.
 
-    Mutants: ``error`` without ``moved``; ``ratio_error`` without it.  False alarm: FALSE_ALARM.
+    Mutants: ``error`` without ``moved``; ``ratio_band`` without it.  False alarm: FALSE_ALARM.
     """
     draws, known = 20_000, study(60, "0.15")
     part, _ = asked(known, scale="6")
@@ -118,7 +119,7 @@ def test_theorem_ROUNDING_STUDY_the_noise_interval_has_the_grid_in_it(confidence
     columns = part.mechanism.release([[top] * draws, [bottom] * draws], SeededByHash(9))
     gaps = [whole(column) - exact for column, exact in zip(columns, (top, bottom), strict=True)]
     theta = top / bottom
-    inside = np.abs(gaps[0] - theta * gaps[1]) <= part.mechanism.ratio_error(confidence)(np.array(theta))
+    inside = np.abs(gaps[0] - theta * gaps[1]) <= ratio_band(part.mechanism, confidence)(np.array(theta))
     assert binom.sf(draws - inside.sum() - 1, draws, 1 - confidence) > FALSE_ALARM
 
 

@@ -31,7 +31,7 @@ from adyton.kernel.privacy import NEIGHBOURS, BoundedRangeCost, Neighbours, Pure
 from adyton.kernel.special.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from adyton.kernel.special.mechanisms.selection.scores import ScoreSensitivity
 from adyton.kernel.special.mechanisms.selection.top_k import TopK
-from adyton.kernel.special.mechanisms.selection.utility import noisy_order_chance
+from adyton.noise_intervals.selections import noisy_order_chance, shortfall_of
 from seeded import Seeded
 
 ALARM = 1e-8  # of each test of fit, were its bits fresh; they are fixed, so it never wavers
@@ -95,7 +95,7 @@ def test_theorem_TOP_K_one_is_permute_and_flip() -> None:
     one, same = TopK((0, 1, 2, 3), 1, ONE, GENERAL), PermuteAndFlip((0, 1, 2, 3), ONE, GENERAL)
     for seed in range(30):
         assert one.release(scores, Seeded(seed)) == (same.release(scores, Seeded(seed)),)
-    assert one.error(0.9) == same.error(0.9)
+    assert shortfall_of(one, 0.9) == shortfall_of(same, 0.9)
 
 
 @given(
@@ -110,7 +110,7 @@ def test_theorem_TOP_K_UTILITY_holds_for_every_place_at_once(
     best = sorted(scores, reverse=True)
     law = peeling(scores, k, selection.rate)
     for confidence in (0.5, 0.95):
-        error = selection.error(confidence)
+        error = shortfall_of(selection, confidence)
         good = sum(
             p for order, p in law.items() if all(scores[i] >= best[j] - error for j, i in enumerate(order))
         )
@@ -125,7 +125,7 @@ def test_theorem_TOP_K_UTILITY_needs_a_share_of_the_failure_for_every_round() ->
     bad = sum(p for order, p in peeling(scores, 2, selection.rate).items() if not set(order) <= {0, 1})
     confidence = 1 - 1.55 * math.exp(-rate * gap)
     assert 1.5 * math.exp(-rate * gap) < 1 - confidence < bad
-    assert selection.error(confidence) >= gap
+    assert shortfall_of(selection, confidence) >= gap
 
 
 def one_shot(scores: list[int], k: int, scale: float) -> dict[tuple[int, ...], float]:
@@ -214,12 +214,12 @@ def test_theorem_TOP_K_UTILITY_without_flips(epsilon: Fraction) -> None:
     selection = TopK(tuple(range(4)), 2, epsilon, GENERAL, flips=False)
     best, law = sorted(scores, reverse=True), peeled_exponential(scores, 2, selection.rate)
     for confidence in (0.5, 0.95):
-        error = selection.error(confidence)
+        error = shortfall_of(selection, confidence)
         good = sum(
             p for order, p in law.items() if all(scores[i] >= best[j] - error for j, i in enumerate(order))
         )
         assert good >= confidence - 1e-12
-    assert selection.error(0.95) >= TopK(tuple(range(4)), 2, epsilon, GENERAL).error(0.95)
+    assert shortfall_of(selection, 0.95) >= shortfall_of(TopK(tuple(range(4)), 2, epsilon, GENERAL), 0.95)
 
 
 def chances_of_falling_short(

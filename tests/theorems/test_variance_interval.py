@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 from adyton.certify import Values
 from adyton.kernel.accounting.noisy_reading import LEVEL, NoisyReading
 from adyton.kernel.measurement import Columns
-from adyton.kernel.mechanisms import Band, intervals_of
 from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.kernel.schema import RealColumn, Table
 from adyton.kernel.sensitivity import Reading
 from adyton.kernel.terms.leaves import ValueOf
 from adyton.kernel.terms.measures import Variance
+from adyton.noise_intervals.ratio import Band, intervals_of
+from adyton.noise_intervals.widths import ratio_band
 from adyton.planning.measures.spread import Spread, variance_between
 from adyton.planning.readings import readings_of
 from adyton.population.base import PopulationContext
@@ -43,13 +44,15 @@ class Bounded:
         self.reach, self.said, self.levels = reach, said, set() if levels is None else levels
         self.scales = (Fraction(1),) * len(reach)
 
-    def ratio_error(self, level: float) -> Band:
-        self.levels.add(level)
-        top, bottom = self.reach
-        return Band(0.0, 0.0, top * self.said, bottom * self.said)
-
     def at(self, *coordinates: int) -> Bounded:
         return Bounded(*(self.reach[i] for i in coordinates), said=self.said, levels=self.levels)
+
+
+@ratio_band.register
+def _(noise: Bounded, level: float) -> Band:
+    noise.levels.add(level)
+    top, bottom = noise.reach
+    return Band(0.0, 0.0, top * noise.said, bottom * noise.said)
 
 
 def spread(column: RealColumn, root: bool, noise: Bounded) -> Spread:

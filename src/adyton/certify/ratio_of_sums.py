@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from adyton.arithmetic.boxes import Box
+from adyton.arithmetic.search import edges
 from adyton.certify.linear import GaussianValue, LinearCombination, quantile_up
 from adyton.kernel.exact.cells import Floats
 from adyton.kernel.exact.outward import CANCELLED, MANY, SAFE
-from adyton.kernel.exact.search import edges
 from adyton.query.released.answered import Truths
 
 _DOUBLED, _HALVED = 60, 50

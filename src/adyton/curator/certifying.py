@@ -27,10 +27,10 @@ from adyton.kernel.ledger import Ledger
 from adyton.kernel.ledger.base import counted_number, counted_totals
 from adyton.kernel.ledger.texts import Stored
 from adyton.kernel.measurement import Columns
-from adyton.kernel.mechanisms import intervals_of
 from adyton.kernel.sensitivity import Sensitivity
 from adyton.kernel.terms.measures import Extreme
 from adyton.ledgers.book.booked import booked
+from adyton.noise_intervals.ratio import intervals_of
 from adyton.planning.advice import later_widths
 from adyton.planning.keys import found
 from adyton.planning.learned import Learned, UnitRange, settled_radius

@@ -22,7 +22,7 @@ from adyton.streams.plan import machine_of, plan_stream, stream_in, text_of
 from adyton.streams.stream import Stream
 
 if TYPE_CHECKING:
-    from adyton.kernel.special.mechanisms.marginals.fitting import NoisyMarginal
+    from adyton.kernel.special.mechanisms.marginals.adaptive import NoisyMarginal
     from adyton.query.conditions.atoms import Bins
     from adyton.streams.weights.answer import WeightsList, WeightsPreview
     from adyton.streams.weights.plan import Wish

@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 
 from adyton.errors import InvalidRequest
-from adyton.kernel.mechanisms import GaussianNoise, Mechanism, largest_ratio
-from adyton.kernel.mechanisms.grid import Grid, NoiseOnAGrid, padding
+from adyton.kernel.mechanisms import GaussianNoise, Mechanism
+from adyton.kernel.mechanisms.grid import Grid, NoiseOnAGrid
 from adyton.kernel.sensitivity import Sensitivity
+from adyton.noise_intervals.widths import largest_ratio, padding
 from adyton.study import Study
 
 

@@ -10,10 +10,10 @@ from typing import Protocol
 from adyton.certify import Absent, Bound, Values
 from adyton.kernel.accounting.noisy_reading import LEVEL, NoisyReading
 from adyton.kernel.measurement import Columns
-from adyton.kernel.mechanisms import Mechanism, Ratio
+from adyton.kernel.mechanisms import Mechanism
 from adyton.kernel.mechanisms.grid import NoiseOnAGrid
-from adyton.kernel.mechanisms.ratio import Solved
 from adyton.kernel.sensitivity import Reading
+from adyton.noise_intervals.ratio import Ratio, Solved
 from adyton.population.base import PopulationContext
 from adyton.study import Study
 

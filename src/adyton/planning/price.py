@@ -33,6 +33,7 @@ from adyton.kernel.terms.expressions import (
 from adyton.kernel.terms.leaves import DatePart, DayCount, Lookup, ValueOf
 from adyton.kernel.terms.measures import Count, CountPersons, Mean, Proportion, Sum, SumOfPersons
 from adyton.kernel.terms.names import columns_in
+from adyton.noise_intervals.widths import noise_of_scale, noise_within
 from adyton.query.conditions.possible_cells import number_of_cells
 from adyton.query.nodes import Question
 from adyton.query.request import Request
@@ -260,8 +261,8 @@ class Pricing:
                 from adyton.planning.grids import room_for_noise
 
                 steps = room_for_noise(self.study, reading.sensitivity, steps)
-            return _made_once(self._kind.for_error, reading.sensitivity, steps, LEVEL)
-        return _made_once(self._kind.for_scale, reading.sensitivity, steps)
+            return _made_once(noise_within, self._kind, reading.sensitivity, steps, LEVEL)  # type: ignore[arg-type]
+        return _made_once(noise_of_scale, self._kind, reading.sensitivity, steps)  # type: ignore[arg-type]
 
     def noise_for_units(self, reading: Reading, units: int) -> Mechanism:
         cost = cost_of_units(self.study.filter_name, units)
@@ -348,5 +349,5 @@ def _nothing_left(study: Study) -> PrivacyRefused:
 
 @lru_cache(maxsize=4096)
 def _made_once(make: Callable[..., Mechanism], *given: Hashable) -> Mechanism:
-    """Many questions of a batch are alike."""
+    """Many questions of a batch are alike.  A class is hashable, although mypy looks at its instances."""
     return make(*given)

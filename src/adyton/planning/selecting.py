@@ -24,7 +24,8 @@ from adyton.kernel.sensitivity import Reading, Sensitivity
 from adyton.kernel.special.choice import Choice, of_one_value, of_scores
 from adyton.kernel.special.mechanisms.selection.scores import ScoreSensitivity
 from adyton.kernel.special.mechanisms.selection.top_k import TopK
-from adyton.kernel.special.mechanisms.selection.utility import largest_shortfall, noisy_order_chance
+from adyton.noise_intervals.selections import largest_shortfall, noisy_order_chance, shortfall_of
+from adyton.noise_intervals.widths import noise_within
 from adyton.planning.known import assumptions_of
 from adyton.planning.plan import PricedBatch, make_batch
 from adyton.planning.price import Price, noise_kind, units_of
@@ -127,7 +128,7 @@ class SelectionPlan:
     @property
     def within(self) -> Fraction:
         """How far below the best the value of the selected is at most, at the level of noise intervals."""
-        return self.machine.error(LEVEL) * self.candidates.step
+        return shortfall_of(self.machine, LEVEL) * self.candidates.step
 
     @property
     def detail(self) -> str:
@@ -245,7 +246,7 @@ def _near(candidates: Candidates, price: Price) -> SelectionPlan:
     width = price.of(selection.questions[0].measures[0][0])
 
     def near(scale: float) -> bool:
-        return candidates.machine(Fraction(1 / scale)).error(LEVEL) * candidates.step <= width
+        return shortfall_of(candidates.machine(Fraction(1 / scale)), LEVEL) * candidates.step <= width
 
     scale = _largest(near, float(width / candidates.step))
     if scale is None:
@@ -253,7 +254,7 @@ def _near(candidates: Candidates, price: Price) -> SelectionPlan:
     values: GaussianNoise | GeometricNoise | None = None
     if selection.with_value:
         kind = noise_kind(candidates.study.filter_name)
-        values = kind.for_error(candidates.one_value, float(width / candidates.step), LEVEL)
+        values = noise_within(kind, candidates.one_value, float(width / candidates.step), LEVEL)
     return SelectionPlan(candidates, candidates.machine(Fraction(1 / float(scale))), values, price)
 
 

@@ -31,11 +31,11 @@ from adyton.kernel.ledger import Ledger, Receipt
 from adyton.kernel.ledger.base import counted
 from adyton.kernel.ledger.links import Cap
 from adyton.kernel.ledger.texts import released_from_text
-from adyton.kernel.mechanisms.ratio import Ends
 from adyton.kernel.sensitivity import Reading
 from adyton.kernel.sensitivity.reading import search_weights
 from adyton.kernel.terms.measures import Cdf, Count, CountPersons, Mean, Quantile, Sum, Variance
 from adyton.kernel.terms.persons import TableOfPersons
+from adyton.noise_intervals.ratio import Ends
 from adyton.population.claims import NORMAL, Certain, CertainOfDescribed, GeometricNoises
 from adyton.population.position import Counted, Position
 from adyton.population.subset_ends import (

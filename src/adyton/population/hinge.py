@@ -22,8 +22,8 @@ from adyton.kernel.exact.cells import Array, Floats
 from adyton.kernel.exact.outward import FEW, UP
 from adyton.kernel.exact.shares import question_share
 from adyton.kernel.ledger.links import Cap
-from adyton.kernel.mechanisms import largest_ratio
-from adyton.kernel.mechanisms.ratio import Ends
+from adyton.noise_intervals.ratio import Ends
+from adyton.noise_intervals.widths import largest_ratio
 from adyton.population.base import Population, PopulationContext, units_outside
 from adyton.population.position import Counted, Position
 from adyton.study import Validity, keys_failure, planned

@@ -9,13 +9,14 @@ from fractions import Fraction
 
 import numpy as np
 
+from adyton.arithmetic.lines import Line
 from adyton.kernel.accounting.noisy_reading import NoisyReading
 from adyton.kernel.exact import UNITS_PER_ONE, float_down, float_up
-from adyton.kernel.exact.cells import Array, Floats, Line
+from adyton.kernel.exact.cells import Array, Floats
 from adyton.kernel.exact.outward import CANCELLED, FEW, UP
-from adyton.kernel.mechanisms import largest_ratio
 from adyton.kernel.mechanisms.grid import NoiseOnAGrid
-from adyton.kernel.mechanisms.ratio import Ends
+from adyton.noise_intervals.ratio import Ends
+from adyton.noise_intervals.widths import largest_ratio
 from adyton.population.claims import Certain, Claims
 from adyton.validity.plans.study_plans import OF_THE_COUNT
 from adyton.validity.subset.tails import Places

@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from adyton.arithmetic.search import largest_that_holds
 from adyton.errors import InvalidRequest
 from adyton.kernel.accounting import FilterName, filter_named
 from adyton.kernel.accounting.noisy_reading import LEVEL
 from adyton.kernel.exact import UNITS_PER_ONE
-from adyton.kernel.exact.search import largest_that_holds
 from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
 from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.kernel.sensitivity import Sensitivity

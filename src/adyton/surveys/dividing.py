@@ -21,7 +21,7 @@ from adyton.kernel.mechanisms.geometric import GeometricNoise
 from adyton.kernel.privacy import Guarantee, PureCost
 from adyton.kernel.special.mechanisms.randomized_response import LARGEST_EPSILON, RandomizedResponse
 from adyton.kernel.special.mechanisms.sparse.numeric_sparse import one_integer
-from adyton.kernel.special.mechanisms.workloads.measured import geometric_variance
+from adyton.noise_intervals.strategies import geometric_variance
 from adyton.surveys.questions import STEPS, CategoryQuestion, SurveyQuestion
 
 Randomizer = RandomizedResponse | GaussianNoise | GeometricNoise

@@ -15,8 +15,9 @@ import numpy as np
 from adyton.errors import InvalidRequest
 from adyton.kernel.exact.cells import Floats
 from adyton.kernel.noise.refine import Integers
-from adyton.kernel.special.mechanisms.marginals.fitting import NoisyMarginal, total_of
+from adyton.kernel.special.mechanisms.marginals.adaptive import NoisyMarginal
 from adyton.kernel.special.mechanisms.marginals.tables import Axes
+from adyton.synthesis.fitting import total_of
 from adyton.synthesis.sampling import Random
 
 LARGEST_MODEL = 20.0  # megabytes of a junction tree, once all of the price is spent

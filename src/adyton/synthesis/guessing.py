@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from adyton.kernel.noise.refine import Integers
-from adyton.kernel.special.mechanisms.marginals.adaptive import MarginalModel
-from adyton.kernel.special.mechanisms.marginals.fitting import CellGuess, NoisyMarginal
+from adyton.kernel.special.mechanisms.marginals.adaptive import MarginalModel, NoisyMarginal
+from adyton.synthesis.fitting import CellGuess
 from adyton.synthesis.graph import GraphGuess
 from adyton.synthesis.plan import SynthesisPlan
 from adyton.synthesis.sampling import Random, cells_of_rows, classes_of_rows

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
+from itertools import combinations
 from typing import Any, Literal, get_args
 
 from adyton.certify import Certificate, OpeningPreview
@@ -16,7 +17,7 @@ from adyton.kernel.schema import BooleanColumn, CategoryColumn, Column, TextColu
 from adyton.kernel.sensitivity import Reading
 from adyton.kernel.special.marginals import SELECTING, Marginals, marginals_sensitivity, step_for
 from adyton.kernel.special.mechanisms.marginals.adaptive import AdaptiveMarginals, AdaptiveRound
-from adyton.kernel.special.mechanisms.marginals.tables import Axes, marginals_up_to
+from adyton.kernel.special.mechanisms.marginals.tables import Axes, size_of
 from adyton.kernel.terms.buckets import MOST_CELLS
 from adyton.planning.known import assumptions_of
 from adyton.planning.price import Price, noise_kind, units_of
@@ -259,3 +260,10 @@ class SynthesisPreview(OpeningPreview):
             ("noise of a first count", f"±{self.half_width:,}"),
         )
         return Sheet(f"Preview: {self.plan.text}", ("", ""), rows, self.charge_notes())
+
+
+def marginals_up_to(shape: Sequence[int], ways: int, most_cells: int) -> tuple[Axes, ...]:
+    """All marginals of one to ``ways`` axes that have at most ``most_cells`` cells, the short ones first."""
+    numbers = range(1, min(ways, len(shape)) + 1)
+    every = (axes for number in numbers for axes in combinations(range(len(shape)), number))
+    return tuple(axes for axes in every if size_of(shape, axes) <= most_cells)

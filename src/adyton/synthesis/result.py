@@ -17,8 +17,7 @@ from adyton.kernel.exact.cells import Floats
 from adyton.kernel.noise import rounded_gaussian, two_sided_geometric
 from adyton.kernel.noise.refine import Integers
 from adyton.kernel.schema import BooleanColumn, CategoryColumn, DateColumn, TextColumn, day_of
-from adyton.kernel.special.mechanisms.marginals.adaptive import MarginalModel
-from adyton.kernel.special.mechanisms.marginals.fitting import NoisyMarginal
+from adyton.kernel.special.mechanisms.marginals.adaptive import MarginalModel, NoisyMarginal
 from adyton.kernel.special.mechanisms.marginals.tables import Axes
 from adyton.query.conditions.axis import Axis
 from adyton.show import Sheet, Shown, number

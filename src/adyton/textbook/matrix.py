@@ -15,9 +15,9 @@ from adyton.kernel.noise.refine import Integers
 from adyton.kernel.special.mechanisms.workloads.measured import (
     GaussianMeasured,
     GeometricMeasured,
-    geometric_variance,
 )
 from adyton.kernel.special.mechanisms.workloads.strategy import Strategy
+from adyton.noise_intervals.strategies import geometric_variance, widths_of
 from adyton.planning.coordinated.range_workload import LinearQueries
 from adyton.planning.coordinated.strategy_choice import error_factor
 
@@ -99,7 +99,7 @@ def _half_widths(
         raise InvalidRequest(f"confidence must be above 0 and below 1, not {confidence}")
     _check_determined(workload, mechanism.strategy)
     deviations = np.sqrt(np.maximum(workload.variances(mechanism.strategy.inverse), 0.0))
-    return mechanism.widths(deviations, deviations, confidence)
+    return widths_of(mechanism, deviations, deviations, confidence)
 
 
 def _check_determined(workload: LinearQueries, strategy: Strategy) -> None:

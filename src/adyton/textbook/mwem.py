@@ -14,7 +14,7 @@ from typing import ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from adyton.errors import InvalidRequest
-from adyton.kernel.exact import Number, each_of, float_up
+from adyton.kernel.exact import each_of, float_up
 from adyton.kernel.exact.cells import Floats
 from adyton.kernel.exact.outward import SEVERAL
 from adyton.kernel.mechanisms.composed_cost import ComposedCost
@@ -23,9 +23,10 @@ from adyton.kernel.noise.refine import Integers, check_scale
 from adyton.kernel.privacy import Cost, PureCost
 from adyton.kernel.special.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from adyton.kernel.special.mechanisms.selection.scores import Scores, ScoreSensitivity
-from adyton.kernel.special.mechanisms.workloads.linear_question import LinearQuery
-from adyton.kernel.special.mechanisms.workloads.multiplicative_weights import CellDistribution
+from adyton.noise_intervals.selections import shortfall_of
+from adyton.planning.coordinated.linear_query import LinearQuery
 from adyton.planning.coordinated.range_workload import LinearQueries
+from adyton.streams.weights.guess import CellDistribution
 
 MOST_ROUNDS = 10**5
 _LARGEST_COUNT = 2**61  # counts are cut off here; a cut never moves two numbers apart
@@ -40,8 +41,6 @@ class IndexSelection(Protocol):
     def cost(self) -> Cost: ...
 
     def release(self, scores: Scores, bits: Bits) -> int: ...
-
-    def error(self, confidence: Number) -> int: ...
 
 
 class MwemRound(NamedTuple):
@@ -116,7 +115,7 @@ class Mwem:
         """
         each = each_of(confidence, 2 * self.rounds)
         units = total * self.denominator
-        missed = (self.selection.error(each) + 1) / units
+        missed = (shortfall_of(self.selection, each) + 1) / units
         noise = two_sided_geometric.coverage_radius(float_up(self.scale), float_up(each)) / units
         return (missed + math.sqrt(math.log(cells) / (2 * self.rounds) + noise**2)) * (1 + SEVERAL)
 

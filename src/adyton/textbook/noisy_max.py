@@ -23,7 +23,7 @@ from adyton.kernel.special.mechanisms.selection.scores import (
     rate_of,
     whole,
 )
-from adyton.kernel.special.mechanisms.selection.utility import largest_shortfall, noisy_max_chance
+from adyton.noise_intervals.selections import largest_shortfall, noisy_max_chance
 
 T = TypeVar("T")
 _LAW_LIMIT = 10**7

@@ -23,7 +23,7 @@ from adyton.kernel.privacy import Neighbours, PureCost
 from adyton.kernel.schema import LARGEST_VALUE
 from adyton.kernel.special.mechanisms import exponential_weights
 from adyton.kernel.special.mechanisms.selection.scores import Scores, ScoreSensitivity, rate_of, whole
-from adyton.kernel.special.mechanisms.selection.utility import exponential_chance, largest_shortfall
+from adyton.noise_intervals.selections import exponential_chance, largest_shortfall
 
 LARGEST_DENOMINATOR = 2**16  # times fewer than 2**46 rows fits into 64 bits
 _LARGEST_OFFSET = 2**40

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
-from adyton.kernel.exact.search import largest_within, least_within
+from adyton.arithmetic.search import largest_within, least_within
 from adyton.validity.described import described_half_width
 from adyton.validity.hinge.joint import joint_questions, joint_rows, joint_width
 from adyton.validity.plans.expected import ANYTHING, Expected

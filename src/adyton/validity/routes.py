@@ -12,9 +12,9 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
+from adyton.arithmetic.search import minimise
 from adyton.kernel.exact import Number, float_down, probability, whole
 from adyton.kernel.exact.outward import SAFE, log_up
-from adyton.kernel.exact.search import minimise
 from adyton.validity.published.jung import NoisyWidth
 from adyton.validity.textbook.generalization import LEAST_SECOND_TAKE
 from adyton.validity.textbook.stability import expected_error, tv_from_multiplicative

@@ -19,8 +19,8 @@ from adyton.accounting.pld.pairs import DominatingPair
 from adyton.accounting.pld.profile import Profile
 from adyton.accounting.pld.slots import counted
 from adyton.accounting.pld.steering import for_delta, for_epsilon, steered
+from adyton.arithmetic.search import root_between
 from adyton.errors import InvalidRequest
-from adyton.kernel.exact.search import root_between
 
 Slots = Sequence[tuple[DominatingPair, int]]
 

@@ -16,10 +16,10 @@ from typing import Protocol
 from adyton.accounting.pld.slots import fold
 from adyton.accounting.textbook.composition import checked, checked_delta
 from adyton.arithmetic.interval import RealInterval, exp, interval, log, upper
+from adyton.arithmetic.search import minimise
 from adyton.errors import InvalidRequest
 from adyton.kernel.accounting.filters import LARGEST_EPSILON
 from adyton.kernel.exact import float_up
-from adyton.kernel.exact.search import minimise
 
 _GOLDEN_SECTIONS = 36  # of 24 in the logarithm: less than 1e-6 is left
 _FEW = 1e-4  # below it the estimates for steering take the first term of their series

@@ -19,12 +19,13 @@ from adyton.kernel.mechanisms import GeometricNoise
 from adyton.kernel.privacy import NEIGHBOURS, Neighbours
 from adyton.kernel.sensitivity import Sensitivity
 from adyton.kernel.special.mechanisms.marginals.adaptive import AdaptiveMarginals, AdaptiveRound
-from adyton.kernel.special.mechanisms.marginals.fitting import CellGuess
-from adyton.kernel.special.mechanisms.marginals.tables import marginals_up_to, tables_of
+from adyton.kernel.special.mechanisms.marginals.tables import tables_of
 from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse
-from adyton.kernel.special.mechanisms.workloads.private_mw import PmwPlan
-from adyton.kernel.special.mechanisms.workloads.strategy import tree, wavelet
 from adyton.planning.coordinated.range_workload import Prefixes
+from adyton.planning.coordinated.strategies import tree, wavelet
+from adyton.streams.weights.run import PmwPlan
+from adyton.synthesis.fitting import CellGuess
+from adyton.synthesis.plan import marginals_up_to
 from adyton.textbook.matrix import GaussianMatrix, GeometricMatrix
 from adyton.textbook.mwem import Mwem
 

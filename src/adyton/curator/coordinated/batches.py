@@ -10,6 +10,7 @@ from adyton.curator.certifying import PopulationClaims
 from adyton.curator.purse import Purse
 from adyton.kernel.ledger.texts import Stored
 from adyton.kernel.noise.refine import Integers
+from adyton.noise_intervals.strategies import deviation_of
 from adyton.planning.coordinated.choosing import CoordinatedBatch
 from adyton.planning.coordinated.inferred import (
     MeasuredIntegers,
@@ -37,7 +38,7 @@ def told_together(batch: PricedBatch, purse: Purse) -> tuple[str, Step]:
     step = Step(
         value="all values",
         mechanism=f"{own.strategy.name}, {'two-sided geometric' if pure else 'rounded Gaussian'}",
-        scales=(own.deviation,),
+        scales=(deviation_of(own),),
         sensitivity=unit.rows * moved,
         cost=purse.amount(batch.amount),
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from adyton.errors import LedgerCorrupt
 from adyton.kernel.exact.cells import whole
 from adyton.kernel.ledger.texts import Stored, many_from_text, many_to_text
-from adyton.kernel.special.mechanisms.marginals.fitting import NoisyMarginal
+from adyton.kernel.special.mechanisms.marginals.adaptive import NoisyMarginal
 from adyton.kernel.special.mechanisms.marginals.tables import size_of
 from adyton.synthesis.plan import SynthesisPlan
 

@@ -27,7 +27,7 @@ from adyton.kernel.ledger.base import InFront
 from adyton.kernel.noise import Bits
 from adyton.kernel.special.mechanisms import exponential_weights
 from adyton.kernel.special.mechanisms.selection.scores import gaps_below_best
-from adyton.kernel.special.mechanisms.selection.utility import exponential_chance, largest_shortfall
+from adyton.noise_intervals.selections import exponential_chance, largest_shortfall
 from adyton.show import Sheet, Shown
 
 _MOST_MODELS = 100_000

@@ -9,11 +9,11 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar, TypeVar
 
+from adyton.arithmetic.search import largest_that_holds
 from adyton.errors import InvalidRequest
 from adyton.holdout.methods.base import Ends, HoldoutSize
 from adyton.holdout.metrics import COARSE, Steps, total
 from adyton.kernel.exact import float_up
-from adyton.kernel.exact.search import largest_that_holds
 from adyton.kernel.noise import Bits
 from adyton.validity.published.compressibility import Rounded, counted_rounding_width
 from adyton.validity.splitting import exact_splitting_width, splitting_width

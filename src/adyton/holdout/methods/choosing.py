@@ -7,10 +7,10 @@ from functools import lru_cache
 
 import numpy as np
 
+from adyton.arithmetic.search import largest_real_within
 from adyton.holdout.methods.gaussian import GaussianPlan, in_values, table
 from adyton.kernel.exact import float_down
 from adyton.kernel.exact.outward import SAFE, digits
-from adyton.kernel.exact.search import largest_real_within
 
 _WITHOUT = 1.0  # the part kept by claims that do not exist: a choice in the last place of all
 

@@ -8,11 +8,11 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Literal, get_args
 
+from adyton.arithmetic.search import least_that_holds
 from adyton.errors import InvalidRequest
 from adyton.holdout.methods.base import HoldoutSize
 from adyton.holdout.methods.gaussian import SLACK, GaussianPlan, margin, squares_of
 from adyton.kernel.exact import float_down
-from adyton.kernel.exact.search import least_that_holds
 from adyton.validity.plans.planned_scores import ScoreBlocks, ScoreTarget
 from adyton.validity.plans.score_plans import (
     best_wish,

@@ -12,11 +12,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from adyton.arithmetic.search import minimise
 from adyton.errors import InvalidRequest, LedgerCorrupt
 from adyton.holdout.methods.base import HoldoutSize, Reply, State
 from adyton.holdout.metrics import Steps, total
 from adyton.kernel.exact import float_up, whole
-from adyton.kernel.exact.search import minimise
 from adyton.kernel.noise import Bits
 from adyton.validity.textbook.concentration import hoeffding_width
 

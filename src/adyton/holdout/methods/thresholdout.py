@@ -17,12 +17,12 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar
 
+from adyton.arithmetic.search import largest_near, minimise
 from adyton.errors import InvalidRequest
 from adyton.holdout.methods.base import HoldoutSize, Reply, State
 from adyton.holdout.metrics import Steps, total
 from adyton.kernel.exact import float_up, units_up, whole
 from adyton.kernel.exact.outward import SAFE
-from adyton.kernel.exact.search import largest_near, minimise
 from adyton.kernel.noise import Bits
 from adyton.kernel.special.mechanisms.sparse.above_threshold import draw_one
 from adyton.validity.hinge.pairs import MOST_RELEASES, RandomizedResponses, stability_width_of

@@ -8,13 +8,10 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import ClassVar, Literal, Protocol
 
-import numpy as np
-
 from adyton.errors import InvalidRequest
 from adyton.kernel.exact import float_up, ratio_up
 from adyton.kernel.exact.cells import Cells, weighted, whole
 from adyton.kernel.exact.outward import UP, next_up
-from adyton.kernel.mechanisms.ratio import Band
 from adyton.kernel.noise import Bits
 from adyton.kernel.noise.refine import Integers
 from adyton.kernel.privacy import Cost
@@ -31,11 +28,6 @@ _LOUDER_SUMS = {
     2: (Fraction(9, 8), Fraction(17734, 10000)),
     5: (Fraction(7, 3), Fraction(26458, 10000)),  # the square root of 7
 }
-
-TOO_FINE = (
-    "within is smaller than the rounding of the integers that are read, even without noise: "
-    "ask for a wider interval, or declare a finer grain"
-)
 
 
 class Mechanism(Protocol):
@@ -62,10 +54,6 @@ class Mechanism(Protocol):
 
     def error(self, confidence: float) -> int:
         """Half-width that the noise of a single coordinate stays within, with this probability."""
-        ...
-
-    def ratio_error(self, confidence: float) -> Band:
-        """The same for noise_1 - ratio * noise_2, where there are two coordinates."""
         ...
 
     def at(self, *coordinates: int) -> Mechanism:
@@ -140,19 +128,6 @@ def _with_squares(pair: Scales, reach: Scales, part: Fraction) -> Scales:
 def times(relative: Scales, multiplier: float) -> Scales:
     """Scales that are floats exactly, because the samplers take floats."""
     return tuple(Fraction(float(r) * multiplier) for r in relative)
-
-
-def worst_error(mechanism: Mechanism, sensitivity: Sensitivity, confidence: float) -> float:
-    """The error of the value that has the most noise: a single coordinate, or a ratio at its far end."""
-    if len(mechanism.scales) == 1:
-        return mechanism.error(confidence)
-    return float(mechanism.ratio_error(confidence)(np.array(largest_ratio(sensitivity))))
-
-
-def largest_ratio(sensitivity: Sensitivity) -> float:
-    """Of a centred sum to its count, where there are two coordinates; rounded up."""
-    (_, reach), (step, _) = sensitivity.boxes
-    return ratio_up(reach, step)
 
 
 def weights_of_worst_mean(sensitivity: Sensitivity) -> tuple[float, ...]:

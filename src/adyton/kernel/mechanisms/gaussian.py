@@ -8,13 +8,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
 
-from adyton.errors import InvalidRequest
 from adyton.kernel.exact import float_up
 from adyton.kernel.exact.cells import Cells
-from adyton.kernel.exact.outward import SAFE
-from adyton.kernel.exact.special import special
 from adyton.kernel.mechanisms.base import (
-    TOO_FINE,
     Columns,
     Scales,
     quietest,
@@ -23,7 +19,6 @@ from adyton.kernel.mechanisms.base import (
     weights_of_worst_mean,
     with_noise,
 )
-from adyton.kernel.mechanisms.ratio import Band
 from adyton.kernel.noise import Bits, rounded_gaussian
 from adyton.kernel.noise.refine import check_scale
 from adyton.kernel.privacy import GaussianCost
@@ -63,18 +58,13 @@ class GaussianNoise:
         """Theorem: NOISE-INTERVAL."""
         return rounded_gaussian.coverage_radius(float_up(self.scales[0]), confidence)
 
-    def ratio_error(self, confidence: float) -> Band:
-        """A weighted sum of two normals, and half a step of rounding in each.  Theorem: NOISE-INTERVAL."""
-        top, bottom = (_quantile(confidence) * float_up(scale) * SAFE for scale in self.scales)
-        return Band(top, bottom, 0.5 * SAFE, 0.5 * SAFE)
-
     def at(self, *coordinates: int) -> GaussianNoise:
         return GaussianNoise(tuple(self.scales[i] for i in coordinates))
 
     @classmethod
     def for_cost(cls, sensitivity: Sensitivity, mu_squared: Fraction) -> GaussianNoise:
         """The least noise whose mu**2 is at most ``mu_squared``."""
-        relative = _best(sensitivity)
+        relative = cls.best_proportions(sensitivity)
         near = math.sqrt(sensitivity.l2_diameter_squared(relative) / mu_squared)
         return cls(
             quietest(
@@ -85,37 +75,15 @@ class GaussianNoise:
         )
 
     @classmethod
-    def for_error(cls, sensitivity: Sensitivity, half_width: float, confidence: float) -> GaussianNoise:
-        """The most noise whose worst error stays within ``half_width`` (in steps of the exact integer)."""
-        z = _quantile(confidence) * SAFE
-        relative, weights = _best(sensitivity), weights_of_worst_mean(sensitivity)
-        if len(weights) == 1:
-            return cls((Fraction((math.floor(half_width) + 0.5) / z),))
-        room = half_width / SAFE - sum(weights) / 2
-        if room <= 0:
-            raise InvalidRequest(TOO_FINE)
-        return cls(times(relative, room / (z * _spread(relative, weights))))
+    def best_proportions(cls, sensitivity: Sensitivity) -> Scales:
+        """The proportions with the least error at a given cost."""
+        weights = weights_of_worst_mean(sensitivity)
+        return min(
+            relative_scales(sensitivity),
+            key=lambda r: float(sensitivity.l2_diameter_squared(r)) * cls.spread(r, weights) ** 2,
+        )
 
-    @classmethod
-    def for_scale(cls, sensitivity: Sensitivity, scale: float) -> GaussianNoise:
-        """Noise of this standard deviation, at the worst ratio where there are two coordinates."""
-        relative = _best(sensitivity)
-        return cls(times(relative, scale / _spread(relative, weights_of_worst_mean(sensitivity))))
-
-
-def _quantile(confidence: float) -> float:
-    """The z with P(|N| <= z) = confidence."""
-    return float(-special().ndtri((1 - confidence) / 2))
-
-
-def _best(sensitivity: Sensitivity) -> Scales:
-    """The proportions with the least error at a given cost."""
-    weights = weights_of_worst_mean(sensitivity)
-    return min(
-        relative_scales(sensitivity),
-        key=lambda r: float(sensitivity.l2_diameter_squared(r)) * _spread(r, weights) ** 2,
-    )
-
-
-def _spread(scales: Scales, weights: Sequence[float]) -> float:
-    return math.hypot(*(w * float(s) for w, s in zip(weights, scales, strict=True)))
+    @staticmethod
+    def spread(scales: Scales, weights: Sequence[float]) -> float:
+        """Of the weighted sum of all noise."""
+        return math.hypot(*(w * float(s) for w, s in zip(weights, scales, strict=True)))

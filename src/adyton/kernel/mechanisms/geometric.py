@@ -7,12 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
 
-from adyton.errors import InvalidRequest
-from adyton.kernel.exact import each_of, float_up
+from adyton.kernel.exact import float_up
 from adyton.kernel.exact.cells import Cells
-from adyton.kernel.exact.search import edge, geometric
 from adyton.kernel.mechanisms.base import (
-    TOO_FINE,
     Columns,
     Scales,
     quietest,
@@ -20,9 +17,7 @@ from adyton.kernel.mechanisms.base import (
     times,
     weights_of_worst_mean,
     with_noise,
-    worst_error,
 )
-from adyton.kernel.mechanisms.ratio import Band
 from adyton.kernel.noise import Bits, two_sided_geometric
 from adyton.kernel.noise.refine import check_scale
 from adyton.kernel.privacy import PureCost
@@ -66,19 +61,13 @@ class GeometricNoise:
         """Theorem: NOISE-INTERVAL."""
         return two_sided_geometric.coverage_radius(float_up(self.scales[0]), confidence)
 
-    def ratio_error(self, confidence: float) -> Band:
-        """Both noise terms within their own quantiles at once.  Theorem: NOISE-INTERVAL."""
-        each = float_up(each_of(confidence, 2))
-        top, bottom = (two_sided_geometric.coverage_radius(float_up(s), each) for s in self.scales)
-        return Band(0.0, 0.0, top, bottom)
-
     def at(self, *coordinates: int) -> GeometricNoise:
         return GeometricNoise(tuple(self.scales[i] for i in coordinates))
 
     @classmethod
     def for_cost(cls, sensitivity: Sensitivity, epsilon: Fraction) -> GeometricNoise:
         """The least noise whose epsilon is at most ``epsilon``."""
-        relative = _best(sensitivity)
+        relative = cls.best_proportions(sensitivity)
         return cls(
             quietest(
                 lambda t: times(relative, t),
@@ -88,35 +77,15 @@ class GeometricNoise:
         )
 
     @classmethod
-    def for_error(cls, sensitivity: Sensitivity, half_width: float, confidence: float) -> GeometricNoise:
-        """The most noise, to nine digits, whose worst error stays within ``half_width``."""
-        relative = _best(sensitivity)
-        unit = float(max(relative))
+    def best_proportions(cls, sensitivity: Sensitivity) -> Scales:
+        """The proportions with the least error at a given cost."""
+        weights = weights_of_worst_mean(sensitivity)
+        return min(
+            relative_scales(sensitivity),
+            key=lambda r: float(sensitivity.l1_diameter(r)) * cls.spread(r, weights),
+        )
 
-        def at(scale: float) -> GeometricNoise:
-            return cls(times(relative, scale / unit))
-
-        def fits(scale: float) -> bool:
-            return worst_error(at(scale), sensitivity, confidence) <= half_width
-
-        quiet, loud = 1e-3, max(1.0, half_width)
-        if not fits(quiet):
-            raise InvalidRequest(TOO_FINE)
-        return at(edge(fits, quiet, loud, close=1e-9, middle=geometric))
-
-    @classmethod
-    def for_scale(cls, sensitivity: Sensitivity, scale: float) -> GeometricNoise:
-        """Noise of this scale, shared out at the worst ratio where there are two coordinates."""
-        relative = _best(sensitivity)
-        return cls(times(relative, scale / _spread(relative, weights_of_worst_mean(sensitivity))))
-
-
-def _best(sensitivity: Sensitivity) -> Scales:
-    weights = weights_of_worst_mean(sensitivity)
-    return min(
-        relative_scales(sensitivity), key=lambda r: float(sensitivity.l1_diameter(r)) * _spread(r, weights)
-    )
-
-
-def _spread(scales: Scales, weights: Sequence[float]) -> float:
-    return sum(w * float(s) for w, s in zip(weights, scales, strict=True))
+    @staticmethod
+    def spread(scales: Scales, weights: Sequence[float]) -> float:
+        """Of the weighted sum of all noise, at most."""
+        return sum(w * float(s) for w, s in zip(weights, scales, strict=True))

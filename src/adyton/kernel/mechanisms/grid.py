@@ -6,27 +6,19 @@ validity: the number of answers that were possible before a question says what i
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
 
-from adyton.kernel.exact import float_up
 from adyton.kernel.exact.cells import Array, Cells, largest, whole
-from adyton.kernel.exact.outward import SAFE
 from adyton.kernel.mechanisms.base import Columns, Scales
 from adyton.kernel.mechanisms.gaussian import GaussianNoise
-from adyton.kernel.mechanisms.ratio import Band
 from adyton.kernel.noise import Bits
 from adyton.kernel.privacy import GaussianCost
 from adyton.kernel.sensitivity import Sensitivity
 
 _ROOM = 2**62  # below it machine integers can be added
-PADDED = 6
-"""Standard deviations, on either side of the range of a sum and a count whose ratio is asked."""
-BEYOND = 2.0**-27
-"""More than twice the chance, 2e-9, that normal noise is beyond so many of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +57,7 @@ class NoiseOnAGrid:
               exact one; and whatever is asked, an answer of k cells is one of the product of the cells of its
               grids, to the power of k.
     Assumes:  as ``GaussianNoise``; the exact integers of a cell lie on the grid; where there are two
-              coordinates, the grids go on for ``PADDED`` standard deviations beyond them.
+              coordinates, the grids go on for six standard deviations beyond them.
     Source:   post-processing; derived here.  Theorem: ROUNDING-STUDY.
     """
 
@@ -97,15 +89,5 @@ class NoiseOnAGrid:
     def error(self, confidence: float) -> int:
         return self.noise.error(confidence) + self.grids[0].moved
 
-    def ratio_error(self, confidence: float) -> Band:
-        band = self.noise.ratio_error(min(confidence + BEYOND, 1.0))
-        top, bottom = (grid.moved * SAFE for grid in self.grids)
-        return Band(band.a, band.b, (band.c + top) * SAFE, (band.d + bottom) * SAFE)
-
     def at(self, *coordinates: int) -> NoiseOnAGrid:
         return NoiseOnAGrid(self.noise.at(*coordinates), tuple(self.grids[i] for i in coordinates))
-
-
-def padding(noise: GaussianNoise, coordinate: int) -> int:
-    """Whole steps that cover ``PADDED`` standard deviations, and the rounding of the noise."""
-    return math.ceil(PADDED * float_up(noise.scales[coordinate])) + 1

@@ -130,21 +130,3 @@ def _next_place(walk: Generator[Integers, Sequence[int], None], noisy: Sequence[
 def rounds_for(candidates: int) -> int:
     """How many comparisons single out one place."""
     return (candidates - 1).bit_length()
-
-
-def surely_between(
-    looked_at: Sequence[Integers], released: Columns, below: int, above: int, low: int, high: int
-) -> tuple[Integers, Integers]:
-    """Between which numbers of ``low..high`` the first lies at which the count is not below 0.
-
-    Claim:    if a noisy count under ``below`` proves that the count is below 0, and one of at least ``above``
-              that it is not, the first such number lies between the two ends, both included.
-    Source:   the count rises with the number.  Theorem: NOISY-SEARCH.
-    """
-    cells = len(released[0])
-    first, last = np.full(cells, low, np.int64), np.full(cells, high, np.int64)
-    for place, noisy in zip(looked_at, released, strict=True):
-        counts = whole(noisy)
-        first = np.where(counts < below, np.maximum(first, place + 1), first)
-        last = np.where(counts >= above, np.minimum(last, place), last)
-    return np.minimum(first, high), last

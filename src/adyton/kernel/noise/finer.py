@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adyton.kernel.exact.cells import Floats, two_product, two_sum
+from adyton.kernel.exact.cells import Floats
+from adyton.kernel.exact.doubled import two_product, two_sum
 
 Words = npt.NDArray[np.uint64]
 Pair = tuple[Floats, Floats]  # the sum of both is meant

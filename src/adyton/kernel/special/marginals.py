@@ -23,8 +23,8 @@ from adyton.kernel.special.mechanisms.marginals.adaptive import (
     AdaptiveMarginals,
     AdaptiveRound,
     MarginalModel,
+    NoisyMarginal,
 )
-from adyton.kernel.special.mechanisms.marginals.fitting import NoisyMarginal
 from adyton.kernel.special.mechanisms.marginals.tables import Array, size_of, tables_of
 
 Places = tuple[int, ...]

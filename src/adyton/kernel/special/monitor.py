@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from adyton.errors import InvalidRequest
 from adyton.kernel.accounting.noisy_reading import stability_units
@@ -29,7 +29,6 @@ from adyton.kernel.protection import Protection
 from adyton.kernel.sensitivities import check_reading, moved_by_one
 from adyton.kernel.sensitivity import Coordinate, Reading
 from adyton.kernel.special.mechanisms.sparse.numeric_sparse import one_integer
-from adyton.kernel.special.mechanisms.workloads.private_mw import MOST_STEPS, compare_both_ways
 
 Machine = Sparse | NumericSparse
 Outcome = Mapping[str, Any]  # what is released of one comparison, as it is noted
@@ -234,3 +233,28 @@ def _validity_with_total(
         return stability_units(ComposedCost(((stability_cost(machine), 1), (total.radius(_ONE), 1)))), 0
     radius, pure = of_validity(filter_name, machine)
     return radius + stability_units(total.radius(_ONE)), pure
+
+
+MOST_STEPS = 2**45  # total times denominator; beyond, a float could miss the guessed numerator by a step
+
+
+class PmwCorrection(NamedTuple):
+    """That a guess was found too low (``sign`` 1) or too high (-1), and by how much, with noise."""
+
+    sign: int
+    excess: int
+
+
+def compare_both_ways(
+    stream: NumericSparse, threshold: int, watch: SparseState, distance: int, bits: Bits
+) -> tuple[PmwCorrection | None, SparseState]:
+    """What is found of a guess that is too low by ``distance`` steps, and what to keep for the next.
+
+    Asks the sparse vector twice, whether the guess is too low and whether it is too high, so that a positive
+    also says in which direction to correct.  Theorem: PMW-PRIVACY.
+    """
+    for sign in (1, -1):
+        excess, watch = stream.step(watch, sign * distance, threshold, bits)
+        if excess is not None:
+            return PmwCorrection(sign, excess), watch
+    return None, watch

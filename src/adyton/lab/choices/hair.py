@@ -13,7 +13,7 @@ from adyton.kernel.privacy import Neighbours
 from adyton.kernel.special.mechanisms.selection.exponential import ExponentialMechanism
 from adyton.kernel.special.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from adyton.kernel.special.mechanisms.selection.scores import ScoreSensitivity
-from adyton.kernel.special.mechanisms.selection.utility import classical_chance, exponential_chance
+from adyton.noise_intervals.selections import classical_chance, exponential_chance
 
 HAIR = Topic(
     "hair",

@@ -8,11 +8,11 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.accounting.textbook.comparison import THEOREMS, largest_price
+from adyton.arithmetic.search import largest_that_holds
 from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import BASSI
 from adyton.kernel.accounting import filter_named
 from adyton.kernel.exact import UNITS_PER_ONE
-from adyton.kernel.exact.search import largest_that_holds
 from adyton.kernel.noise import Bits, two_sided_geometric
 from adyton.kernel.privacy import Guarantee
 

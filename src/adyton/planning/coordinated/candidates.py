@@ -13,18 +13,13 @@ from adyton.errors import InvalidRequest
 from adyton.kernel.exact.cells import Floats
 from adyton.kernel.privacy import Neighbours
 from adyton.kernel.special.mechanisms.workloads.product import Product
-from adyton.kernel.special.mechanisms.workloads.residuals import ResidualAttribute, best_residuals, components
-from adyton.kernel.special.mechanisms.workloads.strategy import (
-    MOST_ENTRIES,
-    Strategy,
-    identity,
-    tree,
-    wavelet,
-)
+from adyton.kernel.special.mechanisms.workloads.residuals import ResidualAttribute
+from adyton.kernel.special.mechanisms.workloads.strategy import MOST_ENTRIES, Strategy
 from adyton.kernel.terms.buckets import MOST_CELLS
 from adyton.planning.coordinated.linear import CellSums, LinearBatch, Set
 from adyton.planning.coordinated.measuring import Atoms, MarginalTables, Matrix, Measuring, Products
 from adyton.planning.coordinated.range_workload import LinearQueries
+from adyton.planning.coordinated.strategies import best_residuals, components, identity, tree, wavelet
 from adyton.planning.coordinated.strategy_choice import (
     MOST_OPTIMISED,
     error_factor,

@@ -22,10 +22,11 @@ from adyton.kernel.exact.outward import COARSE, FEW, MANY
 from adyton.kernel.exact.special import special
 from adyton.kernel.ledger.texts import Stored, many_from_text, many_to_text
 from adyton.kernel.measurement import Columns
-from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise, Ratio
-from adyton.kernel.mechanisms.ratio import Solved
+from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
 from adyton.kernel.sensitivity import Reading
 from adyton.kernel.special.mechanisms.workloads.measured import GaussianMeasured, GeometricMeasured
+from adyton.noise_intervals.ratio import Ratio, Solved
+from adyton.noise_intervals.strategies import deviation_of, simultaneous_widths, widths_of
 from adyton.planning.coordinated.linear import CellSums
 from adyton.planning.coordinated.measuring import Measuring, Norms, measuring_from
 from adyton.planning.learned import UnitRange
@@ -51,7 +52,7 @@ class StrategyNoise:
         return isinstance(self.mechanism, GeometricMeasured)
 
     def widths(self, norms: Norms, level: float = LEVEL) -> Floats:
-        return self.mechanism.widths(norms.deviations, norms.largest, level)
+        return widths_of(self.mechanism, norms.deviations, norms.largest, level)
 
     def told(self) -> dict[str, Any]:
         own = self.mechanism
@@ -127,7 +128,9 @@ class Inferred:
     @property
     def only(self) -> NoisyReading:
         """As if it was read alone, with the noise that its widest value has."""
-        scale = Fraction(max(self.planned.mechanism.deviation * float(self.norms.deviations.max()), _LEAST))
+        scale = Fraction(
+            max(deviation_of(self.planned.mechanism) * float(self.norms.deviations.max()), _LEAST)
+        )
         noise = GeometricNoise((scale,)) if self.planned.is_pure else GaussianNoise((scale,))
         return NoisyReading(self.reading, noise, nats=self.nats)
 
@@ -163,7 +166,7 @@ class Inferred:
         rows = noise.mechanism.rows_each
         rounding = norms.deviations * (noise.mechanism.strategy.rows**0.5 / 2 / noise.mechanism.steps)
         slack = slack + rounding + norms.off * float(context.known_units * rows)
-        scales = np.maximum(noise.mechanism.deviation * norms.deviations, _LEAST)
+        scales = np.maximum(deviation_of(noise.mechanism) * norms.deviations, _LEAST)
         low, high, way = population.combined(self.only, found, scales, slack * (1 + MANY), rows, context)
         nothing = np.zeros(len(found))
         return Intervals(
@@ -211,7 +214,7 @@ class Derived(Inferred):
 
     def _widths(self, noise: StrategyNoise, norms: Norms, level: float) -> Floats:
         rank = noise.measuring.rank
-        return noise.mechanism.simultaneous(norms.deviations, norms.sums, rank, level)
+        return simultaneous_widths(noise.mechanism, norms.deviations, norms.sums, rank, level)
 
     def _population(
         self, found: Floats, norms: Norms, slack: Floats, noise: StrategyNoise, context: PopulationContext
@@ -235,7 +238,7 @@ def settled_together(measurement: MeasuredIntegers, charged: int, units: UnitRan
     own = measurement.noise.mechanism
     if not isinstance(own, GaussianMeasured) or units.least < SETTLED_FROM:
         return charged
-    rows, deviation = own.strategy.rows, own.deviation
+    rows, deviation = own.strategy.rows, deviation_of(own)
     noise = deviation * math.sqrt(float(special().chdtri(rows, float(failure)))) * (1 + COARSE)
     noise += math.sqrt(rows) / 2 / own.steps
     mean = max(measurement.length * (1 - COARSE) - noise, 0.0) / units.most

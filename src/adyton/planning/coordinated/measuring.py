@@ -25,6 +25,7 @@ from adyton.kernel.special.mechanisms.workloads.product import Product
 from adyton.kernel.special.mechanisms.workloads.residuals import ResidualAttribute, Residuals
 from adyton.kernel.special.mechanisms.workloads.strategy import Strategy
 from adyton.planning.coordinated.linear import CellSums, Set
+from adyton.planning.coordinated.strategies import combination
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -242,7 +243,7 @@ class MarginalTables:
 
     def norms(self, linear: CellSums) -> Norms:
         return Norms.of(
-            (*_lengths(self.strategy.combination(linear.by, weights)), np.zeros(len(weights)))
+            (*_lengths(combination(self.strategy, linear.by, weights)), np.zeros(len(weights)))
             for _, weights in linear.weights()
         )
 
@@ -251,7 +252,7 @@ class MarginalTables:
 
     def values(self, linear: CellSums, estimate: Floats) -> Floats:
         return np.concatenate(
-            [self.strategy.combination(linear.by, weights) @ estimate for _, weights in linear.weights()]
+            [combination(self.strategy, linear.by, weights) @ estimate for _, weights in linear.weights()]
         )
 
     def mass(self, estimate: Floats) -> float:

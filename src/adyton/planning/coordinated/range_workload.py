@@ -17,7 +17,7 @@ import numpy as np
 from adyton.errors import InvalidRequest
 from adyton.kernel.exact.cells import Floats
 from adyton.kernel.noise.refine import Integers
-from adyton.kernel.special.mechanisms.workloads.linear_question import (
+from adyton.planning.coordinated.linear_query import (
     LARGEST_WEIGHT,
     BoxQuery,
     LinearQuery,

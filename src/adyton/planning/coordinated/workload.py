@@ -9,8 +9,8 @@ import numpy as np
 
 from adyton.errors import InvalidRequest
 from adyton.kernel.exact.cells import Floats
-from adyton.kernel.special.mechanisms.workloads.linear_question import LinearQuery
 from adyton.planning.coordinated.linear import LinearBatch
+from adyton.planning.coordinated.linear_query import LinearQuery
 
 
 class LinearWorkload:

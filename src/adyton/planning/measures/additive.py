@@ -8,13 +8,14 @@ from fractions import Fraction
 
 import numpy as np
 
+from adyton.arithmetic.lines import Line
 from adyton.certify import Absent, Bound, Intervals, Values
 from adyton.kernel.accounting.noisy_reading import LEVEL, NoisyReading, step_of
 from adyton.kernel.exact import float_up
-from adyton.kernel.exact.cells import Floats, Line, whole
+from adyton.kernel.exact.cells import Floats, whole
 from adyton.kernel.measurement import Columns
-from adyton.kernel.mechanisms import Ratio, largest_ratio, worst_error
-from adyton.kernel.mechanisms.ratio import Ends, Solved
+from adyton.noise_intervals.ratio import Ends, Ratio, Solved
+from adyton.noise_intervals.widths import largest_ratio, ratio_band, worst_error
 from adyton.planning.part import OfOneReading
 from adyton.population.base import PopulationContext, PopulationEnds, Width, learned_key
 from adyton.population.subset_ends import uncentred
@@ -94,7 +95,7 @@ def _single(part: NoisyReading, released: Sequence[int], context: PopulationCont
 def mean_ratio(part: NoisyReading, released: Columns, level: float) -> Ratio:
     """The ratio of a mean's two integers, for the noise interval."""
     top, bottom = (whole(column).astype(float) for column in released)
-    return Ratio(top, bottom, largest_ratio(part.reading.sensitivity), part.mechanism.ratio_error(level))
+    return Ratio(top, bottom, largest_ratio(part.reading.sensitivity), ratio_band(part.mechanism, level))
 
 
 def over_count(released: Columns, top: int) -> Columns:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
+from adyton.arithmetic.lines import Line
 from adyton.certify import Absent, Bound, Intervals, Values
-from adyton.kernel.exact.cells import Line, largest, whole
+from adyton.kernel.exact.cells import largest, whole
 from adyton.kernel.measurement import Columns
-from adyton.kernel.mechanisms.ratio import Ends, Solved
-from adyton.kernel.mechanisms.search import surely_between
 from adyton.kernel.noise.refine import Integers
 from adyton.kernel.searching import SearchLevels, searched
 from adyton.kernel.terms.measures import Extreme, Quantile
+from adyton.noise_intervals.ratio import Ends, Solved
 from adyton.planning.part import OfOneReading
 from adyton.population.base import PopulationContext
 
@@ -114,3 +114,21 @@ class Search(OfOneReading):
     @property
     def _measure(self) -> Quantile | Extreme:
         return searched(self.only.reading)
+
+
+def surely_between(
+    looked_at: Sequence[Integers], released: Columns, below: int, above: int, low: int, high: int
+) -> tuple[Integers, Integers]:
+    """Between which numbers of ``low..high`` the first lies at which the count is not below 0.
+
+    Claim:    if a noisy count under ``below`` proves that the count is below 0, and one of at least ``above``
+              that it is not, the first such number lies between the two ends, both included.
+    Source:   the count rises with the number.  Theorem: NOISY-SEARCH.
+    """
+    cells = len(released[0])
+    first, last = np.full(cells, low, np.int64), np.full(cells, high, np.int64)
+    for place, noisy in zip(looked_at, released, strict=True):
+        counts = whole(noisy)
+        first = np.where(counts < below, np.maximum(first, place + 1), first)
+        last = np.where(counts >= above, np.minimum(last, place), last)
+    return np.minimum(first, high), last

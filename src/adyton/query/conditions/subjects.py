@@ -13,8 +13,8 @@ from math import ceil, floor
 
 import numpy as np
 
+from adyton.arithmetic.search import Truths, whole_edges
 from adyton.errors import InvalidRequest
-from adyton.kernel.exact.search import Truths, whole_edges
 from adyton.kernel.schema import (
     BooleanColumn,
     CategoryColumn,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adyton.errors import LedgerCorrupt
-from adyton.kernel.special.mechanisms.workloads.private_mw import PmwCorrection
+from adyton.kernel.special.monitor import PmwCorrection
 
 
 @dataclass(frozen=True, slots=True)

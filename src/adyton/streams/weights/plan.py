@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, lru_cache
 
+from adyton.arithmetic.search import largest_that_holds
 from adyton.errors import InvalidRequest
 from adyton.kernel.accounting.buying import cost_of_units
 from adyton.kernel.exact import Number, rational
-from adyton.kernel.exact.search import largest_that_holds
 from adyton.kernel.measurement import Due
 from adyton.kernel.mechanisms import GaussianNoise, NumericSparse
 from adyton.kernel.mechanisms.base import Mechanism

@@ -15,13 +15,13 @@ from adyton.kernel.ledger import Receipt
 from adyton.kernel.mechanisms import GaussianNoise, NumericSparse
 from adyton.kernel.mechanisms.geometric import GeometricNoise
 from adyton.kernel.schema import Table, day_number
-from adyton.kernel.special.mechanisms.workloads.private_mw import PmwPlan
 from adyton.kernel.special.monitor import Pmw
 from adyton.kernel.terms.measures import Count
 from adyton.planning.readings import readings_of
 from adyton.query.conditions.atoms import Axes, Bins, axes_of_columns
 from adyton.query.nodes import Question
 from adyton.streams.plan import certificate_of, detail_of, machine_from
+from adyton.streams.weights.run import PmwPlan
 from adyton.study import Study
 
 KeptBins = tuple[tuple[str, int | tuple[str, ...]], ...]

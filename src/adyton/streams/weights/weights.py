@@ -20,13 +20,11 @@ from adyton.kernel.exact.cells import Floats
 from adyton.kernel.ledger import Verification
 from adyton.kernel.ledger.texts import check_head
 from adyton.kernel.special.comparing import Asked, Comparisons
-from adyton.kernel.special.mechanisms.workloads.linear_question import MarginalQuery
-from adyton.kernel.special.mechanisms.workloads.multiplicative_weights import CellDistribution
-from adyton.kernel.special.mechanisms.workloads.private_mw import PmwPlan
 from adyton.kernel.terms.expressions import Condition, all_of
 from adyton.kernel.terms.leaves import EVERY_ROW
 from adyton.kernel.terms.measures import Count, Proportion
 from adyton.kernel.terms.persons import TableOfPersons
+from adyton.planning.coordinated.linear_query import MarginalQuery
 from adyton.planning.known import left_out_of
 from adyton.planning.readings import readings_of
 from adyton.query.draft import Draft
@@ -34,6 +32,7 @@ from adyton.query.nodes import Question
 from adyton.query.request import alone_of, request_of
 from adyton.query.text import question_text
 from adyton.streams.weights.answer import WeightsAnswer, WeightsAnswers, WeightsStatement
+from adyton.streams.weights.guess import CellDistribution
 from adyton.streams.weights.notes import (
     WeightsEntry,
     asked_json,
@@ -43,6 +42,7 @@ from adyton.streams.weights.notes import (
     left_after,
     total_of,
 )
+from adyton.streams.weights.run import PmwPlan
 from adyton.streams.weights.terms import terms_of
 from adyton.study import Study
 

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from adyton.arithmetic.search import minimise, whole_edges
 from adyton.kernel.exact import Number, probability, whole
 from adyton.kernel.exact.cells import Floats
 from adyton.kernel.exact.outward import FEW, MANY, log_up
-from adyton.kernel.exact.search import minimise, whole_edges
 from adyton.kernel.exact.special import special
 from adyton.validity.binomial import Counts, longest_arm
 from adyton.validity.classes.growth import RuleClass

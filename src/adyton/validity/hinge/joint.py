@@ -11,10 +11,10 @@ import math
 from fractions import Fraction
 from functools import lru_cache
 
+from adyton.arithmetic.search import largest_that_holds, least_that_holds, minimise
 from adyton.errors import InvalidRequest
 from adyton.kernel.exact import Number, float_down, float_up, positive, probability, whole
 from adyton.kernel.exact.outward import square_root_up
-from adyton.kernel.exact.search import largest_that_holds, least_that_holds, minimise
 from adyton.validity.hinge.noise_part import gaussian_multiplier
 from adyton.validity.hinge.stability import LARGEST_MU, balanced_mu, stability_width
 from adyton.validity.plans.noise_plan import MOST

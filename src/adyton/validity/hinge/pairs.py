@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from adyton.arithmetic.search import minimise
 from adyton.errors import InvalidRequest
 from adyton.kernel.exact import Number, probability, whole
 from adyton.kernel.exact.outward import digits, up
-from adyton.kernel.exact.search import minimise
 from adyton.kernel.exact.special import special
 
 _FAR_TAIL = 46.5  # beyond sqrt(46.5 k) from its mean a binomial has a mass of at most 2 exp(-93) < 1e-40

@@ -12,10 +12,10 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
+from adyton.arithmetic.search import minimise
 from adyton.errors import InvalidRequest
 from adyton.kernel.exact import Number, float_down, float_up, probability, rational
 from adyton.kernel.exact.outward import digits, up
-from adyton.kernel.exact.search import minimise
 from adyton.validity.hinge.opening import open_at
 
 LARGEST_MU = 2.0

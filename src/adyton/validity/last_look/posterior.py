@@ -10,9 +10,9 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+from adyton.arithmetic.search import minimise
 from adyton.kernel.exact import float_down, float_up
 from adyton.kernel.exact.outward import COARSE, MANY, SAFE
-from adyton.kernel.exact.search import minimise
 from adyton.validity.published.mutual_information import level_after, threshold_after
 from adyton.validity.textbook.max_information import event_bound, independent_rows_nats, pure_nats
 

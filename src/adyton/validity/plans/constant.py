@@ -11,10 +11,10 @@ from fractions import Fraction
 
 import numpy as np
 
+from adyton.arithmetic.search import minimise, reaching
 from adyton.kernel.exact import float_down
 from adyton.kernel.exact.cells import Floats
 from adyton.kernel.exact.outward import SAFE, UNIT_ROUNDOFF
-from adyton.kernel.exact.search import minimise, reaching
 from adyton.validity.plans.expected import ANYTHING, Expected
 from adyton.validity.plans.misses import costs_of, track
 from adyton.validity.plans.noise_plan import MOST, NoisePlan

@@ -8,10 +8,10 @@ from fractions import Fraction
 
 import numpy as np
 
+from adyton.arithmetic.search import reaching
 from adyton.kernel.exact import float_down
 from adyton.kernel.exact.cells import Floats
 from adyton.kernel.exact.outward import COARSE, SAFE
-from adyton.kernel.exact.search import reaching
 from adyton.kernel.exact.special import special
 from adyton.validity.plans.constant import (
     constant_questions,

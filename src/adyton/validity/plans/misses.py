@@ -18,9 +18,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from adyton.arithmetic.search import Truths, edges, geometric
 from adyton.kernel.exact.cells import Floats
 from adyton.kernel.exact.outward import SAFE, UNIT_ROUNDOFF
-from adyton.kernel.exact.search import Truths, edges, geometric
 from adyton.kernel.exact.special import special
 from adyton.validity.plans.expected import Expected, LogMoments
 from adyton.validity.subset.tails import MARGIN, hazard

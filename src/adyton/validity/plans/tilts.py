@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from adyton.arithmetic.search import Truths, edges_in_few_calls
 from adyton.kernel.exact.cells import Floats
-from adyton.kernel.exact.search import Truths, edges_in_few_calls
 from adyton.kernel.exact.special import special
 from adyton.validity.subset.tails import hazard
 

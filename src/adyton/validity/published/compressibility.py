@@ -11,9 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from adyton.arithmetic.search import minimise
 from adyton.kernel.exact import Number, not_negative, probability, whole
 from adyton.kernel.exact.outward import SAFE, UNIT_ROUNDOFF, log_up
-from adyton.kernel.exact.search import minimise
 
 _FINEST = 10**9  # levels of a grid
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from adyton.arithmetic.search import minimise
 from adyton.errors import InvalidRequest
 from adyton.kernel.exact import Number, float_down, probability, whole
 from adyton.kernel.exact.outward import SAFE
-from adyton.kernel.exact.search import minimise
 from adyton.kernel.exact.special import special
 
 _STEPS = 22

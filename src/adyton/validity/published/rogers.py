@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
+from adyton.arithmetic.search import minimise
 from adyton.errors import InvalidRequest
 from adyton.kernel.exact import Number, float_down, probability, whole
 from adyton.kernel.exact.outward import SAFE, log_up
-from adyton.kernel.exact.search import minimise
 from adyton.validity.published.jung import NoisyWidth
 from adyton.validity.published.mutual_information import best_exponent
 

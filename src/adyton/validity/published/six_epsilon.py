@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+from adyton.arithmetic.search import minimise
 from adyton.errors import InvalidRequest
 from adyton.kernel.exact import Number, float_down, float_up, positive, probability, rational, whole
 from adyton.kernel.exact.outward import SAFE, log_up
-from adyton.kernel.exact.search import minimise
 from adyton.validity.published.jung import NoisyWidth
 from adyton.validity.textbook.concentration import exp_up
 

@@ -23,7 +23,6 @@ from adyton.kernel.mechanisms.geometric import GeometricNoise
 from adyton.kernel.noise import Bits
 from adyton.kernel.noise.refine import Integers
 from adyton.kernel.sensitivity import Sensitivity
-from adyton.kernel.special.mechanisms.marginals.fitting import NoisyMarginal
 from adyton.kernel.special.mechanisms.marginals.tables import Array, Axes, size_of
 from adyton.kernel.special.mechanisms.selection.exponential import ExponentialMechanism
 from adyton.kernel.special.mechanisms.selection.permute_and_flip import PermuteAndFlip
@@ -178,3 +177,26 @@ def _measure(axes: Axes, exact: Mapping[Axes, Array], noise: Noise, bits: Bits) 
 
 def _measured(noise: Noise, axes: Axes, noisy: Integers) -> NoisyMarginal:
     return NoisyMarginal(axes, noisy, float_up(noise.scales[0]), isinstance(noise, GaussianNoise))
+
+
+_ROUNDED = 12**-0.5  # the deviation that rounding adds
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NoisyMarginal:
+    """The cells of a marginal, one after the other, each with noise of ``scale``, Gaussian or geometric."""
+
+    axes: Axes
+    noisy: Array
+    scale: float
+    gaussian: bool
+
+    @property
+    def deviation(self) -> float:
+        """Of the noise of a cell, about."""
+        return math.hypot(self.scale, _ROUNDED) if self.gaussian else math.sqrt(2) * self.scale
+
+    @property
+    def mean_error(self) -> float:
+        """The mean distance from the truth, about."""
+        return math.sqrt(2 / math.pi) * self.scale if self.gaussian else self.scale

@@ -9,7 +9,6 @@ from typing import ClassVar, Generic, TypeVar
 import numpy as np
 
 from adyton.errors import InvalidRequest
-from adyton.kernel.exact import Number
 from adyton.kernel.exact.cells import Floats
 from adyton.kernel.noise import Bits
 from adyton.kernel.privacy import BoundedRangeCost
@@ -20,7 +19,6 @@ from adyton.kernel.special.mechanisms.selection.scores import (
     gaps_of,
     rate_of,
 )
-from adyton.kernel.special.mechanisms.selection.utility import exponential_chance, largest_shortfall
 
 T = TypeVar("T")
 
@@ -76,11 +74,3 @@ class ExponentialMechanism(Generic[T]):
         weights = np.exp(-float(self.rate) * gaps_of(scores, len(self.candidates)).astype(float))
         law: Floats = weights / weights.sum()
         return law
-
-    def error(self, confidence: Number) -> int:
-        """How far below the best the released score is at most, with this probability.
-
-        Theorem: EXPONENTIAL-UTILITY.
-        """
-        rate, number = self.rate, len(self.candidates)
-        return largest_shortfall(lambda c: exponential_chance(rate, Fraction(c), number), confidence)

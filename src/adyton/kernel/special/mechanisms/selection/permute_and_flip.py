@@ -9,7 +9,6 @@ from typing import ClassVar, Generic, TypeVar
 import numpy as np
 
 from adyton.errors import InvalidRequest
-from adyton.kernel.exact import Number
 from adyton.kernel.exact.cells import Floats
 from adyton.kernel.noise import Bits
 from adyton.kernel.noise.coins import below
@@ -22,7 +21,6 @@ from adyton.kernel.special.mechanisms.selection.scores import (
     gaps_of,
     rate_of,
 )
-from adyton.kernel.special.mechanisms.selection.utility import flip_chance, largest_shortfall
 
 T = TypeVar("T")
 _LAW_LIMIT = 2000
@@ -73,14 +71,6 @@ class PermuteAndFlip(Generic[T]):
         if len(gaps) > _LAW_LIMIT:
             raise InvalidRequest(f"the law is worked out for up to {_LAW_LIMIT} candidates")
         return flip_law(np.exp(-float(self.rate) * gaps.astype(float)))
-
-    def error(self, confidence: Number) -> int:
-        """How far below the best the released score is at most, with this probability.
-
-        Theorem: PERMUTE-AND-FLIP-UTILITY.
-        """
-        rate, number = self.rate, len(self.candidates)
-        return largest_shortfall(lambda c: flip_chance(rate, Fraction(c), number), confidence)
 
 
 def winner(gaps: Words, rate: Fraction, bits: Bits) -> int:

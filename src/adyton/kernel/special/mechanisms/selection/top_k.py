@@ -9,7 +9,6 @@ from typing import ClassVar, Generic, TypeVar
 import numpy as np
 
 from adyton.errors import InvalidRequest
-from adyton.kernel.exact import Number, each_of
 from adyton.kernel.mechanisms.composed_cost import ComposedCost
 from adyton.kernel.noise import Bits
 from adyton.kernel.privacy import BoundedRangeCost, PureCost
@@ -22,11 +21,6 @@ from adyton.kernel.special.mechanisms.selection.scores import (
     gaps_below_best,
     rate_of,
     whole,
-)
-from adyton.kernel.special.mechanisms.selection.utility import (
-    exponential_chance,
-    flip_chance,
-    largest_shortfall,
 )
 
 T = TypeVar("T")
@@ -86,12 +80,3 @@ class TopK(Generic[T]):
             taken.append(self.candidates[left[place]])
             left = np.delete(left, place)
         return tuple(taken)
-
-    def error(self, confidence: Number) -> int:
-        """The j-th released score is at most this far below the j-th best, for all j at once, this often.
-
-        Theorem: TOP-K-UTILITY.
-        """
-        rate, number = self.rate, len(self.candidates)
-        chance = flip_chance if self.flips else exponential_chance
-        return largest_shortfall(lambda c: chance(rate, Fraction(c), number), each_of(confidence, self.k))

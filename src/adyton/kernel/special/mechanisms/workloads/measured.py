@@ -15,16 +15,12 @@ import numpy as np
 
 from adyton.errors import InvalidRequest
 from adyton.kernel.exact import float_up
-from adyton.kernel.exact.cells import Floats
-from adyton.kernel.exact.outward import COARSE
-from adyton.kernel.exact.special import special
 from adyton.kernel.mechanisms.base import quietest
 from adyton.kernel.noise import Bits, rounded_gaussian, two_sided_geometric
 from adyton.kernel.noise.refine import Integers, check_scale
 from adyton.kernel.privacy import GaussianCost, Neighbours, PureCost
 
 _FINE = 64  # sigma is at least this many steps for each root of a row: rounding costs below half a per cent
-_TILTS = np.linspace(0.02, 0.98, 49)  # of how far an exponential moment of geometric noise exists
 
 
 class Measured(Protocol):
@@ -87,33 +83,6 @@ class GaussianMeasured:
         noise = rounded_gaussian.draw(float_up(self.sigma), self.strategy.rows, bits)
         return self.strategy.measure(histogram) * np.int64(self.steps) + noise
 
-    @property
-    def deviation(self) -> float:
-        """Of the noise of one number, in its own units."""
-        return float_up(self.sigma / self.steps)
-
-    def widths(self, deviations: Floats, largest: Floats, confidence: float) -> Floats:
-        """For combinations with these L2 norms: what their noise stays within, each with this probability.
-
-        Theorem: MATRIX-MECHANISM-ERROR.
-        """
-        z = float(-special().ndtri((1 - confidence) / 2))
-        each = z * float_up(self.sigma) + math.sqrt(self.strategy.rows) / 2  # half a step of rounding a row
-        widths: Floats = deviations * (each / self.steps * (1 + COARSE))
-        return widths
-
-    def simultaneous(self, deviations: Floats, sums: Floats, rank: int, confidence: float) -> Floats:
-        """For combinations with these L2 and L1 norms, chosen after the noise was seen, in a space of this
-        dimension: what the noise of all of them stays within at once, with this probability.
-
-        Theorem: DERIVED-ANSWERS.
-        """
-        half, rows, sigma = (1 - confidence) / 2, self.strategy.rows, float_up(self.sigma)
-        each = sigma * float(-special().ndtri(half / rows / 2)) + 0.5
-        whole = sigma * math.sqrt(float(special().chdtri(rank, half))) + math.sqrt(rows) / 2
-        widths: Floats = np.minimum(sums * each, deviations * whole) * ((1 + COARSE) / self.steps)
-        return widths
-
     @classmethod
     def for_cost(
         cls, strategy: Measured, neighbours: Neighbours, mu_squared: Fraction, rows_each: int = 1
@@ -156,36 +125,6 @@ class GeometricMeasured:
         noise = two_sided_geometric.draw(float_up(self.scale), self.strategy.rows, bits)
         return self.strategy.measure(histogram) + noise
 
-    @property
-    def deviation(self) -> float:
-        """Of the noise of one number."""
-        return math.sqrt(geometric_variance(float_up(self.scale)))
-
-    def widths(self, deviations: Floats, largest: Floats, confidence: float) -> Floats:
-        """For combinations with these L2 and L-infinity norms: by the best of some exponential moments.
-
-        Theorem: MATRIX-MECHANISM-ERROR.
-        """
-        scale, level = float_up(self.scale), math.log(2 / (1 - confidence))
-        q, tilts = math.exp(-1 / scale), _TILTS / scale
-        # log E exp(t Z) of one noise, which over t**2 rises with t: so the largest coefficient is the worst.
-        moments = 2 * math.log1p(-q) - np.log1p(-q * np.exp(tilts)) - np.log1p(-q * np.exp(-tilts))
-        peak = np.maximum(largest, 1e-300)[:, None]
-        exponent = (deviations[:, None] / peak) ** 2 * moments + level
-        widths: Floats = (exponent * peak / tilts).min(axis=1) * (1 + COARSE)
-        return np.where(deviations > 0, widths, 0.0)
-
-    def simultaneous(self, deviations: Floats, sums: Floats, rank: int, confidence: float) -> Floats:
-        """As ``GaussianMeasured.simultaneous``, from a bound on each noise alone.
-
-        Theorem: DERIVED-ANSWERS.
-        """
-        each = 1 - (1 - confidence) / self.strategy.rows
-        widths: Floats = sums * (
-            two_sided_geometric.coverage_radius(float_up(self.scale), each) * (1 + COARSE)
-        )
-        return widths
-
     @classmethod
     def for_cost(
         cls, strategy: Measured, neighbours: Neighbours, epsilon: Fraction, rows_each: int = 1
@@ -196,8 +135,3 @@ class GeometricMeasured:
             lambda s: (Fraction(s),), lambda s: diameter <= epsilon * s[0], float(diameter / epsilon)
         )
         return cls(strategy, scale, rows_each)
-
-
-def geometric_variance(scale: float) -> float:
-    """2 q / (1 - q)**2 with q = exp(-1 / scale)."""
-    return 0.5 / math.sinh(0.5 / scale) ** 2 if scale > 1e-2 else 0.0

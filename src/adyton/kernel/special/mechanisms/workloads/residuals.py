@@ -11,24 +11,19 @@ by itself, in room that the others leave.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from adyton.errors import InvalidRequest
-from adyton.kernel.exact.cells import Floats
-from adyton.kernel.exact.outward import MANY
 from adyton.kernel.noise.refine import Integers
 from adyton.kernel.privacy import Neighbours
 
 MOST_ATTRIBUTES = 16  # for which all sets in which two cells may differ are tried
-_GRID = 2**14  # steps in the largest weight
 
 Set = tuple[int, ...]  # of attributes, rising
 
@@ -53,18 +48,6 @@ class ResidualAttribute:
         shown, aside = np.split(table, [self.size], axis=axis)
         residual = self.size * shown - shown.sum(axis=axis, keepdims=True)
         return np.concatenate([residual, (self.size - 1) * aside], axis=axis)
-
-    def combined(self, weights: Floats, axis: int) -> Floats:
-        """By what each measured number of a set with this attribute is multiplied."""
-        shown, aside = np.split(weights, [self.size], axis=axis)
-        mean = shown.mean(axis=axis, keepdims=True)
-        beside = (aside - mean) / (self.size - 1)
-        return np.concatenate([(shown - mean) / self.size, beside], axis=axis)
-
-    def averaged(self, weights: Floats, axis: int) -> Floats:
-        """The same for a set without it."""
-        mean: Floats = np.split(weights, [self.size], axis=axis)[0].mean(axis=axis)
-        return mean
 
 
 class Residuals:
@@ -109,23 +92,6 @@ class Residuals:
             table = self.attributes[attribute].measured(table, axis)
         weighted: Integers = (table * np.int64(weight)).ravel()
         return weighted
-
-    def combination(self, by: Set, weights: Floats) -> Floats:
-        """For each row of weights of the cells of ``by``: by what all measured numbers are multiplied.
-
-        Claim:    the sum is an unbiased estimate, the least squares of all that was measured.
-        Assumes:  all subsets of ``by`` that the weights need are measured, which is checked.
-        Source:   derived on the theorem's page.  Theorem: RESIDUAL-STRATEGY.
-        """
-        made = np.zeros((len(weights), self.rows))
-        starts = dict(zip(self.weights, np.cumsum([0, *map(self.table_size, self.weights)]), strict=False))
-        for kept, own in components(self.attributes, by, weights):
-            if kept in self.weights:
-                start = starts[kept]
-                made[:, start : start + own.shape[1]] = own / self.weights[kept]
-            elif float((own**2).sum()) > MANY * float((weights**2).sum()):
-                raise InvalidRequest("the strategy does not measure enough to answer this")
-        return made
 
     # What a unit can do ------------------------------------------------------------------------------------
 
@@ -176,62 +142,3 @@ class Residuals:
 def _square(size: int) -> int:
     """The squared length of a class in the residuals."""
     return size * (size - 1)
-
-
-# The best weights ------------------------------------------------------------------------------------------
-
-
-def components(
-    attributes: Sequence[ResidualAttribute], by: Set, weights: Floats
-) -> Iterator[tuple[Set, Floats]]:
-    """For each subset of ``by``, by what its residuals are multiplied if their weight is 1."""
-    whole = weights.reshape(-1, *(attributes[a].classes for a in by))
-    for kept in subsets(by):
-        own, axis = whole, 1
-        for a in by:
-            own = attributes[a].combined(own, axis) if a in kept else attributes[a].averaged(own, axis)
-            axis += a in kept
-        yield kept, own.reshape(len(whole), -1)
-
-
-def subsets(by: Set) -> Iterator[Set]:
-    for size in range(len(by) + 1):
-        yield from combinations(by, size)
-
-
-def best_residuals(
-    attributes: Sequence[ResidualAttribute], energies: Mapping[Set, float], neighbours: Neighbours, norm: int
-) -> Residuals:
-    """The weights with the least total variance at one price, up to their rounding to whole numbers.
-
-    ``energies``: of each set, the sum of the squares of ``components`` over all questions.
-
-    Claim:    for add-or-remove no other weights have less; for replace the total is measured as well as it
-              can be without moving the diameter.
-    Source:   Xiao, He, Zhang, Kifer 2023 (the square root); the cube root derived on the theorem's page.
-    Theorem: RESIDUAL-STRATEGY.
-    """
-    most = max(energies.values(), default=0.0)
-    if most <= 0:
-        raise InvalidRequest("marginals that ask nothing have no best strategy")
-    needed = {kept: energy for kept, energy in energies.items() if energy > MANY * most}
-    sizes = {kept: _reach(attributes, kept, norm) for kept in needed}
-    free_total = neighbours == "replace" and norm == 2 and () in needed and len(needed) > 1
-    wanted = {
-        kept: math.sqrt(math.sqrt(energy / sizes[kept])) if norm == 2 else (energy / sizes[kept]) ** (1 / 3)
-        for kept, energy in needed.items()
-        if kept or not free_total
-    }
-    least = _GRID / max(wanted.values())
-    whole = {kept: max(1, round(weight * least)) for kept, weight in wanted.items()}
-    if not free_total:
-        return Residuals(attributes, whole)
-    without = Residuals(attributes, whole)
-    room = without.l2_diameter_squared("replace") - without.l2_diameter_squared("add-or-remove")
-    return Residuals(attributes, {(): max(1, math.isqrt(max(room, 1))), **whole})
-
-
-def _reach(attributes: Sequence[ResidualAttribute], kept: Set, norm: int) -> float:
-    """What a unit adds to the residuals of a set, in the norm; squared where that is L2."""
-    each: Callable[[int], int] = _square if norm == 2 else lambda size: 2 * (size - 1)
-    return float(prod(each(attributes[a].size) for a in kept))

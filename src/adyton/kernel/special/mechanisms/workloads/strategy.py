@@ -164,54 +164,6 @@ class Strategy:
         return Fraction(max(farthest, 0) + own, _GRID**2)
 
 
-def identity(cells: int) -> Strategy:
-    """Every cell by itself: the best for the cells themselves."""
-    _check_cells(cells)
-    return Strategy("identity", np.eye(cells, dtype=np.int64))
-
-
-def tree(cells: int, branching: int = 4) -> Strategy:
-    """Sums of intervals whose length is a power of ``branching``, down to single cells.
-
-    The best branching for all ranges under Gaussian noise is 4 or nearby for a few hundred to a few thousand
-    cells; a batch compares several.
-    Source: Hay, Rastogi, Miklau, Suciu 2010; Qardaji, Yang, Li 2013 (on the branching).
-    """
-    _check_cells(cells)
-    if branching < 2:
-        raise InvalidRequest(f"a tree has a branching of at least 2, not {branching}")
-    levels, length = [np.eye(cells, dtype=np.int64)], branching
-    cell = np.arange(cells)
-    while length < cells * branching:
-        node = cell // length
-        levels.append((np.arange(node[-1] + 1)[:, None] == node).astype(np.int64))
-        length *= branching
-    return Strategy(f"tree of {branching}", np.concatenate(levels[::-1]))
-
-
-def wavelet(cells: int) -> Strategy:
-    """The total, and the difference of the two halves of every dyadic interval: Haar's wavelets.
-
-    Source: Xiao, Wang, Gehrke 2010 (Privelet).
-    """
-    _check_cells(cells)
-    size = 1 << (cells - 1).bit_length()
-    cell = np.arange(cells)
-    rows, length = [np.ones((1, cells), dtype=np.int64)], size
-    while length > 1:
-        node = np.arange(size // length)[:, None]
-        sign = np.where(cell % length < length // 2, 1, -1)
-        rows.append(np.where(cell // length == node, sign, 0))
-        length //= 2
-    matrix = np.concatenate(rows)
-    return Strategy("wavelet", matrix[matrix.any(axis=1)])
-
-
 def _check(neighbours: Neighbours) -> None:
     if neighbours not in NEIGHBOURS:
         raise InvalidRequest(f"neighbours must be 'replace' or 'add-or-remove', not {neighbours!r}")
-
-
-def _check_cells(cells: int) -> None:
-    if not 1 <= cells <= math.isqrt(MOST_ENTRIES):
-        raise InvalidRequest(f"a strategy has between 1 and {math.isqrt(MOST_ENTRIES)} cells, not {cells}")

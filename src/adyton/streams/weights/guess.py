@@ -12,7 +12,7 @@ import numpy as np
 
 from adyton.errors import InvalidRequest
 from adyton.kernel.exact.cells import Floats
-from adyton.kernel.special.mechanisms.workloads.linear_question import MOST_CELLS, LinearQuery
+from adyton.planning.coordinated.linear_query import MOST_CELLS, LinearQuery
 
 BEST_RATE = 4.0  # times the gap: then 4 gap**2 - 16 gap**2 / 8 = 2 gap**2 is the most that the bound can give
 _NEVER = 1e-12  # a share that is taken for 0: whoever guesses nothing at all could not be taught

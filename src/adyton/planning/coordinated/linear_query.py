@@ -12,9 +12,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from adyton.arithmetic.search import Truths
 from adyton.errors import InvalidRequest
 from adyton.kernel.exact.cells import Floats
-from adyton.kernel.exact.search import Truths
 from adyton.kernel.noise.refine import Integers
 
 MOST_CELLS = 2 * 10**7

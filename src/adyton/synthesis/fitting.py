@@ -26,32 +26,12 @@ from typing import Any
 import numpy as np
 
 from adyton.kernel.exact.cells import Floats
-from adyton.kernel.special.mechanisms.marginals.tables import Array, Axes, spread, tables_of
+from adyton.kernel.special.mechanisms.marginals.adaptive import NoisyMarginal
+from adyton.kernel.special.mechanisms.marginals.tables import Array, Axes, tables_of
 
 EVENNESS = 0.3  # standard deviations that the quietest marginal may be off for each factor e of a weight
 _STEPS_IN_A_ROUND, _STEPS = 60, 400
 _CLOSE = 0.1  # standard deviations of what was measured
-_ROUNDED = 12**-0.5  # the deviation that rounding adds
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class NoisyMarginal:
-    """The cells of a marginal, one after the other, each with noise of ``scale``, Gaussian or geometric."""
-
-    axes: Axes
-    noisy: Array
-    scale: float
-    gaussian: bool
-
-    @property
-    def deviation(self) -> float:
-        """Of the noise of a cell, about."""
-        return math.hypot(self.scale, _ROUNDED) if self.gaussian else math.sqrt(2) * self.scale
-
-    @property
-    def mean_error(self) -> float:
-        """The mean distance from the truth, about."""
-        return math.sqrt(2 / math.pi) * self.scale if self.gaussian else self.scale
 
 
 @dataclass(slots=True, eq=False)
@@ -167,3 +147,26 @@ class _Search:
         """No cell of a measured marginal is farther from the best guess than a small part of its noise."""
         if self._farthest <= _CLOSE:
             raise StopIteration
+
+
+def spread(shape: Sequence[int], tables: Mapping[Axes, Array]) -> Array:
+    """For each cell of the product, the sum of what all tables say about it: the transpose of ``tables_of``.
+
+    Small tables are added to each other before they are spread.  What comes back may share memory with them.
+    """
+    return _spread(tuple(shape), (), 0, dict(tables))
+
+
+def _spread(shape: Axes, kept: Axes, axis: int, tables: dict[Axes, Array]) -> Array:
+    if axis == len(shape):
+        return tables[kept].reshape([shape[one] for one in kept])
+    with_it = {axes: table for axes, table in tables.items() if axis in axes}
+    without = {axes: table for axes, table in tables.items() if axis not in axes}
+    if not without:
+        return _spread(shape, (*kept, axis), axis + 1, with_it)
+    alike = np.expand_dims(_spread(shape, kept, axis + 1, without), len(kept))
+    if with_it:
+        both: Array = _spread(shape, (*kept, axis), axis + 1, with_it) + alike
+        return both
+    whole = (*(shape[one] for one in kept), *shape[axis:])
+    return np.broadcast_to(alike, whole)

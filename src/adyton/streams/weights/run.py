@@ -16,12 +16,12 @@ from adyton.kernel.noise import Bits
 from adyton.kernel.privacy import Cost
 from adyton.kernel.special.mechanisms.sparse.above_threshold import SparseState
 from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse
-from adyton.kernel.special.mechanisms.workloads.linear_question import LinearQuery
-from adyton.kernel.special.mechanisms.workloads.multiplicative_weights import CellDistribution
+from adyton.kernel.special.monitor import MOST_STEPS, PmwCorrection, compare_both_ways
+from adyton.planning.coordinated.linear_query import LinearQuery
+from adyton.streams.weights.guess import CellDistribution
 
 _ABOVE_THE_EDGE = 1 + 1e-9  # of the gap: fewer updates are possible than were paid for, so it never halts
 _DOUBLINGS = 16  # of the number of updates that a plan considers
-MOST_STEPS = 2**45  # total times denominator; beyond, a float could miss the guessed numerator by a step
 
 
 class PmwAnswer(NamedTuple):
@@ -29,13 +29,6 @@ class PmwAnswer(NamedTuple):
 
     mean: float
     measured: bool
-
-
-class PmwCorrection(NamedTuple):
-    """That a guess was found too low (``sign`` 1) or too high (-1), and by how much, with noise."""
-
-    sign: int
-    excess: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,21 +105,6 @@ class PmwPlan:
         if not found:
             raise InvalidRequest("no number of updates gives an error below 1: more units or a higher price")
         return min(found, key=lambda plan: plan.error(confidence, questions))
-
-
-def compare_both_ways(
-    stream: NumericSparse, threshold: int, watch: SparseState, distance: int, bits: Bits
-) -> tuple[PmwCorrection | None, SparseState]:
-    """What is found of a guess that is too low by ``distance`` steps, and what to keep for the next.
-
-    Asks the sparse vector twice, whether the guess is too low and whether it is too high, so that a positive
-    also says in which direction to correct.  Theorem: PMW-PRIVACY.
-    """
-    for sign in (1, -1):
-        excess, watch = stream.step(watch, sign * distance, threshold, bits)
-        if excess is not None:
-            return PmwCorrection(sign, excess), watch
-    return None, watch
 
 
 def _plan(

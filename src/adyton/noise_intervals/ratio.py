@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from adyton.arithmetic.search import edges
 from adyton.kernel.exact.cells import Floats
 from adyton.kernel.exact.outward import FEW, UNIT_ROUNDOFF
-from adyton.kernel.exact.search import edges
 
 _STEPS = 40  # of Newton's method; about five are needed
 _HALVINGS = 6

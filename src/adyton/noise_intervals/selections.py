@@ -5,19 +5,56 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import singledispatch
+from typing import Any
 
 from adyton.errors import InvalidRequest
-from adyton.kernel.exact import Number, float_up, ratio_down, rational
+from adyton.kernel.exact import Number, each_of, float_up, ratio_down, rational
 from adyton.kernel.exact.outward import SAFE
 from adyton.kernel.exact.search import whole_edge
 from adyton.kernel.exact.special import special
 from adyton.kernel.mechanisms.gaussian import GaussianNoise
 from adyton.kernel.mechanisms.geometric import GeometricNoise
 from adyton.kernel.noise.coins import exp_bounds
+from adyton.kernel.special.mechanisms.selection.exponential import ExponentialMechanism
+from adyton.kernel.special.mechanisms.selection.permute_and_flip import PermuteAndFlip
+from adyton.kernel.special.mechanisms.selection.top_k import TopK
 
 _DARKEST = 2048  # an exponent beyond it is not worked out: exp(-x) < 2**-2048 will do
 _LEAST_FAILURE = Fraction(1, 2**1000)
 _FARTHEST = 37  # standard deviations: beyond it floats of the normal tail lose their digits
+
+
+@singledispatch
+def shortfall_of(selection: Any, confidence: Number) -> int:
+    """How far below the best the released score is at most, with this probability.
+
+    Of several that are released: the j-th is at most so far below the j-th best, for all j at once.
+    """
+    error: int = selection.error(confidence)  # of a selection that works it out itself
+    return error
+
+
+@shortfall_of.register(ExponentialMechanism)
+def _of_exponential(selection: ExponentialMechanism[Any], confidence: Number) -> int:
+    """Theorem: EXPONENTIAL-UTILITY."""
+    rate, number = selection.rate, len(selection.candidates)
+    return largest_shortfall(lambda c: exponential_chance(rate, Fraction(c), number), confidence)
+
+
+@shortfall_of.register(PermuteAndFlip)
+def _of_flips(selection: PermuteAndFlip[Any], confidence: Number) -> int:
+    """Theorem: PERMUTE-AND-FLIP-UTILITY."""
+    rate, number = selection.rate, len(selection.candidates)
+    return largest_shortfall(lambda c: flip_chance(rate, Fraction(c), number), confidence)
+
+
+@shortfall_of.register(TopK)
+def _of_top_k(selection: TopK[Any], confidence: Number) -> int:
+    """Theorem: TOP-K-UTILITY."""
+    rate, number = selection.rate, len(selection.candidates)
+    chance = flip_chance if selection.flips else exponential_chance
+    return largest_shortfall(lambda c: chance(rate, Fraction(c), number), each_of(confidence, selection.k))
 
 
 def exponential_chance(rate: Fraction, shortfall: Fraction, candidates: int, best: int = 1) -> Fraction:

@@ -1,0 +1,139 @@
+"""Half-widths of noise intervals, and the noise that stays within a half-width."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import singledispatch
+
+import numpy as np
+
+from adyton.arithmetic.search import geometric
+from adyton.errors import InvalidRequest
+from adyton.kernel.exact import each_of, float_up, ratio_up
+from adyton.kernel.exact.outward import SAFE
+from adyton.kernel.exact.search import edge
+from adyton.kernel.exact.special import special
+from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise, Mechanism
+from adyton.kernel.mechanisms.base import times, weights_of_worst_mean
+from adyton.kernel.mechanisms.grid import NoiseOnAGrid
+from adyton.kernel.noise import two_sided_geometric
+from adyton.kernel.sensitivity import Sensitivity
+from adyton.noise_intervals.ratio import Band
+
+PADDED = 6
+"""Standard deviations by which a grid goes on beyond the range of a sum and a count whose ratio is asked."""
+BEYOND = 2.0**-27
+"""More than twice the chance, 2e-9, that normal noise is beyond so many of them."""
+
+_TOO_FINE = (
+    "within is smaller than the rounding of the integers that are read, even without noise: "
+    "ask for a wider interval, or declare a finer grain"
+)
+
+
+# How wide --------------------------------------------------------------------------------------------------
+
+
+@singledispatch
+def ratio_band(mechanism: Mechanism, confidence: float) -> Band:
+    """How far noise_1 - ratio * noise_2 may be from 0, with this probability, for noise on two coordinates.
+
+    A new kind of noise registers its own.  Theorem: NOISE-INTERVAL.
+    """
+    raise TypeError(f"a {type(mechanism).__name__} has no interval of a ratio")
+
+
+@ratio_band.register
+def _of_normals(mechanism: GaussianNoise, confidence: float) -> Band:
+    """A weighted sum of two normals, and half a step of rounding in each."""
+    top, bottom = (_quantile(confidence) * float_up(scale) * SAFE for scale in mechanism.scales)
+    return Band(top, bottom, 0.5 * SAFE, 0.5 * SAFE)
+
+
+@ratio_band.register
+def _of_geometrics(mechanism: GeometricNoise, confidence: float) -> Band:
+    """Both noise terms within their own quantiles at once."""
+    each = float_up(each_of(confidence, 2))
+    top, bottom = (two_sided_geometric.coverage_radius(float_up(s), each) for s in mechanism.scales)
+    return Band(0.0, 0.0, top, bottom)
+
+
+@ratio_band.register
+def _of_grids(mechanism: NoiseOnAGrid, confidence: float) -> Band:
+    """The band of the noise, and how far each number is moved onto its grid."""
+    band = ratio_band(mechanism.noise, min(confidence + BEYOND, 1.0))
+    top, bottom = (grid.moved * SAFE for grid in mechanism.grids)
+    return Band(band.a, band.b, (band.c + top) * SAFE, (band.d + bottom) * SAFE)
+
+
+def worst_error(mechanism: Mechanism, sensitivity: Sensitivity, confidence: float) -> float:
+    """The error of the value that has the most noise: a single coordinate, or a ratio at its far end."""
+    if len(mechanism.scales) == 1:
+        return mechanism.error(confidence)
+    return float(ratio_band(mechanism, confidence)(np.array(largest_ratio(sensitivity))))
+
+
+def largest_ratio(sensitivity: Sensitivity) -> float:
+    """Of a centered sum to its count, where there are two coordinates; rounded up."""
+    (_, reach), (step, _) = sensitivity.boxes
+    return ratio_up(reach, step)
+
+
+def padding(noise: GaussianNoise, coordinate: int) -> int:
+    """Whole steps that cover ``PADDED`` standard deviations, and the rounding of the noise."""
+    return math.ceil(PADDED * float_up(noise.scales[coordinate])) + 1
+
+
+# Which noise -----------------------------------------------------------------------------------------------
+
+
+def gaussian_within(sensitivity: Sensitivity, half_width: float, confidence: float) -> GaussianNoise:
+    """The most noise whose worst error stays within ``half_width`` (in steps of the exact integer)."""
+    z = _quantile(confidence) * SAFE
+    weights = weights_of_worst_mean(sensitivity)
+    if len(weights) == 1:
+        return GaussianNoise((Fraction((math.floor(half_width) + 0.5) / z),))
+    room = half_width / SAFE - sum(weights) / 2
+    if room <= 0:
+        raise InvalidRequest(_TOO_FINE)
+    relative = GaussianNoise.best_proportions(sensitivity)
+    return GaussianNoise(times(relative, room / (z * GaussianNoise.spread(relative, weights))))
+
+
+def geometric_within(sensitivity: Sensitivity, half_width: float, confidence: float) -> GeometricNoise:
+    """The most noise, to nine digits, whose worst error stays within ``half_width``."""
+    relative = GeometricNoise.best_proportions(sensitivity)
+    unit = float(max(relative))
+
+    def at(scale: float) -> GeometricNoise:
+        return GeometricNoise(times(relative, scale / unit))
+
+    def fits(scale: float) -> bool:
+        return worst_error(at(scale), sensitivity, confidence) <= half_width
+
+    quiet, loud = 1e-3, max(1.0, half_width)
+    if not fits(quiet):
+        raise InvalidRequest(_TOO_FINE)
+    return at(edge(fits, quiet, loud, close=1e-9, middle=geometric))
+
+
+def noise_within(
+    kind: type[GaussianNoise | GeometricNoise], sensitivity: Sensitivity, half_width: float, confidence: float
+) -> GaussianNoise | GeometricNoise:
+    """The most noise of this kind whose worst error stays within ``half_width``."""
+    fitted = gaussian_within if kind is GaussianNoise else geometric_within
+    return fitted(sensitivity, half_width, confidence)
+
+
+def noise_of_scale(
+    kind: type[GaussianNoise | GeometricNoise], sensitivity: Sensitivity, scale: float
+) -> GaussianNoise | GeometricNoise:
+    """Noise of this standard deviation or scale, at the worst ratio where there are two coordinates."""
+    relative = kind.best_proportions(sensitivity)
+    return kind(times(relative, scale / kind.spread(relative, weights_of_worst_mean(sensitivity))))
+
+
+def _quantile(confidence: float) -> float:
+    """The z with P(|N| <= z) = confidence."""
+    return float(-special().ndtri((1 - confidence) / 2))
