@@ -39,7 +39,6 @@ from adyton.kernel.terms.buckets import group_values
 from adyton.kernel.terms.expressions import Not
 from adyton.kernel.terms.leaves import EVERY_ROW
 from adyton.kernel.terms.measures import Cdf, Extreme, Mean, Measure, Moments, Quantile, Variance
-from adyton.kernel.terms.names import distinct_names
 from adyton.kernel.terms.persons import are_of_the_same_persons
 from adyton.planning.keys import PART, plan_keys
 from adyton.planning.known import certificate_of, check_size, known_of, known_of_computed
@@ -54,6 +53,7 @@ from adyton.planning.price import Price, Pricing, check_widths, matching_rows
 from adyton.planning.readings import readings_for
 from adyton.query.canonical import canonical_text, plain_names
 from adyton.query.conditions.possible_cells import cell_codes, kept_cells
+from adyton.query.names import distinct_names
 from adyton.query.nodes import Question
 from adyton.query.released.nodes import Released, ReleasedName, is_label
 from adyton.query.request import AS_ASKED, Request, Shape

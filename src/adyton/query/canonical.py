@@ -24,8 +24,8 @@ from adyton.kernel.terms.measures import (
     SumOfPersons,
     Variance,
 )
-from adyton.kernel.terms.names import LONGEST_NAME, default_name, distinct_names
 from adyton.query.groups import grouped
+from adyton.query.names import LONGEST_NAME, default_name, distinct_names
 from adyton.query.nodes import POINTS, Question
 from adyton.query.text import MOMENT_NAMES, Naming, question_text
 

@@ -26,8 +26,8 @@ from adyton.kernel.terms.measures import (
     SumOfPersons,
     Variance,
 )
-from adyton.kernel.terms.names import check_persons, default_name, distinct_names
 from adyton.query.groups import Grouped, bins, grouped
+from adyton.query.names import check_persons, default_name, distinct_names
 from adyton.query.nodes import Question
 from adyton.query.text import MOMENT_NAMES, moments_of
 

@@ -18,8 +18,9 @@ from adyton.kernel.schema import (
 from adyton.kernel.terms.buckets import Bucket, Group
 from adyton.kernel.terms.expressions import Floor, NumberExpression, Times
 from adyton.kernel.terms.leaves import Constant, DatePart, DayFrom, DayOf, ValueOf
-from adyton.kernel.terms.names import columns_in, default_name
+from adyton.kernel.terms.names import columns_in
 from adyton.query.conditions.possible_cells import can_be_missing
+from adyton.query.names import default_name
 from adyton.query.text import grouped_text, name_text
 
 Labels = tuple[str | int | bool, ...]

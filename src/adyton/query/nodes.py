@@ -39,16 +39,10 @@ from adyton.kernel.terms.expressions import (
     condition,
 )
 from adyton.kernel.terms.leaves import EVERY_ROW, Constant, IsMissing, IsTrue, Lookup, OneOf, ValueOf
-from adyton.kernel.terms.measures import MOST_WEIGHT, Cdf, Measure, weight, weight_of
-from adyton.kernel.terms.names import (
-    JoinedColumn,
-    check_columns,
-    check_names,
-    check_outside,
-    entries,
-    private_part,
-)
+from adyton.kernel.terms.measures import Cdf, Measure, weight
+from adyton.kernel.terms.names import JoinedColumn, check_columns, entries, private_part
 from adyton.kernel.terms.persons import TableOfPersons
+from adyton.query.names import MOST_WEIGHT, check_names, check_outside, weight_of
 
 POINTS = "upto"  # what an answer calls the points of a distribution
 _Node = TypeVar("_Node")

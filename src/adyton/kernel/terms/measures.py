@@ -53,7 +53,6 @@ from adyton.kernel.terms.leaves import (
 
 MOST_POINTS = 1_000
 LARGEST_DENOMINATOR = 10_000
-MOST_WEIGHT = 2**14
 _LISTED = 16  # numbers of a list that are as long as one column, about
 
 # To write a node, and to ask whether it has a value, which a clip does.
@@ -261,24 +260,6 @@ def _from_middle(value: NumberExpression) -> NumberExpression:
     lattice = value.lattice
     middle = (lattice.low + lattice.high) * lattice.grain / 2
     return value if not middle else Plus(value, Constant(-middle))
-
-
-def weight_of(measure: Measure) -> int:
-    """A value is read to add it up, and to count where it is present."""
-    own = weight(measure.where)
-    match measure:
-        case Count() | CountPersons():
-            return own
-        case Proportion(condition):
-            return own + weight(condition)
-        case Variance(value):
-            return own + 6 * weight(value)
-        case Moments(y, x):
-            return own + 8 * (weight(y) + weight(x))  # in squares, in the product, and where both are present
-        case Cdf(value, points):
-            return own + (len(points) + 1) * weight(value)
-        case _:
-            return own + 2 * weight(measure.value)
 
 
 def _check_sum(value: NumberExpression) -> None:

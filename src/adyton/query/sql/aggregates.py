@@ -33,8 +33,8 @@ from adyton.kernel.terms.measures import (
     Variance,
     Which,
 )
-from adyton.kernel.terms.names import default_name
 from adyton.query.missing import NEVER, present, truth_number
+from adyton.query.names import default_name
 from adyton.query.sql.expressions import SqlText
 from adyton.query.sql.functions.arguments import several
 from adyton.query.sql.functions.values import Texts, missing_value

@@ -16,9 +16,10 @@ from adyton.kernel.schema import BooleanColumn, CategoryColumn
 from adyton.kernel.terms.buckets import Group
 from adyton.kernel.terms.expressions import Case, Condition, Not, NumberExpression
 from adyton.kernel.terms.leaves import Constant, DayFrom, DayOf, Lookup
-from adyton.kernel.terms.names import columns_in, distinct_names
+from adyton.kernel.terms.names import columns_in
 from adyton.query.groups import Grouped, bins, grouped
 from adyton.query.missing import ONE, ZERO
+from adyton.query.names import distinct_names
 from adyton.query.sql.aggregates import filtered, is_aggregate
 from adyton.query.sql.expressions import OPERATORS, SqlText
 from adyton.query.sql.functions.arguments import arguments, several

@@ -16,7 +16,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from adyton.errors import InvalidRequest
 from adyton.kernel.schema import Column, Table
-from adyton.kernel.terms.names import entry_of, has_entry, is_person
+from adyton.query.names import entry_of, has_entry, is_person
 
 LONGEST_COLUMN_NAME = 200
 PLACE = re.compile(r" \(line (\d+), column (\d+): .*\)$", re.DOTALL)  # at the end of a refusal

@@ -17,8 +17,9 @@ from adyton.kernel.schema import CategoryColumn, DateColumn, Table
 from adyton.kernel.terms.expressions import Compare, Condition, Not, NumberExpression, all_of
 from adyton.kernel.terms.leaves import EVERY_ROW, Constant, DayOf, IsMissing, ValueOf
 from adyton.kernel.terms.measures import Count, Extreme, Mean, Sum, SumOfPersons
-from adyton.kernel.terms.names import columns_in, default_name, distinct_names
+from adyton.kernel.terms.names import columns_in
 from adyton.kernel.terms.persons import PersonNumber, TableOfPersons, table_of_persons
+from adyton.query.names import default_name, distinct_names
 from adyton.query.nodes import Question
 from adyton.query.sql.aggregates import filtered, is_aggregate, read_measure, read_where
 from adyton.query.sql.expressions import SqlText

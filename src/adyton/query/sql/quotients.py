@@ -10,7 +10,7 @@ from sqlglot import exp
 from adyton.kernel.terms.expressions import And, Case, Condition, Indicator, Not, all_of
 from adyton.kernel.terms.leaves import EVERY_ROW, Constant, IsMissing, IsTrue, ValueOf
 from adyton.kernel.terms.measures import Count, Mean, Measure, Proportion, Sum
-from adyton.kernel.terms.names import default_name
+from adyton.query.names import default_name
 from adyton.query.sql.aggregates import is_aggregate, read_measure
 from adyton.query.sql.expressions import SqlText
 from adyton.query.sql.functions.numbers import without_null_if

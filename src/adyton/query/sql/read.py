@@ -20,9 +20,9 @@ from adyton.kernel.terms.buckets import Group
 from adyton.kernel.terms.expressions import And, Condition, NumberExpression, all_of
 from adyton.kernel.terms.leaves import EVERY_ROW, Always
 from adyton.kernel.terms.measures import Cdf, Count, Measure
-from adyton.kernel.terms.names import distinct_names, is_person, names_in
 from adyton.query.doubles import shortest
 from adyton.query.groups import Grouped
+from adyton.query.names import distinct_names, is_person, names_in
 from adyton.query.nodes import Question
 from adyton.query.request import AS_ASKED, Asked, Combined, Request, Shape, remarked
 from adyton.query.sql.aggregates import AGGREGATES, COMMON, DISTINCT, read_measure, read_value, read_where

@@ -18,7 +18,7 @@ from adyton.kernel.schema import BooleanColumn, CategoryColumn, day_of
 from adyton.kernel.terms.buckets import Bucket, Group
 from adyton.kernel.terms.leaves import DayFrom, DayOf
 from adyton.kernel.terms.measures import Cdf, Measure
-from adyton.kernel.terms.names import distinct_names
+from adyton.query.names import distinct_names
 from adyton.query.nodes import POINTS
 from adyton.query.released.nodes import (
     Apply,

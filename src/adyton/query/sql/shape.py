@@ -11,8 +11,8 @@ from fractions import Fraction
 from sqlglot import exp
 
 from adyton.errors import InvalidRequest
-from adyton.kernel.terms.names import check_names, distinct_names
 from adyton.query.conditions.possible_cells import number_of_cells
+from adyton.query.names import check_names, distinct_names
 from adyton.query.nodes import Question
 from adyton.query.released.nodes import (
     SIGNS,

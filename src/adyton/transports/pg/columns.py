@@ -22,8 +22,8 @@ from adyton.kernel.terms.buckets import Bucket, Group
 from adyton.kernel.terms.expressions import Days
 from adyton.kernel.terms.leaves import DayOf
 from adyton.kernel.terms.measures import Cdf
-from adyton.kernel.terms.names import distinct_names
 from adyton.planning.known import known_of, known_of_computed
+from adyton.query.names import distinct_names
 from adyton.query.released.nodes import is_label
 from adyton.query.request import Asked, Combined, Free, Request
 from adyton.query.selecting import Selection

@@ -14,8 +14,8 @@ from sqlglot import exp
 from adyton.kernel.schema import Table, TextColumn
 from adyton.kernel.terms.buckets import KeyLabel, group_values
 from adyton.kernel.terms.measures import Count, CountPersons
-from adyton.kernel.terms.names import distinct_names
 from adyton.query.conditions.possible_cells import cell_codes
+from adyton.query.names import distinct_names
 from adyton.query.released.answered import Answered, Told
 from adyton.query.request import Combined, Free, Request
 from adyton.query.sql.aggregates import is_aggregate

@@ -13,7 +13,7 @@ from math import prod
 from sqlglot import exp
 
 from adyton.kernel.schema import Table
-from adyton.kernel.terms.names import distinct_names, names_in
+from adyton.query.names import distinct_names, names_in
 from adyton.query.released.nodes import (
     Apply,
     ComputedLabel,

@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from adyton.kernel.schema import Table, TextColumn
 from adyton.kernel.terms.buckets import Group, KeyLabel, group_values
-from adyton.kernel.terms.names import distinct_names
+from adyton.query.names import distinct_names
 from adyton.query.released.nodes import ComputedLabel, Released, Term, When, is_label
 from adyton.query.request import Combined, Free, Part, Shape
 from adyton.query.sql.expressions import SqlText
