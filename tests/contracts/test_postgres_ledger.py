@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 import adyton
 from adyton.errors import BudgetRefused, InvalidRequest, LedgerCorrupt
 from adyton.kernel.ledger import Header, Ledger
-from adyton.kernel.ledger.stored import postgres_session
+from adyton.ledgers import postgres_session
 from adyton.ledgers.postgres import PostgresLedger
 from adyton.testing.ledgers.contract import LedgerContract, Reopen, order
 from adyton.transports.cli.app import app

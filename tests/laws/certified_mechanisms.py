@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from certified import Certified, exact, never_larger, never_smaller
 
+from adyton.arithmetic.ratio import ratio_interval
 from adyton.kernel.mechanisms.gaussian import GaussianNoise
 from adyton.kernel.mechanisms.geometric import GeometricNoise
 from adyton.kernel.sensitivity.bounds import Sensitivity
 from adyton.kernel.special.mechanisms.key_selection import KeySelection
 from adyton.kernel.special.mechanisms.randomized_response import RandomizedResponse
-from adyton.kernel.special.mechanisms.selection import utility
 from adyton.kernel.special.mechanisms.selection.exponential import ExponentialMechanism
 from adyton.kernel.special.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from adyton.kernel.special.mechanisms.selection.scores import ScoreSensitivity
@@ -25,7 +25,7 @@ from adyton.kernel.special.mechanisms.selection.top_k import TopK
 from adyton.kernel.special.mechanisms.sparse.above_threshold import AboveThreshold
 from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse
 from adyton.kernel.special.mechanisms.sparse.sparse import Sparse
-from adyton.noise_intervals.ratio import ratio_interval
+from adyton.noise_intervals import selections
 from adyton.noise_intervals.selections import shortfall_of
 from adyton.noise_intervals.widths import noise_within, ratio_band, worst_error
 from adyton.planning.coordinated.range_workload import Prefixes
@@ -216,21 +216,21 @@ SELECTION = (
     ),
     never_smaller(
         "selection: chance, exponential",
-        utility.exponential_chance,
+        selections.exponential_chance,
         dict(rate="1/10", shortfall="70", candidates=20),
         dict(rate="1/10", shortfall="70", candidates=20, best=3),
     ),
     never_smaller(
-        "selection: chance, flip", utility.flip_chance, dict(rate="1/10", shortfall="70", candidates=20)
+        "selection: chance, flip", selections.flip_chance, dict(rate="1/10", shortfall="70", candidates=20)
     ),
     never_smaller(
         "selection: chance, noisy max",
-        utility.noisy_max_chance,
+        selections.noisy_max_chance,
         dict(scale="20", shortfall=70, candidates=20),
     ),
     never_smaller(
         "selection: chance, textbook",
-        utility.classical_chance,
+        selections.classical_chance,
         dict(rate="1/10", shortfall="70", candidates=20),
     ),
     never_smaller(

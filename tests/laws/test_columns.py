@@ -16,11 +16,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from adyton.arithmetic.lines import Line
+from adyton.arithmetic.ratio import Band, ratio_interval
 from adyton.errors import LedgerCorrupt
 from adyton.kernel.exact import float_down, float_up, ratio_down, ratio_up
 from adyton.kernel.exact.cells import Cells, weighted, whole
 from adyton.kernel.ledger.texts import Stored, many_from_text, many_to_text
-from adyton.noise_intervals.ratio import Band, ratio_interval
 
 REACHES = (10**3, 2**53, 2**62, 2**70, 2**130)  # 2**53: floats hold no more; 2**62: nor do machine integers
 RATIONALS = st.one_of(

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import adyton
+from adyton.arithmetic.ratio import Band, Ratio, _Side, intervals_of, ratio_interval
 from adyton.certify import Absent, Intervals, KeyedRows, Values
 from adyton.curator import certifying as estimate
 from adyton.curator.curator import Curator
@@ -21,7 +22,6 @@ from adyton.kernel.ledger import MemoryLedger
 from adyton.kernel.ledger.texts import many_from_text
 from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.kernel.schema import CategoryColumn, IntegerColumn, RealColumn, Table, TextColumn
-from adyton.noise_intervals.ratio import Band, Ratio, _Side, intervals_of, ratio_interval
 from adyton.population.base import Position
 from adyton.study import Study, Validity
 

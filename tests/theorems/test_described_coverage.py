@@ -17,8 +17,8 @@ import pytest
 from scipy.stats import binom
 
 import adyton
+from adyton.arithmetic.ratio import Ends
 from adyton.kernel.schema import IntegerColumn, Table
-from adyton.noise_intervals.ratio import Ends
 from adyton.planning.measures import mean_with_squares
 from adyton.population import base
 from adyton.query import description

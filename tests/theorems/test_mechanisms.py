@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
+from adyton.arithmetic.ratio import ratio_interval
 from adyton.curator.certifying import rows_of_many
 from adyton.errors import InvalidRequest
 from adyton.kernel.accounting import gaussian
@@ -22,7 +23,6 @@ from adyton.kernel.schema import IntegerColumn, Table
 from adyton.kernel.sensitivity import Sensitivity
 from adyton.kernel.terms.leaves import ValueOf
 from adyton.kernel.terms.measures import Count, Mean
-from adyton.noise_intervals.ratio import ratio_interval
 from adyton.noise_intervals.widths import noise_within, ratio_band, worst_error
 from adyton.planning.plan import make_plan
 from adyton.planning.price import price_of

@@ -16,7 +16,6 @@ from adyton.kernel.noise import two_sided_geometric
 from adyton.kernel.privacy import GaussianCost, PureCost
 from adyton.kernel.special.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from adyton.kernel.special.mechanisms.selection.scores import ScoreSensitivity
-from adyton.kernel.special.mechanisms.workloads import mwem
 from adyton.planning.coordinated.range_workload import (
     ExplicitQueries,
     IdentityQueries,
@@ -24,6 +23,7 @@ from adyton.planning.coordinated.range_workload import (
     Prefixes,
     Ranges,
 )
+from adyton.textbook import mwem
 from adyton.textbook.mwem import Mwem
 from literature.marginals import Marginals
 from seeded import Seeded

@@ -8,6 +8,7 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from adyton.arithmetic.ratio import Band, Solved, ratio_interval
 from adyton.kernel.accounting.noisy_reading import NoisyReading
 from adyton.kernel.mechanisms import GaussianNoise
 from adyton.kernel.privacy import PrivacyUnit
@@ -15,7 +16,6 @@ from adyton.kernel.schema import IntegerColumn, RealColumn, Table
 from adyton.kernel.terms.expressions import Square
 from adyton.kernel.terms.leaves import ValueOf
 from adyton.kernel.terms.measures import Mean
-from adyton.noise_intervals.ratio import Band, Solved, ratio_interval
 from adyton.noise_intervals.widths import largest_ratio
 from adyton.planning.measures.additive import ratio_guess, uncentred_outward
 from adyton.planning.readings import readings_of

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adyton.arithmetic.ratio import Band, intervals_of
 from adyton.certify import Values
 from adyton.kernel.accounting.noisy_reading import LEVEL, NoisyReading
 from adyton.kernel.measurement import Columns
@@ -18,7 +19,6 @@ from adyton.kernel.schema import RealColumn, Table
 from adyton.kernel.sensitivity import Reading
 from adyton.kernel.terms.leaves import ValueOf
 from adyton.kernel.terms.measures import Variance
-from adyton.noise_intervals.ratio import Band, intervals_of
 from adyton.noise_intervals.widths import ratio_band
 from adyton.planning.measures.spread import Spread, variance_between
 from adyton.planning.readings import readings_of

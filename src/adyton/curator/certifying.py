@@ -11,6 +11,7 @@ from threading import Lock
 
 import numpy as np
 
+from adyton.arithmetic.ratio import intervals_of
 from adyton.certify import (
     AnswerBits,
     Certificate,
@@ -30,7 +31,6 @@ from adyton.kernel.measurement import Columns
 from adyton.kernel.sensitivity import Sensitivity
 from adyton.kernel.terms.measures import Extreme
 from adyton.ledgers.book.booked import booked
-from adyton.noise_intervals.ratio import intervals_of
 from adyton.planning.advice import later_widths
 from adyton.planning.keys import found
 from adyton.planning.learned import Learned, UnitRange, settled_radius

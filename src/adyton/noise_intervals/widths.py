@@ -8,6 +8,7 @@ from functools import singledispatch
 
 import numpy as np
 
+from adyton.arithmetic.ratio import Band
 from adyton.arithmetic.search import geometric
 from adyton.errors import InvalidRequest
 from adyton.kernel.exact import each_of, float_up, ratio_up
@@ -19,7 +20,6 @@ from adyton.kernel.mechanisms.base import times, weights_of_worst_mean
 from adyton.kernel.mechanisms.grid import NoiseOnAGrid
 from adyton.kernel.noise import two_sided_geometric
 from adyton.kernel.sensitivity import Sensitivity
-from adyton.noise_intervals.ratio import Band
 
 PADDED = 6
 """Standard deviations by which a grid goes on beyond the range of a sum and a count whose ratio is asked."""

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Protocol
 
+from adyton.arithmetic.ratio import Ratio, Solved
 from adyton.certify import Absent, Bound, Values
 from adyton.kernel.accounting.noisy_reading import LEVEL, NoisyReading
 from adyton.kernel.measurement import Columns
 from adyton.kernel.mechanisms import Mechanism
 from adyton.kernel.mechanisms.grid import NoiseOnAGrid
 from adyton.kernel.sensitivity import Reading
-from adyton.noise_intervals.ratio import Ratio, Solved
 from adyton.population.base import PopulationContext
 from adyton.study import Study
 

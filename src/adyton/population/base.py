@@ -21,6 +21,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from adyton.arithmetic.ratio import Ends
 from adyton.certify import Absent
 from adyton.certify.values import Way
 from adyton.kernel.accounting.noisy_reading import LEVEL, NoisyReading, step_of
@@ -35,7 +36,6 @@ from adyton.kernel.sensitivity import Reading
 from adyton.kernel.sensitivity.reading import search_weights
 from adyton.kernel.terms.measures import Cdf, Count, CountPersons, Mean, Quantile, Sum, Variance
 from adyton.kernel.terms.persons import TableOfPersons
-from adyton.noise_intervals.ratio import Ends
 from adyton.population.claims import NORMAL, Certain, CertainOfDescribed, GeometricNoises
 from adyton.population.position import Counted, Position
 from adyton.population.subset_ends import (

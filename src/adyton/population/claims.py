@@ -17,10 +17,10 @@ from typing import Protocol, Self
 
 import numpy as np
 
+from adyton.arithmetic.ratio import Ends
 from adyton.kernel.exact.cells import Floats
 from adyton.kernel.exact.outward import COARSE, FEW, MANY, UP
 from adyton.kernel.exact.special import special
-from adyton.noise_intervals.ratio import Ends
 from adyton.validity.described import described_width, greatest_described_share, least_described_share
 from adyton.validity.subset.tails import Before, Way, ways_after
 from adyton.validity.subset.widths import greatest_share, rough_variance_width, share_ends, variance_width

@@ -15,6 +15,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
+from adyton.arithmetic.ratio import Ends
 from adyton.certify import Absent
 from adyton.kernel.accounting.noisy_reading import NoisyReading
 from adyton.kernel.exact import float_up, units_down
@@ -22,7 +23,6 @@ from adyton.kernel.exact.cells import Array, Floats
 from adyton.kernel.exact.outward import FEW, UP
 from adyton.kernel.exact.shares import question_share
 from adyton.kernel.ledger.links import Cap
-from adyton.noise_intervals.ratio import Ends
 from adyton.noise_intervals.widths import largest_ratio
 from adyton.population.base import Population, PopulationContext, units_outside
 from adyton.population.position import Counted, Position

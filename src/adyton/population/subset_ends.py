@@ -10,12 +10,12 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.arithmetic.lines import Line
+from adyton.arithmetic.ratio import Ends
 from adyton.kernel.accounting.noisy_reading import NoisyReading
 from adyton.kernel.exact import UNITS_PER_ONE, float_down, float_up
 from adyton.kernel.exact.cells import Array, Floats
 from adyton.kernel.exact.outward import CANCELLED, FEW, UP
 from adyton.kernel.mechanisms.grid import NoiseOnAGrid
-from adyton.noise_intervals.ratio import Ends
 from adyton.noise_intervals.widths import largest_ratio
 from adyton.population.claims import Certain, Claims
 from adyton.validity.plans.study_plans import OF_THE_COUNT

@@ -13,11 +13,11 @@ from copy import copy
 
 import numpy as np
 
+from adyton.arithmetic.ratio import Ends
 from adyton.kernel.accounting.noisy_reading import NoisyReading
 from adyton.kernel.exact import float_up
 from adyton.kernel.exact.cells import Array, Floats
 from adyton.kernel.exact.outward import CANCELLED, MANY, UP
-from adyton.noise_intervals.ratio import Ends
 from adyton.population.claims import NORMAL, Certain, Claims, Noise
 from adyton.population.subset_ends import HALF_STEP, Coin, most_rows
 from adyton.validity.plans.study_plans import OF_THE_COUNT

@@ -69,6 +69,11 @@ class Study(Shown):
     anchor: Path | str | None = None  # outside the ledger, a file or an address: how far it was
     dialect: str | None = None  # the database in whose words questions are asked
     book: Path | None = None  # that studies of the same persons share
+    parts: int = field(init=False, repr=False, compare=False)
+    grid: Fraction | None = field(init=False, repr=False, compare=False)
+    reserve: Reserve | None = field(init=False, repr=False, compare=False)
+    filter: Filter = field(init=False, repr=False, compare=False)
+    protection: Protection = field(init=False, repr=False, compare=False)
     dictionary: Dictionary | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -77,6 +82,7 @@ class Study(Shown):
         check_size(max(sizes, default=None), self.unit, self.limit)
         check_further(self)
         check_person(self)
+        self._follow()
         for place, table in enumerate(self.tables):
             where = f"private.{table.name}" if place else "table"
             check_lines(table.lines, table.rows, self.unit_of(table).rows, where)
@@ -102,6 +108,34 @@ class Study(Shown):
         object.__setattr__(self, "table", replace(self.table, most_rows=self.unit.rows))
         object.__setattr__(self, "further", tuple(further))
 
+    def _follow(self) -> None:
+        """Works out once what every query asks for.
+
+        ``parts``: into how many parts the units are split, each for one query; 1: every query reads all.
+        ``grid``: the step to which answers are rounded, as a part of their range; None: they are not.
+        ``reserve``: the units that no query reads.  ``filter``: the rule that adds up costs.
+        ``protection``: what privacy rests on.
+        """
+        validity = self.validity
+        split = validity is not None and validity.method == "split"
+        rounded = validity is not None and validity.method == "rounding"
+        share = validity.reserve if validity is not None else None
+        known = {
+            "parts": (validity.questions or 1) if split and validity is not None else 1,
+            "grid": rounding_grid(validity, self.table.rows) if rounded and validity is not None else None,
+            "reserve": None if share is None else Reserve(share),
+            "filter": filter_named(self.filter_name),
+        }
+        for name, value in known.items():
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "protection", self._protected())
+
+    def _protected(self) -> Protection:
+        unit = unit_with(self.unit, self.parts, self.reserve)
+        further = tuple((one.table, one.rows_per_person) for one in self.further)
+        failure, rounded = keys_failure(self), self.grid is not None
+        return Protection(self.table, unit, self.filter, further, failure, rounded)
+
     @property
     def tables(self) -> tuple[Table, ...]:
         """All private tables, the study's own first."""
@@ -112,42 +146,12 @@ class Study(Shown):
 
         A person is one row of a table of persons.  Theorems: JOINED-ROWS, TWO-LEVEL.
         """
-        return self._protected().unit_of(table)
-
-    @property
-    def protection(self) -> Protection:
-        """What privacy rests on: who is protected, and how costs are added up."""
-        return self._protected(keys_failure(self), rounded=self.grid is not None)
-
-    def _protected(self, discovery_failure: Fraction = Fraction(0), *, rounded: bool = False) -> Protection:
-        unit = unit_with(self.unit, self.parts, self.reserve)
-        further = tuple((one.table, one.rows_per_person) for one in self.further)
-        return Protection(self.table, unit, self.filter, further, discovery_failure, rounded)
-
-    @property
-    def parts(self) -> int:
-        """Into how many parts the units are split, each for one question; 1: every question reads all."""
-        if self.validity is None or self.validity.method != "split":
-            return 1
-        return self.validity.questions or 1
-
-    @property
-    def grid(self) -> Fraction | None:
-        """The step to which answers are rounded, as a part of their range; None: they are not."""
-        if self.validity is None or self.validity.method != "rounding":
-            return None
-        return rounding_grid(self.validity, self.table.rows)
+        return self.protection.unit_of(table)
 
     @property
     def one_by_one(self) -> bool:
         """Whether nothing but questions is answered, each by itself: by its own units, or rounded."""
         return self.parts > 1 or self.grid is not None
-
-    @property
-    def reserve(self) -> Reserve | None:
-        """The units that no question reads."""
-        share = self.validity.reserve if self.validity is not None else None
-        return None if share is None else Reserve(share)
 
     @property
     def size_is_public(self) -> bool:
@@ -202,11 +206,6 @@ class Study(Shown):
             dictionary = replace(self.dictionary, amended=amended, open=described)
             object.__setattr__(changed, "dictionary", dictionary)
         return changed
-
-    @property
-    def filter(self) -> Filter:
-        """The rule that adds up costs, by its name."""
-        return filter_named(self.filter_name)
 
     def sheet(self, verbose: bool = False) -> Sheet:
         """All of it is public."""

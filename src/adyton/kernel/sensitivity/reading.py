@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 
 from adyton.kernel.schema import Table
@@ -16,19 +16,22 @@ _MOST_STEPS_PER_ROW = 2**20
 
 @dataclass(frozen=True, slots=True)
 class Coordinate:
-    """A sum over contributing rows of ``times * value - minus``, or of ``times`` where there is no value."""
+    """A sum over contributing rows of ``times * value - minus``, or of ``times`` where there is no value.
+
+    ``box`` has the least and the greatest that one row can add.
+    """
 
     value: NumberExpression | None = None
     times: int = 1
     minus: int = 0
+    box: tuple[int, int] = field(init=False, repr=False, compare=False)
 
-    @property
-    def box(self) -> tuple[int, int]:
-        """The least and the greatest that one row can add."""
-        if self.value is None:
-            return self.times, self.times
-        lattice = self.value.lattice
-        return self.times * lattice.low - self.minus, self.times * lattice.high - self.minus
+    def __post_init__(self) -> None:
+        low, high = self.times, self.times
+        if self.value is not None:
+            lattice = self.value.lattice
+            low, high = self.times * lattice.low - self.minus, self.times * lattice.high - self.minus
+        object.__setattr__(self, "box", (low, high))
 
 
 @dataclass(frozen=True, slots=True)

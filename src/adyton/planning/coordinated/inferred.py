@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from adyton.arithmetic.ratio import Ratio, Solved
 from adyton.certify import Absent, Bound, Intervals, Values
 from adyton.errors import LedgerCorrupt
 from adyton.kernel.accounting.noisy_reading import LEVEL, NoisyReading
@@ -25,7 +26,6 @@ from adyton.kernel.measurement import Columns
 from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
 from adyton.kernel.sensitivity import Reading
 from adyton.kernel.special.mechanisms.workloads.measured import GaussianMeasured, GeometricMeasured
-from adyton.noise_intervals.ratio import Ratio, Solved
 from adyton.noise_intervals.strategies import deviation_of, simultaneous_widths, widths_of
 from adyton.planning.coordinated.linear import CellSums
 from adyton.planning.coordinated.measuring import Measuring, Norms, measuring_from

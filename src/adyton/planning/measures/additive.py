@@ -9,12 +9,12 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.arithmetic.lines import Line
+from adyton.arithmetic.ratio import Ends, Ratio, Solved
 from adyton.certify import Absent, Bound, Intervals, Values
 from adyton.kernel.accounting.noisy_reading import LEVEL, NoisyReading, step_of
 from adyton.kernel.exact import float_up
 from adyton.kernel.exact.cells import Floats, whole
 from adyton.kernel.measurement import Columns
-from adyton.noise_intervals.ratio import Ends, Ratio, Solved
 from adyton.noise_intervals.widths import largest_ratio, ratio_band, worst_error
 from adyton.planning.part import OfOneReading
 from adyton.population.base import PopulationContext, PopulationEnds, Width, learned_key

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from adyton.arithmetic.ratio import Ends, Solved
 from adyton.arithmetic.search import Truths, edges
 from adyton.certify import Absent, Bound, Intervals, Values
 from adyton.kernel.accounting.noisy_reading import LEVEL
@@ -18,7 +19,6 @@ from adyton.kernel.exact.special import special
 from adyton.kernel.measurement import Columns
 from adyton.kernel.mechanisms import GaussianNoise
 from adyton.kernel.terms.measures import Cdf
-from adyton.noise_intervals.ratio import Ends, Solved
 from adyton.planning.measures.additive import population_bound_of
 from adyton.planning.part import OfOneReading
 from adyton.population.base import PopulationContext

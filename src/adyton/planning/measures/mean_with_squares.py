@@ -10,13 +10,13 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from adyton.arithmetic.ratio import Ratio, Solved
 from adyton.certify import Absent, Bound, Values
 from adyton.errors import InvalidRequest
 from adyton.kernel.accounting.noisy_reading import NoisyReading
 from adyton.kernel.exact.cells import whole
 from adyton.kernel.measurement import Columns
 from adyton.kernel.terms.measures import Mean, Measure, middle_of_square, weight
-from adyton.noise_intervals.ratio import Ratio, Solved
 from adyton.planning.measures.additive import Additive, mean_ratio, means_of, over_count
 from adyton.planning.part import OfOneReading
 from adyton.population.base import PopulationContext, learned_key

@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.arithmetic.lines import Line
+from adyton.arithmetic.ratio import Ends, Ratio, Solved
 from adyton.certify import Intervals, Values
 from adyton.certify.rows import joined_way
 from adyton.kernel.exact import each_of, float_down, float_up
@@ -17,7 +18,6 @@ from adyton.kernel.exact.outward import MANY
 from adyton.kernel.measurement import Columns
 from adyton.kernel.schema import Lattice
 from adyton.kernel.terms.measures import Moments, Which
-from adyton.noise_intervals.ratio import Ends, Ratio, Solved
 from adyton.planning.measures.additive import mean_ratio, over_count, ratio_guess
 from adyton.planning.measures.spread import variance_between
 from adyton.planning.part import OfOneReading

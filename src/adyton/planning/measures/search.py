@@ -9,13 +9,13 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.arithmetic.lines import Line
+from adyton.arithmetic.ratio import Ends, Solved
 from adyton.certify import Absent, Bound, Intervals, Values
 from adyton.kernel.exact.cells import largest, whole
 from adyton.kernel.measurement import Columns
 from adyton.kernel.noise.refine import Integers
 from adyton.kernel.searching import SearchLevels, searched
 from adyton.kernel.terms.measures import Extreme, Quantile
-from adyton.noise_intervals.ratio import Ends, Solved
 from adyton.planning.part import OfOneReading
 from adyton.population.base import PopulationContext
 

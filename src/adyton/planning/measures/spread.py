@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from adyton.arithmetic.lines import Line
+from adyton.arithmetic.ratio import Ends, Ratio, Solved
 from adyton.certify import Intervals, Values
 from adyton.certify.rows import joined_way
 from adyton.kernel.accounting.noisy_reading import NoisyReading
@@ -14,7 +15,6 @@ from adyton.kernel.exact import each_of, float_up
 from adyton.kernel.exact.cells import Floats, whole
 from adyton.kernel.exact.outward import MANY
 from adyton.kernel.measurement import Columns
-from adyton.noise_intervals.ratio import Ends, Ratio, Solved
 from adyton.planning.measures.additive import mean_ratio, over_count, ratio_guess
 from adyton.planning.part import OfOneReading
 from adyton.population.base import PopulationContext
