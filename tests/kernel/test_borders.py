@@ -21,7 +21,7 @@ KEEPS_LEDGERS = {"kernel", "ledgers", "testing"}
 KEEPS_ENGINES = {"kernel", "engines", "testing"}
 MAY_READ = {
     "setup/checking.py": "the owner checks the own table, and nothing of it is released",
-    "audit/cases/streamed.py": "the auditor knows both tables",
+    "audit/watching.py": "the auditor knows both tables",
 }
 MAY_CHARGE = {
     "holdout/answers/bought.py": "a holdout has a ledger and hidden labels of its own",

@@ -12,11 +12,11 @@ import pld_oracle as truth
 import pytest
 from mpmath import mpf
 
-from adyton import accounting
 from adyton.accounting.pld import pld
 from adyton.accounting.pld.pairs import GaussianPair, LaplacePair, RandomizedResponsePair
 from adyton.accounting.pld.slots import counted, fold, grouped
 from adyton.errors import BudgetRefused, InvalidRequest
+from adyton.kernel import accounting
 from literature.pld_from_below import delta_down, epsilon_down
 from literature.slot_plan import SlotPlan
 

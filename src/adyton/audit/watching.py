@@ -79,3 +79,9 @@ def watch(curator: Curator, bits: Bits) -> tuple[Curator, Watched]:
     """The same curator, and what notes everything that it reads and draws."""
     watched = Watched()
     return curator.observed(watched, _WatchedBits(bits, watched.events)), watched
+
+
+def exact_integers(curator: Curator, readings: Sequence[Reading]) -> Exact:
+    """What the engine reads, without noise: the auditor knows both tables."""
+    curator._engine.prepare(readings)
+    return curator._engine.exact(readings)

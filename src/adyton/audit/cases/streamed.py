@@ -18,7 +18,7 @@ from adyton.audit.cases.questions import claim_of
 from adyton.audit.cases.questions_asked import QueryCase, study_of, tables_of
 from adyton.audit.cases.trial import AuditTarget, Trial, for_each_filter
 from adyton.audit.replay import Movement, Replay
-from adyton.audit.watching import Watched, watch, with_the_same_words
+from adyton.audit.watching import Watched, exact_integers, watch, with_the_same_words
 from adyton.kernel.ledger import Receipt
 from adyton.kernel.noise import Bits
 from adyton.kernel.privacy import NEIGHBOURS, Neighbours
@@ -142,8 +142,7 @@ def _read(
     """All integers of the stream, scaled as they are compared: those it read itself, and the others."""
     readings = [one.reading for one in asked]
     with target.tables.open(study, data) as curator:
-        curator._engine.prepare(readings)
-        exact = [columns[0][0] for columns in curator._engine.exact(readings)]
+        exact = [columns[0][0] for columns in exact_integers(curator, readings)]
     if [columns[0][0] for columns in watched.exact_integers] != exact[: len(watched.exact_integers)]:
         raise AssertionError("the stream did not read the integers that are sampled")
     return tuple(one.factor * integer for one, integer in zip(asked, exact, strict=True))
