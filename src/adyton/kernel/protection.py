@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 
@@ -12,6 +12,8 @@ from adyton.kernel.privacy import PrivacyUnit, Reserve
 from adyton.kernel.schema import Table
 from adyton.kernel.terms.names import is_declared, private_part
 from adyton.kernel.terms.persons import TableOfPersons
+
+_MOST_KNOWN = 64  # tables whose unit is kept: every query asks for it several times
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,9 @@ class Protection:
     further: tuple[tuple[Table, int], ...] = ()
     discovery_failure: Fraction = Fraction(0)
     rounded: bool = False
+    _known: dict[int, tuple[Table, PrivacyUnit]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     @property
     def is_pure(self) -> bool:
@@ -46,6 +51,16 @@ class Protection:
         Refuses a table that the study does not declare: an engine reads the declared one, with its bounds.
         A person is one row of a table of persons.  Theorems: JOINED-ROWS, TWO-LEVEL.
         """
+        known = self._known.get(id(table))
+        if known is not None and known[0] is table:
+            return known[1]
+        unit = self._unit_of(table)
+        if len(self._known) >= _MOST_KNOWN:
+            self._known.clear()
+        self._known[id(table)] = (table, unit)
+        return unit
+
+    def _unit_of(self, table: Table) -> PrivacyUnit:
         if isinstance(table, TableOfPersons):
             if table.of.most_rows != self.unit_of(table.of).rows:
                 raise InvalidRequest(
