@@ -82,7 +82,7 @@ def _asking() -> list[dict[str, object]]:
         )
         path = Path(folder) / "people.parquet"
         bare.execute(f"COPY people TO '{path}'")
-        study = Study(TABLE, PrivacyUnit("replace"), LIMIT, "gdp", path, Path(folder) / "people.ledger")
+        study = Study(TABLE, PrivacyUnit("replace-one"), LIMIT, "gdp", path, Path(folder) / "people.ledger")
         charges = SqliteLedger.create(Path(folder) / "bare.ledger", Header.fresh("00" * 32, "gdp", 10**18))
         with adyton.open(study) as curator, closing(charges):
             sql = "SELECT COUNT(*) FROM people WHERE age > {}"
@@ -109,7 +109,7 @@ def _planning() -> list[dict[str, object]]:
     """A text that is new each time, one with another number in it than the last, and one that was read
     before, beside sqlglot's parser alone.
     """
-    study, known = Study(TABLE, PrivacyUnit("replace"), LIMIT, "gdp"), Requests(TABLE)
+    study, known = Study(TABLE, PrivacyUnit("replace-one"), LIMIT, "gdp"), Requests(TABLE)
 
     def planned(text: str) -> None:
         asked = [known.of(text)]

@@ -16,7 +16,7 @@ import pandas as pd
 import adyton
 from adyton.kernel.accounting import gaussian
 from adyton.kernel.noise import SystemBits, rounded_gaussian, two_sided_geometric
-from adyton.kernel.privacy import Guarantee, Neighbours, PrivacyUnit
+from adyton.kernel.privacy import Adjacency, Guarantee, PrivacyUnit
 from adyton.kernel.schema import CategoryColumn, IntegerColumn, Table
 from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse
 from adyton.kernel.special.mechanisms.workloads.residuals import ResidualAttribute
@@ -69,31 +69,29 @@ def ranges() -> list[dict[str, object]]:
     rows = [
         row(f"{best.name} strategy, {CELLS:,} cells, found in", time.perf_counter() - start, None, "s", "")
     ]
-    rows += errors(workload, best, "add-or-remove")
-    return rows + errors(workload, with_free_total(best), "replace")
+    rows += errors(workload, best, "add-remove")
+    return rows + errors(workload, with_free_total(best), "replace-one")
 
 
-def errors(workload: Ranges, best: Strategy, neighbours: Neighbours) -> list[dict[str, object]]:
-    title = f"all ranges of {CELLS:,} cells, {neighbours}"
-    ours = GaussianMatrix.for_cost(best, neighbours, MU_SQUARED)
-    cells = GaussianMatrix.for_cost(identity(CELLS), neighbours, MU_SQUARED)
+def errors(workload: Ranges, best: Strategy, adjacency: Adjacency) -> list[dict[str, object]]:
+    title = f"all ranges of {CELLS:,} cells, {adjacency}"
+    ours = GaussianMatrix.for_cost(best, adjacency, MU_SQUARED)
+    cells = GaussianMatrix.for_cost(identity(CELLS), adjacency, MU_SQUARED)
     expected, plain = ours.predicted_error(workload), cells.predicted_error(workload)
     seen, plainly_seen = measured(ours, workload), measured(cells, workload)
     return [
         row(f"{title}: predicted error", expected, plain, "mse", "noise on every cell"),
         row(f"{title}: measured error", seen, plainly_seen, "mse", "noise on every cell"),
-        row(
-            f"{title}: measured error", seen, one_by_one(workload, neighbours), "mse", "noise on every range"
-        ),
+        row(f"{title}: measured error", seen, one_by_one(workload, adjacency), "mse", "noise on every range"),
     ]
 
 
-def one_by_one(workload: Ranges, neighbours: Neighbours) -> float:
+def one_by_one(workload: Ranges, adjacency: Adjacency) -> float:
     """The mean squared error if every range gets noise of its own, at the same price for all together."""
     form = workload.gram()
     own = np.diag(form)
     moved = own.max()
-    if neighbours == "replace":
+    if adjacency == "replace-one":
         moved = max(moved, (own[:, None] + own - 2 * form).max())
     sigma = float(moved / float(MU_SQUARED)) ** 0.5
     return float(np.mean(rounded_gaussian.draw(sigma, workload.questions, BITS).astype(float) ** 2))
@@ -104,7 +102,7 @@ def one_by_one(workload: Ranges, neighbours: Neighbours) -> float:
 
 def a_study(*columns: CategoryColumn | IntegerColumn) -> Study:
     limit = Guarantee(Fraction(1), Fraction(1, 10**9))
-    return Study(Table("t", columns, 10**6), PrivacyUnit("add-or-remove"), limit, "gdp")
+    return Study(Table("t", columns, 10**6), PrivacyUnit("add-remove"), limit, "gdp")
 
 
 def planned(study: Study, questions: list[Question], strategy: str | None = None) -> PricedBatch:
@@ -245,7 +243,7 @@ def weights() -> list[dict[str, object]]:
     table = adyton.Table("people", tuple(CategoryColumn(name, values) for name in columns), rows=UNITS)
     limit = adyton.Guarantee(Fraction(EPSILON), Fraction(1, 10**6))
     truth, answers = np.empty(QUESTIONS), np.empty(QUESTIONS)
-    with adyton.open(adyton.Study(table, adyton.PrivacyUnit("replace"), limit), data=people) as curator:
+    with adyton.open(adyton.Study(table, adyton.PrivacyUnit("replace-one"), limit), data=people) as curator:
         preview = curator.preview_weights(list(columns), questions=QUESTIONS, share=1)
         opened = curator.open_weights(list(columns), questions=QUESTIONS, share=1)
         start = time.perf_counter()

@@ -106,8 +106,8 @@ def run() -> list[dict[str, object]]:
         path = Path(folder) / "people.parquet"
         duckdb.connect().execute(f"COPY ({GENERATOR}) TO '{path}' (FORMAT parquet)")
         rows = [
-            *_questions(path, PrivacyUnit("add-or-remove"), "rows", ""),
-            *_questions(path, PrivacyUnit("add-or-remove", "user_id", 10), "persons", BOUNDED),
+            *_questions(path, PrivacyUnit("add-remove"), "rows", ""),
+            *_questions(path, PrivacyUnit("add-remove", "user_id", 10), "persons", BOUNDED),
         ]
         plain = duckdb.connect()
         plain.execute(f"CREATE TABLE people AS SELECT * FROM '{path}'")
@@ -168,7 +168,7 @@ def _histogram(path: Path, plain: Any) -> dict[str, object]:
     """What a median is found in: the rows of each bin.  The search itself needs no data."""
     income = PEOPLE.column("income")
     assert isinstance(income, RealColumn)
-    unit = PrivacyUnit("add-or-remove")
+    unit = PrivacyUnit("add-remove")
     readings = readings_of(Question(PEOPLE, (("m", Quantile(ValueOf(income), Fraction(1, 2))),)), unit)
     engine = DuckDBEngine(PEOPLE, unit, path)
     engine.prepare()
@@ -212,7 +212,7 @@ def peak_of(path: str, side: str) -> None:
         plain.execute(sql).fetchall()
     else:
         limit = Guarantee(Fraction(100), Fraction(1, 10**9))
-        with adyton.open(Study(PEOPLE, PrivacyUnit("add-or-remove"), limit, "gdp", Path(path))) as curator:
+        with adyton.open(Study(PEOPLE, PrivacyUnit("add-remove"), limit, "gdp", Path(path))) as curator:
             curator.ask(question, epsilon=1)
     status = Path("/proc/self/status").read_text()  # getrusage would count the process that started us
     print(int(status.partition("VmHWM:")[2].split()[0]) / 1024)

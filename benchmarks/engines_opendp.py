@@ -26,7 +26,7 @@ from adyton.study import Study
 WANTED = ("opendp==0.16.0", "polars==1.36.1", "pyarrow", "numpy")
 FEW = 1_000
 REPETITIONS, COUNTS, COUNTS_BEFORE = 5, 30, 5  # a context of OpenDP is made for 50 questions
-UNITS = {"rows": PrivacyUnit("add-or-remove"), "persons": PrivacyUnit("add-or-remove", "user_id", 10)}
+UNITS = {"rows": PrivacyUnit("add-remove"), "persons": PrivacyUnit("add-remove", "user_id", 10)}
 
 
 def run() -> list[dict[str, object]]:

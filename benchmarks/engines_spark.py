@@ -51,7 +51,7 @@ def _beside_spark(spark: Any, path: Path) -> list[dict[str, object]]:
     plain.count()  # fills the cache
     plain.createOrReplaceTempView("people")
     limit = Guarantee(Fraction(500), Fraction(1, 10**9))
-    study = Study(PEOPLE, PrivacyUnit("add-or-remove"), limit, ledger=path.with_name("spark.ledger"))
+    study = Study(PEOPLE, PrivacyUnit("add-remove"), limit, ledger=path.with_name("spark.ledger"))
     rows = []
     with adyton.open(study, data=frame) as curator:
         curator.ask("SELECT COUNT(*) FROM people WHERE age > 1", epsilon=1)  # opens everything

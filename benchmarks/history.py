@@ -24,7 +24,7 @@ from adyton.study import Study, Validity
 ROWS, FEW, QUESTIONS = 1_000, 10, 40
 LIMIT = Guarantee(Fraction(500), Fraction(1, 10**9))
 VALIDITY = Validity(Fraction(95, 100))
-ROW, PERSON = PrivacyUnit("add-or-remove"), PrivacyUnit("add-or-remove", "user_id", 10)
+ROW, PERSON = PrivacyUnit("add-remove"), PrivacyUnit("add-remove", "user_id", 10)
 
 
 def run() -> list[dict[str, object]]:

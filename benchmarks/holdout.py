@@ -37,7 +37,7 @@ def run() -> list[dict[str, object]]:
 def _million(what: str, values: Any) -> dict[str, object]:
     """Allowed: three times numpy's mean and 2 ms.
 
-    Score, mean and flush take turns, so that each of them meets the same machine: the same caches, neighbours
+    Score, mean and flush take turns, so that each of them meets the same machine: the same caches, neighbors
     and disk.  The first scores are reported apart: flushing is slower while the ledger's log still grows.
     """
     ours, means, flushes = [], [], []

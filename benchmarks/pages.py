@@ -46,7 +46,7 @@ source = "days.parquet"
 rows = 10000
 [privacy]
 unit = "row"
-neighbours = "replace"
+adjacency = "replace-one"
 epsilon = 100
 delta = 1e-9
 [validity]

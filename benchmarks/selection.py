@@ -25,7 +25,7 @@ from adyton.textbook.quantile import PrivateQuantile
 NUMBER = 10**5
 ROWS, PREDICATES = 10**6, 10**4
 CANDIDATES = tuple(range(NUMBER))
-COUNTS = ScoreSensitivity.of_counts("replace")
+COUNTS = ScoreSensitivity.of_counts("replace-one")
 SCORES = {
     "all equal": [7] * NUMBER,
     "one dominant": [10**9] + [0] * (NUMBER - 1),
@@ -99,7 +99,7 @@ def noisy_max_beside_opendp() -> list[dict[str, object]]:
 def others() -> list[dict[str, object]]:
     bits = SystemBits()
     ages = np.random.default_rng(1).integers(0, 10**6, 10**6)
-    median = PrivateQuantile(Fraction(1, 2), -(2**53), 2**53, Fraction(1), "replace")
+    median = PrivateQuantile(Fraction(1, 2), -(2**53), 2**53, Fraction(1), "replace-one")
     ten = TopK(CANDIDATES, 10, Fraction(1), COUNTS)
     return [
         row("median of 10^6 rows, 2^54 candidates", best(lambda: median.release(ages, bits), 3), None, ""),
@@ -117,7 +117,7 @@ def best_of_predicates() -> list[dict[str, object]]:
     ages, incomes = rng.integers(0, 100, ROWS), rng.integers(0, 200, ROWS)
     columns = (IntegerColumn("age", 0, 99), IntegerColumn("income", 0, 199))
     limit = Guarantee(Fraction(1), Fraction(1, 10**9))
-    study = Study(Table("people", columns, ROWS), PrivacyUnit("add-or-remove"), limit)
+    study = Study(Table("people", columns, ROWS), PrivacyUnit("add-remove"), limit)
     ends = [(place % 100, 2 * (place // 100) + 1) for place in range(PREDICATES)]
 
     def plain() -> int:

@@ -126,7 +126,7 @@ def _machine(
     rounds: int,
     growth: int,
 ) -> AdaptiveMarginals:
-    moved = Sensitivity(((1, 1),), 1000, "add-or-remove")
+    moved = Sensitivity(((1, 1),), 1000, "add-remove")
     most = rounds * step_for(filter_named(filter_name), moved, units // rounds).epsilon
     return AdaptiveMarginals(shape, candidates, first, moved, units, units // rounds, growth, most)
 

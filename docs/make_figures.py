@@ -70,7 +70,7 @@ def _curator() -> adyton.Curator:
     limit = adyton.Guarantee(epsilon=1, delta=1e-9)
     study = adyton.Study(
         adyton.Table("people", columns, rows=50_000),
-        adyton.PrivacyUnit("replace"),
+        adyton.PrivacyUnit("replace-one"),
         limit,
         validity=Validity(confidence=0.95, dictionary="schema"),
     )

@@ -3,7 +3,7 @@
     Table -> Query -> sensitivity -> Mechanism -> Cost -> Ledger -> Engine -> Answer + Certificate
 
 Each section below is one package of adyton, in the same order and under the same name.  The page keeps the
-ideas and leaves out the comfort: one mechanism, two questions, add-or-remove neighbours, no SQL, no previews,
+ideas and leaves out the comfort: one mechanism, two questions, add-remove neighbors, no SQL, no previews,
 no intervals, and a sampler that is exact but slower than the real one and not of constant time.
 
     python docs/tiny_curator.py
@@ -74,7 +74,7 @@ class Sum:
 Query = Count | Sum
 
 
-# sensitivity: the only place that knows who is a neighbour -------------------------------------------------
+# sensitivity: the only place that knows who is a neighbor -------------------------------------------------
 def sensitivity(query: Query, table: Table) -> int:
     """How far the exact answer moves when one person joins or leaves.  Theorem: L1-SENSITIVITY."""
     match query:

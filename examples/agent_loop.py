@@ -33,7 +33,7 @@ source = "people.parquet"
 rows = 60000
 [privacy]
 unit = "row"
-neighbours = "replace"
+adjacency = "replace-one"
 epsilon = 2
 delta = 1e-9
 [validity]

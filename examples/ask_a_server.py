@@ -31,7 +31,7 @@ source = "people.parquet"
 rows = {PEOPLE}
 [privacy]
 unit = "row"
-neighbours = "replace"
+adjacency = "replace-one"
 epsilon = 1
 delta = 1e-9
 [validity]

@@ -30,7 +30,7 @@ rows = {PEOPLE}
 [privacy]
 unit = "person"
 person = "person_id"
-neighbours = "replace"  # the number of people is public
+adjacency = "replace-one"  # the number of people is public
 epsilon = 1             # for all answers together
 delta = 1e-6
 
@@ -88,7 +88,7 @@ rows = {ROWS}
 
 [privacy]
 unit = "row"
-neighbours = "replace"
+adjacency = "replace-one"
 epsilon = 1
 delta = 1e-6
 

@@ -27,12 +27,12 @@ def study_of(
     **more: Any,
 ) -> Study:
     """A study of rows, without a file of its own."""
-    unit = unit or PrivacyUnit("replace")
+    unit = unit or PrivacyUnit("replace-one")
     return Study(Table(name, columns, rows), unit, Guarantee(epsilon, delta), book=book, **more)
 
 
 def book_of(path: Path, **facts: Any) -> Path:
     """A book for such studies."""
-    said = {"epsilon": 1, "delta": SMALL, "unit": "row", "neighbours": "replace", "rows": "same", **facts}
+    said = {"epsilon": 1, "delta": SMALL, "unit": "row", "adjacency": "replace-one", "rows": "same", **facts}
     adyton.Book.create(path, **said).close()
     return path

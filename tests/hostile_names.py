@@ -18,7 +18,7 @@ source = "t.parquet"
 rows = 400
 [privacy]
 unit = "row"
-neighbours = "replace"
+adjacency = "replace-one"
 epsilon = 5
 delta = 1e-9
 [columns]

@@ -37,7 +37,7 @@ source = "people.parquet"
 rows = 1000
 [privacy]
 unit = "row"
-neighbours = "replace"
+adjacency = "replace-one"
 epsilon = 10
 delta = 1e-9
 [validity]

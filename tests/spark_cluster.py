@@ -63,6 +63,8 @@ def _await(log: Path, pattern: str) -> str:
     end = time.monotonic() + PATIENCE
     while (found := re.search(pattern, log.read_text(errors="replace"))) is None:
         if time.monotonic() > end:
-            raise TimeoutError(f"{log.parent.name} did not start: {log.read_text(errors='replace')[-500:]}")
+            raise TimeoutError(
+                f"{log.parent.name} did not start: {log.read_text(errors='replace-one')[-500:]}"
+            )
         time.sleep(0.1)
     return found[1]

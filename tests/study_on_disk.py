@@ -15,7 +15,7 @@ rows = {rows}
 
 [privacy]
 unit = "row"
-neighbours = "replace"
+adjacency = "replace-one"
 epsilon = {epsilon}
 delta = 1e-9
 {more}

@@ -15,7 +15,7 @@ source = "wide.parquet"
 rows = 3000
 [privacy]
 unit = "row"
-neighbours = "replace"
+adjacency = "replace-one"
 epsilon = 50
 delta = 1e-9
 [validity]

@@ -1,7 +1,7 @@
 """Case A14: the sparse vectors that Lyu, Su and Li 2017 found broken, planted into our own streams.
 
 Each mutant is put into the mechanism that ``Curator.open_stream`` buys and charges for.  A real curator on two
-neighbouring tables opens the stream and says what it cost; the machine that its receipt paid for is then run as
+neighboring tables opens the stream and says what it cost; the machine that its receipt paid for is then run as
 often as there are samples, and the auditor looks for an event that breaks the price.  The last test ties the two
 together: what ``Stream.feed`` says is what that machine says.
 
@@ -39,7 +39,7 @@ from seeded import Seeded
 SAMPLES = 30_000  # every mutant is found with so many; of the third, 70,000
 SOUND = often(10_000, 60_000)
 TABLE = Table("people", (IntegerColumn("k", 0, 3),), 4)
-STUDY = Study(TABLE, PrivacyUnit("replace"), Guarantee(Fraction(10), Fraction(0)), "pure")
+STUDY = Study(TABLE, PrivacyUnit("replace-one"), Guarantee(Fraction(10), Fraction(0)), "pure")
 # One unit moves from k = 0 to k = 1; nobody else has either, and nobody at all has 3.
 TABLES = pd.DataFrame({"k": [0, 2, 2, 2]}), pd.DataFrame({"k": [1, 2, 2, 2]})
 LOSES, GAINS, STAYS = 0, 1, 3

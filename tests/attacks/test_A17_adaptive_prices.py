@@ -46,7 +46,7 @@ ASKINGS = {text: request_of(text, TABLE) for text in QUESTIONS}
 
 def study(filter_name: str, epsilon: Fraction) -> Study:
     delta = Fraction(0) if filter_name == "pure" else Fraction(1, 10**6)
-    return Study(TABLE, PrivacyUnit("replace"), Guarantee(epsilon, delta), filter_name)
+    return Study(TABLE, PrivacyUnit("replace-one"), Guarantee(epsilon, delta), filter_name)
 
 
 def ledger_of(known: Study) -> MemoryLedger:

@@ -2,7 +2,7 @@
 
 Each process opens a study of its own and asks for sixteen counts of nobody, so what it releases is noise and nothing
 else.  Processes are spawned, forked by one that has asked or has not, and started again.  Noise of scale a million: by
-chance three neighbouring values agree somewhere once in 10**13 runs.
+chance three neighboring values agree somewhere once in 10**13 runs.
 
 The first test fails on two mutants of ``SystemBits``, which the second test plants: a generator that is made once
 and copied by a fork, and one with a seed of its own in each process.
@@ -58,7 +58,7 @@ def vector(filter_name: str) -> Vector:
     """Sixteen counts of nobody, as a curator releases them."""
     delta = Fraction(0) if filter_name == "pure" else Fraction(1, 10**9)
     known = Study(
-        Table("people", (SIXTEEN,)), PrivacyUnit("add-or-remove"), Guarantee(Fraction(1), delta), filter_name
+        Table("people", (SIXTEEN,)), PrivacyUnit("add-remove"), Guarantee(Fraction(1), delta), filter_name
     )
     frame = pd.DataFrame({"cell": pd.Series([], dtype="object")})
     with adyton.open(known, data=frame) as curator:
@@ -106,7 +106,7 @@ def restarted(filters: Filters) -> list[Vector]:
 
 
 def repeats(vectors: list[Vector]) -> int:
-    """How often three neighbouring values occur that have occurred before, in any process."""
+    """How often three neighboring values occur that have occurred before, in any process."""
     triples = [tuple(v[i : i + 3]) for v in vectors for i in range(len(v) - 2)]
     return len(triples) - len(set(triples))
 

@@ -111,9 +111,7 @@ def rows() -> pd.DataFrame:
 
 @pytest.fixture
 def curator() -> Iterator[Curator]:
-    known = Study(
-        strategies.PEOPLE, PrivacyUnit("add-or-remove"), Guarantee(Fraction(10), Fraction(1, 10**9))
-    )
+    known = Study(strategies.PEOPLE, PrivacyUnit("add-remove"), Guarantee(Fraction(10), Fraction(1, 10**9)))
     with adyton.open(known, data=rows()) as made:
         made.ask(
             "SELECT COUNT(*) FROM people", epsilon="0.01"
@@ -182,7 +180,7 @@ source = "people.parquet"
 
 [privacy]
 unit = "row"
-neighbours = "add-or-remove"
+adjacency = "add-remove"
 epsilon = 1
 delta = 1e-9
 

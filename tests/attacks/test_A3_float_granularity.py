@@ -1,7 +1,7 @@
 """Case A3: which numbers can be written at all must not depend on the data (Mironov 2012, Haney et al. 2022).
 
 A real curator sums a real column in eight thousand groups at once (``make long``: twenty thousand).  On one table every group has the first rows of
-a pair, on the other one row more, so each group is a draw of one release on neighbouring inputs, and what is audited
+a pair, on the other one row more, so each group is a draw of one release on neighboring inputs, and what is audited
 are the numbers that an analyst sees.  The auditor looks at their lowest bits among other things: there a system that
 adds floats is found at once (tests/attacks/test_audit_finds_bugs.py has numpy's noise).
 """
@@ -48,7 +48,7 @@ def study(filter_name: str, largest: str, grain: str, groups: int = GROUPS) -> S
     )
     delta = Fraction(0) if filter_name == "pure" else DELTA
     return Study(
-        Table("people", columns), PrivacyUnit("add-or-remove"), Guarantee(Fraction(20), delta), filter_name
+        Table("people", columns), PrivacyUnit("add-remove"), Guarantee(Fraction(20), delta), filter_name
     )
 
 

@@ -78,7 +78,7 @@ def test_a_sum_whose_bounds_were_forgotten_is_found() -> None:
 
 
 def test_noise_with_bounded_support_is_found_whatever_is_claimed() -> None:
-    """Uniform noise on 0..2L has no finite epsilon: some outputs are impossible on the neighbour."""
+    """Uniform noise on 0..2L has no finite epsilon: some outputs are impossible on the neighbor."""
     dice = rng()
 
     def uniform(x: int, n: int) -> np.ndarray:

@@ -27,7 +27,7 @@ from adyton.kernel.accounting import FILTERS
 from adyton.kernel.data import PaidData
 from adyton.kernel.genuine import made_here
 from adyton.kernel.ledger import SqliteLedger
-from adyton.kernel.privacy import NEIGHBOURS, Neighbours
+from adyton.kernel.privacy import ADJACENCIES, Adjacency
 from adyton.kernel.release import Released
 from adyton.kernel.searching import rounds_of
 from adyton.kernel.special.mechanisms.key_selection import KeySelection
@@ -40,16 +40,16 @@ SAMPLES = 20_000
 TARGET = target_of()  # its tables are loaded once: no bug here is in how they are loaded
 
 
-def tried(name: str, neighbours: Neighbours = "replace", filter_name: str = "gdp") -> Tried:
+def tried(name: str, adjacency: Adjacency = "replace-one", filter_name: str = "gdp") -> Tried:
     """By samples alone."""
-    asked = ask_both(name, neighbours, filter_name, replace(TARGET, bits=SeededByHash(1)))
+    asked = ask_both(name, adjacency, filter_name, replace(TARGET, bits=SeededByHash(1)))
     return try_one(replace(asked, replayed=None, slow=False), SAMPLES, 0.999)
 
 
-def refused_by_the_kernel(name: str, neighbours: Neighbours = "replace") -> None:
+def refused_by_the_kernel(name: str, adjacency: Adjacency = "replace-one") -> None:
     """Planning alone cannot get it wrong: the kernel works it out again, and nothing is charged."""
     with pytest.raises(InvalidRequest, match="moved farther by one unit than it says"):
-        tried(name, neighbours)
+        tried(name, adjacency)
 
 
 def test_a_search_that_pays_for_one_comparison_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,7 +69,7 @@ def test_disjoint_filters_that_pay_once_for_an_exchange_are_found(monkeypatch: p
 
 
 def _added(unit: Any) -> Any:
-    return replace(unit, neighbours="add-or-remove")
+    return replace(unit, adjacency="add-remove")
 
 
 def test_a_distribution_whose_bins_are_taken_for_one_cell_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,13 +85,13 @@ def test_a_distribution_whose_bins_are_taken_for_one_cell_is_found(monkeypatch: 
     assert tried("distribution").refuted
 
 
-@pytest.mark.parametrize("neighbours", ["replace", "add-or-remove"])
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 def test_a_threshold_that_shows_keys_of_one_unit_is_found(
-    monkeypatch: pytest.MonkeyPatch, neighbours: Neighbours
+    monkeypatch: pytest.MonkeyPatch, adjacency: Adjacency
 ) -> None:
-    assert not tried("a key of one unit", neighbours).refuted
+    assert not tried("a key of one unit", adjacency).refuted
     monkeypatch.setattr(KeySelection, "threshold", property(lambda selection: 4))
-    assert tried("a key of one unit", neighbours).refuted
+    assert tried("a key of one unit", adjacency).refuted
 
 
 def test_persons_that_are_counted_once_for_all_their_groups_are_found(
@@ -104,11 +104,11 @@ def test_persons_that_are_counted_once_for_all_their_groups_are_found(
         found = sound(*given)
         return replace(found, sensitivity=replace(found.sensitivity, touched=1))
 
-    assert not tried("persons by region", "add-or-remove").refuted
+    assert not tried("persons by region", "add-remove").refuted
     monkeypatch.setattr(readings, "_of_persons", once)
-    refused_by_the_kernel("persons by region", "add-or-remove")
+    refused_by_the_kernel("persons by region", "add-remove")
     trust_planning(monkeypatch)
-    assert tried("persons by region", "add-or-remove").refuted
+    assert tried("persons by region", "add-remove").refuted
 
 
 # Groups that no row can be in are left out ---------------------------------------------------------------------
@@ -117,7 +117,7 @@ def test_persons_that_are_counted_once_for_all_their_groups_are_found(
 def test_a_pruning_that_depends_on_the_rows_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Mutant: of the bins that can match, those are left out that hold nobody."""
     case, target = QUESTIONS["bins that can match"], target_of(bits=SeededByHash(1))
-    study, tables = study_of(case, "replace", "gdp", target), tables_of(case, "replace", tmp_path)
+    study, tables = study_of(case, "replace-one", "gdp", target), tables_of(case, "replace-one", tmp_path)
     assert not replay(study, tables, case.asked[0], bits=target.bits, epsilon=1).refuted
     kept, planned, left = cells._kept, Curator._planned, []
 
@@ -152,32 +152,30 @@ def test_an_exchange_in_the_one_kept_group_that_is_priced_as_a_join_is_found(
     name = "the one group that can match"
     _mutate_readings(
         monkeypatch,
-        lambda reading: replace(
-            reading, sensitivity=replace(reading.sensitivity, neighbours="add-or-remove")
-        ),
+        lambda reading: replace(reading, sensitivity=replace(reading.sensitivity, adjacency="add-remove")),
     )
     assert tried(name).refuted
 
 
-@pytest.mark.parametrize("neighbours", NEIGHBOURS)
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
 def test_persons_of_one_kept_group_that_are_counted_by_their_rows_are_found(
-    monkeypatch: pytest.MonkeyPatch, neighbours: Neighbours
+    monkeypatch: pytest.MonkeyPatch, adjacency: Adjacency
 ) -> None:
     """Mutant: one group, so one contribution is paid for, but every row of a person counts."""
     _mutate_readings(monkeypatch, lambda reading: replace(reading, persons=None))
-    assert tried("persons of the one group that can match", neighbours).refuted
+    assert tried("persons of the one group that can match", adjacency).refuted
 
 
 # Truths about values as they came --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("neighbours", NEIGHBOURS)
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
 @pytest.mark.parametrize(
     "name",
     [name for name, case in QUESTIONS.items() if "CLIPPED" in case.asked[0] or "UNDECLARED" in case.asked[0]],
 )
 def test_a_truth_about_a_raw_value_with_half_its_sensitivity_is_found(
-    monkeypatch: pytest.MonkeyPatch, name: str, neighbours: Neighbours
+    monkeypatch: pytest.MonkeyPatch, name: str, adjacency: Adjacency
 ) -> None:
     """Mutant: whether a value was outside counts twice, and is paid for once."""
 
@@ -186,7 +184,7 @@ def test_a_truth_about_a_raw_value_with_half_its_sensitivity_is_found(
         return replace(reading, coordinates=tuple(twice))
 
     _mutate_readings(monkeypatch, counts_twice)
-    assert tried(name, neighbours).refuted
+    assert tried(name, adjacency).refuted
 
 
 def _mutate_readings(
@@ -211,8 +209,8 @@ def test_what_planning_gets_wrong_about_a_reading_is_refused(monkeypatch: pytest
     "name", [name for name in QUESTIONS if "can match" in name or "clipped" in name or "undeclared" in name]
 )
 def test_the_sound_twins_of_these_are_not_refuted(name: str) -> None:
-    for neighbours in NEIGHBOURS:
-        assert not tried(name, neighbours).refuted
+    for adjacency in ADJACENCIES:
+        assert not tried(name, adjacency).refuted
 
 
 # A receipt that is read again -------------------------------------------------------------------------------------

@@ -11,36 +11,36 @@ from adyton.audit.cases import streamed
 from adyton.audit.cases.catalogue import target_of
 from adyton.audit.replay import Replay
 from adyton.errors import InvalidRequest
-from adyton.kernel.privacy import Neighbours
+from adyton.kernel.privacy import Adjacency
 from adyton.kernel.special.monitor import Monitor
 from adyton.streams import compared as comparing
 from adyton.streams import plan, stream
 from adyton.streams.kinds import StreamKind
 
 
-def replayed(kind: StreamKind, neighbours: Neighbours) -> Replay:
-    trial = streamed._trial("pure", streamed.MonitorCase(neighbours, kind), target_of("1", "0.01"))
+def replayed(kind: StreamKind, adjacency: Adjacency) -> Replay:
+    trial = streamed._trial("pure", streamed.MonitorCase(adjacency, kind), target_of("1", "0.01"))
     assert trial.replayed is not None
     return trial.replayed
 
 
-def refused(kind: StreamKind, neighbours: Neighbours) -> None:
+def refused(kind: StreamKind, adjacency: Adjacency) -> None:
     """Who feeds a stream cannot get it wrong alone: the kernel works it out again.
 
     Below, what is found is that mistake where the kernel does not look.
     """
     with pytest.raises(InvalidRequest, match=r"farther than was paid for|fall where others rise"):
-        replayed(kind, neighbours)
+        replayed(kind, adjacency)
 
 
 @pytest.mark.parametrize(
-    ("kind", "neighbours"), [("sums", "add-or-remove"), ("means", "add-or-remove"), ("means", "replace")]
+    ("kind", "adjacency"), [("sums", "add-remove"), ("means", "add-remove"), ("means", "replace-one")]
 )
 def test_our_streams_of_sums_and_means_are_replayed_without_a_fault(
-    kind: StreamKind, neighbours: Neighbours
+    kind: StreamKind, adjacency: Adjacency
 ) -> None:
-    """On neighbours that move questions nearly as far as is allowed."""
-    found = replayed(kind, neighbours)
+    """On neighbors that move questions nearly as far as is allowed."""
+    found = replayed(kind, adjacency)
     assert found.faults == ()
     assert Fraction(999, 1000) < max(moved.l1 for moved in found.movements) <= 1
 
@@ -48,17 +48,17 @@ def test_our_streams_of_sums_and_means_are_replayed_without_a_fault(
 def test_a_factor_that_is_too_large_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     real = comparing._factor
     monkeypatch.setattr(comparing, "_factor", lambda reading, reach: real(reading, 2 * reach))
-    refused("means", "replace")
+    refused("means", "replace-one")
     monkeypatch.setattr(Monitor, "check", lambda *_: None)
-    found = replayed("means", "replace").faults
+    found = replayed("means", "replace-one").faults
     assert any("moved farther than the stream allows for" in fault for fault in found)
 
 
 def test_means_at_the_price_of_questions_that_move_one_way_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plan, "moves_one_way", lambda study, kind: study.unit.neighbours == "add-or-remove")
-    refused("means", "add-or-remove")
+    monkeypatch.setattr(plan, "moves_one_way", lambda study, kind: study.unit.adjacency == "add-remove")
+    refused("means", "add-remove")
     monkeypatch.setattr(Monitor, "check", lambda *_: None)
-    assert "some numbers rise where others fall" in replayed("means", "add-or-remove").faults
+    assert "some numbers rise where others fall" in replayed("means", "add-remove").faults
 
 
 def test_a_stream_that_compares_what_it_did_not_scale_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,4 +71,4 @@ def test_a_stream_that_compares_what_it_did_not_scale_is_found(monkeypatch: pyte
     monkeypatch.setattr(stream, "compared", other)
     assert streamed.compared is real
     with pytest.raises(AssertionError, match="did not read the integers"):
-        replayed("means", "replace")
+        replayed("means", "replace-one")

@@ -39,7 +39,7 @@ class Plan:
     tolerance: Fraction
     noise: str
     questions: int
-    neighbours: str = "replace"
+    adjacency: str = "replace-one"
     filter_name: str = "gdp"
     persons: bool = False
 
@@ -68,7 +68,7 @@ def study_of(plan: Plan, questions: int) -> Study:
         tolerance=plan.tolerance,
         noise=plan.noise,  # type: ignore[arg-type]
     )
-    unit = PrivacyUnit(plan.neighbours, *(("pid", 2) if plan.persons else ()))  # type: ignore[arg-type]
+    unit = PrivacyUnit(plan.adjacency, *(("pid", 2) if plan.persons else ()))  # type: ignore[arg-type]
     columns = (IntegerColumn("kind", 0, KINDS - 1), BooleanColumn("y"))
     table = Table("t", columns, plan.rows, "pid" if plan.persons else None)
     limit = Guarantee(Fraction(500), Fraction(1, 10**6))
@@ -267,9 +267,9 @@ def test_theorem_PLANNED_NOISE_no_attack_at_the_certified_number_of_decreasing_n
 
 WAYS = {
     "zcdp": Plan(1500, Fraction(1, 5), "constant", 60, filter_name="zcdp"),
-    "private number of units": Plan(1500, Fraction(1, 5), "constant", 58, "add-or-remove"),
+    "private number of units": Plan(1500, Fraction(1, 5), "constant", 58, "add-remove"),
     "persons": Plan(1500, Fraction(1, 5), "constant", 60, persons=True),
-    "persons, private number": Plan(1500, Fraction(1, 5), "constant", 58, "add-or-remove", persons=True),
+    "persons, private number": Plan(1500, Fraction(1, 5), "constant", 58, "add-remove", persons=True),
 }
 
 
@@ -277,7 +277,7 @@ WAYS = {
 def test_theorem_PLANNED_NOISE_the_certified_number_in_every_way_of_asking(way: str) -> None:
     """Where their number is private, one of the questions counts the units; the tolerance is then for about as many."""
     plan = WAYS[way]
-    private = plan.neighbours == "add-or-remove"
+    private = plan.adjacency == "add-remove"
     attack = compare(plan.rows, plan.questions - private, np.random.default_rng(3), together=True)
     with plan.opened(2) as asker:
         if private:

@@ -26,11 +26,11 @@ Analyst = Callable[[Curator, int], "np.ndarray"]
 """Asks about so many coins, and says which of them lean to heads."""
 
 
-def study_of(neighbours: str, coins: int, filter_name: str = "gdp") -> Study:
+def study_of(adjacency: str, coins: int, filter_name: str = "gdp") -> Study:
     columns = tuple(BooleanColumn(f"f{i}") for i in range(coins))
     delta, stability = (Fraction(0), Fraction(1, 2)) if filter_name == "pure" else (Fraction(1, 10**6), None)
     validity = Validity(Fraction(19, 20), stability=stability, beyond_plan="answer")
-    unit = PrivacyUnit(neighbours)  # type: ignore[arg-type]
+    unit = PrivacyUnit(adjacency)  # type: ignore[arg-type]
     return Study(
         Table("t", columns, ROWS), unit, Guarantee(Fraction(500), delta), filter_name, validity=validity
     )
@@ -77,7 +77,7 @@ def looked(study: Study, seed: int, coins: int, lean: Analyst) -> tuple[float, f
     """
     flips = np.random.default_rng(seed).random((ROWS, coins)) < 0.5
     with seeded(study, pd.DataFrame(flips, columns=[f"f{i}" for i in range(coins)]), seed) as asker:
-        if study.unit.neighbours == "add-or-remove":
+        if study.unit.adjacency == "add-remove":
             asker.ask("SELECT COUNT(*) FROM t", scale=10)
         heads = int(np.count_nonzero(flips == lean(asker, coins)))
         p_value = float(binom.sf(heads - 1, ROWS * coins, 0.5))
@@ -98,29 +98,29 @@ def rejects_at_most_alpha(study: Study, coins: int, lean: Analyst, runs: int) ->
     return {route for *_, route in found}
 
 
-@pytest.mark.parametrize(("neighbours", "scale"), crossed(["replace", "add-or-remove"], [0.03, 0.06]))
+@pytest.mark.parametrize(("adjacency", "scale"), crossed(["replace-one", "add-remove"], [0.03, 0.06]))
 def test_theorem_SUBSET_P_VALUES_nulls_that_the_answers_chose_are_rejected_at_most_so_often(
-    neighbours: str, scale: float
+    adjacency: str, scale: float
 ) -> None:
     """With little noise 18 of 20 chosen tests are rejected by their own p-value, with much 19 of 40."""
     runs = often(20 if scale < 0.05 else 40, 400)
-    routes = rejects_at_most_alpha(study_of(neighbours, 24), 24, by_counts(scale), runs)
+    routes = rejects_at_most_alpha(study_of(adjacency, 24), 24, by_counts(scale), runs)
     assert routes == {"subset"}
 
 
-@pytest.mark.parametrize("neighbours", ["replace", "add-or-remove"])
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 def test_theorem_TRANSCRIPT_LEAKAGE_nulls_that_the_answers_chose_are_rejected_at_most_so_often(
-    neighbours: str,
+    adjacency: str,
 ) -> None:
     """Exact answers in a pure study: their epsilon would leave nothing."""
-    study = study_of(neighbours, 6, "pure")
+    study = study_of(adjacency, 6, "pure")
     routes = rejects_at_most_alpha(study, 6, by_counts(0.005), often(16, 400))
     assert routes == {"bits of the transcript"}
 
 
 def test_theorem_POSTERIOR_P_VALUES_nulls_that_the_answers_chose_are_rejected_at_most_so_often() -> None:
     """Little was said, so little can be chosen by it: what is tested is that the threshold is not too generous."""
-    study, coins = study_of("replace", 2, "pure"), 2
+    study, coins = study_of("replace-one", 2, "pure"), 2
     found = [looked(study, seed, coins, by_counts(0, "1/20")) for seed in range(often(16, 400))]
     assert {route for *_, route in found} == {"moments"}
     assert min(threshold for _, threshold, *_ in found) > float(ALPHA) / 4
@@ -130,11 +130,11 @@ def test_theorem_POSTERIOR_P_VALUES_nulls_that_the_answers_chose_are_rejected_at
 
 @pytest.mark.parametrize("filter_name", ["gdp", "pure"])
 def test_theorem_LAST_LOOK_ROUTES_prices_that_follow_the_answers(filter_name: str) -> None:
-    rejects_at_most_alpha(study_of("replace", 6, filter_name), 6, step_by_step, often(16, 250))
+    rejects_at_most_alpha(study_of("replace-one", 6, filter_name), 6, step_by_step, often(16, 250))
 
 
 @pytest.mark.parametrize("filter_name", ["gdp", "pure"])
 def test_theorem_LAST_LOOK_ROUTES_a_stream_that_says_which_coins_lean(filter_name: str) -> None:
-    study = study_of("replace", 6, filter_name)
+    study = study_of("replace-one", 6, filter_name)
     routes = rejects_at_most_alpha(study, 6, by_stream, often(16, 250))
     assert routes == {"bits of the transcript"}

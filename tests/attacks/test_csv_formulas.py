@@ -39,7 +39,7 @@ source = "people.parquet"
 rows = {rows}
 [privacy]
 unit = "row"
-neighbours = "replace"
+adjacency = "replace-one"
 epsilon = 10
 delta = 1e-6
 keys_delta = 1e-7

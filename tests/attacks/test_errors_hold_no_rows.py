@@ -35,7 +35,7 @@ from adyton.kernel.schema import Table, TextColumn
 from adyton.study import Study, read_study
 from error_tracker import CANARY, Log, tracked
 
-ROWS = PrivacyUnit("add-or-remove")
+ROWS = PrivacyUnit("add-remove")
 TABLE = Table("t", (TextColumn("x"),))
 STUDY = Study(TABLE, ROWS, Guarantee(Fraction(50), Fraction(1, 10**9)))
 BROKEN = f"\xff{CANARY}".encode("latin-1")
@@ -214,7 +214,7 @@ def test_A19_no_public_file_is_quoted_where_it_cannot_be_read(name: str, tmp_pat
     (tmp_path / "t.toml").write_text(
         f"""
         table = {{ name = "t", source = "t.csv" }}
-        privacy = {{ unit = "row", neighbours = "add-or-remove", epsilon = 1, delta = 1e-9 }}
+        privacy = {{ unit = "row", adjacency = "add-remove", epsilon = 1, delta = 1e-9 }}
         columns.x = {{ kind = "category", values = ["a"] }}
         public.p = {{ source = {json.dumps(name)}, key = "x" }}
         """

@@ -28,7 +28,7 @@ TABLE = Table("t", (IntegerColumn("a", 0, 999), IntegerColumn("b", 0, 999), Inte
 
 @pytest.fixture
 def curator() -> Iterator[Curator]:
-    study = Study(TABLE, PrivacyUnit("add-or-remove"), Guarantee(Fraction(50), Fraction(1, 10**9)))
+    study = Study(TABLE, PrivacyUnit("add-remove"), Guarantee(Fraction(50), Fraction(1, 10**9)))
     with dummy_of(study, 3) as opened:
         yield opened
 
@@ -102,7 +102,7 @@ from adyton.kernel.schema import IntegerColumn, Table
 from adyton.study import Study
 
 table = Table("t", (IntegerColumn("a", 0, 999), IntegerColumn("b", 0, 999)))
-study = Study(table, PrivacyUnit("add-or-remove"), Guarantee(Fraction(50), Fraction(1, 10**9)))
+study = Study(table, PrivacyUnit("add-remove"), Guarantee(Fraction(50), Fraction(1, 10**9)))
 with dummy_of(study, 1000) as curator:
     curator.ask("SELECT STDDEV(b), MEDIAN(a) FROM t", epsilon=1)
     status = dict(line.split(":", 1) for line in open("/proc/self/status"))

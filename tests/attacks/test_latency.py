@@ -1,4 +1,4 @@
-"""Who waits for answers about neighbouring tables learns nothing from the time they take, but for whole ticks.
+"""Who waits for answers about neighboring tables learns nothing from the time they take, but for whole ticks.
 
 A server of its own serves tables that differ in one row, with an engine that this row makes slow.  Pairs of the same
 question are sent, one to each table, and a fair coin says which comes first.  If a table has no influence on times, then
@@ -147,7 +147,7 @@ def analyst_of(studies: Sequence[Path], tick: float) -> Iterator[Analyst]:
         yield analyst
 
 
-def test_times_of_neighbouring_tables_differ_by_whole_ticks_alone(tmp_path: Path) -> None:
+def test_times_of_neighboring_tables_differ_by_whole_ticks_alone(tmp_path: Path) -> None:
     """Within a tick nothing is seen, as little as between a table and its copy; a row that costs a tick is seen.
 
     Mutants: a wait of one tick after reading; in the long form also answers that do not wait at all.

@@ -38,7 +38,7 @@ HEIGHT = Attribute(IntegerColumn("height", 0, 4999), tuple(range(5000)))
 TABLE = Table(
     "t", (BIT, TRUTH, PLACE), dimensions=(Dimension("places", "place", "place", PLACE.values, (HEIGHT,)),)
 )
-STUDY = Study(TABLE, PrivacyUnit("add-or-remove"), Guarantee(Fraction(50), Fraction(1, 10**9)))
+STUDY = Study(TABLE, PrivacyUnit("add-remove"), Guarantee(Fraction(50), Fraction(1, 10**9)))
 ROW = RowSql({"bit": "c0", "truth": "c1", "place": "c2"}, DuckDBDialect())
 ZERO, ONE = Constant(Fraction(0)), Constant(Fraction(1))
 

@@ -133,7 +133,7 @@ IN_MEMORY: dict[str, tuple[Column, Make, list[Any], Any]] = {
 @cache
 def loaded_without(name: str) -> list[Any]:
     column, make, good, _ = IN_MEMORY[name]
-    return loaded(column, make(good), PrivacyUnit("add-or-remove"))
+    return loaded(column, make(good), PrivacyUnit("add-remove"))
 
 
 @pytest.mark.parametrize(("name", "first"), crossed([*IN_MEMORY], [False, True]))
@@ -142,7 +142,7 @@ def test_one_value_in_memory_is_missing_and_changes_no_other(name: str, first: b
     column, make, good, bad = IN_MEMORY[name]
     usual = loaded_without(name)
     values = [bad, *good] if first else [*good, bad]
-    found = loaded(column, make(values), PrivacyUnit("replace"), len(values))
+    found = loaded(column, make(values), PrivacyUnit("replace-one"), len(values))
     assert None not in usual
     assert (found[1:] if first else found[:-1]) == usual
     missing = found[0] if first else found[-1]
@@ -157,7 +157,7 @@ def test_one_value_in_memory_is_missing_and_changes_no_other(name: str, first: b
 @pytest.mark.parametrize("persons", [False, True])
 def test_one_value_in_parquet_changes_no_other(bad: bytes, persons: bool, tmp_path: Path) -> None:
     """Mutant: no second attempt, with care (``opened_with_care``)."""
-    unit = PrivacyUnit("replace", "who" if persons else None)
+    unit = PrivacyUnit("replace-one", "who" if persons else None)
     good = [b"v%d" % (i % 7) for i in range(3000)]
     for name, values in (("usual", good), ("hostile", [*good[:1000], bad, *good[1000:]])):
         table = unchecked(values)
@@ -197,7 +197,7 @@ ENDS, PLACES = [b"\n", b"\n", b"\r\n"], [0, 300, 600]
     ids=lambda _: "",
 )
 def test_any_line_of_csv_is_one_row(evil: bytes, where: tuple[bytes, int], tmp_path: Path) -> None:
-    """Under ``replace`` its size is checked, so nobody can stop a study with a line.
+    """Under ``replace-one`` its size is checked, so nobody can stop a study with a line.
 
     Mutants: ``WHERE len(plain) = ...`` in place of CASE; lines that are no UTF-8 left out in ``_decoded``.
     """
@@ -205,13 +205,13 @@ def test_any_line_of_csv_is_one_row(evil: bytes, where: tuple[bytes, int], tmp_p
     lines = [b'"Name, %d",30' % i for i in range(600)]
     path = tmp_path / "t.csv"
     path.write_bytes(end.join([b"name,x", *lines[:place], evil, *lines[place:]]) + end)
-    found = loaded(NUMBER, path, PrivacyUnit("replace"), 601)
+    found = loaded(NUMBER, path, PrivacyUnit("replace-one"), 601)
     assert found[:place] + found[place + 1 :] == [30] * 600
     assert found[place] in (5, 7, None)
     assert count_units(path, None) == 601
     if place == 300:  # that the size is checked at all
         with pytest.raises(InvalidRequest, match="holds 601 rows"):
-            loaded(NUMBER, path, PrivacyUnit("replace"), 600)
+            loaded(NUMBER, path, PrivacyUnit("replace-one"), 600)
 
 
 def test_a_line_without_an_end_is_the_last_row_and_one_too_long_is_one_row(tmp_path: Path) -> None:
@@ -226,7 +226,7 @@ def test_a_line_without_an_end_is_the_last_row_and_one_too_long_is_one_row(tmp_p
         (b"x\n1\n\xff", 2),
     ):
         path.write_bytes(last)
-        assert len(loaded(NUMBER, path, PrivacyUnit("add-or-remove"))) == count_units(path, None) == size
+        assert len(loaded(NUMBER, path, PrivacyUnit("add-remove"))) == count_units(path, None) == size
     short, huge = b"7\n" * 1_000_000, HUGE.encode()
     for text, size in (
         (short + huge + b"\n" + short, 2_000_001),
@@ -235,13 +235,13 @@ def test_a_line_without_an_end_is_the_last_row_and_one_too_long_is_one_row(tmp_p
     ):
         path.write_bytes(b"x\n" + text)
         found = dict(
-            told("SELECT c0, count(*) FROM units GROUP BY c0", NUMBER, path, PrivacyUnit("replace"), size)
+            told("SELECT c0, count(*) FROM units GROUP BY c0", NUMBER, path, PrivacyUnit("replace-one"), size)
         )
         assert found == {None: 1, 7 if size > 2 else 8: size - 1}
 
 
 def test_a_line_that_cannot_be_read_is_nobodys(tmp_path: Path) -> None:
-    path, unit = tmp_path / "t.csv", PrivacyUnit("replace", "who", 2)
+    path, unit = tmp_path / "t.csv", PrivacyUnit("replace-one", "who", 2)
     path.write_bytes(b"who,x\na,1\n\xff,2\nb,3\nb,4\nb,5\n,6\nodd\n" + b"c" * 5000 + b",7\n")
     table = Table("t", (NUMBER,), 2)
     engine = DuckDBEngine(table, unit, path)
@@ -261,7 +261,7 @@ def test_any_text_without_a_type_is_a_number_or_missing(kind: str, tmp_path: Pat
             "x\n" + "".join(f"{text or ''}\n" for text in values), encoding="utf-8"
         )
     source = objects(list(values)) if kind == "objects" else tmp_path / "t.csv"
-    found = loaded(column, source, PrivacyUnit("add-or-remove"))
+    found = loaded(column, source, PrivacyUnit("add-remove"))
     assert found == [value_of(column, value) for value in values]
 
 
@@ -293,9 +293,7 @@ def wide(kind: str, values: list[Any], tmp_path: Path) -> Any:
 def test_whole_numbers_near_2_to_53_are_read_with_every_digit(kind: str, tmp_path: Path) -> None:
     """Mutant: ``_exact`` is always None, and ``_is_wide`` false."""
     values = [v for v in NEAR if kind != "UBIGINT" or v >= 0] + [None]
-    found = told(
-        "SELECT c0, k0_0 FROM units", WIDE, wide(kind, values, tmp_path), PrivacyUnit("add-or-remove")
-    )
+    found = told("SELECT c0, k0_0 FROM units", WIDE, wide(kind, values, tmp_path), PrivacyUnit("add-remove"))
     clipped = [None if v is None else min(max(v, -(2**53)), 2**53) for v in values]
     assert [value for value, _ in found] == clipped
     if kind != "decimal":  # which passes through a double
@@ -312,7 +310,7 @@ def test_one_text_that_is_no_bigint_changes_no_other(kind: str, evil: str, tmp_p
     """Mutant: the digits of a text are cast without being looked at, by CAST."""
     steps = RealColumn("x", Fraction(-(2**53), 100), Fraction(2**53, 100), Fraction(1, 100))
     for column in (WIDE, steps):
-        usual = loaded(column, wide(kind, NEAR, tmp_path), PrivacyUnit("add-or-remove"))
-        found = loaded(column, wide(kind, [*NEAR, evil], tmp_path), PrivacyUnit("add-or-remove"))
+        usual = loaded(column, wide(kind, NEAR, tmp_path), PrivacyUnit("add-remove"))
+        found = loaded(column, wide(kind, [*NEAR, evil], tmp_path), PrivacyUnit("add-remove"))
         assert found[: len(NEAR)] == usual
         assert found[len(NEAR)] == value_of(column, evil or None)

@@ -57,10 +57,10 @@ def sample(seed: int, rows: int) -> pd.DataFrame:
 
 
 def opened(
-    seed: int, neighbours: str = "replace", filter_name: str = "gdp", persons: bool = False, **plan: Any
+    seed: int, adjacency: str = "replace-one", filter_name: str = "gdp", persons: bool = False, **plan: Any
 ) -> Curator:
     declared = Validity(1 - FAILURE, **plan)
-    unit = PrivacyUnit(neighbours, "pid", 2) if persons else PrivacyUnit(neighbours)  # type: ignore[arg-type]
+    unit = PrivacyUnit(adjacency, "pid", 2) if persons else PrivacyUnit(adjacency)  # type: ignore[arg-type]
     table = Table("t", COLUMNS, ROWS, "pid" if persons else None)
     limit = Guarantee(Fraction(500), Fraction(1, 10**6))
     frame = sample(seed, 2 * ROWS if persons else ROWS)
@@ -244,12 +244,12 @@ def test_the_attacks_leave_intervals_that_know_the_rows_alone(name: str) -> None
 
 WAYS: dict[str, dict[str, Any]] = {
     "zcdp": {"filter_name": "zcdp"},
-    "private number of units": {"neighbours": "add-or-remove"},
+    "private number of units": {"adjacency": "add-remove"},
     "planned": {"questions": 17, "tolerance": Fraction(1, 2)},
     "decreasing": {"questions": 17, "tolerance": Fraction(1, 2), "noise": "decreasing"},
     "planned for rare shares": {"questions": 17, "tolerance": Fraction(1, 5), "share": Fraction(1, 20)},
     "persons": {"persons": True},
-    "persons, private number": {"persons": True, "neighbours": "add-or-remove"},
+    "persons, private number": {"persons": True, "adjacency": "add-remove"},
 }
 
 
@@ -257,7 +257,7 @@ WAYS: dict[str, dict[str, Any]] = {
 def test_theorem_PAY_AS_YOU_GO_holds_in_every_way_of_asking(way: str) -> None:
     made = WAYS[way]
     with opened(3, **made) as asker:
-        if made.get("neighbours") == "add-or-remove":
+        if made.get("adjacency") == "add-remove":
             whole = "COUNT(DISTINCT pid)" if made.get("persons") else "COUNT(*)"
             asker.ask(f"SELECT {whole} FROM t", scale=6)
         name = "vote of rare coins" if "rare" in way else "vote"
@@ -297,7 +297,7 @@ def many_coins(seed: int) -> Curator:
     frame = pd.DataFrame(flips, columns=[column.name for column in columns])
     limit = Guarantee(Fraction(500), Fraction(1, 10**6))
     declared = Validity(1 - FAILURE)
-    study = Study(Table("t", columns, ROWS), PrivacyUnit("replace"), limit, validity=declared)
+    study = Study(Table("t", columns, ROWS), PrivacyUnit("replace-one"), limit, validity=declared)
     return seeded(study, frame, seed)
 
 

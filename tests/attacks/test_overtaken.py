@@ -42,7 +42,7 @@ def study(**validity: Any) -> Study:
     pure = "beyond_plan" not in validity or validity["beyond_plan"] == "answer"
     declared = Validity(Fraction(95, 100), **(({"stability": CAP} if pure else {}) | validity))
     limit = Guarantee(Fraction(100), Fraction(0) if pure else Fraction(1, 10**6))
-    table, unit = Table("t", (BooleanColumn("f"),), ROWS), PrivacyUnit("replace")
+    table, unit = Table("t", (BooleanColumn("f"),), ROWS), PrivacyUnit("replace-one")
     return Study(table, unit, limit, "pure" if pure else "gdp", validity=declared)
 
 
@@ -94,7 +94,7 @@ def test_with_gaussian_noise_who_is_overtaken_pays_for_what_was_seen_before_and_
     declared = Validity(Fraction(95, 100))
     limit = Guarantee(Fraction(100), Fraction(1, 10**6))
     asked_of = Study(
-        Table("t", (BooleanColumn("f"),), ROWS), PrivacyUnit("replace"), limit, validity=declared
+        Table("t", (BooleanColumn("f"),), ROWS), PrivacyUnit("replace-one"), limit, validity=declared
     )
     widths = []
     for radius in (0, 10**15, 10**17):

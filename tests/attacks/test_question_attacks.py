@@ -28,7 +28,7 @@ COLUMNS = (
     CategoryColumn("region", ("north", "south")),
 )
 PEOPLE = Table("people", COLUMNS, None, person="pid")
-PERSONS = PrivacyUnit("add-or-remove", "pid", 2)
+PERSONS = PrivacyUnit("add-remove", "pid", 2)
 
 
 def frame(rows: int = 200, **last: Any) -> pd.DataFrame:

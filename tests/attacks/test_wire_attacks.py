@@ -425,7 +425,7 @@ source = "canaries.parquet"
 rows = 3
 [privacy]
 unit = "row"
-neighbours = "replace"
+adjacency = "replace-one"
 epsilon = 10
 delta = 1e-9
 [columns.age]

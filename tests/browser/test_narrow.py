@@ -232,7 +232,7 @@ def test_in_a_notebook_a_table_scrolls_in_its_own_box(site: Site, browser: Brows
 
 def test_in_a_notebook_a_figure_is_no_wider_than_its_cell(site: Site, browser: Browser) -> None:
     people = Table("people", (CategoryColumn("region", tuple(NAMES)),), rows=100)
-    study = Study(people, PrivacyUnit("replace"), Guarantee(epsilon=5, delta=1e-9))
+    study = Study(people, PrivacyUnit("replace-one"), Guarantee(epsilon=5, delta=1e-9))
     curator = adyton.open(study, data=pd.DataFrame({"region": [NAMES[i % len(NAMES)] for i in range(100)]}))
     shown = bundle(curator.ask("SELECT region, COUNT(*) AS n FROM people GROUP BY region", within=20))[
         "text/html"

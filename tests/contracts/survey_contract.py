@@ -75,7 +75,7 @@ class SurveyContract:
     def test_the_owners_check_counts_what_a_loop_counts(self, make_engine: MakeEngine, seed: int) -> None:
         rng = random.Random(seed)
         source = random_source(rng, (0, 1, 80)[seed])
-        unit = PrivacyUnit("add-or-remove", "who", rng.choice([1, 2, 5]))
+        unit = PrivacyUnit("add-remove", "who", rng.choice([1, 2, 5]))
         surveyor = Surveyor(make_engine(TABLE, unit, source, "salt", loads=CodedLoading))
         assert surveyor.rows() == len(source[0].values)
         assert surveyor.codes() == codes_of(TABLE, source)

@@ -88,7 +88,7 @@ def test_the_test_of_fit_would_notice_a_tenth_less_noise() -> None:
 @pytest.mark.parametrize("moved", [1, 2, 7])
 def test_discrete_laplace_costs_our_epsilon(scale: float, moved: int) -> None:
     theirs = dp.m.make_laplace(vector_of_integers(), dp.l1_distance(T=int), scale=scale).map(moved)
-    ours = GeometricNoise((Fraction(scale),)).cost(Sensitivity(((0, moved),), 1, "replace")).epsilon
+    ours = GeometricNoise((Fraction(scale),)).cost(Sensitivity(((0, moved),), 1, "replace-one")).epsilon
     assert theirs == pytest.approx(float(ours), rel=1e-12)
     assert Fraction(theirs) >= ours  # both round away from danger
 
@@ -106,7 +106,7 @@ def discrete_gaussian(scale: float) -> Callable[[int], float]:
 @pytest.mark.parametrize("scale", [0.6, 3.0, 41.5])
 def test_gaussian_noise_costs_the_same_rho(scale: float) -> None:
     theirs = dp.m.make_gaussian(vector_of_integers(), dp.l2_distance(T=float), scale=scale).map(2.0)
-    ours = GaussianNoise((Fraction(scale),)).cost(Sensitivity(((0, 2),), 1, "replace")).zcdp
+    ours = GaussianNoise((Fraction(scale),)).cost(Sensitivity(((0, 2),), 1, "replace-one")).zcdp
     assert theirs == pytest.approx(float(ours), rel=1e-12)
 
 
@@ -147,7 +147,7 @@ def test_documented_difference_only_the_rounded_gaussian_is_gdp() -> None:
     assert passes == {"rounded": False, "discrete": True}
 
 
-# Sensitivities: their symmetric distance 1 is our add-or-remove; 2 with a public size is our replace -------
+# Sensitivities: their symmetric distance 1 is our add-remove; 2 with a public size is our replace -------
 
 
 def bounded(low: int, high: int, size: int | None = None) -> Any:
@@ -159,9 +159,9 @@ def bounded(low: int, high: int, size: int | None = None) -> Any:
 def test_sums_move_as_far(bounds: tuple[int, int]) -> None:
     low, high = bounds
     theirs = dp.t.make_sum(bounded(low, high), dp.symmetric_distance()).map(1)
-    assert theirs == Sensitivity((bounds,), 1, "add-or-remove").l1_diameter(ONE)
+    assert theirs == Sensitivity((bounds,), 1, "add-remove").l1_diameter(ONE)
     sized = dp.t.make_sum(bounded(low, high, 50), dp.symmetric_distance()).map(2)
-    ours = Sensitivity((bounds,), 1, "replace").l1_diameter(ONE)
+    ours = Sensitivity((bounds,), 1, "replace-one").l1_diameter(ONE)
     assert sized == high - low
     assert ours == max(high - low, abs(low), abs(high))  # ours also covers a row that has no value
 
@@ -172,20 +172,20 @@ def test_means_move_as_far_where_the_size_is_public(bounds: tuple[int, int]) -> 
     atom = dp.atom_domain(T=float, bounds=(float(low), float(high)))
     theirs = dp.t.make_mean(dp.vector_domain(atom, size=50), dp.symmetric_distance()).map(2)
     centred = ((low - high, high - low),)  # 2 value - low - high
-    ours = Sensitivity(centred, 1, "replace").l1_diameter(ONE) / 2 / 50
+    ours = Sensitivity(centred, 1, "replace-one").l1_diameter(ONE) / 2 / 50
     assert ours == Fraction(high - low, 50)
     assert float(ours) <= theirs <= float(ours) + 1e-9  # theirs adds what float sums may lose
 
 
 def test_counts_and_histograms_move_as_far() -> None:
     count = dp.t.make_count(vector_of_integers(), dp.symmetric_distance())
-    assert count.map(1) == Sensitivity(((1, 1),), 1, "add-or-remove").l1_diameter(ONE) == 1
+    assert count.map(1) == Sensitivity(((1, 1),), 1, "add-remove").l1_diameter(ONE) == 1
     histogram = dp.t.make_count_by_categories(
         vector_of_integers(), dp.symmetric_distance(), categories=[1, 2, 3], MO=dp.L1Distance[int]
     )
     cells = 4  # theirs has one more for all other values
-    assert histogram.map(1) == Sensitivity(((1, 1),), cells, "add-or-remove").l1_diameter(ONE) == 1
-    assert histogram.map(2) == Sensitivity(((1, 1),), cells, "replace").l1_diameter(ONE) == 2
+    assert histogram.map(1) == Sensitivity(((1, 1),), cells, "add-remove").l1_diameter(ONE) == 1
+    assert histogram.map(2) == Sensitivity(((1, 1),), cells, "replace-one").l1_diameter(ONE) == 2
 
 
 def test_documented_difference_a_replacement_moves_a_histogram_by_the_root_of_2() -> None:
@@ -194,7 +194,7 @@ def test_documented_difference_a_replacement_moves_a_histogram_by_the_root_of_2(
         vector_of_integers(), dp.symmetric_distance(), categories=[1, 2, 3], MO=dp.L2Distance[float]
     ).map(2)
     assert theirs == 2.0
-    assert Sensitivity(((1, 1),), 4, "replace").l2_diameter_squared(ONE) == 2
+    assert Sensitivity(((1, 1),), 4, "replace-one").l2_diameter_squared(ONE) == 2
 
 
 # Randomized response ---------------------------------------------------------------------------------------

@@ -60,7 +60,7 @@ from strategies import (
     rows,
 )
 
-ADD_OR_REMOVE = PrivacyUnit("add-or-remove")
+ADD_REMOVE = PrivacyUnit("add-remove")
 
 
 def expected(readings: tuple[Reading, ...], table: list[Row]) -> list[list[list[int]]]:
@@ -112,7 +112,7 @@ FIXED: list[Row] = [
 
 @pytest.fixture(scope="module")
 def fixed_engine() -> Iterator[DuckDBEngine]:
-    engine = DuckDBEngine(PEOPLE, ADD_OR_REMOVE, as_source(FIXED))
+    engine = DuckDBEngine(PEOPLE, ADD_REMOVE, as_source(FIXED))
     engine.prepare()
     yield engine
     engine.close()
@@ -123,7 +123,7 @@ def fixed_engine() -> Iterator[DuckDBEngine]:
 def test_law_every_question_means_the_same_to_the_engine(
     fixed_engine: DuckDBEngine, question: Question
 ) -> None:
-    readings = readings_of(question, ADD_OR_REMOVE)
+    readings = readings_of(question, ADD_REMOVE)
     assert fixed_engine.exact(readings) == expected(readings, FIXED)
 
 
@@ -135,8 +135,8 @@ def test_law_every_table_means_the_same_to_the_engine(table: list[dict[str, Any]
         (("n", Count(where)), ("m", Mean(ValueOf(INCOME), where))),
         by=(REGION, SMOKER),
     )
-    readings = readings_of_all_cells(question, ADD_OR_REMOVE)
-    engine = DuckDBEngine(PEOPLE, ADD_OR_REMOVE, as_source(table))
+    readings = readings_of_all_cells(question, ADD_REMOVE)
+    engine = DuckDBEngine(PEOPLE, ADD_REMOVE, as_source(table))
     engine.prepare()
     assert engine.exact(readings) == expected(readings, table)
     engine.close()
@@ -162,9 +162,9 @@ def test_every_source_gives_the_same_integers(kind: str, tmp_path: Path) -> None
             (("n", Count()), ("s", Sum(ValueOf(INCOME))), ("m", Mean(ValueOf(AGE)))),
             by=(REGION, YEAR),
         ),
-        ADD_OR_REMOVE,
+        ADD_REMOVE,
     )
-    engine = DuckDBEngine(PEOPLE, ADD_OR_REMOVE, sources[kind])
+    engine = DuckDBEngine(PEOPLE, ADD_REMOVE, sources[kind])
     engine.prepare()
     assert engine.exact(readings) == expected(readings, FIXED)
     engine.close()
@@ -175,9 +175,9 @@ def test_every_source_gives_the_same_integers(kind: str, tmp_path: Path) -> None
 
 def _sum_of(column: RealColumn | IntegerColumn, values: pa.Array) -> int:
     table = Table("t", (column,))
-    engine = DuckDBEngine(table, ADD_OR_REMOVE, pa.table({column.name: values}))
+    engine = DuckDBEngine(table, ADD_REMOVE, pa.table({column.name: values}))
     engine.prepare()
-    (((total,),),) = engine.exact(readings_of(Question(table, (("s", Sum(ValueOf(column))),)), ADD_OR_REMOVE))
+    (((total,),),) = engine.exact(readings_of(Question(table, (("s", Sum(ValueOf(column))),)), ADD_REMOVE))
     engine.close()
     return total
 
@@ -241,7 +241,7 @@ def test_any_physical_type_is_clipped_to_the_declared_bounds(values: pa.Array, t
 def test_a_type_that_is_no_number_is_refused_by_name_before_anything_is_charged() -> None:
     column = IntegerColumn("x", 0, 1)
     engine = DuckDBEngine(
-        Table("t", (column,)), ADD_OR_REMOVE, pa.table({"x": pa.array([[1], [2]], pa.list_(pa.int8()))})
+        Table("t", (column,)), ADD_REMOVE, pa.table({"x": pa.array([[1], [2]], pa.list_(pa.int8()))})
     )
     with pytest.raises(InvalidRequest, match="holds no single value"):
         engine.prepare()
@@ -250,7 +250,7 @@ def test_a_type_that_is_no_number_is_refused_by_name_before_anything_is_charged(
 def test_infinite_dates_are_clipped_and_strange_ones_are_missing(tmp_path: Path) -> None:
     born = DateColumn("born", datetime.date(2000, 1, 1), datetime.date(2010, 1, 1))
     (tmp_path / "t.csv").write_text("born\ninfinity\n-infinity\n2005-02-30\nsoon\n2005-03-01\n\n9999-12-31\n")
-    engine = DuckDBEngine(Table("t", (born,)), ADD_OR_REMOVE, tmp_path / "t.csv")
+    engine = DuckDBEngine(Table("t", (born,)), ADD_REMOVE, tmp_path / "t.csv")
     engine.prepare()
     days = [d for (d,) in engine._connection.execute("SELECT c0 FROM units WHERE c0 IS NOT NULL").fetchall()]
     assert {day_of(d) for d in days} <= {born.low, born.high, datetime.date(2005, 3, 1)}
@@ -266,11 +266,11 @@ def test_odd_names_values_and_capital_letters(tmp_path: Path) -> None:
     table = Table("t", (category, IntegerColumn("AGE", 0, 9)))
     values = [*category.values, "unknown", None, "it''s"]
     source = pa.table({odd: pa.array(values, pa.string()), "age": pa.array(range(len(values)), pa.int8())})
-    engine = DuckDBEngine(table, ADD_OR_REMOVE, source)
+    engine = DuckDBEngine(table, ADD_REMOVE, source)
     engine.prepare()
     readings = readings_of(
         Question(table, (("n", Count()), ("s", Sum(ValueOf(table.columns[1])))), by=(category,)),
-        ADD_OR_REMOVE,
+        ADD_REMOVE,
     )
     assert engine.exact(readings) == [[[1] * 5], [[0, 1, 2, 3, 4]]]
     engine.close()
@@ -280,9 +280,9 @@ def test_odd_names_values_and_capital_letters(tmp_path: Path) -> None:
 
 def test_an_empty_table_has_every_declared_group() -> None:
     readings = readings_of(
-        Question(PEOPLE, (("n", Count()), ("m", Mean(ValueOf(AGE)))), by=(REGION,)), ADD_OR_REMOVE
+        Question(PEOPLE, (("n", Count()), ("m", Mean(ValueOf(AGE)))), by=(REGION,)), ADD_REMOVE
     )
-    engine = DuckDBEngine(PEOPLE, ADD_OR_REMOVE, as_source([]))
+    engine = DuckDBEngine(PEOPLE, ADD_REMOVE, as_source([]))
     engine.prepare()
     assert engine.exact(readings) == [[[0] * 4], [[0] * 4, [0] * 4]]
     engine.close()
@@ -291,10 +291,10 @@ def test_an_empty_table_has_every_declared_group() -> None:
 def test_A6_a_row_of_nothing_but_missing_values_changes_no_shape_and_no_number() -> None:
     nothing: Row = dict.fromkeys(("age", "income", "region", "year", "smoker", "born"))
     question = Question(PEOPLE, (("s", Sum(ValueOf(AGE))), ("m", Mean(ValueOf(INCOME)))), by=(REGION,))
-    readings = readings_of(question, ADD_OR_REMOVE)
+    readings = readings_of(question, ADD_REMOVE)
     seen = []
     for table in (FIXED, [*FIXED, nothing]):
-        engine = DuckDBEngine(PEOPLE, ADD_OR_REMOVE, as_source(table))
+        engine = DuckDBEngine(PEOPLE, ADD_REMOVE, as_source(table))
         engine.prepare()
         seen.append(engine.exact(readings))
         engine.close()
@@ -306,7 +306,7 @@ def test_A6_a_row_of_nothing_but_missing_values_changes_no_shape_and_no_number()
 
 def _count(persons: list[Any], ages: list[Any], rows: int = 1) -> int:
     table = Table("t", (AGE,))
-    unit = PrivacyUnit("add-or-remove", "who", rows)
+    unit = PrivacyUnit("add-remove", "who", rows)
     engine = DuckDBEngine(table, unit, pd.DataFrame({"who": persons, "age": ages}))
     engine.prepare()
     (((found,),),) = engine.exact(readings_of(Question(table, (("n", Count()),)), unit))
@@ -330,7 +330,7 @@ def test_rows_without_a_person_do_not_count() -> None:
 
 def test_which_row_of_a_person_is_used_depends_on_that_person_alone() -> None:
     table = Table("t", (AGE,))
-    unit = PrivacyUnit("add-or-remove", "who")
+    unit = PrivacyUnit("add-remove", "who")
 
     def chosen(frame: pd.DataFrame) -> int:
         engine = DuckDBEngine(table, unit, frame)
@@ -351,10 +351,10 @@ def test_which_row_of_a_person_is_used_depends_on_that_person_alone() -> None:
 
 def test_the_declared_size_is_checked_only_where_it_is_public() -> None:
     source = as_source(FIXED)
-    engine = DuckDBEngine(PEOPLE, PrivacyUnit("replace"), source)
+    engine = DuckDBEngine(PEOPLE, PrivacyUnit("replace-one"), source)
     with pytest.raises(InvalidRequest, match=r"table\.rows = 1000, but the data holds 5 rows"):
         engine.prepare()
-    other = DuckDBEngine(PEOPLE, ADD_OR_REMOVE, source)
+    other = DuckDBEngine(PEOPLE, ADD_REMOVE, source)
     other.prepare()
     other.close()
 
@@ -375,7 +375,7 @@ def test_an_unusable_file_is_refused_by_public_facts(
     if content is not None:
         (tmp_path / name).write_bytes(content)
     with pytest.raises(InvalidRequest, match=says) as caught:
-        DuckDBEngine(PEOPLE, ADD_OR_REMOVE, tmp_path / name).prepare()
+        DuckDBEngine(PEOPLE, ADD_REMOVE, tmp_path / name).prepare()
     assert caught.value.__cause__ is None
 
 
@@ -388,19 +388,19 @@ def test_A19_a_first_line_that_may_be_a_row_is_not_shown(name: str, tmp_path: Pa
     with pytest.raises(
         InvalidRequest, match="has no column 'age'; the first line of the file must"
     ) as caught:
-        DuckDBEngine(PEOPLE, ADD_OR_REMOVE, tmp_path / name).prepare()
+        DuckDBEngine(PEOPLE, ADD_REMOVE, tmp_path / name).prepare()
     assert "canary" not in str(caught.value)
 
 
 def test_of_many_columns_the_first_are_named() -> None:
     wide = pd.DataFrame({f"x{n}": [1] for n in range(500)})
     with pytest.raises(InvalidRequest, match=r"has no column 'y'; it has: x0, x1, .*, x39 and 460 more$"):
-        DuckDBEngine(Table("t", (IntegerColumn("y", 0, 9),)), ADD_OR_REMOVE, wide).prepare()
+        DuckDBEngine(Table("t", (IntegerColumn("y", 0, 9),)), ADD_REMOVE, wide).prepare()
 
 
 def test_A19_a_loading_error_quotes_no_value(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("age,income\n1,2\n" + "canary-8675309," * 40 + "\n3,4\n")
-    engine = DuckDBEngine(PEOPLE, ADD_OR_REMOVE, tmp_path / "people.csv")
+    engine = DuckDBEngine(PEOPLE, ADD_REMOVE, tmp_path / "people.csv")
     with pytest.raises(InvalidRequest) as caught:
         engine.prepare()
     assert "canary" not in str(caught.value)
@@ -485,7 +485,7 @@ def _all_kept(odd: list[Any], *, first: bool = False) -> list[Any]:
         own = np.empty(len(values) + len(odd), dtype=object)
         own[:] = [*odd, *values] if first else [*values, *odd]
         held[name] = pd.Series(own, dtype=object)
-    engine = DuckDBEngine(Table("t", tuple(columns)), ADD_OR_REMOVE, pd.DataFrame(held))
+    engine = DuckDBEngine(Table("t", tuple(columns)), ADD_REMOVE, pd.DataFrame(held))
     engine.prepare()
     kept: list[Any] = engine._connection.execute("SELECT * FROM units").fetchall()
     engine.close()
@@ -503,7 +503,7 @@ def test_a_missing_value_of_a_pandas_category_changes_no_other(usual: str) -> No
     ):
         engines = [
             DuckDBEngine(
-                Table("t", (column,)), ADD_OR_REMOVE, pd.DataFrame({"x": pd.Series(some, dtype=listed)})
+                Table("t", (column,)), ADD_REMOVE, pd.DataFrame({"x": pd.Series(some, dtype=listed)})
             )
             for some in (values, [*values, None])
         ]
@@ -522,7 +522,7 @@ def test_a_missing_value_of_a_pandas_category_changes_no_other(usual: str) -> No
 )
 def test_what_is_no_table_is_refused_in_our_words(source: Any) -> None:
     with pytest.raises(InvalidRequest, match="is not a table that can be read: give a pandas") as caught:
-        DuckDBEngine(Table("t", (IntegerColumn("x", 0, 9),)), ADD_OR_REMOVE, source).prepare()
+        DuckDBEngine(Table("t", (IntegerColumn("x", 0, 9),)), ADD_REMOVE, source).prepare()
     assert caught.value.__cause__ is None
     assert caught.value.__suppress_context__ or caught.value.__context__ is None
 
@@ -536,10 +536,10 @@ def test_one_line_of_csv_never_touches_another(evil: bytes, position: int, tmp_p
     (tmp_path / "t.csv").write_bytes(
         b"\n".join([b"name,age", *lines[:position], evil, *lines[position:]]) + b"\n"
     )
-    engine = DuckDBEngine(table, ADD_OR_REMOVE, tmp_path / "t.csv")
+    engine = DuckDBEngine(table, ADD_REMOVE, tmp_path / "t.csv")
     engine.prepare()
     (((total,),),) = engine.exact(
-        readings_of(Question(table, (("s", Sum(ValueOf(table.columns[0]))),)), ADD_OR_REMOVE)
+        readings_of(Question(table, (("s", Sum(ValueOf(table.columns[0]))),)), ADD_REMOVE)
     )
     assert 600 * 30 <= total <= 600 * 30 + 100
     engine.close()
@@ -569,13 +569,13 @@ def test_a_line_whose_quote_is_not_closed_is_a_row_with_everything_missing(
     table = Table("t", (IntegerColumn("age", 0, 100),))
     file = tmp_path / ("t.tsv" if separator == "\t" else "t.csv")
     file.write_text("\n".join(["name,age", "a,30", line, "b,40"]).replace(",", separator) + "\n")
-    engine = DuckDBEngine(table, ADD_OR_REMOVE, file)
+    engine = DuckDBEngine(table, ADD_REMOVE, file)
     engine.prepare()
     asked = (("s", Sum(ValueOf(table.columns[0]))), ("n", Count()))
-    found = engine.exact(readings_of(Question(table, asked), ADD_OR_REMOVE))
+    found = engine.exact(readings_of(Question(table, asked), ADD_REMOVE))
     engine.close()
     assert found == [[[75 if read else 70]], [[3]]]
-    declared = Study(table, ADD_OR_REMOVE, Guarantee(Fraction(1), Fraction(1, 10**9)))
+    declared = Study(table, ADD_REMOVE, Guarantee(Fraction(1), Fraction(1, 10**9)))
     assert check_study(declared, data=file).tables[0].unreadable_lines == (0 if read else 1)
 
 
@@ -584,9 +584,9 @@ def test_csv_values_in_quotes_keep_separators_and_quotes(tmp_path: Path) -> None
     (tmp_path / "t.tsv").write_text(
         '\ufeffplace\tn\n"a, b"\t1\n"say ""hi"""\t2\nc\t3\n\t4\n', encoding="utf-8"
     )
-    engine = DuckDBEngine(Table("t", (place,)), ADD_OR_REMOVE, tmp_path / "t.tsv")
+    engine = DuckDBEngine(Table("t", (place,)), ADD_REMOVE, tmp_path / "t.tsv")
     engine.prepare()
-    readings = readings_of(Question(Table("t", (place,)), (("n", Count()),), by=(place,)), ADD_OR_REMOVE)
+    readings = readings_of(Question(Table("t", (place,)), (("n", Count()),), by=(place,)), ADD_REMOVE)
     assert engine.exact(readings) == [[[1, 1, 1]]]
     engine.close()
 

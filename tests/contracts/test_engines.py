@@ -143,7 +143,7 @@ class TestDuckDB(SurveyContract, PersonsOfEachKind):
             pq.write_table(table, source := tmp_path / "t.parquet")
         elif kind != "arrow":
             source = table.drop_columns("parts").to_pandas() if kind == "pandas" else pl.from_arrow(table)
-        for unit, column in ((PrivacyUnit("add-or-remove", "ID"), AGE), (ROWS, IntegerColumn("ID", 0, 9))):
+        for unit, column in ((PrivacyUnit("add-remove", "ID"), AGE), (ROWS, IntegerColumn("ID", 0, 9))):
             with pytest.raises(InvalidRequest, match="several columns 'ID' that differ in capital letters"):
                 DuckDBEngine(Table("t", (column,)), unit, source).prepare()
         engine = DuckDBEngine(Table("t", (AGE,)), ROWS, source)
@@ -513,7 +513,7 @@ class TestPostgres(SurveyContract, PersonsOfEachKind):
         (tmp_path / "people.toml").write_text(
             f"""
             table = {{ name = "people", source = "{address}", rows = 1000 }}
-            privacy = {{ unit = "row", neighbours = "replace", epsilon = 50, delta = 1e-9 }}
+            privacy = {{ unit = "row", adjacency = "replace-one", epsilon = 50, delta = 1e-9 }}
             columns.age = {{ kind = "integer", low = 0, high = 120 }}
             """
         )
@@ -530,9 +530,7 @@ class TestPostgres(SurveyContract, PersonsOfEachKind):
             "FROM generate_series(1, 1000) i"
         )
         table = Table("given", (AGE, CategoryColumn("region", ("canary 1",))), rows=5, person="pid")
-        study = Study(
-            table, PrivacyUnit("add-or-remove", "pid", 3), Guarantee(Fraction(1), Fraction(1, 10**9))
-        )
+        study = Study(table, PrivacyUnit("add-remove", "pid", 3), Guarantee(Fraction(1), Fraction(1, 10**9)))
         found = check_study(study, data=address)
         (checked,) = found.tables
         assert (checked.rows, checked.units, checked.rows_of_nobody) == (1000, 49, 20)
@@ -571,7 +569,7 @@ def test_addresses(text: str, address: Address) -> None:
 
 def test_person_units_of_a_view_over_nothing_but_the_person() -> None:
     """No declared column at all: persons can still be counted."""
-    table, unit = Table("t", ()), PrivacyUnit("add-or-remove", "who", 2)
+    table, unit = Table("t", ()), PrivacyUnit("add-remove", "who", 2)
     engine = DuckDBEngine(table, unit, pa.table({"who": [1, 1, 1, 2, None]}))
     engine.prepare()
     assert engine.exact(readings_of(Question(table, (("n", Count()),)), unit)) == [[[3]]]

@@ -107,7 +107,7 @@ def test_what_cannot_be_bounded_is_not_loaded() -> None:
     with pytest.raises(InvalidRequest, match="needs a source for each of its tables"):
         Loading(both, bounded(4), Joined((visits, people)), "")
     with pytest.raises(InvalidRequest, match="persons are added or removed"):
-        Loading(both, PrivacyUnit("replace", "pid", 4), Joined((people, visits)), "")
+        Loading(both, PrivacyUnit("replace-one", "pid", 4), Joined((people, visits)), "")
 
 
 def test_two_tables_of_a_database_are_a_study(owner: Any, postgres: str) -> None:
@@ -121,7 +121,7 @@ def test_two_tables_of_a_database_are_a_study(owner: Any, postgres: str) -> None
     stays = Table("stays", (IntegerColumn("nights", 0, 9),), person="pid")
     study = Study(
         members,
-        PrivacyUnit("add-or-remove", "pid"),
+        PrivacyUnit("add-remove", "pid"),
         Guarantee(Fraction(100), Fraction(1, 10**9)),
         source=postgres.replace("owner@", "curator@"),  # the tables are called as in the study
         further=(PrivateTable(stays, 2, postgres.replace("owner@", "curator@")),),
@@ -139,7 +139,7 @@ def test_frames_of_a_session_are_a_study(classic: Any) -> None:
     members, stays = Table("members", (), person="pid"), Table("stays", (), person="guest")
     study = Study(
         members,
-        PrivacyUnit("add-or-remove", "pid"),
+        PrivacyUnit("add-remove", "pid"),
         Guarantee(Fraction(100), Fraction(1, 10**9)),
         further=(PrivateTable(stays, 2),),
     )

@@ -36,7 +36,7 @@ columns = {
     "income": [rng.uniform(-100, 250_000) for _ in range(size)],
     "region": [rng.choice(["north", "south", "nowhere"]) for _ in range(size)],
 }
-table, unit = Table("t", (AGE, INCOME, REGION)), PrivacyUnit("add-or-remove", "who", 5)
+table, unit = Table("t", (AGE, INCOME, REGION)), PrivacyUnit("add-remove", "who", 5)
 question = Question(
     table, (("n", Count()), ("s", Sum(ValueOf(INCOME))), ("m", Mean(ValueOf(AGE)))), by=(REGION,)
 )

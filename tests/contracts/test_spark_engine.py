@@ -168,7 +168,7 @@ class SparkContract(SurveyContract, engines.LoadedOnce):
 PERSONS, KEPT, KINDS = engines.PERSONS, engines.KEPT, engines.KINDS
 MOMENTS = ["timestamp", "instant", "text"]
 FOUND = crossed([1, 4], [None, 1, 2])
-RESERVED = [("add-or-remove", "text", 3), ("replace", "integer", 3), ("add-or-remove", "integer", 1)]
+RESERVED = [("add-remove", "text", 3), ("replace-one", "integer", 3), ("add-remove", "integer", 1)]
 FILTERED = [(BUCKETS[0], SMOKER), (), (REGION,)]
 KEYED = [(SMOKER, CITY), (CITY,), (CITY, BUCKETS[0]), (DRUG, CITY)]
 SPLIT = [("integer", 1), ("text", 3), ("text", 1), ("integer", 3)]
@@ -238,11 +238,11 @@ class TestClassic(SparkContract):
     def test_persons_under_the_keys_that_are_found(self, opened: Any, rows: int, most: int | None) -> None:
         super().test_persons_under_the_keys_that_are_found(opened, rows, most)
 
-    @pytest.mark.parametrize(("neighbours", "kind", "rows"), RESERVED[: often(2, 3)])
+    @pytest.mark.parametrize(("adjacency", "kind", "rows"), RESERVED[: often(2, 3)])
     def test_a_reserve_of_persons_is_read_by_nobody_until_it_is_opened(
-        self, opened: Any, neighbours: Any, kind: Any, rows: int
+        self, opened: Any, adjacency: Any, kind: Any, rows: int
     ) -> None:
-        super().test_a_reserve_of_persons_is_read_by_nobody_until_it_is_opened(opened, neighbours, kind, rows)
+        super().test_a_reserve_of_persons_is_read_by_nobody_until_it_is_opened(opened, adjacency, kind, rows)
 
     @pytest.mark.parametrize("rows", [2, 1, 3][: often(1, 3)])
     def test_which_copy_is_kept_depends_on_the_person_alone(self, opened: Any, rows: int) -> None:

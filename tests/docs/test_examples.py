@@ -61,7 +61,7 @@ def at_hand(tmp_path: Path) -> Iterator[dict[str, Any]]:
     )
     table = adyton.Table("people", columns, rows=ROWS, person="person_id")
     limit = adyton.Guarantee(Fraction(2), Fraction("1e-9"))
-    study = adyton.Study(table, adyton.PrivacyUnit("replace", person="person_id"), limit)
+    study = adyton.Study(table, adyton.PrivacyUnit("replace-one", person="person_id"), limit)
     with adyton.open(study, data=people) as curator:
         yield {
             "adyton": adyton,

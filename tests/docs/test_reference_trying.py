@@ -47,7 +47,7 @@ def test_the_page_lists_the_keys_of_a_check(sections: dict[str, str]) -> None:
         unit = "person"
         person = "pid"
         rows_per_person = 2
-        neighbours = "add-or-remove"
+        adjacency = "add-remove"
         epsilon = 1
         delta = 1e-9
         keys_delta = 1e-10

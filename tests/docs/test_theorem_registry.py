@@ -55,7 +55,7 @@ def named_by_certificates() -> set[str]:
     for filter_name, delta in FILTERS.items():
         limit = adyton.Guarantee(Fraction(1), delta)
         draws = Validity(Fraction("0.95"), stability=Fraction(1) if filter_name == "pure" else None)
-        study = adyton.Study(table, adyton.PrivacyUnit("replace"), limit, filter_name, validity=draws)
+        study = adyton.Study(table, adyton.PrivacyUnit("replace-one"), limit, filter_name, validity=draws)
         with adyton.open(study, data=Path("never-read.parquet")) as curator:
             for question in (adyton.count(), adyton.mean("age", by="smoker")):
                 named |= set(curator.preview(question, share="0.5").certificate.theorems)

@@ -70,7 +70,7 @@ def test_it_runs() -> None:
 
 
 @given(scale=positive, shift=st.integers(1, 6))
-def test_law_no_output_tells_two_neighbours_apart_by_more_than_the_cost(scale: Fraction, shift: int) -> None:
+def test_law_no_output_tells_two_neighbors_apart_by_more_than_the_cost(scale: Fraction, shift: int) -> None:
     cost = tc.GeometricNoise(scale).cost(shift).epsilon
     assert all(abs(output - shift) / scale - abs(output) / scale <= cost for output in range(-40, 41))
 

@@ -36,7 +36,7 @@ from sql_corpus.studies import random_rows, study_of
 from strategies import PERSONS
 
 DOCS = Path(__file__).parents[2] / "docs"
-FILTERS, BOTH = ("gdp", "zcdp", "pure"), ("replace", "add-or-remove")
+FILTERS, BOTH = ("gdp", "zcdp", "pure"), ("replace-one", "add-remove")
 PERSON, ROWS_PER_PERSON, MOST_ROWS = "customer", 8, 6
 # Each study is asked at another price, so that each way from a price to noise is held.
 PRICES: tuple[dict[str, Any], ...] = ({"share": "0.1"}, {"scale": "7.5"}, {"epsilon": "0.3"})
@@ -106,18 +106,18 @@ class World:
 
 def worlds(filter_name: str) -> Iterator[World]:
     shop, clinic = _corpus()
-    for number, neighbours in enumerate(BOTH):
+    for number, adjacency in enumerate(BOTH):
         for count, (kind, (study, rows)) in enumerate(
             {
                 "rows": (shop, _orders()),
                 "persons": (_of_persons(shop), _orders(True)),
-                "clinic": (_alone(clinic) if neighbours == "replace" else clinic, _visits(neighbours)),
+                "clinic": (_alone(clinic) if adjacency == "replace-one" else clinic, _visits(adjacency)),
             }.items()
         ):
             price = PRICES[(number + count + FILTERS.index(filter_name)) % len(PRICES)]
-            name = f"{kind} {filter_name} {neighbours}"
+            name = f"{kind} {filter_name} {adjacency}"
             table = study.table.name
-            yield World(name, _with(study, filter_name, neighbours), rows, UNITS[table], price)
+            yield World(name, _with(study, filter_name, adjacency), rows, UNITS[table], price)
 
 
 def answers(filter_name: str) -> Callable[[], Iterator[Entry]]:
@@ -174,11 +174,11 @@ def _corpus() -> tuple[Study, Study]:
         return study_of("shop", Path(folder)), study_of("clinic", Path(folder))
 
 
-def _with(study: Study, filter_name: str, neighbours: str) -> Study:
+def _with(study: Study, filter_name: str, adjacency: str) -> Study:
     pure = filter_name == "pure"
     return replace(
         study,
-        unit=replace(study.unit, neighbours=neighbours),
+        unit=replace(study.unit, adjacency=adjacency),
         filter_name=filter_name,
         limit=Guarantee(10, 0 if pure else Fraction(1, 10**9)),
         validity=Validity("0.95", stability="0.1", beyond_plan="answer") if pure else Validity("0.95"),
@@ -195,7 +195,7 @@ def _of_persons(shop: Study) -> Study:
 
 def _alone(clinic: Study) -> Study:
     """Visits alone: where a person is replaced, there is one private table."""
-    table = replace(clinic.table, rows=_persons(_visits("replace"), clinic.unit.person))
+    table = replace(clinic.table, rows=_persons(_visits("replace-one"), clinic.unit.person))
     return replace(clinic, table=table, further=())
 
 
@@ -212,6 +212,8 @@ def _orders(with_person: bool = False) -> dict[str, Any]:
     return {"orders": orders}
 
 
-def _visits(neighbours: str) -> dict[str, Any]:
+def _visits(adjacency: str) -> dict[str, Any]:
     rows = random_rows("clinic", 1)
-    return {table: rows.arrow(table) for table in rows.tables if table == "visits" or neighbours != "replace"}
+    return {
+        table: rows.arrow(table) for table in rows.tables if table == "visits" or adjacency != "replace-one"
+    }

@@ -35,7 +35,7 @@ from golden.rows import REGIONS, ROWS, people
 from kept_rows import open_kept
 from study_on_disk import question, write_study
 
-FILTERS, BOTH = ("gdp", "zcdp", "pure"), ("replace", "add-or-remove")
+FILTERS, BOTH = ("gdp", "zcdp", "pure"), ("replace-one", "add-remove")
 COUNT = "SELECT COUNT(*) AS n FROM people"
 
 
@@ -50,7 +50,7 @@ COLUMNS = (
 )
 
 
-def study(filter_name: str = "gdp", neighbours: str = "replace", epsilon: Any = 10, **more: Any) -> Study:
+def study(filter_name: str = "gdp", adjacency: str = "replace-one", epsilon: Any = 10, **more: Any) -> Study:
     pure = filter_name == "pure"
     plan = {"stability": "0.5", "beyond_plan": "answer"} if pure else {}
     more = {
@@ -58,7 +58,7 @@ def study(filter_name: str = "gdp", neighbours: str = "replace", epsilon: Any = 
         **({} if pure else {"keys_delta": Fraction(1, 10**9)}),
         **more,
     }  # type: ignore[arg-type]
-    unit = more.pop("unit", PrivacyUnit(neighbours))  # type: ignore[arg-type]
+    unit = more.pop("unit", PrivacyUnit(adjacency))  # type: ignore[arg-type]
     limit = Guarantee(epsilon, 0 if pure else Fraction(1, 10**6))
     table = Table("people", COLUMNS, ROWS if unit.person is None else ROWS // 3, unit.person)
     return Study(table, unit, limit, filter_name, **more)
@@ -319,10 +319,10 @@ def planned(story: Story, known: Study) -> None:
 
 
 def _each(
-    tale: Any, *filters: str, neighbours: tuple[str, ...] = ("replace",), **more: Any
+    tale: Any, *filters: str, adjacency: tuple[str, ...] = ("replace-one",), **more: Any
 ) -> dict[str, Tale]:
     """The same acts in several studies."""
-    each = itertools.product(filters, neighbours)
+    each = itertools.product(filters, adjacency)
     return {
         f"{tale.__name__} {filter_name} {beside}": partial(_with_study, tale, (filter_name, beside), more)
         for filter_name, beside in each
@@ -333,25 +333,25 @@ def _with_study(tale: Any, words: tuple[str, str], more: dict[str, Any], story: 
     tale(story, study(*words, **more))
 
 
-def _of_persons(neighbours: str) -> Study:
-    return study("gdp", unit=PrivacyUnit(neighbours, "person", 3))  # type: ignore[arg-type]
+def _of_persons(adjacency: str) -> Study:
+    return study("gdp", unit=PrivacyUnit(adjacency, "person", 3))  # type: ignore[arg-type]
 
 
 PURE_PLAN = Validity("0.95", stability="0.5", beyond_plan="refuse")
 STORIES: dict[str, Tale] = {
-    **_each(plain, *FILTERS, neighbours=BOTH),
+    **_each(plain, *FILTERS, adjacency=BOTH),
     **_each(batches, *FILTERS),
-    **_each(batches, "gdp", neighbours=("add-or-remove",)),
-    **_each(discovered, "gdp", "zcdp", neighbours=BOTH),
-    **_each(selections, *FILTERS, neighbours=BOTH),
+    **_each(batches, "gdp", adjacency=("add-remove",)),
+    **_each(discovered, "gdp", "zcdp", adjacency=BOTH),
+    **_each(selections, *FILTERS, adjacency=BOTH),
     **_each(synthetic, *FILTERS),
-    **_each(streams, *FILTERS, neighbours=BOTH),
+    **_each(streams, *FILTERS, adjacency=BOTH),
     **_each(weights, *FILTERS),
     **_each(analysts, *FILTERS),
     **_each(owner, *FILTERS),
     **_each(described, "gdp", "zcdp"),
-    "plain persons replace": lambda story: plain(story, _of_persons("replace")),
-    "plain persons add-or-remove": lambda story: plain(story, _of_persons("add-or-remove")),
+    "plain persons replace": lambda story: plain(story, _of_persons("replace-one")),
+    "plain persons add-remove": lambda story: plain(story, _of_persons("add-remove")),
     "book gdp": booked,
     "book zcdp": partial(booked, filter_name="zcdp"),
     "book pure": partial(booked, filter_name="pure", validity=PURE_PLAN),

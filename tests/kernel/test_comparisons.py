@@ -37,11 +37,9 @@ QUIET = Fraction(1, 100)
 ROOM = 3  # positives
 
 
-def in_study(
-    rule: str = "gdp", neighbours: str = "add-or-remove", table: Table = TABLE, **more: Any
-) -> Study:
+def in_study(rule: str = "gdp", adjacency: str = "add-remove", table: Table = TABLE, **more: Any) -> Study:
     limit = Guarantee(Fraction(9), Fraction(0) if rule == "pure" else Fraction(1, 10**9))
-    unit = more.pop("unit", PrivacyUnit(neighbours))  # type: ignore[arg-type]
+    unit = more.pop("unit", PrivacyUnit(adjacency))  # type: ignore[arg-type]
     return Study(replace(table, rows=4), unit, limit, rule, **more)
 
 
@@ -81,30 +79,30 @@ def test_what_a_monitor_costs_is_as_on_the_page(monotone: bool, refresh: bool) -
     assert gdp.amount == units((own / runs, runs))
     assert (gdp.radius, gdp.pure) == (0, units_up(exchanged))
     if not monotone:
-        replaced = due_of(Monitor(sparse), in_study("gdp", "replace"))
+        replaced = due_of(Monitor(sparse), in_study("gdp", "replace-one"))
         assert (replaced.amount, replaced.radius) == (gdp.amount, 0)
         assert replaced.pure == units_up(epsilon(d, 2))
 
 
 @pytest.mark.parametrize("gaussian", [True, False])
-@pytest.mark.parametrize("neighbours", ["add-or-remove", "replace"])
-def test_what_values_of_positives_cost_is_as_on_the_page(gaussian: bool, neighbours: str) -> None:
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+def test_what_values_of_positives_cost_is_as_on_the_page(gaussian: bool, adjacency: str) -> None:
     """Each of c values: (D/s)**2 or D/s for privacy, half as far for validity.
 
     Mutants: each factor of ``stability_cost`` and of ``of_validity`` where there are values.
     """
     a, b, c, d, s = Fraction(7), Fraction(50), 3, 2, Fraction(90)
     machine = NumericSparse(Sparse(c, a, b, d), s, gaussian)
-    reach = 2 * d if neighbours == "add-or-remove" else d
+    reach = 2 * d if adjacency == "add-remove" else d
     run = reach / a + c * 2 * reach / b
-    gdp = due_of(Monitor(machine), in_study("gdp", neighbours))
+    gdp = due_of(Monitor(machine), in_study("gdp", adjacency))
     if gaussian:
         assert gdp.radius == c * units_up(Fraction(reach, 2) ** 2 / s**2)
         assert gdp.pure == units_up(run)
     else:
         assert gdp.radius == 0
         assert gdp.pure == units_up(run + c * reach / s)
-        pure = due_of(Monitor(machine), in_study("pure", neighbours))
+        pure = due_of(Monitor(machine), in_study("pure", adjacency))
         assert pure.amount == units_up(d / a + c * 2 * d / b + c * d / s)
         assert pure.radius == units((run, 1), (Fraction(reach, 2) / s, c))
         assert pure.pure == 0
@@ -132,7 +130,7 @@ def test_what_counts_with_guesses_cost_is_as_on_the_page(gaussian: bool) -> None
     total = GaussianNoise((s,)) if gaussian else GeometricNoise((s,))
     run = 1 / Fraction(7) + ROOM * 2 / Fraction(50)
     own = [(run, 1), (1 / Fraction(90), ROOM)]
-    plain = due_of(pmw(), in_study("gdp", "replace"))
+    plain = due_of(pmw(), in_study("gdp", "replace-one"))
     assert (plain.amount, plain.radius, plain.pure) == (units(*own), 0, units_up(run + ROOM / Fraction(90)))
     measured = due_of(pmw(total, everybody(known)), known)
     half = GaussianCost(1 / (2 * s) ** 2) if gaussian else PureCost(1 / (2 * s))
@@ -175,7 +173,7 @@ def test_machines_of_ones_own_are_refused() -> None:
         with pytest.raises(InvalidRequest, match="not of a kind whose cost is proved"):
             due_of(Monitor(machine), known)
     with pytest.raises(InvalidRequest, match="not of a kind whose cost is proved"):
-        due_of(pmw(machine=of_own[1]), in_study("gdp", "replace"))
+        due_of(pmw(machine=of_own[1]), in_study("gdp", "replace-one"))
     for noise in (
         Silent((Fraction(30),)),
         NoiseOnAGrid(GaussianNoise((Fraction(30),)), (Grid.over(0, 9, 1),)),
@@ -189,12 +187,12 @@ def test_a_monotone_monitor_is_for_units_that_come_and_go() -> None:
     monotone = Monitor(Sparse(ROOM, Fraction(7), Fraction(50), monotone=True))
     assert due_of(monotone, in_study())
     with pytest.raises(InvalidRequest, match="one way only where units are added or removed"):
-        due_of(monotone, in_study("gdp", "replace"))
+        due_of(monotone, in_study("gdp", "replace-one"))
 
 
 def test_comparisons_read_all_units_and_round_nothing() -> None:
     """Mutants: ``refuse_split_or_rounded`` left out, or without each of its parts."""
-    known = in_study("gdp", "replace")
+    known = in_study("gdp", "replace-one")
     for protection in (
         replace(known.protection, rounded=True),
         replace(known.protection, unit=replace(known.unit, parts=2)),
@@ -214,7 +212,7 @@ def test_counts_with_guesses_say_how_many_units_there_are() -> None:
         with pytest.raises(InvalidRequest, match="compared both ways, for units of one row"):
             due_of(measurement, known)
     assert due_of(pmw(threshold=1), known)
-    persons = in_study(table=replace(TABLE, person="pid"), unit=PrivacyUnit("add-or-remove", "pid", 2))
+    persons = in_study(table=replace(TABLE, person="pid"), unit=PrivacyUnit("add-remove", "pid", 2))
     with pytest.raises(InvalidRequest, match="for units of one row"):
         due_of(pmw(), persons)
     for measurement in (
@@ -233,7 +231,7 @@ def test_what_is_counted_with_guesses_is_a_count() -> None:
     count, own = everybody(known), pmw()
     own.check(count, 1, known.protection)
     (total,) = plan_of(known, "SELECT SUM(age) FROM people").readings
-    one = Sensitivity(((1, 1),), 1, "add-or-remove")
+    one = Sensitivity(((1, 1),), 1, "add-remove")
     of_persons = replace(count, persons=Persons(1, 1, 1), sensitivity=one)
     for reading, factor in ((total, 1), (count, 2), (count, 0), (of_persons, 1)):
         with pytest.raises(InvalidRequest, match="move this count farther"):
@@ -243,7 +241,7 @@ def test_what_is_counted_with_guesses_is_a_count() -> None:
     visits = Table("visits", (TABLE.columns[0],), person="pid")
     both = in_study(
         table=replace(TABLE, person="pid"),
-        unit=PrivacyUnit("add-or-remove", "pid", 1),
+        unit=PrivacyUnit("add-remove", "pid", 1),
         further=(PrivateTable(visits, 2),),
     )
     (several,) = plan_of(replace(both, table=both.table), "SELECT COUNT(*) FROM people").readings

@@ -84,7 +84,7 @@ def test_only_the_youngest_families_are_tried() -> None:
 
     Mutants: ``families_of`` that tries one more or fewer, or the oldest.
     """
-    unit = PrivacyUnit("add-or-remove")
+    unit = PrivacyUnit("add-remove")
     first, other, every = (count(text).reading for text in ("age = 1", "age = 2", "age >= 1"))
     for between, expected in ((noisy._MOST_TRIED - 1, 0), (noisy._MOST_TRIED, None)):
         readings = [first, *[every] * between, other]
@@ -99,7 +99,7 @@ def test_only_the_youngest_families_are_tried() -> None:
 
 def test_parts_that_add_up_persons_stay_alone() -> None:
     """A person of two rows may be in both.  Mutants: ``families_of`` with ``or``, or for one row too."""
-    known = small("gdp", "add-or-remove", 2)
+    known = small("gdp", "add-remove", 2)
     texts = [
         "SELECT COUNT(DISTINCT pid) FROM people WHERE smoker",
         "SELECT COUNT(DISTINCT pid) FROM people WHERE NOT smoker",
@@ -119,12 +119,12 @@ def test_each_part_has_a_share_of_the_price() -> None:
     """
     third = Fraction(1, 3)
     families = [[0], [1, 2], [3]]
-    coming, exchanged = PrivacyUnit("add-or-remove"), PrivacyUnit("replace")
-    moving = PrivacyUnit("replace", "pid", parts=2)
+    coming, exchanged = PrivacyUnit("add-remove"), PrivacyUnit("replace-one")
+    moving = PrivacyUnit("replace-one", "pid", parts=2)
     assert shares_of(families, coming) == dict.fromkeys(range(4), third)
     assert shares_of(families, exchanged) == {0: third, 1: third / 2, 2: third / 2, 3: third}
     assert shares_of(families, moving) == dict.fromkeys(range(4), third / 2)
-    assert shares_of(families, replace(moving, neighbours="add-or-remove")) == dict.fromkeys(range(4), third)
+    assert shares_of(families, replace(moving, adjacency="add-remove")) == dict.fromkeys(range(4), third)
 
 
 def with_noise(part: NoisyReading, scale: int, times: int = 1) -> NoisyReading:
@@ -133,30 +133,28 @@ def with_noise(part: NoisyReading, scale: int, times: int = 1) -> NoisyReading:
 
 def test_a_family_costs_its_dearest_and_an_exchange_the_two_dearest() -> None:
     """Mutants: ``_family_due`` with other places of the sorted amounts; ``due`` with the greatest family."""
-    known = small("gdp", "replace", None)
+    known = small("gdp", "replace-one", None)
     own = batch(known, ["SELECT COUNT(*) FROM people WHERE age = 0"]).measurement.parts[0]
     three = [with_noise(own, scale) for scale in (4, 2, 3)]
     rule = known.filter
     square = [UNITS_PER_ONE * Fraction(1, s**2) for s in (2, 3, 4)]
-    exchanged = noisy.due(three, [[0, 1, 2]], PrivacyUnit("replace"), rule)
+    exchanged = noisy.due(three, [[0, 1, 2]], PrivacyUnit("replace-one"), rule)
     assert exchanged.amount == units_up(square[0] / UNITS_PER_ONE) + units_up(square[1] / UNITS_PER_ONE)
     coming = [
         replace(
             p,
-            reading=replace(
-                p.reading, sensitivity=replace(p.reading.sensitivity, neighbours="add-or-remove")
-            ),
+            reading=replace(p.reading, sensitivity=replace(p.reading.sensitivity, adjacency="add-remove")),
         )
         for p in three
     ]
-    added = noisy.due(coming, [[0, 1, 2]], PrivacyUnit("add-or-remove"), rule)
+    added = noisy.due(coming, [[0, 1, 2]], PrivacyUnit("add-remove"), rule)
     assert added.amount == units_up(Fraction(1, 4))
     assert added.radius == exchanged.radius == units_up(Fraction(1, 4))
-    alone = noisy.due(coming, [[0], [1], [2]], PrivacyUnit("add-or-remove"), rule)
+    alone = noisy.due(coming, [[0], [1], [2]], PrivacyUnit("add-remove"), rule)
     assert alone.amount == sum(units_up(one / UNITS_PER_ONE) for one in square)
     assert alone.radius == sum(units_up(one / UNITS_PER_ONE / 4) for one in square)
     wide = with_noise(batch(known, ["SELECT SUM(age) FROM people WHERE age >= 1"]).measurement.parts[0], 2)
-    both = noisy.due([wide, three[0]], [[0, 1]], PrivacyUnit("replace"), rule)
+    both = noisy.due([wide, three[0]], [[0, 1]], PrivacyUnit("replace-one"), rule)
     assert both.amount == max(
         wide.amount(rule), wide.amount_of_one_more(rule) + three[0].amount_of_one_more(rule)
     )
@@ -167,14 +165,14 @@ def test_a_family_costs_its_dearest_and_an_exchange_the_two_dearest() -> None:
 
 def test_a_person_that_is_exchanged_may_change_parts() -> None:
     """Then it is in two of them.  Mutants: ``whole_price`` with another factor, sum or greatest."""
-    known = small("gdp", "replace", None)
+    known = small("gdp", "replace-one", None)
     own = batch(known, ["SELECT COUNT(*) FROM people WHERE age = 0"]).measurement.parts[0]
     parts = [with_noise(own, scale) for scale in (2, 3, 4)]
     rule, families = known.filter, [[0, 1], [2]]
     quarter, ninth, sixteenth = (units_up(Fraction(1, s**2)) for s in (2, 3, 4))
-    stays = PrivacyUnit("replace", parts=3)
+    stays = PrivacyUnit("replace-one", parts=3)
     assert whole_price(7, parts, families, stays, rule) == 7
-    moves = PrivacyUnit("replace", "pid", parts=3)
+    moves = PrivacyUnit("replace-one", "pid", parts=3)
     assert whole_price(7, parts, families, moves, rule) == 2 * (quarter + sixteenth)
     assert whole_price(10**30, parts, families, moves, rule) == 10**30
     assert whole_price(7, parts, [[1], [2]], moves, rule) == 2 * (ninth + sixteenth)
@@ -223,7 +221,7 @@ def test_the_queries_of_a_batch_are_about_one_table() -> None:
     """Mutants: ``_checked`` without each of its looks at tables."""
     visits = Table("visits", (IntegerColumn("days", 0, 9),), person="pid")
     persons = replace(TABLE, person="pid")
-    known = study(persons, unit=PrivacyUnit("add-or-remove", "pid", 2), further=(PrivateTable(visits, 3),))
+    known = study(persons, unit=PrivacyUnit("add-remove", "pid", 2), further=(PrivateTable(visits, 3),))
     (one,) = parts_of(known, "SELECT COUNT(*) FROM people")
     other = replace(one.reading, table=visits, sensitivity=replace(one.reading.sensitivity, rows=3))
     two = replace(one, reading=other)
@@ -335,7 +333,7 @@ def test_the_number_of_groups_moves_by_as_many_as_one_unit_is_in() -> None:
     counted = query.discovery.counted
     three = replace(counted.reading, sensitivity=replace(counted.reading.sensitivity, touched=3))
     own = number_of_groups(three)
-    assert own.sensitivity == Sensitivity(((0, 3),), 1, "add-or-remove")
+    assert own.sensitivity == Sensitivity(((0, 3),), 1, "add-remove")
     assert own.cells == 1
     selection = query.discovery.selection(5)
     assert (selection.noise, selection.touched) == (counted.mechanism, 1)
@@ -360,7 +358,7 @@ def test_groups_that_nobody_is_in_are_not_shown_nor_counted() -> None:
 
 def test_groups_of_persons_are_discovered_by_their_persons() -> None:
     """Mutant: ``check`` that wants units of one row."""
-    known = small("gdp", "add-or-remove", 2)
+    known = small("gdp", "add-remove", 2)
     measurement = batch(known, ["SELECT town, COUNT(DISTINCT pid) FROM people GROUP BY town"]).measurement
     assert due_of(measurement, known.protection).unproved
 
@@ -373,7 +371,7 @@ def test_discovery_is_refused_where_its_promise_does_not_hold() -> None:
     failure, unit = known.protection.discovery_failure, known.unit
     own.check(unit, failure)
     own.check(unit, 2 * failure)
-    two = PrivacyUnit("add-or-remove", "pid", 2)
+    two = PrivacyUnit("add-remove", "pid", 2)
     of_two = replace(own.counted.reading, sensitivity=replace(own.counted.reading.sensitivity, rows=2))
     declared = replace(own.counted.reading, by=())
     lies: list[tuple[GroupDiscovery, PrivacyUnit, Fraction]] = [
@@ -398,7 +396,7 @@ def test_discovery_is_refused_where_its_promise_does_not_hold() -> None:
             one.check(whose, most)
     for name, wrong in (
         ("counted", replace(own.counted.reading.sensitivity, cells=1)),
-        ("number", replace(own.number.reading.sensitivity, neighbours="replace")),
+        ("number", replace(own.number.reading.sensitivity, adjacency="replace-one")),
     ):
         part = getattr(own, name)
         lie = replace(own, **{name: replace(part, reading=replace(part.reading, sensitivity=wrong))})
@@ -413,8 +411,8 @@ def test_discovery_is_refused_where_its_promise_does_not_hold() -> None:
 # A choice --------------------------------------------------------------------------------------------------
 
 
-def sensitivity(low: int, high: int, rows: int = 1, neighbours: Any = "add-or-remove") -> Sensitivity:
-    return Sensitivity(((low, high),), 1, neighbours, rows)
+def sensitivity(low: int, high: int, rows: int = 1, adjacency: Any = "add-remove") -> Sensitivity:
+    return Sensitivity(((low, high),), 1, adjacency, rows)
 
 
 def test_scores_move_between_the_farthest_ends_of_all() -> None:
@@ -423,15 +421,15 @@ def test_scores_move_between_the_farthest_ends_of_all() -> None:
     assert of_scores({down, up}) == ScoreSensitivity(Fraction(13), monotone=True)
     assert of_scores({sensitivity(-3, -1)}) == ScoreSensitivity(Fraction(3), monotone=True)
     assert of_scores({sensitivity(2, 5)}) == ScoreSensitivity(Fraction(5), monotone=True)
-    assert of_scores({sensitivity(-3, 5, neighbours="replace")}) == ScoreSensitivity(Fraction(8))
-    assert of_one_value({down, up}) == Sensitivity(((-3, 5),), 1, "add-or-remove", 2)
-    assert of_one_value({sensitivity(2, 5, neighbours="replace")}) == sensitivity(2, 5, neighbours="replace")
+    assert of_scores({sensitivity(-3, 5, adjacency="replace-one")}) == ScoreSensitivity(Fraction(8))
+    assert of_one_value({down, up}) == Sensitivity(((-3, 5),), 1, "add-remove", 2)
+    assert of_one_value({sensitivity(2, 5, adjacency="replace-one")}) == sensitivity(
+        2, 5, adjacency="replace-one"
+    )
 
 
-def choice(
-    rule: str, k: int = 2, values: Any = None, neighbours: str = "add-or-remove"
-) -> tuple[Study, Choice]:
-    known = small(rule, neighbours, None)
+def choice(rule: str, k: int = 2, values: Any = None, adjacency: str = "add-remove") -> tuple[Study, Choice]:
+    known = small(rule, adjacency, None)
     part = batch(
         known, ["SELECT region, smoker, COUNT(*) FROM people GROUP BY region, smoker"]
     ).measurement.parts[0]
@@ -465,7 +463,7 @@ def test_a_choice_costs_its_rounds_and_its_values(k: int) -> None:
     assert due.radius == stability_units(
         ComposedCost(((PureCost(k * 2 * third), 1), (PureCost(Fraction(1, 6)), k)))
     )
-    known, exchanged = choice("gdp", k, neighbours="replace")
+    known, exchanged = choice("gdp", k, adjacency="replace-one")
     assert due_of(exchanged, known.protection).pure == units_up(k * third)
 
 
@@ -488,7 +486,7 @@ def test_a_choice_is_made_for_what_it_chooses_from() -> None:
             due_of(replace(own, readings=readings), protection)
     visits = Table("visits", (IntegerColumn("days", 0, 9),), person="pid")
     persons = replace(known.table, person="pid")
-    unit = PrivacyUnit("add-or-remove", "pid", 1)
+    unit = PrivacyUnit("add-remove", "pid", 1)
     both = replace(known, table=persons, unit=unit, further=(PrivateTable(visits, 1),))
     here = replace(reading, table=persons)
     there = parts_of(both, "SELECT COUNT(*) FROM people")[0].reading
@@ -559,7 +557,7 @@ def test_the_largest_or_the_least_are_chosen_with_their_values(huge: int) -> Non
 
 
 def workload(strategy: str = "atoms", rows: int | None = None, rule: str = "gdp") -> tuple[Study, Workload]:
-    known = small(rule, "add-or-remove", rows)
+    known = small(rule, "add-remove", rows)
     texts = [
         "SELECT region, COUNT(*) FROM people GROUP BY region",
         "SELECT age, COUNT(*) FROM people GROUP BY age",
@@ -578,7 +576,7 @@ class OwnMeasured(GaussianMeasured):
 def test_a_workload_costs_what_its_strategy_moves() -> None:
     """Mutants: ``Workload.due`` that takes the least, or another radius."""
     known, own = workload()
-    amount = known.filter.amount(own.noise.cost("add-or-remove"))
+    amount = known.filter.amount(own.noise.cost("add-remove"))
     due = due_of(replace(own, at_least=1), known.protection)
     assert (due.amount, due.radius, due.pure) == (amount, stability_units(own.noise.radius()), 0)
     assert due_of(replace(own, at_least=amount + 5), known.protection).amount == amount + 5
@@ -676,23 +674,23 @@ def test_a_histogram_has_a_table_for_each_reading() -> None:
 
 
 def marginals(
-    rule: str = "gdp", neighbours: str = "add-or-remove", rows: int | None = None
+    rule: str = "gdp", adjacency: str = "add-remove", rows: int | None = None
 ) -> tuple[Study, Marginals]:
-    known = small(rule, neighbours, rows)
+    known = small(rule, adjacency, rows)
     plan = plan_synthesis(known, ["age", "region", "smoker"], price_of(epsilon=1), known.allowed)
     return known, plan.measurement
 
 
-@pytest.mark.parametrize("neighbours", ["add-or-remove", "replace"])
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("rule", ["gdp", "zcdp", "pure"])
-def test_marginals_cost_all_units_of_their_machine(rule: str, neighbours: str) -> None:
+def test_marginals_cost_all_units_of_their_machine(rule: str, adjacency: str) -> None:
     """Validity pays the radius of what is measured and the epsilon of an exchange.
 
     Mutants: each part of ``Marginals.due``.
     """
-    known, own = marginals(rule, neighbours)
+    known, own = marginals(rule, adjacency)
     machine, due = own.machine, due_of(own, known.protection)
-    twice = 1 if neighbours == "replace" else 2
+    twice = 1 if adjacency == "replace-one" else 2
     assert due.amount == machine.units
     if rule == "pure":
         assert due.radius == stability_units(PureCost(twice * Fraction(machine.units, UNITS_PER_ONE)))
@@ -755,7 +753,7 @@ def test_the_largest_marginal_decides_how_far_a_unit_moves_them() -> None:
     unit, shape = known.unit_of(known.table), own.machine.shape
     assert shape == (5, 3, 3)
     every = marginals_sensitivity(shape, [(0,), (0, 1), (1, 2)], [(1,)], unit)
-    assert every == Sensitivity(((1, 1),), 15, "add-or-remove", 2)
+    assert every == Sensitivity(((1, 1),), 15, "add-remove", 2)
     assert marginals_sensitivity(shape, [(1,)], [(0, 2)], unit).cells == 15
     assert marginals_sensitivity((3,), [(0,)], [], unit).cells == 3
     assert marginals_sensitivity((3,), [()], [], unit).cells == 2
@@ -800,13 +798,13 @@ def test_who_is_protected_in_which_table() -> None:
     """Mutants: ``Protection.unit_of`` with other rows; ``unit_with`` that keeps what changed."""
     persons = replace(TABLE, person="pid")
     visits = Table("visits", (IntegerColumn("days", 0, 9),), person="who")
-    unit = PrivacyUnit("add-or-remove", "pid", 2)
+    unit = PrivacyUnit("add-remove", "pid", 2)
     known = study(persons, unit=unit, further=(PrivateTable(visits, 3),))
     protection = known.protection
     assert protection.unit_of(known.table) == unit
     assert protection.unit_of(visits) == replace(unit, person="who", rows=3)
     own = Table("people", (IntegerColumn("age", 0, 9), CategoryColumn("c", ("a",)), TextColumn("t")))
-    plain = Study(own, PrivacyUnit("add-or-remove"), Guarantee(Fraction(1), Fraction(1, 10**9)))
+    plain = Study(own, PrivacyUnit("add-remove"), Guarantee(Fraction(1), Fraction(1, 10**9)))
     assert plain.protection.unit_of(own).person is None
     assert unit_with(unit, 1, None) is unit
     assert unit_with(unit, 3, None) == replace(unit, parts=3)
@@ -817,10 +815,10 @@ def test_who_is_protected_in_which_table() -> None:
 def test_a_person_is_one_row_of_a_table_of_persons() -> None:
     """Made of as many rows as count.  Mutants: ``unit_of`` with other rows; without the look at the bounds."""
     persons = replace(TABLE, person="pid", most_rows=2)
-    known = study(persons, unit=PrivacyUnit("add-or-remove", "pid", 2))
+    known = study(persons, unit=PrivacyUnit("add-remove", "pid", 2))
     (own,) = (table for table in known.tables)
     visits = table_of_persons(own, EVERY_ROW, (("visits", PersonNumber("rows")),))
-    assert known.protection.unit_of(visits) == PrivacyUnit("add-or-remove", "pid", 1)
+    assert known.protection.unit_of(visits) == PrivacyUnit("add-remove", "pid", 1)
     more = replace(own, most_rows=3)
     lie = table_of_persons(more, EVERY_ROW, (("visits", PersonNumber("rows")),))
     with pytest.raises(InvalidRequest, match="do not fit the rows of a person that count"):
@@ -828,7 +826,7 @@ def test_a_person_is_one_row_of_a_table_of_persons() -> None:
 
 
 def test_nothing_is_discovered_and_nothing_rounded_unless_a_study_says_so() -> None:
-    protection = Protection(TABLE, PrivacyUnit("add-or-remove"), filter_named("gdp"))
+    protection = Protection(TABLE, PrivacyUnit("add-remove"), filter_named("gdp"))
     assert protection.discovery_failure == 0
     assert not protection.rounded
     assert not protection.is_pure

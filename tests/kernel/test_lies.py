@@ -29,7 +29,7 @@ from adyton.kernel.terms.measures import Sum
 from adyton.study import PrivateTable, Study
 
 NARROW = IntegerColumn("age", 0, 1)  # the study declares 0 to 100
-ONE_NUMBER = Sensitivity(((1, 1),), 1, "add-or-remove")
+ONE_NUMBER = Sensitivity(((1, 1),), 1, "add-remove")
 
 
 def priced(known: Study, text: str, reading: dict[str, Any], **more: Any) -> Priced:
@@ -64,7 +64,7 @@ def test_a_column_has_the_bounds_of_the_study() -> None:
         {"where": Compare(ValueOf(NARROW), ">", Constant(Fraction(0)))},
         {
             "by": (Bucket("age", ValueOf(NARROW)),),
-            "sensitivity": Sensitivity(((0, 100),), 2, "add-or-remove"),
+            "sensitivity": Sensitivity(((0, 100),), 2, "add-remove"),
         },
     ]
     for lie in lies:
@@ -96,7 +96,7 @@ def test_of_a_person_one_number_is_read() -> None:
     honest = priced(known, count, of_persons)
     assert honest.due == priced(known, count, {}).due
     value = ValueOf(TABLE.column("age"))  # type: ignore[arg-type]
-    two = Sensitivity(((0, 2),), 1, "add-or-remove")
+    two = Sensitivity(((0, 2),), 1, "add-remove")
     lies: list[dict[str, Any]] = [
         {"coordinates": (Coordinate(times=1000),)},
         {"coordinates": (Coordinate(value, minus=1000),), "persons": Persons(0, 2, 1), "sensitivity": two},
@@ -125,7 +125,7 @@ def test_two_tables_exclude_nothing() -> None:
     """
     people = replace(TABLE, person="pid")
     visits = Table("visits", (*TABLE.columns[:2],), person="pid")
-    known = study(people, unit=PrivacyUnit("add-or-remove", "pid", 1), further=(PrivateTable(visits, 1),))
+    known = study(people, unit=PrivacyUnit("add-remove", "pid", 1), further=(PrivateTable(visits, 1),))
     first, second = (
         plan_of(known, f"SELECT COUNT(*) FROM people WHERE age {sign} 50").measurement.parts[0]
         for sign in ("<", ">=")

@@ -85,14 +85,14 @@ FILTERS = (
 )
 GROUPS = ("", " GROUP BY region", " GROUP BY smoker", " GROUP BY region, smoker", " GROUP BY town")
 RULES = ("gdp", "zcdp", "pure")
-BOTH = ("add-or-remove", "replace")
+BOTH = ("add-remove", "replace-one")
 
 
-def study(rule: str, neighbours: str, rows: int | None, size: int | None = None) -> Study:
+def study(rule: str, adjacency: str, rows: int | None, size: int | None = None) -> Study:
     """``rows``: the most of one person; None: a unit is a row."""
     person = None if rows is None else "pid"
     table = Table("people", COLUMNS, rows=3 if size is None else size, person=person)
-    unit = PrivacyUnit(neighbours, person, rows or 1)  # type: ignore[arg-type]
+    unit = PrivacyUnit(adjacency, person, rows or 1)  # type: ignore[arg-type]
     delta = Fraction(0) if rule == "pure" else Fraction(1, 10**6)
     keys = Fraction(1, 10**7) if delta else Fraction(0)
     return Study(table, unit, Guarantee(Fraction(2), delta), rule, keys_delta=keys)
@@ -144,7 +144,7 @@ def all_moves(known: Study, readings: Sequence[Reading], rng: random.Random) -> 
     reach = apart(
         [integers(readings, [*others, *(("unit", row) for row in unit)]) for unit in units(rng, rows)]
     )
-    against = reach if known.unit.neighbours == "replace" else [integers(readings, others)]
+    against = reach if known.unit.adjacency == "replace-one" else [integers(readings, others)]
     return apart([[a - b for a, b in zip(one, two, strict=True)] for one in reach for two in against])
 
 
@@ -243,14 +243,14 @@ TIGHT = [
 
 
 @pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("neighbours", BOTH)
+@pytest.mark.parametrize("adjacency", BOTH)
 @pytest.mark.parametrize("case", range(len(TIGHT)))
-def test_a_charge_is_what_the_worst_unit_costs(case: int, neighbours: str, rule: str) -> None:
+def test_a_charge_is_what_the_worst_unit_costs(case: int, adjacency: str, rule: str) -> None:
     """Nor is anything charged for what no unit can do: the worst unit costs all of it, but for roundings.
 
     Mutants: ``due`` or ``_family_due`` that adds up what excludes each other; ``cells`` too many.
     """
-    known, texts = study(rule, neighbours, None), TIGHT[case]
+    known, texts = study(rule, adjacency, None), TIGHT[case]
     measurement = batch(known, texts, "independent").measurement
     amount, rng = priced(known, measurement).due.amount, random.Random(case)
     assert amount - len(texts) <= worst(known, measurement, rng) <= amount
@@ -358,14 +358,14 @@ CHOICES = [
 
 
 @pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("neighbours", BOTH)
+@pytest.mark.parametrize("adjacency", BOTH)
 @pytest.mark.parametrize("rows", [None, 2])
 @pytest.mark.parametrize("place", range(len(CHOICES)))
 def test_no_unit_moves_the_scores_of_a_choice_farther_than_is_charged(
-    place: int, rows: int | None, neighbours: str, rule: str
+    place: int, rows: int | None, adjacency: str, rule: str
 ) -> None:
     """And some unit moves counts as far.  Mutants: ``of_scores`` and ``of_one_value`` with another bound."""
-    known, rng = study(rule, neighbours, rows), random.Random(7)
+    known, rng = study(rule, adjacency, rows), random.Random(7)
     for k, with_values in itertools.product((1, 2), (False, True)):
         choice = chosen(known, CHOICES[place], k, with_values)
         amount = priced(known, choice).due.amount
@@ -388,14 +388,14 @@ TOGETHER = [
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("strategy", ["atoms", "tree", "optimised", "product", "marginals"])
-@pytest.mark.parametrize("neighbours", BOTH)
+@pytest.mark.parametrize("adjacency", BOTH)
 @pytest.mark.parametrize("rows", [None, 2])
 @pytest.mark.parametrize("place", range(len(TOGETHER)))
 def test_no_unit_moves_what_a_strategy_measures_farther_than_is_charged(
-    place: int, rows: int | None, neighbours: str, strategy: str, rule: str
+    place: int, rows: int | None, adjacency: str, strategy: str, rule: str
 ) -> None:
     """Mutants: ``Workload`` that prices another unit, or counts a cell twice."""
-    known, rng = study(rule, neighbours, rows), random.Random(3)
+    known, rng = study(rule, adjacency, rows), random.Random(3)
     workload = batch(known, TOGETHER[place], strategy).measurement
     amount, noise, losses = priced(known, workload).due.amount, workload.noise, [Fraction(0)]
     for moved in all_moves(known, workload.readings, rng):

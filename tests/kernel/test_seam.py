@@ -49,12 +49,12 @@ COUNT = "SELECT COUNT(*) FROM people WHERE age > 15"
 
 def study(table: Table = TABLE, **more: Any) -> Study:
     limit = Guarantee(Fraction(3), Fraction(1, 10**9))
-    return Study(table, more.pop("unit", PrivacyUnit("add-or-remove")), limit, **more)
+    return Study(table, more.pop("unit", PrivacyUnit("add-remove")), limit, **more)
 
 
 def split(questions: int) -> Study:
     validity = Validity(Fraction(19, 20), questions=questions, method="split")
-    return study(replace(TABLE, rows=len(ROWS)), unit=PrivacyUnit("replace"), validity=validity)
+    return study(replace(TABLE, rows=len(ROWS)), unit=PrivacyUnit("replace-one"), validity=validity)
 
 
 class Counting:
@@ -301,7 +301,7 @@ def test_a_reading_that_says_less_than_the_truth_is_refused(known: Study, ledger
         lies: list[dict[str, Any]] = [
             {"boxes": narrow},
             {"cells": part.reading.sensitivity.cells + 1},
-            {"neighbours": "replace"},
+            {"adjacency": "replace-one"},
             {"rows": 2},
             {"touched": 2},
             {"curved": 1},

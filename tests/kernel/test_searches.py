@@ -32,7 +32,7 @@ from adyton.testing.engines.reference import exact_of
 
 QUIET = GeometricNoise((Fraction(1, 100),))
 REGION = CategoryColumn("region", ("a", "b", "c"))
-UNIT = PrivacyUnit("add-or-remove")
+UNIT = PrivacyUnit("add-remove")
 SMALL, WIDE, HUGE = (
     IntegerColumn("v", -3, 17),
     IntegerColumn("v", 5, 5 + 2**20),

@@ -39,18 +39,18 @@ from adyton.textbook.rounding import RoundedMeans
 from literature.private_quantiles import PrivateQuantiles
 from literature.sparse_slide import late_halt_cost
 
-REPLACE, ADD = "replace", "add-or-remove"
+REPLACE, ADD = "replace-one", "add-remove"
 
 
-def _moved(boxes: Any, cells: int = 1, neighbours: Any = REPLACE, **more: Any) -> Sensitivity:
-    return Sensitivity(tuple((int(low), int(high)) for low, high in boxes), cells, neighbours, **more)
+def _moved(boxes: Any, cells: int = 1, adjacency: Any = REPLACE, **more: Any) -> Sensitivity:
+    return Sensitivity(tuple((int(low), int(high)) for low, high in boxes), cells, adjacency, **more)
 
 
 COUNT, SUM, MEAN = [[0, 1]], [[-3, 10]], [[0, 1], [-7, 20]]
 SHAPES = (
     dict(boxes=COUNT),
     dict(boxes=COUNT, cells=5),
-    dict(boxes=SUM, neighbours=ADD),
+    dict(boxes=SUM, adjacency=ADD),
     dict(boxes=MEAN, cells=3, rows=2),
     dict(boxes=MEAN, cells=4, touched=2),
     dict(boxes=[[-8, 8], [-9, 9], [0, 1]], curved=True),
@@ -195,8 +195,8 @@ def _selected(mechanism: str, candidates: int, epsilon: Fraction, scores: str, c
 def _quantile(kind: str, epsilon: Fraction, confidence: Fraction) -> Fraction:
     many = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
     if kind == "one":
-        return PrivateQuantile(Fraction(1, 3), 0, 10**6, epsilon, "replace").error(confidence)
-    return PrivateQuantiles(many, 0, 10**6, epsilon, "add-or-remove").error(confidence)
+        return PrivateQuantile(Fraction(1, 3), 0, 10**6, epsilon, "replace-one").error(confidence)
+    return PrivateQuantiles(many, 0, 10**6, epsilon, "add-remove").error(confidence)
 
 
 SPLITS = tuple(

@@ -105,7 +105,7 @@ def people() -> pa.Table:
 
 def counted(engine: DuckDBEngine, axes: Axes, by: tuple[int, ...] | None = None) -> Any:
     engine.prepare()
-    histogram = histogram_of_axes(axes, by, PrivacyUnit("add-or-remove"))
+    histogram = histogram_of_axes(axes, by, PrivacyUnit("add-remove"))
     ((integers,),) = engine.exact([histogram.reading])
     return histogram.counts(integers)
 
@@ -114,7 +114,7 @@ def test_cells_of_columns_hold_every_row_once() -> None:
     bins = {"age": 6, "income": [1000, "2500.5"], "born": [datetime.date(1950, 1, 1)]}
     axes = axes_of_columns(PEOPLE, ["region", "smoker", "age", "income", "born"], bins)
     assert axes.shape == (4, 3, 7, 4, 3)
-    engine = DuckDBEngine(PEOPLE, PrivacyUnit("add-or-remove"), people())
+    engine = DuckDBEngine(PEOPLE, PrivacyUnit("add-remove"), people())
     counts = counted(engine, axes)
     assert counts.sum() == 40
     for by in [(), (2,), (0, 3), (4, 1)]:
@@ -217,14 +217,14 @@ def test_theorem_PUBLIC_CELLS_masks_are_where_conditions_are_true_of_every_row()
         Compare(two, "<=", ValueOf(y)),
         Not(And((Compare(ValueOf(y), "<", two), OneOf(c, ("a",))))),
     ]
-    engine = DuckDBEngine(table, PrivacyUnit("add-or-remove"), rows)
+    engine = DuckDBEngine(table, PrivacyUnit("add-remove"), rows)
     for some in itertools.combinations(conditions, 3):
         axes = axes_by(table, some)
         counts = counted(engine, axes)
         assert counts.sum() == len(all_rows)
         for condition in some:
             asked = Question(table, (("n", Count(condition)),))
-            (((plain,),),) = engine.exact(readings_of(asked, PrivacyUnit("add-or-remove")))
+            (((plain,),),) = engine.exact(readings_of(asked, PrivacyUnit("add-remove")))
             assert counts[axes.mask(condition)].sum() == plain
 
 
@@ -232,5 +232,5 @@ def test_a_condition_that_is_true_of_nobody_makes_no_group() -> None:
     axes = axes_by(PEOPLE, [Compare(DayOf(BORN), "<", DayOf(BORN))])
     assert axes.shape == (1,)
     assert axes.question().by == ()
-    engine = DuckDBEngine(PEOPLE, PrivacyUnit("add-or-remove"), people())
+    engine = DuckDBEngine(PEOPLE, PrivacyUnit("add-remove"), people())
     assert list(counted(engine, axes)) == [40]

@@ -53,9 +53,9 @@ def frame(seed: int = 0) -> pd.DataFrame:
     )
 
 
-def curator(neighbours: str = "replace", epsilon: int = 50, **more: Any) -> Curator:
+def curator(adjacency: str = "replace-one", epsilon: int = 50, **more: Any) -> Curator:
     limit = Guarantee(Fraction(epsilon), Fraction(1, 10**9))
-    study = Study(PEOPLE, PrivacyUnit(neighbours), limit, **more)  # type: ignore[arg-type]
+    study = Study(PEOPLE, PrivacyUnit(adjacency), limit, **more)  # type: ignore[arg-type]
     return open_kept(study, data=frame())
 
 
@@ -129,16 +129,16 @@ def test_what_is_no_batch_is_refused_free_of_charge(asked: list[str], reason: st
     assert asker.statement().questions == 0
 
 
-@pytest.mark.parametrize(("neighbours", "times"), [("add-or-remove", 1), ("replace", 2)])
-def test_filters_that_exclude_each_other_share_the_price(neighbours: str, times: int) -> None:
+@pytest.mark.parametrize(("adjacency", "times"), [("add-remove", 1), ("replace-one", 2)])
+def test_filters_that_exclude_each_other_share_the_price(adjacency: str, times: int) -> None:
     """Four regions at the same noise cost what one costs, or two where a unit may move between them."""
     asked = [f"SELECT COUNT(*) FROM people WHERE region = '{r}'" for r in REGION.values]
-    alone, together = curator(neighbours), curator(neighbours)
+    alone, together = curator(adjacency), curator(adjacency)
     alone.ask(asked[0], scale=10)
     together.ask_many(asked, scale=10)
     one, four = (asker.receipts()[0].order.amount for asker in (alone, together))
     assert four == times * one
-    in_one = curator(neighbours)
+    in_one = curator(adjacency)
     listed = ", ".join(f"COUNT(*) FILTER (WHERE region = '{r}')" for r in REGION.values)
     answer = in_one.ask(f"SELECT {listed} FROM people", scale=10)
     assert in_one.receipts()[0].order.amount == four
@@ -206,7 +206,7 @@ def test_law_a_cube_reads_the_same_integers(wheres: list[Condition]) -> None:
     engine = _wide_engine()
     measures = [Count(), Sum(ValueOf(WIDE.column("age"))), Mean(ValueOf(WIDE.column("income")))]  # type: ignore[arg-type]
     asked = [Question(WIDE, (("m", measures[i % 3]),), where) for i, where in enumerate(wheres)]
-    readings = [r for q in asked for r in readings_of(q, PrivacyUnit("add-or-remove"))]
+    readings = [r for q in asked for r in readings_of(q, PrivacyUnit("add-remove"))]
     one_by_one = [exact_from(engine._units, engine._run, [reading])[0] for reading in readings]
     assert engine.exact(readings) == one_by_one
     for _ in range(2):  # the second time from what is kept
@@ -231,7 +231,7 @@ def test_one_filter_after_another_on_the_same_columns_is_read_from_what_is_kept(
         from adyton.query.request import request_of
         from strategies import PEOPLE as WIDE
 
-        readings = readings_of(request_of(text, WIDE).question, PrivacyUnit("add-or-remove"))
+        readings = readings_of(request_of(text, WIDE).question, PrivacyUnit("add-remove"))
         alone = exact_from(engine._units, engine._run, readings)
         assert exact_from(engine._units, run, readings, kept=kept) == alone
 
@@ -251,13 +251,13 @@ def test_what_is_kept_is_little_and_a_table_without_rows_is_empty() -> None:
     from adyton.engines.scans import reading as module
     from adyton.query.request import request_of
 
-    empty = DuckDBEngine(PEOPLE, PrivacyUnit("add-or-remove"), frame().head(0))
+    empty = DuckDBEngine(PEOPLE, PrivacyUnit("add-remove"), frame().head(0))
     empty.prepare()
     kept = KeptCubes()
     for repeat in range(2):
         for x in range(70):
             text = f"SELECT SUM(age + {x + 1}), COUNT(*) FROM people WHERE age > {x // 2} AND NOT smoker"
-            readings = readings_of(request_of(text, PEOPLE).question, PrivacyUnit("add-or-remove"))
+            readings = readings_of(request_of(text, PEOPLE).question, PrivacyUnit("add-remove"))
             for _ in range(1 + repeat):
                 assert exact_from(empty._units, empty._run, readings, kept=kept) == [[[0]], [[0]]]
     assert len(kept._cubes) == module._MOST_KEPT
@@ -269,7 +269,7 @@ def test_filters_on_few_values_make_a_cube_and_others_do_not() -> None:
         from adyton.query.request import request_of
 
         asked = [request_of(text, PEOPLE).alone for text in texts]
-        return [r for q in asked for r in readings_of(q, PrivacyUnit("add-or-remove"))]
+        return [r for q in asked for r in readings_of(q, PrivacyUnit("add-remove"))]
 
     ((places, columns),) = cubes_of(readings(FILTERED))
     assert places == list(range(20))
@@ -303,6 +303,6 @@ def _wide_engine() -> DuckDBEngine:
                 "born": rng.choice(["1900-01-01", "1970-01-01", "2030-05-05", "never"], n),
             }
         )
-        _opened["wide"] = DuckDBEngine(WIDE, PrivacyUnit("add-or-remove"), data)
+        _opened["wide"] = DuckDBEngine(WIDE, PrivacyUnit("add-remove"), data)
         _opened["wide"].prepare()
     return _opened["wide"]

@@ -31,10 +31,10 @@ LIMIT = Guarantee(Fraction(1), Fraction(1, 10**9))
 
 
 def study_of(*columns: Any, rows: int | None = None, of_one: int = 1, **more: Any) -> Study:
-    neighbours = more.pop("neighbours", "add-or-remove")
+    adjacency = more.pop("adjacency", "add-remove")
     person = more.pop("person", "pid")
     table = Table("people", columns, rows=rows, person=person)
-    return Study(table, PrivacyUnit(neighbours, person, of_one), LIMIT, **more)
+    return Study(table, PrivacyUnit(adjacency, person, of_one), LIMIT, **more)
 
 
 def people(size: int = 300, seed: int = 1) -> pd.DataFrame:
@@ -138,7 +138,7 @@ def test_a_guess_of_the_rows_of_persons_that_is_ten_times_off_is_a_finding(lines
     whose = [who for who in range(18) for _ in range(10)] + [18] * 200
     data = pd.DataFrame({"pid": whose, "age": 30})
     table = Table("people", (AGE,), person="pid", lines=lines)
-    study = Study(table, PrivacyUnit("add-or-remove", "pid", 11), LIMIT)
+    study = Study(table, PrivacyUnit("add-remove", "pid", 11), LIMIT)
     found = check_study(study, data=data, allow="0.9")
     assert found.tables[0].rows_that_count == 191
     assert kinds(found) == ({(None, "guess")} if far_off else set())
@@ -147,7 +147,7 @@ def test_a_guess_of_the_rows_of_persons_that_is_ten_times_off_is_a_finding(lines
 
 def test_under_replace_the_number_of_units_is_exact() -> None:
     for person, data, rows in (("pid", clean(), 40), (None, clean(), 40)):
-        study = study_of(AGE, rows=rows, neighbours="replace", person=person)
+        study = study_of(AGE, rows=rows, adjacency="replace-one", person=person)
         assert check_study(study, data=data).ok
         found = check_study(study, data=data.iloc[1:])
         assert kinds(found) == {(None, "size")}
@@ -228,7 +228,7 @@ def _canary_study(folder: Path) -> Path:
         [privacy]
         unit = "person"
         person = "pid"
-        neighbours = "add-or-remove"
+        adjacency = "add-remove"
         epsilon = 1
         delta = 1e-7
         keys_delta = 5e-8

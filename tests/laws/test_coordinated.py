@@ -51,13 +51,13 @@ def people(seed: int = 1, size: int = SIZE) -> pa.Table:
 
 
 def study(
-    filter_name: str = "gdp", neighbours: Any = "replace", rows: int = 1, validity: Validity | None = None
+    filter_name: str = "gdp", adjacency: Any = "replace-one", rows: int = 1, validity: Validity | None = None
 ) -> Study:
     delta = Fraction(0) if filter_name == "pure" else Fraction(1, 10**6)
     person = "who" if rows > 1 else None
     return Study(
         Table("people", COLUMNS, SIZE, person=person),
-        PrivacyUnit(neighbours, person, rows) if rows > 1 else PrivacyUnit(neighbours),
+        PrivacyUnit(adjacency, person, rows) if rows > 1 else PrivacyUnit(adjacency),
         Guarantee(Fraction(50), delta),
         filter_name,
         validity=validity,
@@ -72,7 +72,7 @@ def planned(curator: Curator, questions: list[str], strategy: str | None = None,
 
 
 def test_one_question_and_parts_that_exclude_each_other_are_planned_as_ever() -> None:
-    with open_kept(study(neighbours="add-or-remove"), people()) as curator:
+    with open_kept(study(adjacency="add-remove"), people()) as curator:
         for asked in ([RANGES[0]], APART, ["SELECT region, COUNT(*) AS n FROM people GROUP BY region"]):
             assert planned(curator, asked, epsilon=1).independent is None
         mixed = [RANGES[0], RANGES[1], "SELECT AVG(age) AS m FROM people"]
@@ -98,11 +98,11 @@ def test_independent_is_what_it_always_was_and_is_found_again() -> None:
 
 
 @pytest.mark.parametrize(
-    ("filter_name", "neighbours"),
-    list(itertools.product(["gdp", "zcdp", "pure"], ["replace", "add-or-remove"])),
+    ("filter_name", "adjacency"),
+    list(itertools.product(["gdp", "zcdp", "pure"], ["replace-one", "add-remove"])),
 )
-def test_batches_are_answered_together_where_that_is_better(filter_name: str, neighbours: Any) -> None:
-    with open_kept(study(filter_name, neighbours), people()) as curator:
+def test_batches_are_answered_together_where_that_is_better(filter_name: str, adjacency: Any) -> None:
+    with open_kept(study(filter_name, adjacency), people()) as curator:
         batch = planned(curator, RANGES, epsilon=1)
         assert isinstance(batch, CoordinatedBatch)
         assert batch.gain > 2
@@ -145,7 +145,7 @@ def test_a_total_is_the_sum_of_its_parts(strategy: str | None) -> None:
 
 @pytest.mark.parametrize(("filter_name", "strategy"), list(itertools.product(["gdp", "pure"], KINDS)))
 def test_named_widths_are_kept_for_less(filter_name: str, strategy: str) -> None:
-    with open_kept(study(filter_name, "add-or-remove"), people()) as curator:
+    with open_kept(study(filter_name, "add-remove"), people()) as curator:
         previews = curator.preview_many(RANGES, within=60, strategy=strategy)
         assert all(p.bounds["n"].half_width <= 60 for p in previews)  # type: ignore[operator]
         assert max(p.bounds["n"].half_width for p in previews) > 55  # type: ignore[operator, type-var]
@@ -237,7 +237,7 @@ def test_what_a_strategy_does_not_determine_is_not_derived(monkeypatch: pytest.M
     monkeypatch.setattr(candidates, "_matrices", lambda _, workload, __: [candidates.the_questions(workload)])
     _forget()
     asked = [f"SELECT COUNT(*) AS n FROM people WHERE {where}" for where in ("age < 30", "smoker")]
-    with open_kept(study(neighbours="add-or-remove"), people()) as curator:
+    with open_kept(study(adjacency="add-remove"), people()) as curator:
         curator.ask_many(asked, epsilon=1, strategy="optimised")
         assert curator.derive(asked[0]).cost.units == 0
         with pytest.raises(InvalidRequest, match="does not follow"):
@@ -248,7 +248,7 @@ def test_what_a_strategy_does_not_determine_is_not_derived(monkeypatch: pytest.M
 def test_another_machine_may_find_another_optimum_and_the_answer_is_still_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    with open_kept(study(neighbours="add-or-remove"), people()) as curator:
+    with open_kept(study(adjacency="add-remove"), people()) as curator:
         first = curator.ask_many(RANGES, epsilon=1, strategy="optimised")
         optimal = candidates.optimal_strategy
 
@@ -259,7 +259,7 @@ def test_another_machine_may_find_another_optimum_and_the_answer_is_still_the_sa
         monkeypatch.setattr(candidates, "optimal_strategy", other)
         _forget()
         found = planned(curator, RANGES, "optimised", epsilon=1).noise.measuring.strategy
-        assert found.l2_diameter_squared("add-or-remove") > 4000**2 * 3
+        assert found.l2_diameter_squared("add-remove") > 4000**2 * 3
         again = curator.ask_many(RANGES, epsilon=1, strategy="optimised")
         _forget()
         assert [a.value for a in again] == [a.value for a in first]
@@ -272,28 +272,28 @@ def test_another_machine_may_find_another_optimum_and_the_answer_is_still_the_sa
 
 @pytest.mark.parametrize("strategy", KINDS)
 @pytest.mark.parametrize(
-    ("filter_name", "neighbours"), [("gdp", "replace"), ("zcdp", "add-or-remove"), ("pure", "replace")]
+    ("filter_name", "adjacency"), [("gdp", "replace-one"), ("zcdp", "add-remove"), ("pure", "replace-one")]
 )
-def test_replays_of_neighbouring_tables_are_consistent(
-    filter_name: str, neighbours: Any, strategy: str
+def test_replays_of_neighboring_tables_are_consistent(
+    filter_name: str, adjacency: Any, strategy: str
 ) -> None:
     whole = people()
     one_row = pa.table({"age": [50], "region": ["a"], "smoker": [True], "who": [7]})
     other = pa.concat_tables([whole.slice(0, SIZE - 1), one_row.cast(whole.schema)])
-    if neighbours == "add-or-remove":
+    if adjacency == "add-remove":
         other = whole.slice(0, SIZE - 1)
-    known, pair = study(filter_name, neighbours), (whole, other)
+    known, pair = study(filter_name, adjacency), (whole, other)
     told = replay(known, pair, RANGES, opened_by=open_kept, strategy=strategy, epsilon=1)
     assert told.verdict == "consistent", told.faults
     assert any(movement.name.startswith("all by") for movement in told.movements)
 
 
 def test_persons_with_several_rows_pay_for_all_of_them() -> None:
-    with open_kept(study(rows=3, neighbours="add-or-remove"), data=people()) as curator:
+    with open_kept(study(rows=3, adjacency="add-remove"), data=people()) as curator:
         three = planned(curator, RANGES, "atoms", epsilon=1)
         assert three.noise.mechanism.rows_each == 3
         curator.ask_many(RANGES, epsilon=1)
-    with open_kept(study(neighbours="add-or-remove"), people()) as curator:
+    with open_kept(study(adjacency="add-remove"), people()) as curator:
         one = planned(curator, RANGES, "atoms", epsilon=1)
     assert deviation_of(three.noise.mechanism) == pytest.approx(
         3 * deviation_of(one.noise.mechanism), rel=1e-6
@@ -377,12 +377,12 @@ def test_a_preview_says_which_strategy_and_what_it_gains() -> None:
     "name", ["counts measured together", "tables measured together", "counts of rows of persons, together"]
 )
 @pytest.mark.parametrize(
-    ("filter_name", "neighbours"), [("gdp", "replace"), ("zcdp", "add-or-remove"), ("pure", "add-or-remove")]
+    ("filter_name", "adjacency"), [("gdp", "replace-one"), ("zcdp", "add-remove"), ("pure", "add-remove")]
 )
 def test_audits_of_what_is_measured_together_refute_nothing(
-    name: str, filter_name: str, neighbours: Any
+    name: str, filter_name: str, adjacency: Any
 ) -> None:
-    asked = ask_both(name, neighbours, filter_name, TARGET)
+    asked = ask_both(name, adjacency, filter_name, TARGET)
     assert asked.replayed is not None
     assert asked.replayed.verdict == "consistent", asked.replayed.faults
     assert any(movement.name.startswith("all by") for movement in asked.replayed.movements)
@@ -396,7 +396,7 @@ def test_the_command_line_names_a_strategy_and_derives(
     pq.write_table(people(), "people.parquet")
     Path("people.toml").write_text(
         '[table]\nname = "people"\nsource = "people.parquet"\nrows = 3000\n'
-        '[privacy]\nunit = "row"\nneighbours = "replace"\nepsilon = 5\ndelta = 1e-9\n'
+        '[privacy]\nunit = "row"\nadjacency = "replace-one"\nepsilon = 5\ndelta = 1e-9\n'
         '[columns.age]\nkind = "integer"\nlow = 0\nhigh = 99\n',
         encoding="utf-8",
     )

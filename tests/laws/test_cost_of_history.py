@@ -33,7 +33,7 @@ FEW, MANY = 10, often(5_000, 20_000)  # what would grow with them is seen, usual
 ROWS = 50
 COLUMNS = (IntegerColumn("age", 0, 100),)
 LIMIT = Guarantee(Fraction(100), Fraction(1, 10**6))
-ROW, PERSON = PrivacyUnit("replace"), PrivacyUnit("add-or-remove", "who", 2)
+ROW, PERSON = PrivacyUnit("replace-one"), PrivacyUnit("add-remove", "who", 2)
 VALIDITY = Validity(Fraction(95, 100))
 ASKED_AT = "2026-01-01T00:00:00+00:00"
 

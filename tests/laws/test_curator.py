@@ -51,9 +51,9 @@ def people(seed: int = 1) -> pd.DataFrame:
     )
 
 
-def study(filter_name: str = "gdp", neighbours: str = "replace", epsilon: str = "1") -> Study:
+def study(filter_name: str = "gdp", adjacency: str = "replace-one", epsilon: str = "1") -> Study:
     delta = Fraction(0) if filter_name == "pure" else Fraction(1, 10**6)
-    unit = PrivacyUnit(neighbours)  # type: ignore[arg-type]
+    unit = PrivacyUnit(adjacency)  # type: ignore[arg-type]
     return Study(Table("people", COLUMNS, ROWS), unit, Guarantee(Fraction(epsilon), delta), filter_name)
 
 
@@ -89,8 +89,8 @@ def filter_name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-@pytest.fixture(params=["replace", "add-or-remove"])
-def neighbours(request: pytest.FixtureRequest) -> str:
+@pytest.fixture(params=["replace-one", "add-remove"])
+def adjacency(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
@@ -100,15 +100,15 @@ def watched(known: Study) -> tuple[Curator, Watched, MemoryLedger]:
     return Curator(known, engine, ledger), engine, ledger
 
 
-def curator(filter_name: str = "gdp", neighbours: str = "replace", epsilon: str = "1") -> Curator:
-    return watched(study(filter_name, neighbours, epsilon))[0]
+def curator(filter_name: str = "gdp", adjacency: str = "replace-one", epsilon: str = "1") -> Curator:
+    return watched(study(filter_name, adjacency, epsilon))[0]
 
 
 # Charge before read -------------------------------------------------------------------------------------
 
 
-def test_law_charge_precedes_reading(filter_name: str, neighbours: str) -> None:
-    asker, engine, ledger = watched(study(filter_name, neighbours))
+def test_law_charge_precedes_reading(filter_name: str, adjacency: str) -> None:
+    asker, engine, ledger = watched(study(filter_name, adjacency))
     for i, where in enumerate(("age > 10", "age > 20", "smoker"), start=1):
         asker.ask(f"SELECT COUNT(*) FROM people WHERE {where}", share="0.1")
         assert engine.charged_at_read == list(range(1, i + 1))
@@ -270,16 +270,16 @@ QUESTIONS = [
 
 
 @pytest.mark.parametrize("sql", QUESTIONS)
-def test_law_the_price_named_is_the_total(sql: str, filter_name: str, neighbours: str) -> None:
-    asker = curator(filter_name, neighbours)
+def test_law_the_price_named_is_the_total(sql: str, filter_name: str, adjacency: str) -> None:
+    asker = curator(filter_name, adjacency)
     answer = asker.ask(sql, epsilon="0.25")
     assert asker.study.epsilon_of(answer.cost.units) <= 0.25 * (1 + 1e-9)
     assert asker.study.epsilon_of(answer.cost.units) >= 0.25 * (1 - 1e-6)
 
 
 @pytest.mark.parametrize("sql", QUESTIONS)
-def test_law_more_noise_never_costs_more(sql: str, filter_name: str, neighbours: str) -> None:
-    asker = curator(filter_name, neighbours)
+def test_law_more_noise_never_costs_more(sql: str, filter_name: str, adjacency: str) -> None:
+    asker = curator(filter_name, adjacency)
     names = asker.preview(sql, epsilon="0.1").bounds
     for word in ("within", "scale"):
         prices: list[Any] = ["30", "100", "1000", "30000"]
@@ -291,8 +291,8 @@ def test_law_more_noise_never_costs_more(sql: str, filter_name: str, neighbours:
 
 
 @pytest.mark.parametrize("sql", QUESTIONS)
-def test_law_preview_says_what_ask_then_charges(sql: str, filter_name: str, neighbours: str) -> None:
-    asker, engine, ledger = watched(study(filter_name, neighbours))
+def test_law_preview_says_what_ask_then_charges(sql: str, filter_name: str, adjacency: str) -> None:
+    asker, engine, ledger = watched(study(filter_name, adjacency))
     seen = asker.preview(sql, epsilon="0.2")
     assert (engine.prepared, ledger.count()) == (0, 0)  # it reads nothing and is free
     assert (seen.spent, seen.left) == (asker.statement().spent, asker.statement().left)
@@ -306,8 +306,8 @@ def test_law_preview_says_what_ask_then_charges(sql: str, filter_name: str, neig
     assert seen.certificate == answer.certificate
 
 
-def test_law_within_is_the_half_width_of_each_value(filter_name: str, neighbours: str) -> None:
-    asker = curator(filter_name, neighbours, epsilon="400")
+def test_law_within_is_the_half_width_of_each_value(filter_name: str, adjacency: str) -> None:
+    asker = curator(filter_name, adjacency, epsilon="400")
     answer = asker.ask(
         "SELECT region, COUNT(*), COUNT(age) FROM people WHERE smoker GROUP BY region", within=12
     )
@@ -318,7 +318,7 @@ def test_law_within_is_the_half_width_of_each_value(filter_name: str, neighbours
 
 def test_within_for_a_mean_needs_to_know_how_many_rows_match() -> None:
     known = Study(
-        Table("people", COLUMNS), PrivacyUnit("add-or-remove"), Guarantee(Fraction(1), Fraction(1, 10**9))
+        Table("people", COLUMNS), PrivacyUnit("add-remove"), Guarantee(Fraction(1), Fraction(1, 10**9))
     )
     asker = Curator(known, Watched(known, ledger_for(known)), ledger_for(known))
     with pytest.raises(adyton.InvalidRequest, match="depends on how many rows match"):
@@ -459,10 +459,10 @@ def test_A20_two_processes_never_overspend_one_study(tmp_path: Path) -> None:
 # Answers ------------------------------------------------------------------------------------------------
 
 
-def test_answers_are_near_the_truth_when_the_noise_is_small(filter_name: str, neighbours: str) -> None:
+def test_answers_are_near_the_truth_when_the_noise_is_small(filter_name: str, adjacency: str) -> None:
     """With epsilon in the hundreds the noise is a few units: a wrong sum, centre, grain or group would show."""
     frame = people()
-    asker = curator(filter_name, neighbours, epsilon="500")
+    asker = curator(filter_name, adjacency, epsilon="500")
     by_region = asker.ask(
         "SELECT region, COUNT(*) AS n, AVG(age) AS a FROM people GROUP BY region", share="0.3"
     )
@@ -491,10 +491,10 @@ def test_A8_an_outlier_changes_no_noise_scale() -> None:
 
 
 def test_A13_every_cell_has_noise_of_its_own() -> None:
-    """4,000 empty cells: the noises differ, and neighbours in the list are uncorrelated (4 sigma, 6e-5)."""
+    """4,000 empty cells: the noises differ, and neighbors in the list are uncorrelated (4 sigma, 6e-5)."""
     column = CategoryColumn("k", tuple(f"v{i}" for i in range(4000)))
     known = Study(
-        Table("t", (column,), 10), PrivacyUnit("replace"), Guarantee(Fraction(1), Fraction(1, 10**6))
+        Table("t", (column,), 10), PrivacyUnit("replace-one"), Guarantee(Fraction(1), Fraction(1, 10**6))
     )
     ledger = ledger_for(known)
     asker = adyton.open(known, data=pd.DataFrame({"k": ["x"] * 10}), ledger=ledger)
@@ -533,7 +533,7 @@ def test_answers_export_and_show_themselves() -> None:
 def test_html_is_escaped() -> None:
     column = CategoryColumn("k", ("<script>alert(1)</script>",))
     known = Study(
-        Table("t", (column,), 3), PrivacyUnit("replace"), Guarantee(Fraction(1), Fraction(1, 10**6))
+        Table("t", (column,), 3), PrivacyUnit("replace-one"), Guarantee(Fraction(1), Fraction(1, 10**6))
     )
     asker = adyton.open(known, data=pd.DataFrame({"k": ["a"] * 3}))
     assert "<script>" not in asker.ask(adyton.histogram("k"), epsilon="0.1")._repr_html_()

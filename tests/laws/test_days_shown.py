@@ -21,7 +21,7 @@ FIRST, LAST = datetime.date(1900, 1, 1), datetime.date(2020, 12, 31)
 TABLE = Table("t", (DateColumn("born", FIRST, LAST), CategoryColumn("g", ("a", "b"))), rows=4000)
 STUDY = Study(
     TABLE,
-    PrivacyUnit("replace"),
+    PrivacyUnit("replace-one"),
     Guarantee(Fraction(100), Fraction(1, 10**6)),
     "gdp",
     validity=Validity(Fraction(9, 10)),

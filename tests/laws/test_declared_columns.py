@@ -26,7 +26,7 @@ from adyton.study import Study, read_study
 
 FILE = """
 table = { name = "flights", source = "flights.parquet", rows = 240 }
-privacy = { unit = "row", neighbours = "replace", epsilon = 50, delta = 1e-9 }
+privacy = { unit = "row", adjacency = "replace-one", epsilon = 50, delta = 1e-9 }
 columns.at = { kind = "date", low = 2013-01-01, high = 2013-12-31 ZONE }
 columns.hour = { kind = "integer" PART }
 columns.note = { kind = "text" LONGEST }
@@ -181,9 +181,9 @@ def test_what_makes_no_column_is_refused_in_words(make: Callable[[], object]) ->
 @pytest.mark.parametrize(
     ("person", "unit"),
     [
-        (None, PrivacyUnit("add-or-remove", person="pid", rows=3)),
-        ("other", PrivacyUnit("add-or-remove", person="pid")),
-        ("pid", PrivacyUnit("add-or-remove")),
+        (None, PrivacyUnit("add-remove", person="pid", rows=3)),
+        ("other", PrivacyUnit("add-remove", person="pid")),
+        ("pid", PrivacyUnit("add-remove")),
     ],
 )
 def test_a_table_that_does_not_know_whose_rows_are_protected_is_refused(

@@ -27,7 +27,7 @@ rows = 4000
 
 [privacy]
 unit = "row"
-neighbours = "replace"
+adjacency = "replace-one"
 epsilon = 2
 delta = 1e-9
 {privacy}
@@ -178,7 +178,7 @@ def test_an_amended_study_that_began_a_shared_budget_has_universal_descriptions(
 def test_a_table_without_a_name_for_it_is_described_by_its_columns() -> None:
     study = Study(
         Table("t", (IntegerColumn("x", 0, 99),), 4_000),
-        adyton.PrivacyUnit("replace"),
+        adyton.PrivacyUnit("replace-one"),
         adyton.Guarantee(1, 1e-9),
     )
     assert study.dictionary is None  # nothing is said about a population

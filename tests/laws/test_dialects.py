@@ -95,7 +95,7 @@ def test_law_a_translated_question_means_what_it_means_there(
     """Mutant: the text is read as it stands, whatever the dialect."""
     monkeypatch.setattr("adyton.kernel.mechanisms.gaussian.with_noise", lambda exact, *_: list(exact))
     people = rows(7)
-    study = Study(PEOPLE, PrivacyUnit("replace"), Guarantee(Fraction(400), Fraction(1, 10**6)))
+    study = Study(PEOPLE, PrivacyUnit("replace-one"), Guarantee(Fraction(400), Fraction(1, 10**6)))
     with open_kept(study, data=people) as asker:
         answer = asker.ask(sql, epsilon=100, dialect=dialect)
         assert asker.preview(sql, epsilon=100, dialect=dialect).repeated
@@ -187,7 +187,7 @@ def test_what_cannot_be_translated_is_refused(dialect: str, sql: str) -> None:
 
 @pytest.mark.parametrize("dialect", [["mysql"], 7, "Sybase"])
 def test_what_is_no_dialect_is_refused_free_of_charge(dialect: Any) -> None:
-    study = Study(PEOPLE, PrivacyUnit("replace"), Guarantee(Fraction(1), Fraction(1, 10**6)))
+    study = Study(PEOPLE, PrivacyUnit("replace-one"), Guarantee(Fraction(1), Fraction(1, 10**6)))
     with open_kept(study, data=rows(0)) as asker:
         for ask in (asker.ask, asker.preview):
             with pytest.raises(InvalidRequest, match="there is no dialect"):
@@ -208,7 +208,7 @@ source = "people.csv"
 rows = 3
 [privacy]
 unit = "row"
-neighbours = "replace"
+adjacency = "replace-one"
 epsilon = 10
 delta = 1e-9
 [columns.age]

@@ -48,8 +48,8 @@ LIMIT = Guarantee(Fraction(400), Fraction(1, 10**6))
 
 
 def rows_study(rows: int | None = 2000, **more: Any) -> Study:
-    neighbours: Any = "replace" if rows is not None else "add-or-remove"
-    return Study(Table("people", COLUMNS, rows), PrivacyUnit(neighbours), LIMIT, **more)
+    adjacency: Any = "replace-one" if rows is not None else "add-remove"
+    return Study(Table("people", COLUMNS, rows), PrivacyUnit(adjacency), LIMIT, **more)
 
 
 def visits_study(rows_per_person: int = 3) -> Study:
@@ -57,7 +57,7 @@ def visits_study(rows_per_person: int = 3) -> Study:
     visits = Table(
         "visits", (RealColumn("cost", Fraction(0), Fraction(1000), Fraction(1, 10)),), None, "patient"
     )
-    unit = PrivacyUnit("add-or-remove", "person_id", rows_per_person)
+    unit = PrivacyUnit("add-remove", "person_id", rows_per_person)
     return Study(
         people, unit, LIMIT, keys_delta=Fraction(1, 10**7), source=Path("nowhere/people.parquet"),
         further=(PrivateTable(visits, 5, Path("nowhere/visits.parquet")),),
@@ -265,7 +265,7 @@ def test_the_size_of_a_dummy(declared: int | None, asked: int | None, made: int)
     study = replace(rows_study(), limit=Guarantee(Fraction(400), Fraction(1, 10**9)))
     study = replace(
         study,
-        unit=PrivacyUnit("add-or-remove"),
+        unit=PrivacyUnit("add-remove"),
         table=replace(study.table, columns=COLUMNS[:1], rows=declared),
     )
     with dummy_of(study, asked) as curator:
@@ -296,7 +296,7 @@ def test_a_dummy_of_another_size_leaves_a_plan_for_so_many_rows_out() -> None:
 )  # fmt: skip
 def test_the_person_may_be_a_declared_column(column: Column) -> None:
     table = Table("people", (column, BooleanColumn("smoker")), 50, "person_id")
-    study = Study(table, PrivacyUnit("replace", "person_id"), LIMIT)
+    study = Study(table, PrivacyUnit("replace-one", "person_id"), LIMIT)
     with dummy_of(study) as curator:
         assert curator.ask("SELECT COUNT(*) FROM people", scale="0.05").value == 50
     persons = listed(next(iter(dummy_tables(study, 50)["people"].values())))
@@ -310,7 +310,7 @@ def test_nothing_that_is_on_the_disk_is_read(tmp_path: Path, monkeypatch: pytest
     canary.write_text("age\n" + "55\n" * 100)
     monkeypatch.chdir(tmp_path)
     table = Table("people", (IntegerColumn("age", 0, 10**6),), 100)
-    study = Study(table, PrivacyUnit("replace"), LIMIT, source=canary, ledger=tmp_path / "people.ledger")
+    study = Study(table, PrivacyUnit("replace-one"), LIMIT, source=canary, ledger=tmp_path / "people.ledger")
     with dummy_of(study) as curator:
         assert curator.ask("SELECT COUNT(*) FROM people WHERE age = 55", scale="0.05").value == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["people.csv"]  # no ledger either
@@ -318,7 +318,7 @@ def test_nothing_that_is_on_the_disk_is_read(tmp_path: Path, monkeypatch: pytest
 
 def test_dates_at_the_ends_of_the_calendar() -> None:
     table = Table("t", (DateColumn("d", datetime.date(1, 1, 1), datetime.date(9999, 12, 31)),), 300)
-    study = Study(table, PrivacyUnit("replace"), LIMIT)
+    study = Study(table, PrivacyUnit("replace-one"), LIMIT)
     days = dummy_tables(study, 300)["t"]["d"].astype("datetime64[D]")
     known = days[~np.isnat(days)]
     assert known.min() < np.datetime64("1200-01-01") < np.datetime64("9000-01-01") < known.max()

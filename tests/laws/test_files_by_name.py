@@ -33,7 +33,7 @@ def test_an_engine_reads_this_file(file: Path) -> None:
     assert list(describe(file)) == ["x"]
     assert count_units(file, None) == 3
     table = Table("t", (IntegerColumn("x", 0, 10),), rows=3)
-    study = Study(table, PrivacyUnit("replace"), Guarantee(Fraction(1), Fraction(1, 10**6)))
+    study = Study(table, PrivacyUnit("replace-one"), Guarantee(Fraction(1), Fraction(1, 10**6)))
     with adyton.open(study, data=file) as curator:
         curator._engine.prepare()
         asked = adyton.sum_of("x").on(table)

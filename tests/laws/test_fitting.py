@@ -49,7 +49,7 @@ def people() -> pd.DataFrame:
 def curator(filter_name: str = "gdp", epsilon: str = "1", **more: Any) -> Curator:
     delta = Fraction(0) if filter_name == "pure" else Fraction(1, 10**6)
     limit = Guarantee(Fraction(epsilon), delta)
-    known = Study(Table("people", COLUMNS, ROWS), PrivacyUnit("replace"), limit, filter_name, **more)
+    known = Study(Table("people", COLUMNS, ROWS), PrivacyUnit("replace-one"), limit, filter_name, **more)
     return open_kept(known, data=people(), ledger=ledger_of(known))
 
 

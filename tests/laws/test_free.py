@@ -40,7 +40,7 @@ class NoEngine:
 
 
 def curator() -> Curator:
-    study = Study(PEOPLE, PrivacyUnit("replace"), Guarantee(Fraction(1), Fraction(1, 10**9)))
+    study = Study(PEOPLE, PrivacyUnit("replace-one"), Guarantee(Fraction(1), Fraction(1, 10**9)))
     return Curator(study, NoEngine(), MemoryLedger.of(study))  # type: ignore[arg-type]
 
 
@@ -154,7 +154,7 @@ def test_other_words_for_limit_mean_limit(sql: str) -> None:
 def test_the_command_line_says_what_is_free(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "people.toml").write_text(
         '[table]\nname = "people"\nsource = "nowhere.csv"\nrows = 120\n[privacy]\nunit = "row"\n'
-        'neighbours = "replace"\nepsilon = 10\ndelta = 1e-9\n'
+        'adjacency = "replace-one"\nepsilon = 10\ndelta = 1e-9\n'
         '[columns.region]\nkind = "category"\nvalues = ["north", "south"]\n'
     )
     monkeypatch.chdir(tmp_path)

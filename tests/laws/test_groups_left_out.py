@@ -41,10 +41,10 @@ def flights() -> pd.DataFrame:
     )
 
 
-def opened(neighbours: Any = "replace", filter_name: str = "gdp", keys_delta: str = "0") -> Curator:
+def opened(adjacency: Any = "replace-one", filter_name: str = "gdp", keys_delta: str = "0") -> Curator:
     study = Study(
         Table("flights", COLUMNS, NUMBER),
-        PrivacyUnit(neighbours),
+        PrivacyUnit(adjacency),
         LIMIT if filter_name != "pure" else Guarantee(Fraction(40), Fraction(0)),
         filter_name,
         keys_delta=Fraction(keys_delta),
@@ -104,7 +104,7 @@ def test_values_belong_to_the_groups_that_are_left() -> None:
     with open_kept(
         Study(
             Table("flights", COLUMNS, NUMBER),
-            PrivacyUnit("replace"),
+            PrivacyUnit("replace-one"),
             Guarantee(Fraction(500), Fraction(1, 10**6)),
         ),
         data=data,
@@ -132,14 +132,14 @@ def test_nothing_can_match_is_refused_free_of_charge() -> None:
 def test_fewer_groups_are_cheaper_only_where_fewer_cells_cost_less() -> None:
     """One group under replace: a unit that leaves it enters no other.  Two cost as much as four."""
 
-    def cost(neighbours: str, *regions: str) -> int:
+    def cost(adjacency: str, *regions: str) -> int:
         listed = ", ".join(f"'{region}'" for region in regions)
         asked = f"SELECT region, COUNT(*) FROM flights WHERE region IN ({listed}) GROUP BY region"
-        with opened(neighbours) as curator:
+        with opened(adjacency) as curator:
             return curator.preview(asked, scale="10").cost.units
 
-    assert cost("replace", *"abcd") == cost("replace", *"ab") == 2 * cost("replace", "a")
-    assert cost("add-or-remove", *"abcd") == cost("add-or-remove", "a") == cost("replace", "a")
+    assert cost("replace-one", *"abcd") == cost("replace-one", *"ab") == 2 * cost("replace-one", "a")
+    assert cost("add-remove", *"abcd") == cost("add-remove", "a") == cost("replace-one", "a")
 
 
 def test_the_width_of_a_mean_expects_the_rows_of_the_groups_that_are_left() -> None:
@@ -156,10 +156,10 @@ def test_quantiles_of_fewer_groups_have_finer_bins() -> None:
     bins = []
     for where in ("hour <> 7", "hour < 100", "hour = 5"):
         asked = parse(f"SELECT hour, MEDIAN(wide) AS m FROM t WHERE {where} GROUP BY hour", table)
-        (reading,) = readings_of(asked, PrivacyUnit("replace"))
+        (reading,) = readings_of(asked, PrivacyUnit("replace-one"))
         bins.append(group_size(reading.by[-1]))
     assert bins[0] < 1_000 < bins[1] <= 10_000 < bins[2]
-    study = Study(table, PrivacyUnit("replace"), Guarantee(Fraction(500), Fraction(1, 10**6)))
+    study = Study(table, PrivacyUnit("replace-one"), Guarantee(Fraction(500), Fraction(1, 10**6)))
     data = pd.DataFrame({"wide": [2**29] * 10, "hour": [5] * 10})
     with open_kept(study, data=data) as curator:  # one group is searched to the last digit, as without groups
         (row,) = curator.ask(
@@ -238,7 +238,7 @@ source = "flights.parquet"
 rows = {NUMBER}
 [privacy]
 unit = "row"
-neighbours = "replace"
+adjacency = "replace-one"
 epsilon = 20
 delta = 1e-6
 [columns.region]
@@ -280,15 +280,15 @@ key = "region"
 # Repeats -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("neighbours", ["replace", "add-or-remove"])
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 @pytest.mark.parametrize("measure", ["COUNT(*)", "AVG(delay)", "MEDIAN(delay)", "CDF(delay, 0, 9)"])
-def test_answers_without_groups_that_cannot_match_repeat_as_themselves(measure: str, neighbours: str) -> None:
+def test_answers_without_groups_that_cannot_match_repeat_as_themselves(measure: str, adjacency: str) -> None:
     """Also where they cost the same, and have the same noise, as with all groups.
 
     Mutant that fails here: no word about cells in what a receipt says of the mechanisms.
     """
     asked = f"SELECT region, {measure} AS v FROM flights WHERE region IN ('b', 'd') GROUP BY region"
-    with opened(neighbours) as curator:
+    with opened(adjacency) as curator:
         first, again = curator.ask(asked, epsilon="1"), curator.ask(asked, epsilon="1")
         assert again.repeated
         assert again.rows == first.rows

@@ -16,7 +16,7 @@ LONG = 2**16 + 7  # more than one block
 
 
 def test_values_are_counted_to_the_nearest_step() -> None:
-    """Against whole-number arithmetic: every half step, its neighbours, and both ends."""
+    """Against whole-number arithmetic: every half step, its neighbors, and both ends."""
     halves = np.arange(2 * FINE + 1) / (2 * FINE)
     values = np.concatenate([halves, np.nextafter(halves, 0), np.nextafter(halves, 1), [5e-324, 0.0, 1.0]])
     given = check_predictions(metric_named("scores"), "none", values.size, values).predictions

@@ -40,7 +40,7 @@ def study() -> Study:
     )
     return Study(
         Table("people", columns, PEOPLE, "person_id"),
-        PrivacyUnit("replace", "person_id"),
+        PrivacyUnit("replace-one", "person_id"),
         Guarantee(Fraction(1), Fraction(1, 10**9)),
         validity=Validity(Fraction(19, 20), questions=QUESTIONS),
     )

@@ -36,7 +36,7 @@ source = "people.parquet"
 unit = "person"
 person = "pid"
 rows_per_person = 50
-neighbours = "add-or-remove"
+adjacency = "add-remove"
 epsilon = 100
 delta = 1e-9
 

@@ -23,7 +23,7 @@ PEOPLE = strategies.PEOPLE
 def curator_of(regions: list[str], seed: int) -> Curator:
     frame = pd.DataFrame({column.name: [None] * len(regions) for column in PEOPLE.columns})
     frame["region"], frame["income"] = regions, [100.0] * len(regions)
-    study = Study(PEOPLE, PrivacyUnit("add-or-remove"), Guarantee(Fraction(100), Fraction(1, 10**9)))
+    study = Study(PEOPLE, PrivacyUnit("add-remove"), Guarantee(Fraction(100), Fraction(1, 10**9)))
     return seeded(study, frame, seed)
 
 

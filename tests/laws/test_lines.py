@@ -25,7 +25,7 @@ from adyton.transports.cli.app import app
 PERSONS, EACH = 400, 50
 DELAY = IntegerColumn("delay", -60, 300)
 LIMIT = Guarantee(Fraction(200), Fraction(1, 10**6))
-UNIT = PrivacyUnit("add-or-remove", "plane", 100)
+UNIT = PrivacyUnit("add-remove", "plane", 100)
 FLIGHTS = Table("flights", (DELAY,), PERSONS, "plane", lines=PERSONS * EACH)
 STUDY = Study(FLIGHTS, UNIT, LIMIT)
 MEAN = "SELECT AVG(delay) FROM flights"
@@ -141,7 +141,7 @@ rows = 400
 [privacy]
 unit = "{unit}"
 {person}
-neighbours = "add-or-remove"
+adjacency = "add-remove"
 epsilon = 1
 delta = 1e-6
 [columns.delay]

@@ -26,7 +26,7 @@ from adyton.study import Study, Validity
 from kept_rows import open_kept
 
 CASE, TARGET = QUESTIONS["persons by region"], target_of()
-STUDY = study_of(CASE, "replace", "gdp", TARGET)
+STUDY = study_of(CASE, "replace-one", "gdp", TARGET)
 Opens = Callable[[Study, Any], Curator]
 
 
@@ -55,7 +55,7 @@ def test_what_is_the_same_is_loaded_once_and_charged_anew(
     tmp_path: Path, opens: Opens, loads: list[DuckDBEngine]
 ) -> None:
     """Mutants: a curator closes the engine; a ledger that is kept as well."""
-    here, _ = tables_of(CASE, "replace", tmp_path)
+    here, _ = tables_of(CASE, "replace-one", tmp_path)
     for _ in range(3):
         with opens(STUDY, here) as curator:
             assert curator.statement().spent.units == 0
@@ -68,16 +68,16 @@ def test_what_is_the_same_is_loaded_once_and_charged_anew(
 
 def test_what_is_not_the_same_is_loaded_anew(tmp_path: Path, opens: Opens, loads: list[DuckDBEngine]) -> None:
     """Mutants: without the rows, the salt or the unit in what is compared."""
-    here, there = tables_of(CASE, "replace", tmp_path)
+    here, there = tables_of(CASE, "replace-one", tmp_path)
     fewer = replace(STUDY, validity=Validity(Fraction(19, 20), reserve=Fraction(1, 2)))
-    for study in (STUDY, study_of(CASE, "add-or-remove", "gdp", TARGET), fewer):
+    for study in (STUDY, study_of(CASE, "add-remove", "gdp", TARGET), fewer):
         for data in (here, there):
             with opens(study, data) as one, adyton.open(study, data=data) as anew:
                 assert integers(one) == integers(anew)
     here.write_bytes(there.read_bytes())
     with opens(STUDY, here) as one, opens(STUDY, there) as other:
         assert integers(one) == integers(other)
-    with opens(study_of(CASE, "replace", "zcdp", TARGET), here) as salted:
+    with opens(study_of(CASE, "replace-one", "zcdp", TARGET), here) as salted:
         integers(salted)
         engine: Any = salted._engine
         assert engine._engine._loading.salt == salted.study.fingerprint
@@ -86,11 +86,11 @@ def test_what_is_not_the_same_is_loaded_anew(tmp_path: Path, opens: Opens, loads
 def test_another_unit_is_checked_anew(tmp_path: Path, opens: Opens) -> None:
     """Under replace the number of rows is public, and must be right.  Mutant: without the unit."""
     case = QUESTIONS["count"]
-    _, fewer = tables_of(case, "add-or-remove", tmp_path)
-    with opens(study_of(case, "add-or-remove", "gdp", TARGET), fewer) as curator:
+    _, fewer = tables_of(case, "add-remove", tmp_path)
+    with opens(study_of(case, "add-remove", "gdp", TARGET), fewer) as curator:
         integers(curator, case.asked[0])
     with (
-        opens(study_of(case, "replace", "gdp", TARGET), fewer) as curator,
+        opens(study_of(case, "replace-one", "gdp", TARGET), fewer) as curator,
         pytest.raises(InvalidRequest, match="holds 12 rows"),
     ):
         integers(curator, case.asked[0])
@@ -99,7 +99,7 @@ def test_another_unit_is_checked_anew(tmp_path: Path, opens: Opens) -> None:
 def test_no_run_is_spared_a_scan(tmp_path: Path, opens: Opens, monkeypatch: pytest.MonkeyPatch) -> None:
     """Mutant: cells that an engine keeps stay from one curator to the next."""
     case = QUESTIONS["count"]
-    study, (here, _) = study_of(case, "replace", "gdp", TARGET), tables_of(case, "replace", tmp_path)
+    study, (here, _) = study_of(case, "replace-one", "gdp", TARGET), tables_of(case, "replace-one", tmp_path)
     scans: list[str] = []
     sound = DuckDBEngine._run
     monkeypatch.setattr(DuckDBEngine, "_run", lambda self, sql: (scans.append(sql), sound(self, sql))[1])
@@ -120,7 +120,7 @@ def test_few_are_kept(
         monkeypatch.setattr(place, 3)
     study = Study(
         Table("t", (IntegerColumn("x", 0, 99),)),
-        PrivacyUnit("add-or-remove"),
+        PrivacyUnit("add-remove"),
         Guarantee(Fraction(1), Fraction(0)),
         "pure",
     )

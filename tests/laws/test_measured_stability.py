@@ -47,7 +47,7 @@ def test_a_share_moves_by_one_row_in_all() -> None:
     assert 0 < found.average < found.worst
 
 
-def test_a_nearest_neighbour_of_coins_knows_its_rows_and_nothing_else() -> None:
+def test_a_nearest_neighbors_of_coins_knows_its_rows_and_nothing_else() -> None:
     X, y = coins(1000)  # noqa: N806
     found = stability_of(KNeighborsClassifier(1, algorithm="kd_tree"), X, y, changes=60)
     assert (found.training, found.worst) == (1.0, 1.0)
@@ -68,7 +68,7 @@ def test_on_a_real_table_the_gain_of_a_row_is_near_the_gap() -> None:
         )
     )
     assert steady.worst < 0.1 < wild.worst
-    assert wild.average < steady.average  # one neighbour moves few rows, and those by all
+    assert wild.average < steady.average  # one neighbor moves few rows, and those by all
     assert json.loads(json.dumps(steady.to_json()))["rows"] == 284
     assert "bounds nothing" in " ".join(str(steady).split())
 

@@ -59,7 +59,7 @@ PERSONS = FRAME.groupby("pid")
 
 def asker(*, persons: bool, filter_name: str, limit: int = 490, seed: int = 7) -> Curator:
     """Noise that is the same in every test run, and for most questions a budget that does not run out."""
-    unit = PrivacyUnit("add-or-remove", "pid" if persons else None, 6 if persons else 1)
+    unit = PrivacyUnit("add-remove", "pid" if persons else None, 6 if persons else 1)
     table = Table("people", COLUMNS, rows=2000, person=unit.person)
     promised, keys_delta = Guarantee(Fraction(limit), DELTA), DELTA if filter_name == "pure" else DELTA / 10
     made = adyton.open(Study(table, unit, promised, filter_name, keys_delta=keys_delta), data=FRAME)

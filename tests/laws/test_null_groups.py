@@ -35,7 +35,7 @@ source = "stops.parquet"
 rows = 3000
 [privacy]
 unit = "row"
-neighbours = "replace"
+adjacency = "replace-one"
 epsilon = 500
 delta = 1e-6
 [columns.race]
@@ -338,7 +338,7 @@ source = "visits.csv"
 unit = "person"
 person = "who"
 rows_per_person = 3
-neighbours = "add-or-remove"
+adjacency = "add-remove"
 epsilon = 100
 delta = 1e-9
 [columns.cost]
@@ -391,7 +391,7 @@ def test_an_empty_text_in_csv_is_not_null(tmp_path: Path) -> None:
     data = pd.DataFrame({"word": ["", 'a"b', "NULL", None] * 100})
     column = CategoryColumn("word", ("", 'a"b', "NULL"), missing=True)
     table = Table("words", (column,), 400)
-    study = Study(table, PrivacyUnit("replace"), Guarantee(Fraction(100), Fraction(1, 10**6)))
+    study = Study(table, PrivacyUnit("replace-one"), Guarantee(Fraction(100), Fraction(1, 10**6)))
     with adyton.open(study, data=data) as opened:
         answer = opened.ask("SELECT word, COUNT(*) AS n FROM words GROUP BY word", epsilon=10)
     lines = answer.to_csv().splitlines()[1:]

@@ -69,8 +69,8 @@ def rows_of(seed: int) -> pd.DataFrame:
     return pd.DataFrame(rows).convert_dtypes()
 
 
-def study(neighbours: Any = "replace", most: int = MOST, **more: Any) -> Study:
-    unit = PrivacyUnit(neighbours, "pid", most)
+def study(adjacency: Any = "replace-one", most: int = MOST, **more: Any) -> Study:
+    unit = PrivacyUnit(adjacency, "pid", most)
     return Study(VISITS, unit, Guarantee(Fraction(100), Fraction(1, 10**9)), **more)
 
 
@@ -351,7 +351,7 @@ def test_a_variance_of_rows_says_nothing_about_persons(data: pd.DataFrame) -> No
 
 
 def test_streams_do_not_ask_about_persons(data: pd.DataFrame) -> None:
-    stream = adyton.open(study("add-or-remove"), data=data).open_stream(positives=1, epsilon=1)
+    stream = adyton.open(study("add-remove"), data=data).open_stream(positives=1, epsilon=1)
     with pytest.raises(InvalidRequest, match="rows, not about numbers of each person"):
         stream.feed(f"SELECT COUNT(*) FROM ({OF_EACH})", above=3)
 
@@ -361,7 +361,7 @@ def test_a_batch_is_about_the_same_persons(data: pd.DataFrame) -> None:
 
     Mutant: a name with two meanings in a batch, by which nobody is told apart.
     """
-    curator = adyton.open(study("add-or-remove"), data=data)
+    curator = adyton.open(study("add-remove"), data=data)
     few = f"SELECT COUNT(*) FROM ({OF_EACH}) WHERE visits <= 3"
     many = "SELECT SUM({}) FROM ({}) WHERE visits > 3"
     answers = curator.ask_many([few, many.format("spent", OF_EACH)], epsilon=1)

@@ -16,7 +16,7 @@ from adyton.study import Study
 
 STUDY = Study(
     Table("t", (IntegerColumn("x", 0, 10**6),)),
-    PrivacyUnit("add-or-remove"),
+    PrivacyUnit("add-remove"),
     Guarantee(Fraction(10), Fraction(1, 10**9)),
 )
 

@@ -128,7 +128,7 @@ def test_law_a_text_means_what_its_database_says(
     if dialect not in databases:
         pytest.skip("no Postgres server is installed")
     monkeypatch.setattr("adyton.kernel.mechanisms.gaussian.with_noise", lambda exact, *_: list(exact))
-    study = Study(TABLE, PrivacyUnit("replace"), Guarantee(Fraction(400), Fraction(1, 10**6)))
+    study = Study(TABLE, PrivacyUnit("replace-one"), Guarantee(Fraction(400), Fraction(1, 10**6)))
     with open_kept(study, data=pd.DataFrame(ROWS, columns=["a", "b", "d", "k", "g", "day"])) as asker:
         answer = asker.ask(text, epsilon=100, dialect=dialect)
     asked = asked_of(text, TABLE, dialect=dialect)
@@ -168,7 +168,7 @@ def test_a_remark_says_where_databases_differ(dialect: str | None, text: str, re
     assert isinstance(asked, Request | Combined)
     assert len(asked.remarks) == len(remarks)
     assert all(said.startswith(begin) for said, begin in zip(asked.remarks, remarks, strict=True))
-    study = Study(TABLE, PrivacyUnit("replace"), Guarantee(Fraction(400), Fraction(1, 10**6)))
+    study = Study(TABLE, PrivacyUnit("replace-one"), Guarantee(Fraction(400), Fraction(1, 10**6)))
     with open_kept(study, data=pd.DataFrame(ROWS, columns=["a", "b", "d", "k", "g", "day"])) as asker:
         assert asker.preview(text, epsilon=1, dialect=dialect).remarks == asked.remarks
         for _ in range(2):  # also of a stored answer

@@ -16,7 +16,7 @@ from adyton import questions
 from adyton.audit import replay
 from adyton.curator.dummy import dummy_of
 from adyton.errors import InvalidRequest
-from adyton.kernel.privacy import NEIGHBOURS, Guarantee, Neighbours, PrivacyUnit
+from adyton.kernel.privacy import ADJACENCIES, Adjacency, Guarantee, PrivacyUnit
 from adyton.kernel.schema import Attribute, CategoryColumn, Dimension, IntegerColumn, PublicJoin, Table
 from adyton.kernel.terms.expressions import Case, Not
 from adyton.kernel.terms.leaves import IsOutside
@@ -130,7 +130,7 @@ def test_columns_of_public_tables_are_refused() -> None:
         with pytest.raises(InvalidRequest, match="is a column of a public table"):
             parse(f"SELECT PROPORTION(CLIPPED(size)) {head}", people)
         question = parse(f"SELECT PROPORTION(UNDECLARED(people.city)), COUNT_IF(CLIPPED(age)) {head}", people)
-        readings = readings_of(question, PrivacyUnit("add-or-remove"))
+        readings = readings_of(question, PrivacyUnit("add-remove"))
         assert all(reading.table == people for reading in readings)
     with pytest.raises(InvalidRequest, match="is a column of a public table"):
         parse(
@@ -158,10 +158,10 @@ def _people(seed: int = 1) -> pd.DataFrame:
     )
 
 
-def _study(neighbours: Neighbours = "replace", epsilon: int = 100, filter_name: str = "gdp") -> Study:
+def _study(adjacency: Adjacency = "replace-one", epsilon: int = 100, filter_name: str = "gdp") -> Study:
     delta = Fraction(0) if filter_name == "pure" else Fraction(1, 10**9)
     table = Table("people", PEOPLE.columns, rows=ROWS)
-    return Study(table, PrivacyUnit(neighbours), Guarantee(Fraction(epsilon), delta), filter_name)
+    return Study(table, PrivacyUnit(adjacency), Guarantee(Fraction(epsilon), delta), filter_name)
 
 
 def exactly(sql: str, study: Study, data: Any) -> list[int]:
@@ -206,15 +206,15 @@ def test_a_made_up_table_answers_it_too() -> None:
 
 
 @pytest.mark.parametrize("filter_name", ["gdp", "zcdp", "pure"])
-@pytest.mark.parametrize("neighbours", NEIGHBOURS)
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
 def test_theorem_REPLAY_finds_no_fault_where_a_value_came_from_outside(
-    neighbours: Neighbours, filter_name: str
+    adjacency: Adjacency, filter_name: str
 ) -> None:
     """One row moves from inside to outside of everything: no farther than allowed."""
     here = _people().assign(age=50, income=5.0, region="north")
     there = here.copy()
     there.loc[0, ["age", "income", "region"]] = [500, 1e9, "moon"]
-    if neighbours == "add-or-remove":
+    if adjacency == "add-remove":
         there = here.iloc[1:]
     for sql in (
         "SELECT PROPORTION(CLIPPED(income)) FROM people WHERE NOT UNDECLARED(region)",
@@ -222,7 +222,7 @@ def test_theorem_REPLAY_finds_no_fault_where_a_value_came_from_outside(
         "SELECT UNDECLARED(region) AS odd, SUM(age) FROM people GROUP BY odd",
     ):
         found = replay(
-            _study(neighbours, 100, filter_name), (here, there), sql, opened_by=open_kept, epsilon="1"
+            _study(adjacency, 100, filter_name), (here, there), sql, opened_by=open_kept, epsilon="1"
         )
         assert found.faults == ()
         assert found.movements
@@ -232,7 +232,7 @@ def test_both_sides_of_it_share_a_price() -> None:
     """No row is clipped and not clipped, so the two counts cost as much as the dearer of them."""
     asked = [f"SELECT COUNT(*) FROM people WHERE {one}CLIPPED(age)" for one in ("", "NOT ")]
     other = [asked[0], "SELECT COUNT(*) FROM people WHERE CLIPPED(income)"]
-    with open_kept(_study("add-or-remove"), data=_people()) as curator:
+    with open_kept(_study("add-remove"), data=_people()) as curator:
         one, apart, together = (
             curator.preview_many(some, scale=10)[0].cost for some in (asked[:1], other, asked)
         )
@@ -242,7 +242,7 @@ def test_both_sides_of_it_share_a_price() -> None:
 def test_csv_texts_that_are_no_numbers_are_missing_and_not_clipped(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("age,region\n500,north\nold,moon\n,\n50,\n-1,Moon\n")
     table = Table("people", (AGE, REGION), rows=5)
-    study = Study(table, PrivacyUnit("replace"), Guarantee(Fraction(1), Fraction(1, 10**9)))
+    study = Study(table, PrivacyUnit("replace-one"), Guarantee(Fraction(1), Fraction(1, 10**9)))
     asked = ("CLIPPED(age)", "age IS NULL", "UNDECLARED(region)", "region IS NULL")
     sql = f"SELECT {', '.join(f'COUNT_IF({one})' for one in asked)} FROM people"
     assert exactly(sql, study, tmp_path / "people.csv") == [2, 2, 2, 4]

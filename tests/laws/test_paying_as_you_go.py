@@ -66,14 +66,14 @@ def sample(seed: int, rows: int = ROWS) -> pd.DataFrame:
 def opened(
     *,
     rows: int = ROWS,
-    neighbours: str = "replace",
+    adjacency: str = "replace-one",
     filter_name: str = "gdp",
     seed: int = 1,
     described: bool = True,
     **validity: Any,
 ) -> Curator:
     declared = Validity(Fraction(95, 100), **validity)
-    unit = PrivacyUnit(neighbours)  # type: ignore[arg-type]
+    unit = PrivacyUnit(adjacency)  # type: ignore[arg-type]
     limit = Guarantee(Fraction(100), Fraction(1, 10**6))
     keys = Fraction(1, 10**9)
     study = Study(Table("t", COLUMNS, rows), unit, limit, filter_name, validity=declared, keys_delta=keys)
@@ -113,7 +113,7 @@ def test_theorem_PAY_AS_YOU_GO_the_first_answer_is_that_of_a_question_fixed_in_a
     with opened(filter_name=filter_name, questions=questions) as asker:
         value = only(asker.ask(COUNT, scale=scale))
         share = OpenLevels().share(1) if questions is None else KnownLevels(questions).share(1)
-        level = float(claims_failure(asker.study.validity, asker.study.unit.neighbours)) * share / 2
+        level = float(claims_failure(asker.study.validity, asker.study.unit.adjacency)) * share / 2
     released = asker._ledger.recall(1)
     assert released is not None
     way, answer = [Way(1.0, 0.0, math.log(level))], np.array([float(_integer(released))])
@@ -137,9 +137,9 @@ def test_nearly_all_of_the_failure_is_for_intervals() -> None:
     """Settling and noisy counts of the units take a few hundredths, described queries a sixteenth; the rest is
     the first answer's to share.
     """
-    for neighbours, least in (("replace", 0.92), ("add-or-remove", 0.89)):
-        with opened(neighbours=neighbours) as asker:
-            assert least * 0.05 <= claims_failure(asker.study.validity, asker.study.unit.neighbours) < 0.05
+    for adjacency, least in (("replace-one", 0.92), ("add-remove", 0.89)):
+        with opened(adjacency=adjacency) as asker:
+            assert least * 0.05 <= claims_failure(asker.study.validity, asker.study.unit.adjacency) < 0.05
 
 
 def test_widths_grow_with_every_answer_and_old_answers_keep_theirs() -> None:
@@ -375,7 +375,7 @@ def test_with_few_rows_nothing_is_settled() -> None:
 def test_where_the_size_is_private_nothing_settles_before_the_units_were_counted() -> None:
     """Mutants: the public guess of the rows taken for their number; the count that settles itself."""
     rare = "SELECT COUNT(*) FROM t WHERE rare"
-    with opened(neighbours="add-or-remove") as asker:
+    with opened(adjacency="add-remove") as asker:
         asker.ask(rare, scale=20)
         asker.ask("SELECT COUNT(*) FROM t", scale=20)
         assert settled(asker) == [receipt.order.radius for receipt in asker.receipts()]
@@ -499,15 +499,15 @@ def test_the_questions_of_a_batch_pay_for_what_was_before_it_and_share_one_level
         assert later == pytest.approx(after, rel=0.1)
 
 
-@pytest.mark.parametrize("neighbours", ["replace", "add-or-remove"])
-def test_persons_are_the_units(neighbours: str) -> None:
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
+def test_persons_are_the_units(adjacency: str) -> None:
     """300 persons with up to three rows each: one person can move a count by three, and is one draw."""
     persons, most = 1000, 3
     rng = np.random.default_rng(5)
     number = rng.integers(1, most + 1, persons)
     frame = pd.DataFrame({"pid": np.repeat(np.arange(persons), number)})
     frame = frame.assign(f0=rng.random(len(frame)) < 0.5, age=rng.integers(0, 101, len(frame)))
-    unit = PrivacyUnit(neighbours, "pid", most)  # type: ignore[arg-type]
+    unit = PrivacyUnit(adjacency, "pid", most)  # type: ignore[arg-type]
     study = Study(
         Table("t", (BooleanColumn("f0"), IntegerColumn("age", 0, 100)), persons, "pid"),
         unit,
@@ -515,7 +515,7 @@ def test_persons_are_the_units(neighbours: str) -> None:
         validity=Validity(Fraction(95, 100)),
     )
     with seeded(study, frame, 3) as asker:
-        if neighbours == "add-or-remove":
+        if adjacency == "add-remove":
             absent = only(asker.ask("SELECT COUNT(*) AS n FROM t", scale=30)).population_interval
             assert "COUNT(DISTINCT pid)" in absent.reason
             asker.ask("SELECT COUNT(DISTINCT pid) FROM t", scale=30)
@@ -827,7 +827,7 @@ def test_theorem_SUBSET_VARIANCE_a_question_of_another_table_settles_for_nothing
 
     Mutant: settle every answer, as if all that was counted belonged to the sample.
     """
-    unit = PrivacyUnit("add-or-remove", person="pid")
+    unit = PrivacyUnit("add-remove", person="pid")
     visits = Table("visits", (BooleanColumn("ill"),), person="pid")
     study = Study(
         Table("t", (BooleanColumn("f"),), person="pid"),

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from adyton.kernel.privacy import Guarantee, Neighbours, PrivacyUnit
+from adyton.kernel.privacy import Adjacency, Guarantee, PrivacyUnit
 from adyton.kernel.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table, TextColumn
 from adyton.planning.planned_price import planned_batch
 from adyton.query.request import request_of
@@ -41,7 +41,7 @@ OF_PERSONS = (
 
 def study(
     filter_name: str,
-    neighbours: Neighbours,
+    adjacency: Adjacency,
     epsilon: Fraction,
     rows: int,
     questions: int,
@@ -52,7 +52,7 @@ def study(
     keys_delta = Fraction(1, 10**14)
     return Study(
         Table("t", COLUMNS, rows, "who" if persons else None),
-        PrivacyUnit(neighbours, "who", 3) if persons else PrivacyUnit(neighbours),
+        PrivacyUnit(adjacency, "who", 3) if persons else PrivacyUnit(adjacency),
         Guarantee(epsilon, keys_delta if filter_name == "pure" else Fraction(1, 10**13)),
         filter_name,
         validity=Validity(Fraction(9, 10), questions=questions, tolerance=tolerance),
@@ -68,8 +68,8 @@ def test_every_question_of_a_plan_gets_its_part_up_to_a_millionth(
     filter_name: str, epsilon: Fraction, rows: int, questions: int, persons: bool
 ) -> None:
     """Also where the study's budget could not pay for it: that is for the ledger to say."""
-    neighbours: Neighbours = "add-or-remove" if persons else "replace"
-    made = study(filter_name, neighbours, epsilon, rows, questions, persons=persons)
+    adjacency: Adjacency = "add-remove" if persons else "replace-one"
+    made = study(filter_name, adjacency, epsilon, rows, questions, persons=persons)
     each = population_of(made).each(1)
     assert each is not None
     for texts in ASKED + (OF_PERSONS if persons else ()):
@@ -90,7 +90,7 @@ def test_where_a_part_is_few_units_it_is_still_never_passed(
     A plan with Gaussian noise spends no more than its tolerance needs, so there it is near the least possible.
     """
     within = Fraction(1) if filter_name == "pure" else Fraction(tolerance)
-    made = study(filter_name, "add-or-remove", Fraction(1), rows, questions, persons=True, tolerance=within)
+    made = study(filter_name, "add-remove", Fraction(1), rows, questions, persons=True, tolerance=within)
     each = population_of(made).each(1)
     assert each is not None
     for texts in ASKED + OF_PERSONS:

@@ -42,7 +42,7 @@ def sample(seed: int, rows: int = ROWS) -> pd.DataFrame:
 
 def curator(
     seed: int = 0,
-    neighbours: str = "replace",
+    adjacency: str = "replace-one",
     filter_name: str = "gdp",
     described: bool = True,
     **validity: Any,
@@ -50,7 +50,7 @@ def curator(
     capped = {"stability": Fraction(1, 20)} if filter_name == "pure" else {}
     declared = Validity(Fraction(95, 100), **(capped | validity))
     limit = Guarantee(LIMIT.epsilon, Fraction(0)) if filter_name == "pure" else LIMIT
-    unit = PrivacyUnit(neighbours)  # type: ignore[arg-type]
+    unit = PrivacyUnit(adjacency)  # type: ignore[arg-type]
     study = Study(Table("t", COLUMNS, ROWS), unit, limit, filter_name, validity=declared)
     return seeded(
         study if described else undescribed(study), sample(seed), seed
@@ -198,19 +198,19 @@ def test_a_known_number_of_questions_within_a_tolerance(filter_name: str) -> Non
 
 
 @pytest.mark.parametrize("filter_name", ["gdp", "zcdp", "pure"])
-@pytest.mark.parametrize("neighbours", ["replace", "add-or-remove"])
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 def test_theorem_CENTRED_HINGE_PLAN_a_planned_question_needs_no_price(
-    neighbours: str, filter_name: str
+    adjacency: str, filter_name: str
 ) -> None:
     """Every question gets its part of the plan, and a proportion the tolerance.
 
     In a pure study all parts together are the cap of its stability; with Gaussian noise there is none.
     """
     plan = {"stability": None, "questions": 6, "tolerance": Fraction(1, 5), "beyond_plan": "refuse"}
-    with curator(1, neighbours, filter_name, **plan) as asker:
+    with curator(1, adjacency, filter_name, **plan) as asker:
         asker.ask("SELECT COUNT(*) FROM t")
         count = only(asker.ask("SELECT COUNT(*) FROM t WHERE f3")).population_interval
-        room = 1.05 if neighbours == "replace" else 1.15  # for the noisy number of units, and rounding
+        room = 1.05 if adjacency == "replace-one" else 1.15  # for the noisy number of units, and rounding
         assert (count.high - count.low) / 2 / ROWS <= 0.2 * room
         assert holds(count, ROWS / 2)
         for sql in (
@@ -271,7 +271,7 @@ def test_a_plan_that_the_rows_cannot_bear_is_refused_in_python_too() -> None:
 
 
 def test_where_the_size_is_private_a_noisy_count_stands_in() -> None:
-    with curator(1, neighbours="add-or-remove") as asker:
+    with curator(1, adjacency="add-remove") as asker:
         before = only(asker.ask("SELECT AVG(age) FROM t", scale=3))
         assert isinstance(before.population_interval, Absent)
         assert "ask COUNT(*)" in before.population_interval.reason
@@ -281,7 +281,7 @@ def test_where_the_size_is_private_a_noisy_count_stands_in() -> None:
 
 
 def test_without_a_declaration_nothing_is_said_about_a_population() -> None:
-    study = Study(Table("t", COLUMNS, ROWS), PrivacyUnit("replace"), LIMIT)
+    study = Study(Table("t", COLUMNS, ROWS), PrivacyUnit("replace-one"), LIMIT)
     with open_kept(study, data=sample(1)) as asker:
         answer = asker.ask("SELECT COUNT(*) FROM t", scale=100)
     assert isinstance(only(answer).population_interval, Absent)
@@ -311,7 +311,7 @@ source = "t.parquet"
 rows = 100000
 [privacy]
 unit = "row"
-neighbours = "replace"
+adjacency = "replace-one"
 epsilon = 1
 delta = 1e-6
 [columns.age]
@@ -408,7 +408,7 @@ def test_theorem_LAST_LOOK_ROUTES_thresholds_shrink_with_what_was_asked(
     assert thresholds[0] == pytest.approx(0.05, rel=1e-12)
     assert thresholds == sorted(thresholds, reverse=True)
     assert thresholds[-1] < thresholds[0]
-    study = Study(Table("t", COLUMNS, ROWS), PrivacyUnit("replace"), LIMIT)
+    study = Study(Table("t", COLUMNS, ROWS), PrivacyUnit("replace-one"), LIMIT)
     with open_kept(study, data=sample(1)) as asker, pytest.raises(adyton.InvalidRequest, match="validity"):
         asker.p_value_threshold("0.05")
 
@@ -437,7 +437,7 @@ def test_no_threshold_for_p_values_where_keys_may_be_found(filter_name: str) -> 
     keys = Fraction(1, 10**9)
     made = Study(
         Table("t", (*COLUMNS, TextColumn("town")), ROWS),
-        PrivacyUnit("replace"),
+        PrivacyUnit("replace-one"),
         Guarantee(LIMIT.epsilon, keys) if filter_name == "pure" else LIMIT,
         filter_name,
         validity=Validity(Fraction(95, 100), stability=Fraction(1, 20) if filter_name == "pure" else None),
@@ -456,7 +456,7 @@ def test_no_threshold_for_p_values_where_keys_may_be_found(filter_name: str) -> 
 
 def test_a_confidence_near_1_is_never_shown_as_certain() -> None:
     declared = Validity(Fraction(999_999_999, 10**9))
-    study = Study(Table("t", COLUMNS, ROWS), PrivacyUnit("replace"), LIMIT, validity=declared)
+    study = Study(Table("t", COLUMNS, ROWS), PrivacyUnit("replace-one"), LIMIT, validity=declared)
     with open_kept(study, data=sample(1)) as asker:
         answer = asker.ask("SELECT COUNT(*) FROM t WHERE f0", scale=100)
     assert "99.9999999 %" in str(answer)

@@ -49,11 +49,11 @@ PLANNED = Validity(CONFIDENCE, questions=8, tolerance=Fraction(1, 20))
 
 
 def asker(
-    seed: int, neighbours: str = "replace", filter_name: str = "gdp", declared: Validity | None = None
+    seed: int, adjacency: str = "replace-one", filter_name: str = "gdp", declared: Validity | None = None
 ) -> Curator:
     declared = declared or (CAPPED if filter_name == "pure" else OPEN)
     delta = Fraction(0) if filter_name == "pure" else Fraction(1, 10**6)
-    unit = PrivacyUnit(neighbours)  # type: ignore[arg-type]
+    unit = PrivacyUnit(adjacency)  # type: ignore[arg-type]
     study = Study(
         Table("t", COLUMNS, ROWS), unit, Guarantee(Fraction(400), delta), filter_name, validity=declared
     )
@@ -159,17 +159,17 @@ def test_theorem_MOMENT_BOX_population_intervals_hold_at_once_for_an_analyst_who
 
 
 @pytest.mark.parametrize(
-    ("neighbours", "filter_name"), crossed(["add-or-remove", "replace"], ["gdp", "pure"])
+    ("adjacency", "filter_name"), crossed(["add-remove", "replace-one"], ["gdp", "pure"])
 )
 def test_theorem_CENTRED_HINGE_PLAN_or_PLANNED_NOISE_all_kinds_of_answers_hold_at_once(
-    neighbours: str, filter_name: str
+    adjacency: str, filter_name: str
 ) -> None:
     """8 studies; an alarm is less likely than 1e-6.  All answers have the plan's noise and fit into it."""
     runs, failures, narrow_failures = 8, 0, 0
     plan = PLANNED if filter_name == "gdp" else replace(PLANNED, tolerance=Fraction(1, 10))
     for seed in range(runs):
-        with asker(seed, neighbours, filter_name, plan) as curator:
-            if neighbours == "add-or-remove":
+        with asker(seed, adjacency, filter_name, plan) as curator:
+            if adjacency == "add-remove":
                 curator.ask("SELECT COUNT(*) FROM t")
             claims = list(analyst(curator, None))
             statement = curator.statement()
@@ -221,7 +221,7 @@ def test_least_and_greatest_say_why_there_is_none(which: str) -> None:
 
 
 def test_another_table_says_why_there_is_none() -> None:
-    persons = PrivacyUnit("add-or-remove", "pid", 2)
+    persons = PrivacyUnit("add-remove", "pid", 2)
     first = Table("t", COLUMNS, ROWS, person="pid")
     second = Table("visits", (IntegerColumn("days", 0, 30),), person="pid")
     study = Study(
@@ -259,7 +259,7 @@ def kept_of(bits: np.ndarray, each: int) -> float:
     people = pd.DataFrame({"x": bits, "who": np.repeat(np.arange(len(bits) // each), each)})
     study = Study(
         Table("t", (IntegerColumn("x", 0, 1),), len(bits) // each, "who"),
-        PrivacyUnit("replace", "who"),
+        PrivacyUnit("replace-one", "who"),
         Guarantee(Fraction(10), Fraction(1, 10**6)),
     )
     with open_kept(study, data=people) as curator:

@@ -39,7 +39,7 @@ TOWNS = "SELECT town, COUNT(*) AS n FROM t GROUP BY town"
 LUCK = Fraction(101, 2)  # the noise of the count that later widths speak of
 
 
-def opened(filter_name: str = "gdp", neighbours: str = "replace", validity: bool = True) -> Curator:
+def opened(filter_name: str = "gdp", adjacency: str = "replace-one", validity: bool = True) -> Curator:
     rng = np.random.default_rng(1)
     frame = pd.DataFrame(
         {
@@ -54,7 +54,7 @@ def opened(filter_name: str = "gdp", neighbours: str = "replace", validity: bool
     delta = Fraction(0) if filter_name == "pure" else Fraction(1, 10**6)
     study = Study(
         Table("t", COLUMNS, ROWS),
-        PrivacyUnit(neighbours),  # type: ignore[arg-type]
+        PrivacyUnit(adjacency),  # type: ignore[arg-type]
         Guarantee(Fraction(20), delta),
         filter_name,
         validity=Validity(Fraction(19, 20), stability=stability) if validity else None,
@@ -296,10 +296,10 @@ def test_found_keys_say_before_that_they_end_all_later_intervals() -> None:
 
 
 def test_nothing_is_said_where_later_answers_have_no_interval_or_pay_what_was_fixed_in_advance() -> None:
-    for asker in (opened("pure"), opened(validity=False), opened(neighbours="add-or-remove")):
+    for asker in (opened("pure"), opened(validity=False), opened(adjacency="add-remove")):
         with asker:
             assert asker.preview_stream(positives=1, epsilon=1).later is None
-    with opened(neighbours="add-or-remove") as asker:
+    with opened(adjacency="add-remove") as asker:
         asker.ask("SELECT COUNT(*) FROM t", epsilon=1)  # now the number of units is known
         assert asker.preview_stream(positives=1, epsilon=1).later is not None
 

@@ -128,7 +128,7 @@ rows = 400
 
 [privacy]
 unit = "row"
-neighbours = "replace"
+adjacency = "replace-one"
 epsilon = 10
 delta = 1e-9
 

@@ -155,12 +155,12 @@ def test_it_means_what_plain_duckdb_says(sql: str, seed: int) -> None:
 
 
 def study(
-    filter_name: str = "gdp", neighbours: str = "replace", *, valid: bool = True, table: Table = TABLE
+    filter_name: str = "gdp", adjacency: str = "replace-one", *, valid: bool = True, table: Table = TABLE
 ) -> Study:
     delta = Fraction(0) if filter_name == "pure" else Fraction(1, 10**6)
     validity = Validity(Fraction(95, 100), Fraction(1) if filter_name == "pure" else None) if valid else None
     return Study(
-        table, PrivacyUnit(neighbours), Guarantee(Fraction(50), delta), filter_name, validity=validity
+        table, PrivacyUnit(adjacency), Guarantee(Fraction(50), delta), filter_name, validity=validity
     )  # type: ignore[arg-type]
 
 
@@ -336,7 +336,7 @@ def test_keys_that_are_found_are_ranked() -> None:
     data = people(1).assign(town=np.repeat(["oslo", "rome", "bonn"], [300, 200, 100]))
     given = Study(
         table,
-        PrivacyUnit("replace"),
+        PrivacyUnit("replace-one"),
         Guarantee(Fraction(50), Fraction(1, 10**6)),
         keys_delta=Fraction(1, 10**7),
     )

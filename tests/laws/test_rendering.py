@@ -172,7 +172,7 @@ REGIONS = tuple(f"region {i}" for i in range(60))
 @pytest.fixture(scope="module")
 def answer() -> adyton.Answer:
     table = adyton.Table("people", (CategoryColumn("region", REGIONS),), rows=600)
-    study = adyton.Study(table, adyton.PrivacyUnit("replace"), adyton.Guarantee(epsilon=1, delta=1e-9))
+    study = adyton.Study(table, adyton.PrivacyUnit("replace-one"), adyton.Guarantee(epsilon=1, delta=1e-9))
     people = pd.DataFrame({"region": np.array(REGIONS)[np.arange(600) % 60]})
     return adyton.open(study, data=people).ask(
         "SELECT region, COUNT(*) FROM people GROUP BY region", share=0.5

@@ -47,7 +47,7 @@ SHARE = Fraction(1, 4)
 KEPT = Reserve(SHARE)
 SIDE, AGE = CategoryColumn("side", ("kept", "read")), IntegerColumn("age", 0, 1000)
 SMALL, KEY = BooleanColumn("small"), TextColumn("city")
-UNITS = (PrivacyUnit("replace"), PrivacyUnit("replace", "who"), PrivacyUnit("add-or-remove", "who"))
+UNITS = (PrivacyUnit("replace-one"), PrivacyUnit("replace-one", "who"), PrivacyUnit("add-remove", "who"))
 IDS = ["rows", "persons", "persons, size private"]
 SIZE = 800
 
@@ -214,7 +214,7 @@ def test_the_rows_of_the_reserve_are_written_for_the_owner(
 def test_days_of_the_reserve_are_written_as_days(suffix: str, tmp_path: Path) -> None:
     days = [date(2020, 1, 1 + i % 28) for i in range(SIZE)]
     table = Table("t", (DateColumn("seen", date(2020, 1, 1), date(2020, 12, 31)),), SIZE)
-    known = replace(study_of(PrivacyUnit("replace")), table=table)
+    known = replace(study_of(PrivacyUnit("replace-one")), table=table)
     frame, file = pd.DataFrame({"seen": days}), tmp_path / f"kept.{suffix}"
     with open_kept(known, data=frame) as curator:
         told = open_reserve(curator, ["one"], to=file, data=frame)
@@ -314,7 +314,7 @@ source = "t.csv"
 rows = {rows}
 [privacy]
 unit = "{unit}"
-{person}neighbours = "{neighbours}"
+{person}adjacency = "{adjacency}"
 epsilon = 100
 delta = 1e-9
 [validity]
@@ -334,7 +334,7 @@ def written(
     name: str = "t",
     *,
     person: bool = False,
-    neighbours: str = "replace",
+    adjacency: str = "replace-one",
     validity: str = "reserve = 0.25",
     rows: int = SIZE,
     high: int = 1000,
@@ -342,7 +342,7 @@ def written(
     marked().to_csv(folder / "t.csv", index=False)
     file = folder / f"{name}.toml"
     who, unit = ('person = "who"\n', "person") if person else ("", "row")
-    text = FILE.format(rows=rows, unit=unit, person=who, neighbours=neighbours, validity=validity, high=high)
+    text = FILE.format(rows=rows, unit=unit, person=who, adjacency=adjacency, validity=validity, high=high)
     file.write_text(text)
     return file
 
@@ -366,7 +366,7 @@ def test_the_file_says_it_and_the_fingerprint_knows_it(tmp_path: Path) -> None:
         ({"validity": "reserve = 0.2\nmethod = 'split'\nquestions = 3"}, "remove one of the two"),
         ({"validity": "reserve = 0.001"}, "less than one is expected in the reserve"),
         ({"validity": "reserve = 0.999"}, "less than one is expected outside of it"),
-        ({"neighbours": "add-or-remove"}, "privacy.unit = 'person', or neighbours = 'replace'"),
+        ({"adjacency": "add-remove"}, "privacy.unit = 'person', or adjacency = 'replace-one'"),
     ],
 )
 def test_what_cannot_be_kept_is_refused_with_the_fix(

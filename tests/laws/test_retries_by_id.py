@@ -26,7 +26,7 @@ COLUMNS = (IntegerColumn("age", 0, 100), CategoryColumn("region", ("north", "sou
 def curator(**more: Any) -> adyton.Curator:
     limit = adyton.Guarantee(more.pop("epsilon", 5), more.pop("delta", Fraction(1, 10**8)))
     table = adyton.Table("people", COLUMNS, rows=ROWS)
-    study = adyton.Study(table, adyton.PrivacyUnit("replace"), limit, **more)
+    study = adyton.Study(table, adyton.PrivacyUnit("replace-one"), limit, **more)
     return open_kept(study, data=PEOPLE)
 
 

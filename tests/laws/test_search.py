@@ -187,7 +187,7 @@ def test_law_edges_in_few_calls_are_the_same_to_the_last_digit(
 
 
 @given(st.integers(-1000, 1000), st.integers(1, 1000), st.integers(1, 1000))
-def test_law_a_whole_edge_has_a_neighbour_that_does_not_hold(last: int, below: int, above: int) -> None:
+def test_law_a_whole_edge_has_a_neighbors_that_does_not_hold(last: int, below: int, above: int) -> None:
     assert whole_edge(lambda x: x <= last, last - below, last + above) == last
     assert whole_edge(lambda x: x >= last, last + above, last - below) == last
 
@@ -199,7 +199,7 @@ def test_law_the_largest_real_within_a_limit_was_seen_to_be(limit: float, power:
 
 
 @given(st.floats(0.01, 50), st.floats(0.2, 5))
-def test_law_a_root_lies_between_two_neighbours(place: float, power: float) -> None:
+def test_law_a_root_lies_between_two_adjacency(place: float, power: float) -> None:
     low, high = root_between(lambda x: power * math.log(place / x), 1e-3, 100.0, 1e-9, 200)
     assert low < place * (1 + 1e-12)
     assert place <= high * (1 + 1e-12)

@@ -37,7 +37,7 @@ from seeded import SeededByHash
 ROWS = 300
 REGIONS = ("north", "east", "south", "west", "mid")
 FILTERS = ("gdp", "zcdp", "pure")
-BOTH = ("replace", "add-or-remove")
+BOTH = ("replace-one", "add-remove")
 # Counts of 150 and less: "age < 50" is the largest.
 AGES = {f"under {k}": adyton.count(f"age < {k}") for k in (10, 20, 30, 40, 50)}
 BY_REGION = adyton.count(by="region")
@@ -58,7 +58,7 @@ def people() -> pd.DataFrame:
     )
 
 
-def study(filter_name: str = "gdp", neighbours: str = "replace", epsilon: str = "1", **more: Any) -> Study:
+def study(filter_name: str = "gdp", adjacency: str = "replace-one", epsilon: str = "1", **more: Any) -> Study:
     delta = Fraction(0) if filter_name == "pure" else Fraction(1, 10**6)
     columns = (
         IntegerColumn("age", 0, 120),
@@ -68,7 +68,7 @@ def study(filter_name: str = "gdp", neighbours: str = "replace", epsilon: str = 
         TextColumn("note"),
     )
     table = Table("people", columns, ROWS)
-    unit = PrivacyUnit(neighbours)  # type: ignore[arg-type]
+    unit = PrivacyUnit(adjacency)  # type: ignore[arg-type]
     return Study(table, unit, Guarantee(Fraction(epsilon), delta), filter_name, **more)
 
 
@@ -100,12 +100,12 @@ def names(answer: adyton.Answer) -> list[Any]:
 
 
 @pytest.mark.parametrize("filter_name", FILTERS)
-@pytest.mark.parametrize("neighbours", BOTH)
+@pytest.mark.parametrize("adjacency", BOTH)
 @pytest.mark.parametrize("with_value", [False, True])
 def test_law_with_a_huge_epsilon_the_best_are_chosen(
-    filter_name: str, neighbours: str, with_value: bool
+    filter_name: str, adjacency: str, with_value: bool
 ) -> None:
-    with open_kept(study(filter_name, neighbours, "500"), people()) as curator:
+    with open_kept(study(filter_name, adjacency, "500"), people()) as curator:
         asked = adyton.best_of(AGES, 3, with_value=with_value)
         answer = curator.ask(asked, share="0.3")
         assert names(answer) == ["under 50", "under 40", "under 30"]
@@ -123,7 +123,7 @@ def test_law_with_a_huge_epsilon_the_best_are_chosen(
 @pytest.mark.parametrize("filter_name", FILTERS)
 def test_law_the_choice_is_that_of_the_mechanism_that_was_paid_for(filter_name: str) -> None:
     """The same random words on the true scores.  Mutant: scores with another sign, or of other candidates."""
-    known, scores = study(filter_name, "add-or-remove", "1"), [30, 60, 90, 120, 150]
+    known, scores = study(filter_name, "add-remove", "1"), [30, 60, 90, 120, 150]
     chosen = set()
     for seed in range(5):
         for largest in (True, False):
@@ -139,7 +139,7 @@ def test_law_the_choice_is_that_of_the_mechanism_that_was_paid_for(filter_name: 
 
 
 def test_law_groups_are_named_as_they_are() -> None:
-    known = study("gdp", "add-or-remove", "100")
+    known = study("gdp", "add-remove", "100")
     with open_kept(known, people()) as curator:
         asked = adyton.best_of(adyton.count(by=("smoker", "region"), where="age < 90"), 2)
         answer = curator.ask(asked, share="0.5")
@@ -150,7 +150,7 @@ def test_law_groups_are_named_as_they_are() -> None:
 
 def test_law_groups_that_cannot_match_are_no_candidates() -> None:
     """Places are those of the groups that are left; mutant: labels of all groups."""
-    with open_kept(study("pure", "add-or-remove", "20"), people()) as curator:
+    with open_kept(study("pure", "add-remove", "20"), people()) as curator:
         asked = adyton.best_of(adyton.count(by="region", where="region IN ('east', 'mid', 'west')"))
         answer = curator.ask(asked, share="0.1")
         assert answer.chosen is not None
@@ -162,12 +162,12 @@ def test_law_groups_that_cannot_match_are_no_candidates() -> None:
 
 def test_law_a_share_of_a_public_number_of_rows_can_be_compared() -> None:
     shares = [adyton.proportion(f"age < {k}") for k in (10, 20, 30)]
-    with open_kept(study("gdp", "replace", "100"), people()) as curator:
+    with open_kept(study("gdp", "replace-one", "100"), people()) as curator:
         answer = curator.ask(adyton.best_of(shares, with_value=True), share="0.9")
         assert answer[next(iter(answer.rows.values))][0].value == pytest.approx(0.3, abs=0.05)
         assert answer.chosen is not None
         assert 0 <= answer.chosen.within < 0.1
-    private = Curator(study("gdp", "add-or-remove"), Unreadable(), MemoryLedger.of(study()))  # type: ignore[arg-type]
+    private = Curator(study("gdp", "add-remove"), Unreadable(), MemoryLedger.of(study()))  # type: ignore[arg-type]
     with pytest.raises(InvalidRequest, match="private"):
         private.preview(adyton.best_of(shares), share=1)
 
@@ -176,12 +176,12 @@ def test_law_a_share_of_a_public_number_of_rows_can_be_compared() -> None:
 
 
 @pytest.mark.parametrize("filter_name", FILTERS)
-@pytest.mark.parametrize("neighbours", BOTH)
+@pytest.mark.parametrize("adjacency", BOTH)
 @pytest.mark.parametrize("asked", [adyton.best_of(AGES), adyton.best_of(AGES, 3, with_value=True)])
 def test_law_the_price_is_charged_once_before_any_reading_and_a_repeat_is_free(
-    filter_name: str, neighbours: str, asked: Any
+    filter_name: str, adjacency: str, asked: Any
 ) -> None:
-    known = study(filter_name, neighbours)
+    known = study(filter_name, adjacency)
     with open_kept(known, people()) as curator:
         ledger, engine = curator._ledger, curator._engine
         seen: list[int] = []
@@ -230,10 +230,10 @@ def test_law_a_share_of_what_is_left_always_fits_and_more_is_refused_free_of_cha
 
 
 @pytest.mark.parametrize("filter_name", FILTERS)
-@pytest.mark.parametrize("neighbours", BOTH)
+@pytest.mark.parametrize("adjacency", BOTH)
 @pytest.mark.parametrize("asked", [adyton.best_of(AGES, with_value=True), adyton.best_of(BY_REGION, 2)])
-def test_law_within_is_the_distance_that_is_paid_for(filter_name: str, neighbours: str, asked: Any) -> None:
-    known = study(filter_name, neighbours, "20")
+def test_law_within_is_the_distance_that_is_paid_for(filter_name: str, adjacency: str, asked: Any) -> None:
+    known = study(filter_name, adjacency, "20")
     with open_kept(known, people()) as curator:
         wide, narrow = (curator.preview(asked, within=w) for w in (60, 30))
         for preview, width in ((wide, 60), (narrow, 30)):
@@ -248,11 +248,11 @@ def test_law_within_is_the_distance_that_is_paid_for(filter_name: str, neighbour
 
 
 @pytest.mark.parametrize("filter_name", FILTERS)
-@pytest.mark.parametrize("neighbours", BOTH)
+@pytest.mark.parametrize("adjacency", BOTH)
 @pytest.mark.parametrize("most", [1, 3])
-def test_law_the_way_that_comes_nearer_is_taken(filter_name: str, neighbours: str, most: int) -> None:
+def test_law_the_way_that_comes_nearer_is_taken(filter_name: str, adjacency: str, most: int) -> None:
     """Mutant: ``better`` with its sign the other way round."""
-    known, asked = study(filter_name, neighbours), adyton.best_of(BY_REGION, most)
+    known, asked = study(filter_name, adjacency), adyton.best_of(BY_REGION, most)
     selection = asked.on(known.table)
     for share in ("0.01", "0.5"):
         price = price_of(share=share)
@@ -270,7 +270,7 @@ def test_law_the_way_that_comes_nearer_is_taken(filter_name: str, neighbours: st
 
 
 def test_law_all_values_are_those_of_the_plain_question_and_paid_for_once() -> None:
-    known = study("gdp", "replace", "5")
+    known = study("gdp", "replace-one", "5")
     selection = adyton.best_of(BY_REGION, 2)
     with open_kept(known, people()) as curator:
         best = curator.ask(selection, epsilon="0.5")
@@ -296,7 +296,7 @@ TEXTS = [
 @pytest.mark.parametrize(("text", "best", "key"), TEXTS)
 @pytest.mark.parametrize("filter_name", FILTERS)
 def test_law_texts_that_list_no_value_select(filter_name: str, text: str, best: list[str], key: str) -> None:
-    known = study(filter_name, "add-or-remove", "400")
+    known = study(filter_name, "add-remove", "400")
     with open_kept(known, people()) as curator:
         preview, answer = curator.preview(text, share="0.5"), curator.ask(text, share="0.5")
         assert answer.chosen is not None
@@ -308,11 +308,11 @@ def test_law_texts_that_list_no_value_select(filter_name: str, text: str, best: 
 def test_law_a_mode_gives_its_count_away_only_for_a_much_nearer_value() -> None:
     """A person is in up to four of the groups: the choice moves by 1, all counts together by far more."""
     columns = (IntegerColumn("who", 0, 99), IntegerColumn("day", 0, 30))
-    unit = PrivacyUnit("add-or-remove", person="who", rows=16)
+    unit = PrivacyUnit("add-remove", person="who", rows=16)
     table = Table("visits", columns, 100, person="who")
     many = Study(table, unit, Guarantee(Fraction(1), Fraction(1, 10**6)))
     rows = pd.DataFrame({"who": np.arange(400) % 100, "day": np.arange(400) % 31})
-    for known, data, selected in ((many, rows, True), (study("gdp", "add-or-remove"), people(), False)):
+    for known, data, selected in ((many, rows, True), (study("gdp", "add-remove"), people(), False)):
         with open_kept(known, data=data) as curator:
             text = "SELECT MODE(day) FROM visits" if selected else "SELECT MODE(region) FROM people"
             asked = adyton.best_of(adyton.count_persons(by="day")) if selected else text
@@ -339,14 +339,16 @@ def test_law_texts_whose_widths_or_values_are_asked_for_are_answered_as_before()
             {"share": 0.1},
         ),
     )
-    with open_kept(study("pure", "add-or-remove", "10"), people()) as curator:
+    with open_kept(study("pure", "add-remove", "10"), people()) as curator:
         for text, price in plain:
             answer = curator.ask(text, **price)
             assert answer.chosen is None
             assert answer.question.startswith("SELECT region, " if "smoker" not in text else "SELECT smoker")
         both = curator.ask_many([plain[0][0], plain[1][0]], share="0.1")
         assert [answer.chosen for answer in both] == [None, None]
-    parted = study("gdp", "replace", "10", validity=Validity(Fraction(19, 20), questions=5, method="split"))
+    parted = study(
+        "gdp", "replace-one", "10", validity=Validity(Fraction(19, 20), questions=5, method="split")
+    )
     with open_kept(parted, data=people()) as curator:
         assert curator.ask(plain[0][0], share="0.5").chosen is None
         with pytest.raises(InvalidRequest, match="split"):
@@ -354,7 +356,7 @@ def test_law_texts_whose_widths_or_values_are_asked_for_are_answered_as_before()
 
 
 def test_law_what_was_paid_for_before_is_not_paid_for_again_in_another_way() -> None:
-    known = study("gdp", "add-or-remove", "5")
+    known = study("gdp", "add-remove", "5")
     with open_kept(known, people()) as curator:
         curator.ask(BY_REGION, epsilon="0.5")
         best = curator.ask(adyton.best_of(BY_REGION), epsilon="0.5")
@@ -372,7 +374,7 @@ def test_law_the_distance_holds_as_often_as_it_says(filter_name: str) -> None:
     sharp.  Mutant: a thirty-second of the distance is missed by far more.
     """
     seeds = often(10, 30)
-    known, missed, narrow_missed = study(filter_name, "replace", "1"), 0, 0
+    known, missed, narrow_missed = study(filter_name, "replace-one", "1"), 0, 0
     scores = dict(zip(REGIONS, (110, 80, 60, 40, 10), strict=True))
     for seed in range(seeds):
         with seeded(known, people(), seed) as curator:
@@ -490,7 +492,7 @@ def test_law_a_stored_choice_that_cannot_be_read_says_so() -> None:
 
 @pytest.mark.parametrize("filter_name", ["gdp", "zcdp"])
 def test_law_later_population_intervals_pay_for_a_choice(filter_name: str) -> None:
-    known = study(filter_name, "replace", "5", validity=Validity(Fraction(19, 20)))
+    known = study(filter_name, "replace-one", "5", validity=Validity(Fraction(19, 20)))
     count = "SELECT COUNT(*) FROM people WHERE smoker"
 
     def width(*before: Any) -> float:
@@ -512,7 +514,7 @@ def test_law_later_population_intervals_pay_for_a_choice(filter_name: str) -> No
 
 
 def test_law_a_selection_prints_exports_and_is_json() -> None:
-    with open_kept(study("gdp", "add-or-remove"), people()) as curator:
+    with open_kept(study("gdp", "add-remove"), people()) as curator:
         answer = curator.ask(adyton.best_of(AGES, 2), share="0.5")
         said = json.loads(json.dumps(answer.to_json(), allow_nan=False))
         assert said["chosen"]["candidates"] == 5
@@ -572,7 +574,7 @@ def test_law_prices_and_batches_that_make_no_sense_are_refused() -> None:
 
 
 def test_law_a_study_that_refuses_beyond_its_plan_refuses_a_choice_free_of_charge() -> None:
-    known = study("pure", "replace", "10", validity=Validity(Fraction(19, 20), stability=Fraction(1, 20)))
+    known = study("pure", "replace-one", "10", validity=Validity(Fraction(19, 20), stability=Fraction(1, 20)))
     with open_kept(known, people()) as curator:
         with pytest.raises(ValidityRefused):
             curator.ask(adyton.best_of(AGES), share="1")
@@ -589,13 +591,13 @@ def test_law_all_values_of_groups_are_priced_as_the_question_they_are() -> None:
 
 @pytest.mark.parametrize("filter_name", FILTERS)
 @pytest.mark.parametrize("asked", [adyton.best_of(AGES, 2, with_value=True), adyton.best_of(BY_REGION)])
-def test_law_a_replay_on_a_neighbour_differs_in_nothing_but_the_choice(filter_name: str, asked: Any) -> None:
-    known, other = study(filter_name, "replace"), people()
+def test_law_a_replay_on_a_neighbors_differs_in_nothing_but_the_choice(filter_name: str, asked: Any) -> None:
+    known, other = study(filter_name, "replace-one"), people()
     other.loc[0, ["age", "region"]] = [99, "mid"]
     found = replay(known, (people(), other), asked, opened_by=open_kept, bits=SeededByHash(3), share="0.5")
     assert not found.faults
     assert any(m.l1 > 0 for m in found.movements)
-    other.loc[1:3, "age"] = 99  # no neighbour
+    other.loc[1:3, "age"] = 99  # no neighbor
     assert replay(known, (people(), other), adyton.best_of(AGES), bits=SeededByHash(3), share="0.5").refuted
 
 
@@ -615,7 +617,7 @@ def test_law_the_auditor_finds_a_selection_that_pays_too_little(
         rising = ScoreSensitivity(Fraction(1), monotone=True)
         plant(monkeypatch, of_scores, lambda readings: rising)
     trials = entry_named("pure-selections").trials(target_of(bits=SeededByHash(7)))
-    trial = next(one for one in trials if one.laws is not None and one.neighbours == "replace")
+    trial = next(one for one in trials if one.laws is not None and one.adjacency == "replace-one")
     assert trial.laws is not None
     assert trial.replayed is not None
     assert not trial.replayed.refuted

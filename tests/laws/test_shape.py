@@ -262,7 +262,7 @@ def test_no_two_things_are_shown_under_one_name(sql: str) -> None:
 
 
 def test_the_answer_under_other_names_is_the_same_answer() -> None:
-    study = Study(PEOPLE, PrivacyUnit("add-or-remove"), Guarantee(Fraction(9), Fraction(1, 10**9)))
+    study = Study(PEOPLE, PrivacyUnit("add-remove"), Guarantee(Fraction(9), Fraction(1, 10**9)))
     with dummy_of(study, 50) as curator:
         asked = "SELECT region{}, age > 30 AS older, COUNT(*) AS n FROM people GROUP BY region, older"
         first = curator.ask(asked.format(""), epsilon=1)

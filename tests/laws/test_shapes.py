@@ -18,14 +18,14 @@ COLUMNS = (IntegerColumn("age", 0, 100), CategoryColumn("region", ("n", "s")), B
 ROWS = Table("people", COLUMNS, 1000)
 LIMIT = Guarantee(Fraction(10), Fraction(1, 10**6))
 OF_PERSONS = Table("people", COLUMNS, 1000, person="id", lines=2500)
-PER_PERSON = PrivacyUnit("add-or-remove", "id", 3)
+PER_PERSON = PrivacyUnit("add-remove", "id", 3)
 SPLIT = Validity(Fraction(1, 20), questions=10, method="split")
 STUDIES = {
-    "replace": Study(ROWS, PrivacyUnit("replace"), LIMIT),
-    "zcdp": Study(ROWS, PrivacyUnit("add-or-remove"), LIMIT, "zcdp"),
-    "pure": Study(ROWS, PrivacyUnit("replace"), Guarantee(Fraction(10), Fraction(0)), "pure"),
+    "replace-one": Study(ROWS, PrivacyUnit("replace-one"), LIMIT),
+    "zcdp": Study(ROWS, PrivacyUnit("add-remove"), LIMIT, "zcdp"),
+    "pure": Study(ROWS, PrivacyUnit("replace-one"), Guarantee(Fraction(10), Fraction(0)), "pure"),
     "persons": Study(OF_PERSONS, PER_PERSON, LIMIT),
-    "split": Study(ROWS, PrivacyUnit("replace"), LIMIT, validity=SPLIT),
+    "split": Study(ROWS, PrivacyUnit("replace-one"), LIMIT, validity=SPLIT),
 }
 VALUES = ("COUNT(*)", "SUM(age)", "AVG(age)", "SUM(age) FILTER (WHERE smoker)", "COUNT(DISTINCT id)")
 MORE = (
@@ -82,7 +82,7 @@ def test_a_plan_for_all_filters_is_the_plan_of_each(name: str) -> None:
 
 def test_a_filtered_value_at_a_named_width_is_planned_once() -> None:
     """Mutant: a price as part of no key, or of none that is kept."""
-    study = STUDIES["replace"]
+    study = STUDIES["replace-one"]
     shapes, reader = Shapes(study), Requests(study.table)
     for number in range(3):
         for scale in (10, 20):

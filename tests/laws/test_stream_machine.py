@@ -52,10 +52,10 @@ GARBAGE = (
 )
 
 
-def study(neighbours: str) -> Study:
+def study(adjacency: str) -> Study:
     table = Table("people", (IntegerColumn("age", 0, 120),), ROWS)
     limit = Guarantee(Fraction(MOST_STREAMS * EACH), Fraction(0))
-    return Study(table, PrivacyUnit(neighbours), limit, "pure")  # type: ignore[arg-type]
+    return Study(table, PrivacyUnit(adjacency), limit, "pure")  # type: ignore[arg-type]
 
 
 class Counting:
@@ -94,11 +94,11 @@ class Model:
 class StreamMachine(RuleBasedStateMachine):
     engines: dict[str, DuckDBEngine] = {}  # noqa: RUF012  (filled by the fixture, shared by all examples)
 
-    @initialize(neighbours=st.sampled_from(["replace", "add-or-remove"]))
-    def begin(self, neighbours: str) -> None:
-        self.study = study(neighbours)
+    @initialize(adjacency=st.sampled_from(["replace-one", "add-remove"]))
+    def begin(self, adjacency: str) -> None:
+        self.study = study(adjacency)
         self.folder = tempfile.TemporaryDirectory()
-        self.engine = Counting(self.engines[neighbours])
+        self.engine = Counting(self.engines[adjacency])
         self.seeds = itertools.count()
         self.models: list[Model] = []
         self.curators = [self.opened(), self.opened()]  # two processes, as the file sees them
@@ -153,7 +153,7 @@ class StreamMachine(RuleBasedStateMachine):
     @rule(data=st.data(), place=st.integers(0, len(NONSENSE) - 1), who=st.integers(0, 1))
     def feed_nonsense(self, data: st.DataObject, place: int, who: int) -> None:
         model, threshold = data.draw(st.sampled_from(self.models)), NONSENSE[place]
-        private = self.study.unit.neighbours == "add-or-remove"
+        private = self.study.unit.adjacency == "add-remove"
         if private and threshold in (301, Fraction(601, 2)):  # nobody knows that there are only 300 rows
             return
         wrong = (adyton.InvalidRequest, adyton.LedgerCorrupt) if model.broken else adyton.InvalidRequest
@@ -252,19 +252,19 @@ class StreamMachine(RuleBasedStateMachine):
 @pytest.fixture(scope="module", autouse=True)
 def _engines() -> Iterator[None]:
     frame = pd.DataFrame({"age": np.arange(ROWS) // 3})
-    for neighbours in ("replace", "add-or-remove"):
-        known = study(neighbours)
-        StreamMachine.engines[neighbours] = DuckDBEngine(known.table, known.unit, frame)
+    for adjacency in ("replace-one", "add-remove"):
+        known = study(adjacency)
+        StreamMachine.engines[adjacency] = DuckDBEngine(known.table, known.unit, frame)
     yield
     for engine in StreamMachine.engines.values():
         engine.close()
 
 
-@pytest.fixture(params=["replace", "add-or-remove"])
+@pytest.fixture(params=["replace-one", "add-remove"])
 def machine(request: pytest.FixtureRequest) -> Iterator[StreamMachine]:
     """One stream that was fed once, outside of any search."""
     machine = StreamMachine()
-    machine.begin(neighbours=request.param)
+    machine.begin(adjacency=request.param)
     machine.open_one(positives=2, numeric=False, refresh=False, who=0)
     machine.curators[0].stream(1).feed(COUNT.format(50), above=30)
     machine.models[0].said.append((50, Fraction(30), True))
@@ -277,7 +277,7 @@ def test_law_a_threshold_that_no_count_reaches_is_refused_before_anything_happen
     machine: StreamMachine, place: int
 ) -> None:
     """Mutants: no ``checked_threshold``; no ``_not_too_long`` in kernel/exact/outward.py."""
-    if machine.study.unit.neighbours == "add-or-remove" and NONSENSE[place] in (301, Fraction(601, 2)):
+    if machine.study.unit.adjacency == "add-remove" and NONSENSE[place] in (301, Fraction(601, 2)):
         assert machine.curators[0].stream(1).feed(COUNT.format(50), above=NONSENSE[place]).above is False
         return
     with machine.nothing_happens(), pytest.raises(adyton.InvalidRequest) as refused:

@@ -45,10 +45,10 @@ def people() -> pd.DataFrame:
     return pd.DataFrame({"age": np.arange(ROWS) // 3, "smoker": np.arange(ROWS) % 2 == 0})
 
 
-def study(filter_name: str = "gdp", neighbours: str = "replace", epsilon: str = "1") -> Study:
+def study(filter_name: str = "gdp", adjacency: str = "replace-one", epsilon: str = "1") -> Study:
     delta = Fraction(0) if filter_name == "pure" else Fraction(1, 10**6)
     table = Table("people", (IntegerColumn("age", 0, 120), BooleanColumn("smoker")), ROWS)
-    unit = PrivacyUnit(neighbours)  # type: ignore[arg-type]
+    unit = PrivacyUnit(adjacency)  # type: ignore[arg-type]
     return Study(table, unit, Guarantee(Fraction(epsilon), delta), filter_name)
 
 
@@ -95,8 +95,8 @@ def filter_name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-@pytest.fixture(params=["replace", "add-or-remove"])
-def neighbours(request: pytest.FixtureRequest) -> str:
+@pytest.fixture(params=["replace-one", "add-remove"])
+def adjacency(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
@@ -105,9 +105,9 @@ def neighbours(request: pytest.FixtureRequest) -> str:
 
 @pytest.mark.parametrize("numeric", [False, True])
 def test_law_the_price_is_charged_once_and_before_any_reading(
-    filter_name: str, neighbours: str, numeric: bool
+    filter_name: str, adjacency: str, numeric: bool
 ) -> None:
-    curator, engine, ledger = asker(study(filter_name, neighbours))
+    curator, engine, ledger = asker(study(filter_name, adjacency))
     stream = curator.open_stream(positives=3, epsilon="0.25", numeric=numeric)
     assert (ledger.count(), engine.charged_at_read) == (1, [])
     named = curator.study.filter.allowed(Guarantee(Fraction(1, 4), curator.study.limit.delta))
@@ -131,12 +131,12 @@ def test_law_the_largest_pure_epsilon_that_fits_is_bought(filter_name: str) -> N
 @pytest.mark.parametrize("numeric", [False, True])
 @pytest.mark.parametrize("positives", [1, 2, 40])
 def test_law_the_quieter_of_two_thresholds_is_bought(
-    filter_name: str, neighbours: str, positives: int, numeric: bool
+    filter_name: str, adjacency: str, positives: int, numeric: bool
 ) -> None:
     """Drawn anew where the filter adds up squares, kept otherwise; whoever says which gets that."""
 
     def bought(refresh: bool | None) -> Sparse:
-        curator, _, ledger = asker(study(filter_name, neighbours))
+        curator, _, ledger = asker(study(filter_name, adjacency))
         curator.open_stream(positives=positives, epsilon="0.5", numeric=numeric, refresh=refresh)
         (receipt,) = ledger.receipts()
         machine = machine_of(receipt)
@@ -166,8 +166,8 @@ def test_law_runs_are_charged_one_by_one() -> None:
         assert ledger.spent() == pytest.approx(positives * float(cost.gdp) * UNITS_PER_ONE, rel=1e-12)
 
 
-def test_law_a_share_of_what_is_left_always_fits(filter_name: str, neighbours: str) -> None:
-    curator, _, ledger = asker(study(filter_name, neighbours))
+def test_law_a_share_of_what_is_left_always_fits(filter_name: str, adjacency: str) -> None:
+    curator, _, ledger = asker(study(filter_name, adjacency))
     for share in ("0.5", "0.3", 1):
         curator.open_stream(positives=2, share=share)
         assert ledger.spent() <= ledger.header.limit
@@ -184,8 +184,8 @@ def test_law_a_stream_that_does_not_fit_is_refused_free_of_charge(filter_name: s
     assert (ledger.spent(), len(engine.charged_at_read)) == (before, 1)
 
 
-def test_law_validity_pays_the_guarantee_against_an_exchanged_unit(filter_name: str, neighbours: str) -> None:
-    curator, _, ledger = asker(study(filter_name, neighbours))
+def test_law_validity_pays_the_guarantee_against_an_exchanged_unit(filter_name: str, adjacency: str) -> None:
+    curator, _, ledger = asker(study(filter_name, adjacency))
     curator.open_stream(positives=3, epsilon="0.25", numeric=True)
     (receipt,) = ledger.receipts()
     machine = machine_of(receipt)
@@ -193,13 +193,13 @@ def test_law_validity_pays_the_guarantee_against_an_exchanged_unit(filter_name: 
     epsilon, exchanged = machine.sparse.cost().pure, replace_one_cost(machine).pure
     assert epsilon is not None
     assert exchanged is not None
-    value = machine.values.radius(Sensitivity(((0, 1),), 1, "replace"))
+    value = machine.values.radius(Sensitivity(((0, 1),), 1, "replace-one"))
     if filter_name == "pure":
         radius, pure = stability_units(ComposedCost(((PureCost(exchanged), 1), (value, 3)))), 0
     else:  # values are Gaussian counts, and comparisons are not
         radius, pure = 3 * stability_units(value), units_up(exchanged)
     assert (receipt.order.radius, receipt.order.pure) == (radius, pure)
-    if neighbours == "replace":
+    if adjacency == "replace-one":
         assert exchanged == epsilon
     else:  # removing one and adding another is two steps; that not everything doubles is the noise's merit
         assert epsilon < exchanged < 2 * epsilon
@@ -222,7 +222,7 @@ def test_law_a_person_of_several_rows_moves_a_count_by_as_many() -> None:
     limit = Guarantee(Fraction(1), Fraction(0))
     scales = []
     for rows in (1, 3):
-        unit = PrivacyUnit("add-or-remove", person="person", rows=rows)
+        unit = PrivacyUnit("add-remove", person="person", rows=rows)
         with adyton.open(Study(table, unit, limit, "pure"), data=frame) as curator:
             stream = curator.open_stream(positives=1, epsilon=1)
             machine = machine_of(curator.receipts()[0])
@@ -236,8 +236,8 @@ def test_law_a_person_of_several_rows_moves_a_count_by_as_many() -> None:
 
 
 @pytest.mark.parametrize("refresh", [False, True])
-def test_law_with_a_huge_epsilon_the_answers_are_the_truth(neighbours: str, refresh: bool) -> None:
-    curator, _, _ = asker(study("pure", neighbours, "400"))
+def test_law_with_a_huge_epsilon_the_answers_are_the_truth(adjacency: str, refresh: bool) -> None:
+    curator, _, _ = asker(study("pure", adjacency, "400"))
     stream = curator.open_stream(positives=8, epsilon=390, numeric=True, refresh=refresh)
     for age, threshold in [
         *((20, 59), (20, 60), (20, 61), (20, "59.999"), (20, 60.5), (20, 0), (0, 0), (0, "0.5")),
@@ -633,7 +633,7 @@ def test_law_two_processes_share_one_stream(tmp_path: Path) -> None:
 
 def test_law_the_secret_is_nowhere_to_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
     secret = -987654321987
-    known = study("pure", "add-or-remove", "400")
+    known = study("pure", "add-remove", "400")
     curator, _, ledger = asker(known)
     monkeypatch.setattr(
         "adyton.kernel.special.mechanisms.sparse.sparse.Sparse.start",
@@ -821,9 +821,9 @@ def test_law_every_stream_of_a_study_is_listed() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_law_each_kind_takes_its_measures_and_no_others(kind: Any, neighbours: str) -> None:
+def test_law_each_kind_takes_its_measures_and_no_others(kind: Any, adjacency: str) -> None:
     """The same noise for all sums: a stream of sums is monotone where rows come and go, one of means never."""
-    curator, engine, ledger = asker(study("pure", neighbours, "400"))
+    curator, engine, ledger = asker(study("pure", adjacency, "400"))
     stream = curator.open_stream(positives=9, epsilon=100, of=kind)
     asked = {
         "counts": ["SELECT COUNT(*) FROM people WHERE smoker"],
@@ -842,7 +842,7 @@ def test_law_each_kind_takes_its_measures_and_no_others(kind: Any, neighbours: s
                 assert len(engine.charged_at_read) == reads
     sparse = machine_of(curator.receipts()[0])
     assert isinstance(sparse, Sparse)
-    assert sparse.monotone is (neighbours == "add-or-remove" and kind != "means")
+    assert sparse.monotone is (adjacency == "add-remove" and kind != "means")
     assert sparse.sensitivity == 1 if kind == "counts" else sparse.sensitivity >= 2**32
     assert ("STREAM-OF-SUMS" in stream.statement().certificate.theorems) is (kind != "counts")
 
@@ -877,11 +877,11 @@ def test_law_a_study_in_a_dialect_is_fed_in_it() -> None:
 # Certificates ------------------------------------------------------------------------------------------------------
 
 
-def test_law_a_statement_names_its_theorems(filter_name: str, neighbours: str) -> None:
-    curator, _, _ = asker(study(filter_name, neighbours))
+def test_law_a_statement_names_its_theorems(filter_name: str, adjacency: str) -> None:
+    curator, _, _ = asker(study(filter_name, adjacency))
     named = curator.open_stream(positives=2, epsilon="0.1", numeric=True).statement().certificate.theorems
     assert {"SPARSE", "NUMERIC-SPARSE", "SPARSE-ACCURACY", "STREAM-IS-ONE-RELEASE"} <= set(named)
-    assert ("MONOTONE-SPARSE" in named) is (neighbours == "add-or-remove")
+    assert ("MONOTONE-SPARSE" in named) is (adjacency == "add-remove")
     assert ("PURE-IMPLIES-GDP" in named) is (filter_name == "gdp")
     assert ("PURE-IMPLIES-ZCDP" in named) is (filter_name == "zcdp")
     assert set(curator.study.filter.theorems) <= set(named)

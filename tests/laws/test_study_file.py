@@ -28,7 +28,7 @@ rows = 10000
 unit = "person"
 person = "id"
 rows_per_person = 1
-neighbours = "replace"
+adjacency = "replace-one"
 epsilon = 1
 delta = 1e-9
 filter = "gdp"
@@ -72,7 +72,7 @@ def test_a_good_study_is_read_exactly(tmp_path: Path) -> None:
         BooleanColumn("smoker"),
         DateColumn("born", datetime.date(1900, 1, 1), datetime.date(2020, 12, 31)),
     )
-    assert (study.unit.person, study.unit.rows, study.unit.neighbours) == ("id", 1, "replace")
+    assert (study.unit.person, study.unit.rows, study.unit.adjacency) == ("id", 1, "replace-one")
     assert (study.limit.epsilon, study.limit.delta) == (1, Fraction(1, 10**9))
     assert study.source == tmp_path / "people.parquet"
     assert study.ledger == tmp_path / "people.ledger"
@@ -87,7 +87,7 @@ WRONG = [
         "",
         ["table.source is missing: the path of the data file", "any path, if the data is a frame"],
     ),
-    ("rows = 10000", "", ["table.rows is missing: under neighbours = 'replace'"]),
+    ("rows = 10000", "", ["table.rows is missing: under adjacency = 'replace-one'"]),
     ("rows = 10000", "rows = -4", ["table.rows must be at least 1"]),
     ("rows = 10000", 'rows = "many"', ["table.rows must be a whole number"]),
     ("rows = 10000", "row = 10000", ["unknown key table.row; did you mean 'rows'?"]),
@@ -100,8 +100,8 @@ WRONG = [
     ),
     ('unit = "person"', 'unit = "row"', ["privacy.person goes with unit = 'person'"]),
     ('person = "id"', "", ["privacy.person is missing: the column that identifies a person"]),
-    ('neighbours = "replace"', "", ["privacy.neighbours is missing; write one of: replace, add-or-remove"]),
-    ('neighbours = "replace"', 'neighbours = "swap"', ["privacy.neighbours must not be 'swap'"]),
+    ('adjacency = "replace-one"', "", ["privacy.adjacency is missing; write one of: replace, add-remove"]),
+    ('adjacency = "replace-one"', 'adjacency = "swap"', ["privacy.adjacency must not be 'swap'"]),
     ("epsilon = 1", "", ["privacy.epsilon: missing"]),
     ("epsilon = 1", "epsilon = 0", ["privacy.epsilon must be above 0"]),
     ("epsilon = 1", "epsilon = -1", ["privacy.epsilon must be above 0"]),
@@ -179,7 +179,7 @@ def test_a_missing_or_unreadable_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_without_a_declared_size_delta_must_be_tiny(tmp_path: Path) -> None:
-    private = GOOD.replace("rows = 10000\n", "").replace('"replace"', '"add-or-remove"')
+    private = GOOD.replace("rows = 10000\n", "").replace('"replace-one"', '"add-remove"')
     assert read_study(written(tmp_path, private)).table.rows is None
     with pytest.raises(InvalidRequest, match=r"must be below 1e-8 unless table\.rows"):
         read_study(written(tmp_path, private.replace("1e-9", "1e-7")))
@@ -211,7 +211,7 @@ CHANGES_MEANING = [
     ("epsilon = 1", "epsilon = 2"),
     ("delta = 1e-9", "delta = 2e-9"),
     ('filter = "gdp"', 'filter = "zcdp"'),
-    ('neighbours = "replace"', 'neighbours = "add-or-remove"'),
+    ('adjacency = "replace-one"', 'adjacency = "add-remove"'),
     ('person = "id"', 'person = "other"'),
     ("rows = 10000", "rows = 9999"),
     ('name = "people"', 'name = "persons"'),
@@ -278,9 +278,7 @@ def test_a_draft_of_a_public_file_is_complete(data: Path, tmp_path: Path) -> Non
 
 
 def test_a_draft_counts_rows_only_where_they_are_public(data: Path, tmp_path: Path) -> None:
-    private = draft_study(
-        data, DraftOptions("1", "1e-9", neighbours="add-or-remove"), tmp_path / "people.toml"
-    )
+    private = draft_study(data, DraftOptions("1", "1e-9", adjacency="add-remove"), tmp_path / "people.toml")
     assert "rows = 3" not in private
     assert "rows = 3  #" in draft_study(data, DraftOptions("1", "1e-9"), tmp_path / "people.toml")
 
@@ -291,7 +289,7 @@ def test_a_draft_counts_rows_only_where_they_are_public(data: Path, tmp_path: Pa
         (DraftOptions("0", "1e-9"), "epsilon must be above 0"),
         (DraftOptions("nan", "1e-9"), "epsilon must be a finite number"),
         (DraftOptions("1", "0.5"), r"must be below 1/rows = 1/3"),
-        (DraftOptions("1", "1e-3", neighbours="add-or-remove", rows=1000), "must be below 1/rows = 1/1000"),
+        (DraftOptions("1", "1e-3", adjacency="add-remove", rows=1000), "must be below 1/rows = 1/1000"),
         (DraftOptions("1", "1e-9", person="nobody"), "the data has no column 'nobody'"),
         (DraftOptions("1", "1e-9", rows_per_person=3), "a unit of several rows is a person"),
         (DraftOptions("1", "1e-9", filter="rdp"), "unknown filter"),

@@ -30,7 +30,7 @@ source = "people.csv"
 [privacy]
 unit = "person"
 person = "pid"
-neighbours = "add-or-remove"
+adjacency = "add-remove"
 epsilon = 50
 delta = 1e-9
 
@@ -183,8 +183,8 @@ WRONG = [
         "private.visits: tables are joined on the person: write privacy.unit = 'person'",
     ),
     (
-        'neighbours = "add-or-remove"',
-        'neighbours = "replace"',
+        'adjacency = "add-remove"',
+        'adjacency = "replace-one"',
         "table.rows is missing",
     ),
 ]
@@ -200,7 +200,7 @@ def test_a_wrong_entry_is_named_with_its_fix(old: str, new: str, says: str, tmp_
 
 
 def test_replace_is_refused_with_several_private_tables(tmp_path: Path) -> None:
-    text = GOOD.replace('"add-or-remove"', '"replace"').replace('"people.csv"', '"people.csv"\nrows = 3')
+    text = GOOD.replace('"add-remove"', '"replace-one"').replace('"people.csv"', '"people.csv"\nrows = 3')
     with pytest.raises(InvalidRequest, match="the number of persons is public, and each table may hold"):
         study_in(tmp_path, text)
     assert study_in(tmp_path, text.partition("[private")[0]).table.rows == 3

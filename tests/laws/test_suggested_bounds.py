@@ -42,7 +42,7 @@ def people() -> pd.DataFrame:
 
 
 def study(rows: int | None = ROWS, filter_name: str = "gdp", epsilon: int = 50) -> Study:
-    unit = PrivacyUnit("replace" if rows is not None else "add-or-remove")
+    unit = PrivacyUnit("replace-one" if rows is not None else "add-remove")
     delta = Fraction(0) if filter_name == "pure" else Fraction(1, 10**9)
     return Study(Table("people", COLUMNS, rows), unit, Guarantee(Fraction(epsilon), delta), filter_name)
 
@@ -180,7 +180,7 @@ def test_names_rows_and_further_tables() -> None:
         )
     visits = Table("visits", (IntegerColumn("cost", 0, 10_000),), None, "person_id")
     people = Table("people", (IntegerColumn("cost", 0, 5),), None, "person_id")
-    unit = PrivacyUnit("add-or-remove", "person_id")
+    unit = PrivacyUnit("add-remove", "person_id")
     both = Study(
         people, unit, Guarantee(Fraction(50), Fraction(1, 10**9)), further=(PrivateTable(visits, 2),)
     )

@@ -88,9 +88,9 @@ TABLE = adyton.Table(
 )
 
 
-def curator(neighbours: Any = "replace", filter_name: Any = "gdp", **more: Any) -> adyton.Curator:
+def curator(adjacency: Any = "replace-one", filter_name: Any = "gdp", **more: Any) -> adyton.Curator:
     limit = adyton.Guarantee(10, 0 if filter_name == "pure" else 1e-6)
-    study = adyton.Study(TABLE, adyton.PrivacyUnit(neighbours), limit, filter_name=filter_name, **more)
+    study = adyton.Study(TABLE, adyton.PrivacyUnit(adjacency), limit, filter_name=filter_name, **more)
     return open_kept(study, data=people())
 
 
@@ -149,12 +149,12 @@ def test_drawn_rows_are_as_many_as_asked_for_and_near_what_is_expected(
 
 
 @pytest.mark.parametrize(
-    ("neighbours", "filter_name"), crossed(["replace", "add-or-remove"], ["gdp", "zcdp", "pure"])
+    ("adjacency", "filter_name"), crossed(["replace-one", "add-remove"], ["gdp", "zcdp", "pure"])
 )
 def test_a_table_is_of_the_kinds_of_the_study_and_like_the_private_one(
-    neighbours: str, filter_name: str
+    adjacency: str, filter_name: str
 ) -> None:
-    with curator(neighbours, filter_name) as own:
+    with curator(adjacency, filter_name) as own:
         made = own.synthesize(["smoker", "region", "age", "income", "seen"], rows=3000, share=0.9)
         table, real = made.to_pandas(), people()
         assert list(table) == ["age", "region", "smoker", "income", "seen"]  # as the study declares them
@@ -232,9 +232,9 @@ def test_bins_are_as_many_or_where_they_are_said_to_begin() -> None:
 def test_persons_with_several_rows_pay_for_all_of_them() -> None:
     frame = people()
     frame["person"] = np.arange(ROWS) // 2
-    unit = adyton.PrivacyUnit("add-or-remove", person="person", rows=2)
+    unit = adyton.PrivacyUnit("add-remove", person="person", rows=2)
     study = adyton.Study(replace(TABLE, person="person"), unit, adyton.Guarantee(10, 1e-6))
-    with open_kept(study, data=frame) as own, curator("add-or-remove") as plain:
+    with open_kept(study, data=frame) as own, curator("add-remove") as plain:
         persons = own.synthesize(["region", "smoker"], epsilon=5)
         rows = plain.synthesize(["region", "smoker"], epsilon=5)
         assert persons.measured[0].scale == pytest.approx(2 * rows.measured[0].scale)
@@ -386,7 +386,7 @@ def test_a_canary_is_in_the_table_no_oftener_than_the_price_allows() -> None:
     bounds, each wrong with 1e-7 at most.  With hardly any noise the same judge says no.
     """
     table = adyton.Table("t", (CategoryColumn("a", ("x", "y")), BooleanColumn("b")))
-    unit, limit = adyton.PrivacyUnit("add-or-remove"), adyton.Guarantee(100, 0)
+    unit, limit = adyton.PrivacyUnit("add-remove"), adyton.Guarantee(100, 0)
     study = adyton.Study(table, unit, limit, filter_name="pure")
     plan = plan_synthesis(study, ["a", "b"], price_of(epsilon="0.5"), study.allowed)
     machine = replace(plan.machine, candidates=((0, 1),), first=(), each=plan.machine.units // 2)
@@ -433,18 +433,18 @@ def test_every_measured_number_has_noise_that_its_interval_covers() -> None:
 
 
 @pytest.mark.parametrize("filter_name", ["gdp", "pure"])
-@pytest.mark.parametrize("neighbours", ["replace", "add-or-remove"])
-def test_replayed_on_a_neighbour_nothing_but_noisy_numbers_differs(neighbours: Any, filter_name: Any) -> None:
-    """The same random words on two neighbouring tables: charge, what is read and in which order are alike, and the
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
+def test_replayed_on_a_neighbors_nothing_but_noisy_numbers_differs(adjacency: Any, filter_name: Any) -> None:
+    """The same random words on two neighboring tables: charge, what is read and in which order are alike, and the
     histogram moves by one unit.
     """
     limit = adyton.Guarantee(10, 0 if filter_name == "pure" else 1e-9)
-    own = replace(TABLE, rows=200 if neighbours == "replace" else None)
-    study = adyton.Study(own, adyton.PrivacyUnit(neighbours), limit, filter_name=filter_name)
+    own = replace(TABLE, rows=200 if adjacency == "replace-one" else None)
+    study = adyton.Study(own, adyton.PrivacyUnit(adjacency), limit, filter_name=filter_name)
     here = people(200)
     there = here.copy()
     there.loc[199, ["region", "smoker"]] = ["north", not here.smoker[199]]
-    there = there if neighbours == "replace" else here[:-1]
+    there = there if adjacency == "replace-one" else here[:-1]
     recording = RecordedBits(SeededByHash(3))
     seen = []
     for frame in (here, there):
@@ -464,7 +464,7 @@ def test_replayed_on_a_neighbour_nothing_but_noisy_numbers_differs(neighbours: A
     assert first[2].index("engine: prepare") < first[2].index("engine: read 1")
     assert not any("bits" in e for e in first[2][: first[2].index("engine: read 1")])
     moved = np.abs(np.subtract(first[4], second[4])).sum()
-    assert moved == (2 if neighbours == "replace" else 1)
+    assert moved == (2 if adjacency == "replace-one" else 1)
 
 
 def test_a_graphical_model_takes_the_place_of_all_cells() -> None:

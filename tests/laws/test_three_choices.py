@@ -27,9 +27,9 @@ HAIR = {"dark": 500, "blond": 400, "brown": 300, "red": 100}
 PROFIT = "SELECT SUM(CASE WHEN offer >= {0} THEN {0} WHEN offer > 5 THEN offer ELSE 0 END) AS p FROM t"
 
 
-def pure(neighbours: str, *columns: object, rows: int) -> Study:
+def pure(adjacency: str, *columns: object, rows: int) -> Study:
     table = Table("t", columns, rows)  # type: ignore[arg-type]
-    return Study(table, PrivacyUnit(neighbours), Guarantee(Fraction(10), Fraction(0)), "pure")  # type: ignore[arg-type]
+    return Study(table, PrivacyUnit(adjacency), Guarantee(Fraction(10), Fraction(0)), "pure")  # type: ignore[arg-type]
 
 
 def counted(known: Study, rows: pd.DataFrame, asked: BestOf, epsilon: str, runs: int) -> Counter[str]:
@@ -55,7 +55,7 @@ def law_of(scores: list[float], rate: float) -> np.ndarray:
 def test_the_price_is_one_of_the_candidates_and_earns_nearly_the_most() -> None:
     """60 offers of 3 and 50 of 4; one offer moves a profit by 5 at most, all of them the same way."""
     offers = pd.DataFrame({"offer": [3.0] * 60 + [4.0] * 50})
-    known = pure("add-or-remove", RealColumn("offer", Fraction(0), Fraction(5), Fraction(1, 100)), rows=110)
+    known = pure("add-remove", RealColumn("offer", Fraction(0), Fraction(5), Fraction(1, 100)), rows=110)
     earned = {"3": 330.0, "3.01": 150.5, "4": 200.0, "4.01": 0.0}
     asked = adyton.best_of({price: PROFIT.format(price) for price in earned})
     found = counted(known, offers, asked, "0.05", often(12, 60))
@@ -69,7 +69,7 @@ def test_the_price_is_one_of_the_candidates_and_earns_nearly_the_most() -> None:
 def test_the_colour_of_hair_is_chosen_where_that_comes_nearer() -> None:
     """In a study where one row is replaced a choice pays for 2, and all four counts for 2 as well."""
     heads = pd.DataFrame({"hair": [hair for hair, many in HAIR.items() for _ in range(many)]})
-    known = pure("add-or-remove", CategoryColumn("hair", tuple(HAIR)), rows=1300)
+    known = pure("add-remove", CategoryColumn("hair", tuple(HAIR)), rows=1300)
     by_hair = adyton.best_of(adyton.count(by="hair"))
     assert counted(known, heads, by_hair, "0.1", 2) == {"dark": 2}
     candidates = adyton.best_of({hair: adyton.count(f"hair = '{hair}'") for hair in HAIR})
@@ -84,7 +84,7 @@ def test_the_date_suits_nearly_the_most() -> None:
     can = {day: [i % n == 0 for i in range(200)] for day, n in zip(DAYS, (2, 10, 3), strict=True)}
     can["tuesday"] = [not yes for yes in can["tuesday"]]
     answers = pd.DataFrame(can)
-    known = pure("replace", *(BooleanColumn(day) for day in DAYS), rows=200)
+    known = pure("replace-one", *(BooleanColumn(day) for day in DAYS), rows=200)
     asked = adyton.best_of({day: adyton.count(day) for day in DAYS})
     found = counted(known, answers, asked, "0.03", often(12, 60))
     check(found, list(DAYS), law_of([100.0, 180.0, 67.0], 0.03 / 2))

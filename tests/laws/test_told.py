@@ -30,11 +30,11 @@ ROWS, REGIONS = 300, ("north", "south", "east")
 TABLE = Table("t", (CategoryColumn("region", REGIONS), IntegerColumn("age", 0, 100)), ROWS)
 
 
-def opened(filter_name: str, neighbours: str = "replace") -> Curator:
+def opened(filter_name: str, adjacency: str = "replace-one") -> Curator:
     delta = Fraction(0) if filter_name == "pure" else Fraction(1, 10**6)
     stability = Fraction(1, 2) if filter_name == "pure" else None
     validity = Validity(Fraction(19, 20), stability=stability, beyond_plan="answer")
-    unit = PrivacyUnit(neighbours)  # type: ignore[arg-type]
+    unit = PrivacyUnit(adjacency)  # type: ignore[arg-type]
     study = Study(TABLE, unit, Guarantee(Fraction(50), delta), filter_name, validity=validity)
     rng = np.random.default_rng(2)
     rows = pd.DataFrame({"region": rng.choice(REGIONS, ROWS), "age": rng.integers(0, 100, ROWS)})
@@ -73,7 +73,7 @@ def test_every_integer_of_an_answer_is_counted(filter_name: str) -> None:
 @pytest.mark.parametrize(("asked", "moved"), [("COUNT(*)", 1), ("SUM(age)", 100)])
 def test_a_unit_exchanged_is_not_twice_a_unit_more_where_all_add_on_one_side(asked: str, moved: int) -> None:
     """Of numbers from 0 to h another unit moves a sum by at most h, as one unit more does."""
-    with opened("pure", "add-or-remove") as asker:
+    with opened("pure", "add-remove") as asker:
         asker.ask(f"SELECT {asked} FROM t", scale=50)
         assert float(told(asker).pure) == pytest.approx(moved / 50, rel=1e-9)
         assert told(asker).pure * UNITS_PER_ONE >= asker._ledger.spent()
@@ -82,7 +82,7 @@ def test_a_unit_exchanged_is_not_twice_a_unit_more_where_all_add_on_one_side(ask
 
 
 def test_a_batch_counts_what_was_charged_twice_where_a_unit_more_or_less_is_exchanged() -> None:
-    with opened("pure", "add-or-remove") as asker:
+    with opened("pure", "add-remove") as asker:
         asker.ask_many(
             ["SELECT COUNT(*) FROM t", "SELECT SUM(age) FROM t"], epsilon=1, strategy="independent"
         )
@@ -137,7 +137,7 @@ def test_a_stream_of_means_pays_for_a_unit_exchanged_and_may_be_closed() -> None
     """Mutants: a mean is taken to move one way; that a stream was closed is read as an answer."""
     paid = {}
     for kind in ("counts", "means"):
-        with opened("pure", "add-or-remove") as asker:
+        with opened("pure", "add-remove") as asker:
             stream = asker.open_stream(positives=1, epsilon=1, of=kind)
             stream.feed("SELECT COUNT(*) FROM t", above=1000)
             stream.close()
@@ -163,9 +163,9 @@ def test_a_stream_of_means_pays_for_a_unit_exchanged_and_may_be_closed() -> None
         "SELECT COUNT(*) FILTER (WHERE age < 10), COUNT(*) FILTER (WHERE age > 20) FROM t",
     ],
 )
-@pytest.mark.parametrize("neighbours", ["add-or-remove", "replace"])
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
 def test_theorem_LAST_LOOK_ROUTES_an_exchanged_unit_never_moves_an_answer_farther_than_is_paid(
-    sql: str, neighbours: str
+    sql: str, adjacency: str
 ) -> None:
     """Against the largest distance of two tables that differ in one row, in scales of the noise, of all parts.
 
@@ -174,12 +174,12 @@ def test_theorem_LAST_LOOK_ROUTES_an_exchanged_unit_never_moves_an_answer_farthe
     """
     columns = (*TABLE.columns, IntegerColumn("change", -20, 50), IntegerColumn("debt", -50, -10))
     validity = Validity(Fraction(19, 20), stability=Fraction(1, 2), beyond_plan="answer")
-    unit, limit = PrivacyUnit(neighbours), Guarantee(Fraction(50), Fraction(0))  # type: ignore[arg-type]
+    unit, limit = PrivacyUnit(adjacency), Guarantee(Fraction(50), Fraction(0))  # type: ignore[arg-type]
     study = Study(Table("t", columns, ROWS), unit, limit, "pure", validity=validity)
     batch = make_batch(study, [request_of(sql, study.table)], price_of(epsilon=1), study.allowed)
     farthest = sum(
         noisy.times
-        * replace(noisy.reading.sensitivity, neighbours="replace").l1_diameter(noisy.mechanism.scales)
+        * replace(noisy.reading.sensitivity, adjacency="replace-one").l1_diameter(noisy.mechanism.scales)
         for plan in batch.plans
         for noisy in plan.noisy
     )

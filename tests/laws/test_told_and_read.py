@@ -112,7 +112,7 @@ COLUMNS = (
 def curator(**more: Any) -> adyton.Curator:
     limit = adyton.Guarantee(more.pop("epsilon", 10), more.pop("delta", Fraction(1, 10**6)))
     study = adyton.Study(
-        adyton.Table("people", COLUMNS, rows=500), adyton.PrivacyUnit("replace"), limit, **more
+        adyton.Table("people", COLUMNS, rows=500), adyton.PrivacyUnit("replace-one"), limit, **more
     )
     return open_kept(study, data=PEOPLE)
 

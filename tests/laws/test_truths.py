@@ -47,7 +47,7 @@ def test_rewritten_and_original_mean_the_same(text: str, seed: int) -> None:
 
 
 def test_a_truth_is_told_where_the_noise_allows_it() -> None:
-    study = Study(TABLE, PrivacyUnit("replace"), Guarantee(Fraction(50), Fraction(1, 10**6)), "gdp")
+    study = Study(TABLE, PrivacyUnit("replace-one"), Guarantee(Fraction(50), Fraction(1, 10**6)), "gdp")
     data = pd.DataFrame({"x": [i % 9 for i in range(500)], "b": [i < 3 for i in range(500)]})
     asked = "SELECT BOOL_OR(b) AS few, BOOL_OR(x > 2) AS many, BOOL_AND(x > 2) AS every_one FROM t"
     (record,) = seeded(study, data, 4).ask(asked, epsilon="0.4").records()

@@ -62,7 +62,10 @@ def people() -> pd.DataFrame:
 def curator(seed: int = 1, filter_name: str = "gdp") -> Curator:
     delta = Fraction(0) if filter_name == "pure" else Fraction(1, 10**9)
     study = Study(
-        Table("people", COLUMNS, ROWS), PrivacyUnit("replace"), Guarantee(Fraction(100), delta), filter_name
+        Table("people", COLUMNS, ROWS),
+        PrivacyUnit("replace-one"),
+        Guarantee(Fraction(100), delta),
+        filter_name,
     )
     ledger = MemoryLedger.of(study)
     engine = kept_engine(study.table, study.unit, people())
@@ -172,13 +175,13 @@ TABLE = Table("visits", COLUMNS, ROWS, person="pid")
     ],
 )
 def test_a_study_of_persons_says_which_rows_never_count(rows: int, sql: str, said: str) -> None:
-    study = Study(TABLE, PrivacyUnit("replace", "pid", rows), Guarantee(Fraction(1), Fraction(1, 10**9)))
+    study = Study(TABLE, PrivacyUnit("replace-one", "pid", rows), Guarantee(Fraction(1), Fraction(1, 10**9)))
     assert left_out_rows(study, request_of(f"SELECT {sql} FROM visits", TABLE).question) == said
     assert "rows without a person do not" in str(study)
 
 
 def test_a_count_of_persons_who_match_depends_on_which_rows_are_used() -> None:
-    study = Study(TABLE, PrivacyUnit("replace", "pid", 3), Guarantee(Fraction(1), Fraction(1, 10**9)))
+    study = Study(TABLE, PrivacyUnit("replace-one", "pid", 3), Guarantee(Fraction(1), Fraction(1, 10**9)))
     for tail in ("WHERE age > 3", "GROUP BY region"):
         question = request_of(f"SELECT COUNT(DISTINCT pid) FROM visits {tail}", TABLE).question
         assert (
@@ -189,7 +192,7 @@ def test_a_count_of_persons_who_match_depends_on_which_rows_are_used() -> None:
 
 def test_a_study_of_rows_leaves_none_out() -> None:
     study = Study(
-        Table("people", COLUMNS, ROWS), PrivacyUnit("replace"), Guarantee(Fraction(1), Fraction(1, 10**9))
+        Table("people", COLUMNS, ROWS), PrivacyUnit("replace-one"), Guarantee(Fraction(1), Fraction(1, 10**9))
     )
     assert left_out_rows(study, request_of("SELECT COUNT(*) FROM people", study.table).question) is None
     assert "person" not in str(study)

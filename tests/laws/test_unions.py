@@ -57,7 +57,7 @@ def rows(seed: int, number: int = 120) -> pd.DataFrame:
 
 def curator(data: pd.DataFrame, epsilon: int = 400, **more: Any) -> Curator:
     limit = Guarantee(Fraction(epsilon), Fraction(1, 10**6))
-    return open_kept(Study(PEOPLE, PrivacyUnit("replace"), limit, **more), data=data)
+    return open_kept(Study(PEOPLE, PrivacyUnit("replace-one"), limit, **more), data=data)
 
 
 UNIONS = [
@@ -232,7 +232,7 @@ def test_what_says_nothing_is_a_dash_by_the_bounds_of_its_own_part() -> None:
         "SELECT 'age' AS what, AVG(age) AS m FROM people UNION ALL "
         "SELECT 'income', AVG(income) FROM people UNION ALL SELECT 'none', AVG(age) FROM people WHERE age > 119"
     )
-    study = Study(PEOPLE, PrivacyUnit("replace"), Guarantee(Fraction(100), Fraction(1, 10**6)))
+    study = Study(PEOPLE, PrivacyUnit("replace-one"), Guarantee(Fraction(100), Fraction(1, 10**6)))
     with seeded(study, rows(0), 1) as asker:
         answer = asker.ask(asked, epsilon=4)
         told = [record["m"] for record in answer.records()]
@@ -348,7 +348,7 @@ def test_the_command_line_asks_previews_and_reads_files_of_unions(
     rows(0)[["age", "region"]].to_csv(tmp_path / "people.csv", index=False)
     (tmp_path / "people.toml").write_text(
         '[table]\nname = "people"\nsource = "people.csv"\nrows = 120\n[privacy]\nunit = "row"\n'
-        'neighbours = "replace"\nepsilon = 10\ndelta = 1e-9\n[columns.age]\nkind = "integer"\nlow = 0\nhigh = 120\n'
+        'adjacency = "replace-one"\nepsilon = 10\ndelta = 1e-9\n[columns.age]\nkind = "integer"\nlow = 0\nhigh = 120\n'
         '[columns.region]\nkind = "category"\nvalues = ["north", "south", "east", "west"]\n'
     )
     monkeypatch.chdir(tmp_path)

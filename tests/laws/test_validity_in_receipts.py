@@ -29,7 +29,7 @@ BY_CITY = "SELECT city, COUNT(*) FROM people GROUP BY city"
 
 def opened(filter_name: str) -> Any:
     limit = Guarantee(Fraction(20), Fraction(1, 10**6))
-    known = Study(TABLE, PrivacyUnit("replace"), limit, filter_name, keys_delta=Fraction(1, 10**7))
+    known = Study(TABLE, PrivacyUnit("replace-one"), limit, filter_name, keys_delta=Fraction(1, 10**7))
     return adyton.open(known, data=DATA)
 
 
@@ -48,7 +48,7 @@ def test_found_keys_are_not_proved_where_noise_is_gaussian(filter_name: str) -> 
 @pytest.mark.parametrize("filter_name", ["gdp", "zcdp", "pure"])
 def test_a_stream_pays_by_its_pure_part_or_by_its_radius(filter_name: str, numeric: bool) -> None:
     limit = Guarantee(Fraction(2), Fraction(0) if filter_name == "pure" else Fraction(1, 10**6))
-    with adyton.open(Study(TABLE, PrivacyUnit("replace"), limit, filter_name), data=DATA) as curator:
+    with adyton.open(Study(TABLE, PrivacyUnit("replace-one"), limit, filter_name), data=DATA) as curator:
         curator.open_stream(positives=2, epsilon="0.25", numeric=numeric)
         (receipt,) = curator.receipts()
     exchanged = replace_one_cost(machine_of(receipt)).pure

@@ -132,7 +132,7 @@ def curator_of(counts: dict[str, int], seed: int) -> Curator:
     regions = [name for name, number in counts.items() for _ in range(number)]
     frame = pd.DataFrame({column.name: [None] * len(regions) for column in PEOPLE.columns})
     frame["region"], frame["smoker"] = regions, [True] * len(regions)
-    study = Study(PEOPLE, PrivacyUnit("add-or-remove"), Guarantee(100, "1e-9"))
+    study = Study(PEOPLE, PrivacyUnit("add-remove"), Guarantee(100, "1e-9"))
     return seeded(study, frame, seed)
 
 

@@ -52,7 +52,7 @@ LIMIT = adyton.Guarantee(Fraction(1, 2), Fraction(1, 10**9))
 
 def study(person: str | None = None, rows: int = 1, validity: Validity | None = None) -> Study:
     table = adyton.Table("people", COLUMNS, 2000, person, dimensions=(PUBLIC,))
-    return Study(table, adyton.PrivacyUnit("add-or-remove", person, rows), LIMIT, validity=validity)
+    return Study(table, adyton.PrivacyUnit("add-remove", person, rows), LIMIT, validity=validity)
 
 
 def frame() -> pd.DataFrame:
@@ -100,7 +100,7 @@ def test_a_study_shows_its_public_facts() -> None:
 
 def test_a_study_of_several_tables_shows_the_rows_of_each() -> None:
     visits = PrivateTable(adyton.Table("visits", (BooleanColumn("late"),), person="who"), 5)
-    unit = adyton.PrivacyUnit("add-or-remove", "pid", 2)
+    unit = adyton.PrivacyUnit("add-remove", "pid", 2)
     both = Study(adyton.Table("people", COLUMNS, 2000, "pid"), unit, LIMIT, further=(visits,))
     for view in views(both):
         assert "at most 2 rows of each person count" in view

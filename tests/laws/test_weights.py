@@ -73,9 +73,9 @@ TABLE = Table(
 )
 
 
-def study(filter_name: str = "gdp", neighbours: str = "replace", epsilon: str = "1") -> Study:
+def study(filter_name: str = "gdp", adjacency: str = "replace-one", epsilon: str = "1") -> Study:
     delta = Fraction(0) if filter_name == "pure" else Fraction(1, 10**6)
-    return Study(TABLE, PrivacyUnit(neighbours), Guarantee(Fraction(epsilon), delta), filter_name)  # type: ignore[arg-type]
+    return Study(TABLE, PrivacyUnit(adjacency), Guarantee(Fraction(epsilon), delta), filter_name)  # type: ignore[arg-type]
 
 
 def generous() -> Study:
@@ -133,19 +133,19 @@ def filter_name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-@pytest.fixture(params=["replace", "add-or-remove"])
-def neighbours(request: pytest.FixtureRequest) -> str:
+@pytest.fixture(params=["replace-one", "add-remove"])
+def adjacency(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
 # The price -----------------------------------------------------------------------------------------------------
 
 
-def test_law_the_price_is_charged_once_and_before_any_reading(filter_name: str, neighbours: str) -> None:
+def test_law_the_price_is_charged_once_and_before_any_reading(filter_name: str, adjacency: str) -> None:
     """Mutant: the number of units is read before the charge."""
-    curator, engine, ledger = asker(study(filter_name, neighbours))
+    curator, engine, ledger = asker(study(filter_name, adjacency))
     weights = opened(curator)
-    total = [1] if neighbours == "add-or-remove" else []  # the only reading of the opening
+    total = [1] if adjacency == "add-remove" else []  # the only reading of the opening
     assert (ledger.count(), engine.charged_at_read) == (1, total)
     assert ledger.header.limit * (1 - 1e-9) <= 2 * ledger.spent() <= ledger.header.limit
     for age in (90, 80):
@@ -156,13 +156,13 @@ def test_law_the_price_is_charged_once_and_before_any_reading(filter_name: str, 
     assert len(engine.charged_at_read) == len(total) + 3  # who comes back reads no total
 
 
-def test_law_the_total_is_public_or_was_paid_for(neighbours: str) -> None:
-    curator, _, ledger = asker(study("gdp", neighbours))
+def test_law_the_total_is_public_or_was_paid_for(adjacency: str) -> None:
+    curator, _, ledger = asker(study("gdp", adjacency))
     weights = opened(curator, share=1)
     (receipt,) = ledger.receipts()
     terms = terms_of(receipt)
     kept = weights.statement().total
-    if neighbours == "replace":
+    if adjacency == "replace-one":
         assert (terms.rows, terms.total, kept) == (ROWS, None, ROWS)
         return
     assert terms.rows is None
@@ -173,9 +173,9 @@ def test_law_the_total_is_public_or_was_paid_for(neighbours: str) -> None:
     assert curator.weights(1).statement().total == kept
 
 
-def test_law_validity_pays_comparisons_values_and_total(filter_name: str, neighbours: str) -> None:
+def test_law_validity_pays_comparisons_values_and_total(filter_name: str, adjacency: str) -> None:
     """Mutant: the total, or the values, are left out."""
-    curator, _, ledger = asker(study(filter_name, neighbours))
+    curator, _, ledger = asker(study(filter_name, adjacency))
     opened(curator)
     (receipt,) = ledger.receipts()
     terms, one = terms_of(receipt), one_integer(1)
@@ -201,8 +201,8 @@ def test_law_weights_that_do_not_fit_are_refused_free_of_charge() -> None:
     assert (ledger.spent(), len(engine.charged_at_read)) == before
 
 
-def test_law_a_preview_is_free_and_says_what_the_opening_charges(filter_name: str, neighbours: str) -> None:
-    curator, engine, ledger = asker(study(filter_name, neighbours))
+def test_law_a_preview_is_free_and_says_what_the_opening_charges(filter_name: str, adjacency: str) -> None:
+    curator, engine, ledger = asker(study(filter_name, adjacency))
     seen = curator.preview_weights(COLUMNS, questions=QUESTIONS, bins=BINS, share="0.5")
     assert (ledger.count(), engine.charged_at_read) == (0, [])
     assert seen.fits
@@ -424,12 +424,12 @@ def test_law_weights_that_make_no_sense_are_refused_free_of_charge(wrong: dict[s
 
 def test_law_persons_of_several_rows_splits_and_unknown_sizes_are_refused() -> None:
     limit = Guarantee(Fraction(1), Fraction(1, 10**9))
-    persons = replace(study("gdp", "add-or-remove"), table=replace(TABLE, rows=None), limit=limit)
+    persons = replace(study("gdp", "add-remove"), table=replace(TABLE, rows=None), limit=limit)
     with adyton.open(persons, data=people()) as curator:
         with pytest.raises(adyton.InvalidRequest, match="expected_rows"):
             opened(curator)
         assert opened(curator, expected_rows=ROWS).number == 1
-    several = PrivacyUnit("replace", person="person", rows=2)
+    several = PrivacyUnit("replace-one", person="person", rows=2)
     with (
         adyton.open(
             replace(study(), table=replace(TABLE, person="person"), unit=several), data=people()
@@ -445,7 +445,7 @@ def test_law_joins_and_numbers_of_each_person_are_refused() -> None:
         "words", "first", "letter", LETTERS, (Attribute(IntegerColumn("vowel", 0, 1), (0, 1) * 13),)
     )
     table = replace(TABLE, person="person", dimensions=(keys,))
-    known = replace(study(), table=table, unit=PrivacyUnit("replace", person="person"))
+    known = replace(study(), table=table, unit=PrivacyUnit("replace-one", person="person"))
     curator, engine, ledger = asker(known)
     weights = opened(curator)
     for question in (
@@ -558,17 +558,15 @@ def test_law_a_restart_between_any_two_steps_changes_nothing(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize(
-    ("step", "neighbours"),
+    ("step", "adjacency"),
     crossed(
         [("charge", 1), *((verb, n) for verb in ("annotate", "notes") for n in range(1, 7))],
-        ["replace", "add-or-remove"],
+        ["replace-one", "add-remove"],
     ),
 )
-def test_law_a_crash_at_any_step_loses_no_privacy(
-    step: tuple[str, int], after: bool, neighbours: str
-) -> None:
+def test_law_a_crash_at_any_step_loses_no_privacy(step: tuple[str, int], after: bool, adjacency: str) -> None:
     verb, nth = step
-    known = study("gdp", neighbours)
+    known = study("gdp", adjacency)
     ledger = MemoryLedger(header(known))
     engine = Watched(known, ledger)
     answers = []
@@ -597,7 +595,7 @@ def test_law_a_failing_engine_says_nothing_and_what_was_paid_for_goes_on(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """At the total, then at a question."""
-    curator, engine, ledger = asker(study("gdp", "add-or-remove"))
+    curator, engine, ledger = asker(study("gdp", "add-remove"))
     real = engine.exact
 
     def broken(readings: Any) -> Any:
@@ -664,7 +662,7 @@ def test_law_who_comes_second_compares_again_with_the_corrected_guess() -> None:
 
 def test_law_one_total_and_one_noise_are_kept_whoever_opens_first() -> None:
     """Mutant: who comes second goes on with what it drew itself."""
-    known = study("gdp", "add-or-remove")
+    known = study("gdp", "add-remove")
     ledger = MemoryLedger(header(known))
     slow, (quick, _, _) = Overtaken(ledger), asker(known, ledger, seed=2)
     late = Curator(known, Watched(known, ledger), slow, Seeded(1))  # type: ignore[arg-type]
@@ -718,17 +716,17 @@ def test_law_two_processes_share_one_run(tmp_path: Path) -> None:
     ledger.close()
 
 
-# Two neighbouring tables ---------------------------------------------------------------------------------------
+# Two neighboring tables ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("neighbours", ["replace", "add-or-remove"])
-def test_audit_two_neighbouring_tables_move_what_is_compared_by_one(neighbours: str) -> None:
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
+def test_audit_two_neighboring_tables_move_what_is_compared_by_one(adjacency: str) -> None:
     """The same noise on two tables: one charge, one order of events, and every count moved by at most one.
 
     Mutant: the guess, or the number of questions that are read, depends on an exact count.
     """
-    known, one = study("gdp", neighbours), people()
-    other = one.assign(age=[99, *one["age"][1:]]) if neighbours == "replace" else one.iloc[1:]
+    known, one = study("gdp", adjacency), people()
+    other = one.assign(age=[99, *one["age"][1:]]) if adjacency == "replace-one" else one.iloc[1:]
     runs: list[Any] = []
     for frame in (one, other):
         bits = RecordedBits(Seeded(3), runs[0][0].handed_out if runs else ())
@@ -745,7 +743,7 @@ def test_audit_two_neighbouring_tables_move_what_is_compared_by_one(neighbours: 
     same = 0
     while same < len(said) and said[same] == said_2[same] and notes[0] == notes_2[0]:
         same += 1
-    assert same == len(said) or neighbours == "add-or-remove" or said[same].measured or said_2[same].measured
+    assert same == len(said) or adjacency == "add-remove" or said[same].measured or said_2[same].measured
     assert events == events_2
     # until an answer differs, the guesses are the same: they know nothing but the answers
     assert [n["guess"] for n in notes[1 : same + 1]] == [n["guess"] for n in notes_2[1 : same + 1]]

@@ -33,7 +33,7 @@ def planned(units: int, questions: int, filter_name: str = "gdp", epsilon: int =
     values = tuple("123456789")
     table = Table("people", tuple(CategoryColumn(name, values) for name in NAMES), units)
     delta = Fraction(0) if filter_name == "pure" else Fraction(1, 10**6)
-    study = Study(table, PrivacyUnit("replace"), Guarantee(Fraction(epsilon), delta), filter_name)
+    study = Study(table, PrivacyUnit("replace-one"), Guarantee(Fraction(epsilon), delta), filter_name)
     return plan_weights(study, Wish(NAMES, questions), Price("share", Fraction(1)), study.allowed)
 
 

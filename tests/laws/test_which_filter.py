@@ -8,30 +8,29 @@ import pytest
 from test_fitting import curator
 
 from adyton.errors import InvalidRequest
-from adyton.kernel.privacy import Guarantee, Neighbours, PrivacyUnit
+from adyton.kernel.privacy import Adjacency, Guarantee, PrivacyUnit
 from adyton.setup.which_filter import choose_filter
 
 LIMIT = Guarantee(Fraction(1), Fraction(1, 10**6))
 
 
 def test_few_counts_are_narrower_with_pure_and_many_with_gdp() -> None:
-    one = choose_filter(LIMIT, PrivacyUnit("replace"), 1)
+    one = choose_filter(LIMIT, PrivacyUnit("replace-one"), 1)
     assert (one.pure, one.gdp, one.pure_up_to, one.name) == (3, 8, 7, "pure")
-    assert choose_filter(LIMIT, PrivacyUnit("replace"), 7).name == "pure"
-    assert choose_filter(LIMIT, PrivacyUnit("replace"), 8).name == "gdp"
+    assert choose_filter(LIMIT, PrivacyUnit("replace-one"), 7).name == "pure"
+    assert choose_filter(LIMIT, PrivacyUnit("replace-one"), 8).name == "gdp"
     assert (
-        choose_filter(Guarantee(Fraction(1), Fraction(1, 10**9)), PrivacyUnit("replace"), 13).name == "pure"
+        choose_filter(Guarantee(Fraction(1), Fraction(1, 10**9)), PrivacyUnit("replace-one"), 13).name
+        == "pure"
     )
     assert "1 count is within 3 with pure, within 8 with gdp (95 %); pure is better up to 7" in str(one)
 
 
 @pytest.mark.parametrize("epsilon", ["0.01", "0.1", "1", "4", "20"])
-@pytest.mark.parametrize("neighbours", ["replace", "add-or-remove"])
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 @pytest.mark.parametrize("rows", [1, 5])
-def test_law_the_better_filter_has_no_wider_intervals(
-    epsilon: str, neighbours: Neighbours, rows: int
-) -> None:
-    unit = PrivacyUnit(neighbours, "p", rows)
+def test_law_the_better_filter_has_no_wider_intervals(epsilon: str, adjacency: Adjacency, rows: int) -> None:
+    unit = PrivacyUnit(adjacency, "p", rows)
     limit = Guarantee(Fraction(epsilon), Fraction(1, 10**6))
     crossing = choose_filter(limit, unit, 1).pure_up_to
     assert crossing >= 1
@@ -45,7 +44,7 @@ def test_law_the_better_filter_has_no_wider_intervals(
 @pytest.mark.parametrize("questions", [1, 7, 8, 30])
 def test_the_widths_are_those_that_a_study_then_answers_with(questions: int) -> None:
     """Mutant: the limit is not shared by the questions."""
-    choice = choose_filter(LIMIT, PrivacyUnit("replace"), questions)
+    choice = choose_filter(LIMIT, PrivacyUnit("replace-one"), questions)
     for filter_name, width in (("gdp", choice.gdp), ("pure", choice.pure)):
         asker = curator(filter_name)
         seen = asker.preview("SELECT COUNT(*) FROM people", share=Fraction(1, questions))
@@ -55,4 +54,4 @@ def test_the_widths_are_those_that_a_study_then_answers_with(questions: int) -> 
 @pytest.mark.parametrize("questions", [0, -1, 10**6 + 1])
 def test_numbers_of_questions_that_mean_nothing_are_refused(questions: int) -> None:
     with pytest.raises(InvalidRequest, match="from 1 to 1,000,000"):
-        choose_filter(LIMIT, PrivacyUnit("replace"), questions)
+        choose_filter(LIMIT, PrivacyUnit("replace-one"), questions)

@@ -9,7 +9,7 @@ from typing import ClassVar
 from adyton.errors import InvalidRequest
 from adyton.kernel.exact import Number, each_of
 from adyton.kernel.noise import Bits
-from adyton.kernel.privacy import Neighbours, PureCost
+from adyton.kernel.privacy import Adjacency, PureCost
 from adyton.kernel.special.mechanisms.selection.scores import Scores
 from adyton.textbook.quantile import PrivateQuantile, blocks_of
 
@@ -29,7 +29,7 @@ class PrivateQuantiles:
     low: int
     high: int
     epsilon: Fraction
-    neighbours: Neighbours
+    adjacency: Adjacency
     name: ClassVar[str] = "private quantiles"
     theorems: ClassVar[tuple[str, ...]] = (*PrivateQuantile.theorems, "SORTED-QUANTILES")
 
@@ -40,7 +40,7 @@ class PrivateQuantiles:
 
     def parts(self) -> tuple[PrivateQuantile, ...]:
         share = self.epsilon / len(self.fractions)
-        return tuple(PrivateQuantile(f, self.low, self.high, share, self.neighbours) for f in self.fractions)
+        return tuple(PrivateQuantile(f, self.low, self.high, share, self.adjacency) for f in self.fractions)
 
     def cost(self) -> PureCost:
         return PureCost(self.epsilon)
@@ -59,20 +59,20 @@ class PrivateQuantiles:
 
 
 def near_minimum(
-    low: int, high: int, epsilon: Fraction, neighbours: Neighbours, confidence: Number
+    low: int, high: int, epsilon: Fraction, adjacency: Adjacency, confidence: Number
 ) -> PrivateQuantile:
     """A value that is not below the least row, with this confidence, and has few rows below it.
 
     The number of rows below is at most 2 * offset - 1 then: the target is as far inside as the error is
     wide, because a rank of 0 would suit every value that lies below the data.
     """
-    depth = int(PrivateQuantile(Fraction(0), low, high, epsilon, neighbours).error(confidence)) + 1
-    return PrivateQuantile(Fraction(0), low, high, epsilon, neighbours, depth)
+    depth = int(PrivateQuantile(Fraction(0), low, high, epsilon, adjacency).error(confidence)) + 1
+    return PrivateQuantile(Fraction(0), low, high, epsilon, adjacency, depth)
 
 
 def near_maximum(
-    low: int, high: int, epsilon: Fraction, neighbours: Neighbours, confidence: Number
+    low: int, high: int, epsilon: Fraction, adjacency: Adjacency, confidence: Number
 ) -> PrivateQuantile:
     """The same at the other end."""
-    depth = int(PrivateQuantile(Fraction(1), low, high, epsilon, neighbours).error(confidence)) + 1
-    return PrivateQuantile(Fraction(1), low, high, epsilon, neighbours, -depth)
+    depth = int(PrivateQuantile(Fraction(1), low, high, epsilon, adjacency).error(confidence)) + 1
+    return PrivateQuantile(Fraction(1), low, high, epsilon, adjacency, -depth)

@@ -32,7 +32,7 @@ def total_variation_together_up(distances: list[tuple[Number, int]]) -> float:
 
 
 def total_variation_of_any_two(distance: Number, rows: int) -> float:
-    """Between any two tables of ``rows`` rows, if neighbours are within ``distance``: rows times as much.
+    """Between any two tables of ``rows`` rows, if neighbors are within ``distance``: rows times as much.
 
     So with a distance below 1 / (2 rows) no two tables can be told apart with confidence, and nothing is
     learned; with 1 / rows a mechanism may publish a whole row most of the time.  A useful epsilon has no

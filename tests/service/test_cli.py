@@ -214,7 +214,7 @@ BAD: list[tuple[tuple[str, ...], int, str]] = [
     (("init", "gone.parquet", "--epsilon", "1", "--delta", "1e-9"), 2, "invalid_request"),
     (("init", "people.parquet", "--epsilon", "1", "--delta", "0.01", "-o", "x.toml"), 2, "invalid_request"),
     (("init", "people.parquet", "--epsilon", "1", "--delta", "1e-9", "-o", "people.toml"), 2, "invalid_request"),
-    (("init", "people.parquet", "--epsilon", "1", "--delta", "1e-9", "--neighbours", "x", "-o", "y.toml"), 2, "invalid_request"),
+    (("init", "people.parquet", "--epsilon", "1", "--delta", "1e-9", "--adjacency", "x", "-o", "y.toml"), 2, "invalid_request"),
     (("init", "people.parquet", "--epsilon", "1", "--delta", "1e-9", "-o", "no/such/folder/y.toml"), 2, "invalid_request"),
 ]  # fmt: skip
 

@@ -20,7 +20,7 @@ source = "tumours.parquet"
 rows = 569
 [privacy]
 unit = "{unit}"
-neighbours = "replace"
+adjacency = "replace-one"
 epsilon = 2
 delta = 1e-9
 book = "clinic.ledger"

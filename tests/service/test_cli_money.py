@@ -22,7 +22,7 @@ source = "people.parquet"
 rows = 2000
 [privacy]
 unit = "row"
-neighbours = "replace"
+adjacency = "replace-one"
 epsilon = 1
 delta = {delta}
 filter = "{filter}"
@@ -178,7 +178,7 @@ def test_a_draft_says_first_that_columns_may_go_and_where_something_is_left() ->
 
 def test_a_number_of_rows_that_is_private_is_asked_for_in_the_draft() -> None:
     """Without --rows.  Mutants: it is refused before any file exists; the draft leaves it out, or takes it from the data."""
-    private = (*INIT, "--neighbours", "add-or-remove", "--delta", "1e-6")
+    private = (*INIT, "--adjacency", "add-remove", "--delta", "1e-6")
     assert "1 in [table]" in run(*private).stdout
     draft = Path("new.toml").read_text()
     assert 'rows = "FILL IN"  # a public guess of how many rows there are' in draft
@@ -191,7 +191,7 @@ def test_a_number_of_rows_that_is_private_is_asked_for_in_the_draft() -> None:
     assert "must be below 1e-8 unless table.rows says how many" in run("check", "new.toml").stderr
     refused = run(*private, "--rows", "1000001", "--force")
     assert (refused.exit_code, "must be below 1/rows = 1/1000001" in refused.stderr) == (2, True)
-    small = run(*INIT, "--neighbours", "add-or-remove", "--delta", "1e-9", "--force")
+    small = run(*INIT, "--adjacency", "add-remove", "--delta", "1e-9", "--force")
     assert "[table]" not in small.stdout
     Path("new.toml").write_text(filled(Path("new.toml").read_text()))
     assert read_study(Path("new.toml")).table.rows is None

@@ -21,7 +21,7 @@ source = "tumours.csv"
 rows = 569
 [privacy]
 unit = "row"
-neighbours = "replace"
+adjacency = "replace-one"
 epsilon = 20
 delta = {delta}
 filter = "{filter}"

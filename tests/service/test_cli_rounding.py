@@ -20,7 +20,7 @@ source = "tumours.parquet"
 rows = 569
 [privacy]
 unit = "row"
-neighbours = "replace"
+adjacency = "replace-one"
 epsilon = 20
 delta = 1e-6
 [validity]

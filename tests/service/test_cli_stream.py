@@ -19,7 +19,7 @@ source = "patients.parquet"
 rows = 442
 [privacy]
 unit = "row"
-neighbours = "{neighbours}"
+adjacency = "{adjacency}"
 epsilon = 400
 delta = 0
 filter = "pure"
@@ -49,8 +49,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     frame = load_diabetes(as_frame=True, scaled=False).frame
     frame = frame.assign(change=frame["target"] - 150)[["age", "bmi", "change"]]
     frame.astype({"age": int, "change": int}).to_parquet("patients.parquet")
-    for name, neighbours in (("p.toml", "replace"), ("add.toml", "add-or-remove")):
-        Path(name).write_text(STUDY.format(neighbours=neighbours))
+    for name, adjacency in (("p.toml", "replace-one"), ("add.toml", "add-remove")):
+        Path(name).write_text(STUDY.format(adjacency=adjacency))
 
 
 def stream(*words: str, stdin: str | None = None) -> Result:

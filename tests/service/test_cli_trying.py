@@ -24,7 +24,7 @@ source = "people.csv"
 rows = 500
 [privacy]
 unit = "row"
-neighbours = "replace"
+adjacency = "replace-one"
 epsilon = 50
 delta = 1e-9
 [columns.age]

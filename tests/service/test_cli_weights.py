@@ -24,7 +24,7 @@ source = "patients.parquet"
 rows = 442
 [privacy]
 unit = "row"
-neighbours = "replace"
+adjacency = "replace-one"
 epsilon = 20
 delta = 1e-6
 [columns.age]
@@ -124,7 +124,7 @@ def test_weights_that_a_restored_ledger_ended_are_not_listed() -> None:
 def test_whoever_does_not_know_the_number_of_rows_says_what_is_expected() -> None:
     """Mutant: ``--expected-rows`` is not handed on."""
     unknown = (
-        STUDY.replace("rows = 442\n", "").replace('"replace"', '"add-or-remove"').replace("1e-6", "1e-9")
+        STUDY.replace("rows = 442\n", "").replace('"replace-one"', '"add-remove"').replace("1e-6", "1e-9")
     )
     Path("p.toml").write_text(unknown)
     assert weights(*OPEN, "--preview").exit_code == 2

@@ -44,7 +44,7 @@ source = "people.csv"
 rows = 600
 [privacy]
 unit = "row"
-neighbours = "replace"
+adjacency = "replace-one"
 epsilon = 1
 delta = 1e-9
 [validity]

@@ -423,7 +423,7 @@ def test_no_header_names_a_version(calm: Served) -> None:
 
 def test_a_study_with_a_book_is_charged_there_too_by_whoever_asks(tmp_path: Path) -> None:
     """Mutant: ``with_book`` does not look behind the ledger of a name."""
-    book = {"neighbours": "replace", "unit": "row", "epsilon": 10, "delta": "1e-9", "filter_name": "gdp"}
+    book = {"adjacency": "replace-one", "unit": "row", "epsilon": 10, "delta": "1e-9", "filter_name": "gdp"}
     adyton.Book.create(tmp_path / "all.ledger", **book, rows="related").close()
     studies = [write_study(tmp_path, name) for name in ("people", "other")]
     for study in studies:

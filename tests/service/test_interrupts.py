@@ -30,7 +30,7 @@ rows = {ROWS}
 
 [privacy]
 unit = "row"
-neighbours = "replace"
+adjacency = "replace-one"
 epsilon = 1
 delta = 1e-9
 

@@ -26,7 +26,7 @@ frame = pandas.DataFrame({"income": range(1000), "region": ["north", "south"] * 
 frame.to_csv(folder / "people.csv", index=False)
 frame.to_parquet(folder / "people.parquet")
 table = adyton.Table("people", (IntegerColumn("income", 0, 1000), CategoryColumn("region", ("north", "south"))), rows=1000)
-study = Study(table, adyton.PrivacyUnit("replace"), adyton.Guarantee(epsilon=1, delta=1e-9))
+study = Study(table, adyton.PrivacyUnit("replace-one"), adyton.Guarantee(epsilon=1, delta=1e-9))
 """
 
 

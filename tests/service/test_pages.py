@@ -33,7 +33,7 @@ source = "t.parquet"
 rows = 400
 [privacy]
 unit = "row"
-neighbours = "replace"
+adjacency = "replace-one"
 epsilon = 5
 delta = 1e-9
 [columns]
@@ -417,7 +417,7 @@ name = "t"
 source = "t.parquet"
 [privacy]
 unit = "row"
-neighbours = "add-or-remove"
+adjacency = "add-remove"
 epsilon = 5
 delta = 1e-9
 keys_delta = 1e-10

@@ -154,7 +154,7 @@ def test_spans_hold_routes_and_statuses_alone(tmp_path: Path, monkeypatch: pytes
     assert not [one for one in spans.told if "secret77" in one]
 
 
-def test_answers_of_neighbouring_tables_leave_on_the_same_ticks(
+def test_answers_of_neighboring_tables_leave_on_the_same_ticks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A slow scan and a fast one, both within a tick: what is seen is the tick.  Mutant: the wait is left out.

@@ -50,9 +50,9 @@ kind = "category"
 values = ["north", "south", "east", "nowhere"]
 """
 UNITS = {
-    "row": f'rows = {ROWS}\n[privacy]\nunit = "row"\nneighbours = "replace"',
+    "row": f'rows = {ROWS}\n[privacy]\nunit = "row"\nadjacency = "replace-one"',
     "person": f'rows = {ROWS // 2}\n[privacy]\nunit = "person"\nperson = "who"\nrows_per_person = 2\n'
-    'neighbours = "replace"',
+    'adjacency = "replace-one"',
 }
 VALIDITY = "[validity]\nindependent = true\n"
 ASKED = {

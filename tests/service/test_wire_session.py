@@ -58,7 +58,7 @@ source = "visits.parquet"
 rows = 400
 [privacy]
 unit = "row"
-neighbours = "replace"
+adjacency = "replace-one"
 epsilon = 20
 delta = 1e-9
 [columns.age]

@@ -28,7 +28,7 @@ rows = 400
 unit = "person"
 person = "patient_id"
 rows_per_person = 8
-neighbours = "add-or-remove"
+adjacency = "add-remove"
 epsilon = 100
 delta = 1e-9
 
@@ -74,7 +74,7 @@ rows = 400
 
 [privacy]
 unit = "row"
-neighbours = "add-or-remove"
+adjacency = "add-remove"
 epsilon = 100
 delta = 1e-9
 

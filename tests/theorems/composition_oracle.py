@@ -9,7 +9,7 @@ from fractions import Fraction
 from random import Random
 
 Law = dict[tuple[int, ...], Fraction]
-Kernel = tuple[list[Fraction], list[Fraction]]  # the output's law on each of two neighbouring tables
+Kernel = tuple[list[Fraction], list[Fraction]]  # the output's law on each of two neighboring tables
 
 
 def random_kernel(rng: Random, outputs: int, most: int) -> Kernel:

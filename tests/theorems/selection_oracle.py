@@ -1,4 +1,4 @@
-"""What the tests of the selection mechanisms share: their laws from first principles, and all neighbours."""
+"""What the tests of the selection mechanisms share: their laws from first principles, and all neighbors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import mpmath
 import numpy as np
 from scipy.special import chdtrc
 
-from adyton.kernel.privacy import Neighbours
+from adyton.kernel.privacy import Adjacency
 
 Law = list[mpmath.mpf]
 PRECISION = 160
@@ -96,12 +96,12 @@ def tables(rows: Sequence[object], largest: int) -> Iterator[tuple[object, ...]]
         yield from itertools.combinations_with_replacement(rows, size)
 
 
-def neighbouring(
-    rows: Sequence[object], largest: int, neighbours: Neighbours
+def neighboring(
+    rows: Sequence[object], largest: int, adjacency: Adjacency
 ) -> Iterator[tuple[tuple[object, ...], tuple[object, ...]]]:
-    """Every table of up to ``largest`` rows with every neighbour of it, both ways round."""
+    """Every table of up to ``largest`` rows with every neighbor of it, both ways round."""
     for rest in tables(rows, largest - 1):
-        if neighbours == "replace":
+        if adjacency == "replace-one":
             for one, other in itertools.permutations(rows, 2):
                 yield (*rest, one), (*rest, other)
         else:
@@ -118,7 +118,7 @@ def worst_ratio(
     pairs: Iterator[tuple[tuple[object, ...], tuple[object, ...]]],
     law: Callable[[tuple[object, ...]], Sequence[float]],
 ) -> float:
-    """The largest log-ratio of a probability on two neighbouring tables; laws are computed once a table."""
+    """The largest log-ratio of a probability on two neighboring tables; laws are computed once a table."""
     known: dict[tuple[object, ...], np.ndarray] = {}
 
     def logs(table: tuple[object, ...]) -> np.ndarray:

@@ -159,7 +159,7 @@ def worst_loss(
     reach: int = 200,
     value_loss: Callable[[int], float] = lambda move: 0.0,
 ) -> float:
-    """The largest ln(P(said | stream) / P(said | neighbour)) over all streams of ``gaps``, all neighbours whose
+    """The largest ln(P(said | stream) / P(said | neighbor)) over all streams of ``gaps``, all neighbors whose
     questions moved by ``moves``, and all sequences of answers: an upper bound, the cut-off included.
     ``value_loss`` is added for each positive, by how far it moved.
     """

@@ -1,4 +1,4 @@
-"""Adaptive marginals: the true law of whole runs on all neighbours, what they spend, and how scores move."""
+"""Adaptive marginals: the true law of whole runs on all neighbors, what they spend, and how scores move."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ CANDIDATES = ((0,), (1,))
 EPSILON = Fraction(2)
 
 
-def machine(neighbours: Any, units: int, rounds: int) -> AdaptiveMarginals:
-    moved = Sensitivity(((1, 1),), 2, neighbours)
+def machine(adjacency: Any, units: int, rounds: int) -> AdaptiveMarginals:
+    moved = Sensitivity(((1, 1),), 2, adjacency)
     return AdaptiveMarginals(SHAPE, CANDIDATES, (), moved, units, units // rounds, 1, Fraction(10))
 
 
@@ -84,15 +84,15 @@ def _steps(real: AdaptiveMarginals) -> Any:
     return lambda units: step_for(filter_named("pure"), real.sensitivity, units)
 
 
-@pytest.mark.parametrize("neighbours", ["replace", "add-or-remove"])
-def test_theorem_ADAPTIVE_MARGINALS_no_run_of_two_rounds_tells_neighbours_apart_by_more(
-    neighbours: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
+def test_theorem_ADAPTIVE_MARGINALS_no_run_of_two_rounds_tells_neighbors_apart_by_more(
+    adjacency: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All selections and a grid of measured numbers, on all neighbouring tables of at most two units.
+    """All selections and a grid of measured numbers, on all neighboring tables of at most two units.
 
     Mutant: noise that is paid for with the units of the selection too.
     """
-    real = machine(neighbours, int(EPSILON * UNITS_PER_ONE), 2)
+    real = machine(adjacency, int(EPSILON * UNITS_PER_ONE), 2)
     runs = [
         (selected, outputs)
         for selected in itertools.product(CANDIDATES, repeat=2)
@@ -103,7 +103,7 @@ def test_theorem_ADAPTIVE_MARGINALS_no_run_of_two_rounds_tells_neighbours_apart_
 
     def adjacent(x: tuple[int, ...], y: tuple[int, ...]) -> bool:
         moved = np.abs(np.subtract(x, y)).sum()
-        return bool(moved == 1 if neighbours == "add-or-remove" else moved == 2 and sum(x) == sum(y))
+        return bool(moved == 1 if adjacency == "add-remove" else moved == 2 and sum(x) == sum(y))
 
     worst = max(float(np.abs(law[x] - law[y]).max()) for x in tables for y in tables if adjacent(x, y))
     assert worst <= float(EPSILON) * (1 + 1e-9)
@@ -120,13 +120,13 @@ class Fixed:
         return {axes: self._tables[axes] for axes in wanted}
 
 
-@pytest.mark.parametrize("neighbours", ["replace", "add-or-remove"])
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 @pytest.mark.parametrize("filter_name", ["gdp", "pure"])
-def test_theorem_ADAPTIVE_MARGINALS_a_selection_tells_neighbours_apart_by_its_epsilon_at_most(
-    neighbours: str, filter_name: str, monkeypatch: pytest.MonkeyPatch
+def test_theorem_ADAPTIVE_MARGINALS_a_selection_tells_neighbors_apart_by_its_epsilon_at_most(
+    adjacency: str, filter_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Marginals of one and of two columns, whose scores weigh differently.  Mutant: ``reach`` that is 1."""
-    real, candidates = machine(neighbours, UNITS_PER_ONE, 1), ((0,), (1,), (0, 1))
+    real, candidates = machine(adjacency, UNITS_PER_ONE, 1), ((0,), (1,), (0, 1))
     step = step_for(filter_named(filter_name), real.sensitivity, UNITS_PER_ONE)
     for kind in (PermuteAndFlip, ExponentialMechanism):
         monkeypatch.setattr(kind, "release", lambda self, scores, bits: np.log(self.law(scores)))
@@ -136,30 +136,30 @@ def test_theorem_ADAPTIVE_MARGINALS_a_selection_tells_neighbours_apart_by_its_ep
         x = random.integers(0, 9, SHAPE)
         y, (i, j) = x.copy(), random.integers(0, 4, 2)
         y.flat[i] += 1
-        x.flat[j] += neighbours == "replace"
+        x.flat[j] += adjacency == "replace-one"
         laws = [real._select(tables_of(t, candidates), guess, candidates, step, Seeded(0)) for t in (x, y)]  # type: ignore[arg-type]
         worst = max(worst, float(np.abs(laws[0] - laws[1]).max()))  # type: ignore[operator]
     assert worst <= float(step.epsilon) * (1 + 1e-9)
     assert worst > 0.55 * float(step.epsilon)  # of half the reach it would be more than all
 
 
-@pytest.mark.parametrize("neighbours", ["replace", "add-or-remove"])
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 @pytest.mark.parametrize("rows", [1, 3])
 def test_theorem_ADAPTIVE_MARGINALS_one_unit_moves_a_distance_no_farther_than_its_rows(
-    neighbours: Any, rows: int
+    adjacency: Any, rows: int
 ) -> None:
     random = np.random.Generator(np.random.Philox(7))
-    moved = Sensitivity(((1, 1),), 6, neighbours, rows)
+    moved = Sensitivity(((1, 1),), 6, adjacency, rows)
     reach = AdaptiveMarginals((2, 3), ((0, 1),), (), moved, 10, 1, 1, Fraction(1)).reach
     farthest = 0
     for _ in range(2000):
         x = random.integers(0, 4, 6)
         y = x + np.bincount(random.integers(0, 6, random.integers(0, rows + 1)), minlength=6)
-        if neighbours == "replace":
+        if adjacency == "replace-one":
             x = x + np.bincount(random.integers(0, 6, random.integers(0, rows + 1)), minlength=6)
         guessed = random.uniform(-1, 6, 6)
         farthest = max(farthest, abs(distance(x, guessed) - distance(y, guessed)))
-    assert farthest == reach == rows * (2 if neighbours == "replace" else 1)
+    assert farthest == reach == rows * (2 if adjacency == "replace-one" else 1)
 
 
 def test_theorem_ADAPTIVE_MARGINALS_no_score_wraps_around() -> None:
@@ -168,7 +168,9 @@ def test_theorem_ADAPTIVE_MARGINALS_no_score_wraps_around() -> None:
     assert here == there == 2**57
     assert 16 * here < 2**62
     with pytest.raises(InvalidRequest, match="at most 1048576 cells"):
-        AdaptiveMarginals((2**21,), ((0,),), (), Sensitivity(((1, 1),), 2, "replace"), 9, 1, 1, Fraction(1))
+        AdaptiveMarginals(
+            (2**21,), ((0,),), (), Sensitivity(((1, 1),), 2, "replace-one"), 9, 1, 1, Fraction(1)
+        )
 
 
 @pytest.mark.parametrize("filter_name", ["gdp", "zcdp", "pure"])
@@ -182,7 +184,7 @@ def test_theorem_ADAPTIVE_MARGINALS_all_steps_together_cost_no_more_than_the_uni
     Mutants: a last round that may spend ``2 * each``; first measurements that are not taken off.
     """
     rule, units = filter_named(filter_name), UNITS_PER_ONE // 7
-    moved, shape = Sensitivity(((1, 1),), 12, "replace"), (2, 3, 2)
+    moved, shape = Sensitivity(((1, 1),), 12, "replace-one"), (2, 3, 2)
     most = 13 * step_for(rule, moved, units // 13).epsilon
     real = AdaptiveMarginals(
         shape, marginals_up_to(shape, 2, 100), ((0,), (1,)), moved, units, units // 13, growth, most
@@ -222,8 +224,8 @@ def _paid(release: Any, moved: Sensitivity, rule: Any, spent: list[int]) -> Any:
 
 def test_theorem_ADAPTIVE_MARGINALS_a_smaller_marginal_has_no_larger_diameter_or_radius() -> None:
     one = (Fraction(1),)
-    for neighbours in ("replace", "add-or-remove"):
-        sizes = [Sensitivity(((1, 1),), cells, neighbours, 3) for cells in (1, 2, 3, 10, 1000)]  # type: ignore[arg-type]
+    for adjacency in ("replace-one", "add-remove"):
+        sizes = [Sensitivity(((1, 1),), cells, adjacency, 3) for cells in (1, 2, 3, 10, 1000)]  # type: ignore[arg-type]
         for small, large in itertools.pairwise(sizes):
             assert small.l1_diameter(one) <= large.l1_diameter(one)
             assert small.l2_diameter_squared(one) <= large.l2_diameter_squared(one)
@@ -234,12 +236,12 @@ def test_theorem_ADAPTIVE_MARGINALS_a_smaller_marginal_has_no_larger_diameter_or
 
 
 def plan_of(
-    filter_name: Any, neighbours: Any, rows: int = 1, values: tuple[str, ...] = ("x", "y", "z")
+    filter_name: Any, adjacency: Any, rows: int = 1, values: tuple[str, ...] = ("x", "y", "z")
 ) -> SynthesisPlan:
     """A synthetic table of two columns; with a cell more in each, for a missing value."""
     person, size = ("person", 50) if rows > 1 else (None, 200)
     table = Table("people", (CategoryColumn("a", values[-2:]), CategoryColumn("b", values)), size, person)
-    unit = PrivacyUnit(neighbours, person, rows)
+    unit = PrivacyUnit(adjacency, person, rows)
     limit = Guarantee(Fraction(4), Fraction(0 if filter_name == "pure" else Fraction(1, 10**9)))
     cap = Fraction(1, 20) if filter_name == "pure" else None
     validity = Validity(confidence=Fraction(95, 100), stability=cap)
@@ -247,18 +249,18 @@ def plan_of(
     return plan_synthesis(study, ["a", "b"], price_of(epsilon=Fraction(1)), study.allowed)
 
 
-CASES = [("replace", 1), ("add-or-remove", 1), ("replace", 3), ("add-or-remove", 3)]
+CASES = [("replace-one", 1), ("add-remove", 1), ("replace-one", 3), ("add-remove", 3)]
 
 
-@pytest.mark.parametrize(("neighbours", "rows"), CASES)
+@pytest.mark.parametrize(("adjacency", "rows"), CASES)
 def test_theorem_ADAPTIVE_MARGINALS_validity_pays_for_selections_what_an_exchanged_unit_can_do(
-    neighbours: str, rows: int, monkeypatch: pytest.MonkeyPatch
+    adjacency: str, rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The law of one selection where all rows of one unit are exchanged; rounds share the pure part by their epsilons.
 
-    Mutants: ``twice`` that is 1, where neighbours have a unit more or less, or 2, where one is exchanged.
+    Mutants: ``twice`` that is 1, where neighbors have a unit more or less, or 2, where one is exchanged.
     """
-    plan = plan_of("gdp", neighbours, rows)
+    plan = plan_of("gdp", adjacency, rows)
     real, step = plan.machine, plan.step(plan.machine.each)
     monkeypatch.setattr(ExponentialMechanism, "release", lambda self, scores, bits: np.log(self.law(scores)))
     paid = float(Fraction(plan.pure, UNITS_PER_ONE) * step.epsilon / real.most_epsilon)
@@ -279,16 +281,16 @@ def test_theorem_ADAPTIVE_MARGINALS_validity_pays_for_selections_what_an_exchang
 
 
 @pytest.mark.parametrize("filter_name", ["gdp", "zcdp"])
-@pytest.mark.parametrize(("neighbours", "rows"), CASES)
+@pytest.mark.parametrize(("adjacency", "rows"), CASES)
 def test_theorem_ADAPTIVE_MARGINALS_validity_pays_for_measurements_how_far_a_unit_is_from_the_centre(
-    filter_name: str, neighbours: str, rows: int, monkeypatch: pytest.MonkeyPatch
+    filter_name: str, adjacency: str, rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In k cells, all that one unit may add is in a ball with the radius rows * sqrt(1 - 1/k), around rows/k in each, and
     in no smaller one.  Counted from the noise of all measurements of a run.
 
     Mutants: half of the part; the square of it; the price of the selections in place of the measurements'.
     """
-    plan, seen = plan_of(filter_name, neighbours, rows), []
+    plan, seen = plan_of(filter_name, adjacency, rows), []
     exact = tables_of(np.full(plan.machine.shape, 9), plan.machine.candidates)
 
     def measured(self: GaussianNoise, column: Any, bits: Any) -> Any:
@@ -306,13 +308,13 @@ def test_theorem_ADAPTIVE_MARGINALS_validity_pays_for_measurements_how_far_a_uni
     )  # all marginals pay as the largest does
 
 
-@pytest.mark.parametrize("neighbours", ["replace", "add-or-remove"])
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 def test_theorem_ADAPTIVE_MARGINALS_validity_pays_for_a_pure_run_what_an_exchanged_unit_can_do(
-    neighbours: str, monkeypatch: pytest.MonkeyPatch
+    adjacency: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All runs of one round, as above.  Mutant: ``twice`` that is 1."""
-    real = machine(neighbours, int(EPSILON * UNITS_PER_ONE), 1)
-    plan = plan_of("pure", neighbours, values=("x",))
+    real = machine(adjacency, int(EPSILON * UNITS_PER_ONE), 1)
+    plan = plan_of("pure", adjacency, values=("x",))
     assert plan.machine.shape == SHAPE
     plan = replace(plan, machine=replace(real, sensitivity=replace(plan.machine.sensitivity, cells=2)))
     runs = [((axes,), (output,)) for axes in CANDIDATES for output in ((-9, 9), (9, -9), (2, 1))]

@@ -13,7 +13,7 @@ from adyton.curator.curator import Curator
 from adyton.kernel.exact import UNITS_PER_ONE
 from adyton.kernel.ledger import Receipt
 from adyton.kernel.ledger.texts import Stored, many_from_text
-from adyton.kernel.privacy import Guarantee, Neighbours, PrivacyUnit
+from adyton.kernel.privacy import Adjacency, Guarantee, PrivacyUnit
 from adyton.kernel.schema import CategoryColumn, IntegerColumn, Table, TextColumn
 from adyton.study import Study
 from kept_rows import open_kept
@@ -40,10 +40,10 @@ DATA = pd.DataFrame(
 )
 
 
-def asked(sql: str, neighbours: Neighbours, seed: int = 0, epsilon: int = 4) -> tuple[Receipt, Stored]:
+def asked(sql: str, adjacency: Adjacency, seed: int = 0, epsilon: int = 4) -> tuple[Receipt, Stored]:
     study = Study(
         TABLE,
-        PrivacyUnit(neighbours),
+        PrivacyUnit(adjacency),
         Guarantee(Fraction(20), Fraction(1, 1000)),
         keys_delta=Fraction(1, 2000),
     )
@@ -76,39 +76,39 @@ def paid(squared_distance: int, scale: str) -> int:
         ("SELECT region, QUANTILE(age, 0.9) FROM t GROUP BY region", 2 * 81, 81, 2),
     ],
 )
-@pytest.mark.parametrize("neighbours", ["replace", "add-or-remove"])
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 def test_theorem_NOISY_SEARCH_the_curator_charges_every_comparison_that_it_released(
-    sql: str, exchanged: int, added: int, cells: int, neighbours: Neighbours
+    sql: str, exchanged: int, added: int, cells: int, adjacency: Adjacency
 ) -> None:
-    receipt, stored = asked(sql, neighbours)
+    receipt, stored = asked(sql, adjacency)
     (comparisons,) = stored.released
     assert {len(column) for column in comparisons} == {cells}
     ((_, _, scale, *_),) = json.loads(receipt.order.detail)
-    one = paid(exchanged if neighbours == "replace" else added, scale)
+    one = paid(exchanged if adjacency == "replace-one" else added, scale)
     assert receipt.order.amount == len(comparisons) * one
     assert len(comparisons) > 5
 
 
-@pytest.mark.parametrize(("neighbours", "squared"), [("replace", 2), ("add-or-remove", 1)])
+@pytest.mark.parametrize(("adjacency", "squared"), [("replace-one", 2), ("add-remove", 1)])
 @pytest.mark.parametrize("groups", ["", "region, "])
 def test_theorem_CUMULATED_COUNTS_the_curator_charges_for_bins_left_and_entered(
-    neighbours: Neighbours, squared: int, groups: str
+    adjacency: Adjacency, squared: int, groups: str
 ) -> None:
     by = " GROUP BY region" if groups else ""
-    receipt, stored = asked(f"SELECT {groups}CDF(age, 10, 50) FROM t{by}", neighbours)
+    receipt, stored = asked(f"SELECT {groups}CDF(age, 10, 50) FROM t{by}", adjacency)
     ((_, _, scale),) = json.loads(receipt.order.detail)
     ((counts,),) = stored.released
     assert len(counts) == (6 if groups else 3)
     assert receipt.order.amount == paid(squared, scale)
 
 
-@pytest.mark.parametrize("neighbours", ["replace", "add-or-remove"])
-def test_theorem_KEY_SELECTION_the_curator_charges_both_stages(neighbours: Neighbours) -> None:
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
+def test_theorem_KEY_SELECTION_the_curator_charges_both_stages(adjacency: Adjacency) -> None:
     """Counts of all keys and the value of those shown: one cell, or one left and one entered.  Their number: 1."""
-    receipt, stored = asked("SELECT city, COUNT(*) FROM t GROUP BY city", neighbours)
+    receipt, stored = asked("SELECT city, COUNT(*) FROM t GROUP BY city", adjacency)
     assert stored.keys is not None
     counts, number, values = (scale for _, _, scale in json.loads(receipt.order.detail))
-    cells = 2 if neighbours == "replace" else 1
+    cells = 2 if adjacency == "replace-one" else 1
     assert receipt.order.amount == paid(cells, counts) + paid(1, number) + paid(cells, values)
     nearest = math.ceil(paid(1, number) / 4)  # the phantom has half a key; of counts it has nothing
     assert abs(receipt.order.radius - paid(1, counts) - nearest - paid(1, values)) <= 1
@@ -118,7 +118,7 @@ def test_theorem_KEY_SELECTION_the_number_of_keys_and_their_values_have_noise() 
     """Twenty studies: with this little budget the exact numbers come out of all of them with less than 1e-9."""
     numbers, values = set(), set()
     for seed in range(20):
-        receipt, stored = asked("SELECT city, COUNT(*) FROM t GROUP BY city", "replace", seed, 1)
+        receipt, stored = asked("SELECT city, COUNT(*) FROM t GROUP BY city", "replace-one", seed, 1)
         counts, number, value = (float(scale) for _, _, scale in json.loads(receipt.order.detail))
         assert (
             min(counts, number, value) > 3

@@ -181,7 +181,7 @@ source = "people.csv"
 [privacy]
 unit = "person"
 person = "id"
-neighbours = "add-or-remove"
+adjacency = "add-remove"
 rows_per_person = 1
 epsilon = 1
 delta = 1e-9

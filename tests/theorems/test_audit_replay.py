@@ -22,7 +22,7 @@ from adyton.curator import Curator
 from adyton.errors import InvalidRequest
 from adyton.kernel import noisy, paid
 from adyton.kernel.noise import Bits
-from adyton.kernel.privacy import NEIGHBOURS, Guarantee, Neighbours, PrivacyUnit
+from adyton.kernel.privacy import ADJACENCIES, Adjacency, Guarantee, PrivacyUnit
 from adyton.kernel.schema import CategoryColumn, IntegerColumn, Table
 from adyton.planning.plan import PricedBatch
 from adyton.study import Study
@@ -34,9 +34,9 @@ TABLE = Table("people", (IntegerColumn("age", 0, 100), CategoryColumn("region", 
 QUESTION = "SELECT region, SUM(age) FROM people GROUP BY region"
 
 
-def study(neighbours: Neighbours = "replace", filter_name: str = "gdp") -> Study:
+def study(adjacency: Adjacency = "replace-one", filter_name: str = "gdp") -> Study:
     delta = Fraction(0) if filter_name == "pure" else Fraction(1, 100)
-    return Study(TABLE, PrivacyUnit(neighbours), Guarantee(Fraction(10), delta), filter_name)
+    return Study(TABLE, PrivacyUnit(adjacency), Guarantee(Fraction(10), delta), filter_name)
 
 
 def people(*ages: float) -> pd.DataFrame:
@@ -48,24 +48,24 @@ PAIR = people(30, 40, 50, 100), people(30, 40, 50, 0)
 
 TARGET = target_of()  # its tables are loaded once for all questions
 
-# How far integers move does not depend on the noise: every question meets all neighbours and both kinds of noise, and
+# How far integers move does not depend on the noise: every question meets all neighbors and both kinds of noise, and
 # each with each in a long run.  The noise of zcdp is that of gdp at another price, so it is for a long run as well.
 CASES = [
-    (name, neighbours, filter_name)
-    for place, (name, neighbours, filter_name) in enumerate(product(QUESTIONS, NEIGHBOURS, ("gdp", "pure")))
+    (name, adjacency, filter_name)
+    for place, (name, adjacency, filter_name) in enumerate(product(QUESTIONS, ADJACENCIES, ("gdp", "pure")))
     if LONG or place % 8 in (0, 3, 5, 6)
 ]
 
 
 @pytest.mark.parametrize(
-    ("name", "neighbours", "filter_name"),
-    [*CASES, *(product(QUESTIONS, NEIGHBOURS, ["zcdp"]) if LONG else [])],
+    ("name", "adjacency", "filter_name"),
+    [*CASES, *(product(QUESTIONS, ADJACENCIES, ["zcdp"]) if LONG else [])],
 )
 def test_theorem_REPLAY_finds_no_fault_in_the_curator(
-    name: str, neighbours: Neighbours, filter_name: str
+    name: str, adjacency: Adjacency, filter_name: str
 ) -> None:
     """All questions of the catalogue, hostile values included; most pairs move as far as is allowed."""
-    found = ask_both(name, neighbours, filter_name, replace(TARGET, bits=SeededByHash(1))).replayed
+    found = ask_both(name, adjacency, filter_name, replace(TARGET, bits=SeededByHash(1))).replayed
     assert found.faults == ()
     assert found.movements
     # From end to end a square does not move, and from the end to the middle a value and its square move nearly

@@ -299,7 +299,7 @@ def test_theorem_BOOK_a_pure_cap_is_reached_by_all_studies_together(tmp_path: Pa
     ("facts", "said", "reason"),
     [
         ({"filter_name": "zcdp"}, {}, "privacy.filter is gdp here and zcdp in the book"),
-        ({"neighbours": "add-or-remove"}, {}, "privacy.neighbours is replace here and add-or-remove"),
+        ({"adjacency": "add-remove"}, {}, "privacy.adjacency is replace here and add-remove"),
         ({"unit": "person"}, {}, "privacy.unit is row here and person in the book"),
         ({}, {"keys_delta": Fraction(1, 10**10)}, "keys_delta"),
         ({}, {"validity": Validity(Fraction(9, 10))}, "validity.confidence is 0.9 here and not declared"),
@@ -396,8 +396,8 @@ def test_a_plan_and_a_split_go_with_unrelated_rows(tmp_path: Path) -> None:
 
 def test_persons_of_studies_without_public_sizes(tmp_path: Path) -> None:
     """The count of all units that one study asked is for that study; its level goes by the book."""
-    book = book_of(tmp_path / "b.ledger", unit="person", neighbours="add-or-remove", rows="related")
-    unit = PrivacyUnit("add-or-remove", "p")
+    book = book_of(tmp_path / "b.ledger", unit="person", adjacency="add-remove", rows="related")
+    unit = PrivacyUnit("add-remove", "p")
     people = pd.DataFrame({"p": range(400), "f": [True, False] * 200})
     declared = Validity(Fraction(95, 100))
     said = {"unit": unit, "rows": None, "validity": declared}

@@ -11,10 +11,10 @@ from typing import Any
 import mpmath as mp
 import pytest
 from scipy.special import ndtri_exp
-from selection_oracle import APPROVALS, approvals, exponential, neighbouring
+from selection_oracle import APPROVALS, approvals, exponential, neighboring
 
 from adyton.errors import InvalidRequest
-from adyton.kernel.privacy import NEIGHBOURS, BoundedRangeCost, Neighbours, PureCost
+from adyton.kernel.privacy import ADJACENCIES, Adjacency, BoundedRangeCost, PureCost
 from adyton.kernel.special.mechanisms.selection.exponential import ExponentialMechanism
 from adyton.kernel.special.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from adyton.kernel.special.mechanisms.selection.scores import ScoreSensitivity
@@ -64,28 +64,26 @@ def _normal(chance: Any) -> Any:
     return quantile(mp.log(chance) - mp.log(1 - chance))
 
 
-def pairs(neighbours: Neighbours, rate: Fraction) -> Iterator[tuple[Law, Law]]:
-    """The laws on two neighbours, once for each pair of scores: relative to the last, since a common shift
+def pairs(adjacency: Adjacency, rate: Fraction) -> Iterator[tuple[Law, Law]]:
+    """The laws on two neighbors, once for each pair of scores: relative to the last, since a common shift
     of all scores changes nothing.
     """
     scores = {
         tuple(tuple(score - own[-1] for score in own) for own in map(approvals, pair))
-        for pair in neighbouring(APPROVALS, 3, neighbours)
+        for pair in neighboring(APPROVALS, 3, adjacency)
     }
     for one, other in sorted(scores):
         yield exponential(one, rate), exponential(other, rate)
 
 
-@pytest.mark.parametrize(("neighbours", "epsilon"), crossed(NEIGHBOURS, EPSILONS[1:4]))
-def test_theorem_BOUNDED_RANGE_on_every_pair_of_small_tables(
-    neighbours: Neighbours, epsilon: Fraction
-) -> None:
-    selection = ExponentialMechanism((0, 1, 2), epsilon, ScoreSensitivity.of_counts(neighbours))
+@pytest.mark.parametrize(("adjacency", "epsilon"), crossed(ADJACENCIES, EPSILONS[1:4]))
+def test_theorem_BOUNDED_RANGE_on_every_pair_of_small_tables(adjacency: Adjacency, epsilon: Fraction) -> None:
+    selection = ExponentialMechanism((0, 1, 2), epsilon, ScoreSensitivity.of_counts(adjacency))
     cost, tiny = selection.cost(), mp.mpf(10) ** -30
     assert cost == BoundedRangeCost(epsilon)
     assert cost.pure == epsilon
     with mp.workdps(50):
-        for p, q in pairs(neighbours, selection.rate):
+        for p, q in pairs(adjacency, selection.rate):
             ratios = [mp.log(a / b) for a, b in zip(p, q, strict=True)]
             assert max(ratios) - min(ratios) <= fraction(epsilon) + tiny
             assert max(map(abs, ratios)) <= fraction(cost.pure) + tiny
@@ -97,7 +95,7 @@ def test_theorem_BOUNDED_RANGE_on_every_pair_of_small_tables(
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_theorem_BOUNDED_RANGE_the_price_in_gdp_is_attained_by_two_candidates(epsilon: Fraction) -> None:
     """One leads by a point before, the other after: nothing below the price would do, by a billionth."""
-    selection = ExponentialMechanism(("a", "b"), epsilon, ScoreSensitivity.of_counts("replace"))
+    selection = ExponentialMechanism(("a", "b"), epsilon, ScoreSensitivity.of_counts("replace-one"))
     with mp.workdps(50):
         worst = mu_of(exponential((1, 0), selection.rate), exponential((0, 1), selection.rate)) ** 2
         assert worst <= fraction(selection.cost().gdp) <= worst * (1 + mp.mpf("1e-9"))
@@ -105,7 +103,7 @@ def test_theorem_BOUNDED_RANGE_the_price_in_gdp_is_attained_by_two_candidates(ep
 
 @pytest.mark.parametrize("epsilon", EPSILONS[:3])
 def test_theorem_BOUNDED_RANGE_a_tenth_less_in_zcdp_is_refuted(epsilon: Fraction) -> None:
-    selection = ExponentialMechanism(("a", "b"), epsilon, ScoreSensitivity.of_counts("replace"))
+    selection = ExponentialMechanism(("a", "b"), epsilon, ScoreSensitivity.of_counts("replace-one"))
     assert selection.cost().zcdp == epsilon**2 / 8
     with mp.workdps(50):
         p, q = exponential((1, 0), selection.rate), exponential((0, 1), selection.rate)
@@ -143,7 +141,7 @@ def test_theorem_BOUNDED_RANGE_is_never_dearer_than_pure_and_permute_and_flip_do
         assert ranged.zcdp <= pure.zcdp
         assert ranged.gdp <= pure.gdp
     assert float(PureCost(EPSILONS[0]).gdp / BoundedRangeCost(EPSILONS[0]).gdp) == pytest.approx(4, rel=1e-6)
-    flip = PermuteAndFlip((0, 1, 2), ONE, ScoreSensitivity.of_counts("replace"))
+    flip = PermuteAndFlip((0, 1, 2), ONE, ScoreSensitivity.of_counts("replace-one"))
     p, q = flip.law((3, 3, 0)), flip.law((2, 4, 0))
     with mp.workdps(50):  # the claim above would be wrong for it
         assert mu_of([mp.mpf(x) for x in p], [mp.mpf(x) for x in q]) ** 2 > fraction(

@@ -20,7 +20,7 @@ import pytest
 
 from adyton.audit import replay
 from adyton.errors import InvalidRequest
-from adyton.kernel.privacy import NEIGHBOURS, Guarantee, Neighbours, PrivacyUnit
+from adyton.kernel.privacy import ADJACENCIES, Adjacency, Guarantee, PrivacyUnit
 from adyton.kernel.schema import (
     BooleanColumn,
     CategoryColumn,
@@ -96,7 +96,7 @@ def counted_cells(question: Question) -> set[int]:
     """The cells in which some row of all that there can be counts, by a plain loop."""
     sizes = [group_size(group) for group in question.by]
     found = set[int]()
-    for reading in readings_of_all_cells(question, PrivacyUnit("replace")):
+    for reading in readings_of_all_cells(question, PrivacyUnit("replace-one")):
         keys = {key for key, _ in told_of_each(partial(_contribution, reading), EVERY) if key is not None}
         found |= {int(np.ravel_multi_index(key, sizes)) for key in keys}
     return found
@@ -355,21 +355,21 @@ FEW = [
 
 
 @pytest.mark.parametrize("regions", [("a",), ("a", "c")], ids=["one", "two"])
-@pytest.mark.parametrize("neighbours", NEIGHBOURS)
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
 @pytest.mark.parametrize("measure", MEASURES, ids=lambda m: type(m).__name__)
 def test_theorem_L2_SENSITIVITY_of_the_cells_that_are_kept(
-    measure: Measure, neighbours: Neighbours, regions: tuple[str, ...]
+    measure: Measure, adjacency: Adjacency, regions: tuple[str, ...]
 ) -> None:
     """All pairs of units of one row: nobody moves what is kept by more than is paid, and somebody by as much."""
     from adyton.testing.engines.reference import exact_of
 
     question = Question(TABLE, (("m", measure),), region_in(*regions), (REGION,))
-    (reading,) = readings_of(question, PrivacyUnit(neighbours))
+    (reading,) = readings_of(question, PrivacyUnit(adjacency))
     assert reading.kept == tuple("abc".index(region) for region in regions)
     one = (Fraction(1),) * len(reading.coordinates)
     vectors = [np.array(exact_of([(0, row)], False, "", [reading])[0]) for row in FEW]
     nothing = np.zeros_like(vectors[0])
-    others = [nothing, *vectors] if neighbours == "replace" else [nothing]
+    others = [nothing, *vectors] if adjacency == "replace-one" else [nothing]
     moves = [a - b for a in vectors for b in others]
     assert reading.sensitivity.l1_diameter(one) == max(int(np.abs(m).sum()) for m in moves)
     assert reading.sensitivity.l2_diameter_squared(one) == max(int((m**2).sum()) for m in moves)
@@ -391,18 +391,18 @@ ASKED = [
 
 
 @pytest.mark.parametrize("sql", ASKED)
-@pytest.mark.parametrize("neighbours", NEIGHBOURS)
-def test_theorem_REPLAY_of_groups_that_were_left_out(sql: str, neighbours: Neighbours) -> None:
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+def test_theorem_REPLAY_of_groups_that_were_left_out(sql: str, adjacency: Adjacency) -> None:
     """The unit that differs moves from a group that is left out into one that is kept, and between two."""
     table = Table("t", (AGE, REGION, SMOKER), rows=3)
-    study = Study(table, PrivacyUnit(neighbours), Guarantee(Fraction(50), Fraction(1, 10)))
+    study = Study(table, PrivacyUnit(adjacency), Guarantee(Fraction(50), Fraction(1, 10)))
     rest = [(1, "a", True), (3, "c", False)]
     units = [(3, "a", True), (-2, "b", False), (-2, "c", True), (0, None, None)]
     every_pair = list(itertools.combinations([[*rest, unit] for unit in units], 2))
     pairs = (
         every_pair if LONG else every_pair[1:4]
     )  # a and c, a and nothing, b and c: both kinds for each question
-    if neighbours == "add-or-remove":
+    if adjacency == "add-remove":
         pairs = [([*rest, unit], rest) for unit in units]
     for one, other in pairs:
         found = replay(study, (frame(*one), frame(*other)), sql, opened_by=open_kept, epsilon="1")
@@ -422,15 +422,15 @@ NULL_ASKED = [
 
 
 @pytest.mark.parametrize("sql", NULL_ASKED)
-@pytest.mark.parametrize("neighbours", NEIGHBOURS)
-def test_theorem_REPLAY_of_groups_of_rows_without_a_value(sql: str, neighbours: Neighbours) -> None:
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+def test_theorem_REPLAY_of_groups_of_rows_without_a_value(sql: str, adjacency: Adjacency) -> None:
     """The unit that differs moves from any group into that of NULL, and from one group of NULL to another."""
     table = Table("t", tuple(replace(column, missing=True) for column in (AGE, REGION, SMOKER)), rows=3)
-    study = Study(table, PrivacyUnit(neighbours), Guarantee(Fraction(50), Fraction(1, 10)))
+    study = Study(table, PrivacyUnit(adjacency), Guarantee(Fraction(50), Fraction(1, 10)))
     rest = [(1, "a", True), (3, "c", False)]
     units = [(3, "a", True), (-2, None, None), (None, None, True), (None, "b", None)]
     pairs = list(itertools.combinations([[*rest, unit] for unit in units], 2))
-    if neighbours == "add-or-remove":
+    if adjacency == "add-remove":
         pairs = [([*rest, unit], rest) for unit in units]
     for one, other in pairs if LONG else pairs[:4]:
         found = replay(study, (frame(*one), frame(*other)), sql, opened_by=open_kept, epsilon="1")

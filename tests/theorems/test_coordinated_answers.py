@@ -38,7 +38,7 @@ TABLE = Table(
     (IntegerColumn("age", 0, 11), CategoryColumn("region", ("a", "b", "c")), BooleanColumn("smoker")),
     100,
 )
-UNIT = PrivacyUnit("add-or-remove")
+UNIT = PrivacyUnit("add-remove")
 RANGES = [f"COUNT(*) AS n FROM people WHERE age BETWEEN {i} AND {j}" for i in range(6) for j in range(i, 6)]
 SETS = [
     "region, smoker, COUNT(*) AS n FROM people GROUP BY region, smoker",
@@ -74,17 +74,17 @@ def columns(one: LinearBatch, measuring: Any) -> np.ndarray:
 
 
 CASES = [
-    (texts, neighbours, norm, strategy)
+    (texts, adjacency, norm, strategy)
     for texts in (RANGES, SETS)
-    for neighbours in ("add-or-remove", "replace")
+    for adjacency in ("add-remove", "replace-one")
     for norm in (1, 2)
     for strategy in (None, "atoms", "tree", "optimised", "product", "marginals")
 ]
 
 
-@pytest.mark.parametrize(("texts", "neighbours", "norm", "strategy"), CASES)
+@pytest.mark.parametrize(("texts", "adjacency", "norm", "strategy"), CASES)
 def test_theorem_COORDINATED_ANSWERS_values_are_least_squares(
-    texts: list[str], neighbours: Any, norm: int, strategy: Any
+    texts: list[str], adjacency: Any, norm: int, strategy: Any
 ) -> None:
     one = problem(texts)
     questions = np.concatenate(
@@ -93,13 +93,13 @@ def test_theorem_COORDINATED_ANSWERS_values_are_least_squares(
             for linear in one.linears
         ]
     )
-    for measuring in measurings(one, neighbours, norm, strategy):
+    for measuring in measurings(one, adjacency, norm, strategy):
         matrix = columns(one, measuring)
         plain = Strategy("written out", matrix)
         own = measuring.strategy
         assert own.rows == plain.rows
-        assert own.l2_diameter_squared(neighbours) >= plain.l2_diameter_squared(neighbours)
-        assert own.l1_diameter(neighbours) >= plain.l1_diameter(neighbours)
+        assert own.l2_diameter_squared(adjacency) >= plain.l2_diameter_squared(adjacency)
+        assert own.l1_diameter(adjacency) >= plain.l1_diameter(adjacency)
         counts = np.random.default_rng(0).integers(0, 1000, one.cells)
         again = measuring_from(measuring.told())  # as it would be read back
         estimate = again.estimate((matrix @ counts).astype(float))
@@ -119,9 +119,9 @@ def test_theorem_STRATEGY_SENSITIVITY_of_each_cell(cells: int) -> None:
         own = EachCell(cells, total)
         rows = np.concatenate([identity(cells).matrix, np.ones((int(total), cells), np.int64)])
         plain = Strategy("written out", rows)
-        for neighbours in ("add-or-remove", "replace"):
-            assert own.l2_diameter_squared(neighbours) == plain.l2_diameter_squared(neighbours)
-            assert own.l1_diameter(neighbours) == plain.l1_diameter(neighbours)
+        for adjacency in ("add-remove", "replace-one"):
+            assert own.l2_diameter_squared(adjacency) == plain.l2_diameter_squared(adjacency)
+            assert own.l1_diameter(adjacency) == plain.l1_diameter(adjacency)
         centre = np.full(own.rows, 1 / cells)
         centre[cells:] = 1 - 1 / cells
         points = np.concatenate([np.zeros((1, own.rows)), rows.T])
@@ -157,8 +157,8 @@ def test_theorem_COORDINATED_ANSWERS_no_strategy_is_much_better(texts: list[str]
     )
     best = min(
         sum(float((measuring.norms(linear).deviations ** 2).sum()) for linear in one.linears)
-        * measuring.strategy.l2_diameter_squared("add-or-remove")
-        for measuring in measurings(one, "add-or-remove", 2, None)
+        * measuring.strategy.l2_diameter_squared("add-remove")
+        for measuring in measurings(one, "add-remove", 2, None)
     )
     assert best <= 1.02 * found
 
@@ -178,9 +178,9 @@ def test_theorem_COORDINATED_ANSWERS_intervals_hold_the_counts(
 ) -> None:
     """4,000 releases of each value at 95 %: more than 290 misses would have a chance below 1e-8."""
     one, norm = problem(SETS), 1 if pure else 2
-    (measuring,) = measurings(one, "add-or-remove", norm, strategy)
+    (measuring,) = measurings(one, "add-remove", norm, strategy)
     kind = GeometricMeasured if pure else GaussianMeasured
-    noise = StrategyNoise(measuring, kind.for_cost(measuring.strategy, "add-or-remove", Fraction(1, 2)))
+    noise = StrategyNoise(measuring, kind.for_cost(measuring.strategy, "add-remove", Fraction(1, 2)))
     nothing = {kept: np.zeros([one.shape[a] for a in kept], np.int64).ravel() for kept in measuring.tables}
     steps = getattr(noise.mechanism, "steps", 1)
     widths = np.concatenate([noise.widths(measuring.norms(linear)) for linear in one.linears])
@@ -200,7 +200,7 @@ def test_theorem_COORDINATED_ANSWERS_intervals_hold_the_counts(
 
 def test_theorem_COORDINATED_ANSWERS_population_ends_are_those_of_a_count_with_this_noise() -> None:
     (reading,) = readings_of(
-        parse("SELECT COUNT(*) AS n FROM people WHERE smoker", TABLE), PrivacyUnit("replace")
+        parse("SELECT COUNT(*) AS n FROM people WHERE smoker", TABLE), PrivacyUnit("replace-one")
     )
     part = NoisyReading(reading, GaussianNoise((Fraction(7),)))
     certain = CertainAfter(Before(Fraction(1, 1000), Fraction(0)), 1000, 0.01)
@@ -217,11 +217,11 @@ def test_theorem_COORDINATED_ANSWERS_population_ends_are_those_of_a_count_with_t
 
 def test_the_total_is_free_only_where_a_unit_is_replaced() -> None:
     one = problem(RANGES)
-    (atoms,) = measurings(one, "replace", 2, "atoms")
+    (atoms,) = measurings(one, "replace-one", 2, "atoms")
     assert isinstance(atoms, Atoms)
     assert atoms.total
-    assert atoms.strategy.l2_diameter_squared("replace") == 2
-    (atoms,) = measurings(one, "add-or-remove", 2, "atoms")
+    assert atoms.strategy.l2_diameter_squared("replace-one") == 2
+    (atoms,) = measurings(one, "add-remove", 2, "atoms")
     assert not atoms.strategy.total
 
 
@@ -234,9 +234,9 @@ def test_theorem_DERIVED_ANSWERS_the_worst_of_all_combinations_is_within(
     best direction: 2,000 releases at 95 %; more than 160 misses would have a chance below 1e-8.
     """
     one, norm = problem(RANGES), 1 if pure else 2
-    (measuring,) = measurings(one, "add-or-remove", norm, strategy)
+    (measuring,) = measurings(one, "add-remove", norm, strategy)
     kind = GeometricMeasured if pure else GaussianMeasured
-    mechanism = kind.for_cost(measuring.strategy, "add-or-remove", Fraction(1, 2))
+    mechanism = kind.for_cost(measuring.strategy, "add-remove", Fraction(1, 2))
     matrix, steps, rng = (
         columns(one, measuring).astype(float),
         getattr(mechanism, "steps", 1),
@@ -273,11 +273,11 @@ def test_theorem_PRODUCT_STRATEGY_diameters_hold_for_the_matrix_written_out(seed
     plain = Strategy("written out", written)
     counts = rng.integers(0, 100, plain.cells)
     assert (own.measure(counts) == plain.measure(counts)).all()
-    assert own.l2_diameter_squared("add-or-remove") == plain.l2_diameter_squared("add-or-remove")
-    assert own.l1_diameter("add-or-remove") == plain.l1_diameter("add-or-remove")
-    assert own.l2_diameter_squared("replace") >= plain.l2_diameter_squared("replace")
-    assert own.l1_diameter("replace") >= plain.l1_diameter("replace")
-    assert own.l2_radius_squared() >= plain.l2_diameter_squared("add-or-remove")
+    assert own.l2_diameter_squared("add-remove") == plain.l2_diameter_squared("add-remove")
+    assert own.l1_diameter("add-remove") == plain.l1_diameter("add-remove")
+    assert own.l2_diameter_squared("replace-one") >= plain.l2_diameter_squared("replace-one")
+    assert own.l1_diameter("replace-one") >= plain.l1_diameter("replace-one")
+    assert own.l2_radius_squared() >= plain.l2_diameter_squared("add-remove")
     weights = rng.normal(size=(3, plain.cells))
     combined = own.combination(weights)
     assert np.allclose(combined, weights @ np.linalg.pinv(written))
@@ -289,8 +289,8 @@ def test_theorem_PRODUCT_STRATEGY_diameters_hold_for_the_matrix_written_out(seed
 def test_theorem_SUBSET_VARIANCE_measured_together_settles_for_no_less_than_the_spread(strategy: Any) -> None:
     """Random tables, 300 releases each at a failure of 1 %: more than 20 misses of 600 would be below 1e-5."""
     one, misses, settled_less = problem(RANGES), 0, False
-    (measuring,) = measurings(one, "add-or-remove", 2, strategy)
-    own = GaussianMeasured.for_cost(measuring.strategy, "add-or-remove", Fraction(1, 4))
+    (measuring,) = measurings(one, "add-remove", 2, strategy)
+    own = GaussianMeasured.for_cost(measuring.strategy, "add-remove", Fraction(1, 4))
     noise, matrix = StrategyNoise(measuring, own), columns(one, measuring).astype(float)
     charged = stability_units(own.radius())
     for seed in range(2):
@@ -332,13 +332,13 @@ def test_a_strategy_that_is_not_possible_is_refused_for_its_own_reason(strategy:
     table = Table("people", COLUMNS, 1000)
     many = problem([f"b{place}, COUNT(*) FROM people GROUP BY b{place}" for place in range(7)], table)
     with pytest.raises(InvalidRequest, match=f"{reason}: ask for less at a time, or leave the strategy out"):
-        measurings(many, "replace", 2, strategy)
-    assert measurings(many, "replace", 2, "marginals")
-    assert measurings(many, "replace", 2, None)
+        measurings(many, "replace-one", 2, strategy)
+    assert measurings(many, "replace-one", 2, "marginals")
+    assert measurings(many, "replace-one", 2, None)
 
 
 def test_a_column_with_too_many_classes_for_a_product_is_called_so() -> None:
     table = Table("people", (IntegerColumn("a", 1, 300), BooleanColumn("b")), 1000)
     wide = problem([f"{name}, COUNT(*) FROM people GROUP BY {name}" for name in "ab"], table)
     with pytest.raises(InvalidRequest, match="into 301 classes; a product of strategies is for at most 200"):
-        measurings(wide, "replace", 2, "product")
+        measurings(wide, "replace-one", 2, "product")

@@ -107,14 +107,14 @@ def test_theorem_CUMULATED_COUNTS_errors_are_convex(
 
 def distribution(noise: Mechanism) -> Distribution:
     question = Question(TABLE, (("f", Cdf(ValueOf(AGE), POINTS)),), by=(REGION,))
-    (reading,) = readings_of(question, PrivacyUnit("replace"))
+    (reading,) = readings_of(question, PrivacyUnit("replace-one"))
     return Distribution(NoisyReading(reading, noise))
 
 
 def context(validity: Validity | None = None) -> PopulationContext:
     pure = validity is not None and validity.stability is not None
     limit = Guarantee(Fraction(5), Fraction(0) if pure else Fraction(1, 10**6))
-    study = Study(TABLE, PrivacyUnit("replace"), limit, "pure" if pure else "gdp", validity=validity)
+    study = Study(TABLE, PrivacyUnit("replace-one"), limit, "pure" if pure else "gdp", validity=validity)
     return standing_of(study, 1000, values=2 * BINS)
 
 

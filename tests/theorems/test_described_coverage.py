@@ -47,7 +47,7 @@ def study(
     stability: dict[str, Any] = {"stability": Fraction(1, 100), "beyond_plan": "answer"} if pure else {}
     validity = Validity(CONFIDENCE, dictionary="schema", registered=registered, **stability)
     limit = adyton.Guarantee(500, 0 if pure else Fraction(1, 10**9))
-    unit = adyton.PrivacyUnit("replace")
+    unit = adyton.PrivacyUnit("replace-one")
     return Study(Table("t", columns, rows), unit, limit, filter_name, validity=validity)
 
 

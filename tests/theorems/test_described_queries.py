@@ -32,7 +32,7 @@ from adyton.validity.described import (
 from how_often import often
 
 LIMIT = adyton.Guarantee(epsilon=500, delta=1e-9)  # noise is no protection here: it hides nothing
-REPLACE = adyton.PrivacyUnit("replace")
+REPLACE = adyton.PrivacyUnit("replace-one")
 
 
 # Bounds on the sample --------------------------------------------------------------------------------------
@@ -115,8 +115,8 @@ def test_theorem_DESCRIBED_QUERIES_the_failure_is_divided_once() -> None:
     """What is kept for described queries, for settling and for counts is not used again."""
     validity = Validity(Fraction(95, 100))
     kept = FOR_DESCRIBED + FOR_THEIR_NOISE + FOR_NOISE
-    assert claims_failure(validity, "replace") == Fraction(5, 100) * (1 - kept)
-    assert claims_failure(validity, "add-or-remove") == Fraction(5, 100) * (1 - kept - FOR_COUNTS)
+    assert claims_failure(validity, "replace-one") == Fraction(5, 100) * (1 - kept)
+    assert claims_failure(validity, "add-remove") == Fraction(5, 100) * (1 - kept - FOR_COUNTS)
 
 
 def test_theorem_DESCRIBED_QUERIES_a_part_of_the_level_costs_its_logarithm() -> None:
@@ -342,7 +342,7 @@ VALUES = {
             "filter_name": "pure",
             "limit": adyton.Guarantee(epsilon=4, delta=0),
         },
-        {"unit": adyton.PrivacyUnit("add-or-remove")},
+        {"unit": adyton.PrivacyUnit("add-remove")},
         {"validity": Validity(Fraction(95, 100), dictionary="universal")},
     ],
     ids=["gaussian", "pure", "private size", "universal"],

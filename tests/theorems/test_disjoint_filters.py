@@ -15,7 +15,7 @@ from adyton.kernel.accounting.noisy_reading import NoisyReading
 from adyton.kernel.exact import UNITS_PER_ONE
 from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise, Mechanism
 from adyton.kernel.noisy import Families, due, families_of, shares_of
-from adyton.kernel.privacy import Neighbours, PrivacyUnit
+from adyton.kernel.privacy import Adjacency, PrivacyUnit
 from adyton.kernel.schema import BooleanColumn, CategoryColumn, DateColumn, IntegerColumn, Table, day_of
 from adyton.kernel.terms.disjoint import Exclusions, Facts, facts_of
 from adyton.kernel.terms.expressions import And, Compare, Condition, Not, Or
@@ -127,7 +127,7 @@ YOUNG, OLD = (Compare(ValueOf(AGE), sign, Constant(Fraction(0))) for sign in ("<
 )
 def test_theorem_DISJOINT_FILTERS_no_row_meets_two_of_a_family(several: list[Condition], rows: int) -> None:
     """However many came before, and on whichever columns they were told apart; nobody is left out."""
-    unit = PrivacyUnit("replace", "pid" if rows > 1 else None, rows)
+    unit = PrivacyUnit("replace-one", "pid" if rows > 1 else None, rows)
     question = Question(TABLE, tuple((f"m{i}", Count(one)) for i, one in enumerate(several)))
     families = families_of(readings_of(question, unit), unit)
     assert sorted(place for family in families for place in family) == list(range(len(several)))
@@ -140,7 +140,7 @@ bins = st.lists(st.integers(-4, 6), min_size=2, max_size=6, unique=True).map(sor
 
 
 @given(cuts=bins, shuffled=st.randoms())
-def test_neighbouring_ranges_are_one_family_in_any_order(cuts: list[int], shuffled: random.Random) -> None:
+def test_neighboring_ranges_are_one_family_in_any_order(cuts: list[int], shuffled: random.Random) -> None:
     ranges: list[Condition] = [
         And(
             (
@@ -186,17 +186,17 @@ NOISE: dict[str, type[GaussianNoise] | type[GeometricNoise]] = {"gdp": GaussianN
 
 
 @pytest.mark.parametrize("measures", PARTS)
-@pytest.mark.parametrize("neighbours", ["add-or-remove", "replace"])
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("filter_name", ["gdp", "pure"])
 @pytest.mark.parametrize(("rows", "times"), [(1, 1), (2, 1), (1, 3)])
 def test_theorem_DISJOINT_FILTERS_covers_every_unit(
-    measures: tuple[Measure, ...], neighbours: Neighbours, filter_name: str, rows: int, times: int
+    measures: tuple[Measure, ...], adjacency: Adjacency, filter_name: str, rows: int, times: int
 ) -> None:
     """The amount is never less than what the worst pair of units costs, and less than the plain sum.
 
     Mutants: noise that is drawn several times is paid for once, by privacy or by validity; half of the distance.
     """
-    unit = PrivacyUnit(neighbours, "pid" if rows > 1 else None, rows)
+    unit = PrivacyUnit(adjacency, "pid" if rows > 1 else None, rows)
     question = Question(TABLE, tuple((f"m{i}", measure) for i, measure in enumerate(measures)))
     readings = readings_of(question, unit)
     families = families_of(readings, unit)
@@ -208,14 +208,14 @@ def test_theorem_DISJOINT_FILTERS_covers_every_unit(
     ]
     rule = filter_named(filter_name)
     paid = due(parts, families, unit, rule)
-    worst = times * _worst(parts, neighbours, rows, filter_name)
+    worst = times * _worst(parts, adjacency, rows, filter_name)
     assert Fraction(paid.amount, UNITS_PER_ONE) >= worst
     assert (
         Fraction(paid.amount, UNITS_PER_ONE) <= worst + Fraction(10, UNITS_PER_ONE)
         or rows > 1
         or len(families) > 1
     )
-    assert paid.amount < sum(part.amount(rule) for part in parts) or neighbours == "replace"
+    assert paid.amount < sum(part.amount(rule) for part in parts) or adjacency == "replace-one"
     if filter_name == "gdp":
         assert Fraction(paid.radius, UNITS_PER_ONE) >= times * _farthest_from_nothing(parts, rows, families)
 
@@ -241,9 +241,9 @@ def _units(parts: list[NoisyReading], rows: int) -> set[tuple[Fraction, ...]]:
     }
 
 
-def _worst(parts: list[NoisyReading], neighbours: str, rows: int, filter_name: str) -> Fraction:
+def _worst(parts: list[NoisyReading], adjacency: str, rows: int, filter_name: str) -> Fraction:
     units = _units(parts, rows)
-    others = units if neighbours == "replace" else {(Fraction(0),) * len(parts)}
+    others = units if adjacency == "replace-one" else {(Fraction(0),) * len(parts)}
     power = 2 if filter_name == "gdp" else 1
     return max(
         sum((abs(a - b) ** power for a, b in zip(u, v, strict=True)), Fraction(0))
@@ -261,8 +261,8 @@ def _farthest_from_nothing(parts: list[NoisyReading], rows: int, families: Famil
 def test_shares_never_cost_more_than_the_price() -> None:
     """Noise made for each part's share of 1 costs at most 1 for all parts together."""
     rule = filter_named("gdp")
-    for measures, neighbours in itertools.product(PARTS, ("add-or-remove", "replace")):
-        unit = PrivacyUnit(neighbours)  # type: ignore[arg-type]
+    for measures, adjacency in itertools.product(PARTS, ("add-remove", "replace-one")):
+        unit = PrivacyUnit(adjacency)  # type: ignore[arg-type]
         question = Question(TABLE, tuple((f"m{i}", measure) for i, measure in enumerate(measures)))
         readings = readings_of(question, unit)
         families = families_of(readings, unit)
@@ -281,6 +281,6 @@ def test_parts_of_persons_stay_alone() -> None:
     measures = (CountPersons(OneOf(REGION, ("a",))), CountPersons(OneOf(REGION, ("b",))))
     question = Question(TABLE, tuple((f"m{i}", measure) for i, measure in enumerate(measures)))
     for rows, expected in ((1, 1), (2, 2)):
-        unit = PrivacyUnit("add-or-remove", "pid", rows)
+        unit = PrivacyUnit("add-remove", "pid", rows)
         readings = readings_of(question, unit)
         assert len(families_of(readings, unit)) == expected

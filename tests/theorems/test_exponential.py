@@ -18,14 +18,14 @@ from selection_oracle import (
     approvals,
     exponential,
     fit,
-    neighbouring,
+    neighboring,
     tables,
     worst_ratio,
 )
 
 from adyton.errors import InvalidRequest
 from adyton.kernel.exact import UNITS_PER_ONE
-from adyton.kernel.privacy import NEIGHBOURS, BoundedRangeCost, Neighbours
+from adyton.kernel.privacy import ADJACENCIES, Adjacency, BoundedRangeCost
 from adyton.kernel.special.mechanisms.exponential_weights import choose
 from adyton.kernel.special.mechanisms.selection.exponential import ExponentialMechanism
 from adyton.kernel.special.mechanisms.selection.scores import ScoreSensitivity, gaps_below_best, whole
@@ -47,14 +47,14 @@ def mechanism(
     return ExponentialMechanism(tuple(range(len(scores))), epsilon, sensitivity)
 
 
-@pytest.mark.parametrize("neighbours", NEIGHBOURS)
-def test_theorem_SCORE_SPAN_of_counts_is_the_largest_move_of_a_difference(neighbours: Neighbours) -> None:
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+def test_theorem_SCORE_SPAN_of_counts_is_the_largest_move_of_a_difference(adjacency: Adjacency) -> None:
     def difference(table: tuple[object, ...]) -> int:
         first, second, _ = approvals(table)
         return first - second
 
-    largest = max(abs(difference(a) - difference(b)) for a, b in neighbouring(APPROVALS, 3, neighbours))
-    assert ScoreSensitivity.of_counts(neighbours).span == largest
+    largest = max(abs(difference(a) - difference(b)) for a, b in neighboring(APPROVALS, 3, adjacency))
+    assert ScoreSensitivity.of_counts(adjacency).span == largest
 
 
 @pytest.mark.parametrize("monotone", [False, True])
@@ -101,13 +101,13 @@ def test_theorem_EXPONENTIAL_MECHANISM_releases_at_the_rate_of_the_book(
     assert any(b != choose(gaps, rate * 51 / 50, Seeded(s)) for s, (_, b) in enumerate(taken))
 
 
-@pytest.mark.parametrize("neighbours", NEIGHBOURS)
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
 @pytest.mark.parametrize("epsilon", [Fraction(1, 5), ONE, Fraction(3)])
 def test_theorem_EXPONENTIAL_MECHANISM_on_every_pair_of_small_tables(
-    neighbours: Neighbours, epsilon: Fraction
+    adjacency: Adjacency, epsilon: Fraction
 ) -> None:
-    selection = ExponentialMechanism((0, 1, 2), epsilon, ScoreSensitivity.of_counts(neighbours))
-    worst = worst_ratio(neighbouring(APPROVALS, 4, neighbours), lambda t: selection.law(approvals(t)))
+    selection = ExponentialMechanism((0, 1, 2), epsilon, ScoreSensitivity.of_counts(adjacency))
+    worst = worst_ratio(neighboring(APPROVALS, 4, adjacency), lambda t: selection.law(approvals(t)))
     assert worst <= selection.cost().epsilon + ROUNDING
     assert worst > 0.6 * epsilon  # so that a tenth less caution would show on more rows
 
@@ -130,7 +130,7 @@ def test_theorem_EXPONENTIAL_MECHANISM_the_claim_is_attained_in_the_limit_and_a_
 
 def test_theorem_EXPONENTIAL_MECHANISM_monotone_form_is_refuted_when_rows_are_replaced() -> None:
     careless = ExponentialMechanism((0, 1, 2), ONE, MONOTONE)
-    worst = worst_ratio(neighbouring(APPROVALS, 3, "replace"), lambda t: careless.law(approvals(t)))
+    worst = worst_ratio(neighboring(APPROVALS, 3, "replace-one"), lambda t: careless.law(approvals(t)))
     assert worst > 1.2
 
 
@@ -196,7 +196,7 @@ def test_theorem_EXPONENTIAL_UTILITY_hair_colours(others: tuple[int, ...], true:
 
 def test_theorem_EXPONENTIAL_UTILITY_hair_colours_when_people_are_added_or_removed() -> None:
     """Counts then all move the same way, and half the noise is enough."""
-    selection = ExponentialMechanism(HAIR, TENTH, ScoreSensitivity.of_counts("add-or-remove"))
+    selection = ExponentialMechanism(HAIR, TENTH, ScoreSensitivity.of_counts("add-remove"))
     assert 1 - selection.law([500, 400, 400, 400])[0] == pytest.approx(1.4e-4, abs=5e-6)
     assert float(exponential_chance(selection.rate, Fraction(100), 4)) == pytest.approx(1.362e-4, abs=1e-7)
 

@@ -1,6 +1,6 @@
 """The GDP filter against analysts who choose the next noise level from the last answer.
 
-For two neighbouring tables the analyst sees Y_1, Y_2, ... with Y_i = N(0, 1) or N(mu_i, 1).  Two and three
+For two neighboring tables the analyst sees Y_1, Y_2, ... with Y_i = N(0, 1) or N(mu_i, 1).  Two and three
 steps are integrated to 1e-9, relatively, in both directions: Gauss-Legendre on cells whose edges are the only
 places where a strategy jumps.  A strategy that beats the promised delta would be seen.
 """

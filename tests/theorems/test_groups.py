@@ -21,7 +21,7 @@ ZERO = Fraction(0)
 
 
 def chain(seed: int, steps: int, outputs: int = 3) -> list[Law]:
-    """The laws of a mechanism on a chain of tables, each a neighbour of the next."""
+    """The laws of a mechanism on a chain of tables, each a neighbor of the next."""
     rng = Random(seed)
     laws = []
     for _ in range(steps + 1):
@@ -142,7 +142,7 @@ def table_law(table: tuple[int, ...], odds: tuple[Fraction, Fraction]) -> Law:
 
 
 def true_epsilon(odds: Fraction) -> Fraction:
-    """Of one noisy size, for add-or-remove, by listing all neighbours."""
+    """Of one noisy size, for add-remove, by listing all neighbors."""
     laws = [noisy_size(size, odds, 3) for size in range(4)]
     ratio = max(max(x / y, y / x) for a, b in itertools.pairwise(laws) for x, y in zip(a, b, strict=True))
     return Fraction(math.log(ratio) * (1 + 1e-14))
@@ -154,7 +154,7 @@ TABLES = [t for n in range(4) for t in itertools.product((0, 1), repeat=n)]
 
 @pytest.mark.parametrize("odds", ODDS)
 def test_theorem_PARALLEL_COMPOSITION_for_add_or_remove(odds: tuple[Fraction, Fraction]) -> None:
-    together = parallel([Guarantee(true_epsilon(o), ZERO) for o in odds], "add-or-remove")
+    together = parallel([Guarantee(true_epsilon(o), ZERO) for o in odds], "add-remove")
     assert together.epsilon == max(map(true_epsilon, odds))
     for table in TABLES:
         for gone in range(len(table)):
@@ -168,7 +168,7 @@ def test_theorem_PARALLEL_COMPOSITION_for_add_or_remove(odds: tuple[Fraction, Fr
 def test_theorem_PARALLEL_COMPOSITION_for_replace(odds: tuple[Fraction, Fraction]) -> None:
     """A row that changes its cell moves both sizes; the largest epsilon alone would not cover it."""
     parts = [Guarantee(true_epsilon(o), ZERO) for o in odds]
-    together, too_little = parallel(parts, "replace"), parallel(parts, "add-or-remove")
+    together, too_little = parallel(parts, "replace-one"), parallel(parts, "add-remove")
     worst = ZERO
     for table in TABLES:
         for i in range(len(table)):
@@ -187,7 +187,7 @@ def test_theorem_PARALLEL_COMPOSITION_for_replace(odds: tuple[Fraction, Fraction
 def test_theorem_PARALLEL_COMPOSITION_with_deltas(parts: list[tuple[Fraction, Fraction]]) -> None:
     """Two cells that change: basic composition of any two parts; one that changes: a group of two."""
     guarantees = [Guarantee(*part) for part in parts]
-    together = parallel(guarantees, "replace")
+    together = parallel(guarantees, "replace-one")
     for a, b in itertools.combinations(guarantees, 2):
         assert together.epsilon >= a.epsilon + b.epsilon
         assert together.delta >= a.delta + b.delta
@@ -202,7 +202,7 @@ def test_theorem_PARALLEL_COMPOSITION_with_deltas(parts: list[tuple[Fraction, Fr
         lambda: group_guarantee(Guarantee(Fraction(1), ZERO), 10**6 + 1),
         lambda: group_rho(Fraction(1), -1),
         lambda: group_mu_squared(Fraction(1), 0),
-        lambda: parallel([], "replace"),
+        lambda: parallel([], "replace-one"),
         lambda: parallel([Guarantee(Fraction(1), ZERO)], "sideways"),  # type: ignore[arg-type]
     ],
 )

@@ -225,7 +225,7 @@ def test_theorem_HOLDOUT_SCORES_noise_has_the_stated_law() -> None:
 
 @pytest.mark.parametrize("steps", [2, 2**15])
 def test_theorem_HOLDOUT_SCORES_price_is_the_privacy_of_one_item(steps: int) -> None:
-    """The exact distance between two neighbours is that of N(mu, 1) and N(0, 1), and no less by a hundredth."""
+    """The exact distance between two neighbors is that of N(mu, 1) and N(0, 1), and no less by a hundredth."""
     plan = plan_gaussian(HoldoutSize(1000, steps, Fraction(0), Fraction(1, 20)), GaussianWish(scores=10))
     (scale,) = plan.blocks.scales
     mu = math.sqrt(plan.price / UNITS_PER_ONE)

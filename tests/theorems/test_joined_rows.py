@@ -48,7 +48,7 @@ ONE = (Fraction(1),)
 
 
 def study(r: int, s: int) -> Study:
-    unit = PrivacyUnit("add-or-remove", "pid", r)
+    unit = PrivacyUnit("add-remove", "pid", r)
     return Study(PEOPLE, unit, LIMIT, further=(PrivateTable(VISITS, s),))
 
 
@@ -120,11 +120,11 @@ def test_theorem_JOINED_ROWS_rows_are_chosen_before_the_join() -> None:
 def test_theorem_JOINED_ROWS_replace_and_rows_are_refused() -> None:
     further = (PrivateTable(VISITS, 2),)
     people = Table("people", PEOPLE.columns, 10, "pid")
-    with pytest.raises(InvalidRequest, match=r"several private tables write privacy\.neighbours"):
-        Study(people, PrivacyUnit("replace", "pid"), LIMIT, further=further)
+    with pytest.raises(InvalidRequest, match=r"several private tables write privacy\.adjacency"):
+        Study(people, PrivacyUnit("replace-one", "pid"), LIMIT, further=further)
     with pytest.raises(InvalidRequest, match="joined on the person"):
-        Study(Table("people", PEOPLE.columns), PrivacyUnit("add-or-remove"), LIMIT, further=further)
-    unit = PrivacyUnit("add-or-remove", "pid")
+        Study(Table("people", PEOPLE.columns), PrivacyUnit("add-remove"), LIMIT, further=further)
+    unit = PrivacyUnit("add-remove", "pid")
     for person in (None, "other"):
         with pytest.raises(InvalidRequest, match="needs person = 'pid', as the unit"):
             Study(Table("people", PEOPLE.columns, person=person), unit, LIMIT, further=further)
@@ -140,7 +140,7 @@ def test_units_of_all_tables() -> None:
     assert [asked.unit_of(table).rows for table in (PEOPLE, VISITS, BOTH)] == [2, 3, 6]
     assert [asked.unit_of(table).rows_in for table in (PEOPLE, VISITS, BOTH)] == [(), (), (2, 3)]
     with pytest.raises(InvalidRequest, match="product of those in each"):
-        PrivacyUnit("add-or-remove", "pid", 6, (2, 2))
+        PrivacyUnit("add-remove", "pid", 6, (2, 2))
 
 
 # Groups of a person ----------------------------------------------------------------------------------------
@@ -191,7 +191,7 @@ def test_theorem_JOINED_ROWS_a_person_is_in_as_many_groups_as_the_grouped_tables
 
 def test_theorem_JOINED_ROWS_a_column_of_a_public_table_is_one_of_the_table_that_it_belongs_to() -> None:
     big = BooleanColumn("big")
-    unit = PrivacyUnit("add-or-remove", "pid", 1)
+    unit = PrivacyUnit("add-remove", "pid", 1)
     asked = Study(PEOPLE, unit, LIMIT, further=(PrivateTable(VISITS, 5),))
     (reading,) = readings_of(Question(LINKED, (("n", CountPersons()),), by=(big,)), asked.unit_of(LINKED))
     assert reading.sensitivity.touched == 1

@@ -1,4 +1,4 @@
-"""Keys that nobody declared: the threshold by exact tails, and what is shown of neighbours by enumeration."""
+"""Keys that nobody declared: the threshold by exact tails, and what is shown of neighbors by enumeration."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from adyton.kernel.accounting.noisy_reading import NoisyReading
 from adyton.kernel.exact import UNITS_PER_ONE
 from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
 from adyton.kernel.noise import Bits, two_sided_geometric
-from adyton.kernel.privacy import NEIGHBOURS, Guarantee, Neighbours, PrivacyUnit
+from adyton.kernel.privacy import ADJACENCIES, Adjacency, Guarantee, PrivacyUnit
 from adyton.kernel.schema import IntegerColumn, Table, TextColumn
 from adyton.kernel.sensitivity import Coordinate, Reading, Sensitivity
 from adyton.kernel.special.discovery import GroupDiscovery as KeyFinding
@@ -79,7 +79,7 @@ def test_a_key_of_surely_shown_units_is_shown_at_the_level() -> None:
         assert hidden <= 0.05 < tail(noise, needed - selection.threshold)
 
 
-# What neighbours show, by enumeration -----------------------------------------------------------------------
+# What neighbors show, by enumeration -----------------------------------------------------------------------
 
 Unit = frozenset[str]
 KEYS = ("a", "b", "c")
@@ -106,8 +106,8 @@ class Silent(Planted):
 
 def finding(touched: int, failure: Fraction, planted: Any, silent: Any) -> KeyFinding:
     """As the curator makes it, but with noise that is enumerated."""
-    counted = Sensitivity(((1, 1),), 10**6, "replace", touched=touched)
-    number = Sensitivity(((0, touched),), 1, "replace")
+    counted = Sensitivity(((1, 1),), 10**6, "replace-one", touched=touched)
+    number = Sensitivity(((0, touched),), 1, "replace-one")
     by_city = Reading("units of a key", Count(), EVERY_ROW, (Coordinate(),), (CITY,), counted)
     alone = Reading("number of keys", Count(), EVERY_ROW, (Coordinate(),), (), number)
     return KeyFinding(NoisyReading(by_city, planted), NoisyReading(alone, silent), failure)
@@ -165,13 +165,13 @@ _PLANTED = 8  # times the failure that is allowed
 
 
 @pytest.mark.parametrize(
-    ("asked", "others"), crossed([*itertools.product([(1, SINGLE), (2, DOUBLE)], NEIGHBOURS)], OTHERS)
+    ("asked", "others"), crossed([*itertools.product([(1, SINGLE), (2, DOUBLE)], ADJACENCIES)], OTHERS)
 )
-def test_theorem_KEY_SELECTION_covers_every_pair_of_neighbours(
-    asked: tuple[tuple[int, list[Unit]], Neighbours], others: list[Unit]
+def test_theorem_KEY_SELECTION_covers_every_pair_of_adjacency(
+    asked: tuple[tuple[int, list[Unit]], Adjacency], others: list[Unit]
 ) -> None:
     """All pairs, in both directions: (epsilon, f), whoever has keys of their own.  Too low a threshold fails."""
-    (touched, units), neighbours = asked
+    (touched, units), adjacency = asked
     failure, planted, number_scale = Fraction(1, 500), Planted(), touched / 0.5
 
     @cache
@@ -180,10 +180,12 @@ def test_theorem_KEY_SELECTION_covers_every_pair_of_neighbours(
         assert made.selection(1).probability == probability
         return law([*others, unit], made, planted)
 
-    moved = touched * (2 if neighbours == "replace" else 1)
+    moved = touched * (2 if adjacency == "replace-one" else 1)
     epsilon = moved / SCALE + 0.5
     pairs = (
-        itertools.permutations(units, 2) if neighbours == "replace" else ((u, frozenset("")) for u in units)
+        itertools.permutations(units, 2)
+        if adjacency == "replace-one"
+        else ((u, frozenset("")) for u in units)
     )
 
     def excess(probability: Fraction) -> float:
@@ -195,7 +197,7 @@ def test_theorem_KEY_SELECTION_covers_every_pair_of_neighbours(
 
     pairs_of = list(pairs)
     assert excess(failure) <= _LEFT_OUT
-    if neighbours == "add-or-remove":
+    if adjacency == "add-remove":
         assert excess(_PLANTED * failure) > 100 * _LEFT_OUT
 
 
@@ -262,7 +264,7 @@ def test_theorem_KEY_SELECTION_what_nobody_counts_is_never_shown() -> None:
 def test_theorem_KEY_SELECTION_all_failures_together_stay_within_keys_delta(epsilon: str) -> None:
     """Whatever epsilon is: the threshold does not grow with it."""
     limit = Guarantee(Fraction(epsilon), Fraction(1, 10**3))
-    study = Study(TABLE, PrivacyUnit("replace"), limit, keys_delta=Fraction(1, 10**4))
+    study = Study(TABLE, PrivacyUnit("replace-one"), limit, keys_delta=Fraction(1, 10**4))
     failure = keys_failure(study)
     made = finding(1, failure, Planted(), Silent())
     shares = sum((made.selection(j).probability for j in range(1, 500)), Fraction(0))
@@ -270,19 +272,19 @@ def test_theorem_KEY_SELECTION_all_failures_together_stay_within_keys_delta(epsi
     assert failure + study.noise_delta == limit.delta
 
 
-def persons(neighbours: Neighbours, rows: int) -> PrivacyUnit:
-    return PrivacyUnit(neighbours, "pid" if rows > 1 else None, rows)
+def persons(adjacency: Adjacency, rows: int) -> PrivacyUnit:
+    return PrivacyUnit(adjacency, "pid" if rows > 1 else None, rows)
 
 
-@pytest.mark.parametrize("neighbours", NEIGHBOURS)
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
 @pytest.mark.parametrize(("rows", "most_groups", "touched"), [(1, None, 1), (4, None, 4), (4, 2, 2)])
 def test_theorem_KEY_SELECTION_sensitivities_of_counts_and_of_their_number(
-    neighbours: Neighbours, rows: int, most_groups: int | None, touched: int
+    adjacency: Adjacency, rows: int, most_groups: int | None, touched: int
 ) -> None:
-    table = replace(TABLE, person=persons(neighbours, rows).person)
+    table = replace(TABLE, person=persons(adjacency, rows).person)
     study = Study(
         table,
-        persons(neighbours, rows),
+        persons(adjacency, rows),
         Guarantee(Fraction(2), Fraction(1, 10**3)),
         keys_delta=Fraction(1, 10**4),
     )
@@ -292,7 +294,7 @@ def test_theorem_KEY_SELECTION_sensitivities_of_counts_and_of_their_number(
     made = plan_keys(question, study.unit, pricing, 10)
     counted, number = (one.reading.sensitivity for one in made.noisy)
     one = (Fraction(1),)
-    both = 2 if neighbours == "replace" else 1
+    both = 2 if adjacency == "replace-one" else 1
     assert counted.l1_diameter(one) == both * touched
     assert counted.l2_diameter_squared(one) == both * touched
     assert number.l1_diameter(one) == touched  # never more: keys that one unit brings, or takes away
@@ -302,7 +304,7 @@ def test_theorem_KEY_SELECTION_sensitivities_of_counts_and_of_their_number(
 def test_what_validity_pays_for_keys_does_not_rest_on_how_many_there_are() -> None:
     """No list bounds the keys, so a centre that is spread over all cells would be too far from some unit."""
     for measure in (Count(), CountPersons()):
-        unit = persons("add-or-remove", 3)
+        unit = persons("add-remove", 3)
         (reading,) = readings_of(Question(TABLE, (("n", measure),), by=(CITY,)), unit)
         noisy = NoisyReading(reading, GaussianNoise((Fraction(2),)))
         reach = 9 if isinstance(measure, Count) else 3  # squared: three rows of one key, or three keys
@@ -312,7 +314,7 @@ def test_what_validity_pays_for_keys_does_not_rest_on_how_many_there_are() -> No
 
 def test_a_threshold_that_cannot_be_worked_out_is_refused_free_of_charge() -> None:
     limit = Guarantee(Fraction(5), Fraction(1, 10**3))
-    study = Study(TABLE, PrivacyUnit("replace"), limit, keys_delta=Fraction(1, 10**260))
+    study = Study(TABLE, PrivacyUnit("replace-one"), limit, keys_delta=Fraction(1, 10**260))
     frame = pd.DataFrame({"city": ["x"] * 20, "age": [1] * 20})
     with adyton.open(study, data=frame) as asker:
         assert isinstance(asker, Curator)

@@ -22,14 +22,14 @@ from study_on_disk import copied, put_back, write_study
 ROWS = 500
 
 
-def written(folder: Path, filter_name: str, neighbours: str = "replace") -> Path:
+def written(folder: Path, filter_name: str, adjacency: str = "replace-one") -> Path:
     (folder / "elsewhere").mkdir()
     anchor = '\n[ledger]\nanchor = "elsewhere/people.anchor"\n'
     stability = "stability = 0.5\n" if filter_name == "pure" else ""
     beyond = 'beyond_plan = "answer"\n' if filter_name == "pure" else ""
     validity = f"\n[validity]\nindependent = true\nconfidence = 0.95\n{stability}{beyond}"
     file = write_study(folder, more=anchor + validity, rows=ROWS)
-    text = file.read_text().replace('neighbours = "replace"', f'neighbours = "{neighbours}"')
+    text = file.read_text().replace('adjacency = "replace-one"', f'adjacency = "{adjacency}"')
     delta = "delta = 0\n" if filter_name == "pure" else "delta = 1e-9\n"
     file.write_text(text.replace("delta = 1e-9\n", f'{delta}filter = "{filter_name}"\n'))
     return file
@@ -68,12 +68,12 @@ def test_theorem_LAST_LOOK_ROUTES_a_stream_whose_answers_were_lost_is_not_counte
 
 
 @pytest.mark.parametrize(("filter_name", "times"), [("gdp", 1), ("zcdp", 2)])
-@pytest.mark.parametrize("neighbours", ["replace", "add-or-remove"])
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 def test_theorem_LAST_LOOK_ROUTES_what_was_lost_is_paid_as_it_was_charged_not_as_it_settled(
-    tmp_path: Path, filter_name: str, times: int, neighbours: str
+    tmp_path: Path, filter_name: str, times: int, adjacency: str
 ) -> None:
     """Mutants: the radius that the anchor knows; rho taken for mu**2."""
-    study = written(tmp_path, filter_name, neighbours)
+    study = written(tmp_path, filter_name, adjacency)
     with adyton.open(study) as curator:
         curator.ask("SELECT COUNT(*) FROM people", scale=20)
     copy = copied(study, "copy.ledger")
@@ -92,15 +92,15 @@ def test_theorem_LAST_LOOK_ROUTES_what_was_lost_is_paid_as_it_was_charged_not_as
         assert curator.last_look("0.05").threshold <= before
 
 
-@pytest.mark.parametrize("neighbours", ["replace", "add-or-remove"])
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 @pytest.mark.parametrize("cells", [1, 2, 7])
-def test_theorem_RESTORED_LEDGER_no_radius_is_above_what_privacy_pays(neighbours: str, cells: int) -> None:
+def test_theorem_RESTORED_LEDGER_no_radius_is_above_what_privacy_pays(adjacency: str, cells: int) -> None:
     """Both are distances in noise; that from a unit which adds nothing is never above the second one."""
     ends = [(0, 1), (5, 10), (-3, 8), (-9, -2), (0, 0)]
     for one in ends:
         for other in ends:
             for rows, touched in ((1, 1), (3, 1), (2, min(2, cells))):
-                moved = Sensitivity((one, other), cells, neighbours, rows, touched)  # type: ignore[arg-type]
+                moved = Sensitivity((one, other), cells, adjacency, rows, touched)  # type: ignore[arg-type]
                 scales = (Fraction(7, 2), Fraction(1, 3))
                 assert moved.l2_radius_squared(scales) <= moved.l2_diameter_squared(scales)
 

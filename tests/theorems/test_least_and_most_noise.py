@@ -56,7 +56,7 @@ def test_theorem_SUBSET_MEANS_the_most_noise_alone_would_not_do():
 
 
 def _noised(sql: str, *scales: int) -> NoisyReading:
-    (reading,) = readings_of(request_of(sql, TABLE).question, PrivacyUnit("replace"))
+    (reading,) = readings_of(request_of(sql, TABLE).question, PrivacyUnit("replace-one"))
     return NoisyReading(reading, GaussianNoise(tuple(map(Fraction, scales))))
 
 

@@ -140,7 +140,7 @@ def test_theorem_LOCAL_REPORTS_two_people_of_whom_one_differs() -> None:
 
 def geometric_law(noise: GeometricNoise, value: int) -> Law:
     """Of a report of 0..FEW.  Beyond both ends all reports say the same, so each end has all of them."""
-    ratio = Fraction(round(2**200 / e_to(1 / noise.scales[0])), 2**200)  # of the chances of two neighbours
+    ratio = Fraction(round(2**200 / e_to(1 / noise.scales[0])), 2**200)  # of the chances of two neighbors
     chance = (1 - ratio) / (1 + ratio)
     law = [chance * ratio ** abs(x - value) for x in range(FEW + 1)]
     law[0], law[FEW] = (ratio ** abs(x - value) / (1 + ratio) for x in (0, FEW))

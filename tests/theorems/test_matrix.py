@@ -1,4 +1,4 @@
-"""The matrix mechanism: true output laws of neighbours, and errors as predicted."""
+"""The matrix mechanism: true output laws of neighbors, and errors as predicted."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from scipy.stats import binom
 from adyton.errors import InvalidRequest
 from adyton.kernel.accounting import gaussian
 from adyton.kernel.noise import rounded_gaussian, two_sided_geometric
-from adyton.kernel.privacy import NEIGHBOURS, Neighbours
+from adyton.kernel.privacy import ADJACENCIES, Adjacency
 from adyton.kernel.special.mechanisms.workloads.strategy import Strategy
 from adyton.noise_intervals.strategies import geometric_variance
 from adyton.planning.coordinated.range_workload import (
@@ -48,22 +48,22 @@ WORKLOADS: list[LinearQueries] = [
 ]
 
 
-def _moves(cells: int, neighbours: Neighbours) -> list[tuple[np.ndarray, np.ndarray]]:
+def _moves(cells: int, adjacency: Adjacency) -> list[tuple[np.ndarray, np.ndarray]]:
     """All pairs of histograms of one unit (replace), or of one unit and none."""
     points = [np.zeros(cells, dtype=np.int64), *np.eye(cells, dtype=np.int64)]
-    if neighbours == "replace":
+    if adjacency == "replace-one":
         return list(itertools.permutations(points, 2))
     return [pair for p in points[1:] for pair in ((points[0], p), (p, points[0]))]
 
 
-@pytest.mark.parametrize("neighbours", NEIGHBOURS)
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
 @pytest.mark.parametrize("matrix", SMALL, ids=str)
 def test_theorem_MATRIX_MECHANISM_PRIVACY_of_the_gaussian_form_by_its_joint_law(
-    matrix: np.ndarray, neighbours: Neighbours
+    matrix: np.ndarray, adjacency: Adjacency
 ) -> None:
-    """Both rows together, all neighbours: never easier to tell apart than mu says, and some by nearly that."""
+    """Both rows together, all neighbors: never easier to tell apart than mu says, and some by nearly that."""
     mechanism = GaussianMatrix(Strategy("small", matrix), Fraction(9, 2), steps=2)
-    mu = math.sqrt(mechanism.cost(neighbours).gdp)
+    mu = math.sqrt(mechanism.cost(adjacency).gdp)
     reach = 60
     law = np.array([rounded_gaussian.pmf(4.5, z) for z in range(-2 * reach, 2 * reach + 1)])
 
@@ -75,19 +75,19 @@ def test_theorem_MATRIX_MECHANISM_PRIVACY_of_the_gaussian_form_by_its_joint_law(
     for epsilon in (0.0, 0.5, 1.5):
         worst = max(
             float(np.maximum(joint(x) - math.exp(epsilon) * joint(y), 0).sum())
-            for x, y in _moves(2, neighbours)
+            for x, y in _moves(2, adjacency)
         )
         assert worst <= gaussian.delta_up(mu, epsilon) + 1e-12
         assert worst > gaussian.delta_up(0.9 * mu, epsilon)
 
 
-@pytest.mark.parametrize("neighbours", NEIGHBOURS)
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
 @pytest.mark.parametrize("matrix", SMALL, ids=str)
 def test_theorem_MATRIX_MECHANISM_PRIVACY_of_the_pure_form_by_every_output(
-    matrix: np.ndarray, neighbours: Neighbours
+    matrix: np.ndarray, adjacency: Adjacency
 ) -> None:
     mechanism = GeometricMatrix(Strategy("small", matrix), Fraction(5, 2))
-    epsilon = float(mechanism.cost(neighbours).epsilon)
+    epsilon = float(mechanism.cost(adjacency).epsilon)
     outputs = list(itertools.product(range(-12, 13), repeat=2))
 
     def log_law(histogram: np.ndarray) -> np.ndarray:
@@ -99,7 +99,7 @@ def test_theorem_MATRIX_MECHANISM_PRIVACY_of_the_pure_form_by_every_output(
             ]
         )
 
-    worst = max(float((log_law(x) - log_law(y)).max()) for x, y in _moves(2, neighbours))
+    worst = max(float((log_law(x) - log_law(y)).max()) for x, y in _moves(2, adjacency))
     assert worst == pytest.approx(epsilon, rel=1e-9)
 
 
@@ -121,18 +121,18 @@ def test_theorem_MATRIX_MECHANISM_PRIVACY_what_is_released_is_the_measured_integ
     ]
 
 
-@given(units=st.integers(10**6, 10**20), neighbours=st.sampled_from(NEIGHBOURS), branching=st.integers(2, 5))
+@given(units=st.integers(10**6, 10**20), adjacency=st.sampled_from(ADJACENCIES), branching=st.integers(2, 5))
 @settings(deadline=None, derandomize=True, max_examples=60)
 def test_law_calibrated_noise_never_costs_more_than_the_price(
-    units: int, neighbours: Neighbours, branching: int
+    units: int, adjacency: Adjacency, branching: int
 ) -> None:
     price, strategy = Fraction(units, 10**18), tree(9, branching)
-    gauss = GaussianMatrix.for_cost(strategy, neighbours, price)
-    pure = GeometricMatrix.for_cost(strategy, neighbours, price)
-    for cost in (gauss.cost(neighbours).gdp, pure.cost(neighbours).pure):
+    gauss = GaussianMatrix.for_cost(strategy, adjacency, price)
+    pure = GeometricMatrix.for_cost(strategy, adjacency, price)
+    for cost in (gauss.cost(adjacency).gdp, pure.cost(adjacency).pure):
         assert price * (1 - Fraction(1, 10**12)) <= cost <= price
     assert (
-        gauss.radius().gdp <= gauss.cost(neighbours).gdp
+        gauss.radius().gdp <= gauss.cost(adjacency).gdp
     )  # a ball around all points is not wider than 2 of them
     assert float(gauss.sigma) >= 64 * math.sqrt(strategy.rows) * (1 - 1e-12)
 
@@ -165,12 +165,12 @@ def test_theorem_MATRIX_MECHANISM_ERROR_is_the_exact_covariance_on_a_small_case(
 
 def test_theorem_MATRIX_MECHANISM_ERROR_at_a_price_is_trace_times_sensitivity_over_price() -> None:
     workload, price = Ranges(20), Fraction(1, 7)
-    for strategy, neighbours in itertools.product((identity(20), tree(20, 3), wavelet(20)), NEIGHBOURS):
-        predicted = GaussianMatrix.for_cost(strategy, neighbours, price).predicted_error(workload)
+    for strategy, adjacency in itertools.product((identity(20), tree(20, 3), wavelet(20)), ADJACENCIES):
+        predicted = GaussianMatrix.for_cost(strategy, adjacency, price).predicted_error(workload)
         by_hand = (
             float((np.linalg.inv(strategy.gram) * workload.gram()).sum())
             / workload.questions
-            * strategy.l2_diameter_squared(neighbours)
+            * strategy.l2_diameter_squared(adjacency)
             / float(price)
         )
         assert by_hand <= predicted <= by_hand * (1 + 1 / (12 * 64**2) + 1e-9)
@@ -210,7 +210,7 @@ def test_theorem_MATRIX_MECHANISM_ERROR_half_widths_cover(kind, monkeypatch: pyt
     strategy, workload, runs, bits = tree(8, 2), Prefixes(8), 3000, Seeded(12)
     for sampler in (rounded_gaussian, two_sided_geometric):
         monkeypatch.setattr(sampler, "draw", in_bulk(sampler.draw, bits))
-    mechanism = kind.for_cost(strategy, "replace", Fraction(1, 2))
+    mechanism = kind.for_cost(strategy, "replace-one", Fraction(1, 2))
     widths = mechanism.error(workload, 0.9)
     none = np.zeros(8, dtype=np.int64)
     errors = np.array([mechanism.answers(workload, mechanism.release(none, bits)) for _ in range(runs)])
@@ -275,7 +275,7 @@ def _least_possible(workload: LinearQueries) -> float:
 def test_theorem_OPTIMAL_STRATEGY_no_strategy_is_much_better(workload: LinearQueries) -> None:
     """Within a hundredth of a bound that holds for all strategies."""
     strategy = optimal_strategy(workload)
-    reached = error_factor(workload, strategy) * strategy.l2_diameter_squared("add-or-remove")
+    reached = error_factor(workload, strategy) * strategy.l2_diameter_squared("add-remove")
     bound = _least_possible(workload)
     assert bound * (1 - 1e-6) <= reached <= bound * 1.01
 
@@ -290,17 +290,17 @@ def test_theorem_OPTIMAL_STRATEGY_beats_random_strategies(data: st.DataObject, c
     )
     workload = Ranges(cells)
     best = optimal_strategy(workload)
-    reached = error_factor(workload, best) * best.l2_diameter_squared("add-or-remove")
+    reached = error_factor(workload, best) * best.l2_diameter_squared("add-remove")
     if any(map(any, rows)):
         rival = Strategy("rival", np.array(rows))
-        assert reached <= 1.01 * error_factor(workload, rival) * rival.l2_diameter_squared("add-or-remove")
+        assert reached <= 1.01 * error_factor(workload, rival) * rival.l2_diameter_squared("add-remove")
 
 
 def test_ranges_are_answered_far_better_than_by_independent_noise() -> None:
     """256 cells at one price: against noise on every cell ten times, on every range thousands of times better."""
     workload, price = Ranges(256), Fraction(1, 10)
     reached, cells = (
-        GaussianMatrix.for_cost(strategy, "add-or-remove", price).predicted_error(workload)
+        GaussianMatrix.for_cost(strategy, "add-remove", price).predicted_error(workload)
         for strategy in (optimal_strategy(workload), identity(256))
     )
     ranges = int(workload.gram().max()) / float(price)  # a cell in the middle is in that many ranges

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adyton.errors import InvalidRequest
-from adyton.kernel.privacy import NEIGHBOURS, Neighbours
+from adyton.kernel.privacy import ADJACENCIES, Adjacency
 from adyton.kernel.special.mechanisms.workloads.strategy import Strategy
 from adyton.planning.coordinated.linear_query import BoxQuery, WeightedQuery
 from adyton.planning.coordinated.range_workload import (
@@ -31,11 +31,11 @@ matrices = st.tuples(st.integers(1, 4), st.integers(1, 4)).flatmap(
     )
 )
 nonzero = matrices.filter(lambda rows: any(any(row) for row in rows))
-neighbourhoods = st.sampled_from(NEIGHBOURS)
+neighborhoods = st.sampled_from(ADJACENCIES)
 
 
-def neighbouring(cells: int, neighbours: Neighbours) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Every pair of neighbouring tables of one or two units, as histograms."""
+def neighboring(cells: int, adjacency: Adjacency) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Every pair of neighboring tables of one or two units, as histograms."""
     places = [None, *range(cells)]  # where a unit can be
 
     def histogram(units: tuple[int | None, ...]) -> np.ndarray:
@@ -43,22 +43,22 @@ def neighbouring(cells: int, neighbours: Neighbours) -> list[tuple[np.ndarray, n
 
     pairs = []
     for fixed in places:
-        if neighbours == "add-or-remove":
+        if adjacency == "add-remove":
             pairs += [(histogram((fixed,)), histogram((fixed, u))) for u in places]
         else:
             pairs += [(histogram((fixed, u)), histogram((fixed, v))) for u in places for v in places]
     return pairs
 
 
-@given(rows=nonzero, neighbours=neighbourhoods)
+@given(rows=nonzero, adjacency=neighborhoods)
 @settings(deadline=None, derandomize=True)
-def test_theorem_STRATEGY_SENSITIVITY_equals_brute_force_over_all_neighbours(
-    rows: list[list[int]], neighbours: Neighbours
+def test_theorem_STRATEGY_SENSITIVITY_equals_brute_force_over_all_adjacency(
+    rows: list[list[int]], adjacency: Adjacency
 ) -> None:
     strategy = Strategy("any", np.array(rows))
-    moves = [strategy.measure(x) - strategy.measure(y) for x, y in neighbouring(strategy.cells, neighbours)]
-    assert strategy.l2_diameter_squared(neighbours) == max(int((m * m).sum()) for m in moves)
-    assert strategy.l1_diameter(neighbours) == max(int(np.abs(m).sum()) for m in moves)
+    moves = [strategy.measure(x) - strategy.measure(y) for x, y in neighboring(strategy.cells, adjacency)]
+    assert strategy.l2_diameter_squared(adjacency) == max(int((m * m).sum()) for m in moves)
+    assert strategy.l1_diameter(adjacency) == max(int(np.abs(m).sum()) for m in moves)
 
 
 @given(rows=nonzero)
@@ -96,9 +96,9 @@ def test_theorem_STRATEGY_SENSITIVITY_a_radius_is_judged_exactly_from_any_centre
 def test_theorem_STRATEGY_SENSITIVITY_known_radii() -> None:
     assert identity(1).l2_radius_squared() == Fraction(1, 4)  # a count
     assert identity(5).l2_radius_squared() == pytest.approx(1 - 1 / 5, rel=1e-5)  # a histogram
-    assert identity(5).l2_diameter_squared("replace") == 2
-    assert tree(16, 4).l2_diameter_squared("add-or-remove") == 3
-    assert wavelet(16).l2_diameter_squared("replace") == 10
+    assert identity(5).l2_diameter_squared("replace-one") == 2
+    assert tree(16, 4).l2_diameter_squared("add-remove") == 3
+    assert wavelet(16).l2_diameter_squared("replace-one") == 10
 
 
 @pytest.mark.parametrize("cells", [1, 2, 3, 5, 8, 13, 16])
@@ -119,7 +119,7 @@ def test_built_strategies_measure_what_they_say_and_determine_every_cell(make, c
 )
 def test_the_free_total_is_free_under_replace(strategy: Strategy) -> None:
     richer = with_free_total(strategy)
-    assert richer.l2_diameter_squared("replace") == strategy.l2_diameter_squared("replace")
+    assert richer.l2_diameter_squared("replace-one") == strategy.l2_diameter_squared("replace-one")
 
 
 def test_a_count_too_large_for_64_bits_neither_raises_nor_warns() -> None:

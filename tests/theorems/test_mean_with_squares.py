@@ -41,7 +41,7 @@ def study(
     rows: int = ROWS, *, filter_name: str = "gdp", validity: Validity | None = None, **more: Any
 ) -> Study:
     limit = adyton.Guarantee(epsilon=more.pop("limit", 1), delta=0 if filter_name == "pure" else 1e-9)
-    unit = more.pop("unit", adyton.PrivacyUnit("replace"))
+    unit = more.pop("unit", adyton.PrivacyUnit("replace-one"))
     return Study(Table("t", COLUMNS, rows), unit, limit, filter_name, validity=validity, **more)
 
 
@@ -55,12 +55,12 @@ def part_of(known: Study, sql: str, **price: Any) -> Any:
 
 
 @pytest.mark.parametrize("sql", ["SELECT AVG(x) FROM t", "SELECT region, AVG(x) FROM t GROUP BY region"])
-@pytest.mark.parametrize("neighbours", ["replace", "add-or-remove"])
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 def test_theorem_VARIANCE_INTERVAL_squares_beside_a_mean_cost_a_twentieth(
-    monkeypatch: pytest.MonkeyPatch, sql: str, neighbours: str
+    monkeypatch: pytest.MonkeyPatch, sql: str, adjacency: str
 ) -> None:
     """At one price the noise of the mean is at most 2.7 % larger.  Mutant: squares as dear as the sum."""
-    known = study(validity=VALID, unit=adyton.PrivacyUnit(neighbours))
+    known = study(validity=VALID, unit=adyton.PrivacyUnit(adjacency))
     with_them = part_of(known, sql)
     monkeypatch.setattr(mean_with_squares, "SQUARES", Fraction(0))
     without = part_of(known, sql)
@@ -179,15 +179,15 @@ def test_scales_of_squares_are_those_of_their_price() -> None:
 
 
 @pytest.mark.parametrize("sql", ["SELECT AVG(x) FROM t", "SELECT region, AVG(x) FROM t GROUP BY region"])
-@pytest.mark.parametrize("neighbours", ["replace", "add-or-remove"])
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 def test_theorem_L2_SENSITIVITY_a_mean_with_its_squares_is_charged_for_every_pair_of_units(
-    sql: str, neighbours: str
+    sql: str, adjacency: str
 ) -> None:
     """Over all values of the two units, missing ones among them, in the same group or in two.
 
     Mutants: squares that cost nothing; a unit that only changes its value.
     """
-    known = study(validity=VALID, unit=adyton.PrivacyUnit(neighbours))
+    known = study(validity=VALID, unit=adyton.PrivacyUnit(adjacency))
     part = part_of(known, sql)
     assert isinstance(part, MeanWithSquares)
     scales = np.array([float(scale) for scale in part.mechanism.scales])
@@ -197,7 +197,7 @@ def test_theorem_L2_SENSITIVITY_a_mean_with_its_squares_is_charged_for_every_pai
     points = np.stack([u * reach, (2 * u**2 - 1) * square, np.full(len(u), float(counted))], axis=1) / scales
     alone = (points**2).sum(axis=1).max()
     worst = alone
-    if neighbours == "replace":
+    if adjacency == "replace-one":
         together = ((points[:, None, :] - points[None, ::5, :]) ** 2).sum(axis=-1).max()
         worst = max(alone, together, 2 * alone if "GROUP" in sql else 0.0)
     charged = float(part.only.amount(known.filter)) / 10**18
@@ -245,14 +245,14 @@ def test_theorem_SUBSET_VARIANCE_squares_beside_a_sum_cover_its_spread(
             assert settled >= min(exact * UNITS_PER_ONE, part.only.radius()) * (1 - 1e-9), (y, off)
 
 
-@pytest.mark.parametrize("neighbours", ["replace", "add-or-remove"])
-def test_theorem_SUBSET_VARIANCE_a_mean_settles_by_its_own_squares(neighbours: str) -> None:
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
+def test_theorem_SUBSET_VARIANCE_a_mean_settles_by_its_own_squares(adjacency: str) -> None:
     """What a study records covers the rows; for values that are close together it is a third of the charge.
 
     A failure is less likely than 1e-3 for all answers of all studies of this kind; here noise is seeded.
     Mutants: a mean that does not look at its squares; an answer whose squares are not paid for after a variance.
     """
-    known = study(validity=VALID, unit=adyton.PrivacyUnit(neighbours), limit=100)
+    known = study(validity=VALID, unit=adyton.PrivacyUnit(adjacency), limit=100)
     asked = ("SELECT AVG(x) FROM t WHERE b", "SELECT VARIANCE(x) FROM t", "SELECT AVG(x) FROM t")
     for seed in range(3):
         x = np.random.default_rng(seed).integers(300, 500, ROWS)

@@ -33,14 +33,14 @@ from seeded import SeededByHash
 
 boxes = st.tuples(st.integers(-3, 3), st.integers(-3, 3)).map(lambda b: (min(b), max(b))).filter(any)
 sensitivities = st.builds(
-    Sensitivity, st.tuples(boxes), st.integers(1, 3), st.sampled_from(["replace", "add-or-remove"])
+    Sensitivity, st.tuples(boxes), st.integers(1, 3), st.sampled_from(["replace-one", "add-remove"])
 )
 pairs = st.integers(1, 5000).flatmap(
     lambda h: st.builds(
         Sensitivity,
         st.just(((-h, h), (1, 1))),
         st.integers(1, 3),
-        st.sampled_from(["replace", "add-or-remove"]),
+        st.sampled_from(["replace-one", "add-remove"]),
     )
 )
 
@@ -51,20 +51,20 @@ def _hockey_stick(p: np.ndarray, q: np.ndarray, epsilon: float) -> float:
 
 @given(sigma=st.floats(0.3, 20), shift=st.integers(1, 8), epsilon=st.floats(0, 4))
 def test_theorem_ROUNDED_GAUSSIAN_IS_GDP_on_one_integer(sigma: float, shift: int, epsilon: float) -> None:
-    """The exact laws of two neighbours, all outputs: never easier to tell apart than mu-GDP says."""
+    """The exact laws of two neighbors, all outputs: never easier to tell apart than mu-GDP says."""
     reach = int(14 * sigma) + shift + 2
     law = np.array([rounded_gaussian.pmf(sigma, z) for z in range(-reach - shift, reach + shift + 1)])
     p, q = law[: len(law) - shift], law[shift:]
     mechanism = GaussianNoise((Fraction(sigma),))
-    sensitivity = Sensitivity(((0, shift),), 1, "replace")
+    sensitivity = Sensitivity(((0, shift),), 1, "replace-one")
     mu = math.sqrt(float(mechanism.cost(sensitivity).gdp))
     for a, b in ((p, q), (q, p)):
         assert _hockey_stick(a, b, epsilon) <= gaussian.delta_up(mu, epsilon) + 1e-13
 
 
 def test_theorem_ROUNDED_GAUSSIAN_IS_GDP_in_two_coordinates_of_unequal_noise() -> None:
-    """The joint law of (centred sum, count) on two neighbours; a forgotten coordinate would show."""
-    sensitivity = Sensitivity(((-3, 3), (1, 1)), 1, "add-or-remove")
+    """The joint law of (centred sum, count) on two neighbors; a forgotten coordinate would show."""
+    sensitivity = Sensitivity(((-3, 3), (1, 1)), 1, "add-remove")
     mechanism = GaussianNoise.for_cost(sensitivity, Fraction(1, 2))
     sigmas = [float(s) for s in mechanism.scales]
     laws = []
@@ -83,14 +83,14 @@ def test_theorem_ROUNDED_GAUSSIAN_IS_GDP_in_two_coordinates_of_unequal_noise() -
 
 @given(sensitivity=sensitivities, scale=st.fractions(Fraction(1, 4), 20))
 def test_theorem_GEOMETRIC_IS_PURE_DP(sensitivity: Sensitivity, scale: Fraction) -> None:
-    """No output tells two neighbours apart by more than exp(epsilon), and some output does by that much."""
+    """No output tells two neighbors apart by more than exp(epsilon), and some output does by that much."""
     epsilon = float(GeometricNoise((Fraction(float(scale)),)).cost(sensitivity).epsilon)
     (low, high), cells = sensitivity.boxes[0], sensitivity.cells
     points = [(0,) * cells]
     points += [
         tuple(v if i == cell else 0 for i in range(cells)) for cell in range(cells) for v in (low, high)
     ]
-    base = points if sensitivity.neighbours == "replace" else points[:1]
+    base = points if sensitivity.adjacency == "replace-one" else points[:1]
     worst = 0.0
     for a in base:
         for b in points:
@@ -206,7 +206,7 @@ def test_theorem_POST_PROCESSING_answers_are_functions_of_the_plan_and_the_relea
     """The same integers give the same rows, and each row reads its own integers only."""
     age = IntegerColumn("age", 0, 100)
     study = Study(
-        Table("people", (age,), 1000), PrivacyUnit("replace"), Guarantee(Fraction(1), Fraction(1, 10**6))
+        Table("people", (age,), 1000), PrivacyUnit("replace-one"), Guarantee(Fraction(1), Fraction(1, 10**6))
     )
     question = Question(study.table, (("n", Count()), ("m", Mean(ValueOf(age)))))
     plan = make_plan(study, question, price_of(epsilon="0.5"), 10**18)

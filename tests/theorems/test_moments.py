@@ -36,7 +36,7 @@ Pairs = Sequence[tuple[Fraction, Fraction]]  # of x and y
 
 def joint(which: Which, scale: int = 1) -> Joint:
     question = Question(TABLE, (("v", Moments(ValueOf(Y), ValueOf(X), which)),))
-    (reading,) = readings_of(question, PrivacyUnit("replace"))
+    (reading,) = readings_of(question, PrivacyUnit("replace-one"))
     return Joint(NoisyReading(reading, GaussianNoise((Fraction(scale),) * 6)))
 
 
@@ -172,8 +172,8 @@ def _farthest(points: np.ndarray) -> tuple[float, float]:
     )
 
 
-def _of_a_pair(neighbours: str, cells: int = 1) -> Sensitivity:
-    return Sensitivity(((-1, 1),) * 5 + ((1, 1),), cells, neighbours, curved=2)  # type: ignore[arg-type]
+def _of_a_pair(adjacency: str, cells: int = 1) -> Sensitivity:
+    return Sensitivity(((-1, 1),) * 5 + ((1, 1),), cells, adjacency, curved=2)  # type: ignore[arg-type]
 
 
 @given(st.tuples(*[st.fractions(Fraction(1, 8), 8, max_denominator=16)] * 6))
@@ -183,21 +183,21 @@ def test_theorem_L2_SENSITIVITY_of_two_values_their_squares_and_their_product(
     """Never less than the farthest pair of many; what is added or removed is exactly as far as the corners."""
     points = _points(scales)
     l1, l2 = _farthest(points)
-    assert l1 * (1 - 1e-12) <= _of_a_pair("replace").l1_diameter(scales)
-    assert l2 * (1 - 1e-12) <= _of_a_pair("replace").l2_diameter_squared(scales)
-    alone = _of_a_pair("add-or-remove")
+    assert l1 * (1 - 1e-12) <= _of_a_pair("replace-one").l1_diameter(scales)
+    assert l2 * (1 - 1e-12) <= _of_a_pair("replace-one").l2_diameter_squared(scales)
+    alone = _of_a_pair("add-remove")
     assert float(alone.l1_diameter(scales)) == pytest.approx(float(np.abs(points).sum(axis=1).max()))
     assert float(alone.l2_diameter_squared(scales)) == pytest.approx(float((points**2).sum(axis=1).max()))
-    boxed = replace(_of_a_pair("replace"), curved=0)
-    assert _of_a_pair("replace").l1_diameter(scales) <= boxed.l1_diameter(scales)
-    assert _of_a_pair("replace").l2_diameter_squared(scales) <= boxed.l2_diameter_squared(scales)
+    boxed = replace(_of_a_pair("replace-one"), curved=0)
+    assert _of_a_pair("replace-one").l1_diameter(scales) <= boxed.l1_diameter(scales)
+    assert _of_a_pair("replace-one").l2_diameter_squared(scales) <= boxed.l2_diameter_squared(scales)
 
 
 def test_theorem_L1_SENSITIVITY_of_five_sums_with_equal_noise_is_hardly_more_than_needed() -> None:
     """The noise that is used: all sums alike.  In L1 2 %, in squared L2 7 % more than the farthest pair."""
     equal = (Fraction(1),) * 5 + (Fraction(1000),)  # so much noise on the count that it does not decide
     l1, l2 = _farthest(_points(equal, 20))
-    one, two = _of_a_pair("replace"), _of_a_pair("replace", 2)
+    one, two = _of_a_pair("replace-one"), _of_a_pair("replace-one", 2)
     assert one.l1_diameter(equal) == Fraction(22, 3) <= 1.03 * l1
     assert one.l2_diameter_squared(equal) == 12 <= 1.07 * l2
     assert two.l2_diameter_squared((Fraction(1),) * 6) == 12  # leaving one group and entering another
@@ -209,7 +209,7 @@ def test_theorem_L2_RADIUS_of_two_values_their_squares_and_their_product(
 ) -> None:
     """A ball around all points is no smaller than half of the distance of any two."""
     _, l2 = _farthest(_points(scales, 4))
-    assert float(_of_a_pair("replace").l2_radius_squared(scales)) >= l2 / 4 * (1 - 1e-12)
+    assert float(_of_a_pair("replace-one").l2_radius_squared(scales)) >= l2 / 4 * (1 - 1e-12)
 
 
 # Levels ----------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""MWEM: the true law of whole runs on all neighbours, its cost, and how good the synthetic histogram is."""
+"""MWEM: the true law of whole runs on all neighbors, its cost, and how good the synthetic histogram is."""
 
 from __future__ import annotations
 
@@ -64,12 +64,12 @@ class Told:
         return self.log_chance
 
 
-@pytest.mark.parametrize("neighbours", ["replace", "add-or-remove"])
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 @pytest.mark.parametrize("workload", TINY, ids=["cells", "halves"])
-def test_theorem_MWEM_PRIVACY_no_run_of_two_rounds_tells_neighbours_apart_by_more(
-    workload: LinearQueries, neighbours: str, monkeypatch: pytest.MonkeyPatch
+def test_theorem_MWEM_PRIVACY_no_run_of_two_rounds_tells_neighbors_apart_by_more(
+    workload: LinearQueries, adjacency: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every pair of selections and a grid of measured numbers, on all neighbouring histograms of two units."""
+    """Every pair of selections and a grid of measured numbers, on all neighboring histograms of two units."""
     real = Mwem.for_cost(workload, Fraction(2), rounds=2)
     epsilon = float(real.cost().pure)
     assert epsilon == pytest.approx(2, rel=1e-12)
@@ -82,7 +82,7 @@ def test_theorem_MWEM_PRIVACY_no_run_of_two_rounds_tells_neighbours_apart_by_mor
     def adjacent(x: tuple[int, ...], y: tuple[int, ...]) -> bool:
         move = np.subtract(x, y)
         added = np.abs(move).sum() == 1
-        return added or (neighbours == "replace" and sorted(move) == [-1, 1])
+        return added or (adjacency == "replace-one" and sorted(move) == [-1, 1])
 
     runs = [
         (i, o)

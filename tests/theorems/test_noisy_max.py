@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from noise_oracle import Script
-from selection_oracle import APPROVALS, approvals, exponential, fit, neighbouring, noisy_max, permute_and_flip
+from selection_oracle import APPROVALS, approvals, exponential, fit, neighboring, noisy_max, permute_and_flip
 
 from adyton.errors import InvalidRequest
 from adyton.kernel.noise import two_sided_geometric
-from adyton.kernel.privacy import NEIGHBOURS, Neighbours, PureCost
+from adyton.kernel.privacy import ADJACENCIES, Adjacency, PureCost
 from adyton.kernel.special.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from adyton.kernel.special.mechanisms.selection.scores import ScoreSensitivity
 from adyton.noise_intervals.selections import noisy_max_chance
@@ -37,13 +37,13 @@ def enclosed(scores: tuple[int, ...], scale: Fraction) -> tuple[tuple[float, flo
     return tuple((float(p) * (1 - 1e-14), (float(p) + omitted) * (1 + 1e-14)) for p in law)
 
 
-def worst(neighbours: Neighbours, scale: Fraction, largest: int) -> tuple[float, float]:
-    """The largest log-ratio over all neighbouring tables of approvals, enclosed.  Winning depends on differences
+def worst(adjacency: Adjacency, scale: Fraction, largest: int) -> tuple[float, float]:
+    """The largest log-ratio over all neighboring tables of approvals, enclosed.  Winning depends on differences
     alone, so scores are counted from the lowest.
     """
     pairs = {
         tuple(tuple(score - min(own) for score in own) for own in map(approvals, pair))
-        for pair in neighbouring(APPROVALS, largest, neighbours)
+        for pair in neighboring(APPROVALS, largest, adjacency)
     }
     low = high = 0.0
     for a, b in pairs:
@@ -53,24 +53,24 @@ def worst(neighbours: Neighbours, scale: Fraction, largest: int) -> tuple[float,
 
 
 @pytest.mark.parametrize(
-    ("neighbours", "epsilon"), crossed(NEIGHBOURS, [Fraction(1, 2), Fraction(1), Fraction(2)])
+    ("adjacency", "epsilon"), crossed(ADJACENCIES, [Fraction(1, 2), Fraction(1), Fraction(2)])
 )
 def test_theorem_REPORT_NOISY_MAX_on_every_pair_of_small_tables(
-    neighbours: Neighbours, epsilon: Fraction
+    adjacency: Adjacency, epsilon: Fraction
 ) -> None:
     """Scale 1/epsilon when rows come and go, 2/epsilon when they are replaced: in both forms exactly epsilon."""
-    selection = NoisyMax((0, 1, 2), epsilon, ScoreSensitivity.of_counts(neighbours))
-    assert selection.scale == (1 if neighbours == "add-or-remove" else 2) / epsilon
-    low, high = worst(neighbours, Fraction(selection.scale), 4)
+    selection = NoisyMax((0, 1, 2), epsilon, ScoreSensitivity.of_counts(adjacency))
+    assert selection.scale == (1 if adjacency == "add-remove" else 2) / epsilon
+    low, high = worst(adjacency, Fraction(selection.scale), 4)
     assert high <= epsilon * (1 + Fraction(1, 10**10))
     assert low > 0.85 * epsilon
 
 
-@pytest.mark.parametrize("neighbours", NEIGHBOURS)
-def test_theorem_REPORT_NOISY_MAX_a_tenth_less_noise_is_refuted(neighbours: Neighbours) -> None:
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+def test_theorem_REPORT_NOISY_MAX_a_tenth_less_noise_is_refuted(adjacency: Adjacency) -> None:
     """Scores that are far apart bring the ratio close to its limit."""
-    scale = Fraction(NoisyMax((0, 1), ONE, ScoreSensitivity.of_counts(neighbours)).scale)
-    before, after = ((20, 0), (20, 1)) if neighbours == "add-or-remove" else ((40, 0), (39, 1))
+    scale = Fraction(NoisyMax((0, 1), ONE, ScoreSensitivity.of_counts(adjacency)).scale)
+    before, after = ((20, 0), (20, 1)) if adjacency == "add-remove" else ((40, 0), (39, 1))
     for share, refuted in ((Fraction(1), False), (Fraction(9, 10), True)):
         losses = [
             np.log(p[0] / q[1])
@@ -84,7 +84,7 @@ def test_theorem_REPORT_NOISY_MAX_noise_of_scale_1_is_refuted_when_rows_are_repl
     """The slides' Lap(1/epsilon) holds for counts when a row is added or removed; a replaced row lifts one
     count and lowers another, and then the loss is nearly twice epsilon.
     """
-    low, _ = worst("replace", ONE, 4)
+    low, _ = worst("replace-one", ONE, 4)
     assert low > 1.5
 
 

@@ -25,7 +25,7 @@ from adyton.kernel.measurement import Columns
 from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise, Mechanism
 from adyton.kernel.mechanisms.search import NoisySearch, rounds_for
 from adyton.kernel.noise import Bits
-from adyton.kernel.privacy import Guarantee, Neighbours, PrivacyUnit
+from adyton.kernel.privacy import Adjacency, Guarantee, PrivacyUnit
 from adyton.kernel.schema import CategoryColumn, IntegerColumn, RealColumn, Table
 from adyton.kernel.searching import SearchLevels, rounds_of
 from adyton.kernel.sensitivity import Reading
@@ -120,19 +120,19 @@ MEASURES = [
 
 
 @pytest.mark.parametrize("measure", MEASURES)
-@pytest.mark.parametrize("neighbours", ["add-or-remove", "replace"])
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("by", [(), (REGION,)])
 @pytest.mark.parametrize("rows", [1, 2])
 def test_theorem_NOISY_SEARCH_sensitivity_of_a_comparison_equals_brute_force(
-    measure: Quantile | Extreme, neighbours: Neighbours, by: tuple[CategoryColumn, ...], rows: int
+    measure: Quantile | Extreme, adjacency: Adjacency, by: tuple[CategoryColumn, ...], rows: int
 ) -> None:
     """All tables of one other row and a unit, all places at once in all cells: the worst is what is charged."""
-    unit = PrivacyUnit(neighbours, "pid" if rows > 1 else None, rows)
+    unit = PrivacyUnit(adjacency, "pid" if rows > 1 else None, rows)
     (reading,) = readings_of(Question(TABLE, (("q", measure),), by=by), unit)
     sensitivity = reading.sensitivity
     owned = [list(u) for u in itertools.combinations_with_replacement(KINDS, rows)] + [[]]
     points = np.array([_compared(reading, measure, unit) for unit in owned])  # units x cells x places
-    others = points if neighbours == "replace" else np.zeros_like(points[:1])
+    others = points if adjacency == "replace-one" else np.zeros_like(points[:1])
     # A round looks at one place of each cell, and may look at the worst.
     change = np.abs(points[:, None] - others[None, :]).max(axis=3)
     one = (Fraction(1),)
@@ -171,7 +171,7 @@ def _compared(reading: Reading, measure: Quantile | Extreme, rows: Sequence[Mapp
 
 
 def test_theorem_NOISY_SEARCH_every_comparison_is_charged() -> None:
-    unit, rule = PrivacyUnit("replace"), filter_named("gdp")
+    unit, rule = PrivacyUnit("replace-one"), filter_named("gdp")
     (reading,) = readings_of(Question(TABLE, (("q", MEASURES[0]),)), unit)
     noise = GaussianNoise((Fraction(2),))
     one, all_rounds = NoisyReading(reading, noise), NoisyReading(reading, noise, rounds_of(reading))
@@ -189,7 +189,7 @@ WIDE_TABLE = Table("people", (WIDE,), rows=120)
 
 
 def _search(measure: Quantile | Extreme, noise: Mechanism) -> Search:
-    (reading,) = readings_of(Question(WIDE_TABLE, (("q", measure),)), PrivacyUnit("replace"))
+    (reading,) = readings_of(Question(WIDE_TABLE, (("q", measure),)), PrivacyUnit("replace-one"))
     return Search(NoisyReading(reading, noise, rounds_of(reading)))
 
 
@@ -207,7 +207,7 @@ def _released(search: Search, values: list[int], bits: Bits) -> Columns:
 
 
 def _standing() -> PopulationContext:
-    study = Study(WIDE_TABLE, PrivacyUnit("replace"), Guarantee(Fraction(5), Fraction(1, 10**6)))
+    study = Study(WIDE_TABLE, PrivacyUnit("replace-one"), Guarantee(Fraction(5), Fraction(1, 10**6)))
     return standing_of(study, 120)
 
 
@@ -232,7 +232,7 @@ def test_theorem_NOISY_SEARCH_counts_what_lies_below_through_three_levels(target
     table = Table("people", (FINE,), rows=9)
     measure = Quantile(ValueOf(FINE), Fraction(1, 2))
     assert len(levels_of(measure.value, 1)) == 3
-    (reading,) = readings_of(Question(table, (("q", measure),)), PrivacyUnit("replace"))
+    (reading,) = readings_of(Question(table, (("q", measure),)), PrivacyUnit("replace-one"))
     search = Search(NoisyReading(reading, GaussianNoise((Fraction(1, 1000),)), rounds_of(reading)))
     rows = [{"fine": step} for step in [0] * 4 + [target] + [2**40] * 4]
 
@@ -283,7 +283,7 @@ def test_a_last_bin_with_one_value_is_searched_to_its_end(sql: str) -> None:
     """0..1,000,000 is one value more than full bins: what lies in the last one once failed after the charge."""
     column = IntegerColumn("x", 0, 1_000_000)
     limit = Guarantee(Fraction(50), Fraction(1, 10**6))
-    study = Study(Table("t", (column,), rows=1000), PrivacyUnit("replace"), limit)
+    study = Study(Table("t", (column,), rows=1000), PrivacyUnit("replace-one"), limit)
     with adyton.open(study, data=pd.DataFrame({"x": [10**6] * 900 + [5] * 100})) as asker:
         assert asker.ask(sql, epsilon=20).rows[0].values["v"].value == 10**6
 
@@ -306,7 +306,7 @@ def test_theorem_NOISY_SEARCH_the_population_interval_holds_what_no_comparison_e
     comparisons.
     """
     column, rows = IntegerColumn("age", 0, 100), 10_000
-    table, unit = Table("people", (column,), rows=rows), PrivacyUnit("replace")
+    table, unit = Table("people", (column,), rows=rows), PrivacyUnit("replace-one")
     pure, scale = filter_name == "pure", 100 if filter_name == "pure" else 300
     limit = Guarantee(Fraction(5), Fraction(0) if pure else Fraction(1, 10**6))
     study = Study(table, unit, limit, filter_name, validity=validity)

@@ -29,7 +29,7 @@ TABLE = Table("t", (BooleanColumn("smoker"),), rows=1000)
 def study(filter_name: str, delta: str, epsilon: str = "1", keys_delta: str = "0") -> Study:
     limit = Guarantee(Fraction(epsilon), Fraction(delta))
     keys = Fraction(keys_delta)
-    return Study(TABLE, PrivacyUnit("replace"), limit, filter_name=filter_name, keys_delta=keys)
+    return Study(TABLE, PrivacyUnit("replace-one"), limit, filter_name=filter_name, keys_delta=keys)
 
 
 def geometric(known: Study, questions: int, ratio: float) -> list[int]:
@@ -108,7 +108,7 @@ def test_theorem_ZCDP_ODOMETER_the_reading_follows_from_public_facts_and_grows()
 def test_theorem_ZCDP_ODOMETER_found_keys_are_paid_for() -> None:
     """A key of one person is shown with probability f at most, which is the rest of the study's delta."""
     known = study("gdp", "1e-4", keys_delta="5e-5")
-    bare = Study(TABLE, PrivacyUnit("replace"), Guarantee(Fraction(1), known.noise_delta))
+    bare = Study(TABLE, PrivacyUnit("replace-one"), Guarantee(Fraction(1), known.noise_delta))
     assert known.allowed == bare.allowed
     reading, without = read_odometer(known, known.allowed // 3), read_odometer(bare, bare.allowed // 3)
     assert reading.epsilon == without.epsilon > 0

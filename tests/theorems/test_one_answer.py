@@ -23,7 +23,7 @@ from kept_rows import open_kept
 ROWS = pd.DataFrame({"age": range(30)})
 STUDY = Study(
     Table("people", (IntegerColumn("age", 0, 100),), 30),
-    PrivacyUnit("replace"),
+    PrivacyUnit("replace-one"),
     Guarantee(Fraction(50), Fraction(1, 10**6)),
 )
 ASKED = "SELECT COUNT(*) FROM people WHERE age > 3"

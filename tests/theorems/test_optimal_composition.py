@@ -28,7 +28,7 @@ epsilons = st.floats(-4, 1).map(lambda x: Fraction(f"{10**x:.4g}"))
 
 
 def least_epsilon(e: Fraction, k: int, delta: Fraction) -> mp.mpf:
-    """Exact: delta(epsilon) is linear in exp(epsilon) between neighbouring losses (k - 2 l) e."""
+    """Exact: delta(epsilon) is linear in exp(epsilon) between neighboring losses (k - 2 l) e."""
     with mp.workdps(60):
         x = mp.mpf(e.numerator) / e.denominator
         d = mp.mpf(delta.numerator) / delta.denominator

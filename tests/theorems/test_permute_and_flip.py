@@ -18,14 +18,14 @@ from selection_oracle import (
     approvals,
     exponential,
     fit,
-    neighbouring,
+    neighboring,
     permute_and_flip,
     worst_ratio,
 )
 
 from adyton.errors import InvalidRequest
 from adyton.kernel.noise.coins import below
-from adyton.kernel.privacy import NEIGHBOURS, Neighbours, PureCost
+from adyton.kernel.privacy import ADJACENCIES, Adjacency, PureCost
 from adyton.kernel.special.mechanisms.exponential_weights import flip
 from adyton.kernel.special.mechanisms.selection.exponential import ExponentialMechanism
 from adyton.kernel.special.mechanisms.selection.permute_and_flip import PermuteAndFlip
@@ -94,26 +94,26 @@ def test_theorem_PERMUTE_AND_FLIP_takes_a_uniform_one_of_the_heads() -> None:
         assert bits.left == 0
 
 
-@pytest.mark.parametrize("neighbours", NEIGHBOURS)
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
 @pytest.mark.parametrize("epsilon", [Fraction(1, 5), ONE, Fraction(3)])
 def test_theorem_PERMUTE_AND_FLIP_on_every_pair_of_small_tables(
-    neighbours: Neighbours, epsilon: Fraction
+    adjacency: Adjacency, epsilon: Fraction
 ) -> None:
-    selection = PermuteAndFlip((0, 1, 2), epsilon, ScoreSensitivity.of_counts(neighbours))
-    worst = worst_ratio(neighbouring(APPROVALS, 4, neighbours), lambda t: selection.law(approvals(t)))
+    selection = PermuteAndFlip((0, 1, 2), epsilon, ScoreSensitivity.of_counts(adjacency))
+    worst = worst_ratio(neighboring(APPROVALS, 4, adjacency), lambda t: selection.law(approvals(t)))
     assert worst <= selection.cost().epsilon + ROUNDING
     assert worst > 0.97 * epsilon  # tight already on tables of four rows
 
 
-@pytest.mark.parametrize("neighbours", NEIGHBOURS)
-def test_theorem_PERMUTE_AND_FLIP_a_rate_of_a_tenth_more_is_refuted(neighbours: Neighbours) -> None:
-    careless = PermuteAndFlip((0, 1, 2), Fraction(11, 10), ScoreSensitivity.of_counts(neighbours))
-    assert worst_ratio(neighbouring(APPROVALS, 4, neighbours), lambda t: careless.law(approvals(t))) > 1.05
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+def test_theorem_PERMUTE_AND_FLIP_a_rate_of_a_tenth_more_is_refuted(adjacency: Adjacency) -> None:
+    careless = PermuteAndFlip((0, 1, 2), Fraction(11, 10), ScoreSensitivity.of_counts(adjacency))
+    assert worst_ratio(neighboring(APPROVALS, 4, adjacency), lambda t: careless.law(approvals(t))) > 1.05
 
 
 def test_theorem_PERMUTE_AND_FLIP_monotone_form_is_refuted_when_rows_are_replaced() -> None:
     careless = PermuteAndFlip((0, 1, 2), ONE, ScoreSensitivity(ONE, monotone=True))
-    assert worst_ratio(neighbouring(APPROVALS, 3, "replace"), lambda t: careless.law(approvals(t))) > 1.8
+    assert worst_ratio(neighboring(APPROVALS, 3, "replace-one"), lambda t: careless.law(approvals(t))) > 1.8
 
 
 @given(SCORES, EPSILONS)

@@ -31,7 +31,7 @@ def noisy(sql: str, rows: int = 1, filter_name: str = "gdp") -> tuple[Study, Noi
     table, pure = replace(TABLE, person=person), filter_name == "pure"
     limit = Guarantee(Fraction(1), Fraction(0) if pure else Fraction(1, 10**9))
     validity = Validity(Fraction(9, 10), stability=Fraction(1) if pure else None)
-    study = Study(table, PrivacyUnit("replace", person, rows), limit, filter_name, validity=validity)
+    study = Study(table, PrivacyUnit("replace-one", person, rows), limit, filter_name, validity=validity)
     plan = make_plan(study, parse(sql, table), price_of(epsilon="0.5"), study.allowed)
     return study, plan.parts[0].only
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from adyton.errors import InvalidRequest
 from adyton.kernel.accounting.noisy_reading import NoisyReading
-from adyton.kernel.privacy import Guarantee, Neighbours, PrivacyUnit, PureCost
+from adyton.kernel.privacy import Adjacency, Guarantee, PrivacyUnit, PureCost
 from adyton.kernel.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table
 from adyton.planning.measures.spread import Spread
 from adyton.planning.part import MeasurePlan
@@ -155,13 +155,13 @@ ASKED = [
 
 
 def asked(
-    sql: str, rows: int, neighbours: Neighbours, filter_name: str
+    sql: str, rows: int, adjacency: Adjacency, filter_name: str
 ) -> tuple[Study, QuestionPlan, PopulationContext]:
     person = "who" if rows > 1 else None
     table = replace(TABLE, person=person)
     study = Study(
         table,
-        PrivacyUnit(neighbours, person, rows),
+        PrivacyUnit(adjacency, person, rows),
         Guarantee(Fraction(1), Fraction(0) if filter_name == "pure" else Fraction(1, 10**9)),
         filter_name,
         validity=Validity(Fraction(9, 10), questions=10, tolerance=Fraction(1, 3)),
@@ -170,18 +170,18 @@ def asked(
     return study, plan, standing_of(study, 5000, values=plan.values(plan.question.cells))
 
 
-@pytest.mark.parametrize("neighbours", ["replace", "add-or-remove"])
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 @pytest.mark.parametrize("rows", [1, 3])
 @pytest.mark.parametrize("sql", ASKED)
 def test_theorem_CENTRED_HINGE_PLAN_all_noises_of_an_answer_share_the_excess(
-    sql: str, rows: int, neighbours: Neighbours
+    sql: str, rows: int, adjacency: Adjacency
 ) -> None:
     """Added up again from the widths that the curator shows: every noise, in its weight, over its own range.
 
     The steps of a count are fewer than those of an income, so the mean in steps, a weight, may be 16.  The
     count behind a variance has a part in each of its two claims.
     """
-    _, plan, context = asked(sql, rows, neighbours, "pure")
+    _, plan, context = asked(sql, rows, adjacency, "pure")
     population = context.population
     assert isinstance(population, HingePopulation)
     schedule = population.schedule
@@ -208,18 +208,16 @@ def claims_of(part: MeasurePlan) -> list[NoisyReading]:
     return [part.mean, part.square] if isinstance(part, Spread) else [part.only]
 
 
-@pytest.mark.parametrize("neighbours", ["replace", "add-or-remove"])
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 @pytest.mark.parametrize("sql", ASKED)
 def test_theorem_PAY_AS_YOU_GO_all_claims_of_an_answer_share_its_level(
-    sql: str, neighbours: Neighbours
+    sql: str, adjacency: Adjacency
 ) -> None:
     """Every claim that an interval rests on, in every cell, and every comparison of a search."""
-    study, plan, context = asked(sql, 1, neighbours, "gdp")
+    study, plan, context = asked(sql, 1, adjacency, "gdp")
     population = context.population
     assert isinstance(population, SubsetPopulation)
     claims = plan.question.cells * sum(one.times for part in plan.parts for one in claims_of(part))
     used = claims * population._certain(context).level
-    level = float(claims_failure(study.validity, study.unit.neighbours)) * gaussian_plan(study).levels.share(
-        1
-    )
+    level = float(claims_failure(study.validity, study.unit.adjacency)) * gaussian_plan(study).levels.share(1)
     assert 0.999 * level < used <= level * (1 + 1e-12)

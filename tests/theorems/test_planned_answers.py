@@ -16,7 +16,7 @@ from scipy.stats import norm
 import adyton
 from adyton.certify import Interval
 from adyton.errors import InvalidRequest
-from adyton.kernel.privacy import Guarantee, Neighbours, PrivacyUnit
+from adyton.kernel.privacy import Adjacency, Guarantee, PrivacyUnit
 from adyton.kernel.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table
 from adyton.planning.measures.distribution import Distribution
 from adyton.planning.plan import make_plan
@@ -42,13 +42,13 @@ TABLE = Table("t", COLUMNS, ROWS)
 
 
 def planned(
-    filter_name: str = "gdp", neighbours: Neighbours = "replace", questions: int = QUESTIONS, **more: Any
+    filter_name: str = "gdp", adjacency: Adjacency = "replace-one", questions: int = QUESTIONS, **more: Any
 ) -> Study:
     delta = Fraction(0) if filter_name == "pure" else Fraction(1, 10**6)
     declared = Validity(Fraction(9, 10), questions=questions, tolerance=Fraction(1, 3), beyond_plan="answer")
     return Study(
         TABLE,
-        PrivacyUnit(neighbours),
+        PrivacyUnit(adjacency),
         Guarantee(Fraction(200), delta),
         filter_name,
         validity=declared,
@@ -98,7 +98,7 @@ def test_theorem_SUBSET_MEANS_every_point_of_a_distribution_keeps_its_part(fract
     part, _ = point_of(study)
     sigma = float(part.mechanism.scales[0])
     level = (
-        float(claims_failure(study.validity, study.unit.neighbours))
+        float(claims_failure(study.validity, study.unit.adjacency))
         * gaussian_plan(study).levels.share(1)
         / (BINS * CELLS)
     )
@@ -157,7 +157,7 @@ def test_theorem_CENTRED_HINGE_PLAN_a_count_at_the_price_of_the_plan_has_its_tol
 
 def test_theorem_CENTRED_HINGE_PLAN_every_count_has_an_equal_part_of_the_failure() -> None:
     """A count may be too low by its noise: all of them together but for a hundredth of what is left."""
-    study, scale, released = planned("pure", "add-or-remove"), 40.0, 4321
+    study, scale, released = planned("pure", "add-remove"), 40.0, 4321
     each = float(schedule_of(study).counting) / QUESTIONS
     assert each == pytest.approx(0.1 * float(LEFT) / 100 / QUESTIONS)
     for number in (1, QUESTIONS):
@@ -168,17 +168,17 @@ def test_theorem_CENTRED_HINGE_PLAN_every_count_has_an_equal_part_of_the_failure
 
 
 def test_theorem_CENTRED_HINGE_PLAN_only_private_sizes_are_paid_for() -> None:
-    public, private = schedule_of(planned("pure")), schedule_of(planned("pure", neighbours="add-or-remove"))
+    public, private = schedule_of(planned("pure")), schedule_of(planned("pure", adjacency="add-remove"))
     assert public.counting == 0
     assert private.counting == LEFT / 1000
     assert public.tolerance < private.tolerance < 1.01 * public.tolerance
 
 
 def test_theorem_PLANNED_NOISE_only_private_sizes_are_paid_for() -> None:
-    public, private = planned(), planned(neighbours="add-or-remove")
+    public, private = planned(), planned(adjacency="add-remove")
     assert (
-        claims_failure(public.validity, public.unit.neighbours)
-        - claims_failure(private.validity, private.unit.neighbours)
+        claims_failure(public.validity, public.unit.adjacency)
+        - claims_failure(private.validity, private.unit.adjacency)
         == Fraction(1, 10) * FOR_COUNTS
     )
     assert gaussian_plan(private).scale(1) < gaussian_plan(public).scale(1)
@@ -233,7 +233,7 @@ def test_theorem_HINGE_WITH_DELTA_a_study_that_may_find_keys_has_wider_intervals
         HingePopulation(
             Study(
                 TABLE,
-                PrivacyUnit("replace"),
+                PrivacyUnit("replace-one"),
                 Guarantee(Fraction(1), delta),
                 "pure",
                 validity=validity,
@@ -254,7 +254,7 @@ def test_theorem_HINGE_WITH_DELTA_a_study_that_may_find_keys_has_wider_intervals
 def test_theorem_HINGE_WITH_DELTA_a_plan_that_keys_make_too_wide_is_refused() -> None:
     """The tolerance is that of the answers, which pay for keys that may be found whether they are or not."""
     delta = Fraction(1, 6000)
-    table, unit = Table("t", COLUMNS, 1000), PrivacyUnit("replace")
+    table, unit = Table("t", COLUMNS, 1000), PrivacyUnit("replace-one")
 
     def study(tolerance: Fraction, keys: Fraction = Fraction(0)) -> Study:
         declared = Validity(Fraction(95, 100), questions=5, tolerance=tolerance)

@@ -83,13 +83,13 @@ SCRIPTS: list[list[int | None]] = [[*[None] * lead, value] for lead in range(6) 
 ]
 
 
-def _neighbours(x: np.ndarray, y: np.ndarray, relation: str) -> bool:
+def _adjacency(x: np.ndarray, y: np.ndarray, relation: str) -> bool:
     move = x - y
-    return bool(np.abs(move).sum() == 1 or (relation == "replace" and sorted(move) == [-1, 1]))
+    return bool(np.abs(move).sum() == 1 or (relation == "replace-one" and sorted(move) == [-1, 1]))
 
 
-@pytest.mark.parametrize("relation", ["replace", "add-or-remove"])
-def test_theorem_PMW_PRIVACY_the_law_of_short_runs_on_all_neighbours(relation: str) -> None:
+@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+def test_theorem_PMW_PRIVACY_the_law_of_short_runs_on_all_adjacency(relation: str) -> None:
     """Every place of the one positive, and several measured values; the guess changes between questions."""
     real = NumericSparse.for_cost(Fraction(3), 1, sensitivity=DENOMINATOR)
     epsilon = float(real.cost().pure)
@@ -97,19 +97,19 @@ def test_theorem_PMW_PRIVACY_the_law_of_short_runs_on_all_neighbours(relation: s
     gaps = [
         float(np.abs(law[i] - law[j]).max())
         for (i, x), (j, y) in itertools.combinations(enumerate(TABLES), 2)
-        if _neighbours(x, y, relation)
+        if _adjacency(x, y, relation)
     ]
     assert max(gaps) <= epsilon * (1 + 1e-9)
     assert max(gaps) > 0.5 * epsilon
 
 
-def test_theorem_PMW_PRIVACY_neighbours_feed_integers_no_farther_apart_than_the_sensitivity() -> None:
+def test_theorem_PMW_PRIVACY_neighbors_feed_integers_no_farther_apart_than_the_sensitivity() -> None:
     """Three positives: with the same answers so far, all else about the two runs is identical."""
     real = NumericSparse.for_cost(Fraction(3), 3, sensitivity=DENOMINATOR)
     script: list[int | None]
     for script in ([3, None, 4, 2], [None, 3, None, None, 5], [None] * 6, [2, 2, 2]):
         for x, y in itertools.combinations(TABLES, 2):
-            if not _neighbours(x, y, "replace"):
+            if not _adjacency(x, y, "replace-one"):
                 continue
             (said, fed, guess), (said_y, fed_y, guess_y) = (_run(real, h, list(script)) for h in (x, y))
             assert said == said_y

@@ -28,7 +28,7 @@ def test_theorem_RATIO_OF_MEANS_contains_every_ratio_that_is_possible() -> None:
     """theta is the truth, and the answers as far off as their widths allow: on either side it is not lost."""
     validity = Validity(Fraction(9, 10), stability=Fraction(1, 1000))
     study = Study(
-        TABLE, PrivacyUnit("replace"), Guarantee(Fraction(1), Fraction(0)), "pure", validity=validity
+        TABLE, PrivacyUnit("replace-one"), Guarantee(Fraction(1), Fraction(0)), "pure", validity=validity
     )
     plan = make_plan(
         study, parse("SELECT AVG(age) FROM t WHERE age < 90", TABLE), price_of(epsilon="0.4"), study.allowed

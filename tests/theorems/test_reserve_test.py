@@ -33,7 +33,7 @@ from populations import seeded
 
 ROWS, COINS, ALPHA, SHARE = 300, 28, Fraction(1, 10), Fraction(2, 5)
 LIMIT = Guarantee(Fraction(500), Fraction(1, 10**9))
-UNITS = (PrivacyUnit("replace"), PrivacyUnit("replace", "who"), PrivacyUnit("add-or-remove", "who"))
+UNITS = (PrivacyUnit("replace-one"), PrivacyUnit("replace-one", "who"), PrivacyUnit("add-remove", "who"))
 IDS = ["rows", "persons", "persons, size private"]
 
 
@@ -164,7 +164,7 @@ def people(names: list[int]) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize(("unit", "sql"), crossed(UNITS, ASKED))
-def test_theorem_RESERVE_TEST_neighbours_inside_outside_and_across(unit: PrivacyUnit, sql: str) -> None:
+def test_theorem_RESERVE_TEST_neighbors_inside_outside_and_across(unit: PrivacyUnit, sql: str) -> None:
     """What differs within the reserve moves nothing; elsewhere, and across its border, sensitivities hold.
 
     Mutants: ``kept_by`` always true (the reserve moves); a hash of values, by which others move too.
@@ -178,14 +178,14 @@ def test_theorem_RESERVE_TEST_neighbours_inside_outside_and_across(unit: Privacy
     for place in (names.index(inside[0]), names.index(outside[0])):
         within = in_reserve(names[place], kept)
         for other in {None: [names[place]], "who": [inside[20], outside[20]]}[unit.person]:
-            if unit.neighbours == "replace":
+            if unit.adjacency == "replace-one":
                 changed = frame.copy()
                 changed.loc[place] = [other, 100 if frame.age[place] < 50 else 0, not frame.smoker[place]]
             else:
                 changed = frame.drop(index=place)
             found = replay(asked, (frame, changed), sql, opened_by=open_kept, epsilon=1)
             assert not found.refuted, found.faults
-            stays = within and (unit.neighbours != "replace" or in_reserve(other, kept))
+            stays = within and (unit.adjacency != "replace-one" or in_reserve(other, kept))
             moved = any(m.l1 for m in found.movements)
             assert not (stays and moved)
             assert moved or stays or sql == ASKED[0]  # an exchange moves no count of all
@@ -227,7 +227,7 @@ def test_theorem_RESERVE_TEST_failures_add_up() -> None:
         declared = study_of(unit, FAIR).validity
         assert declared is not None
         failure = 1 - declared.confidence
-        assert claims_failure(declared, unit.neighbours) + failure * (FOR_COUNTS + FOR_NOISE) <= failure
+        assert claims_failure(declared, unit.adjacency) + failure * (FOR_COUNTS + FOR_NOISE) <= failure
 
 
 def test_theorem_RESERVE_TEST_the_edge_is_not_below_the_share() -> None:

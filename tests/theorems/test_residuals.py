@@ -63,13 +63,13 @@ def test_theorem_RESIDUAL_STRATEGY_diameters_and_radius(
         residuals = Residuals(attributes, {**residuals.weights, (): 1000})
     plain = written_out(residuals)
     assert residuals.rows == plain.rows
-    for neighbours in ("add-or-remove", "replace"):
-        assert residuals.l2_diameter_squared(neighbours) == plain.l2_diameter_squared(neighbours)
-        assert residuals.l1_diameter(neighbours) >= plain.l1_diameter(neighbours)
-    assert residuals.l1_diameter("add-or-remove") == plain.l1_diameter("add-or-remove")
+    for adjacency in ("add-remove", "replace-one"):
+        assert residuals.l2_diameter_squared(adjacency) == plain.l2_diameter_squared(adjacency)
+        assert residuals.l1_diameter(adjacency) >= plain.l1_diameter(adjacency)
+    assert residuals.l1_diameter("add-remove") == plain.l1_diameter("add-remove")
     centre = np.zeros(plain.rows)
     total = residuals.weights[()]
-    others = residuals.l2_diameter_squared("add-or-remove") - total**2
+    others = residuals.l2_diameter_squared("add-remove") - total**2
     centre[0] = total if total**2 <= others else float(Fraction(others + total**2, 2 * total))
     points = np.concatenate([np.zeros((1, plain.rows)), plain.matrix.T])
     farthest = ((points - centre) ** 2).sum(axis=1).max()
@@ -120,12 +120,12 @@ def energies(
     return total
 
 
-def cost(residuals: Residuals, needed: dict, neighbours: str, norm: int) -> float:  # type: ignore[type-arg]
+def cost(residuals: Residuals, needed: dict, adjacency: str, norm: int) -> float:  # type: ignore[type-arg]
     """Total variance times the price."""
     variance = sum(energy / residuals.weights[kept] ** 2 for kept, energy in needed.items())
     if norm == 2:
-        return variance * residuals.l2_diameter_squared(neighbours)  # type: ignore[arg-type]
-    return variance * residuals.l1_diameter(neighbours) ** 2  # type: ignore[arg-type]
+        return variance * residuals.l2_diameter_squared(adjacency)  # type: ignore[arg-type]
+    return variance * residuals.l1_diameter(adjacency) ** 2  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("norm", [1, 2])
@@ -134,12 +134,12 @@ def test_theorem_RESIDUAL_STRATEGY_no_other_weights_are_better(
     attributes: tuple[ResidualAttribute, ...], norm: int
 ) -> None:
     needed = energies(attributes, marginals(attributes, 2))
-    best = best_residuals(attributes, needed, "add-or-remove", norm)
-    own, rng = cost(best, needed, "add-or-remove", norm), np.random.default_rng(3)
+    best = best_residuals(attributes, needed, "add-remove", norm)
+    own, rng = cost(best, needed, "add-remove", norm), np.random.default_rng(3)
     for spread in (0.02, 0.2, 1.0):
         for _ in range(100):
             other = {k: max(1, round(c * math.exp(rng.normal() * spread))) for k, c in best.weights.items()}
-            assert cost(Residuals(attributes, other), needed, "add-or-remove", norm) >= own * (1 - 1e-4)
+            assert cost(Residuals(attributes, other), needed, "add-remove", norm) >= own * (1 - 1e-4)
 
 
 @pytest.mark.parametrize("size", [2, 3, 4])
@@ -148,14 +148,14 @@ def test_theorem_RESIDUAL_STRATEGY_attains_the_singular_value_bound(size: int) -
     attributes = (ResidualAttribute(size),) * 3
     asked = marginals(attributes, 2)
     needed = energies(attributes, asked)
-    best = best_residuals(attributes, needed, "add-or-remove", 2)
+    best = best_residuals(attributes, needed, "add-remove", 2)
     rows = [
         [row[_place(attributes, by, cell)] for cell in cells(attributes)]
         for by, weights in asked
         for row in weights
     ]
     bound = np.linalg.svd(np.array(rows), compute_uv=False).sum() ** 2 / size**3
-    assert bound * (1 - 1e-9) <= cost(best, needed, "add-or-remove", 2) <= bound * 1.001
+    assert bound * (1 - 1e-9) <= cost(best, needed, "add-remove", 2) <= bound * 1.001
 
 
 def test_eight_columns_of_ten_values_and_missing_ones_are_near_the_bound_without_them() -> None:
@@ -164,20 +164,20 @@ def test_eight_columns_of_ten_values_and_missing_ones_are_near_the_bound_without
     for aside, kept in ((False, needed), (True, apart)):
         attributes = (ResidualAttribute(10, aside),) * 8
         kept |= energies(attributes, marginals(attributes, 2))
-    best = best_residuals((ResidualAttribute(10),) * 8, needed, "add-or-remove", 2)
-    bound = cost(best, needed, "add-or-remove", 2)
-    own = best_residuals((ResidualAttribute(10, aside=True),) * 8, apart, "add-or-remove", 2)
-    assert cost(own, apart, "add-or-remove", 2) <= 1.03 * bound
-    assert 28 * 2800 / cost(own, apart, "add-or-remove", 2) >= 1.25
+    best = best_residuals((ResidualAttribute(10),) * 8, needed, "add-remove", 2)
+    bound = cost(best, needed, "add-remove", 2)
+    own = best_residuals((ResidualAttribute(10, aside=True),) * 8, apart, "add-remove", 2)
+    assert cost(own, apart, "add-remove", 2) <= 1.03 * bound
+    assert 28 * 2800 / cost(own, apart, "add-remove", 2) >= 1.25
 
 
 def test_replace_measures_the_total_in_the_room_that_is_left() -> None:
     attributes = (ResidualAttribute(3), ResidualAttribute(4))
     needed = energies(attributes, marginals(attributes, 2))
-    best = best_residuals(attributes, needed, "replace", 2)
-    assert best.l2_diameter_squared("add-or-remove") <= best.l2_diameter_squared("replace")
+    best = best_residuals(attributes, needed, "replace-one", 2)
+    assert best.l2_diameter_squared("add-remove") <= best.l2_diameter_squared("replace-one")
     without = Residuals(attributes, {k: c for k, c in best.weights.items() if k})
-    assert best.l2_diameter_squared("replace") == without.l2_diameter_squared("replace")
+    assert best.l2_diameter_squared("replace-one") == without.l2_diameter_squared("replace-one")
 
 
 def test_what_is_not_measured_is_refused() -> None:

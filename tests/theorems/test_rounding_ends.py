@@ -104,7 +104,7 @@ def test_theorem_ROUNDING_STUDY_p_values_of_a_study_pay_its_bits_and_nothing_els
 
 def test_theorem_ROUNDING_STUDY_a_grid_holds_all_rows_of_all_persons() -> None:
     """Mutant: one row of each."""
-    known = study(40, "0.1", unit=PrivacyUnit("replace", person="id", rows=3))
+    known = study(40, "0.1", unit=PrivacyUnit("replace-one", person="id", rows=3))
     part, _ = asked(known, scale="4")
     (grid,) = part.mechanism.grids  # type: ignore[attr-defined]
     assert grid.low + grid.step * grid.cells > 3 * 40

@@ -50,7 +50,7 @@ LEFT = float(1 - FOR_DESCRIBED - FOR_THEIR_NOISE)  # of the failure, for what is
 
 
 def study(rows: int, grid: str | Fraction | None = "0.02", confidence: str = "0.95", **more: Any) -> Study:
-    unit = more.pop("unit", PrivacyUnit("replace"))
+    unit = more.pop("unit", PrivacyUnit("replace-one"))
     validity = Validity(confidence, method="rounding", grid=grid, **more)
     limit = Guarantee(Fraction(500), Fraction(1, 10**9))
     return Study(Table("people", (AGE, SMOKER), rows, unit.person), unit, limit, "gdp", validity=validity)
@@ -428,7 +428,7 @@ def people(size: int, seed: int = 1) -> pd.DataFrame:
 # Through curators --------------------------------------------------------------------------------------------
 
 
-def test_theorem_ROUNDING_STUDY_replays_on_neighbours_and_a_planted_fault_is_found() -> None:
+def test_theorem_ROUNDING_STUDY_replays_on_neighbors_and_a_planted_fault_is_found() -> None:
     """The number behind a cell has the same noise on both tables, the charge and the bits are the same.
 
     Planted: rounded, and without noise at all.
@@ -440,7 +440,7 @@ def test_theorem_ROUNDING_STUDY_replays_on_neighbours_and_a_planted_fault_is_fou
         assert found.faults == ()
         assert found.movements
     here, there = people(40), people(40)
-    there.loc[:, "age"] = 0  # no neighbours: then the noise would have to be another one
+    there.loc[:, "age"] = 0  # no neighbors: then the noise would have to be another one
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
             GaussianNoise, "release", lambda _, exact, bits: [whole(c) * (1 + len(c)) for c in exact]
@@ -478,7 +478,7 @@ def test_what_is_not_rounded_is_refused_free_of_charge(sql: str, reason: str) ->
 @pytest.mark.parametrize(
     ("changed", "reason"),
     [
-        ({"unit": PrivacyUnit("add-or-remove")}, "public number of units"),
+        ({"unit": PrivacyUnit("add-remove")}, "public number of units"),
         ({"grid": None}, "needs validity.grid"),
         ({"grid": "0.7"}, "at most 0.5"),
         ({"questions": 10, "tolerance": "0.3"}, "names its own price"),

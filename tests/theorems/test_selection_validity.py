@@ -16,7 +16,7 @@ import adyton
 from adyton.kernel.accounting.noisy_reading import stability_units
 from adyton.kernel.exact import units_up
 from adyton.kernel.mechanisms.composed_cost import ComposedCost
-from adyton.kernel.privacy import NEIGHBOURS, Guarantee, Neighbours, PrivacyUnit, PureCost
+from adyton.kernel.privacy import ADJACENCIES, Adjacency, Guarantee, PrivacyUnit, PureCost
 from adyton.kernel.schema import IntegerColumn, Table
 from adyton.planning.price import price_of
 from adyton.planning.selecting import SelectionPlan, plan_selection
@@ -31,12 +31,12 @@ SUMS = [adyton.sum_of("x"), adyton.sum_of("-x"), adyton.sum_of("x", where="x > 1
 COUNTS = [adyton.count("x < 0"), adyton.count("x = 1"), adyton.count("x > 1")]
 
 
-def study(filter_name: str, neighbours: Neighbours, rows: int = 1) -> Study:
+def study(filter_name: str, adjacency: Adjacency, rows: int = 1) -> Study:
     person = {"person": "who", "rows": rows} if rows > 1 else {}
     columns = (IntegerColumn("x", -2, 2), *([IntegerColumn("who", 0, 99)] if rows > 1 else []))
     delta = Fraction(0) if filter_name == "pure" else Fraction(1, 10**6)
     table = Table("t", columns, 3, **({"person": "who"} if rows > 1 else {}))
-    return Study(table, PrivacyUnit(neighbours, **person), Guarantee(Fraction(2), delta), filter_name)
+    return Study(table, PrivacyUnit(adjacency, **person), Guarantee(Fraction(2), delta), filter_name)
 
 
 def plan_of(known: Study, asked: BestOf, **price: Any) -> SelectionPlan:
@@ -66,7 +66,7 @@ def law(plan: SelectionPlan, scores: Sequence[int]) -> list[float]:
     return chances
 
 
-def pairs(candidates: list[Any], neighbours: Neighbours, rows: int) -> Iterator[tuple[Any, Any]]:
+def pairs(candidates: list[Any], adjacency: Adjacency, rows: int) -> Iterator[tuple[Any, Any]]:
     """Scores of all tables of one unit more than a common rest; a unit has up to ``rows`` rows."""
     units = {
         tuple(np.sum([adds(v, candidates) for v in own], axis=0).tolist()) if own else (0, 0, 0)
@@ -76,15 +76,15 @@ def pairs(candidates: list[Any], neighbours: Neighbours, rows: int) -> Iterator[
     rest = [(0, 0, 0), (4, 0, -3), (-90, 0, -90), (0, -90, -90)]  # far apart, it becomes sharp
     for base in rest:
         some = [tuple(np.add(base, unit).tolist()) for unit in sorted(units)]
-        if neighbours == "add-or-remove":
+        if adjacency == "add-remove":
             yield from ((base, one) for one in some)
         else:
             yield from itertools.combinations(some, 2)
 
 
-def worst(plan: SelectionPlan, candidates: list[Any], neighbours: Neighbours, rows: int) -> float:
+def worst(plan: SelectionPlan, candidates: list[Any], adjacency: Adjacency, rows: int) -> float:
     found, laws = 0.0, {}
-    for one, other in pairs(candidates, neighbours, rows):
+    for one, other in pairs(candidates, adjacency, rows):
         for scores in (one, other):
             laws.setdefault(scores, np.log(law(plan, scores)))
         found = max(found, float(np.abs(laws[one] - laws[other]).max()))
@@ -92,38 +92,38 @@ def worst(plan: SelectionPlan, candidates: list[Any], neighbours: Neighbours, ro
 
 
 @pytest.mark.parametrize("filter_name", FILTERS)
-@pytest.mark.parametrize("neighbours", NEIGHBOURS)
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
 @pytest.mark.parametrize("candidates", [SUMS, COUNTS])
 @pytest.mark.parametrize(("most", "rows"), [(1, 1), (2, 1), (1, 2)])
 def test_theorem_SELECTION_VALIDITY_the_law_moves_as_far_as_was_paid_for(
-    filter_name: str, neighbours: Neighbours, candidates: list[Any], most: int, rows: int
+    filter_name: str, adjacency: Adjacency, candidates: list[Any], most: int, rows: int
 ) -> None:
-    """Mutants: a span without the negative side; ``exchanged`` with the span of the study's neighbours."""
-    known = study(filter_name, neighbours, rows)
+    """Mutants: a span without the negative side; ``exchanged`` with the span of the study's neighbors."""
+    known = study(filter_name, adjacency, rows)
     plan = plan_of(known, adyton.best_of(candidates, most, largest=most == 1))
     epsilon = plan.machine.cost().pure
     assert epsilon is not None
-    moved = worst(plan, candidates, neighbours, rows)
+    moved = worst(plan, candidates, adjacency, rows)
     assert moved <= float(epsilon) + ROUNDING
-    exchanged = worst(plan, candidates, "replace", rows)
+    exchanged = worst(plan, candidates, "replace-one", rows)
     assert exchanged <= float(plan.measurement.exchanged) + ROUNDING
     assert plan.amount <= known.allowed < plan.amount * 1.000001 + 10**6
     if most == 1:
         assert moved > 0.9 * float(epsilon)
         assert exchanged > 0.9 * float(plan.measurement.exchanged)
-    if neighbours == "add-or-remove":
+    if adjacency == "add-remove":
         assert plan.measurement.exchanged == 2 * epsilon
     else:
         assert plan.measurement.exchanged == epsilon
 
 
-@pytest.mark.parametrize("neighbours", NEIGHBOURS)
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
 @pytest.mark.parametrize("filter_name", FILTERS)
 @pytest.mark.parametrize("with_value", [False, True])
 def test_theorem_SELECTION_VALIDITY_what_the_receipt_says(
-    filter_name: str, neighbours: Neighbours, with_value: bool
+    filter_name: str, adjacency: Adjacency, with_value: bool
 ) -> None:
-    known = study(filter_name, neighbours)
+    known = study(filter_name, adjacency)
     plan = plan_of(known, adyton.best_of(COUNTS, 2, with_value=with_value))
     order = ordered(plan)
     values = [] if plan.values is None else [(plan.values.radius(plan.candidates.one_value), 2)]
@@ -140,7 +140,7 @@ def test_theorem_SELECTION_VALIDITY_what_the_receipt_says(
 
 @pytest.mark.parametrize("filter_name", FILTERS)
 def test_theorem_SELECTION_VALIDITY_a_value_is_paid_for_beside_the_choice(filter_name: str) -> None:
-    known = study(filter_name, "replace")
+    known = study(filter_name, "replace-one")
     alone, valued = (plan_of(known, adyton.best_of(SUMS, 2, with_value=v)) for v in (False, True))
     assert alone.amount <= known.allowed
     assert valued.amount <= known.allowed

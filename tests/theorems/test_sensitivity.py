@@ -1,4 +1,4 @@
-"""Both neighbour relations against brute force on small tables, and radii against smallest balls."""
+"""Both neighbor relations against brute force on small tables, and radii against smallest balls."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ def _points_of_a_row(sensitivity: Sensitivity) -> list[np.ndarray]:
 
 
 def _moves(sensitivity: Sensitivity) -> np.ndarray:
-    """All differences between neighbours: against every other unit, or against none."""
+    """All differences between neighbors: against every other unit, or against none."""
     points = np.array(_points(sensitivity))
-    others = points if sensitivity.neighbours == "replace" else np.zeros_like(points[:1])
+    others = points if sensitivity.adjacency == "replace-one" else np.zeros_like(points[:1])
     return (points[:, None] - others[None, :]).reshape(-1, *points.shape[1:])
 
 
@@ -60,12 +60,12 @@ sensitivities = st.builds(
     Sensitivity,
     boxes=st.lists(boxes, min_size=1, max_size=2).map(tuple),
     cells=st.integers(1, 3),
-    neighbours=st.sampled_from(["replace", "add-or-remove"]),
+    adjacency=st.sampled_from(["replace-one", "add-remove"]),
 ) | st.builds(
     Sensitivity,
     boxes=st.lists(st.sampled_from([(1, 1), (-1, 1), (0, 1), (-1, 0)]), min_size=1, max_size=2).map(tuple),
     cells=st.integers(1, 2),
-    neighbours=st.sampled_from(["replace", "add-or-remove"]),
+    adjacency=st.sampled_from(["replace-one", "add-remove"]),
     rows=st.integers(2, 3),
 )
 # One over a whole number, so that the brute force stays in integers.
@@ -150,7 +150,7 @@ def test_theorem_L2_RADIUS_some_ball_of_this_radius_holds_every_unit(
 def test_theorem_L2_RADIUS_is_the_smallest_ball_for_the_questions_we_ask(
     boxes: tuple[tuple[int, int], ...], cells: int
 ) -> None:
-    sensitivity = Sensitivity(boxes, cells, "replace")
+    sensitivity = Sensitivity(boxes, cells, "replace-one")
     scales = (ONE,) * len(boxes)
     smallest = _smallest_ball_squared(_scaled_points(sensitivity, scales))
     radius_squared = float(sensitivity.l2_radius_squared(scales))
@@ -202,29 +202,29 @@ def _curve(values: np.ndarray, cells: int, scales: tuple[Fraction, ...]) -> np.n
     return wide.reshape(len(wide), -1)
 
 
-def _of_a_variance(cells: int, neighbours: str, rows: int = 1) -> Sensitivity:
-    return Sensitivity(((-1, 1), (-1, 1), (1, 1)), cells, neighbours, rows, curved=True)  # type: ignore[arg-type]
+def _of_a_variance(cells: int, adjacency: str, rows: int = 1) -> Sensitivity:
+    return Sensitivity(((-1, 1), (-1, 1), (1, 1)), cells, adjacency, rows, curved=True)  # type: ignore[arg-type]
 
 
-def _diameters(points: np.ndarray, neighbours: str) -> tuple[float, float]:
-    others = points if neighbours == "replace" else np.zeros_like(points[:1])
+def _diameters(points: np.ndarray, adjacency: str) -> tuple[float, float]:
+    others = points if adjacency == "replace-one" else np.zeros_like(points[:1])
     moves = points[:, None] - others[None, :]
     return float(np.abs(moves).sum(axis=2).max()), float((moves**2).sum(axis=2).max())
 
 
 @given(
     cells=st.integers(1, 2),
-    neighbours=st.sampled_from(["replace", "add-or-remove"]),
+    adjacency=st.sampled_from(["replace-one", "add-remove"]),
     scales=st.tuples(*[st.fractions(Fraction(1, 8), 8, max_denominator=16)] * 3),
 )
 def test_theorem_L2_SENSITIVITY_of_a_value_and_its_square(
-    cells: int, neighbours: str, scales: tuple[Fraction, Fraction, Fraction]
+    cells: int, adjacency: str, scales: tuple[Fraction, Fraction, Fraction]
 ) -> None:
     """Never less than the farthest pair of many, in L1 and in L2, and hardly more: the grid misses the best
     place by half a step at most, which is the difference that is allowed.
     """
-    sensitivity = _of_a_variance(cells, neighbours)
-    l1, l2 = _diameters(_curve(np.arange(-STEPS, STEPS + 1) / STEPS, cells, scales), neighbours)
+    sensitivity = _of_a_variance(cells, adjacency)
+    l1, l2 = _diameters(_curve(np.arange(-STEPS, STEPS + 1) / STEPS, cells, scales), adjacency)
     assert l1 * (1 - 1e-12) <= sensitivity.l1_diameter(scales) <= l1 * (1 + 1 / STEPS)
     assert l2 * (1 - 1e-12) <= sensitivity.l2_diameter_squared(scales) <= l2 * (1 + 2 / STEPS)
     boxed = replace(sensitivity, curved=False)
@@ -234,7 +234,7 @@ def test_theorem_L2_SENSITIVITY_of_a_value_and_its_square(
 
 def test_theorem_L1_SENSITIVITY_two_points_of_the_curve_are_exactly_so_far_apart() -> None:
     """The best pair is known where the roots are rational: then the bound is attained, to the last digit."""
-    one = _of_a_variance(1, "replace")
+    one = _of_a_variance(1, "replace-one")
     far = Fraction(1000)  # so much noise on the count that it does not decide
     # L1, equal noise: from u = -1/4 to u = 1.
     assert one.l1_diameter((ONE, ONE, far)) == Fraction(5, 4) + 2 * (1 - Fraction(1, 16)) == Fraction(25, 8)
@@ -254,19 +254,19 @@ def test_theorem_L1_SENSITIVITY_two_points_of_the_curve_are_exactly_so_far_apart
 
 def test_theorem_L2_SENSITIVITY_of_persons_and_the_middle_between_steps() -> None:
     """Whole tables: all pairs of rows, and of persons with two of them, through the reading of the question."""
-    for neighbours, by, rows in itertools.product(["replace", "add-or-remove"], [(), (REGION,)], [1, 2]):
+    for adjacency, by, rows in itertools.product(["replace-one", "add-remove"], [(), (REGION,)], [1, 2]):
         question = Question(PEOPLE, (("value", Variance(ValueOf(AGE))),), by=by)
-        unit = PrivacyUnit(neighbours, "who" if rows > 1 else None, rows)  # type: ignore[arg-type]
+        unit = PrivacyUnit(adjacency, "who" if rows > 1 else None, rows)  # type: ignore[arg-type]
         (reading,) = readings_of(question, unit)
         assert reading.sensitivity.curved
         people = [{"age": age, "smoker": True, "region": r} for age in (-1, 0, 1, 2, None) for r in "ab"]
         units = [list(u) for n in range(rows + 1) for u in itertools.combinations_with_replacement(people, n)]
         vectors = np.unique([_vector(question, unit, one) for one in units], axis=0)
         scales = tuple(Fraction(high) for _, high in reading.sensitivity.boxes)
-        l1, l2 = _diameters(vectors / np.tile([float(s) for s in scales], 2 if by else 1), neighbours)
+        l1, l2 = _diameters(vectors / np.tile([float(s) for s in scales], 2 if by else 1), adjacency)
         assert float(reading.sensitivity.l1_diameter(scales)) >= l1 * (1 - 1e-12)
         assert float(reading.sensitivity.l2_diameter_squared(scales)) >= l2 * (1 - 1e-12)
-        if by or neighbours == "add-or-remove":  # the ends of the bounds are on the grain
+        if by or adjacency == "add-remove":  # the ends of the bounds are on the grain
             assert float(reading.sensitivity.l1_diameter(scales)) == pytest.approx(l1)
             assert float(reading.sensitivity.l2_diameter_squared(scales)) == pytest.approx(l2)
 
@@ -276,7 +276,7 @@ def test_theorem_L2_RADIUS_of_a_value_and_its_square(
     cells: int, scales: tuple[Fraction, Fraction, Fraction]
 ) -> None:
     points = _curve(np.arange(-8, 9) / 8, cells, scales)
-    radius_squared = float(_of_a_variance(cells, "replace").l2_radius_squared(scales))
+    radius_squared = float(_of_a_variance(cells, "replace-one").l2_radius_squared(scales))
     assert radius_squared >= _no_ball_is_smaller_squared(points) * (1 - 1e-12)
 
 
@@ -286,13 +286,13 @@ shares = st.builds(
     Sensitivity,
     boxes=st.lists(st.sampled_from([(1, 1), (-1, 1), (0, 2), (-2, -1)]), min_size=1, max_size=2).map(tuple),
     cells=st.integers(2, 4),
-    neighbours=st.sampled_from(["replace", "add-or-remove"]),
+    adjacency=st.sampled_from(["replace-one", "add-remove"]),
     touched=st.integers(1, 2),
 ) | st.builds(
     Sensitivity,
     boxes=st.sampled_from([(1, 1), (-1, 1), (-1, 2), (-2, -1)]).map(lambda box: (box,)),
     cells=st.integers(3, 5),
-    neighbours=st.just("replace"),
+    adjacency=st.just("replace-one"),
     touched=st.integers(1, 3),
 )
 
@@ -312,7 +312,7 @@ def test_theorem_L1_SENSITIVITY_of_shares_of_several_cells(
     """Exactly the farthest pair, in L1 and in L2, also where two units cannot keep out of each other's cells."""
     scales = pair[: len(sensitivity.boxes)]
     points = _shares(sensitivity)
-    others = points if sensitivity.neighbours == "replace" else np.zeros_like(points[:1])
+    others = points if sensitivity.adjacency == "replace-one" else np.zeros_like(points[:1])
     moves = (points[:, None] - others[None, :]).reshape(-1, *points.shape[1:]) * _weights(scales)
     l1, l2 = int(np.abs(moves).sum(axis=(1, 2)).max()), int((moves**2).sum(axis=(1, 2)).max())
     assert sensitivity.l1_diameter(scales) == l1
@@ -326,7 +326,7 @@ def test_theorem_L1_SENSITIVITY_of_persons_counted_in_few_groups(groups: int, ce
     """The one leaves its groups and the other enters its own: no more than there are."""
     region = CategoryColumn("region", tuple("abcdefghi"[:cells]))
     table = Table("people", (AGE, region), rows=9, person="who")
-    unit = PrivacyUnit("replace", "who", groups)
+    unit = PrivacyUnit("replace-one", "who", groups)
     (reading,) = readings_of(Question(table, (("n", CountPersons()),), by=(region,)), unit)
     assert reading.sensitivity.l1_diameter((ONE,)) == moved
     assert reading.sensitivity.l2_diameter_squared((ONE,)) == moved
@@ -385,42 +385,42 @@ def _vector(question: Question, unit: PrivacyUnit, rows: list[dict[str, object]]
     return [x for key in keys for x in sums[key]]
 
 
-@pytest.mark.parametrize("neighbours", ["replace", "add-or-remove"])
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 @pytest.mark.parametrize("by", [(), (REGION,), (SMOKER, REGION), (OR_NULL,), (SMOKER, OR_NULL)])
 @pytest.mark.parametrize("measure", MEASURES, ids=lambda m: type(m).__name__)
-def test_theorem_L2_SENSITIVITY_of_whole_questions_on_all_neighbouring_tables(
-    measure: Measure, by: tuple[BooleanColumn | CategoryColumn, ...], neighbours: str
+def test_theorem_L2_SENSITIVITY_of_whole_questions_on_all_neighboring_tables(
+    measure: Measure, by: tuple[BooleanColumn | CategoryColumn, ...], adjacency: str
 ) -> None:
     """Also where rows without a region are a group of their own: a unit may leave any group and enter it."""
     table = replace(PEOPLE, columns=(AGE, SMOKER, OR_NULL if OR_NULL in by else REGION))
     question = Question(table, (("value", measure),), by=by)
-    unit = PrivacyUnit(neighbours)  # type: ignore[arg-type]
+    unit = PrivacyUnit(adjacency)  # type: ignore[arg-type]
     (reading,) = readings_of(question, unit)
     scales = (ONE,) * len(reading.coordinates)
     base = [{"age": 2, "smoker": True, "region": "a"}]
     without = _vector(question, unit, base)
     with_each = [_vector(question, unit, [*base, row]) for row in ROWS]
-    if neighbours == "replace":
+    if adjacency == "replace-one":
         pairs = [(one, other) for one in with_each for other in with_each]
     else:
         pairs = [(without, one) for one in with_each]
-    if measure == Count() and not by and neighbours == "replace":
+    if measure == Count() and not by and adjacency == "replace-one":
         pairs.append((without, with_each[0]))  # priced as if a row could be missing: never too little
     moves = [np.subtract(x, y) for x, y in pairs]
     assert reading.sensitivity.l1_diameter(scales) == max(int(np.abs(m).sum()) for m in moves)
     assert reading.sensitivity.l2_diameter_squared(scales) == max(int((m**2).sum()) for m in moves)
 
 
-@pytest.mark.parametrize("neighbours", ["replace", "add-or-remove"])
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 @pytest.mark.parametrize("by", [(), (REGION,), (OR_NULL,)])
 @pytest.mark.parametrize("measure", MEASURES, ids=lambda m: type(m).__name__)
 def test_theorem_L1_SENSITIVITY_of_persons_with_two_rows(
-    measure: Measure, by: tuple[CategoryColumn, ...], neighbours: str
+    measure: Measure, by: tuple[CategoryColumn, ...], adjacency: str
 ) -> None:
-    """All persons of at most two rows, against all others (replace) or against nobody (add-or-remove)."""
+    """All persons of at most two rows, against all others (replace) or against nobody (add-remove)."""
     table = replace(PEOPLE, columns=(AGE, SMOKER, OR_NULL if OR_NULL in by else REGION))
     question = Question(table, (("value", measure),), by=by)
-    unit = PrivacyUnit(neighbours, "who", 2)  # type: ignore[arg-type]
+    unit = PrivacyUnit(adjacency, "who", 2)  # type: ignore[arg-type]
     (reading,) = readings_of(question, unit)
     scales = (ONE,) * len(reading.coordinates)
     rows = [r for r in ROWS if r["age"] != 0 and r["smoker"] is not None]
@@ -430,22 +430,22 @@ def test_theorem_L1_SENSITIVITY_of_persons_with_two_rows(
         *([a, b] for a, b in itertools.combinations_with_replacement(rows, 2)),
     ]
     vectors = np.unique([_vector(question, unit, person) for person in persons], axis=0)
-    others = vectors if neighbours == "replace" else np.array([_vector(question, unit, [])])
+    others = vectors if adjacency == "replace-one" else np.array([_vector(question, unit, [])])
     moves = [a - b for a in vectors for b in others]
     assert reading.sensitivity.l1_diameter(scales) == max(int(np.abs(m).sum()) for m in moves)
     assert reading.sensitivity.l2_diameter_squared(scales) == max(int((m**2).sum()) for m in moves)
 
 
-@pytest.mark.parametrize("neighbours", ["replace", "add-or-remove"])
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 @pytest.mark.parametrize("by", [(), (REGION,)])
 @pytest.mark.parametrize("rows", [1, 2])
 def test_theorem_L2_SENSITIVITY_of_a_distribution_counts_every_bin_as_a_cell(
-    rows: int, by: tuple[CategoryColumn, ...], neighbours: str
+    rows: int, by: tuple[CategoryColumn, ...], adjacency: str
 ) -> None:
     """A unit that is exchanged may leave one bin and enter another, with groups and without."""
     points = (Fraction(-1), Fraction(0), Fraction(1))
     question = Question(PEOPLE, (("value", Cdf(ValueOf(AGE), points)),), by=by)
-    unit = PrivacyUnit(neighbours, "who" if rows > 1 else None, rows)  # type: ignore[arg-type]
+    unit = PrivacyUnit(adjacency, "who" if rows > 1 else None, rows)  # type: ignore[arg-type]
     (reading,) = readings_of(question, unit)
     bins = [
         [int(sum(point < age for point in points) == place) for place in range(len(points) + 1)]
@@ -457,7 +457,7 @@ def test_theorem_L2_SENSITIVITY_of_a_distribution_counts_every_bin_as_a_cell(
         *(np.pad(b, (4 * c, 4 * (cells - 1 - c))) for b in bins for c in range(cells)),
     ]
     units = [sum(chosen) for chosen in itertools.product(one, repeat=rows)]
-    others = units if neighbours == "replace" else [np.zeros(4 * cells, int)]
+    others = units if adjacency == "replace-one" else [np.zeros(4 * cells, int)]
     moves = [a - b for a in units for b in others]
     assert reading.sensitivity.l1_diameter((ONE,)) == max(int(np.abs(m).sum()) for m in moves)
     assert reading.sensitivity.l2_diameter_squared((ONE,)) == max(int((m**2).sum()) for m in moves)
@@ -471,10 +471,10 @@ def test_theorem_L1_SENSITIVITY_a_denominator_is_public_for_units_of_one_row_onl
     denominators = {
         unit: readings_of(question, unit)[0].public_rows
         for unit in (
-            PrivacyUnit("replace"),
-            PrivacyUnit("add-or-remove"),
-            PrivacyUnit("replace", "who", 1),
-            PrivacyUnit("replace", "who", 2),
+            PrivacyUnit("replace-one"),
+            PrivacyUnit("add-remove"),
+            PrivacyUnit("replace-one", "who", 1),
+            PrivacyUnit("replace-one", "who", 2),
         )
     }
     assert list(denominators.values()) == [PEOPLE.rows, None, PEOPLE.rows, None]

@@ -57,7 +57,7 @@ def test_theorem_SLICES_the_mean_of_all_is_one_question_with_the_noise_of_all() 
 
 
 def test_theorem_SLICES_an_item_moves_its_own_slice_only() -> None:
-    """All neighbours of five items in two groups, with the noise held still."""
+    """All neighbors of five items in two groups, with the noise held still."""
     codes = np.array([0, 1, 0, 1, 1])
     plan = SlicesPlan(
         HoldoutSize(5, 2, Fraction(0), Fraction(1, 20)),

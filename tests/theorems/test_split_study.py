@@ -40,7 +40,7 @@ from populations import seeded
 
 AGE, SMOKER = IntegerColumn("age", 0, 100), BooleanColumn("smoker")
 LIMIT = Guarantee(Fraction(1), Fraction(1, 10**9))
-UNITS = (PrivacyUnit("replace"), PrivacyUnit("replace", "who"), PrivacyUnit("add-or-remove", "who"))
+UNITS = (PrivacyUnit("replace-one"), PrivacyUnit("replace-one", "who"), PrivacyUnit("add-remove", "who"))
 ASKED = (
     "SELECT COUNT(*) FROM people",
     "SELECT AVG(age) FROM people WHERE smoker",
@@ -136,20 +136,20 @@ def test_theorem_SPLIT_STUDY_a_row_is_in_its_part_whenever_the_source_is_read(
 
 @pytest.mark.parametrize(("unit", "filter_name"), [*((unit, "gdp") for unit in UNITS), (UNITS[1], "zcdp")])
 def test_theorem_SPLIT_STUDY_one_unit_is_paid_for_once(unit: PrivacyUnit, filter_name: str) -> None:
-    """What a pair of neighbours can see of all answers together, exactly, is never above what is spent.
+    """What a pair of neighbors can see of all answers together, exactly, is never above what is spent.
 
     Mutants: parts by a hash of the values; the price of an exchanged person without the factor 2; a part that
     two questions read.
     """
     size, seen = 30, []
     frame = people(size)
-    asked = study(unit, size if unit.neighbours == "replace" else None, len(ASKED), filter_name)
+    asked = study(unit, size if unit.adjacency == "replace-one" else None, len(ASKED), filter_name)
     here, first = watched(asked, frame)
     for sql in ASKED:
         here.ask(sql, epsilon=Fraction(1, 2))
     spent = Fraction(here.statement().spent.units, UNITS_PER_ONE) * (2 if filter_name == "zcdp" else 1)
     for row in range(0, size, often(5, 2)):
-        if unit.neighbours == "replace":
+        if unit.adjacency == "replace-one":
             other = frame.copy()
             other.loc[row] = [1000 + row if unit.person else row, 100, True]
         else:
@@ -258,7 +258,7 @@ def overfitted(seed: int, unit: PrivacyUnit) -> list[bool]:
     """
     rng, rows = np.random.default_rng(seed), (COINS + 2) * EACH
     frame = pd.DataFrame({f"f{i}": rng.random(rows) < 0.5 for i in range(COINS)}).assign(who=np.arange(rows))
-    private = unit.neighbours != "replace"
+    private = unit.adjacency != "replace-one"
     table = Table(
         "t", tuple(BooleanColumn(f"f{i}") for i in range(COINS)), None if private else rows, unit.person
     )
@@ -278,7 +278,7 @@ def overfitted(seed: int, unit: PrivacyUnit) -> list[bool]:
 
 
 @pytest.mark.parametrize(
-    "unit", UNITS if LONG else UNITS[::2], ids=lambda u: f"{u.neighbours} {u.person or 'row'}"
+    "unit", UNITS if LONG else UNITS[::2], ids=lambda u: f"{u.adjacency} {u.person or 'row'}"
 )
 def test_theorem_SPLIT_STUDY_no_analyst_overfits_fresh_rows(unit: PrivacyUnit) -> None:
     assert all(overfitted(7, unit))
@@ -295,7 +295,7 @@ def test_theorem_SPLIT_STUDY_a_part_that_questions_share_is_overfitted(
 
 def test_what_a_split_study_refuses() -> None:
     for unit, more, said in (
-        (PrivacyUnit("add-or-remove"), {}, "changes for all later rows"),
+        (PrivacyUnit("add-remove"), {}, "changes for all later rows"),
         (UNITS[0], {"tolerance": Fraction(1, 10)}, "remove validity.tolerance"),
         (UNITS[0], {"beyond_plan": "answer"}, "no part is left"),
         (UNITS[0], {"questions": 1}, "at least 2"),
@@ -316,15 +316,15 @@ def test_what_a_split_study_refuses() -> None:
         assert curator.statement().questions == 0
 
 
-@pytest.mark.parametrize("unit", UNITS, ids=lambda u: f"{u.neighbours} {u.person or 'row'}")
-def test_theorem_SPLIT_STUDY_replayed_on_neighbours(unit: PrivacyUnit) -> None:
+@pytest.mark.parametrize("unit", UNITS, ids=lambda u: f"{u.adjacency} {u.person or 'row'}")
+def test_theorem_SPLIT_STUDY_replayed_on_adjacency(unit: PrivacyUnit) -> None:
     """All that an asker sees but the values is the same, whether or not the unit is in the part."""
     frame = people(30)
-    asked, moved = study(unit, 30 if unit.neighbours == "replace" else None, 2), 0
+    asked, moved = study(unit, 30 if unit.adjacency == "replace-one" else None, 2), 0
     for row in range(0, 30, 5):
         other = frame.copy()
         other.loc[row] = [1000 + row if unit.person else row, 100, True]
-        other = other if unit.neighbours == "replace" else frame.drop(index=row)
+        other = other if unit.adjacency == "replace-one" else frame.drop(index=row)
         for sql in (
             "SELECT COUNT(*) FROM people WHERE age > 98",
             "SELECT smoker, SUM(age) FROM people GROUP BY smoker",
@@ -348,7 +348,7 @@ def test_theorem_SPLIT_STUDY_a_search_stays_in_its_part() -> None:
     curator.close()
 
 
-@pytest.mark.parametrize("unit", UNITS, ids=lambda u: f"{u.neighbours} {u.person or 'row'}")
+@pytest.mark.parametrize("unit", UNITS, ids=lambda u: f"{u.adjacency} {u.person or 'row'}")
 def test_theorem_SPLIT_STUDY_levels_add_up_to_the_failure(unit: PrivacyUnit) -> None:
     """Of all values of all questions, and three times the sizes of all parts.  Mutant: a level not divided by k."""
     population = SplitPopulation(study(unit, 500, 7))

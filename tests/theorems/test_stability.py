@@ -120,10 +120,10 @@ def random_mechanism(random: Random, outputs: int) -> dict[tuple[int, ...], list
 
 
 def stability_of(mechanism: dict[tuple[int, ...], list[float]]) -> float:
-    neighbours = [
+    adjacency = [
         (s, t) for s, t in product(SAMPLES, repeat=2) if sum(a != b for a, b in zip(s, t, strict=True)) == 1
     ]
-    return max(total_variation(mechanism[s], mechanism[t]) for s, t in neighbours)
+    return max(total_variation(mechanism[s], mechanism[t]) for s, t in adjacency)
 
 
 def average(question: tuple[float, ...], sample: tuple[int, ...]) -> float:

@@ -35,7 +35,7 @@ PURE = Guarantee(Fraction(100), Fraction(0))
 
 def study_of(filter_name: str, declared: Validity, rows: int | None = None) -> Study:
     table, limit = Table("t", (IntegerColumn("age", 0, 100),), rows), PURE if filter_name == "pure" else LIMIT
-    unit = PrivacyUnit("replace" if rows else "add-or-remove")
+    unit = PrivacyUnit("replace-one" if rows else "add-remove")
     return Study(table, unit, limit, filter_name, validity=declared)
 
 

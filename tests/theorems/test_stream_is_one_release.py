@@ -86,7 +86,7 @@ def interleaved(
 
 
 def cunning(mine: Said, other: Said) -> tuple[int, int]:
-    """High and said to be below, then low: the direction of the neighbour follows what was said."""
+    """High and said to be below, then low: the direction of the neighbor follows what was said."""
     worried = sum(mine) + sum(other)
     return (-3, -1) if len(mine) + len(other) >= 4 or worried else (3, 1)
 

@@ -1,4 +1,4 @@
-"""STREAM-OF-SUMS on tiny tables with all their neighbours: what is compared, how far it moves, and the exact law.
+"""STREAM-OF-SUMS on tiny tables with all their neighbors: what is compared, how far it moves, and the exact law.
 
 The integers are those of the plain loop over rows that engines are held to (adyton.testing), so no SQL and no
 rounding of ours is on both sides.
@@ -70,10 +70,10 @@ ASKED: dict[str, list[tuple[str, str]]] = {
 }
 
 
-def study(neighbours: str, filter_name: str = "pure", epsilon: int = 1, rows: int = 2) -> Study:
+def study(adjacency: str, filter_name: str = "pure", epsilon: int = 1, rows: int = 2) -> Study:
     delta = Fraction(0) if filter_name == "pure" else Fraction(1, 10**6)
     limit = Guarantee(Fraction(epsilon), delta)
-    return Study(replace(TABLE, rows=rows), PrivacyUnit(neighbours), limit, filter_name)  # type: ignore[arg-type]
+    return Study(replace(TABLE, rows=rows), PrivacyUnit(adjacency), limit, filter_name)  # type: ignore[arg-type]
 
 
 def fitted(known: Study, kind: Any, reach: int, most: int | None = None) -> list[Compared]:
@@ -93,11 +93,11 @@ def integers(asked: Sequence[Compared], units: Sequence[dict[str, Any]]) -> list
     return [one.factor * columns[0][0] for one, columns in zip(asked, exact, strict=True)]
 
 
-def pairs(asked: Sequence[Compared], neighbours: str) -> Iterator[tuple[list[int], list[int]]]:
+def pairs(asked: Sequence[Compared], adjacency: str) -> Iterator[tuple[list[int], list[int]]]:
     """The integers of tables of two units, and of those with one unit less, or another one."""
     for other in (UNITS[0], UNITS[7], UNITS[-1]):
         alone, both = integers(asked, [other]), [integers(asked, [other, unit]) for unit in UNITS]
-        if neighbours == "replace":
+        if adjacency == "replace-one":
             yield from itertools.product(both, both)
         else:
             yield from ((one, alone) for one in both)
@@ -125,19 +125,19 @@ def truth(sql: str, threshold: Fraction, units: Sequence[dict[str, Any]]) -> boo
     return bool(present) and Fraction(sum(present)) / len(present) > threshold
 
 
-@pytest.fixture(params=["replace", "add-or-remove"])
-def neighbours(request: pytest.FixtureRequest) -> str:
+@pytest.fixture(params=["replace-one", "add-remove"])
+def adjacency(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_theorem_STREAM_OF_SUMS_without_noise_it_is_above_where_the_number_is(
-    kind: Any, neighbours: str
+    kind: Any, adjacency: str
 ) -> None:
     """Every table of up to two units, at three thresholds of each question.  Mutants: ``math.ceil`` for
     ``math.floor(...) + 1``; no ``+ 1``; a mean without ``- threshold``.
     """
-    known = study(neighbours)
+    known = study(adjacency)
     tables = [[], *([one] for one in UNITS), *map(list, itertools.product(UNITS[::3], UNITS))]
     for sql, above in ASKED[kind]:
         for shift in (Fraction(0), Fraction(1, 4), Fraction(1, 2)):
@@ -155,14 +155,14 @@ def test_theorem_STREAM_OF_SUMS_what_can_fall_where_others_rise_is_refused() -> 
     """Where all move the same way, the price is that of such questions alone.  Mutant: no refusal."""
     asked = request_of("SELECT SUM(b) FROM t", TABLE).alone
     with pytest.raises(adyton.InvalidRequest, match="can be negative"):
-        compared(study("add-or-remove"), "sums", 64, asked, 0)
-    for neighbours, kind in (("replace", "sums"), ("add-or-remove", "means")):
-        assert compared(study(neighbours), kind, 64, asked, 0).reading.sensitivity.boxes[0][0] < 0
+        compared(study("add-remove"), "sums", 64, asked, 0)
+    for adjacency, kind in (("replace-one", "sums"), ("add-remove", "means")):
+        assert compared(study(adjacency), kind, 64, asked, 0).reading.sensitivity.boxes[0][0] < 0
 
 
-def test_theorem_STREAM_OF_SUMS_a_filter_of_a_mean_leaves_rows_out(neighbours: str) -> None:
+def test_theorem_STREAM_OF_SUMS_a_filter_of_a_mean_leaves_rows_out(adjacency: str) -> None:
     """Mutant: the sum of what rows have above the threshold is over all rows."""
-    known, table = study(neighbours), [{"a": 3, "b": 0, "c": True}, {"a": 0, "b": 0, "c": False}]
+    known, table = study(adjacency), [{"a": 3, "b": 0, "c": True}, {"a": 0, "b": 0, "c": False}]
     for sql, above in (
         ("SELECT AVG(a) FILTER (WHERE c) FROM t", True),
         ("SELECT AVG(a) FILTER (WHERE NOT c) FROM t", False),
@@ -177,16 +177,16 @@ def test_theorem_STREAM_OF_SUMS_a_filter_of_a_mean_leaves_rows_out(neighbours: s
 @pytest.mark.parametrize("reach", [20, 64, 2**32])
 @pytest.mark.parametrize("kind", ["sums", "means"])
 def test_theorem_STREAM_OF_SUMS_one_unit_moves_no_question_beyond_the_reach(
-    kind: Any, reach: int, neighbours: str
+    kind: Any, reach: int, adjacency: str
 ) -> None:
-    """On all neighbours; each is moved by more than the reach less one unit's own, so no larger factor would
+    """On all neighbors; each is moved by more than the reach less one unit's own, so no larger factor would
     do.  Where the price counts on it all move the same way.  Mutants: ``-(-reach // moved)`` in ``_factor``;
     ``moves_one_way`` that is True for means.
     """
-    known = study(neighbours)
+    known = study(adjacency)
     asked = fitted(known, kind, reach)
     farthest = [0] * len(asked)
-    for here, there in pairs(asked, neighbours):
+    for here, there in pairs(asked, adjacency):
         gaps = [b - a for a, b in zip(here, there, strict=True)]
         assert max(map(abs, gaps)) <= reach
         if moves_one_way(known, kind):
@@ -198,29 +198,29 @@ def test_theorem_STREAM_OF_SUMS_one_unit_moves_no_question_beyond_the_reach(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_theorem_STREAM_OF_SUMS_what_an_exchanged_unit_can_do(kind: Any, neighbours: str) -> None:
-    """By at most as many reaches as validity pays for; in means under add-or-remove by nearly two of them, so
+def test_theorem_STREAM_OF_SUMS_what_an_exchanged_unit_can_do(kind: Any, adjacency: str) -> None:
+    """By at most as many reaches as validity pays for; in means under add-remove by nearly two of them, so
     one would not be enough.  Mutant: ``exchanged_reach`` of 1.
     """
-    known, reach = study(neighbours), 1 if kind == "counts" else 2**32
+    known, reach = study(adjacency), 1 if kind == "counts" else 2**32
     asked, most = fitted(known, kind, reach), exchanged_reach(known, kind)
     farthest = 0
-    for here, there in pairs(asked, "replace"):
+    for here, there in pairs(asked, "replace-one"):
         gaps = [b - a for a, b in zip(here, there, strict=True)]
         farthest = max(farthest, *map(abs, gaps))
     assert farthest <= most * reach
     assert farthest > (most - Fraction(1, 2)) * reach
-    assert most == (2 if (kind, neighbours) == ("means", "add-or-remove") else 1)
+    assert most == (2 if (kind, adjacency) == ("means", "add-remove") else 1)
 
 
 @pytest.mark.parametrize("filter_name", ["pure", "gdp"])
 @pytest.mark.parametrize("numeric", [False, True])
 @pytest.mark.parametrize("kind", ["sums", "means"])
 def test_theorem_STREAM_OF_SUMS_validity_pays_for_an_exchanged_unit(
-    kind: Any, neighbours: str, numeric: bool, filter_name: str
+    kind: Any, adjacency: str, numeric: bool, filter_name: str
 ) -> None:
     """The receipt has the epsilon of integers that move by so many reaches, and the radius of values that do."""
-    known = study(neighbours, filter_name)
+    known = study(adjacency, filter_name)
     with adyton.open(known, data=pd.DataFrame({"a": [0, 1], "b": [0, 1], "c": [True, False]})) as curator:
         curator.open_stream(positives=3, of=kind, numeric=numeric, epsilon="0.5")
         (receipt,) = curator.receipts()
@@ -232,8 +232,8 @@ def test_theorem_STREAM_OF_SUMS_validity_pays_for_an_exchanged_unit(
     assert replace_one_cost(machine, reaches).pure == epsilon
     radius = None
     if isinstance(machine, NumericSparse):
-        radius = machine.values.radius(Sensitivity(((0, int(far)),), 1, "replace"))
-        assert radius == machine.values.cost(Sensitivity(((0, int(far / 2)),), 1, "replace"))
+        radius = machine.values.radius(Sensitivity(((0, int(far)),), 1, "replace-one"))
+        assert radius == machine.values.cost(Sensitivity(((0, int(far / 2)),), 1, "replace-one"))
     if filter_name == "pure":
         of_values = 3 * radius.gdp if radius is not None else 0
         assert receipt.order.radius == pytest.approx(
@@ -247,12 +247,12 @@ def test_theorem_STREAM_OF_SUMS_validity_pays_for_an_exchanged_unit(
 # The exact law -----------------------------------------------------------------------------------------------
 
 
-def worst(machine: Sparse, asked: Sequence[Compared], neighbours: str) -> float:
-    """The largest loss over all tables of two units and their neighbours, all streams of two of the questions,
+def worst(machine: Sparse, asked: Sequence[Compared], adjacency: str) -> float:
+    """The largest loss over all tables of two units and their neighbors, all streams of two of the questions,
     and all answers to them.
     """
     gaps = set()
-    for a, b in pairs(asked, neighbours):
+    for a, b in pairs(asked, adjacency):
         gaps |= {tuple((x - one.least, y - one.least) for x, y, one in zip(a, b, asked, strict=True))}
     every = sorted({gap for moved in gaps for pair in moved for gap in pair})
     law = table_of(machine, every, reach=40 * machine.sensitivity)
@@ -267,20 +267,20 @@ def worst(machine: Sparse, asked: Sequence[Compared], neighbours: str) -> float:
 
 
 @pytest.mark.parametrize("kind", ["sums", "means"])
-def test_theorem_STREAM_OF_SUMS_every_short_stream_by_the_exact_law(kind: Any, neighbours: str) -> None:
-    """Counts, sums and means in one stream, on every pair of neighbours: never above the price."""
-    known, reach = study(neighbours), 20
+def test_theorem_STREAM_OF_SUMS_every_short_stream_by_the_exact_law(kind: Any, adjacency: str) -> None:
+    """Counts, sums and means in one stream, on every pair of neighbors: never above the price."""
+    known, reach = study(adjacency), 20
     machine = Sparse.for_cost(Fraction(1), 1, sensitivity=reach, monotone=moves_one_way(known, kind))
-    loss = worst(machine, fitted(known, kind, reach), neighbours)
+    loss = worst(machine, fitted(known, kind, reach), adjacency)
     assert 0.3 < loss <= 1 + FLOAT
 
 
 @pytest.mark.parametrize("kind", ["sums", "means"])
-def test_theorem_STREAM_OF_SUMS_the_price_is_attained(kind: Any, neighbours: str) -> None:
+def test_theorem_STREAM_OF_SUMS_the_price_is_attained(kind: Any, adjacency: str) -> None:
     """Twenty questions far above that are said to be below, then one far below: with a factor that is one too
     large, or a tenth less noise, the loss is above the price.
     """
-    known = study(neighbours)
+    known = study(adjacency)
     own = int(fitted(known, kind, 2**32)[0].reading.sensitivity.l1_diameter((Fraction(1),)))
     reach = 2 * own
     (one,) = fitted(known, kind, reach, 1)
@@ -310,12 +310,12 @@ def asker(known: Study, frame: pd.DataFrame) -> Curator:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_theorem_STREAM_OF_SUMS_a_curator_whose_noise_is_0_tells_the_truth(
-    kind: Any, neighbours: str, monkeypatch: pytest.MonkeyPatch
+    kind: Any, adjacency: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """DuckDB reads, the ledger keeps, and what is shown is the count, the sum or the excess itself."""
     monkeypatch.setattr(two_sided_geometric, "draw", lambda scale, count, bits: np.zeros(count, np.int64))
     chosen = [UNITS[i] for i in (0, 3, 5, 10, 14, 17, 20)]
-    known = study(neighbours, epsilon=9, rows=len(chosen))
+    known = study(adjacency, epsilon=9, rows=len(chosen))
     frame = pd.DataFrame(
         {
             "a": pd.array([u["a"] for u in chosen], "Int64"),

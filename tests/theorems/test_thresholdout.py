@@ -101,7 +101,7 @@ def test_theorem_THRESHOLDOUT_PRIVACY_the_code_has_the_stated_law(
 
 
 @pytest.mark.parametrize("overfits", [1, 2])
-def test_theorem_THRESHOLDOUT_PRIVACY_on_all_small_neighbours(overfits: int) -> None:
+def test_theorem_THRESHOLDOUT_PRIVACY_on_all_small_adjacency(overfits: int) -> None:
     """One item moves each sum by at most 2; a released sum adds 2 / s for each "h" at most, exactly."""
     machine = ThresholdoutPlan(frame(), overfits, 9, 2, 3.0)
     training = (10, 10, 10)

@@ -20,14 +20,14 @@ from selection_oracle import (
     approvals,
     exponential,
     fit,
-    neighbouring,
+    neighboring,
     peeling,
     worst_ratio,
 )
 
 from adyton.errors import InvalidRequest
 from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
-from adyton.kernel.privacy import NEIGHBOURS, BoundedRangeCost, Neighbours, PureCost
+from adyton.kernel.privacy import ADJACENCIES, Adjacency, BoundedRangeCost, PureCost
 from adyton.kernel.special.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from adyton.kernel.special.mechanisms.selection.scores import ScoreSensitivity
 from adyton.kernel.special.mechanisms.selection.top_k import TopK
@@ -40,15 +40,15 @@ GENERAL = ScoreSensitivity(ONE)
 ABC = ("a", "b", "c")
 
 
-@pytest.mark.parametrize("neighbours", NEIGHBOURS)
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
 @pytest.mark.parametrize("k", [1, 2, 3])
-def test_theorem_TOP_K_on_every_pair_of_small_tables(neighbours: Neighbours, k: int) -> None:
-    selection = TopK(ABC, k, Fraction(2), ScoreSensitivity.of_counts(neighbours))
+def test_theorem_TOP_K_on_every_pair_of_small_tables(adjacency: Adjacency, k: int) -> None:
+    selection = TopK(ABC, k, Fraction(2), ScoreSensitivity.of_counts(adjacency))
 
     def law(table: tuple[object, ...]) -> list[float]:
         return [float(p) for p in peeling(approvals(table), k, selection.rate).values()]
 
-    worst = worst_ratio(neighbouring(APPROVALS, 3, neighbours), law)
+    worst = worst_ratio(neighboring(APPROVALS, 3, adjacency), law)
     assert worst <= selection.cost().epsilon + ROUNDING
     assert worst > (1.8 if k == 1 else 1.0)
 
@@ -59,7 +59,7 @@ def test_theorem_TOP_K_the_price_of_a_single_choice_is_refuted(k: int) -> None:
     """Epsilon in every round and not a k-th of it; three candidates leave nothing to choose in round three."""
     careless = TopK(ABC, 1, ONE, GENERAL)
     worst = worst_ratio(
-        neighbouring(APPROVALS, 3, "replace"),
+        neighboring(APPROVALS, 3, "replace-one"),
         lambda t: [float(p) for p in peeling(approvals(t), k, careless.rate).values()],
     )
     assert worst > 1.1
@@ -180,10 +180,10 @@ def peeled_exponential(scores: list[int], k: int, rate: Fraction) -> dict[tuple[
     return law
 
 
-@pytest.mark.parametrize("neighbours", NEIGHBOURS)
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
 @pytest.mark.parametrize("k", [1, 2])
-def test_theorem_TOP_K_without_flips_has_its_range_in_every_round(neighbours: Neighbours, k: int) -> None:
-    selection = TopK(ABC, k, Fraction(2), ScoreSensitivity.of_counts(neighbours), flips=False)
+def test_theorem_TOP_K_without_flips_has_its_range_in_every_round(adjacency: Adjacency, k: int) -> None:
+    selection = TopK(ABC, k, Fraction(2), ScoreSensitivity.of_counts(adjacency), flips=False)
 
     def law(table: tuple[object, ...]) -> list[float]:
         return list(peeled_exponential(approvals(table), k, selection.rate).values())
@@ -192,7 +192,7 @@ def test_theorem_TOP_K_without_flips_has_its_range_in_every_round(neighbours: Ne
     assert cost.pure == 2
     assert cost.zcdp == k * Fraction(2, k) ** 2 / 8
     assert cost.gdp == k * BoundedRangeCost(Fraction(2, k)).gdp < PureCost(Fraction(2)).gdp
-    pairs = list(neighbouring(APPROVALS, 2, neighbours))
+    pairs = list(neighboring(APPROVALS, 2, adjacency))
     assert worst_ratio(pairs, law) <= float(cost.pure) + ROUNDING
     for one, other in pairs:  # Kullback-Leibler, the least of the Renyi divergences, is below rho
         p, q = np.array(law(one)), np.array(law(other))

@@ -23,7 +23,7 @@ import pytest
 
 from adyton.certify import Interval
 from adyton.engines.duckdb import DuckDBEngine
-from adyton.kernel.privacy import NEIGHBOURS, Guarantee, Neighbours, PrivacyUnit
+from adyton.kernel.privacy import ADJACENCIES, Adjacency, Guarantee, PrivacyUnit
 from adyton.kernel.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table
 from adyton.kernel.sensitivity import Reading, Sensitivity
 from adyton.kernel.sensitivity.reading import search_weights
@@ -71,7 +71,7 @@ ASKED = [
     "SELECT PROPORTION(v > 1) FROM ({})",
 ]
 WHERES = ["", " WHERE kind = 'a'"]
-NOBODYS = Sensitivity((), 0, "replace")
+NOBODYS = Sensitivity((), 0, "replace-one")
 
 # Two numbers of a person, among them some that are missing, averaged, clipped, chosen or kept by others.
 PAIRS = [
@@ -96,8 +96,8 @@ ASKED_OF_PAIRS = [
 ]
 
 
-def unit(neighbours: Neighbours, rows: int = MOST) -> PrivacyUnit:
-    return PrivacyUnit(neighbours, "pid", rows)
+def unit(adjacency: Adjacency, rows: int = MOST) -> PrivacyUnit:
+    return PrivacyUnit(adjacency, "pid", rows)
 
 
 @cache
@@ -108,7 +108,7 @@ def engines() -> list[DuckDBEngine]:
     for person in PERSONS:
         rows = [*OTHERS, *((0, *row) for row in person)]
         source = pa.Table.from_pylist([dict(zip(schema.names, row, strict=True)) for row in rows], schema)
-        engine = DuckDBEngine(TABLE, unit("add-or-remove"), source, "salt", threads=1)
+        engine = DuckDBEngine(TABLE, unit("add-remove"), source, "salt", threads=1)
         engine.prepare()
         made.append(engine)
     return made
@@ -141,13 +141,13 @@ def vector(found: Sequence[Sequence[int]]) -> tuple[int, ...]:
 
 
 @cache
-def asked_about(neighbours: Neighbours) -> list[Reading]:
-    study = Study(TABLE, unit(neighbours), LIMIT)
+def asked_about(adjacency: Adjacency) -> list[Reading]:
+    study = Study(TABLE, unit(adjacency), LIMIT)
     return [reading for q in questions() for reading in readings_of(q, study.unit_of(q.table))]
 
 
 def only_read(reading: Reading) -> Reading:
-    """What an engine looks at; neighbours decide about the rest alone."""
+    """What an engine looks at; neighbors decide about the rest alone."""
     return replace(reading, sensitivity=NOBODYS, public_rows=None)
 
 
@@ -155,22 +155,22 @@ def only_read(reading: Reading) -> Reading:
 def integers() -> dict[Reading, list[tuple[int, ...]]]:
     """Of each reading, what every engine finds."""
     wanted = list(
-        dict.fromkeys(only_read(one) for neighbours in NEIGHBOURS for one in asked_about(neighbours))
+        dict.fromkeys(only_read(one) for adjacency in ADJACENCIES for one in asked_about(adjacency))
     )
     exact = [engine.exact(wanted) for engine in engines()]
     return {one: [vector(found[place]) for found in exact] for place, one in enumerate(wanted)}
 
 
-@pytest.mark.parametrize("neighbours", NEIGHBOURS)
-def test_theorem_TWO_LEVEL_one_person_moves_one_row(neighbours: Neighbours) -> None:
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+def test_theorem_TWO_LEVEL_one_person_moves_one_row(adjacency: Adjacency) -> None:
     """Mutants: a sum bounded as one row is; rows cut to one fewer in the bounds; a unit without its box."""
     attained = 0
-    for reading in (readings := asked_about(neighbours)):
+    for reading in (readings := asked_about(adjacency)):
         ones = (Fraction(1),) * len(reading.coordinates)
         most = reading.sensitivity.l2_diameter_squared(ones), reading.sensitivity.l1_diameter(ones)
         nobody, *everybody = integers()[only_read(reading)]
         there = set(everybody)
-        others = {nobody} if neighbours == "add-or-remove" else there
+        others = {nobody} if adjacency == "add-remove" else there
         changes = np.array([*there])[:, None] - np.array([*others])[None]
         l2, l1 = (int(part.sum(-1).max()) for part in (changes**2, np.abs(changes)))
         assert l2 <= most[0]
@@ -196,33 +196,33 @@ def questions_about_pairs() -> list[Question]:
 
 
 @cache
-def asked_of_pairs(neighbours: Neighbours) -> list[Reading]:
-    study = Study(TABLE, unit(neighbours), LIMIT)
+def asked_of_pairs(adjacency: Adjacency) -> list[Reading]:
+    study = Study(TABLE, unit(adjacency), LIMIT)
     return [reading for q in questions_about_pairs() for reading in readings_of(q, study.unit_of(q.table))]
 
 
 @cache
 def found_of_pairs() -> list[Any]:
-    """What every engine finds, which is the same for all neighbours."""
-    readings, others = asked_of_pairs("add-or-remove"), asked_of_pairs("replace")
+    """What every engine finds, which is the same for all neighbors."""
+    readings, others = asked_of_pairs("add-remove"), asked_of_pairs("replace-one")
     assert [only_read(one) for one in readings] == [only_read(one) for one in others]
     return [engine.exact(readings) for engine in engines()]
 
 
-@pytest.mark.parametrize("neighbours", ["add-or-remove", "replace"])
-def test_theorem_TWO_LEVEL_whatever_is_asked_of_two_numbers(neighbours: Neighbours) -> None:
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+def test_theorem_TWO_LEVEL_whatever_is_asked_of_two_numbers(adjacency: Adjacency) -> None:
     """Each comparison of a search has noise of its own, so that there the largest change counts.
 
     Mutants: a sum bounded as one row is; a search whose ``minus`` is one too few.
     """
-    readings, exact = asked_of_pairs(neighbours), found_of_pairs()
+    readings, exact = asked_of_pairs(adjacency), found_of_pairs()
     attained = 0
     for place, reading in enumerate(readings):
         ones = (Fraction(1),) * len(reading.coordinates)
         most = reading.sensitivity.l2_diameter_squared(ones), reading.sensitivity.l1_diameter(ones)
         nobody, *everybody = (compared(reading, found[place]) for found in exact)
         persons = set(everybody)  # of whom many look alike
-        others = {nobody} if neighbours == "add-or-remove" else persons
+        others = {nobody} if adjacency == "add-remove" else persons
         changes = [[abs(a - b) for a, b in zip(*pair, strict=True)] for pair in product(persons, others)]
         if isinstance(reading.measure, Quantile | Extreme):
             changes = [[max(one)] for one in changes]
@@ -246,7 +246,7 @@ def test_theorem_TWO_LEVEL_bounds(number: str, where: str) -> None:
     assert (column.low, column.high) == NUMBERS[number]
     one = replace(question, measures=(("n", Count(parse_there(question.table))),))
     by_value = replace(one, by=(Bucket("v", ValueOf(column)),))
-    readings = [r for q in (one, by_value) for r in readings_of(q, unit("add-or-remove", 1))]
+    readings = [r for q in (one, by_value) for r in readings_of(q, unit("add-remove", 1))]
     seen = [0] * (column.high - column.low + 1)
     for engine in engines():
         ((all_of_them,),), (groups,) = engine.exact(readings)
@@ -264,7 +264,7 @@ def test_theorem_TWO_LEVEL_public_number_of_persons() -> None:
 
     Mutant: ``has_everybody`` always true.
     """
-    study = Study(TABLE, unit("replace"), LIMIT)
+    study = Study(TABLE, unit("replace-one"), LIMIT)
     shown = []
     for where in WHERES:
         text = f"SELECT PROPORTION(v > 1) FROM (SELECT pid, COUNT(*) AS v FROM t{where} GROUP BY pid)"
@@ -284,12 +284,12 @@ def test_theorem_TWO_LEVEL_only_that_person_decides() -> None:
         "SELECT v, COUNT(*), SUM(s) FROM (SELECT pid, COUNT(*) AS v, SUM(x) AS s FROM t GROUP BY pid) GROUP BY v",
         TABLE,
     )
-    readings = readings_of(question, unit("add-or-remove", 1))
+    readings = readings_of(question, unit("add-remove", 1))
     schema = pa.schema([("pid", pa.int64()), ("x", pa.int64()), ("kind", pa.string())])
 
     def alone(rows: list[tuple[Any, ...]]) -> list[int]:
         source = pa.Table.from_pylist([dict(zip(schema.names, row, strict=True)) for row in rows], schema)
-        with closing(DuckDBEngine(TABLE, unit("add-or-remove"), source, "salt", threads=1)) as engine:
+        with closing(DuckDBEngine(TABLE, unit("add-remove"), source, "salt", threads=1)) as engine:
             engine.prepare()
             return [int(c) for own in engine.exact(readings) for column in own for c in column]
 
@@ -310,7 +310,7 @@ def test_theorem_TWO_LEVEL_split_studies_read_their_part() -> None:
     schema = pa.schema([("pid", pa.int64()), ("x", pa.int64()), ("kind", pa.string())])
     source = pa.Table.from_pylist([dict(zip(schema.names, row, strict=True)) for row in rows], schema)
     question = parse("SELECT COUNT(*), SUM(v) FROM (SELECT pid, COUNT(*) AS v FROM t GROUP BY pid)", TABLE)
-    split = replace(unit("add-or-remove"), parts=3)
+    split = replace(unit("add-remove"), parts=3)
     readings = readings_of(question, replace(split, rows=1))
     with closing(DuckDBEngine(TABLE, split, source, "salt", threads=1)) as engine:
         engine.prepare()
@@ -340,8 +340,8 @@ def law_of_urgent() -> list[float]:
 DRAWN = 2_000
 
 
-@pytest.mark.parametrize("neighbours", ["add-or-remove", "replace"])
-def test_theorem_TWO_LEVEL_the_units_are_all_persons(neighbours: Neighbours) -> None:
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+def test_theorem_TWO_LEVEL_the_units_are_all_persons(adjacency: Adjacency) -> None:
     """Also those who are not in the table of persons: each interval holds the truth of all of them.
 
     Noise and rows are seeded, so this never fails by chance.  Mutant: a mean over all persons as the truth.
@@ -352,7 +352,7 @@ def test_theorem_TWO_LEVEL_the_units_are_all_persons(neighbours: Neighbours) -> 
     truths = {"n": DRAWN * there, "m": mean, "s": DRAWN * mean * there, "p": sum(law[2:]) / there}
     table = Table("t", (BooleanColumn("urgent"),), rows=DRAWN, person="pid")
     limit = Guarantee(Fraction(20), Fraction(1, 10**9))
-    study = Study(table, unit(neighbours, 4), limit, validity=Validity(Fraction(95, 100)))
+    study = Study(table, unit(adjacency, 4), limit, validity=Validity(Fraction(95, 100)))
     asked = "SELECT COUNT(*) AS n, AVG(v) AS m, SUM(v) AS s, PROPORTION(v > 1) AS p FROM ({})".format(
         "SELECT pid, COUNT(*) AS v FROM t WHERE urgent GROUP BY pid"
     )

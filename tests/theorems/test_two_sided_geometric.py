@@ -28,7 +28,7 @@ def tail(scale: float, m: int) -> mpmath.mpf:
 
 
 def magnitude(scale: float, p: mpmath.mpf) -> int:
-    """The largest m with p < tail(m), through the logarithm and then by trying its neighbours."""
+    """The largest m with p < tail(m), through the logarithm and then by trying its neighbors."""
     near = int(-mpmath.mpf(scale) * (mpmath.log(p) + mpmath.log1p(mpmath.exp(-1 / mpmath.mpf(scale)))))
     return max([0] + [m for m in range(max(near - 2, 1), near + 3) if p < tail(scale, m)])
 

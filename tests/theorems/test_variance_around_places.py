@@ -67,7 +67,7 @@ class Law:
     def part(self) -> NoisyReading:
         table = Table("t", COLUMNS, self.units)
         asking = request_of("SELECT VARIANCE(x) AS v FROM t WHERE inside", table)
-        (reading,) = readings_of(asking.question, PrivacyUnit("replace"))
+        (reading,) = readings_of(asking.question, PrivacyUnit("replace-one"))
         return NoisyReading(reading, GaussianNoise(tuple(map(Fraction, self.scales))))
 
     def distance(self, place: float) -> float:
@@ -287,7 +287,7 @@ def test_theorem_VARIANCE_INTERVAL_all_claims_of_a_variance_share_the_levels_of_
 ) -> None:
     declared = Validity(Fraction(19, 20))
     study = Study(
-        Table("t", COLUMNS, 500), PrivacyUnit("replace"), Guarantee(Fraction(5), Fraction(1, 10**6))
+        Table("t", COLUMNS, 500), PrivacyUnit("replace-one"), Guarantee(Fraction(5), Fraction(1, 10**6))
     )
     context = PopulationContext(
         SubsetPopulation(replace(study, validity=declared)), Position(1, Fraction(0), Fraction(0), 2), 500

@@ -58,7 +58,7 @@ def _(noise: Bounded, level: float) -> Band:
 def spread(column: RealColumn, root: bool, noise: Bounded) -> Spread:
     table = Table("t", (column,), rows=9)
     (reading,) = readings_of(
-        Question(table, (("v", Variance(ValueOf(column), root=root)),)), PrivacyUnit("replace")
+        Question(table, (("v", Variance(ValueOf(column), root=root)),)), PrivacyUnit("replace-one")
     )
     return Spread(NoisyReading(reading, noise), root)  # type: ignore[arg-type]
 
@@ -74,7 +74,7 @@ def read(reading: Reading, steps: list[int]) -> list[int]:
 
 def context() -> PopulationContext:
     table = Table("t", (COLUMNS[0],), rows=9)
-    study = Study(table, PrivacyUnit("replace"), Guarantee(Fraction(5), Fraction(1, 10**6)))
+    study = Study(table, PrivacyUnit("replace-one"), Guarantee(Fraction(5), Fraction(1, 10**6)))
     return standing_of(study, 9)
 
 

@@ -44,7 +44,7 @@ def interval(sql: str, rows: int, epsilon: str, number: int, *, end: bool = Fals
     """
     known = Study(
         Table("t", COLUMNS, rows),
-        adyton.PrivacyUnit("replace"),
+        adyton.PrivacyUnit("replace-one"),
         adyton.Guarantee(epsilon=1, delta=1e-9),
         validity=VALID,
     )

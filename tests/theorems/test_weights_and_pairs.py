@@ -54,7 +54,7 @@ def test_theorem_WEIGHTED_SCORES_counts_full_weights() -> None:
 
 
 def test_theorem_WEIGHTED_SCORES_one_item_moves_a_sum_by_no_more_than_its_price() -> None:
-    """All neighbours of a small holdout: the largest move is one unit of the frame, and a heavy item makes it."""
+    """All neighbors of a small holdout: the largest move is one unit of the frame, and a heavy item makes it."""
     weights = weights_from([4, 2, 1, 1], 4)
     moves = set()
     for values in product((0, 2), repeat=4):

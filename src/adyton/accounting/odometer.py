@@ -19,7 +19,7 @@ class ZcdpOdometer:
     """Reads rho, shows epsilon.  The slopes are fixed in advance; several of them share delta equally.
 
     Claim:    whenever the analyst stops, P(transcript in S) <= E'[exp(epsilon(spent)); transcript in S] +
-              delta, for two neighbouring tables (E' is the expectation under the second), every set S of
+              delta, for two neighboring tables (E' is the expectation under the second), every set S of
               transcripts, and every way to choose questions, prices and the moment by earlier answers.
     Assumes:  each release is rho_i-zCDP given everything released before it; slopes and delta do not
               depend on any answer.

@@ -272,7 +272,7 @@ def _guess(low: _Point, high: _Point, limit: float, step: int) -> float:
 def root_between(
     excess: Callable[[float], float], low: float, high: float, close: float, turns: int
 ) -> tuple[float, float]:
-    """Two neighbours: above 0 at the first, not above 0 at the second, as at ``low`` and ``high``.
+    """Two neighbors: above 0 at the first, not above 0 at the second, as at ``low`` and ``high``.
 
     False position, halving the value of an end that stays, and a bisection every third time.
     """

@@ -116,7 +116,7 @@ def audit(
     vectorised: bool | None = None,
     on_progress: OnProgress | None = None,
 ) -> Verdict:
-    """Try to refute that ``mechanism`` is private as ``claim`` says, on one ``pair`` of neighbouring inputs.
+    """Try to refute that ``mechanism`` is private as ``claim`` says, on one ``pair`` of neighboring inputs.
 
     ``mechanism(input)`` returns one output, or ``mechanism(input, n)`` a sequence or array of n; how it is
     called follows from its signature unless ``vectorised`` says.  ``claim`` is an epsilon, a pair (epsilon,

@@ -12,7 +12,7 @@ from adyton.kernel.accounting import gaussian
 _INTRODUCTION = """\
 # Refute us if you can
 
-Written by `make audit`; do not edit. Each row tries to refute a claim of adyton: two neighbouring inputs,
+Written by `make audit`; do not edit. Each row tries to refute a claim of adyton: two neighboring inputs,
 many outputs of each, events that tell them apart, found on one half of the samples and judged on the other
 ([AUDIT-LOWER-BOUND](theorems/AUDIT-LOWER-BOUND.md)). The true epsilon is at least the lower bound, with
 confidence {confidence:g} % for each row. A claim is refuted if the lower bound is above it.
@@ -46,7 +46,7 @@ _EXACT = """
 
 Where the output law can be written down, the true delta is a sum
 ([EXACT-DELTA](theorems/EXACT-DELTA.md)). The interval holds the truth, the far tails included. For added
-noise the neighbouring values are 0 and 1.
+noise the neighboring values are 0 and 1.
 """
 
 
@@ -67,8 +67,8 @@ def page(report: AuditReport, confidence: float) -> str:
     return "".join(parts)
 
 
-_MU_HEADERS = ("mechanism and pair", "neighbours", "claimed mu", "lower bound", "verdict", "would find")
-_REPLAY_HEADERS = ("question", "neighbours", "moved", "allowed", "faults")
+_MU_HEADERS = ("mechanism and pair", "adjacency", "claimed mu", "lower bound", "verdict", "would find")
+_REPLAY_HEADERS = ("question", "adjacency", "moved", "allowed", "faults")
 _EXACT_HEADERS = ("mechanism", "epsilon", "delta at least", "delta at most", "claimed delta")
 
 
@@ -82,7 +82,7 @@ def _mu_row(tried: Tried) -> tuple[str, ...]:
     assert found is not None
     power = "-" if found.power is None else f"{found.power:.3f}"
     claimed, bound = f"{found.claimed_mu:.4f}", f"{found.lower_bound:.4f}"
-    return found.mechanism, tried.trial.neighbours, claimed, bound, found.verdict, power
+    return found.mechanism, tried.trial.adjacency, claimed, bound, found.verdict, power
 
 
 def _replay_row(tried: Tried) -> tuple[str, ...]:
@@ -92,13 +92,13 @@ def _replay_row(tried: Tried) -> tuple[str, ...]:
     moved = ", ".join(f"{float(m.l1):g}" for m in plain)
     allowed = ", ".join(f"{float(m.l1_allowed):g}" for m in plain)
     faults = "; ".join(found.faults) or "none"
-    return tried.trial.pair_name, tried.trial.neighbours, moved, allowed, faults
+    return tried.trial.pair_name, tried.trial.adjacency, moved, allowed, faults
 
 
 def _exact_rows(report: AuditReport) -> Iterator[tuple[str, ...]]:
     for tried in report.tried:
         if tried.trial.laws:
-            title, claim = f"{tried.trial.title}, {tried.trial.neighbours}", tried.verdict.claim
+            title, claim = f"{tried.trial.title}, {tried.trial.adjacency}", tried.verdict.claim
             yield _exact_row(title, tried.trial.laws, claim.epsilon, f"{claim.delta:g}")
     for scale in (0.5, 1.0, 10.0):
         reach = math.ceil(60 * scale)

@@ -1,4 +1,4 @@
-"""Record and replay: one question, two neighbouring tables, the same random words.
+"""Record and replay: one question, two neighboring tables, the same random words.
 
 Everything that an asker can see apart from the values must then be the same: whether there is an answer,
 its shape, what was charged, what the receipt says, how many random words were read and when.  The exact
@@ -121,14 +121,14 @@ def replay(
     bits: Bits | None = None,
     **price: Any,
 ) -> Replay:
-    """Ask ``question`` of two neighbouring tables with the same randomness and compare what happened.
+    """Ask ``question`` of two neighboring tables with the same randomness and compare what happened.
 
     ``pair`` holds what ``adyton.open(study, data=...)`` takes; ``opened_by(study, data)`` may open a curator
     of your own.  The study must have no ledger file: each run has a ledger in memory.
 
     Claim:    no fault is reported of a curator whose control flow, shape and charge follow from public facts
               and random words alone and whose integers move within the declared sensitivity.
-    Assumes:  the two tables are neighbours as the study says.
+    Assumes:  the two tables are neighbors as the study says.
     Source:   derived here.  Theorem: REPLAY.
     """
     if study.ledger is not None:
@@ -284,10 +284,10 @@ def _moved_together(first: Trace, second: Trace) -> list[Movement]:
         own.measure(run.together.measurement.histogram(run.exact)) for run in (first, second) if run.together
     )
     (l1, l2), rows = distances([(one - two).tolist()], [Fraction(1)]), unit.rows
-    most = Fraction(rows * own.l1_diameter(unit.neighbours))
+    most = Fraction(rows * own.l1_diameter(unit.adjacency))
     return [
         Movement(
-            f"all by {own.name}", l1, most, l2, Fraction(rows**2 * own.l2_diameter_squared(unit.neighbours))
+            f"all by {own.name}", l1, most, l2, Fraction(rows**2 * own.l2_diameter_squared(unit.adjacency))
         )
     ]
 

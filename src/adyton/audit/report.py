@@ -30,7 +30,7 @@ class Tried:
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "neighbours": self.trial.neighbours,
+            "adjacency": self.trial.adjacency,
             **self.verdict.to_json(),
             "trade_off": self.trade_off.to_json() if self.trade_off else None,
             "replay": self.trial.replayed.to_json() if self.trial.replayed else None,
@@ -134,10 +134,10 @@ def _of_all(on_step: OnStep, what: str, done_before: int, how_many: int, done: f
     on_step(what, (done_before + done) / how_many)
 
 
-HEADERS = ("mechanism and pair", "neighbours", "claim", "lower bound", "samples", "verdict")
+HEADERS = ("mechanism and pair", "adjacency", "claim", "lower bound", "samples", "verdict")
 
 
 def cells(tried: Tried) -> tuple[str, ...]:
     v = tried.verdict
     claim = f"{v.claim.epsilon:.4g}" if v.claim.delta == 0 else f"{v.claim.epsilon:.4g}, {v.claim.delta:g}"
-    return v.mechanism, tried.trial.neighbours, claim, f"{v.lower_bound:.3f}", f"{v.samples:,}", v.verdict
+    return v.mechanism, tried.trial.adjacency, claim, f"{v.lower_bound:.3f}", f"{v.samples:,}", v.verdict

@@ -191,7 +191,7 @@ def scales_of(noisy: NoisyReading) -> tuple[float, ...]:
 def sensitivity_of(noisy: NoisyReading) -> float:
     """How far one unit can move the (first) number that is read, in the units of the answer."""
     whole = noisy.reading.sensitivity
-    first = Sensitivity(whole.boxes[:1], whole.cells, whole.neighbours, whole.rows, whole.touched)
+    first = Sensitivity(whole.boxes[:1], whole.cells, whole.adjacency, whole.rows, whole.touched)
     one = (Fraction(1),)
     moved = (
         float(first.l1_diameter(one))
@@ -263,7 +263,7 @@ class PopulationClaims:
             return None  # no later answer is about the same units, or bits are what it pays
         if self._elsewhere(batch):  # what persons add who are in no sample hides how few of the sample do
             return None
-        if self._study.unit.neighbours == "replace":
+        if self._study.unit.adjacency == "replace-one":
             rows = self._study.table.rows or 0
             return UnitRange(population.units_surely_read(rows), population.units_read(rows) or rows)
         if (count := self.stand_in.counted) is not None:

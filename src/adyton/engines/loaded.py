@@ -59,7 +59,7 @@ class Loading:
         tables = self.table.join.tables if self.table.join is not None else (self.table,)
         if tuple(member.table for member in self.members) != tables:
             raise InvalidRequest("a joined table needs a source for each of its tables, in their order")
-        if len(tables) > 1 and (self.unit.person is None or self.unit.neighbours == "replace"):
+        if len(tables) > 1 and (self.unit.person is None or self.unit.adjacency == "replace-one"):
             raise InvalidRequest("tables are joined on the person, where persons are added or removed")
 
     @property
@@ -103,7 +103,7 @@ class Loading:
     @property
     def counts_persons(self) -> bool:
         """Whether the loaded table lacks persons whose number is public: they are counted in the source."""
-        public = self.unit.neighbours == "replace" and not self.by_rows
+        public = self.unit.adjacency == "replace-one" and not self.by_rows
         return public and self.unit.reserve is not None
 
     def wanted(self, place: int, origin: Origin) -> list[str]:
@@ -119,7 +119,7 @@ class Loading:
         """A SELECT of the number of units in the source, where it is public: those of the loaded table, in
         which each keeps at least one row, unless persons are kept in a reserve.
         """
-        if self.unit.neighbours != "replace":
+        if self.unit.adjacency != "replace-one":
             return None
         if not self.counts_persons:
             return f"SELECT count({'*' if self.unit.rows == 1 else 'DISTINCT who'}) FROM {units}"
@@ -194,7 +194,7 @@ class LoadedEngine(ABC):
     def _run(self, sql: str) -> Sequence[Sequence[Any]]: ...
 
     def _check_size(self, origins: Sequence[Origin], run: Run) -> None:
-        """Only under ``replace``, where the number of units is public and the same for all neighbours."""
+        """Only under ``replace-one``, where the number of units is public and the same for all neighbors."""
         counted, declared = self._loading.counted(self._units.table, origins), self._loading.table.rows
         if counted is None:
             return

@@ -1,7 +1,7 @@
 """Texts in a picture: whatever a category or a study is called, it is shown as text that fits.
 
 Control characters, marks that turn the direction of writing among them, are written as Python writes them:
-some are forbidden in XML, and the others would change how their neighbours are read.
+some are forbidden in XML, and the others would change how their neighbors are read.
 """
 
 from __future__ import annotations

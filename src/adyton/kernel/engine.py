@@ -17,7 +17,7 @@ class Engine(Protocol):
     """Reads integers from private data.
 
     ``prepare`` checks public facts only (the source exists, its columns have the declared names, under
-    ``replace`` its size) and raises InvalidRequest; it is called before anything is charged, with
+    ``replace-one`` its size) and raises InvalidRequest; it is called before anything is charged, with
     the readings that will follow where there are several tables.  ``exact`` is
     total: no value in any row can make it fail, change its shape or its error.
 

@@ -65,4 +65,4 @@ def unit_of_all(histograms: Sequence[Histogram], protection: Protection) -> tupl
 
 def moved(size: int, unit: PrivacyUnit) -> Sensitivity:
     """How far one unit moves a histogram of this size.  Theorem: L1-SENSITIVITY."""
-    return Sensitivity(((1, 1),), size, unit.neighbours, unit.rows)
+    return Sensitivity(((1, 1),), size, unit.adjacency, unit.rows)

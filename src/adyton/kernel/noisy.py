@@ -163,7 +163,7 @@ def shares_of(families: Families, unit: PrivacyUnit) -> dict[int, Fraction]:
     """The part of the price that each part may use, so that all together cost no more than the price."""
     shares = {}
     for family in families:
-        moved_between = unit.neighbours == "replace" and (len(family) > 1 or unit.may_change_parts)
+        moved_between = unit.adjacency == "replace-one" and (len(family) > 1 or unit.may_change_parts)
         for place in family:
             shares[place] = Fraction(1, len(families) * (2 if moved_between else 1))
     return shares
@@ -187,7 +187,7 @@ def _family_due(parts: Sequence[NoisyReading], unit: PrivacyUnit, rule: Filter) 
     if len(parts) == 1:
         return Due(amounts[0], parts[0].radius())
     amount = max(amounts)
-    if unit.neighbours == "replace":
+    if unit.adjacency == "replace-one":
         entering = sorted(part.amount_of_one_more(rule) for part in parts)
         amount = max(amount, entering[-1] + entering[-2])
     return Due(amount, max(part.radius_from_nothing() for part in parts))

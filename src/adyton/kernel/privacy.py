@@ -11,8 +11,8 @@ from adyton.errors import InvalidRequest
 from adyton.kernel.exact import Number, float_up, keep_exactly
 from adyton.kernel.exact.special import special
 
-Neighbours = Literal["replace", "add-or-remove"]
-NEIGHBOURS: tuple[Neighbours, ...] = get_args(Neighbours)
+Adjacency = Literal["replace-one", "add-remove"]
+ADJACENCIES: tuple[Adjacency, ...] = get_args(Adjacency)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +34,17 @@ class Reserve:
 class PrivacyUnit:
     """Who is protected: one row, or all rows of one ``person`` (a column), at most ``rows`` of them.
 
-    ``replace``: two tables are neighbours if one unit was exchanged for another; their size is public.
-    ``add-or-remove``: if one unit is missing from one of them; their size is private.
+    ``replace-one``: two tables are neighbors if one unit was exchanged for another; their size is public.
+    ``add-remove``: if one unit is missing from one of them; their size is private.
     ``rows_in``: of a table that is joined from several, the most rows in each of them.
     ``parts``: into how many disjoint parts the units are split, each of which one question reads.
     ``reserve``: units that are kept back; None: there are none.
 
-    >>> adyton.PrivacyUnit("replace", person="person_id").rows
+    >>> adyton.PrivacyUnit("replace-one", person="person_id").rows
     1
     """
 
-    neighbours: Neighbours
+    adjacency: Adjacency
     person: str | None = None
     rows: int = 1
     rows_in: tuple[int, ...] = ()
@@ -52,8 +52,8 @@ class PrivacyUnit:
     reserve: Reserve | None = None
 
     def __post_init__(self) -> None:
-        if self.neighbours not in NEIGHBOURS:
-            raise InvalidRequest(f"neighbours must be 'replace' or 'add-or-remove', not {self.neighbours!r}")
+        if self.adjacency not in ADJACENCIES:
+            raise InvalidRequest(f"adjacency must be 'replace-one' or 'add-remove', not {self.adjacency!r}")
         if self.rows < 1:
             raise InvalidRequest(f"a unit has at least 1 row, not {self.rows}")
         if self.rows > 1 and self.person is None:
@@ -74,7 +74,7 @@ class PrivacyUnit:
     @property
     def may_change_parts(self) -> bool:
         """Whether a unit that is exchanged may leave one part and enter another: parts go by who it is."""
-        return self.parts > 1 and self.person is not None and self.neighbours == "replace"
+        return self.parts > 1 and self.person is not None and self.adjacency == "replace-one"
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ class GaussianCost:
 
 @dataclass(frozen=True, slots=True)
 class PureCost:
-    """A pure guarantee: no output is more than exp(epsilon) times likelier on a neighbour.
+    """A pure guarantee: no output is more than exp(epsilon) times likelier on a neighbor.
 
     Claim:    epsilon-DP, hence (epsilon * tanh(epsilon / 2))-zCDP, and mu-GDP with
               mu = 2 * quantile(1 / (1 + exp(-epsilon))) of the standard normal; neither can be improved.
@@ -183,7 +183,7 @@ class PureCost:
 
 @dataclass(frozen=True, slots=True)
 class BoundedRangeCost:
-    """Bounded range: between two neighbours no two outputs change their odds by more than exp(epsilon).
+    """Bounded range: between two neighbors no two outputs change their odds by more than exp(epsilon).
 
     Claim:    epsilon-DP; (epsilon**2 / 8)-zCDP; and mu-GDP with the mu of (epsilon / 2)-DP, which cannot be
               improved: mu = 2 * quantile(1 / (1 + exp(-epsilon / 2))) of the standard normal.

@@ -313,7 +313,8 @@ class Join:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table that may be questioned.  ``rows``, the units, is public: exact under ``replace``, else a guess.
+    """A table that may be questioned.  ``rows``, the units, is public: exact under ``replace-one``, else a
+    guess.
 
     ``lines`` is a public guess of how many rows count, where a unit may have several.  It chooses noise and
     sizes; no promise rests on it.

@@ -41,8 +41,8 @@ def check_noisy(noisy: NoisyReading, unit: PrivacyUnit) -> None:
 def check_reading(reading: Reading, unit: PrivacyUnit) -> None:
     """Refuses a reading whose sensitivity is not what it says."""
     said, found = reading.sensitivity, sensitivity_of(reading, unit)
-    own = (said.boxes, said.cells, said.neighbours, said.rows, said.touched, said.curved)
-    if own != (found.boxes, found.cells, found.neighbours, found.rows, found.touched, found.curved):
+    own = (said.boxes, said.cells, said.adjacency, said.rows, said.touched, said.curved)
+    if own != (found.boxes, found.cells, found.adjacency, found.rows, found.touched, found.curved):
         raise InvalidRequest("a reading is moved farther by one unit than it says")
 
 
@@ -60,13 +60,13 @@ def sensitivity_of(reading: Reading, unit: PrivacyUnit) -> Sensitivity:
     if persons is not None:
         _check_persons(reading, persons)
         bounds = ((persons.low, persons.high),)
-        return Sensitivity(bounds, cells, unit.neighbours, touched=persons.groups)
+        return Sensitivity(bounds, cells, unit.adjacency, touched=persons.groups)
     if isinstance(measure, Quantile | Extreme):
         _check_search(reading)
         times, minus = search_weights(measure)
-        return Sensitivity(((-minus, times - minus),), cells, unit.neighbours, unit.rows)
+        return Sensitivity(((-minus, times - minus),), cells, unit.adjacency, unit.rows)
     boxes = tuple(coordinate.box for coordinate in reading.coordinates)
-    return Sensitivity(boxes, cells, unit.neighbours, unit.rows, curved=_curved(measure, reading.coordinates))
+    return Sensitivity(boxes, cells, unit.adjacency, unit.rows, curved=_curved(measure, reading.coordinates))
 
 
 def _cells(reading: Reading, *, own: bool) -> int:

@@ -193,10 +193,10 @@ def assumptions_of(study: Study, table: Table) -> tuple[str, ...]:
     if unit.person is not None:
         who = f"one person ({unit.person}), of whose rows at most {unit.rows} are used"
     replaced = "exchanged for another; the number of units is public"
-    how = replaced if unit.neighbours == "replace" else "added or removed"
+    how = replaced if unit.adjacency == "replace-one" else "added or removed"
     return (
         f"protected is {who}",
-        f"neighbouring tables differ by one unit {how}",
+        f"neighboring tables differ by one unit {how}",
         f"a value of {table.name} is the clipped value on its grain; rows without one do not count",
         "the noise comes from the operating system's generator",
         *_not_read(study),

@@ -102,7 +102,7 @@ def _readings(
 
     def rows(where: Condition, *coordinates: Coordinate, public_rows: int | None = None) -> Reading:
         boxes = tuple(coordinate.box for coordinate in coordinates)
-        sensitivity = Sensitivity(boxes, cells, unit.neighbours, unit.rows)
+        sensitivity = Sensitivity(boxes, cells, unit.adjacency, unit.rows)
         return Reading(name, measure, where, coordinates, question.by, sensitivity, public_rows)
 
     match measure:
@@ -156,7 +156,7 @@ def _of_persons(
         coordinate, low, high = Coordinate(), 1, 1
     else:
         coordinate, (low, high) = Coordinate(measure.value), measure.steps
-    sensitivity = Sensitivity(((low, high),), cells, unit.neighbours, touched=groups)
+    sensitivity = Sensitivity(((low, high),), cells, unit.adjacency, touched=groups)
     persons = Persons(low, high, groups)
     return Reading(name, measure, where, (coordinate,), question.by, sensitivity, None, persons)
 
@@ -189,7 +189,7 @@ def _searched(
     lattice = measure.value.lattice
     times, minus = search_weights(measure)
     inside, bins = binned(measure.value, bins_of(lattice.low, lattice.high, cells))
-    sensitivity = Sensitivity(((-minus, times - minus),), cells, unit.neighbours, unit.rows)
+    sensitivity = Sensitivity(((-minus, times - minus),), cells, unit.adjacency, unit.rows)
     where = all_of(where, inside)
     return Reading(name, measure, where, (Coordinate(),), (*question.by, bins), sensitivity)
 
@@ -202,5 +202,5 @@ def _public_denominator(where: Condition, question: Question, unit: PrivacyUnit)
     unfiltered = unfiltered and (
         not isinstance(question.table, TableOfPersons) or question.table.has_everybody
     )
-    fixed = unit.neighbours == "replace" and unit.rows == 1 and unit.parts == 1 and unit.reserve is None
+    fixed = unit.adjacency == "replace-one" and unit.rows == 1 and unit.parts == 1 and unit.reserve is None
     return question.table.rows if fixed and unfiltered else None

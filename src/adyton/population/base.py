@@ -4,7 +4,7 @@ Two theorems, by the noise of the study: with Gaussian noise every answer pays f
 it (``subset``); with the noise of a pure study the stability of everything is capped in advance
 (``hinge``). A study may also give each question units of its own (``split``), or round its answers and
 count bits (``rounding``). What all have in common is here, also how many units there are: public under
-``replace``, else an upper end from a noisy count of all of them.
+``replace-one``, else an upper end from a noisy count of all of them.
 """
 
 from __future__ import annotations
@@ -512,7 +512,7 @@ def units_outside(study: Study, units: int | None, failure: Fraction) -> int | N
     Assumes:  the hash sends each unit to the reserve as if by lot.
     Source:   derived here.  Theorem: RESERVE-TEST.
     """
-    if units is None or study.reserve is None or study.unit.neighbours != "replace":
+    if units is None or study.reserve is None or study.unit.adjacency != "replace-one":
         return units
     return max(1, most_by_lot(units, 1 - study.reserve.share, failure / 2))
 
@@ -550,7 +550,7 @@ class StandIn:
     @property
     def public(self) -> bool:
         """Whether their number is a public fact."""
-        return self._study.unit.neighbours == "replace"
+        return self._study.unit.adjacency == "replace-one"
 
     @property
     def counted(self) -> Counted | None:

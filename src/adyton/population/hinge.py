@@ -52,7 +52,7 @@ class HingePopulation(Population):
         rows, delta = self.study.units_expected, keys_failure(self.study)
         if self.validity.tolerance is None or rows is None:
             return _open_schedule(self.validity, delta)
-        return planned(self.validity, rows, self.study.unit.neighbours, delta)
+        return planned(self.validity, rows, self.study.unit.adjacency, delta)
 
     def silent(self, at: Position) -> Absent | None:
         schedule = self.schedule

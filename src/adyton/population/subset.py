@@ -155,4 +155,4 @@ class SubsetPopulation(Population):
     @cached_property
     def _of_claims(self) -> float:
         assert self.validity is not None
-        return float(claims_failure(self.validity, self.study.unit.neighbours))
+        return float(claims_failure(self.validity, self.study.unit.adjacency))

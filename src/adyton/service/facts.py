@@ -34,7 +34,7 @@ def facts_told(name: str, study: Study) -> dict[str, Any]:
         "fingerprint": study.fingerprint,
         "limit": {"epsilon": printed_up(study.limit.epsilon), "delta": printed_up(study.limit.delta)},
         "filter": study.filter_name,
-        "unit": {"neighbours": unit.neighbours, "person": unit.person, "rows_per_person": unit.rows},
+        "unit": {"adjacency": unit.adjacency, "person": unit.person, "rows_per_person": unit.rows},
         "validity": None if validity is None else {"confidence": float(validity.confidence)},
         "dialect": study.dialect,
         "tables": [_table_told(table, study.unit_of(table).rows) for table in study.tables],

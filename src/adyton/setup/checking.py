@@ -197,7 +197,7 @@ def _finds_keys(study: Study, table: Table, checked: TableCheck) -> bool:
     """Not where the engine would refuse to load the table at all."""
     if any(column.problem is not None for column in checked.columns):
         return False
-    sized = study.unit.neighbours != "replace" or checked.units == table.rows
+    sized = study.unit.adjacency != "replace-one" or checked.units == table.rows
     return sized and bool(study.keys_delta) and any(isinstance(c, TextColumn) for c in table.columns)
 
 

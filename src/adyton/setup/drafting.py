@@ -1,7 +1,7 @@
 """The first draft of a study file, from names and types alone.
 
 No value is read unless the owner says that the file is public; bounds and values may come from another file
-that is.  The number of rows is read only where it is public by the owner's choice of neighbours.
+that is.  The number of rows is read only where it is public by the owner's choice of neighbors.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from adyton.engines.loading.sources import count_units, describe
 from adyton.errors import InvalidRequest
 from adyton.kernel.accounting import filter_named
 from adyton.kernel.exact import positive, rational
-from adyton.kernel.privacy import Guarantee, Neighbours, PrivacyUnit
+from adyton.kernel.privacy import Adjacency, Guarantee, PrivacyUnit
 from adyton.query.description import DictionaryName
 from adyton.query.text import fraction_text
 from adyton.setup.public_profile import MOST_VALUES, ColumnProfile, public_profiles
@@ -42,7 +42,7 @@ class DraftOptions:
 
     epsilon: str
     delta: str
-    neighbours: Neighbours = "replace"
+    adjacency: Adjacency = "replace-one"
     person: str | None = None
     rows_per_person: int = 1
     rows: int | None = None
@@ -60,7 +60,7 @@ class DraftOptions:
         limit = _guarantee(self)
         if self.questions is None or not limit.delta:
             return replace(self, filter=self.filter or ("gdp" if limit.delta else "pure"))
-        unit = PrivacyUnit(self.neighbours, self.person, self.rows_per_person)
+        unit = PrivacyUnit(self.adjacency, self.person, self.rows_per_person)
         choice = choose_filter(limit, unit, self.questions)
         better = replace(self, filter=self.filter or choice.name, why=str(choice))
         return replace(better, delta="0") if better.filter == "pure" else better  # it needs none
@@ -144,8 +144,8 @@ def _table(data: Path, wishes: DraftOptions, rows: int | None, study_file: Path)
         f"name = {toml_text(wishes.name or _NO_WORD.sub('_', data.stem))}",
         f"source = {toml_text(_relative(data, study_file))}  # as seen from this file",
     ]
-    if wishes.neighbours == "replace":
-        lines.append(f"rows = {rows}  # exact, and public under neighbours = 'replace'")
+    if wishes.adjacency == "replace-one":
+        lines.append(f"rows = {rows}  # exact, and public under adjacency = 'replace-one'")
     elif rows is not None:
         units = "a public guess of the persons" if wishes.rows_per_person > 1 else "a public guess"
         also = "" if wishes.rows_per_person > 1 else " and to preview means"
@@ -168,8 +168,8 @@ _LINES_ADVICE = "a public guess of how many rows count, at most {} of a person; 
 
 
 def _rows(data: Path, wishes: DraftOptions) -> int | None:
-    """Counted only where the number is public: under ``replace``, or in a public file."""
-    if wishes.rows is None and (wishes.neighbours == "replace" or wishes.public):
+    """Counted only where the number is public: under ``replace-one``, or in a public file."""
+    if wishes.rows is None and (wishes.adjacency == "replace-one" or wishes.public):
         return count_units(data, wishes.person)
     return wishes.rows
 
@@ -180,7 +180,7 @@ def _guarantee(wishes: DraftOptions) -> Guarantee:
 
 def _check_promise(wishes: DraftOptions, rows: int | None) -> None:
     """What the study would refuse later is refused now."""
-    unit = PrivacyUnit(wishes.neighbours, wishes.person, wishes.rows_per_person)
+    unit = PrivacyUnit(wishes.adjacency, wishes.person, wishes.rows_per_person)
     if rows is not None:  # where it is left to fill in, the study file's reader looks at it
         check_size(rows, unit, _guarantee(wishes))
     check_lines(wishes.lines, rows, unit.rows, "table")
@@ -199,7 +199,7 @@ def _privacy(wishes: DraftOptions, *, finds_keys: bool) -> str:
             f"rows_per_person = {wishes.rows_per_person}",
         ]
     lines += [
-        f'neighbours = "{wishes.neighbours}"  # "replace": size public; "add-or-remove": size private',
+        f'adjacency = "{wishes.adjacency}"  # "replace-one": size public; "add-remove": size private',
         f"epsilon = {fraction_text(limit.epsilon)}",
         f"delta = {_delta(limit.delta)}",
         f'filter = "{wishes.filter}"  # "gdp", "zcdp" or "pure" (delta = 0); fixed for ever',
@@ -224,7 +224,7 @@ _RESERVE = "# reserve = 0.2  # a share of the units that no question reads: for 
 
 def _validity(wishes: DraftOptions) -> str:
     """All of it is the owner's to say: none of it is in force.  Rows that may be removed keep no position."""
-    kept = wishes.person is not None or wishes.neighbours == "replace"
+    kept = wishes.person is not None or wishes.adjacency == "replace-one"
     pure = "# stability = 0.05  # the most that all answers together may use up\n"
     dictionary = f'# dictionary = "{wishes.dictionary}"  # {_DICTIONARY[wishes.dictionary]}\n'
     return _VALIDITY + dictionary + (pure if wishes.filter == "pure" else "") + (_RESERVE if kept else "")

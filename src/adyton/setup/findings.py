@@ -52,10 +52,10 @@ def _sizes(study: Study, table: Table, one: TableCheck, allow: Fraction) -> Iter
     def finding(kind: str, rows: int, text: str) -> CheckFinding:
         return CheckFinding(table.name, None, kind, rows, text)
 
-    if unit.neighbours == "replace" and one.units != table.rows:
+    if unit.adjacency == "replace-one" and one.units != table.rows:
         said = f"the study says {where}.rows = {table.rows}, the data holds {one.units:,} {units}"
         yield finding("size", one.units, f"{said}: every question is refused")
-    elif unit.neighbours != "replace":
+    elif unit.adjacency != "replace-one":
         yield from _guess(table, f"{where}.rows", table.rows, one.units, units)
     yield from _guess(table, f"{where}.lines", table.lines, one.rows_that_count, "rows that count")
     unreadable = one.unreadable_lines or 0

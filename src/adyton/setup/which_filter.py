@@ -46,7 +46,7 @@ def choose_filter(limit: Guarantee, unit: PrivacyUnit, questions: int) -> Filter
     """For ``questions`` counts inside ``limit``; a pure study does not use its delta."""
     if not 1 <= questions <= MOST_QUESTIONS:
         raise InvalidRequest(f"--questions is a whole number from 1 to {MOST_QUESTIONS:,}")
-    one = Sensitivity(((0, 1),), 1, unit.neighbours, unit.rows)
+    one = Sensitivity(((0, 1),), 1, unit.adjacency, unit.rows)
     allowed = Fraction(filter_named("gdp").allowed(limit), UNITS_PER_ONE)
 
     def gdp(n: int) -> int:

@@ -33,7 +33,7 @@ class Sheet:
 
     ``details`` are notes for those who want to know more.  ``most`` rows are shown: the first ones, or of a
     history the last ones, which are the ``newest``.  ``hidden`` rows are not even made.  ``blocks`` give
-    neighbouring columns after the first ones a heading: its name, and theirs.  ``narrower`` says the same in
+    neighboring columns after the first ones a heading: its name, and theirs.  ``narrower`` says the same in
     less space; it takes the place of a table that is wider than the terminal.
     """
 

@@ -119,7 +119,7 @@ def _excess(asked: Question, measure: Mean | Proportion, threshold: Fraction) ->
 def _check_within(reading: Reading, study: Study, threshold: Fraction) -> None:
     """A threshold that such a number could be on either side of."""
     (low, high), grain = reading.sensitivity.boxes[0], step_of(reading)
-    units = study.table.rows if study.unit.neighbours == "replace" else None
+    units = study.table.rows if study.unit.adjacency == "replace-one" else None
     each = 1 if reading.persons is not None else study.unit.rows
     most = _MOST_UNITS if units is None else units * each
     least, greatest = most * min(low, 0) * grain, most * max(high, 0) * grain

@@ -26,13 +26,13 @@ def checked_kind(of: str) -> StreamKind:
 
 def moves_one_way(study: Study, kind: StreamKind) -> bool:
     """Whether one unit moves all questions up, or all of them down."""
-    return study.unit.neighbours == "add-or-remove" and kind != "means"
+    return study.unit.adjacency == "add-remove" and kind != "means"
 
 
 def exchanged_reach(study: Study, kind: StreamKind) -> int:
-    """How far a unit that is exchanged for another can move a question, if neighbours move it by at most 1.
+    """How far a unit that is exchanged for another can move a question, if neighbors move it by at most 1.
 
-    One that takes 1 away, and one that adds 1: only where numbers have both signs, and neighbours differ by
+    One that takes 1 away, and one that adds 1: only where numbers have both signs, and neighbors differ by
     one of the two alone.  Theorem: STREAM-OF-SUMS.
     """
-    return 2 if study.unit.neighbours == "add-or-remove" and kind == "means" else 1
+    return 2 if study.unit.adjacency == "add-remove" and kind == "means" else 1

@@ -65,13 +65,13 @@ def _and(told: ReleasedTotals, study: Study, ledger: Ledger, receipt: Receipt) -
 def exchanged(study: Study, order: Order) -> Fraction:
     """The epsilon of what is not Gaussian, if one unit is exchanged for another.
 
-    In a pure study that is what was charged, or where neighbours have a unit more or less at most twice as
+    In a pure study that is what was charged, or where neighbors have a unit more or less at most twice as
     much; there a stream knows it, and the radius of one reading: a unit is nowhere farther from the centre.
     """
     if study.filter_name != "pure":
         return _one(order.pure)
     charged = _one(order.amount)
-    if study.unit.neighbours == "replace":
+    if study.unit.adjacency == "replace-one":
         return charged
     if (stream := stream_in(order.question, order.detail)) is not None:
         machine, kind = stream

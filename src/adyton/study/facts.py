@@ -156,7 +156,7 @@ class Study(Shown):
     @property
     def size_is_public(self) -> bool:
         """Whether the number of units that questions read is public: not where some are in a reserve."""
-        return self.unit.neighbours == "replace" and self.reserve is None
+        return self.unit.adjacency == "replace-one" and self.reserve is None
 
     @property
     def units_expected(self) -> int | None:
@@ -221,7 +221,7 @@ class Study(Shown):
         """All that gives the ledger its meaning; further facts begin with a word that names them."""
         facts: list[list[object]] = [
             [self.table.name, self.table.rows, [column_facts(column) for column in self.table.columns]],
-            [self.unit.neighbours, self.unit.person, self.unit.rows],
+            [self.unit.adjacency, self.unit.person, self.unit.rows],
             [str(self.limit.epsilon), str(self.limit.delta), self.filter_name],
         ]
         if self.validity is not None:
@@ -278,9 +278,9 @@ def _registered_value(text: str, study: Study) -> list[str]:
 
 def check_size(rows: int | None, unit: PrivacyUnit, limit: Guarantee) -> None:
     """Refuses a delta that would allow whole rows to be published."""
-    if unit.neighbours == "replace" and rows is None:
+    if unit.adjacency == "replace-one" and rows is None:
         raise InvalidRequest(
-            "table.rows is missing: under neighbours = 'replace' the number of units, rows or persons, is "
+            "table.rows is missing: under adjacency = 'replace-one' the number of units, rows or persons, is "
             "public"
         )
     if rows is not None and rows < 1:
@@ -346,10 +346,10 @@ def check_further(study: Study) -> None:
             raise InvalidRequest(
                 f"table {study.table.name!r} needs person = {study.unit.person!r}, as the unit"
             )
-        if study.unit.neighbours == "replace":
+        if study.unit.adjacency == "replace-one":
             raise InvalidRequest(
-                f"{where}: with several private tables write privacy.neighbours = 'add-or-remove': under "
-                "'replace' the number of persons is public, and each table may hold different persons"
+                f"{where}: with several private tables write privacy.adjacency = 'add-remove': under "
+                "'replace-one' the number of persons is public, and each table may hold different persons"
             )
         if one.table.rows is not None and one.table.rows < 1:
             raise InvalidRequest(f"{where}.rows must be at least 1, not {one.table.rows}")

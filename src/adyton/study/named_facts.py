@@ -10,7 +10,7 @@ from typing import Any
 
 from adyton.study.facts import Study
 
-_UNIT = ("privacy.neighbours", "privacy.person", "privacy.rows_per_person")
+_UNIT = ("privacy.adjacency", "privacy.person", "privacy.rows_per_person")
 _LIMIT = ("privacy.epsilon", "privacy.delta", "privacy.filter")
 _VALIDITY = (
     "confidence",

@@ -62,7 +62,7 @@ def parse_study(raw: dict[str, Any], path: Path) -> Study:
         raw,
         "privacy",
         (
-            *("unit", "person", "rows_per_person", "neighbours"),
+            *("unit", "person", "rows_per_person", "adjacency"),
             *("epsilon", "delta", "keys_delta", "filter", "book"),
         ),
     )
@@ -102,17 +102,15 @@ def parse_study(raw: dict[str, Any], path: Path) -> Study:
 
 
 def _unit(privacy: dict[str, Any]) -> PrivacyUnit:
-    neighbours = choice(privacy.get("neighbours"), "privacy.neighbours", ("replace", "add-or-remove"))
+    adjacency = choice(privacy.get("adjacency"), "privacy.adjacency", ("replace-one", "add-remove"))
     kind = choice(privacy.get("unit"), "privacy.unit", ("row", "person"))
     if kind == "row":
         for key in ("person", "rows_per_person"):
             if key in privacy:
                 raise InvalidRequest(f"privacy.{key} goes with unit = 'person'; remove it or change the unit")
-        return PrivacyUnit(neighbours)
+        return PrivacyUnit(adjacency)
     person = text_at(privacy, "privacy", "person", "the column that identifies a person")
-    return PrivacyUnit(
-        neighbours, person, whole(privacy.get("rows_per_person", 1), "privacy.rows_per_person")
-    )
+    return PrivacyUnit(adjacency, person, whole(privacy.get("rows_per_person", 1), "privacy.rows_per_person"))
 
 
 def _guarantee(privacy: dict[str, Any]) -> Guarantee:

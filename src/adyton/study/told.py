@@ -55,7 +55,7 @@ def _promises(study: Study) -> Facts:
 
 
 def _about(study: Study, table: Table) -> Facts:
-    unit, public = study.unit_of(table), study.unit.neighbours == "replace"
+    unit, public = study.unit_of(table), study.unit.adjacency == "replace-one"
     size = "an unknown number of" if table.rows is None else f"{'' if public else 'about '}{table.rows:,}"
     yield f"table {table.name}", f"{size} {unit.word}s"
     if unit.person is not None:

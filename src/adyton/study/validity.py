@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from adyton.errors import InvalidRequest
 from adyton.kernel.exact import Number, keep_exactly
-from adyton.kernel.privacy import Neighbours
+from adyton.kernel.privacy import Adjacency
 from adyton.query.description import DictionaryName
 from adyton.validity.described import FOR_DESCRIBED
 from adyton.validity.hinge.planned import PlannedSchedule
@@ -169,18 +169,18 @@ def _check_method(study: Study, validity: Validity) -> None:
         )
     if study.further:
         raise InvalidRequest("validity.method = 'split' goes with one private table, not with several")
-    if study.unit.person is None and study.unit.neighbours != "replace":
+    if study.unit.person is None and study.unit.adjacency != "replace-one":
         raise InvalidRequest(
-            "validity.method = 'split' tells units apart by the person, or by a row's position, which changes"
-            " for all later rows if one is removed: write privacy.unit = 'person', or neighbours = 'replace'"
+            "validity.method = 'split' tells units apart by the person, or by a row's position, which "
+            "changes for all later rows if one is removed: write unit = 'person', or adjacency = 'replace-one'"
         )
 
 
 def _check_rounding(study: Study, validity: Validity) -> None:
-    if study.unit.neighbours != "replace":
+    if study.unit.adjacency != "replace-one":
         raise InvalidRequest(
             "validity.method = 'rounding' counts which answers are possible, by the public number of units: "
-            "write privacy.neighbours = 'replace' and table.rows"
+            "write privacy.adjacency = 'replace-one' and table.rows"
         )
     if validity.grid is None and validity.questions is None:
         raise InvalidRequest(
@@ -230,10 +230,10 @@ def _check_reserve(study: Study, validity: Validity) -> None:
             "validity.reserve does not go with validity.method = 'split': there every question has units of "
             "its own already; remove one of the two"
         )
-    if study.unit.person is None and study.unit.neighbours != "replace":
+    if study.unit.person is None and study.unit.adjacency != "replace-one":
         raise InvalidRequest(
             "validity.reserve tells units apart by the person, or by a row's position, which changes for all "
-            "later rows if one is removed: write privacy.unit = 'person', or neighbours = 'replace'"
+            "later rows if one is removed: write privacy.unit = 'person', or adjacency = 'replace-one'"
         )
     kept, units = validity.reserve, study.table.rows
     if kept is not None and units is not None and units * min(kept, 1 - kept) < 1:
@@ -250,7 +250,7 @@ def _check_tolerance(study: Study, validity: Validity, tolerance: Fraction) -> N
     if rows is None:
         raise InvalidRequest("validity.tolerance needs validity.questions and table.rows")
     if study.filter_name == "pure":
-        best = planned(validity, rows, study.unit.neighbours, keys_failure(study)).tolerance
+        best = planned(validity, rows, study.unit.adjacency, keys_failure(study)).tolerance
     else:
         best = gaussian_plan(study).tolerance
     if best > tolerance:
@@ -277,9 +277,9 @@ def keys_failure(study: Study) -> Fraction:
 
 
 @lru_cache(maxsize=16)
-def claims_failure(validity: Validity, neighbours: Neighbours) -> Fraction:
+def claims_failure(validity: Validity, adjacency: Adjacency) -> Fraction:
     """The part of the failure that is left for the intervals themselves, in a study with Gaussian noise."""
-    counts = 0 if neighbours == "replace" and validity.reserve is None else FOR_COUNTS
+    counts = 0 if adjacency == "replace-one" and validity.reserve is None else FOR_COUNTS
     return (1 - validity.confidence) * (1 - FOR_NOISE - counts - FOR_DESCRIBED - FOR_THEIR_NOISE)
 
 
@@ -290,7 +290,7 @@ def gaussian_plan(study: Study) -> StudyPlan:
     assert validity.questions is not None
     assert rows is not None
     assert validity.tolerance is not None
-    failure = claims_failure(validity, study.unit.neighbours)
+    failure = claims_failure(validity, study.unit.adjacency)
     return planned_study(
         rows, validity.questions, failure, validity.tolerance, validity.expected, validity.noise
     )
@@ -298,12 +298,12 @@ def gaussian_plan(study: Study) -> StudyPlan:
 
 @lru_cache(maxsize=16)
 def planned(
-    validity: Validity, rows: int, neighbours: Neighbours, delta: Fraction = Fraction(0)
+    validity: Validity, rows: int, adjacency: Adjacency, delta: Fraction = Fraction(0)
 ) -> PlannedSchedule:
     """The widths of a pure plan.  Where the size is private, what is said of it must be right too."""
     assert validity.questions is not None
     failure = (1 - validity.confidence) * (1 - FOR_DESCRIBED - FOR_THEIR_NOISE)
-    public = neighbours == "replace" and validity.reserve is None
+    public = adjacency == "replace-one" and validity.reserve is None
     return PlannedSchedule.plan(
         rows,
         validity.questions,

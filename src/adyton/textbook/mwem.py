@@ -69,7 +69,7 @@ class Mwem:
     """``rounds`` times: select a question, measure it with geometric noise of ``scale``, correct the guess.
 
     Claim:    rounds times (the cost of the selection, and D / scale) with D = ``denominator``, for either
-              neighbours.
+              neighbors.
     Assumes:  a unit adds 1 to one cell or to none, and the value of a cell is a whole number over D between 0
               and 1, so that one unit moves a numerator by at most D; ``total`` is public, or released before.
     Source:   Hardt, Ligett, McSherry 2012 (MWEM).  Theorem: MWEM-PRIVACY.

@@ -1,6 +1,6 @@
 """Private quantiles: the exponential mechanism over every value that a column may hold.
 
-The candidates are the whole numbers from ``low`` to ``high``, however many; between two neighbouring values
+The candidates are the whole numbers from ``low`` to ``high``, however many; between two neighboring values
 of the data they all have the same rank and form one block, so the work grows with the number of distinct
 values in the data and not with the range.
 """
@@ -19,7 +19,7 @@ from adyton.kernel.exact.cells import Floats
 from adyton.kernel.noise import Bits
 from adyton.kernel.noise.coins import below
 from adyton.kernel.noise.refine import Integers, Words
-from adyton.kernel.privacy import Neighbours, PureCost
+from adyton.kernel.privacy import Adjacency, PureCost
 from adyton.kernel.schema import LARGEST_VALUE
 from adyton.kernel.special.mechanisms import exponential_weights
 from adyton.kernel.special.mechanisms.selection.scores import Scores, ScoreSensitivity, rate_of, whole
@@ -30,7 +30,7 @@ _LARGEST_OFFSET = 2**40
 _LAW_LIMIT = 10**6
 
 
-def rank_sensitivity(fraction: Fraction, neighbours: Neighbours) -> ScoreSensitivity:
+def rank_sensitivity(fraction: Fraction, adjacency: Adjacency) -> ScoreSensitivity:
     """How far one row can move the distance between a value's rank and the target, in parts of a rank.
 
     Claim:    with fraction = a / b and distances counted in units of 1 / b: by b when a row is replaced, by
@@ -39,7 +39,7 @@ def rank_sensitivity(fraction: Fraction, neighbours: Neighbours) -> ScoreSensiti
     Source:   derived on the theorem's page; cf. Smith 2011.  Theorem: QUANTILE-SENSITIVITY.
     """
     a, b = fraction.numerator, fraction.denominator
-    return ScoreSensitivity(Fraction(b if neighbours == "replace" else max(a, b - a)))
+    return ScoreSensitivity(Fraction(b if adjacency == "replace-one" else max(a, b - a)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class PrivateQuantile:
     Its score is minus the distance of that target from the interval; v is released by the exponential
     mechanism.  Rows outside the bounds count as the nearer bound.
 
-    Claim:    epsilon-DP for these neighbours; the law is exact.
+    Claim:    epsilon-DP for these neighbors; the law is exact.
     Assumes:  ``low``, ``high``, ``fraction`` and ``offset`` were fixed without looking at the data; fewer
               than 2**46 rows; the words of ``bits`` are uniform and independent of all the analyst has seen.
     Source:   Smith 2011 (Privacy-preserving statistical estimation); here with ties and a private n.
@@ -74,7 +74,7 @@ class PrivateQuantile:
     low: int
     high: int
     epsilon: Fraction
-    neighbours: Neighbours
+    adjacency: Adjacency
     offset: int = 0
     name: ClassVar[str] = "private quantile"
     theorems: ClassVar[tuple[str, ...]] = (
@@ -94,7 +94,7 @@ class PrivateQuantile:
 
     @property
     def sensitivity(self) -> ScoreSensitivity:
-        return rank_sensitivity(self.fraction, self.neighbours)
+        return rank_sensitivity(self.fraction, self.adjacency)
 
     @property
     def rate(self) -> Fraction:

@@ -59,7 +59,7 @@ def _epsilon_up(counts: dict[DominatingPair, int], delta: float) -> float:
 
 
 def _crossing(profile: Profile, bound: Callable[[float], float], delta: float) -> tuple[float, float]:
-    """Two neighbours: at the first ``bound`` is above ``delta``, or it is 0; at the second it is not."""
+    """Two neighbors: at the first ``bound`` is above ``delta``, or it is 0; at the second it is not."""
     low = high = max(0.0, profile.chernoff(delta))
     stride = 1 / profile.theta
     while bound(high) > delta:

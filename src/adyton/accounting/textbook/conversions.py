@@ -1,6 +1,6 @@
 """From one notion of privacy to another, where that is proved; every bound is rounded up.
 
-A guarantee here is about two neighbouring tables and both directions: P against Q and Q against P.
+A guarantee here is about two neighboring tables and both directions: P against Q and Q against P.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Max-divergence of two laws on finitely many outputs, exactly: differential privacy as a distance.
 
 D_inf(P, Q) is the largest ln P(x)/Q(x), and with a delta the largest ln (P(S) - delta)/Q(S) over events S.
-A mechanism is (epsilon, delta)-DP exactly if the second, in nats, is at most epsilon on all neighbours,
+A mechanism is (epsilon, delta)-DP exactly if the second, in nats, is at most epsilon on all neighbors,
 both ways. Lectures measure it in bits: epsilon log2(e).
 """
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from adyton.arithmetic.interval import exp, interval, upper
 from adyton.errors import InvalidRequest
-from adyton.kernel.privacy import NEIGHBOURS, Guarantee, Neighbours
+from adyton.kernel.privacy import ADJACENCIES, Adjacency, Guarantee
 
 MOST_MEMBERS = 10**6
 
@@ -17,7 +17,7 @@ def group_guarantee(one: Guarantee, members: int) -> Guarantee:
 
     Claim:    (epsilon, delta)-DP for one unit is (k epsilon, delta (1 + e^epsilon + ... + e^((k-1)
               epsilon)))-DP for k.
-    Assumes:  tables that differ in k units are joined by a chain of k neighbouring steps.
+    Assumes:  tables that differ in k units are joined by a chain of k neighboring steps.
     Source:   Dwork, Roth 2014, Theorem 2.2 (pure); Vadhan 2017, Lemma 2.2.  Theorem: GROUP-PRIVACY.
     """
     count = _members(members)
@@ -46,13 +46,13 @@ def group_mu_squared(mu_squared: Fraction, members: int) -> Fraction:
     return _members(members) ** 2 * mu_squared
 
 
-def parallel(parts: Sequence[Guarantee], neighbours: Neighbours) -> Guarantee:
+def parallel(parts: Sequence[Guarantee], adjacency: Adjacency) -> Guarantee:
     """What mechanisms reveal together that each see one cell of a partition of the table.
 
-    Claim:    add-or-remove: the largest epsilon and the largest delta.  replace: a unit may leave one cell
+    Claim:    add-remove: the largest epsilon and the largest delta.  replace: a unit may leave one cell
               and enter another, or change within one: twice the largest epsilon, and delta (1 + e^epsilon)
               of the largest.
-    Assumes:  each part is (epsilon_i, delta_i)-DP for **add-or-remove** on its own cell, the cell of a unit
+    Assumes:  each part is (epsilon_i, delta_i)-DP for **add-remove** on its own cell, the cell of a unit
               depends on that unit alone, and cells are disjoint.  A part that is private for replace only
               may publish the size of its cell, so nothing could be said.
     Source:   McSherry 2009 (Privacy integrated queries), Theorem 4; the second half derived here.
@@ -60,10 +60,10 @@ def parallel(parts: Sequence[Guarantee], neighbours: Neighbours) -> Guarantee:
     """
     if not parts:
         raise InvalidRequest("there is nothing to compose: give at least one part")
-    if neighbours not in NEIGHBOURS:
-        raise InvalidRequest(f"neighbours must be 'replace' or 'add-or-remove', not {neighbours!r}")
+    if adjacency not in ADJACENCIES:
+        raise InvalidRequest(f"adjacency must be 'replace-one' or 'add-remove', not {adjacency!r}")
     most = Guarantee(max(part.epsilon for part in parts), max(part.delta for part in parts))
-    return most if neighbours == "add-or-remove" else group_guarantee(most, 2)
+    return most if adjacency == "add-remove" else group_guarantee(most, 2)
 
 
 def _members(members: int) -> int:

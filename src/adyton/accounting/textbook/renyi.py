@@ -1,6 +1,6 @@
 """Renyi differential privacy: curves over orders, their sum, and the epsilon at the best order.
 
-A curve bounds the Renyi divergence of order alpha between the outputs on neighbouring tables, in nats.
+A curve bounds the Renyi divergence of order alpha between the outputs on neighboring tables, in nats.
 Curves add up order by order.  Every order gives a valid epsilon, so the search for the best one needs no
 certificate; the value at the order that was found is evaluated in interval arithmetic and rounded up.
 """

@@ -1,4 +1,4 @@
-"""The view of hypothesis testing: what an attacker who must tell two neighbouring tables apart can reach.
+"""The view of hypothesis testing: what an attacker who must tell two neighboring tables apart can reach.
 
 ``false`` is the probability of crying wolf; ``true_positives_up`` the largest probability of being right
 when there is one. The trade-off curve is the least type II error, 1 minus that.  A privacy profile is the

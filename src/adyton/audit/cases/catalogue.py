@@ -1,4 +1,4 @@
-"""Our mechanisms, each with neighbouring inputs that move it as far as its claim allows.  The table grows."""
+"""Our mechanisms, each with neighboring inputs that move it as far as its claim allows.  The table grows."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ from adyton.kernel.exact import float_up, positive, rational
 from adyton.kernel.exact.outward import SAFE
 from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
 from adyton.kernel.noise import Bits, SystemBits
-from adyton.kernel.privacy import NEIGHBOURS
+from adyton.kernel.privacy import ADJACENCIES
 from adyton.kernel.sensitivity import Sensitivity
 
-_ONE_STEP = Sensitivity(((0, 1),), 1, "replace")
-_HISTOGRAM = Sensitivity(((1, 1),), 3, "replace")
-_MEAN = Sensitivity(((-7, 7), (1, 1)), 1, "add-or-remove")
-# For each of these, the exact integers on two neighbours.
+_ONE_STEP = Sensitivity(((0, 1),), 1, "replace-one")
+_HISTOGRAM = Sensitivity(((1, 1),), 3, "replace-one")
+_MEAN = Sensitivity(((-7, 7), (1, 1)), 1, "add-remove")
+# For each of these, the exact integers on two neighbors.
 _PAIRS: dict[str, tuple[Sensitivity, tuple[Any, Any]]] = {
     "0 and 1": (_ONE_STEP, ([[0]], [[1]])),
     "a million and one more": (_ONE_STEP, ([[10**6]], [[10**6 + 1]])),
@@ -57,9 +57,7 @@ def _geometric(target: AuditTarget) -> Iterator[Trial]:
     for pair_name, (sensitivity, pair) in _PAIRS.items():
         noise = GeometricNoise.for_cost(sensitivity, target.epsilon)
         claim = Promise(float_up(noise.cost(sensitivity).epsilon), 0.0)
-        yield Trial(
-            "geometric", pair_name, sensitivity.neighbours, _repeated(noise, target.bits), pair, claim
-        )
+        yield Trial("geometric", pair_name, sensitivity.adjacency, _repeated(noise, target.bits), pair, claim)
 
 
 def _gaussian(target: AuditTarget) -> Iterator[Trial]:
@@ -68,7 +66,7 @@ def _gaussian(target: AuditTarget) -> Iterator[Trial]:
         noise = GaussianNoise.for_cost(sensitivity, Fraction(mu) ** 2)
         true_mu = math.sqrt(noise.cost(sensitivity).gdp) * SAFE
         claim, mechanism = gaussian_claim(true_mu, target), _repeated(noise, target.bits)
-        yield Trial("gaussian", pair_name, sensitivity.neighbours, mechanism, pair, claim, mu=true_mu)
+        yield Trial("gaussian", pair_name, sensitivity.adjacency, mechanism, pair, claim, mu=true_mu)
 
 
 def _repeated(noise: GaussianNoise | GeometricNoise, bits: Bits) -> Callable[[Any, int], Any]:
@@ -82,9 +80,9 @@ def _repeated(noise: GaussianNoise | GeometricNoise, bits: Bits) -> Callable[[An
 
 
 def _questions(filter_name: str, target: AuditTarget) -> Iterator[Trial]:
-    for neighbours in NEIGHBOURS:
+    for adjacency in ADJACENCIES:
         for name in QUESTIONS:
-            yield ask_both(name, neighbours, filter_name, target)
+            yield ask_both(name, adjacency, filter_name, target)
 
 
 CATALOGUE: tuple[AuditedMechanism, ...] = (

@@ -19,7 +19,7 @@ from adyton.audit.cases.trial import AuditedMechanism, AuditTarget, Trial, gauss
 from adyton.audit.replay import Trace, compare, run_both
 from adyton.kernel.accounting import gaussian
 from adyton.kernel.exact.outward import SAFE
-from adyton.kernel.privacy import NEIGHBOURS, Guarantee, Neighbours
+from adyton.kernel.privacy import ADJACENCIES, Adjacency, Guarantee
 from adyton.planning.measures.mean_with_squares import MeanWithSquares
 from adyton.study import Study, Validity
 
@@ -31,23 +31,23 @@ _SQUARES = MeanWithSquares.columns.index("squares")
 
 def _trials(target: AuditTarget) -> Iterator[Trial]:
     mu = gaussian_mu(target, "Gaussian")
-    for neighbours in NEIGHBOURS:
-        study, runs = _asked(_MEAN, neighbours, target, mu)
+    for adjacency in ADJACENCIES:
+        study, runs = _asked(_MEAN, adjacency, target, mu)
         whole = mu_of(study, runs[0].public["receipts"][0][_AMOUNT])
         assert whole is not None
-        dearer = mu * whole / _mu_of_squares(runs[0], neighbours)
-        alone, both = _asked(_FROM_THE_MIDDLE, neighbours, target, dearer)
+        dearer = mu * whole / _mu_of_squares(runs[0], adjacency)
+        alone, both = _asked(_FROM_THE_MIDDLE, adjacency, target, dearer)
         yield _trial(
-            "the squares of a mean", alone, both, _mu_of_squares(both[0], neighbours), target, _SQUARES
+            "the squares of a mean", alone, both, _mu_of_squares(both[0], adjacency), target, _SQUARES
         )
         yield _trial("a mean and its squares", study, runs, whole, target)
 
 
 def _asked(
-    case: QueryCase, neighbours: Neighbours, target: AuditTarget, mu: float
+    case: QueryCase, adjacency: Adjacency, target: AuditTarget, mu: float
 ) -> tuple[Study, tuple[Trace, Trace]]:
     """For about this mu.  The delta of the study is small, as it has many rows."""
-    small = study_of(replace(case, times=1), neighbours, "gdp", target)
+    small = study_of(replace(case, times=1), adjacency, "gdp", target)
     rows = len(case.others) + 1
     delta = min(target.delta, Fraction(1, 2 * rows))
     study = replace(
@@ -58,18 +58,18 @@ def _asked(
     )
     price = {"epsilon": gaussian.epsilon_up(mu, float(delta))}
     with tempfile.TemporaryDirectory() as folder:
-        tables = tables_of(case, neighbours, Path(folder))
+        tables = tables_of(case, adjacency, Path(folder))
         runs = run_both(study, tables, case.asked[0], target.bits, target.tables.open, price)
     if not isinstance(runs[0].plans[0].parts[0], MeanWithSquares):
         raise AssertionError("this mean does not release its squares")
     return study, runs
 
 
-def _mu_of_squares(run: Trace, neighbours: Neighbours) -> float:
+def _mu_of_squares(run: Trace, adjacency: Adjacency) -> float:
     """What is claimed of them: from one end of their box to the other, or from none to either end."""
     only = run.plans[0].parts[0].only
     low, high = only.reading.sensitivity.boxes[_SQUARES]
-    moved = high - low if neighbours == "replace" else max(high, -low)
+    moved = high - low if adjacency == "replace-one" else max(high, -low)
     return float(Fraction(moved) / only.mechanism.scales[_SQUARES]) * SAFE
 
 
@@ -91,7 +91,7 @@ def _trial(
     return Trial(
         "gdp question",
         name,
-        study.unit.neighbours,
+        study.unit.adjacency,
         shown,
         (ReadIntegers(runs[0].exact), ReadIntegers(runs[1].exact)),
         gaussian_claim(mu, target),

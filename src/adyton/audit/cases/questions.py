@@ -1,4 +1,4 @@
-"""Whole questions through a real curator, on neighbouring tables that move the integers as far as can be.
+"""Whole questions through a real curator, on neighboring tables that move the integers as far as can be.
 
 The curator itself makes the plan and reads each table once; after that the release, which is all of a
 question that is random, is repeated as often as there are samples.
@@ -26,7 +26,7 @@ from adyton.kernel.exact import UNITS_PER_ONE
 from adyton.kernel.exact.outward import SAFE
 from adyton.kernel.measurement import Columns
 from adyton.kernel.noise import Bits
-from adyton.kernel.privacy import Neighbours
+from adyton.kernel.privacy import Adjacency
 from adyton.kernel.searching import SearchLevels
 from adyton.kernel.sensitivity import Reading
 from adyton.kernel.special.discovery import GroupDiscovery
@@ -54,13 +54,13 @@ class ReadIntegers:
     keys: Sequence[FoundKey] | None = None
 
 
-def ask_both(name: str, neighbours: Neighbours, filter_name: str, target: AuditTarget) -> Trial:
+def ask_both(name: str, adjacency: Adjacency, filter_name: str, target: AuditTarget) -> Trial:
     """Ask question ``name`` of both tables through the curator, and prepare to release it many times."""
     case = QUESTIONS[name]
-    study = study_of(case, neighbours, filter_name, target)
+    study = study_of(case, adjacency, filter_name, target)
     asked: Any = list(case.asked) if len(case.asked) > 1 else case.asked[0]
     with tempfile.TemporaryDirectory() as folder:
-        tables = tables_of(case, neighbours, Path(folder))
+        tables = tables_of(case, adjacency, Path(folder))
         runs = run_both(study, tables, asked, target.bits, target.tables.open, {"epsilon": target.epsilon})
     for run in runs:
         if run.refused is not None:
@@ -76,7 +76,7 @@ def ask_both(name: str, neighbours: Neighbours, filter_name: str, target: AuditT
     return Trial(
         f"{filter_name} question",
         name,
-        neighbours,
+        adjacency,
         release,
         known,
         claim_of(study, batch.amount),
@@ -100,7 +100,7 @@ def trial_of(
     release = release_of([plan for first, _ in runs for plan in first.plans], target.bits)
     claim, mu = claim_of(study, amount), mu_of(study, amount)
     return Trial(
-        mechanism, name, study.unit.neighbours, release, (here, there), claim, mu=mu, replayed=replayed
+        mechanism, name, study.unit.adjacency, release, (here, there), claim, mu=mu, replayed=replayed
     )
 
 
@@ -154,10 +154,10 @@ class _Repeated:
     def measure(self, histogram: Any) -> Outputs:
         return np.tile(self.of.measure(histogram), self.times)
 
-    def l2_diameter_squared(self, neighbours: Neighbours) -> int:
+    def l2_diameter_squared(self, adjacency: Adjacency) -> int:
         raise AssertionError("this is not priced")
 
-    def l1_diameter(self, neighbours: Neighbours) -> int:
+    def l1_diameter(self, adjacency: Adjacency) -> int:
         raise AssertionError("this is not priced")
 
     def l2_radius_squared(self) -> Fraction:

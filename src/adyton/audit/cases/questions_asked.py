@@ -1,4 +1,4 @@
-"""Questions of every kind, each with two neighbouring units that move its integers as far as can be."""
+"""Questions of every kind, each with two neighboring units that move its integers as far as can be."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from adyton.audit.cases.trial import AuditTarget
-from adyton.kernel.privacy import Guarantee, Neighbours, PrivacyUnit
+from adyton.kernel.privacy import Adjacency, Guarantee, PrivacyUnit
 from adyton.kernel.schema import (
     BooleanColumn,
     CategoryColumn,
@@ -196,19 +196,19 @@ QUESTIONS: dict[str, QueryCase] = {
 }
 
 
-def study_of(case: QueryCase, neighbours: Neighbours, filter_name: str, target: AuditTarget) -> Study:
-    unit = PrivacyUnit(neighbours)
+def study_of(case: QueryCase, adjacency: Adjacency, filter_name: str, target: AuditTarget) -> Study:
+    unit = PrivacyUnit(adjacency)
     if case.persons:
-        unit = PrivacyUnit(neighbours, "pid", _ROWS_OF_A_PERSON)
+        unit = PrivacyUnit(adjacency, "pid", _ROWS_OF_A_PERSON)
     table = Table("people", COLUMNS, rows=len(case.others) + 1, person=unit.person)
     keys_delta = target.delta / (1 if filter_name == "pure" else 2) if case.finds_keys else Fraction(0)
     delta = keys_delta if filter_name == "pure" else target.delta
     return Study(table, unit, Guarantee(_BUDGET * target.epsilon, delta), filter_name, keys_delta=keys_delta)
 
 
-def tables_of(case: QueryCase, neighbours: Neighbours, folder: Path) -> tuple[Path, Path]:
-    """Two neighbouring files.  Where a unit is removed, the second has nobody in its place."""
-    there = case.there if neighbours == "replace" else ()
+def tables_of(case: QueryCase, adjacency: Adjacency, folder: Path) -> tuple[Path, Path]:
+    """Two neighboring files.  Where a unit is removed, the second has nobody in its place."""
+    there = case.there if adjacency == "replace-one" else ()
     return (
         _write(folder / "first.csv", [*case.others, *case.here]),
         _write(folder / "second.csv", [*case.others, *there]),

@@ -27,7 +27,7 @@ from adyton.errors import Interrupted
 from adyton.kernel.data import Unobserved
 from adyton.kernel.measurement import Columns
 from adyton.kernel.noise import Bits
-from adyton.kernel.privacy import NEIGHBOURS, Neighbours
+from adyton.kernel.privacy import ADJACENCIES, Adjacency
 from adyton.kernel.sensitivity import Reading
 from adyton.ledgers.on_demand import LedgerOnDemand
 from adyton.study import Study
@@ -74,20 +74,20 @@ class _Bare(Curator):
 
 
 def _trials(filter_name: str, target: AuditTarget) -> Iterator[Trial]:
-    for neighbours in NEIGHBOURS:
-        yield _trial(filter_name, neighbours, target)
+    for adjacency in ADJACENCIES:
+        yield _trial(filter_name, adjacency, target)
 
 
-def _trial(filter_name: str, neighbours: Neighbours, target: AuditTarget) -> Trial:
-    study, price = study_of(_CASE, neighbours, filter_name, target), {"epsilon": target.epsilon}
+def _trial(filter_name: str, adjacency: Adjacency, target: AuditTarget) -> Trial:
+    study, price = study_of(_CASE, adjacency, filter_name, target), {"epsilon": target.epsilon}
     with tempfile.TemporaryDirectory() as folder:
-        tables = tables_of(_CASE, neighbours, Path(folder))
+        tables = tables_of(_CASE, adjacency, Path(folder))
         runs = run_both(study, tables, _ASKED, target.bits, partial(_opened, target, price), price)
     amount = runs[0].public["receipts"][0][3]
     return Trial(
         f"{filter_name} receipt",
         "read again",
-        neighbours,
+        adjacency,
         partial(_shown, study, price, target.bits),
         (runs[0].exact, runs[1].exact),
         claim_of(study, amount),

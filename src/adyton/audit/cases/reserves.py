@@ -16,7 +16,7 @@ from adyton.audit.cases.questions import trial_of
 from adyton.audit.cases.questions_asked import OLD, YOUNG, QueryCase, study_of, tables_of
 from adyton.audit.cases.trial import AuditTarget, Trial, for_each_filter
 from adyton.audit.replay import Replay, Trace, all_of, compare, run_both
-from adyton.kernel.privacy import Neighbours
+from adyton.kernel.privacy import Adjacency
 from adyton.study import Study, Validity
 
 READ = "a unit of the reserve was read"
@@ -27,10 +27,10 @@ _SPENT = 5  # its place in what a trace says of a receipt
 
 @dataclass(frozen=True, slots=True)
 class _Keeping:
-    """A question, the neighbours, how much is kept, and where the unit that differs is, by its name."""
+    """A question, the neighbors, how much is kept, and where the unit that differs is, by its name."""
 
     asked: str
-    neighbours: Neighbours
+    adjacency: Adjacency
     share: Fraction
     persons: tuple[str, str] | None = None
     inside: bool = False  # on both sides
@@ -39,13 +39,13 @@ class _Keeping:
 # The row that differs is the thirteenth: its hash is 0.398 of all.  Those of the persons u0 and u1 are above
 # 0.6, and those of u2 and u3 below 0.25.
 _STUDIES = {
-    "a row, not in the reserve": _Keeping(_OLD_ONES, "replace", Fraction(1, 4)),
-    "a row in the reserve": _Keeping(_OLD_ONES, "replace", Fraction(1, 2), inside=True),
-    "a person, into the reserve": _Keeping(_COUNT, "replace", Fraction(1, 2), ("u0", "u2")),
-    "a person in the reserve": _Keeping(_SUM, "replace", Fraction(1, 2), ("u2", "u3"), inside=True),
-    "a person who leaves": _Keeping(_COUNT, "add-or-remove", Fraction(1, 2), ("u0", "u0")),
+    "a row, not in the reserve": _Keeping(_OLD_ONES, "replace-one", Fraction(1, 4)),
+    "a row in the reserve": _Keeping(_OLD_ONES, "replace-one", Fraction(1, 2), inside=True),
+    "a person, into the reserve": _Keeping(_COUNT, "replace-one", Fraction(1, 2), ("u0", "u2")),
+    "a person in the reserve": _Keeping(_SUM, "replace-one", Fraction(1, 2), ("u2", "u3"), inside=True),
+    "a person who leaves": _Keeping(_COUNT, "add-remove", Fraction(1, 2), ("u0", "u0")),
     "a person who leaves the reserve": _Keeping(
-        _COUNT, "add-or-remove", Fraction(1, 2), ("u2", "u2"), inside=True
+        _COUNT, "add-remove", Fraction(1, 2), ("u2", "u2"), inside=True
     ),
 }
 
@@ -64,7 +64,7 @@ def _trial(name: str, keeping: _Keeping, filter_name: str, target: AuditTarget) 
         case = replace(case, here=here, there=there, persons=True)
     study = _study(case, keeping, filter_name, target)
     with tempfile.TemporaryDirectory() as folder:
-        tables = tables_of(case, keeping.neighbours, Path(folder))
+        tables = tables_of(case, keeping.adjacency, Path(folder))
         runs = run_both(
             study, tables, keeping.asked, target.bits, target.tables.open, {"epsilon": target.epsilon}
         )
@@ -77,7 +77,7 @@ def _study(case: QueryCase, keeping: _Keeping, filter_name: str, target: AuditTa
     """A pure one answers also what it cannot certify."""
     pure: dict[str, Any] = {"stability": 1, "beyond_plan": "answer"} if filter_name == "pure" else {}
     declared = Validity(Fraction(19, 20), reserve=keeping.share, **pure)
-    return replace(study_of(case, keeping.neighbours, filter_name, target), validity=declared)
+    return replace(study_of(case, keeping.adjacency, filter_name, target), validity=declared)
 
 
 def _compared(runs: tuple[Trace, Trace], keeping: _Keeping) -> Replay:

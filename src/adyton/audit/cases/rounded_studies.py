@@ -34,9 +34,9 @@ def _trials(filter_name: str, target: AuditTarget) -> Iterator[Trial]:
 
 def _trial(name: str, case: QueryCase, filter_name: str, target: AuditTarget) -> Trial:
     declared = Validity(Fraction(19, 20), method="rounding", grid=_GRID)
-    study = replace(study_of(case, "replace", filter_name, target), validity=declared)
+    study = replace(study_of(case, "replace-one", filter_name, target), validity=declared)
     with tempfile.TemporaryDirectory() as folder:
-        tables = tables_of(case, "replace", Path(folder))
+        tables = tables_of(case, "replace-one", Path(folder))
         runs = run_both(
             study, tables, case.asked[0], target.bits, target.tables.open, {"epsilon": target.epsilon}
         )

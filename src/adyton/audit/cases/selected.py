@@ -1,4 +1,4 @@
-"""Selections through a real curator: asked and charged on two neighbouring tables, then sampled.
+"""Selections through a real curator: asked and charged on two neighboring tables, then sampled.
 
 The plan says which mechanism was bought, and the engine reads every score once; after that the mechanism,
 which is all of a selection that is random, is run as often as there are samples.
@@ -22,7 +22,7 @@ from adyton.audit.replay import Movement, Replay
 from adyton.audit.watching import watch, with_the_same_words
 from adyton.kernel.ledger import Receipt
 from adyton.kernel.noise import Bits
-from adyton.kernel.privacy import NEIGHBOURS, Neighbours
+from adyton.kernel.privacy import ADJACENCIES, Adjacency
 from adyton.kernel.sensitivity import Sensitivity
 from adyton.kernel.special.mechanisms.selection.exponential import ExponentialMechanism
 from adyton.kernel.special.mechanisms.selection.permute_and_flip import PermuteAndFlip
@@ -49,27 +49,25 @@ class SelectionRun:
 
 
 def _selections(filter_name: str, target: AuditTarget) -> Iterator[Trial]:
-    for neighbours in NEIGHBOURS:
+    for adjacency in ADJACENCIES:
         for most, with_value in ((1, False), (2, True)):
-            yield _trial(filter_name, neighbours, most, with_value, target)
+            yield _trial(filter_name, adjacency, most, with_value, target)
 
 
-def _trial(
-    filter_name: str, neighbours: Neighbours, most: int, with_value: bool, target: AuditTarget
-) -> Trial:
-    study = study_of(_CASE, neighbours, filter_name, target)
+def _trial(filter_name: str, adjacency: Adjacency, most: int, with_value: bool, target: AuditTarget) -> Trial:
+    study = study_of(_CASE, adjacency, filter_name, target)
     asked = best_of([count(where) for where in _WHERE], most, with_value=with_value)
     price = price_of(epsilon=target.epsilon)
     plan = plan_selection(study, asked.on(study.table), price, study.allowed)
     with tempfile.TemporaryDirectory() as folder:
-        tables = tables_of(_CASE, neighbours, Path(folder))
+        tables = tables_of(_CASE, adjacency, Path(folder))
         run = partial(_run, study, asked, target)
         first, second = with_the_same_words(run, tables, target.bits)
     alone = most == 1 and not with_value
     return Trial(
         f"{filter_name} selection",
         f"the best {most} of {len(_WHERE)} counts" + (", with values" if with_value else ""),
-        neighbours,
+        adjacency,
         _release(plan, target.bits),
         (first.scores, second.scores),
         claim_of(study, first.receipt.order.amount),

@@ -20,7 +20,7 @@ from adyton.audit.cases.trial import AuditTarget, Trial, for_each_filter
 from adyton.audit.replay import Replay, Trace, all_of, compare, run_both
 from adyton.curator import Curator
 from adyton.kernel.exact import UNITS_PER_ONE
-from adyton.kernel.privacy import Guarantee, Neighbours
+from adyton.kernel.privacy import Adjacency, Guarantee
 from adyton.ledgers.book import Book
 from adyton.study import Study
 
@@ -32,17 +32,17 @@ _SUMS = ("SELECT SUM(age) FROM visits", "SELECT COUNT(*) FROM bills WHERE income
 
 @dataclass(frozen=True, slots=True)
 class _Sharing:
-    """A question for each of two studies, the neighbours, and whether a unit is a person."""
+    """A question for each of two studies, the neighbors, and whether a unit is a person."""
 
     asked: tuple[str, str]
-    neighbours: Neighbours
+    adjacency: Adjacency
     persons: bool
 
 
 _BOOKS = {
-    "a row of each": _Sharing(_COUNTS, "replace", persons=False),
-    "a person in both": _Sharing(_SUMS, "replace", persons=True),
-    "a person who leaves both": _Sharing(_COUNTS, "add-or-remove", persons=True),
+    "a row of each": _Sharing(_COUNTS, "replace-one", persons=False),
+    "a person in both": _Sharing(_SUMS, "replace-one", persons=True),
+    "a person who leaves both": _Sharing(_COUNTS, "add-remove", persons=True),
 }
 
 
@@ -53,9 +53,9 @@ def _trials(filter_name: str, target: AuditTarget) -> Iterator[Trial]:
 
 def _trial(name: str, sharing: _Sharing, filter_name: str, target: AuditTarget) -> Trial:
     case = QueryCase(sharing.asked, here=(OLD, OLD) if sharing.persons else (OLD,), persons=sharing.persons)
-    own = study_of(case, sharing.neighbours, filter_name, target)
+    own = study_of(case, sharing.adjacency, filter_name, target)
     with tempfile.TemporaryDirectory() as folder:
-        tables = tables_of(case, sharing.neighbours, Path(folder))
+        tables = tables_of(case, sharing.adjacency, Path(folder))
         limit = Guarantee(target.epsilon, own.limit.delta)
         opened = partial(_in_its_book, target, {table: _book(table, own, limit) for table in tables})
         runs = [
@@ -80,7 +80,7 @@ def _book(table: Path, study: Study, limit: Guarantee) -> Path:
         delta=limit.delta,
         filter_name=study.filter_name,
         unit=study.unit.word,
-        neighbours=study.unit.neighbours,
+        adjacency=study.unit.adjacency,
     ).close()
     return _beside(table)
 
@@ -90,7 +90,7 @@ def _beside(table: Path) -> Path:
 
 
 def _in_its_book(target: AuditTarget, books: dict[Path, Path], study: Study, data: Path) -> Curator:
-    """Each of the two neighbouring worlds has a book of its own."""
+    """Each of the two neighboring worlds has a book of its own."""
     return target.tables.open(replace(study, book=books[data]), data)
 
 

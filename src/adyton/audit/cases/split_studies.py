@@ -21,7 +21,7 @@ from adyton.audit.noise_seen import distances, gaps
 from adyton.audit.replay import Replay, Trace, all_of, compare, run_both
 from adyton.curator import Curator
 from adyton.kernel.exact import UNITS_PER_ONE
-from adyton.kernel.privacy import Neighbours
+from adyton.kernel.privacy import Adjacency
 from adyton.study import Study, Validity
 
 _COUNTS = ("SELECT COUNT(*) FROM people", "SELECT COUNT(*) FROM people WHERE age IS NOT NULL")
@@ -33,19 +33,19 @@ _SPENT = 5  # its place in what a trace says of a receipt
 
 @dataclass(frozen=True, slots=True)
 class _Splitting:
-    """Two questions, the neighbours, and whether an exchanged person comes to another part."""
+    """Two questions, the neighbors, and whether an exchanged person comes to another part."""
 
     asked: tuple[str, str]
-    neighbours: Neighbours
+    adjacency: Adjacency
     persons: bool
     moves: bool = False
 
 
 _STUDIES = {
-    "a row": _Splitting(_OLD_ONES, "replace", persons=False),
-    "a person, to another part": _Splitting(_COUNTS, "replace", persons=True, moves=True),
-    "a person, in one part": _Splitting(_SUMS, "replace", persons=True),
-    "a person who leaves": _Splitting(_COUNTS, "add-or-remove", persons=True),
+    "a row": _Splitting(_OLD_ONES, "replace-one", persons=False),
+    "a person, to another part": _Splitting(_COUNTS, "replace-one", persons=True, moves=True),
+    "a person, in one part": _Splitting(_SUMS, "replace-one", persons=True),
+    "a person who leaves": _Splitting(_COUNTS, "add-remove", persons=True),
 }
 
 
@@ -56,20 +56,20 @@ def _trials(filter_name: str, target: AuditTarget) -> Iterator[Trial]:
 
 def _trial(name: str, splitting: _Splitting, filter_name: str, target: AuditTarget) -> Trial:
     case = QueryCase(splitting.asked, persons=splitting.persons)
-    study = _study(case, splitting.neighbours, filter_name, target)
+    study = _study(case, splitting.adjacency, filter_name, target)
     price = {"epsilon": target.epsilon}
     with tempfile.TemporaryDirectory() as folder:
         case = _placed(case, splitting, study, Path(folder), target, price)
-        tables = tables_of(case, splitting.neighbours, Path(folder))
+        tables = tables_of(case, splitting.adjacency, Path(folder))
         runs = [_run(study, tables, case.asked, number, target, price) for number in range(len(case.asked))]
     spent = runs[-1][0].public["receipts"][-1][_SPENT]
     found = _compared(study, runs, spent)
     return trial_of(f"{filter_name} split study", name, study, runs, spent, found, target)
 
 
-def _study(case: QueryCase, neighbours: Neighbours, filter_name: str, target: AuditTarget) -> Study:
+def _study(case: QueryCase, adjacency: Adjacency, filter_name: str, target: AuditTarget) -> Study:
     declared = Validity(Fraction(19, 20), questions=len(case.asked), method="split")
-    return replace(study_of(case, neighbours, filter_name, target), validity=declared)
+    return replace(study_of(case, adjacency, filter_name, target), validity=declared)
 
 
 def _run(
@@ -97,11 +97,11 @@ def _placed(
     """
     if not splitting.persons:
         return case
-    if splitting.neighbours == "add-or-remove":
+    if splitting.adjacency == "add-remove":
         return replace(case, here=(OLD, OLD))
     for number in range(1, _TRIED):
         tried = replace(case, here=(_named(OLD, 0),) * 2, there=(_named(YOUNG, number),) * 2)
-        tables = tables_of(tried, splitting.neighbours, folder)
+        tables = tables_of(tried, splitting.adjacency, folder)
         first, second = _run(study, tables, _COUNTS, 0, target, price)
         if (first.exact != second.exact) == splitting.moves:
             return tried

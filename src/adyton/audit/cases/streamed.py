@@ -1,4 +1,4 @@
-"""Streams through a real curator: opened, charged and fed on two neighbouring tables, then sampled.
+"""Streams through a real curator: opened, charged and fed on two neighboring tables, then sampled.
 
 The curator's receipt says which machine was bought, and its engine reads every number once; after that the
 machine, which is all of a stream that is random, is run as often as there are samples.
@@ -21,7 +21,7 @@ from adyton.audit.replay import Movement, Replay
 from adyton.audit.watching import Watched, exact_integers, watch, with_the_same_words
 from adyton.kernel.ledger import Receipt
 from adyton.kernel.noise import Bits
-from adyton.kernel.privacy import NEIGHBOURS, Neighbours
+from adyton.kernel.privacy import ADJACENCIES, Adjacency
 from adyton.kernel.special.monitor import sparse_of
 from adyton.query.request import request_of
 from adyton.streams.compared import Compared, compared
@@ -58,7 +58,7 @@ _POSITIVES = 2
 class MonitorCase:
     """A stream to open: what it is of, and how."""
 
-    neighbours: Neighbours
+    adjacency: Adjacency
     kind: StreamKind = "counts"
     numeric: bool = False
     refresh: bool | None = None
@@ -82,24 +82,24 @@ class MonitorRun:
 
 
 def _streams(filter_name: str, target: AuditTarget) -> Iterator[Trial]:
-    for neighbours in NEIGHBOURS:
-        both_ways = neighbours == "add-or-remove"
-        yield _trial(filter_name, MonitorCase(neighbours, numeric=both_ways), target)
-        yield _trial(filter_name, MonitorCase(neighbours, "means", numeric=both_ways), target)
-    yield _trial(filter_name, MonitorCase("add-or-remove", "sums"), target)
+    for adjacency in ADJACENCIES:
+        both_ways = adjacency == "add-remove"
+        yield _trial(filter_name, MonitorCase(adjacency, numeric=both_ways), target)
+        yield _trial(filter_name, MonitorCase(adjacency, "means", numeric=both_ways), target)
+    yield _trial(filter_name, MonitorCase("add-remove", "sums"), target)
     if filter_name != "pure":  # where a threshold is drawn anew unless somebody wants it kept
-        yield _trial(filter_name, MonitorCase("replace", numeric=True, refresh=False), target)
+        yield _trial(filter_name, MonitorCase("replace-one", numeric=True, refresh=False), target)
 
 
 def _trial(filter_name: str, wish: MonitorCase, target: AuditTarget) -> Trial:
-    study = study_of(_CASE, wish.neighbours, filter_name, target)
+    study = study_of(_CASE, wish.adjacency, filter_name, target)
     with tempfile.TemporaryDirectory() as folder:
-        tables = tables_of(_CASE, wish.neighbours, Path(folder))
+        tables = tables_of(_CASE, wish.adjacency, Path(folder))
         first, second = with_the_same_words(partial(_run, study, wish, target), tables, target.bits)
     return Trial(
         f"{filter_name} stream",
         wish.told,
-        wish.neighbours,
+        wish.adjacency,
         _release(first, target.bits),
         (first.integers, second.integers),
         claim_of(study, first.receipt.order.amount),

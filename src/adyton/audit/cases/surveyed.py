@@ -48,7 +48,7 @@ def _response(name: str, mechanism: RandomizedResponse, categories: int, claim: 
     def release(value: int, n: int) -> Any:
         return np.array(mechanism.release([value] * n, bits))
 
-    return Trial(name, f"{categories} categories", "replace", release, (0, categories - 1), claim)
+    return Trial(name, f"{categories} categories", "replace-one", release, (0, categories - 1), claim)
 
 
 def _surveys(target: AuditTarget) -> Iterator[Trial]:
@@ -56,7 +56,13 @@ def _surveys(target: AuditTarget) -> Iterator[Trial]:
     for name, questions in _SURVEYS.items():
         survey = Survey("audited", questions, limit)
         yield Trial(
-            "survey", name, "replace", _asking(survey, target.bits), _pair(survey), _claim(limit), slow=True
+            "survey",
+            name,
+            "replace-one",
+            _asking(survey, target.bits),
+            _pair(survey),
+            _claim(limit),
+            slow=True,
         )
 
 

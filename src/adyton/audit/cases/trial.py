@@ -1,4 +1,4 @@
-"""One thing to try: a mechanism, two neighbouring inputs, and what is claimed of it."""
+"""One thing to try: a mechanism, two neighboring inputs, and what is claimed of it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class AuditTarget:
 class Trial:
     mechanism: str
     pair_name: str
-    neighbours: str
+    adjacency: str
     release: Callable[..., Any]
     pair: tuple[Any, Any]
     claim: Promise

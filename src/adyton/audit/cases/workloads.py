@@ -16,7 +16,7 @@ from adyton.certify import Promise
 from adyton.kernel.exact import UNITS_PER_ONE, float_up
 from adyton.kernel.exact.outward import SAFE
 from adyton.kernel.mechanisms import GeometricNoise
-from adyton.kernel.privacy import NEIGHBOURS, Neighbours
+from adyton.kernel.privacy import ADJACENCIES, Adjacency
 from adyton.kernel.sensitivity import Sensitivity
 from adyton.kernel.special.mechanisms.marginals.adaptive import AdaptiveMarginals, AdaptiveRound
 from adyton.kernel.special.mechanisms.marginals.tables import tables_of
@@ -30,29 +30,29 @@ from adyton.textbook.matrix import GaussianMatrix, GeometricMatrix
 from adyton.textbook.mwem import Mwem
 
 _CELLS = 4
-_PAIRS: dict[Neighbours, tuple[Any, Any]] = {
-    "replace": (np.array([6, 1, 0, 3]), np.array([5, 1, 0, 4])),
-    "add-or-remove": (np.array([6, 1, 0, 3]), np.array([6, 1, 0, 4])),
+_PAIRS: dict[Adjacency, tuple[Any, Any]] = {
+    "replace-one": (np.array([6, 1, 0, 3]), np.array([5, 1, 0, 4])),
+    "add-remove": (np.array([6, 1, 0, 3]), np.array([6, 1, 0, 4])),
 }
 
 
 def _matrix(target: AuditTarget) -> Iterator[Trial]:
-    for neighbours in NEIGHBOURS:
+    for adjacency in ADJACENCIES:
         for strategy in (tree(_CELLS, 2), wavelet(_CELLS)):
-            mechanism = GeometricMatrix.for_cost(strategy, neighbours, target.epsilon)
-            claim = Promise(float_up(mechanism.cost(neighbours).epsilon), 0.0)
+            mechanism = GeometricMatrix.for_cost(strategy, adjacency, target.epsilon)
+            claim = Promise(float_up(mechanism.cost(adjacency).epsilon), 0.0)
             how, release = f"{strategy.name}, geometric noise", once(mechanism, target)
-            yield Trial("matrix", how, neighbours, release, _PAIRS[neighbours], claim, slow=True)
-        yield _gaussian_matrix(neighbours, target)
+            yield Trial("matrix", how, adjacency, release, _PAIRS[adjacency], claim, slow=True)
+        yield _gaussian_matrix(adjacency, target)
 
 
-def _gaussian_matrix(neighbours: Neighbours, target: AuditTarget) -> Trial:
+def _gaussian_matrix(adjacency: Adjacency, target: AuditTarget) -> Trial:
     mu = gaussian_mu(target, "Gaussian matrix")
-    mechanism = GaussianMatrix.for_cost(tree(_CELLS, 2), neighbours, Fraction(mu) ** 2)
-    true_mu = math.sqrt(mechanism.cost(neighbours).gdp) * SAFE
+    mechanism = GaussianMatrix.for_cost(tree(_CELLS, 2), adjacency, Fraction(mu) ** 2)
+    true_mu = math.sqrt(mechanism.cost(adjacency).gdp) * SAFE
     claim, release = gaussian_claim(true_mu, target), once(mechanism, target)
     how = f"{mechanism.strategy.name}, Gaussian noise"
-    return Trial("matrix", how, neighbours, release, _PAIRS[neighbours], claim, mu=true_mu, slow=True)
+    return Trial("matrix", how, adjacency, release, _PAIRS[adjacency], claim, mu=true_mu, slow=True)
 
 
 def _mwem(target: AuditTarget) -> Iterator[Trial]:
@@ -65,8 +65,8 @@ def _mwem(target: AuditTarget) -> Iterator[Trial]:
         made = mechanism.release(workload, workload.numerators(histogram), 10, target.bits)
         return (*(round(m.gap, 9) for m in made.measurements), *np.round(made.last, 9).tolist())
 
-    for neighbours, pair in _PAIRS.items():
-        yield Trial("mwem", "two rounds", neighbours, release, pair, Promise(float_up(spent), 0.0), slow=True)
+    for adjacency, pair in _PAIRS.items():
+        yield Trial("mwem", "two rounds", adjacency, release, pair, Promise(float_up(spent), 0.0), slow=True)
 
 
 def _private_mw(target: AuditTarget) -> Iterator[Trial]:
@@ -84,15 +84,15 @@ def _private_mw(target: AuditTarget) -> Iterator[Trial]:
     spent = plan.cost().pure
     assert spent is not None  # no Gaussian values here
     claim = Promise(float_up(spent), 0.0)
-    for neighbours, pair in _PAIRS.items():
-        yield Trial("private-mw", "four prefixes", neighbours, release, pair, claim, slow=True)
+    for adjacency, pair in _PAIRS.items():
+        yield Trial("private-mw", "four prefixes", adjacency, release, pair, claim, slow=True)
 
 
 def _adaptive_marginals(target: AuditTarget) -> Iterator[Trial]:
     """Two rounds on a table of two by two, with a public guess that takes a few steps only."""
     shape, units = (2, 2), int(target.epsilon * UNITS_PER_ONE)
-    for neighbours, pair in _PAIRS.items():
-        moved = Sensitivity(((1, 1),), _CELLS, neighbours)
+    for adjacency, pair in _PAIRS.items():
+        moved = Sensitivity(((1, 1),), _CELLS, adjacency)
         machine = AdaptiveMarginals(
             shape, marginals_up_to(shape, 2, _CELLS), (), moved, units, units // 2, 1, target.epsilon
         )
@@ -104,7 +104,7 @@ def _adaptive_marginals(target: AuditTarget) -> Iterator[Trial]:
             return tuple((one.axes, *one.noisy.tolist()) for one in made)
 
         claim = Promise(float_up(target.epsilon), 0.0)
-        yield Trial("adaptive-marginals", "two rounds", neighbours, release, pair, claim, slow=True)
+        yield Trial("adaptive-marginals", "two rounds", adjacency, release, pair, claim, slow=True)
 
 
 def _step(machine: AdaptiveMarginals, units: int) -> AdaptiveRound:

@@ -32,9 +32,9 @@ def told_together(batch: PricedBatch, purse: Purse) -> tuple[str, Step]:
     own, unit, pure = batch.noise.mechanism, batch.unit, batch.noise.is_pure
     gain = f"{batch.gain:,.3g} times less" if batch.gain >= 1 else f"{1 / batch.gain:,.3g} times more"
     gained = f"it costs {gain}" if batch.price.by == "within" else f"{gain} variance"
-    moved = float(own.strategy.l1_diameter(unit.neighbours))
+    moved = float(own.strategy.l1_diameter(unit.adjacency))
     if not pure:
-        moved = own.strategy.l2_diameter_squared(unit.neighbours) ** 0.5
+        moved = own.strategy.l2_diameter_squared(unit.adjacency) ** 0.5
     step = Step(
         value="all values",
         mechanism=f"{own.strategy.name}, {'two-sided geometric' if pure else 'rounded Gaussian'}",

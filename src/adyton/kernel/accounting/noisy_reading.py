@@ -33,7 +33,7 @@ class NoisyReading:
         return self.times * _amount(self.mechanism, self.reading.sensitivity, rule)
 
     def amount_of_one_more(self, rule: Filter) -> int:
-        """What it would be if neighbours differed by one unit added or removed."""
+        """What it would be if neighbors differed by one unit added or removed."""
         return self.times * _amount(self.mechanism, _one_more(self.reading.sensitivity), rule)
 
     def radius(self) -> int:
@@ -59,7 +59,7 @@ def _radius_from_nothing(mechanism: Mechanism, sensitivity: Sensitivity) -> int:
 
 
 def _one_more(sensitivity: Sensitivity) -> Sensitivity:
-    return replace(sensitivity, neighbours="add-or-remove")
+    return replace(sensitivity, adjacency="add-remove")
 
 
 @lru_cache(maxsize=4096)

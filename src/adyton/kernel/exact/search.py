@@ -39,7 +39,7 @@ def edge(
 
 
 def whole_edge(holds: Callable[[int], bool], good: int, bad: int) -> int:
-    """``edge`` for whole numbers: the neighbour of what is returned was looked at, or is ``bad``."""
+    """``edge`` for whole numbers: the neighbor of what is returned was looked at, or is ``bad``."""
     while abs(bad - good) > 1:
         between = (good + bad) // 2
         good, bad = (between, bad) if holds(between) else (good, between)

@@ -29,7 +29,7 @@ from adyton.kernel.sensitivity import Sensitivity
 class GaussianNoise:
     """Adds round(sigma * N) to each integer, N standard normal; ``scales`` are the sigmas.
 
-    Claim:    mu-GDP with mu**2 = the squared L2 diameter measured in sigmas, for the neighbours that the
+    Claim:    mu-GDP with mu**2 = the squared L2 diameter measured in sigmas, for the neighbors that the
               sensitivity was computed for.
     Assumes:  the exact values are integers (then rounding is post-processing of the real Gaussian mechanism),
               and the words of ``bits`` are uniform and independent of everything the analyst has seen.

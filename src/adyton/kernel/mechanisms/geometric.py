@@ -28,7 +28,7 @@ from adyton.kernel.sensitivity import Sensitivity
 class GeometricNoise:
     """Adds Z to each integer, P(Z = z) proportional to exp(-|z| / scale).
 
-    Claim:    epsilon-DP with epsilon = the L1 diameter measured in scales, for the neighbours that the
+    Claim:    epsilon-DP with epsilon = the L1 diameter measured in scales, for the neighbors that the
               sensitivity was computed for.
     Assumes:  the exact values are integers, and the words of ``bits`` are uniform and independent of
               everything the analyst has seen.

@@ -10,8 +10,8 @@ not its rows, it adds one point in each of up to ``touched`` cells instead.  Beh
 ``curved``: its first two coordinates are a value, as a part u of -1..1, and that value's square, 2 u**2 - 1.
 Behind a covariance it is so twice: u, 2 u**2 - 1, v, 2 v**2 - 1, and then the product u v.
 
-Privacy pays the *diameter*: the largest distance between the vectors of two neighbouring tables.
-Validity pays the *radius*: the largest distance from one fixed point to C, whatever the neighbours.
+Privacy pays the *diameter*: the largest distance between the vectors of two neighboring tables.
+Validity pays the *radius*: the largest distance from one fixed point to C, whatever the neighbors.
 Distances are measured in noise: coordinate i is divided by ``scales[i]``.
 """
 
@@ -22,7 +22,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from adyton.kernel.privacy import Neighbours
+from adyton.kernel.privacy import Adjacency
 
 Scales = tuple[Fraction, ...]
 _Chord = Callable[[Fraction, Fraction, Fraction], Fraction]
@@ -36,7 +36,7 @@ class Sensitivity:
 
     boxes: tuple[tuple[int, int], ...]
     cells: int
-    neighbours: Neighbours
+    adjacency: Adjacency
     rows: int = 1
     touched: int = 1
     curved: int = 0  # of so many values the squares are read too, and of two the product
@@ -45,7 +45,7 @@ class Sensitivity:
     def l1_diameter(self, scales: Scales) -> Fraction:
         """Theorem: L1-SENSITIVITY."""
         farthest = sum((_farthest(b) / s for b, s in self._with(scales)), Fraction(0))
-        if self.neighbours == "add-or-remove":
+        if self.adjacency == "add-remove":
             return self.rows * self.touched * farthest
         lengths = [_length(b) / s for b, s in self._with(scales)]
         return self.rows * self._apart(self._within_cell(lengths, _chord_l1), farthest)
@@ -53,7 +53,7 @@ class Sensitivity:
     def l2_diameter_squared(self, scales: Scales) -> Fraction:
         """Theorem: L2-SENSITIVITY."""
         farthest = sum(((_farthest(b) / s) ** 2 for b, s in self._with(scales)), Fraction(0))
-        if self.neighbours == "add-or-remove":
+        if self.adjacency == "add-remove":
             return self.rows**2 * self.touched * farthest
         squares = [(_length(b) / s) ** 2 for b, s in self._with(scales)]
         return self.rows**2 * self._apart(self._within_cell(squares, _chord_squared), farthest)

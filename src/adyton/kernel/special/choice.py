@@ -17,7 +17,7 @@ from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
 from adyton.kernel.mechanisms.composed_cost import ComposedCost
 from adyton.kernel.noise import Bits
 from adyton.kernel.noise.refine import Integers
-from adyton.kernel.privacy import Cost, Neighbours, PureCost
+from adyton.kernel.privacy import Adjacency, Cost, PureCost
 from adyton.kernel.protection import Protection
 from adyton.kernel.sensitivities import sensitivity_of
 from adyton.kernel.sensitivity import Reading, Sensitivity
@@ -106,18 +106,18 @@ def of_scores(readings: set[Sensitivity]) -> ScoreSensitivity:
     """How far one unit moves the scores.  Theorem: SCORE-SPAN.  Theorem: SELECTION-VALIDITY."""
     low = max(one.rows * max(0, -one.boxes[0][0]) for one in readings)
     high = max(one.rows * max(0, one.boxes[0][1]) for one in readings)
-    return ScoreSensitivity(Fraction(low + high), _neighbours(readings) == "add-or-remove")
+    return ScoreSensitivity(Fraction(low + high), _adjacency(readings) == "add-remove")
 
 
 def of_one_value(readings: set[Sensitivity]) -> Sensitivity:
     """The widest box that holds the values of all candidates.  Theorem: SELECTION-VALIDITY."""
     boxes = [one.boxes[0] for one in readings]
     box = (min(low for low, _ in boxes), max(high for _, high in boxes))
-    return Sensitivity((box,), 1, _neighbours(readings), max(one.rows for one in readings))
+    return Sensitivity((box,), 1, _adjacency(readings), max(one.rows for one in readings))
 
 
-def _neighbours(readings: set[Sensitivity]) -> Neighbours:
-    return next(iter(readings)).neighbours
+def _adjacency(readings: set[Sensitivity]) -> Adjacency:
+    return next(iter(readings)).adjacency
 
 
 def _as_scores(scores: Integers) -> Sequence[int] | Integers:

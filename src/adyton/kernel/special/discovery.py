@@ -98,5 +98,5 @@ class GroupDiscovery:
 def number_of_groups(counted: Reading) -> Reading:
     """How many groups there are: one unit changes it by as many as it is in."""
     touched = counted.sensitivity.touched
-    one = Sensitivity(((0, touched),), 1, counted.sensitivity.neighbours)
+    one = Sensitivity(((0, touched),), 1, counted.sensitivity.adjacency)
     return Reading(NUMBER_OF_KEYS, Count(), EVERY_ROW, (Coordinate(),), (), one)

@@ -57,7 +57,7 @@ class Marginals(ReadOnce):
         """
         self._check(protection)
         machine, largest = self.machine, self.machine.sensitivity
-        twice = 1 if largest.neighbours == "replace" else 2
+        twice = 1 if largest.adjacency == "replace-one" else 2
         if protection.is_pure:
             pure = PureCost(twice * Fraction(machine.units, UNITS_PER_ONE))
             return Due(machine.units, stability_units(pure))

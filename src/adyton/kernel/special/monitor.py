@@ -52,8 +52,8 @@ class Monitor(ReadOnce):
         """
         protection.refuse_split_or_rounded("what is opened once and fed later")
         sparse = _checked(self.machine)
-        both_ways = protection.unit.neighbours == "add-or-remove" and not sparse.monotone
-        if sparse.monotone and protection.unit.neighbours != "add-or-remove":
+        both_ways = protection.unit.adjacency == "add-remove" and not sparse.monotone
+        if sparse.monotone and protection.unit.adjacency != "add-remove":
             raise InvalidRequest("numbers move one way only where units are added or removed")
         validity = of_validity(protection.rule.name, self.machine, 2 if both_ways else 1)
         return Due(protection.rule.amount(self.machine.cost()), *validity)

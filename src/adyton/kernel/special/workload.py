@@ -48,7 +48,7 @@ class Workload(ReadOnce):
         Source:   the cost of the mechanism.  Theorem: MATRIX-MECHANISM-PRIVACY.
         """
         unit = self._checked(protection)
-        amount = protection.rule.amount(self.noise.cost(unit.neighbours))
+        amount = protection.rule.amount(self.noise.cost(unit.adjacency))
         return Due(max(self.at_least, amount), stability_units(self.noise.radius()))
 
     def _checked(self, protection: Protection) -> PrivacyUnit:

@@ -71,7 +71,7 @@ def safe_level(alpha: float) -> float:
 
 def _simulated(bits: Bits, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
     """One-sided p-values of the chosen column: exactly, by our report noisy max, and of the first one."""
-    choice = NoisyMax(tuple(range(COLUMNS)), _EPSILON, ScoreSensitivity.of_counts("replace"))
+    choice = NoisyMax(tuple(range(COLUMNS)), _EPSILON, ScoreSensitivity.of_counts("replace-one"))
     counts = rng.binomial(ROWS, 0.5, (_RUNS, COLUMNS))
     chosen = [choice.release(row, bits) for row in counts]
     return (

@@ -28,19 +28,19 @@ MARK = 2.0**-20
 
 def stability(rng: np.random.Generator) -> LabReport:
     """Classifiers of scikit-learn on its table of tumours; one that hides its rows, and one that looks."""
-    X, y, neighbours, others = _real()  # noqa: N806
+    X, y, adjacency, others = _real()  # noqa: N806
     seed = int(rng.integers(2**31))
 
     def measured(model: Any) -> MeasuredStability:
         return stability_of(model, X, y, changes=_CHANGES, seed=seed, chances=True)
 
-    by_number = {k: measured(neighbours(k, algorithm="kd_tree")) for k in _NEIGHBOURS}
+    by_number = {k: measured(adjacency(k, algorithm="kd_tree")) for k in _NEIGHBOURS}
     hidden, shown = measured(Marked()), measured(Marked(looks=True))
-    findings = [_gap(f"{k} neighbour{'s' * (k > 1)}", one) for k, one in by_number.items()]
+    findings = [_gap(f"{k} neighbor{'s' * (k > 1)}", one) for k, one in by_number.items()]
     findings += [_gap(name, measured(model)) for name, model in others.items()]
     beyond = sum(one.worst > 1 / k + _HAIR for k, one in by_number.items())
     findings += [
-        LabFinding("times that a row moved k neighbours by more than 1/k, which bounds it", beyond, 0, 0.0),
+        LabFinding("times that a row moved k neighbors by more than 1/k, which bounds it", beyond, 0, 0.0),
         LabFinding("a model that hides its rows: moved at most by one row", hidden.worst, MARK, 0.0),
         LabFinding("the same: gap", hidden.gap, MARK, 0.0),
         LabFinding("post-processed, one that looks: moved at most by one row", shown.worst, 1.0, 0.0),
@@ -104,10 +104,10 @@ def _chart(found: dict[int, MeasuredStability]) -> Chart:
         return ChartLine(name, places, tuple(values))
 
     return Chart(
-        "neighbours that vote",
+        "neighbors that vote",
         "change of a row's score",
         (
-            line("moved at most by one row, 1 / neighbours", [one.worst for one in found.values()]),
+            line("moved at most by one row, 1 / neighbors", [one.worst for one in found.values()]),
             line("gap of this table", [one.gap for one in found.values()]),
             line("what a row gains by being trained on", [one.own for one in found.values()]),
         ),
@@ -116,7 +116,7 @@ def _chart(found: dict[int, MeasuredStability]) -> Chart:
 
 
 _NOTES = (
-    "Of k neighbours that vote one row exchanges one, so the score of any row moves by 1/k at most: a bound, "
+    "Of k neighbors that vote one row exchanges one, so the score of any row moves by 1/k at most: a bound, "
     "and by the theorem the mean gap is within it. Of the others only what was seen is known, which is at "
     "most the truth and bounds nothing.",
     "The score of the model that hides its rows hardly moves. Reading the hair that it leaves is a function "

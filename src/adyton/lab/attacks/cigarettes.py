@@ -30,5 +30,5 @@ def curator_of(histogram: tuple[int, ...]) -> Iterator[Curator]:
     with TemporaryDirectory() as folder:
         data = Path(folder) / "people.csv"
         data.write_text("cigarettes\n" + "".join(f"{value}\n" for value in rows_of(histogram)))
-        with open_study(Study(table, PrivacyUnit("add-or-remove"), LIMIT), data=data) as curator:
+        with open_study(Study(table, PrivacyUnit("add-remove"), LIMIT), data=data) as curator:
             yield curator

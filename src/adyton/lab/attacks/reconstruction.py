@@ -81,7 +81,7 @@ def private_counts(sets: Secrets, smokes: Secrets) -> list[float]:
     data = pa.table({"name": range(PEOPLE), "smokes": smokes.tolist()})
     names = [", ".join(map(str, np.flatnonzero(own))) for own in sets]
     asked = [f"SELECT COUNT(*) AS n FROM people WHERE smokes AND name IN ({own})" for own in names]
-    with open_study(Study(table, PrivacyUnit("add-or-remove"), limit), data=data) as curator:
+    with open_study(Study(table, PrivacyUnit("add-remove"), limit), data=data) as curator:
         return [float(answer["n"].value) for answer in curator.ask_many(asked, share=1)]
 
 

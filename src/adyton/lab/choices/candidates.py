@@ -93,6 +93,6 @@ def _of(law: dict[int, float]) -> tuple[float, ...]:
 
 
 _NOTES = (
-    "An output that is impossible on a neighbour is an infinite loss, whatever the probabilities elsewhere.",
+    "An output that is impossible on a neighbor is an infinite loss, whatever the probabilities elsewhere.",
     "Candidates are declared before the data are seen, as adyton's grouping columns and bounds are.",
 )

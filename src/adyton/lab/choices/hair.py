@@ -9,7 +9,7 @@ from fractions import Fraction
 from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import BELLET
 from adyton.kernel.noise import Bits
-from adyton.kernel.privacy import Neighbours
+from adyton.kernel.privacy import Adjacency
 from adyton.kernel.special.mechanisms.selection.exponential import ExponentialMechanism
 from adyton.kernel.special.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from adyton.kernel.special.mechanisms.selection.scores import ScoreSensitivity
@@ -53,7 +53,7 @@ def hair(bits: Bits) -> LabReport:
         ),
         LabFinding(
             "if people are only added or removed, the exponent may be twice as large",
-            wrong((400, 400, 400), "add-or-remove"),
+            wrong((400, 400, 400), "add-remove"),
             1.36e-4,
             5e-7,
             share=True,
@@ -72,17 +72,17 @@ def hair(bits: Bits) -> LabReport:
     return LabReport(HAIR, findings, _NOTES, _chart())
 
 
-def mechanism(neighbours: Neighbours = "replace") -> ExponentialMechanism[str]:
-    return ExponentialMechanism(COLOURS, _EPSILON, ScoreSensitivity.of_counts(neighbours))
+def mechanism(adjacency: Adjacency = "replace-one") -> ExponentialMechanism[str]:
+    return ExponentialMechanism(COLOURS, _EPSILON, ScoreSensitivity.of_counts(adjacency))
 
 
-def wrong(others: Sequence[int], neighbours: Neighbours = "replace") -> float:
+def wrong(others: Sequence[int], adjacency: Adjacency = "replace-one") -> float:
     """The chance of not choosing the colour with 500."""
-    return 1 - float(mechanism(neighbours).law([500, *others])[0])
+    return 1 - float(mechanism(adjacency).law([500, *others])[0])
 
 
 def flipped(others: Sequence[int]) -> float:
-    chosen = PermuteAndFlip(COLOURS, _EPSILON, ScoreSensitivity.of_counts("replace"))
+    chosen = PermuteAndFlip(COLOURS, _EPSILON, ScoreSensitivity.of_counts("replace-one"))
     return 1 - float(chosen.law([500, *others])[0])
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import BASSI
 from adyton.kernel.noise import Bits
-from adyton.kernel.privacy import Neighbours
+from adyton.kernel.privacy import Adjacency
 from adyton.kernel.special.mechanisms.selection.scores import ScoreSensitivity
 from adyton.lab.choices.broken import log_below
 from adyton.textbook.noisy_max import NoisyMax
@@ -30,9 +30,9 @@ _COUNTS, _TRIES = (30, 25, 24, 10), 2000
 
 
 def noisy_max(bits: Bits) -> LabReport:
-    """The loss on neighbours that are as bad as can be, from the law of our own mechanism."""
-    epsilon, quiet, loud = float(_EPSILON), made("add-or-remove"), made("replace")
-    leads = {mechanism: float(mechanism.law(_COUNTS)[0]) for mechanism in (made("replace", 4),)}
+    """The loss on neighbors that are as bad as can be, from the law of our own mechanism."""
+    epsilon, quiet, loud = float(_EPSILON), made("add-remove"), made("replace-one")
+    leads = {mechanism: float(mechanism.law(_COUNTS)[0]) for mechanism in (made("replace-one", 4),)}
     ((four, lead),) = leads.items()
     findings = (
         _loss_of("noise 1/epsilon, one person added: loss", quiet, 0),
@@ -59,9 +59,9 @@ def noisy_max(bits: Bits) -> LabReport:
     return LabReport(NOISY_MAX, findings, _NOTES, _chart())
 
 
-def made(neighbours: Neighbours, candidates: int = _RIVALS + 1) -> NoisyMax[int]:
+def made(adjacency: Adjacency, candidates: int = _RIVALS + 1) -> NoisyMax[int]:
     """Ours, for people who are added (noise 1/epsilon) or replaced (2/epsilon)."""
-    return NoisyMax(tuple(range(candidates)), _EPSILON, ScoreSensitivity.of_counts(neighbours))
+    return NoisyMax(tuple(range(candidates)), _EPSILON, ScoreSensitivity.of_counts(adjacency))
 
 
 def loss(mechanism: NoisyMax[int], lowered: int, ahead: int = _FAR) -> float:
@@ -99,7 +99,7 @@ def limit_loss(scale: Fraction, lowered: int, ahead: int = _FAR, rivals: int = _
 
 
 def _chart() -> Chart:
-    ahead, added, replaced = tuple(range(-20, _FAR // 2, 5)), made("add-or-remove"), made("replace")
+    ahead, added, replaced = tuple(range(-20, _FAR // 2, 5)), made("add-remove"), made("replace-one")
     return Chart(
         "how far the rivals are ahead",
         "true loss; promised: epsilon = 0.5",

@@ -121,6 +121,6 @@ def _with_noise(price: Cents, profits: Mapping[Cents, Cents]) -> float:
 
 _NOTES = (
     "Bellet says that a price of 3 earns 3; so it does if there is one unit to sell. With two it earns 6.",
-    "Profits jump between neighbouring prices; what counts is how far one person moves each profit.",
+    "Profits jump between neighboring prices; what counts is how far one person moves each profit.",
     "The price is chosen among declared ones, so that none of them tells what somebody offered.",
 )

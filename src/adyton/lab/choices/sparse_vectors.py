@@ -29,7 +29,7 @@ _FAR = 200  # a positive this far below the threshold is all noise
 
 
 def sparse_vectors(bits: Bits) -> LabReport:
-    """The loss on a pair of neighbouring streams, beside the epsilon that was claimed."""
+    """The loss on a pair of neighboring streams, beside the epsilon that was claimed."""
     findings = _ours(bits)
     for c in (1, 2, 5):
         claimed = float(_EPSILON)
@@ -107,7 +107,7 @@ def _ours(bits: Bits) -> list[LabFinding]:
 
 
 def witness(sparse: BrokenSparse, positives: int) -> float:
-    """Negatives that a neighbour pushes up by 1, then positives that it pushes down by 1."""
+    """Negatives that a neighbor pushes up by 1, then positives that it pushes down by 1."""
 
     def stream(low: int, high: int) -> list[RepeatedQuery]:
         if not sparse.redraw:
@@ -124,7 +124,7 @@ def told_value(negatives: int) -> float:
 
 
 def without_noise() -> float:
-    """Below at 0 and above at 1 puts the threshold between them; the neighbour has it the other way round."""
+    """Below at 0 and above at 1 puts the threshold between them; the neighbor has it the other way round."""
     here = [RepeatedQuery(0, BELOW), RepeatedQuery(1, ABOVE)]
     there = [RepeatedQuery(1, BELOW), RepeatedQuery(0, ABOVE)]
     return broken.loss(broken.algorithm_5(_EPSILON), here, there)

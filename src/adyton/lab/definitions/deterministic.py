@@ -18,7 +18,7 @@ _TABLES = tuple(product((0, 1), repeat=3))
 
 
 def deterministic() -> LabReport:
-    """Every function of three bits, tried against every pair of neighbours."""
+    """Every function of three bits, tried against every pair of neighbors."""
     functions = list(product((0, 1), repeat=len(_TABLES)))
     private = [outputs for outputs in functions if has_finite_loss(outputs)]
     findings = (
@@ -30,35 +30,35 @@ def deterministic() -> LabReport:
 
 
 def has_finite_loss(outputs: Sequence[int]) -> bool:
-    """P(output) is 0 or 1, so the ratio is finite only where neighbours have the same output."""
+    """P(output) is 0 or 1, so the ratio is finite only where neighbors have the same output."""
     answer = dict(zip(_TABLES, outputs, strict=True))
-    return all(answer[here] == answer[there] for here in _TABLES for there in _neighbours(here))
+    return all(answer[here] == answer[there] for here in _TABLES for there in _adjacency(here))
 
 
-def _neighbours(table: tuple[int, ...]) -> list[tuple[int, ...]]:
+def _adjacency(table: tuple[int, ...]) -> list[tuple[int, ...]]:
     return [(*table[:i], 1 - table[i], *table[i + 1 :]) for i in range(len(table))]
 
 
 def _chart(functions: Sequence[Sequence[int]]) -> Chart:
-    """How many functions agree on how many of the twelve pairs of neighbours."""
+    """How many functions agree on how many of the twelve pairs of neighbors."""
     agreeing = [
         sum(
             outputs[i] == outputs[_TABLES.index(there)]
             for i, here in enumerate(_TABLES)
-            for there in _neighbours(here)
+            for there in _adjacency(here)
         )
         // 2
         for outputs in functions
     ]
     x = tuple(range(13))
     return Chart(
-        "pairs of neighbours that are not told apart, of 12",
+        "pairs of neighbors that are not told apart, of 12",
         "functions",
         (ChartLine("deterministic functions", x, tuple(float(agreeing.count(k)) for k in x)),),
     )
 
 
 _NOTES = (
-    "Any two tables are joined by a chain of neighbours; equal outputs along the chain make a constant.",
+    "Any two tables are joined by a chain of neighbors; equal outputs along the chain make a constant.",
     "With a delta below 1 the same holds: 1 <= e^epsilon 0 + delta is false.",
 )

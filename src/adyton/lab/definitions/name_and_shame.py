@@ -37,7 +37,7 @@ def name_and_shame(rng: np.random.Generator) -> LabReport:
             share=True,
         ),
         LabFinding(
-            "total variation of two neighbours, delta = 1/10", float(shame_distance(Fraction(1, 10))), 0.1
+            "total variation of two neighbors, delta = 1/10", float(shame_distance(Fraction(1, 10))), 0.1
         ),
         LabFinding(
             "all zeros against all ones, n = 20, each step 1/40",
@@ -60,7 +60,7 @@ def published(delta: float, rows: int) -> float:
 
 
 def shame_distance(delta: Fraction) -> Fraction:
-    """Total variation of the outputs of two neighbours, over all outputs of two rows (a published set)."""
+    """Total variation of the outputs of two neighbors, over all outputs of two rows (a published set)."""
     laws = [_law((0, value), delta) for value in (1, 2)]
     outputs = set(laws[0]) | set(laws[1])
     return (
@@ -80,7 +80,7 @@ def _law(rows: tuple[int, int], delta: Fraction) -> dict[tuple[int | None, ...],
 
 
 def far_distance(rows: int, delta: Fraction) -> Fraction:
-    """Between all zeros and all ones, for a coin that is delta-close on neighbours and no closer."""
+    """Between all zeros and all ones, for a coin that is delta-close on neighbors and no closer."""
     return _coin(rows, rows, delta) - _coin(0, rows, delta)
 
 

@@ -10,7 +10,7 @@ from itertools import combinations_with_replacement
 
 from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import BASSI, BELLET, NIKOLOV, ZHOU
-from adyton.kernel.privacy import Neighbours
+from adyton.kernel.privacy import Adjacency
 from adyton.kernel.sensitivity import Sensitivity
 from adyton.lab.attacks.cigarettes import HISTOGRAM, WITHOUT_BOB
 
@@ -30,7 +30,7 @@ _SIZE = 3
 
 
 def sensitivities() -> LabReport:
-    """The largest L1 change over all pairs of neighbours, beside the rule and beside what adyton uses."""
+    """The largest L1 change over all pairs of neighbors, beside the rule and beside what adyton uses."""
     findings = [
         LabFinding("distance of Bassi's two histograms", _distance(HISTOGRAM, WITHOUT_BOB), 1, 0),
         LabFinding(
@@ -48,21 +48,21 @@ def sensitivities() -> LabReport:
     return LabReport(SENSITIVITIES, tuple(findings), _NOTES, _chart())
 
 
-def largest_change(statistic: Statistic, values: range | Rows, relation: Neighbours) -> Fraction:
-    """Over all tables of three rows (order does not matter) and all their neighbours."""
+def largest_change(statistic: Statistic, values: range | Rows, relation: Adjacency) -> Fraction:
+    """Over all tables of three rows (order does not matter) and all their neighbors."""
     worst, of = Fraction(0), cache(statistic)
     for table in combinations_with_replacement(values, _SIZE):
         here = of(table)
-        for other in _neighbours(table, values, relation):
+        for other in _adjacency(table, values, relation):
             there = of(other)
             worst = max(worst, sum((abs(a - b) for a, b in zip(here, there, strict=True)), Fraction(0)))
     return worst
 
 
-def _neighbours(table: Rows, values: range | Rows, relation: Neighbours) -> Iterator[Rows]:
+def _adjacency(table: Rows, values: range | Rows, relation: Adjacency) -> Iterator[Rows]:
     for i in range(len(table)):
         rest = table[:i] + table[i + 1 :]
-        if relation == "add-or-remove":
+        if relation == "add-remove":
             yield rest
         else:
             yield from ((*rest, value) for value in values)
@@ -99,29 +99,29 @@ def _five_counts(rows: Rows) -> tuple[Fraction, ...]:
 
 
 _REPLACED = (11, 2, 4, 13, 44, 34)
-_CASES: tuple[tuple[str, Statistic, range | Rows, dict[Neighbours, Fraction]], ...] = (
-    ("one count", _one_count, _INTEGERS, {"replace": Fraction(1), "add-or-remove": Fraction(1)}),
+_CASES: tuple[tuple[str, Statistic, range | Rows, dict[Adjacency, Fraction]], ...] = (
+    ("one count", _one_count, _INTEGERS, {"replace-one": Fraction(1), "add-remove": Fraction(1)}),
     (
         "m = 5 overlapping counts",
         _five_counts,
         _INTEGERS,
-        {"replace": Fraction(5), "add-or-remove": Fraction(5)},
+        {"replace-one": Fraction(5), "add-remove": Fraction(5)},
     ),
-    ("histogram of 1..10", _histogram, _INTEGERS, {"replace": Fraction(2), "add-or-remove": Fraction(1)}),
-    ("maximum of 1..10", _maximum, _INTEGERS, {"replace": Fraction(9), "add-or-remove": Fraction(9)}),
-    ("sum of 1..10", _total, _INTEGERS, {"replace": Fraction(9), "add-or-remove": Fraction(10)}),
-    ("maximum height, 1..300", _maximum, _HEIGHTS, {"replace": Fraction(299)}),
-    ("average height of 3, 1..300", _mean, _HEIGHTS, {"replace": Fraction(299, 3)}),
+    ("histogram of 1..10", _histogram, _INTEGERS, {"replace-one": Fraction(2), "add-remove": Fraction(1)}),
+    ("maximum of 1..10", _maximum, _INTEGERS, {"replace-one": Fraction(9), "add-remove": Fraction(9)}),
+    ("sum of 1..10", _total, _INTEGERS, {"replace-one": Fraction(9), "add-remove": Fraction(10)}),
+    ("maximum height, 1..300", _maximum, _HEIGHTS, {"replace-one": Fraction(299)}),
+    ("average height of 3, 1..300", _mean, _HEIGHTS, {"replace-one": Fraction(299, 3)}),
 )
-_ADYTON: tuple[tuple[str, tuple[tuple[int, int], ...], int, dict[Neighbours, Fraction]], ...] = (
-    ("count", ((1, 1),), 1, {"replace": Fraction(1), "add-or-remove": Fraction(1)}),
-    ("histogram", ((1, 1),), 10, {"replace": Fraction(2), "add-or-remove": Fraction(1)}),
-    ("sum of 1..10", ((1, 10),), 1, {"replace": Fraction(10), "add-or-remove": Fraction(10)}),
+_ADYTON: tuple[tuple[str, tuple[tuple[int, int], ...], int, dict[Adjacency, Fraction]], ...] = (
+    ("count", ((1, 1),), 1, {"replace-one": Fraction(1), "add-remove": Fraction(1)}),
+    ("histogram", ((1, 1),), 10, {"replace-one": Fraction(2), "add-remove": Fraction(1)}),
+    ("sum of 1..10", ((1, 10),), 1, {"replace-one": Fraction(10), "add-remove": Fraction(10)}),
     (
         "centred sum, twice 1..10 minus 11",
         ((-9, 9),),
         1,
-        {"replace": Fraction(18), "add-or-remove": Fraction(9)},
+        {"replace-one": Fraction(18), "add-remove": Fraction(9)},
     ),
 )
 
@@ -142,7 +142,7 @@ def _chart() -> Chart:
 
 _NOTES = (
     "Replacing somebody is removing one person and adding another: a histogram moves in two cells.",
-    "adyton's bound for a sum under replace is 10, not 9: a row without a value is a neighbour too.",
+    "adyton's bound for a sum under replace is 10, not 9: a row without a value is a neighbor too.",
     "So a mean is read as a centred sum (half the sensitivity, measured in doubled steps) and a count.",
     "Every table of 3 rows was tried; more rows change nothing but the average's 299/n.",
 )

@@ -18,7 +18,7 @@ _REACH = 10  # L: the noise is uniform on -L/n .. L/n
 
 
 def uniform_noise() -> LabReport:
-    """Uniform noise on the total of n values: the supports of two neighbours differ."""
+    """Uniform noise on the total of n values: the supports of two neighbors differ."""
     findings = tuple(
         LabFinding(
             f"delta at odds of {odds:,}, Bob moves the total by {shift}",

@@ -40,7 +40,7 @@ _Made = TypeVar("_Made")
 
 
 def coordinated(bits: Bits, rng: np.random.Generator) -> LabReport:
-    """Half-widths, and whether two neighbouring ranges add up to the one that holds both."""
+    """Half-widths, and whether two neighboring ranges add up to the one that holds both."""
     ages = rng.binomial(AGES - 1, 0.4, PEOPLE)
     alone, together = (_widths(ages, strategy) for strategy in ("independent", None))
     gain = (sum(w * w for w in alone) / sum(w * w for w in together)) ** 0.5
@@ -85,7 +85,9 @@ def _weights() -> tuple[LabFinding, ...]:
     values = tuple("123456789")
     table = Table("people", tuple(CategoryColumn(name, values) for name in "abcdef"), rows=10_000)
     limit = Guarantee(Fraction(1), Fraction(1, 10**6))
-    with open_study(Study(table, PrivacyUnit("replace"), limit), data=Path("never-read.parquet")) as curator:
+    with open_study(
+        Study(table, PrivacyUnit("replace-one"), limit), data=Path("never-read.parquet")
+    ) as curator:
         seen = curator.preview_weights(list("abcdef"), questions=10_000, share=1)
     return (
         LabFinding(
@@ -118,7 +120,7 @@ def _with_curator(ages: np.ndarray, ask: Callable[[Curator], _Made]) -> _Made:
     import pyarrow as pa
 
     table = Table("people", (IntegerColumn("age", 0, AGES - 1),))
-    study = Study(table, PrivacyUnit("add-or-remove"), _LIMIT)
+    study = Study(table, PrivacyUnit("add-remove"), _LIMIT)
     with open_study(study, data=pa.table({"age": ages})) as curator:
         return ask(curator)
 

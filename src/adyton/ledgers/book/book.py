@@ -21,7 +21,7 @@ from adyton.kernel.ledger.base import Totals, Verification, same_limit
 from adyton.kernel.ledger.links import Cap, Header, Order, Receipt, check_limits, text_digest
 from adyton.kernel.ledger.stored.checking import stored_facts
 from adyton.kernel.ledger.stored.sqlite import SqliteLedger
-from adyton.kernel.privacy import Guarantee, Neighbours
+from adyton.kernel.privacy import Adjacency, Guarantee
 from adyton.ledgers.book.facts import BookFacts, Rows, Unit
 from adyton.show import Sheet, Shown
 
@@ -88,7 +88,7 @@ class Book(Shown):
         delta: Number,
         filter_name: str = "gdp",
         unit: Unit = "person",
-        neighbours: Neighbours = "replace",
+        adjacency: Adjacency = "replace-one",
         rows: Rows = "related",
         keys_delta: Number = 0,
         confidence: Number | None = None,
@@ -96,7 +96,7 @@ class Book(Shown):
     ) -> Book:
         """A new book; an existing file is never overwritten, and what it says never changes."""
         facts = BookFacts(
-            Guarantee(epsilon, delta), filter_name, unit, neighbours, rows, keys_delta, confidence, stability
+            Guarantee(epsilon, delta), filter_name, unit, adjacency, rows, keys_delta, confidence, stability
         )
         header = Header.fresh(facts.fingerprint, facts.filter_name, facts.allowed)
         BookFile.create(path, header, facts.named).close()

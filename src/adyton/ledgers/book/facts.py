@@ -13,11 +13,11 @@ from adyton.errors import InvalidRequest, LedgerCorrupt
 from adyton.kernel.accounting import filter_named
 from adyton.kernel.exact import Number, keep_exactly
 from adyton.kernel.ledger.links import FILTER_NAMES
-from adyton.kernel.privacy import NEIGHBOURS, Guarantee, Neighbours
+from adyton.kernel.privacy import ADJACENCIES, Adjacency, Guarantee
 
 Unit = Literal["person", "row"]
 Rows = Literal["same", "related", "unrelated"]
-_SAID = ("epsilon", "delta", "filter", "unit", "neighbours", "rows", "keys_delta", "confidence", "stability")
+_SAID = ("epsilon", "delta", "filter", "unit", "adjacency", "rows", "keys_delta", "confidence", "stability")
 _KIND = "book"
 
 
@@ -33,7 +33,7 @@ class BookFacts:
     limit: Guarantee
     filter_name: str = "gdp"
     unit: Unit = "person"
-    neighbours: Neighbours = "replace"
+    adjacency: Adjacency = "replace-one"
     rows: Rows = "related"
     keys_delta: Fraction = Fraction(0)
     confidence: Fraction | None = None
@@ -46,7 +46,7 @@ class BookFacts:
             limit: Guarantee,
             filter_name: str = "gdp",
             unit: Unit = "person",
-            neighbours: Neighbours = "replace",
+            adjacency: Adjacency = "replace-one",
             rows: Rows = "related",
             keys_delta: Number = 0,
             confidence: Number | None = None,
@@ -58,7 +58,7 @@ class BookFacts:
         for value, what, known in (
             (self.filter_name, "filter", FILTER_NAMES),
             (self.unit, "unit", get_args(Unit)),
-            (self.neighbours, "neighbours", NEIGHBOURS),
+            (self.adjacency, "adjacency", ADJACENCIES),
             (self.rows, "rows", get_args(Rows)),
         ):
             if value not in known:
@@ -94,7 +94,7 @@ class BookFacts:
     def named(self) -> dict[str, str]:
         """Each fact as text, by its name."""
         limit = self.limit
-        values = (limit.epsilon, limit.delta, self.filter_name, self.unit, self.neighbours, self.rows)
+        values = (limit.epsilon, limit.delta, self.filter_name, self.unit, self.adjacency, self.rows)
         more = (self.keys_delta, self.confidence, self.stability)
         return {name: str(value) for name, value in zip(_SAID, (*values, *more), strict=True)}
 
@@ -111,7 +111,7 @@ class BookFacts:
                 Guarantee(Fraction(named["epsilon"]), Fraction(named["delta"])),
                 named["filter"],
                 named["unit"],  # type: ignore[arg-type]  # checked by the class, as the next two
-                named["neighbours"],  # type: ignore[arg-type]
+                named["adjacency"],  # type: ignore[arg-type]
                 named["rows"],  # type: ignore[arg-type]
                 Fraction(named["keys_delta"]),
                 *(None if named[key] == "None" else Fraction(named[key]) for key in _SAID[-2:]),

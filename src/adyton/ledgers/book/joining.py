@@ -76,7 +76,7 @@ def check_lost(study: Member, path: str | Path, copy: Ledger, kept: Mark) -> Non
 
 
 def entrant_of(study: Member) -> Entrant:
-    public = study.unit.neighbours == "replace"
+    public = study.unit.adjacency == "replace-one"
     name = f"{study.table.name[:_LONGEST]} {study.fingerprint[:12]}"
     return Entrant(name, study.fingerprint, study.table.rows if public else None)
 
@@ -94,9 +94,9 @@ def _differs(facts: BookFacts, study: Member) -> str | None:
         ("filter", facts.filter_name, study.filter_name, "amounts of two filters have no sum"),
         ("unit", facts.unit, study.unit.word, "a sum of losses is about one unit, and these are two"),
         (
-            "neighbours",
-            facts.neighbours,
-            study.unit.neighbours,
+            "adjacency",
+            facts.adjacency,
+            study.unit.adjacency,
             "a loss against a missing unit and one against an exchanged unit have no sum",
         ),
     ):

@@ -48,7 +48,7 @@ class BookStatement(Shown):
     name: str
     limit: Promise
     unit: str
-    neighbours: str
+    adjacency: str
     rows: str
     spent: Amount
     left: Amount
@@ -62,7 +62,7 @@ class BookStatement(Shown):
             "book": self.name,
             "limit": self.limit.to_json(),
             "unit": self.unit,
-            "neighbours": self.neighbours,
+            "adjacency": self.adjacency,
             "rows": self.rows,
             "spent": self.spent.to_json(),
             "left": self.left.to_json(),
@@ -76,7 +76,7 @@ class BookStatement(Shown):
         lines = [(one.name, f"{one.charges:,}", one.spent.shown(verbose)) for one in self.studies]
         lines.append(("all studies", f"{self.charges:,}", self.spent.shown(verbose)))
         lines.append(("left of the limit", "", self.left.shown(verbose)))
-        protected = f"one {self.unit}, {self.neighbours}"
+        protected = f"one {self.unit}, {self.adjacency}"
         notes = (f"The promise for all studies together: {self.limit} ({protected}).", _ROWS[self.rows])
         return Sheet(f"Book {self.name}", ("study", "charges", "spent of the limit"), tuple(lines), notes)
 
@@ -103,7 +103,7 @@ def statement_of(book: Book) -> BookStatement:
         name=book.name,
         limit=share.limit,
         unit=facts.unit,
-        neighbours=facts.neighbours,
+        adjacency=facts.adjacency,
         rows=facts.rows,
         spent=share.spent,
         left=share.left,

@@ -11,7 +11,7 @@ import numpy as np
 
 from adyton.errors import InvalidRequest
 from adyton.kernel.exact.cells import Floats
-from adyton.kernel.privacy import Neighbours
+from adyton.kernel.privacy import Adjacency
 from adyton.kernel.special.mechanisms.workloads.product import Product
 from adyton.kernel.special.mechanisms.workloads.residuals import ResidualAttribute
 from adyton.kernel.special.mechanisms.workloads.strategy import MOST_ENTRIES, Strategy
@@ -39,20 +39,20 @@ _BRANCHINGS = (2, 3, 4, 6, 8, 16)
 
 @lru_cache(maxsize=16)
 def measurings(
-    problem: LinearBatch, neighbours: Neighbours, norm: int, strategy: StrategyName | None
+    problem: LinearBatch, adjacency: Adjacency, norm: int, strategy: StrategyName | None
 ) -> tuple[Measuring, ...]:
     """All that could be best; InvalidRequest where the one that is named is not possible."""
     several = strategy is None and len(problem.shape) > 1
     matrix = strategy if strategy in ("tree", "optimised") else None
     ways: list[Callable[[], Measuring]] = []
     if strategy in (None, "atoms"):
-        ways.append(lambda: _atoms(problem, neighbours, norm))
+        ways.append(lambda: _atoms(problem, adjacency, norm))
     if strategy is None or matrix is not None:
-        ways.append(lambda: _best_matrix(problem, neighbours, norm, matrix))
+        ways.append(lambda: _best_matrix(problem, adjacency, norm, matrix))
     if strategy == "product" or several:
         ways.append(lambda: _products(problem, norm))
     if strategy == "marginals" or several:
-        ways.append(lambda: _marginals(problem, neighbours, norm))
+        ways.append(lambda: _marginals(problem, adjacency, norm))
     found, reason = [], ""
     for way in ways:
         try:
@@ -64,9 +64,9 @@ def measurings(
     return tuple(found)
 
 
-def _atoms(problem: LinearBatch, neighbours: Neighbours, norm: int) -> Measuring:
+def _atoms(problem: LinearBatch, adjacency: Adjacency, norm: int) -> Measuring:
     _check_cells(problem, MOST_CELLS)
-    return Atoms(problem.shape, total=neighbours == "replace" and norm == 2)
+    return Atoms(problem.shape, total=adjacency == "replace-one" and norm == 2)
 
 
 def _check_cells(problem: LinearBatch, most: int) -> None:
@@ -78,24 +78,24 @@ def _check_cells(problem: LinearBatch, most: int) -> None:
 
 
 def _best_matrix(
-    problem: LinearBatch, neighbours: Neighbours, norm: int, strategy: Literal["tree", "optimised"] | None
+    problem: LinearBatch, adjacency: Adjacency, norm: int, strategy: Literal["tree", "optimised"] | None
 ) -> Measuring:
     """Trees are for cells in one line; optima take time."""
     _check_cells(problem, MOST_OPTIMISED)
     workload = LinearWorkload(problem)
     found = [one for one in _matrices(problem, workload, strategy) if one.rows * one.cells <= MOST_ENTRIES]
-    if neighbours == "replace" and norm == 2:
+    if adjacency == "replace-one" and norm == 2:
         found += [with_free_total(one) for one in found]
     if not found:
         raise InvalidRequest(
             f"a strategy for {problem.cells:,} cells and {problem.values:,} values is too large"
         )
-    best = min(found, key=lambda one: _price_of_accuracy(workload, one, neighbours, norm))
+    best = min(found, key=lambda one: _price_of_accuracy(workload, one, adjacency, norm))
     return Matrix(problem.shape, best)
 
 
-def _price_of_accuracy(workload: LinearQueries, one: Strategy, neighbours: Neighbours, norm: int) -> float:
-    size = one.l1_diameter(neighbours) ** 2 if norm == 1 else one.l2_diameter_squared(neighbours)
+def _price_of_accuracy(workload: LinearQueries, one: Strategy, adjacency: Adjacency, norm: int) -> float:
+    size = one.l1_diameter(adjacency) ** 2 if norm == 1 else one.l2_diameter_squared(adjacency)
     return error_factor(workload, one) * size
 
 
@@ -139,7 +139,7 @@ def _best_along(problem: LinearBatch, axis: int, norm: int) -> Strategy:
     size = problem.shape[axis]
     found = [identity(size), optimal_strategy(workload, _STEPS)]
     found += [tree(size, branching) for branching in _BRANCHINGS if branching < size]
-    return min(found, key=lambda one: _price_of_accuracy(workload, one, "add-or-remove", norm))
+    return min(found, key=lambda one: _price_of_accuracy(workload, one, "add-remove", norm))
 
 
 def _seen_along(linear: CellSums, shape: tuple[int, ...], axis: int) -> Floats:
@@ -156,7 +156,7 @@ def _seen_along(linear: CellSums, shape: tuple[int, ...], axis: int) -> Floats:
     return alike
 
 
-def _marginals(problem: LinearBatch, neighbours: Neighbours, norm: int) -> Measuring:
+def _marginals(problem: LinearBatch, adjacency: Adjacency, norm: int) -> Measuring:
     if sum(linear.size * len(linear.places) for linear in problem.linears) > _MOST_WORK:
         raise InvalidRequest(f"marginals for {problem.values:,} values are too much work")
     attributes = [
@@ -168,4 +168,4 @@ def _marginals(problem: LinearBatch, neighbours: Neighbours, norm: int) -> Measu
         for _, weights in linear.weights():
             for kept, own in components(attributes, linear.by, weights):
                 energies[kept] = energies.get(kept, 0.0) + float(np.einsum("ij,ij->", own, own))
-    return MarginalTables(best_residuals(attributes, energies, neighbours, norm))
+    return MarginalTables(best_residuals(attributes, energies, adjacency, norm))

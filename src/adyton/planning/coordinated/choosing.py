@@ -100,7 +100,7 @@ def _best(outline: Outline, plain: PricedBatch, left: int, strategy: StrategyNam
     best = _narrowest(problem, unit, norm, strategy)
     if price.by == "within":
         noise = best.within([float(price.of(r.name)) * (r.public_rows or 1) for r in readings])
-        at_least, amount = 1, study.filter.amount(noise.mechanism.cost(unit.neighbours))
+        at_least, amount = 1, study.filter.amount(noise.mechanism.cost(unit.adjacency))
         gain = plain.amount / amount
     else:
         at_least = amount = units_of(study, price, left)
@@ -126,7 +126,7 @@ def _best(outline: Outline, plain: PricedBatch, left: int, strategy: StrategyNam
 def _narrowest(
     problem: LinearBatch, unit: PrivacyUnit, norm: int, strategy: StrategyName | None
 ) -> _Candidate:
-    found = [_Candidate(m, problem, unit, norm) for m in measurings(problem, unit.neighbours, norm, strategy)]
+    found = [_Candidate(m, problem, unit, norm) for m in measurings(problem, unit.adjacency, norm, strategy)]
     sure = [one for one in found if all(own.off.max() <= _SURE for own in one.norms)]
     if not sure:
         raise InvalidRequest("no strategy was found that determines all of these values")
@@ -142,7 +142,7 @@ class _Candidate:
 
     def at(self, cost: Fraction) -> StrategyNoise:
         kind = GeometricMeasured if self._norm == 1 else GaussianMeasured
-        mechanism = kind.for_cost(self._measuring.strategy, self._unit.neighbours, cost, self._unit.rows)
+        mechanism = kind.for_cost(self._measuring.strategy, self._unit.adjacency, cost, self._unit.rows)
         return StrategyNoise(self._measuring, mechanism)
 
     def spread(self, noise: StrategyNoise) -> float:

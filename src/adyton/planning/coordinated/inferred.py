@@ -242,7 +242,7 @@ def settled_together(measurement: MeasuredIntegers, charged: int, units: UnitRan
     noise = deviation * math.sqrt(float(special().chdtri(rows, float(failure)))) * (1 + COARSE)
     noise += math.sqrt(rows) / 2 / own.steps
     mean = max(measurement.length * (1 - COARSE) - noise, 0.0) / units.most
-    farthest = float_up(Fraction(own.rows_each**2 * own.strategy.l2_diameter_squared("add-or-remove")))
+    farthest = float_up(Fraction(own.rows_each**2 * own.strategy.l2_diameter_squared("add-remove")))
     spread = max(farthest - mean**2 * (1 - COARSE), 0.0) * (1 + COARSE)
     in_noise = Fraction(spread) * own.steps**2 / own.sigma**2
     return min(charged, max(1, units_up(in_noise)))

@@ -12,7 +12,7 @@ import numpy as np
 from adyton.errors import InvalidRequest
 from adyton.kernel.exact.cells import Floats
 from adyton.kernel.exact.outward import MANY
-from adyton.kernel.privacy import Neighbours
+from adyton.kernel.privacy import Adjacency
 from adyton.kernel.special.mechanisms.workloads.residuals import ResidualAttribute, Residuals, Set, _square
 from adyton.kernel.special.mechanisms.workloads.strategy import MOST_ENTRIES, Strategy
 
@@ -87,13 +87,13 @@ def subsets(by: Set) -> Iterator[Set]:
 
 
 def best_residuals(
-    attributes: Sequence[ResidualAttribute], energies: Mapping[Set, float], neighbours: Neighbours, norm: int
+    attributes: Sequence[ResidualAttribute], energies: Mapping[Set, float], adjacency: Adjacency, norm: int
 ) -> Residuals:
     """The weights with the least total variance at one price, up to their rounding to whole numbers.
 
     ``energies``: of each set, the sum of the squares of ``components`` over all questions.
 
-    Claim:    for add-or-remove no other weights have less; for replace the total is measured as well as it
+    Claim:    for add-remove no other weights have less; for replace the total is measured as well as it
               can be without moving the diameter.
     Source:   Xiao, He, Zhang, Kifer 2023 (the square root); the cube root derived on the theorem's page.
     Theorem: RESIDUAL-STRATEGY.
@@ -103,7 +103,7 @@ def best_residuals(
         raise InvalidRequest("marginals that ask nothing have no best strategy")
     needed = {kept: energy for kept, energy in energies.items() if energy > MANY * most}
     sizes = {kept: _reach(attributes, kept, norm) for kept in needed}
-    free_total = neighbours == "replace" and norm == 2 and () in needed and len(needed) > 1
+    free_total = adjacency == "replace-one" and norm == 2 and () in needed and len(needed) > 1
     wanted = {
         kept: math.sqrt(math.sqrt(energy / sizes[kept])) if norm == 2 else (energy / sizes[kept]) ** (1 / 3)
         for kept, energy in needed.items()
@@ -114,7 +114,7 @@ def best_residuals(
     if not free_total:
         return Residuals(attributes, whole)
     without = Residuals(attributes, whole)
-    room = without.l2_diameter_squared("replace") - without.l2_diameter_squared("add-or-remove")
+    room = without.l2_diameter_squared("replace-one") - without.l2_diameter_squared("add-remove")
     return Residuals(attributes, {(): max(1, math.isqrt(max(room, 1))), **whole})
 
 

@@ -54,7 +54,7 @@ def with_free_total(strategy: Strategy) -> Strategy:
     Claim:    its replace diameter is that of ``strategy``: the total of two units is the same, and a unit
               that is in no cell is no farther from the others than these are from each other.
     """
-    room = strategy.l2_diameter_squared("replace") - strategy.l2_diameter_squared("add-or-remove")
+    room = strategy.l2_diameter_squared("replace-one") - strategy.l2_diameter_squared("add-remove")
     weight = math.isqrt(room)
     if weight == 0:
         return strategy
@@ -63,7 +63,7 @@ def with_free_total(strategy: Strategy) -> Strategy:
 
 
 def optimal_strategy(workload: LinearQueries, grid: int = _GRID) -> Strategy:
-    """The strategy with the least error among all, for add-or-remove and Gaussian noise, rounded to a grid.
+    """The strategy with the least error among all, for add-remove and Gaussian noise, rounded to a grid.
 
     X = A'A minimises trace(W'W / X) under diag X <= 1.  With multipliers v of the constraints the optimum is
     X = V^(-1/2) (V^(1/2) W'W V^(1/2))^(1/2) V^(-1/2), and v = diag (V^(1/2) W'W V^(1/2))^(1/2) fixes v: the

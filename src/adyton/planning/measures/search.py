@@ -24,7 +24,7 @@ _BEYOND = Absent("a population may have values beyond those of every row")
 
 @dataclass(frozen=True, slots=True)
 class Search(OfOneReading):
-    """A value between two neighbouring steps, from the noisy comparisons of ``SearchLevels``."""
+    """A value between two neighboring steps, from the noisy comparisons of ``SearchLevels``."""
 
     theorems = ("NOISY-SEARCH",)
 

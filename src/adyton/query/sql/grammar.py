@@ -257,7 +257,7 @@ def _extracts(words: list[Token], place: int) -> bool:
 
 
 def _misplaced(before: Token, word: Token, after: Token, scope: _Scope, *, follows: bool) -> str | None:
-    """Why ``word`` cannot stand between its neighbours, if so.  ``follows``: a value ends before it."""
+    """Why ``word`` cannot stand between its neighbors, if so.  ``follows``: a value ends before it."""
     kind, clause = word.token_type, scope.clause
     follows = follows or (before.token_type is _T.VAR and before.text.upper() == "LAST")  # NULLS LAST
     needed, reason = _MUST_FOLLOW.get(kind, ({after.token_type}, ""))

@@ -226,7 +226,7 @@ def _independent(study: Study, priced: int, questions: int, cells: int) -> float
     Of cells half make a count, and a unit that is exchanged for another moves two.
     """
     cost = float(cost_of_units(study.filter_name, priced))
-    moved = 2 if study.unit.neighbours == "replace" else 1
+    moved = 2 if study.unit.adjacency == "replace-one" else 1
     if study.filter_name == "pure":
         return min(questions, moved * math.sqrt(cells / 2)) * math.sqrt(2) / cost
     return math.sqrt(min(questions, moved * cells / 2) / cost)

@@ -35,7 +35,7 @@ class PmwAnswer(NamedTuple):
 class PmwPlan:
     """What is fixed before the first question; numbers in steps of 1 / (total * denominator) of the mean.
 
-    Claim:    the whole run is as private as ``stream``, for either neighbours: nothing else touches the data.
+    Claim:    the whole run is as private as ``stream``, for either neighbors: nothing else touches the data.
     Assumes:  ``total`` is public (or was released before), and a unit adds 1 to one cell or to none.
     Source:   Hardt, Rothblum 2010; Dwork, Roth 2014, section 4.2.  Theorem: PMW-PRIVACY.
     """

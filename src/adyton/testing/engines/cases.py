@@ -48,7 +48,7 @@ from adyton.planning.readings import readings_for
 from adyton.query.nodes import Question
 from adyton.testing.engines.reference import Source, SourceColumn
 
-ROWS = PrivacyUnit("add-or-remove")
+ROWS = PrivacyUnit("add-remove")
 AGE = IntegerColumn("age", 0, 120)
 INCOME = RealColumn("income", Fraction(0), Fraction(200_000), Fraction(1, 100))
 REGION = CategoryColumn("region", ("north", "south", "east", "west"))

@@ -72,7 +72,7 @@ class EngineContract(
         columns = tuple(IntegerColumn(name, 0, 99) for name in ODD_NAMES)
         source = tuple(SourceColumn(name, "integer", [i, 1, None]) for i, name in enumerate(ODD_NAMES))
         table = Table("t", columns)
-        unit = PrivacyUnit("add-or-remove", "who", 2)
+        unit = PrivacyUnit("add-remove", "who", 2)
         measures = tuple((f"s{i}", Sum(ValueOf(column))) for i, column in enumerate(columns))
         readings = readings_of(Question(table, measures), unit)
         found = opened(table, source, unit).exact(readings)
@@ -93,8 +93,8 @@ class EngineContract(
             SourceColumn("who", "text", ["a", "a", "b", None]),
         )
         for unit, right, said in (
-            (PrivacyUnit("replace"), 4, "4 rows"),
-            (PrivacyUnit("replace", "who"), 2, "2 persons"),
+            (PrivacyUnit("replace-one"), 4, "4 rows"),
+            (PrivacyUnit("replace-one", "who"), 2, "2 persons"),
         ):
             with pytest.raises(InvalidRequest, match=rf"table\.rows = 9, but the data holds {said}"):
                 make_engine(Table("t", (AGE,), 9), unit, source, "").prepare()
@@ -107,7 +107,7 @@ class EngineContract(
 
     def test_a_column_that_is_not_there_is_named(self, make_engine: MakeEngine) -> None:
         source = (SourceColumn("other", "text", ["canary"]),)
-        for table, unit in ((Table("t", (AGE,)), ROWS), (Table("t", ()), PrivacyUnit("replace", "age"))):
+        for table, unit in ((Table("t", (AGE,)), ROWS), (Table("t", ()), PrivacyUnit("replace-one", "age"))):
             with pytest.raises(InvalidRequest, match="has no column 'age'; it has: other") as caught:
                 make_engine(table, unit, source, "").prepare()
             assert "canary" not in str(caught.value)

@@ -126,7 +126,7 @@ class FittingContract(LoadingContract):
                 [longest, longest + "p", "\u00e9" * (LONGEST_TEXT // 2), "\u00e9" * LONGEST_TEXT],
             ),
         )
-        table, unit = Table("t", (AGE,)), PrivacyUnit("add-or-remove", "who", rows)
+        table, unit = Table("t", (AGE,)), PrivacyUnit("add-remove", "who", rows)
         readings = readings_of(Question(table, (("n", Count()), ("s", Sum(ValueOf(AGE))))), unit)
         found = opened(table, source, unit).exact(readings)
         assert found == expected(table, unit, source, "salt", readings) == [[[2]], [[4]]]

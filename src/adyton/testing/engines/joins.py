@@ -48,7 +48,7 @@ DRUGS = Table("drugs", (COST,), person="pid")
 
 
 def bounded(rows: int, person: str = "pid") -> PrivacyUnit:
-    return PrivacyUnit("add-or-remove", person, rows)
+    return PrivacyUnit("add-remove", person, rows)
 
 
 class JoinContract:
@@ -197,7 +197,7 @@ def _visits(kind: SourceType, size: int) -> Source:
 
 
 def _persons(kind: SourceType, size: int, rng: random.Random) -> list[Any]:
-    """Some have many rows, some none, and nobody is nobody's neighbour."""
+    """Some have many rows, some none, and nobody is nobody's neighbor."""
     makers: dict[str, Callable[[int], Any]] = {"integer": int, "text": "pérson {}".format, "float": float}
     odd = {"float": [float("nan"), -0.0, 0.0]}.get(kind, [])
     own = [makers[kind](rng.randrange(1, 15)) for _ in range(12)]

@@ -85,7 +85,7 @@ class KeysContract:
     @pytest.mark.parametrize("most", [None, 1, 2])
     @pytest.mark.parametrize("rows", [1, 4])
     def test_persons_under_the_keys_that_are_found(self, opened: Open, rows: int, most: int | None) -> None:
-        source, unit = _source(150), PrivacyUnit("add-or-remove", "who", rows)
+        source, unit = _source(150), PrivacyUnit("add-remove", "who", rows)
         measures = (
             ("p", CountPersons()),
             ("s", SumOfPersons(ValueOf(AGE), Fraction(10), Fraction(150))),
@@ -104,7 +104,7 @@ class KeysContract:
             SourceColumn("drug", "text", [drug for _, drug in pairs] * 40),
             SourceColumn("who", "integer", [i // len(pairs) for i in range(40 * len(pairs))]),
         )
-        table, unit = Table("t", (CITY, DRUG)), PrivacyUnit("add-or-remove", "who")
+        table, unit = Table("t", (CITY, DRUG)), PrivacyUnit("add-remove", "who")
         engine = opened(table, source, unit)
         for by in ((CITY,), (DRUG,)):
             readings = readings_of(Question(table, (("n", Count()),), by=by), unit)

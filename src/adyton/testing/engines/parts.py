@@ -55,7 +55,7 @@ class PartsContract:
     def test_every_engine_splits_persons_alike(self, opened: Open, kind: SourceType, rows: int) -> None:
         """Mutant: a hash of the person and of a value."""
         table, source = Table("t", (AGE, REGION), person="who"), people(kind)
-        unit = PrivacyUnit("add-or-remove", "who", rows, parts=7)
+        unit = PrivacyUnit("add-remove", "who", rows, parts=7)
         engine, readings = opened(table, source, unit, "salt 'n' pepper"), asked(table, unit)
         for part in self.parts_asked:
             own = [replace(reading, part=part) for reading in readings]
@@ -65,7 +65,7 @@ class PartsContract:
         table, source, unit = (
             Table("t", (AGE, REGION), 200),
             people("integer"),
-            PrivacyUnit("replace", parts=5),
+            PrivacyUnit("replace-one", parts=5),
         )
         engine = make_engine(table, unit, source, "salt")
         if not self.rows_have_positions:
@@ -80,7 +80,7 @@ class PartsContract:
 
     def test_split_units_are_never_read_but_by_one_part(self, opened: Open) -> None:
         table, source = Table("t", (AGE, REGION), person="who"), people("integer")
-        unit = PrivacyUnit("add-or-remove", "who", parts=3)
+        unit = PrivacyUnit("add-remove", "who", parts=3)
         engine, (reading, other, *_) = opened(table, source, unit), asked(table, unit)
         for parts in ((None, None), (0, 0), (4, 4), (1, 2), (1, None)):
             own = [replace(one, part=part) for one, part in zip((reading, other), parts, strict=True)]
@@ -93,6 +93,4 @@ class PartsContract:
     def test_persons_that_engines_write_differently_are_not_split(self, make_engine: MakeEngine) -> None:
         table = Table("t", (AGE, REGION), person="who")
         with pytest.raises(InvalidRequest, match="must be an integer or a string"):
-            make_engine(
-                table, PrivacyUnit("add-or-remove", "who", parts=3), people("float"), "salt"
-            ).prepare()
+            make_engine(table, PrivacyUnit("add-remove", "who", parts=3), people("float"), "salt").prepare()

@@ -62,7 +62,7 @@ class PersonsContract:
     @pytest.mark.parametrize("rows", [1, 3, 100])
     @pytest.mark.parametrize("kind", ["integer", "text", "float"])
     def test_the_same_rows_of_a_person_are_kept(self, opened: Open, rows: int, kind: SourceType) -> None:
-        source, unit = _people(kind), PrivacyUnit("add-or-remove", "who", rows)
+        source, unit = _people(kind), PrivacyUnit("add-remove", "who", rows)
         measures = (("n", Count()), ("a", Sum(ValueOf(AGE))), ("i", Mean(ValueOf(INCOME))))
         readings = readings_of(Question(TABLE, measures, by=(SMOKER,)), unit)
         found = opened(TABLE, source, unit, "salt 'n' pepper").exact(readings)
@@ -77,7 +77,7 @@ class PersonsContract:
         rng = random.Random(rows)
         ages, regions = [119, 120, 121, 500], ["north", "no", "NO", None]
         known = [(who, rng.choice(ages), rng.choice(regions)) for who in range(80) for _ in range(6)]
-        unit, asked = PrivacyUnit("add-or-remove", "who", rows), (IsOutside(AGE), IsOutside(REGION))
+        unit, asked = PrivacyUnit("add-remove", "who", rows), (IsOutside(AGE), IsOutside(REGION))
         table = Table("t", (AGE, REGION))
         question = Question(table, tuple((f"m{i}", Count(one)) for i, one in enumerate(asked)))
         readings = readings_of(question, unit)
@@ -98,7 +98,7 @@ class PersonsContract:
     def test_one_number_of_each_person(
         self, opened: Open, rows: int, kind: SourceType, most: int | None
     ) -> None:
-        source, unit = _people(kind), PrivacyUnit("add-or-remove", "who", rows)
+        source, unit = _people(kind), PrivacyUnit("add-remove", "who", rows)
         engine = opened(TABLE, source, unit)
         named = tuple((f"m{i}", measure) for i, measure in enumerate(MEASURES))
         decade = Bucket("decade", Floor(ValueOf(AGE), Fraction(10)))
@@ -112,7 +112,7 @@ class PersonsContract:
             SourceColumn("age", "integer", [*range(100), *range(100), 5]),
             SourceColumn("who", "integer", [1] * 100 + [2] * 100 + [3]),
         )
-        table, unit = Table("t", (AGE,)), PrivacyUnit("add-or-remove", "who", 100)
+        table, unit = Table("t", (AGE,)), PrivacyUnit("add-remove", "who", 100)
         engine, by = opened(table, source, unit), (Bucket("age", ValueOf(AGE)),)
         for most in (1, 7, 99, 100):
             question = Question(table, (("p", CountPersons()),), by=by, most_groups=most)
@@ -126,7 +126,7 @@ class PersonsContract:
             SourceColumn("region", "text", ["north", "south", "nowhere", "west"]),
             SourceColumn("who", "text", ["me"] * 4),
         )
-        table, unit = Table("t", (AGE, REGION)), PrivacyUnit("add-or-remove", "who", 9)
+        table, unit = Table("t", (AGE, REGION)), PrivacyUnit("add-remove", "who", 9)
         engine = opened(table, source, unit)
         old = Compare(ValueOf(AGE), ">=", Constant(Fraction(2)))
         measures = (
@@ -140,7 +140,7 @@ class PersonsContract:
     def test_no_persons_sum_overflows(self, opened: Open, rows: int) -> None:
         """The largest values that a column may declare, clipped beyond what 64 bits can hold."""
         x = IntegerColumn("x", -(2**53), 2**53)
-        table, unit = Table("t", (x,)), PrivacyUnit("add-or-remove", "who", rows)
+        table, unit = Table("t", (x,)), PrivacyUnit("add-remove", "who", rows)
         source = (
             SourceColumn("x", "integer", [2**63 - 1] * 3000 + [-(2**63)] * 2000),
             SourceColumn("who", "integer", [1] * 3000 + [2] * 2000),
@@ -162,7 +162,7 @@ class PersonsContract:
     @pytest.mark.parametrize("kind", ["integer", "text", "float"])
     def test_a_row_for_each_person(self, opened: Open, rows: int, kind: SourceType) -> None:
         """Rows are cut first; what is known of a person is made of those that are left."""
-        source, unit = _people(kind), PrivacyUnit("add-or-remove", "who", rows)
+        source, unit = _people(kind), PrivacyUnit("add-remove", "who", rows)
         inner = replace(TABLE, person="who", most_rows=rows)
         one_row = replace(unit, rows=1)
         readings = [
@@ -179,10 +179,10 @@ class PersonsContract:
         inner = replace(TABLE, person="who", most_rows=2)
         (reading, *_) = readings_of(
             Question(table_of_persons(inner, EVERY_ROW, OWN), (("n", Sum(ValueOf(VISITS))),)),
-            PrivacyUnit("add-or-remove", "who"),
+            PrivacyUnit("add-remove", "who"),
         )
         with pytest.raises(InvalidRequest, match="do not fit"):
-            opened(TABLE, _people(), PrivacyUnit("add-or-remove", "who", 3)).exact([reading])
+            opened(TABLE, _people(), PrivacyUnit("add-remove", "who", 3)).exact([reading])
 
 
 OWN = (

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, get_args
 import pytest
 
 from adyton.errors import InvalidRequest
-from adyton.kernel.privacy import Guarantee, Neighbours, PrivacyUnit
+from adyton.kernel.privacy import Adjacency, Guarantee, PrivacyUnit
 from adyton.kernel.schema import DateColumn, Table, TextColumn
 from adyton.kernel.terms.buckets import Group, has_null
 from adyton.kernel.terms.expressions import And, Compare, Not, Or
@@ -58,10 +58,10 @@ class QuestionsContract:
         readings = readings_of(question, ROWS)
         assert engine.exact(readings) == expected(PEOPLE, ROWS, SOME, "salt", readings)
 
-    @pytest.mark.parametrize("neighbours", get_args(Neighbours))
-    def test_what_a_stream_compares_means_the_same(self, opened: Open, neighbours: Neighbours) -> None:
+    @pytest.mark.parametrize("adjacency", get_args(Adjacency))
+    def test_what_a_stream_compares_means_the_same(self, opened: Open, adjacency: Adjacency) -> None:
         """Also the sum of what each row has above the threshold of a mean, on a grain of its own."""
-        unit, table = PrivacyUnit(neighbours), replace(PEOPLE, rows=len(SOME[0].values))
+        unit, table = PrivacyUnit(adjacency), replace(PEOPLE, rows=len(SOME[0].values))
         study = Study(table, unit, Guarantee(Fraction(1), Fraction(0)), "pure")
         numbers = ("age", "income", "age - income / 7", "CASE WHEN smoker THEN income ELSE -age END")
         fed = [
@@ -215,7 +215,7 @@ def _together(y: Any, x: Any) -> Moments | None:
 
 
 def _each_in_one(pairs: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
-    """Of pairs of neighbours, those whose first is in none before, or whose second is in none after."""
+    """Of pairs of neighbors, those whose first is in none before, or whose second is in none after."""
     firsts, seen, chosen = {y for y, _ in pairs}, set[Any](), []
     for y, x in pairs:
         if y not in seen or x not in firsts:

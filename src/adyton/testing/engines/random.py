@@ -95,7 +95,7 @@ class RandomContract:
     def test_random_questions_about_random_rows_mean_the_same(self, opened: Open, seed: int) -> None:
         rng = random.Random(seed)
         source = random_source(rng, rng.choice([0, 1, 60]))
-        unit = PrivacyUnit("add-or-remove", "who", rng.choice([1, 2, 5]))
+        unit = PrivacyUnit("add-remove", "who", rng.choice([1, 2, 5]))
         engine = opened(TABLE, source, unit)
         many = [reading for _ in range(6) for reading in random_readings(rng, unit, finds_keys=False)]
         assert engine.exact(many) == expected(TABLE, unit, source, "salt", many)
@@ -108,7 +108,7 @@ class RandomContract:
         """In the engine's own meaning of every condition: asked about all groups, it finds 0 in these."""
         rng = random.Random(100 + seed)
         source = random_source(rng, 60)
-        unit = PrivacyUnit("add-or-remove", "who", rng.choice([1, 3]))
+        unit = PrivacyUnit("add-remove", "who", rng.choice([1, 3]))
         engine = opened(TABLE, source, unit)
         drawn = [random_question(rng, finds_keys=False) for _ in range(80)]
         questions = [q for q in drawn if any(one.kept is not None for one in readings_of(q, unit))]
@@ -124,7 +124,7 @@ class RandomContract:
 
     @pytest.mark.parametrize("seed", range(3))
     def test_counts_of_public_cells_add_up_to_plain_counts(self, opened: Open, seed: int) -> None:
-        rng, unit = random.Random(200 + seed), PrivacyUnit("add-or-remove", "who", 3)
+        rng, unit = random.Random(200 + seed), PrivacyUnit("add-remove", "who", 3)
         engine = opened(TABLE, random_source(rng, 60), unit)
         for _ in range(self.rounds):
             conditions, by, axes = _possible(lambda: random_cells(rng))
@@ -139,7 +139,7 @@ class RandomContract:
             assert [int(counts[places == i].sum()) for i in range(len(grouped[0]))] == list(grouped[0])
 
     def test_bins_within_groups_of_which_some_are_left_out(self, opened: Open) -> None:
-        rng, unit = random.Random(9), PrivacyUnit("add-or-remove", "who", 2)
+        rng, unit = random.Random(9), PrivacyUnit("add-remove", "who", 2)
         source = random_source(rng, 60)
         some = OneOf(REGION, REGION.values[1:3])
         measures = (

@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from adyton.errors import InvalidRequest
-from adyton.kernel.privacy import Neighbours, PrivacyUnit, Reserve
+from adyton.kernel.privacy import Adjacency, PrivacyUnit, Reserve
 from adyton.kernel.schema import Table, TextColumn
 from adyton.kernel.terms.measures import Count
 from adyton.planning.readings import readings_of
@@ -26,19 +26,19 @@ class ReserveContract:
     rows_have_positions = True
 
     @pytest.mark.parametrize(
-        ("neighbours", "kind", "rows"),
-        [("add-or-remove", "integer", 1), ("add-or-remove", "text", 3), ("replace", "integer", 3)],
+        ("adjacency", "kind", "rows"),
+        [("add-remove", "integer", 1), ("add-remove", "text", 3), ("replace-one", "integer", 3)],
     )
     def test_a_reserve_of_persons_is_read_by_nobody_until_it_is_opened(
-        self, opened: Open, neighbours: Neighbours, kind: SourceType, rows: int
+        self, opened: Open, adjacency: Adjacency, kind: SourceType, rows: int
     ) -> None:
         """Mutants: the condition on the reserve left out; its sign; a hash of the person and of the salt."""
         source = people(kind)
         persons = {who for who in source[2].values if who is not None}
-        size = len(persons) if neighbours == "replace" else None
+        size = len(persons) if adjacency == "replace-one" else None
         table, sums = Table("t", (AGE, REGION), size, "who"), []
         for reserve in (_KEPT, _OPENED, None):
-            unit = PrivacyUnit(neighbours, "who", rows, reserve=reserve)
+            unit = PrivacyUnit(adjacency, "who", rows, reserve=reserve)
             readings = asked(table, replace(unit, reserve=_KEPT))
             engine = opened(table, source, unit)
             sums.append(engine.exact(readings))
@@ -51,7 +51,7 @@ class ReserveContract:
         """Each key has one person: exactly those of the others are found."""
         key = TextColumn("who")
         table, source = Table("t", (AGE, key), person="who"), people("text")
-        unit = PrivacyUnit("add-or-remove", "who", 3, reserve=_KEPT)
+        unit = PrivacyUnit("add-remove", "who", 3, reserve=_KEPT)
         readings = readings_of(Question(table, (("n", Count()),), by=(key,)), unit)
         found = opened(table, source, unit).found(readings)
         assert found == expected_found(table, unit, source, "salt", readings)
@@ -62,7 +62,7 @@ class ReserveContract:
         """Mutant: the table of units is not made anew without them."""
         table, source = Table("t", (AGE, REGION), 200), people("integer")
         for reserve in (_KEPT, _OPENED):
-            unit = PrivacyUnit("replace", reserve=reserve)
+            unit = PrivacyUnit("replace-one", reserve=reserve)
             engine = make_engine(table, unit, source, "salt")
             if not self.rows_have_positions:
                 with pytest.raises(InvalidRequest, match="cannot be kept in a reserve"):
@@ -76,7 +76,7 @@ class ReserveContract:
     def test_the_public_number_of_persons_is_that_of_all(self, make_engine: MakeEngine) -> None:
         source = people("integer")
         persons = len(set(source[2].values) - {None})
-        unit = PrivacyUnit("replace", "who", 2, reserve=_KEPT)
+        unit = PrivacyUnit("replace-one", "who", 2, reserve=_KEPT)
         for size in (persons, persons - 1):
             engine = make_engine(Table("t", (AGE, REGION), size, "who"), unit, source, "salt")
             if size == persons:
@@ -88,6 +88,6 @@ class ReserveContract:
 
     def test_persons_that_engines_write_differently_are_not_kept(self, make_engine: MakeEngine) -> None:
         table = Table("t", (AGE, REGION), person="who")
-        unit = PrivacyUnit("add-or-remove", "who", reserve=_KEPT)
+        unit = PrivacyUnit("add-remove", "who", reserve=_KEPT)
         with pytest.raises(InvalidRequest, match="must be an integer or a string"):
             make_engine(table, unit, people("float"), "salt").prepare()

@@ -16,7 +16,7 @@ All = Annotated[bool, typer.Option("--all", help="Audit everything; takes a few 
 List = Annotated[bool, typer.Option("--list", help="List the mechanisms.")]
 Epsilon = Annotated[str, typer.Option(help="What the mechanism is calibrated to.", metavar="E")]
 Delta = Annotated[str, typer.Option(help="For those that need one.", metavar="D")]
-Samples = Annotated[str, typer.Option(help="Outputs on each of two neighbouring inputs.", metavar="N")]
+Samples = Annotated[str, typer.Option(help="Outputs on each of two neighboring inputs.", metavar="N")]
 Confidence = Annotated[str, typer.Option(help="Confidence of the lower bound.", metavar="C")]
 
 Write = Annotated[

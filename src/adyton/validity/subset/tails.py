@@ -301,7 +301,7 @@ def _closely(value: Tried) -> tuple[Floats, Floats, Floats]:
 
 def _vertex(values: Floats) -> tuple[Places, Floats]:
     """Where the greatest of some values in a row is, and how far from there a parabola through it and its
-    neighbours ends.
+    neighbors ends.
     """
     highest = values.argmax(-1)
     rows = values.reshape(-1, values.shape[-1])

@@ -35,6 +35,6 @@ def uco_stability(score: Score, universe: Sequence[int], rows: int) -> Fraction:
     worst = Fraction(0)
     for sample in product(universe, repeat=rows):
         for i, other in product(range(rows), universe):
-            neighbour = (*sample[:i], other, *sample[i + 1 :])
-            worst = max(worst, *(abs(score(sample, x) - score(neighbour, x)) for x in universe))
+            neighbor = (*sample[:i], other, *sample[i + 1 :])
+            worst = max(worst, *(abs(score(sample, x) - score(neighbor, x)) for x in universe))
     return worst

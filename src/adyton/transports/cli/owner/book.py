@@ -20,7 +20,7 @@ Epsilon = Annotated[
 Delta = Annotated[str, typer.Option(help="Limit for all studies together.", metavar="D", show_default=False)]
 Filter = Annotated[str, typer.Option("--filter", help="gdp, zcdp or pure, as in every study.", metavar="F")]
 Unit = Annotated[str, typer.Option(help="Who is protected: person or row.", metavar="U")]
-Neighbours = Annotated[str, typer.Option(help="replace or add-or-remove.", metavar="N")]
+Adjacency = Annotated[str, typer.Option(help="replace-one or add-remove.", metavar="N")]
 Rows = Annotated[
     str,
     typer.Option(
@@ -46,7 +46,7 @@ def create(
     delta: Delta,
     filter_name: Filter = "gdp",
     unit: Unit = "person",
-    neighbours: Neighbours = "replace",
+    adjacency: Adjacency = "replace-one",
     rows: Rows = "related",
     keys_delta: KeysDelta = "0",
     confidence: Confidence = None,
@@ -66,7 +66,7 @@ def create(
             delta=delta,
             filter_name=filter_name,
             unit=unit,  # type: ignore[arg-type]  # checked by the book, as the next two
-            neighbours=neighbours,  # type: ignore[arg-type]
+            adjacency=adjacency,  # type: ignore[arg-type]
             rows=rows,  # type: ignore[arg-type]
             keys_delta=keys_delta,
             confidence=confidence,

@@ -9,7 +9,7 @@ from typing import Annotated, Any, get_args
 import typer
 
 from adyton.errors import InvalidRequest
-from adyton.kernel.privacy import NEIGHBOURS, Neighbours
+from adyton.kernel.privacy import ADJACENCIES, Adjacency
 from adyton.query.description import DictionaryName
 from adyton.setup.drafting import DraftOptions, draft_study
 from adyton.study import FILL_IN
@@ -37,7 +37,7 @@ Output = Annotated[
 ]
 Person = Annotated[str | None, typer.Option(help="Column that identifies a person.")]
 RowsPerPerson = Annotated[str, typer.Option(help="At most this many rows of a person count.")]
-NeighboursOption = Annotated[str, typer.Option(help="replace (size public) or add-or-remove.")]
+AdjacencyOption = Annotated[str, typer.Option(help="replace-one (size public) or add-remove.")]
 Rows = Annotated[str | None, typer.Option(help="Number of rows, or persons, if you want to say it.")]
 Lines = Annotated[
     str | None,
@@ -72,7 +72,7 @@ def init(
     output: Output = None,
     person: Person = None,
     rows_per_person: RowsPerPerson = "1",
-    neighbours: NeighboursOption = "replace",
+    adjacency: AdjacencyOption = "replace-one",
     rows: Rows = None,
     lines: Lines = None,
     name: Name = None,
@@ -91,7 +91,7 @@ def init(
         wishes = DraftOptions(
             epsilon,
             delta,
-            _neighbours(neighbours),
+            _adjacency(adjacency),
             person,
             whole(rows_per_person, "--rows-per-person"),
             whole_if_said(rows, "--rows"),
@@ -126,9 +126,9 @@ def _new_file(data: Path, output: Path | None, force: bool) -> Path:
     return study_file
 
 
-def _neighbours(text: str) -> Neighbours:
-    if text not in NEIGHBOURS:
-        raise InvalidRequest(f"neighbours must be one of {', '.join(NEIGHBOURS)}, not {text!r}")
+def _adjacency(text: str) -> Adjacency:
+    if text not in ADJACENCIES:
+        raise InvalidRequest(f"adjacency must be one of {', '.join(ADJACENCIES)}, not {text!r}")
     return text
 
 

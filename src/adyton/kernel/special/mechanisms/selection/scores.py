@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from adyton.errors import InvalidRequest
 from adyton.kernel.noise.refine import Integers, Words
-from adyton.kernel.privacy import Neighbours
+from adyton.kernel.privacy import Adjacency
 
 Scores = Sequence[int] | Integers
 LARGEST_GAP = 2**64 - 1
@@ -39,9 +39,9 @@ class ScoreSensitivity:
         return self.bound if self.monotone else 2 * self.bound
 
     @classmethod
-    def of_counts(cls, neighbours: Neighbours) -> ScoreSensitivity:
+    def of_counts(cls, adjacency: Adjacency) -> ScoreSensitivity:
         """Numbers of units, each unit counted for any set of candidates.  Theorem: SCORE-SPAN."""
-        return cls(Fraction(1), monotone=neighbours == "add-or-remove")
+        return cls(Fraction(1), monotone=adjacency == "add-remove")
 
 
 def rate_of(epsilon: Fraction, sensitivity: ScoreSensitivity) -> Fraction:

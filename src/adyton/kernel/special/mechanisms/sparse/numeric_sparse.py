@@ -107,4 +107,4 @@ class NumericSparse:
 
 def one_integer(moved: int) -> Sensitivity:
     """Of a single integer that one unit moves by at most ``moved``."""
-    return Sensitivity(((0, moved),), 1, "replace")
+    return Sensitivity(((0, moved),), 1, "replace-one")

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.kernel.noise.refine import Integers
-from adyton.kernel.privacy import Neighbours
+from adyton.kernel.privacy import Adjacency
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +31,11 @@ class EachCell:
         total = [np.add.reduce(histogram)] if self.total else []
         return np.concatenate([histogram, np.array(total, np.int64)])
 
-    def l2_diameter_squared(self, neighbours: Neighbours) -> int:
-        return max(1 + self.total, 2 if neighbours == "replace" and self.cells > 1 else 0)
+    def l2_diameter_squared(self, adjacency: Adjacency) -> int:
+        return max(1 + self.total, 2 if adjacency == "replace-one" and self.cells > 1 else 0)
 
-    def l1_diameter(self, neighbours: Neighbours) -> int:
-        return max(1 + self.total, 2 if neighbours == "replace" and self.cells > 1 else 0)
+    def l1_diameter(self, adjacency: Adjacency) -> int:
+        return max(1 + self.total, 2 if adjacency == "replace-one" and self.cells > 1 else 0)
 
     def l2_radius_squared(self) -> Fraction:
         """Around 1 / n in each of n cells, and 1 - 1 / n in the total if it is measured."""

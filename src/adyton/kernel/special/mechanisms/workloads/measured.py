@@ -18,7 +18,7 @@ from adyton.kernel.exact import float_up
 from adyton.kernel.mechanisms.base import quietest
 from adyton.kernel.noise import Bits, rounded_gaussian, two_sided_geometric
 from adyton.kernel.noise.refine import Integers, check_scale
-from adyton.kernel.privacy import GaussianCost, Neighbours, PureCost
+from adyton.kernel.privacy import Adjacency, GaussianCost, PureCost
 
 _FINE = 64  # sigma is at least this many steps for each root of a row: rounding costs below half a per cent
 
@@ -36,9 +36,9 @@ class Measured(Protocol):
 
     def measure(self, histogram: Any) -> Integers: ...
 
-    def l2_diameter_squared(self, neighbours: Neighbours) -> int: ...
+    def l2_diameter_squared(self, adjacency: Adjacency) -> int: ...
 
-    def l1_diameter(self, neighbours: Neighbours) -> int: ...
+    def l1_diameter(self, adjacency: Adjacency) -> int: ...
 
     def l2_radius_squared(self) -> Fraction: ...
 
@@ -68,11 +68,11 @@ class GaussianMeasured:
             raise InvalidRequest(f"a mechanism counts in 1 to 2**40 steps, not {self.steps}")
         check_scale(float_up(self.sigma), "a standard deviation", rounded_gaussian.LARGEST_SIGMA)
 
-    def cost(self, neighbours: Neighbours) -> GaussianCost:
-        return GaussianCost(self._in_noise * self.strategy.l2_diameter_squared(neighbours))
+    def cost(self, adjacency: Adjacency) -> GaussianCost:
+        return GaussianCost(self._in_noise * self.strategy.l2_diameter_squared(adjacency))
 
     def radius(self) -> GaussianCost:
-        """What validity pays, whatever the neighbours."""
+        """What validity pays, whatever the neighbors."""
         return GaussianCost(self._in_noise * self.strategy.l2_radius_squared())
 
     @property
@@ -85,10 +85,10 @@ class GaussianMeasured:
 
     @classmethod
     def for_cost(
-        cls, strategy: Measured, neighbours: Neighbours, mu_squared: Fraction, rows_each: int = 1
+        cls, strategy: Measured, adjacency: Adjacency, mu_squared: Fraction, rows_each: int = 1
     ) -> Self:
         """The least noise whose mu**2 is at most ``mu_squared``, in steps that make rounding small."""
-        diameter = rows_each**2 * strategy.l2_diameter_squared(neighbours)
+        diameter = rows_each**2 * strategy.l2_diameter_squared(adjacency)
         ratio = math.sqrt(diameter / mu_squared)
         steps = max(1, math.ceil(_FINE * math.sqrt(strategy.rows) / ratio))
         (sigma,) = quietest(
@@ -115,8 +115,8 @@ class GeometricMeasured:
     def __post_init__(self) -> None:
         check_scale(float_up(self.scale), "a noise scale", two_sided_geometric.LARGEST_SCALE)
 
-    def cost(self, neighbours: Neighbours) -> PureCost:
-        return PureCost(self.rows_each * self.strategy.l1_diameter(neighbours) / self.scale)
+    def cost(self, adjacency: Adjacency) -> PureCost:
+        return PureCost(self.rows_each * self.strategy.l1_diameter(adjacency) / self.scale)
 
     def radius(self) -> PureCost:
         return PureCost(self.rows_each * self.strategy.l1_radius() / self.scale)
@@ -127,10 +127,10 @@ class GeometricMeasured:
 
     @classmethod
     def for_cost(
-        cls, strategy: Measured, neighbours: Neighbours, epsilon: Fraction, rows_each: int = 1
+        cls, strategy: Measured, adjacency: Adjacency, epsilon: Fraction, rows_each: int = 1
     ) -> Self:
         """The least noise whose epsilon is at most ``epsilon``."""
-        diameter = rows_each * strategy.l1_diameter(neighbours)
+        diameter = rows_each * strategy.l1_diameter(adjacency)
         (scale,) = quietest(
             lambda s: (Fraction(s),), lambda s: diameter <= epsilon * s[0], float(diameter / epsilon)
         )

@@ -14,7 +14,7 @@ import numpy as np
 from adyton.errors import InvalidRequest
 from adyton.kernel.exact.cells import Floats
 from adyton.kernel.noise.refine import Integers
-from adyton.kernel.privacy import Neighbours
+from adyton.kernel.privacy import Adjacency
 from adyton.kernel.special.mechanisms.workloads.strategy import LARGEST_SQUARE, Strategy
 
 
@@ -22,7 +22,7 @@ class Product:
     """The Kronecker product of one strategy for each axis, which is never written out.
 
     Claim:    as for ``Strategy``: the diameters are not smaller than the largest distances of what two
-              neighbouring histograms measure, and a ball of ``l2_radius_squared`` holds what a unit can add.
+              neighboring histograms measure, and a ball of ``l2_radius_squared`` holds what a unit can add.
     Assumes:  a unit adds 1 to one cell, or to none.
     Source:   McKenna, Miklau, Hay, Machanavajjhala 2018 (HDMM); replace derived on the theorem's page.
     Theorem: PRODUCT-STRATEGY.
@@ -50,17 +50,17 @@ class Product:
         made: Integers = measured.ravel()
         return made
 
-    def l2_diameter_squared(self, neighbours: Neighbours) -> int:
+    def l2_diameter_squared(self, adjacency: Adjacency) -> int:
         """Theorem: PRODUCT-STRATEGY."""
-        if neighbours == "add-or-remove":
+        if adjacency == "add-remove":
             return self._longest
         ends = [(int(factor.gram.min()), int(np.diag(factor.gram).max())) for factor in self.factors]
         least = min(prod(inner) for inner in product(*ends))
         return max(self._longest, 2 * (self._longest - least))
 
-    def l1_diameter(self, neighbours: Neighbours) -> int:
+    def l1_diameter(self, adjacency: Adjacency) -> int:
         """Theorem: PRODUCT-STRATEGY."""
-        return self.l1_radius() * (1 if neighbours == "add-or-remove" else 2)
+        return self.l1_radius() * (1 if adjacency == "add-remove" else 2)
 
     def l2_radius_squared(self) -> Fraction:
         """Around 0."""
@@ -71,7 +71,7 @@ class Product:
 
     @property
     def _longest(self) -> int:
-        return prod(factor.l2_diameter_squared("add-or-remove") for factor in self.factors)
+        return prod(factor.l2_diameter_squared("add-remove") for factor in self.factors)
 
     @cached_property
     def backs(self) -> tuple[Floats, ...]:

@@ -21,7 +21,7 @@ import numpy as np
 
 from adyton.errors import InvalidRequest
 from adyton.kernel.noise.refine import Integers
-from adyton.kernel.privacy import Neighbours
+from adyton.kernel.privacy import Adjacency
 
 MOST_ATTRIBUTES = 16  # for which all sets in which two cells may differ are tried
 
@@ -53,7 +53,7 @@ class ResidualAttribute:
 class Residuals:
     """For each set T of attributes, c_T times the residuals of its table; ``weights`` has the whole c_T.
 
-    Claim:    as for ``Strategy``: neighbouring tables of counts measure what lies within the diameters of
+    Claim:    as for ``Strategy``: neighboring tables of counts measure what lies within the diameters of
               each other, and a ball of ``l2_radius_squared`` holds what a unit can add.
     Assumes:  a unit adds 1 to one cell of the product, or to none.
     Source:   Xiao, He, Zhang, Kifer 2023 (ResidualPlanner); the class aside, replace and whole numbers
@@ -95,14 +95,14 @@ class Residuals:
 
     # What a unit can do ------------------------------------------------------------------------------------
 
-    def l2_diameter_squared(self, neighbours: Neighbours) -> int:
+    def l2_diameter_squared(self, adjacency: Adjacency) -> int:
         """Theorem: RESIDUAL-STRATEGY."""
         largest = sum(c * c * self._square(kept) for kept, c in self.weights.items())
-        return largest if neighbours == "add-or-remove" else max(largest, self._between())
+        return largest if adjacency == "add-remove" else max(largest, self._between())
 
-    def l1_diameter(self, neighbours: Neighbours) -> int:
+    def l1_diameter(self, adjacency: Adjacency) -> int:
         """Theorem: RESIDUAL-STRATEGY."""
-        return self.l1_radius() * (1 if neighbours == "add-or-remove" else 2)
+        return self.l1_radius() * (1 if adjacency == "add-remove" else 2)
 
     def l1_radius(self) -> int:
         """From 0: the largest column."""
@@ -111,7 +111,7 @@ class Residuals:
     def l2_radius_squared(self) -> Fraction:
         """From a part of what all units add to the total alone.  Theorem: RESIDUAL-STRATEGY."""
         total = Fraction(self.weights.get((), 0)) ** 2
-        others = self.l2_diameter_squared("add-or-remove") - total
+        others = self.l2_diameter_squared("add-remove") - total
         if total <= others:
             return Fraction(others)  # around what each adds to the total
         part = (others + total) / (2 * total)

@@ -16,7 +16,7 @@ import numpy as np
 from adyton.errors import InvalidRequest
 from adyton.kernel.exact.cells import Floats
 from adyton.kernel.noise.refine import Integers
-from adyton.kernel.privacy import NEIGHBOURS, Neighbours
+from adyton.kernel.privacy import ADJACENCIES, Adjacency
 
 MOST_ENTRIES = 2**24
 LARGEST_SQUARE = 2**50  # of a column: then floats hold every sum of products, and four of them, exactly
@@ -30,7 +30,7 @@ class Strategy:
     """An integer matrix: rows are what is measured, columns are what a unit can add.
 
     Claim:    ``l2_diameter_squared`` and ``l1_diameter`` are the exact largest distances between what two
-              neighbouring histograms measure; a ball of ``l2_radius_squared`` holds every column and 0.
+              neighboring histograms measure; a ball of ``l2_radius_squared`` holds every column and 0.
     Assumes:  a unit adds 1 to one cell, or to none.
     Source:   Li, Hay, Rastogi, Miklau, McGregor 2010 (the matrix mechanism).
     Theorem: STRATEGY-SENSITIVITY.
@@ -106,21 +106,21 @@ class Strategy:
             raise InvalidRequest(f"the histogram must be {self.cells} whole numbers")
         return (self.matrix.view(np.uint64) @ whole.astype(np.int64).view(np.uint64)).view(np.int64)
 
-    def l2_diameter_squared(self, neighbours: Neighbours) -> int:
+    def l2_diameter_squared(self, adjacency: Adjacency) -> int:
         """Theorem: STRATEGY-SENSITIVITY."""
-        _check(neighbours)
+        _check(adjacency)
         squares = np.diag(self.gram)
         largest = int(squares.max())
-        if neighbours == "add-or-remove":
+        if adjacency == "add-remove":
             return largest
         between = (squares[:, None] + squares - 2 * self.gram).max()
         return max(largest, int(between))
 
-    def l1_diameter(self, neighbours: Neighbours) -> int:
+    def l1_diameter(self, adjacency: Adjacency) -> int:
         """Theorem: STRATEGY-SENSITIVITY."""
-        _check(neighbours)
+        _check(adjacency)
         largest = int(np.abs(self.matrix).sum(axis=0).max())
-        if neighbours == "add-or-remove" or self.cells == 1:
+        if adjacency == "add-remove" or self.cells == 1:
             return largest
         from scipy.spatial.distance import pdist
 
@@ -137,7 +137,7 @@ class Strategy:
 
     def l1_radius(self) -> int:
         """From 0: the largest column."""
-        return self.l1_diameter("add-or-remove")
+        return self.l1_diameter("add-remove")
 
     def _centre(self) -> Floats:
         """Towards the farthest point in ever smaller steps: Badoiu, Clarkson 2003."""
@@ -164,6 +164,6 @@ class Strategy:
         return Fraction(max(farthest, 0) + own, _GRID**2)
 
 
-def _check(neighbours: Neighbours) -> None:
-    if neighbours not in NEIGHBOURS:
-        raise InvalidRequest(f"neighbours must be 'replace' or 'add-or-remove', not {neighbours!r}")
+def _check(adjacency: Adjacency) -> None:
+    if adjacency not in ADJACENCIES:
+        raise InvalidRequest(f"adjacency must be 'replace-one' or 'add-remove', not {adjacency!r}")
