@@ -35,7 +35,7 @@ questions that are understood are in [sql.md](sql.md), the study file in [study-
 the other commands are for: [plan](../how-to/plan-a-study.md), [compose and calibrate](accounting.md),
 [audit](../how-to/audit-your-own.md), [lab](../how-to/lab.md), [holdout](../how-to/holdout.md),
 [stream](streams.md), [suggest-bounds](../how-to/bounds.md),
-[synthesize](../how-to/make-a-synthetic-table.md), [dummy](../how-to/try-questions.md),
+[synthesize](../how-to/make-a-synthetic-table.md), [mock](../how-to/try-questions.md),
 [derive](../how-to/many-questions-at-once.md),
 [reserve](../how-to/keep-a-reserve.md).
 """

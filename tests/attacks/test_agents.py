@@ -46,7 +46,7 @@ DRESSES = (
 WORDS = (
     "limit", "limit_share", "price_share", "sub_limit", "budget", "max_epsilon", "delta", "by", "who", "role", "as",
     "token", "owner_token", "authorization", "secret", "session", "session_id", "path", "file", "source", "data",
-    "settings", "noise", "exact", "raw", "rows", "debug", "sudo", "dummy", "clock", "receipt", "refund", "force",
+    "settings", "noise", "exact", "raw", "rows", "debug", "sudo", "mock", "clock", "receipt", "refund", "force",
 )  # fmt: skip
 NUMBERS = (
     -1,
@@ -78,7 +78,7 @@ def phrasings() -> Iterator[Try]:
     for number, text in enumerate(known):
         dress = DRESSES[number % len(DRESSES)]
         yield "ask", {"study": "people", "question": dress.format(text), "epsilon": 0.01}
-    for dress, tool in itertools.product(DRESSES, ("ask", "preview", "try_on_dummy")):
+    for dress, tool in itertools.product(DRESSES, ("ask", "preview", "try_on_mock")):
         yield tool, {"study": "people", "question": dress.format(ROWS), "epsilon": 0.01}
     for text in [*CLAUSES, *NESTED]:
         yield "ask_many", {"study": "people", "questions": [COUNT, text], "epsilon": 0.01}
@@ -129,7 +129,7 @@ FINE: dict[str, dict[str, Any]] = {
     "preview": {"study": "people", "question": COUNT, "epsilon": 0.01},
     "ask": {"study": "people", "question": COUNT, "epsilon": 0.01},
     "ask_many": {"study": "people", "questions": [COUNT], "epsilon": 0.01},
-    "try_on_dummy": {"study": "people", "question": COUNT, "epsilon": 0.01},
+    "try_on_mock": {"study": "people", "question": COUNT, "epsilon": 0.01},
     "statement": {"name": "people"},
     "score_on_holdout": {"holdout": "people", "predictions": [1]},
     "compare_on_holdout": {"holdout": "people", "first": [1], "second": [0]},

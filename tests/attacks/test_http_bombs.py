@@ -336,7 +336,7 @@ def test_a_large_preview_is_a_table_or_a_sentence(house: House) -> None:
         ).status_code
         == 422
     )
-    assert house.json("/v1/studies/people/dummy/ask", body).status_code == 422
+    assert house.json("/v1/studies/people/mock/ask", body).status_code == 422
     table = house.json(path, {**body, "question": GROUPS.format(3)}, Accept="text/csv")
     rows = table.text.splitlines()
     assert rows[0] == "a,b,n_noise_half_width,n_population_half_width"
@@ -356,7 +356,7 @@ def test_an_agent_is_shown_few_values(house: House) -> None:
     for tool, named in (
         ("preview", "question"),
         ("ask", "question"),
-        ("try_on_dummy", "question"),
+        ("try_on_mock", "question"),
         ("ask_many", "questions"),
     ):
         text = GROUPS.format(200)

@@ -16,7 +16,7 @@ import pytest
 
 from adyton.certify import Value, rows
 from adyton.curator import Curator
-from adyton.curator.dummy import dummy_of
+from adyton.curator.mock import mock_of
 from adyton.errors import InvalidRequest
 from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.kernel.schema import IntegerColumn, Table
@@ -29,7 +29,7 @@ TABLE = Table("t", (IntegerColumn("a", 0, 999), IntegerColumn("b", 0, 999), Inte
 @pytest.fixture
 def curator() -> Iterator[Curator]:
     study = Study(TABLE, PrivacyUnit("add-remove"), Guarantee(Fraction(50), Fraction(1, 10**9)))
-    with dummy_of(study, 3) as opened:
+    with mock_of(study, 3) as opened:
         yield opened
 
 
@@ -96,14 +96,14 @@ def test_no_object_is_made_for_a_cell(curator: Curator, monkeypatch: pytest.Monk
 _AT_THE_LIMIT = """
 import resource, sys
 from fractions import Fraction
-from adyton.curator.dummy import dummy_of
+from adyton.curator.mock import mock_of
 from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.kernel.schema import IntegerColumn, Table
 from adyton.study import Study
 
 table = Table("t", (IntegerColumn("a", 0, 999), IntegerColumn("b", 0, 999)))
 study = Study(table, PrivacyUnit("add-remove"), Guarantee(Fraction(50), Fraction(1, 10**9)))
-with dummy_of(study, 1000) as curator:
+with mock_of(study, 1000) as curator:
     curator.ask("SELECT STDDEV(b), MEDIAN(a) FROM t", epsilon=1)
     status = dict(line.split(":", 1) for line in open("/proc/self/status"))
     used = int(status["VmData"].split()[0]) * 1024

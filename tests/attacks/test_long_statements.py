@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from adyton.curator.dummy import dummy_of
+from adyton.curator.mock import mock_of
 from adyton.engines.loading.sources import DuckDBDialect
 from adyton.engines.spelling.rows import RowSql
 from adyton.errors import InvalidRequest
@@ -63,7 +63,7 @@ def _squares(depth: int) -> str:
     ids=["squares", "filters", "lists", "groups", "variance", "points", "one filter for all", "public lists"],
 )
 def test_a_question_that_grows_is_refused_free_of_charge(sql: str) -> None:
-    with dummy_of(STUDY, 3) as curator:
+    with mock_of(STUDY, 3) as curator:
         with pytest.raises(InvalidRequest, match="too long when it is written out"):
             curator.ask(sql, epsilon=1)
         assert curator.statement().questions == 0

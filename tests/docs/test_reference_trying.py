@@ -1,4 +1,4 @@
-"""The JSON page on suggested bounds and dummies says what is printed."""
+"""The JSON page on suggested bounds and mocks says what is printed."""
 
 from __future__ import annotations
 
@@ -65,12 +65,12 @@ def test_the_page_lists_the_keys_of_a_check(sections: dict[str, str]) -> None:
     assert first_cells(sections["check"]) == set(paths(json.loads(done.stdout)))
 
 
-def test_the_page_lists_the_keys_of_a_dummy(sections: dict[str, str]) -> None:
-    assert first_cells(sections["dummy"]) == set(paths(printed("dummy", "people.toml", "-o", "d.csv")))
+def test_the_page_lists_the_keys_of_a_mock(sections: dict[str, str]) -> None:
+    assert first_cells(sections["mock"]) == set(paths(printed("mock", "people.toml", "-o", "d.csv")))
 
 
-def test_an_answer_about_a_dummy_has_one_key_more(sections: dict[str, str]) -> None:
+def test_an_answer_about_a_mock_has_one_key_more(sections: dict[str, str]) -> None:
     question = ("ask", "people.toml", "SELECT region, COUNT(*) FROM people GROUP BY region", "--share", "0.1")
-    plain, dummy = printed(*question), printed(*question, "--dummy")
-    assert set(paths(dummy)) - set(paths(plain)) == {"dummy"}
-    assert '`"dummy": true`' in sections["ask"]
+    plain, mock = printed(*question), printed(*question, "--mock")
+    assert set(paths(mock)) - set(paths(plain)) == {"mock"}
+    assert '`"mock": true`' in sections["ask"]

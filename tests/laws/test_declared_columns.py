@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import adyton
-from adyton.curator.dummy_file import write_dummy
+from adyton.curator.mock_file import write_mock
 from adyton.engines.loading.given import FIRST_DAY, LAST_DAY, changes
 from adyton.errors import InvalidRequest
 from adyton.kernel.privacy import Guarantee, PrivacyUnit
@@ -133,9 +133,9 @@ def test_init_shows_zones_and_hours_for_timestamps(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "csv"])
-def test_a_dummy_has_the_timestamps_that_its_parts_are_taken_from(suffix: str, tmp_path: Path) -> None:
+def test_a_mock_has_the_timestamps_that_its_parts_are_taken_from(suffix: str, tmp_path: Path) -> None:
     study = study_in(tmp_path, part=', from = "departed", part = "hour", zone = "Asia/Tokyo"')
-    (path,) = write_dummy(study, tmp_path / f"dummy.{suffix}")
+    (path,) = write_mock(study, tmp_path / f"mock.{suffix}")
     for curator in (study_curator(study), adyton.open(study, data=path)):
         with curator:
             counts = exact(curator, "SELECT hour, COUNT(*) FROM flights GROUP BY hour")
@@ -145,7 +145,7 @@ def test_a_dummy_has_the_timestamps_that_its_parts_are_taken_from(suffix: str, t
 
 def study_curator(study: Study) -> Any:
     with adyton.open(study, data=pd.DataFrame()) as curator:
-        return curator.dummy()
+        return curator.mock()
 
 
 # In Python --------------------------------------------------------------------------------------------------

@@ -218,10 +218,10 @@ def test_a_preview_says_from_how_many_units_on_a_key_is_shown() -> None:
         assert "keys" not in curator.preview("SELECT COUNT(*) FROM flights", epsilon="1").to_json()
 
 
-def test_a_dummy_leaves_out_the_same_groups() -> None:
-    with opened() as curator, curator.dummy() as dummy:
+def test_a_mock_leaves_out_the_same_groups() -> None:
+    with opened() as curator, curator.mock() as mock:
         asked = "SELECT region, COUNT(*) FROM flights WHERE region IN ('a', 'b') GROUP BY region"
-        assert keys(dummy.ask(asked, scale="1")) == [("a",), ("b",)]
+        assert keys(mock.ask(asked, scale="1")) == [("a",), ("b",)]
 
 
 # With public tables ----------------------------------------------------------------------------------------

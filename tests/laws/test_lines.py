@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import adyton
 from adyton.curator import Curator
-from adyton.curator.dummy_rows import dummy_tables
+from adyton.curator.mock_rows import mock_tables
 from adyton.errors import InvalidRequest
 from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.kernel.schema import IntegerColumn, Table
@@ -120,12 +120,12 @@ def test_bounds_are_suggested_by_the_number_of_rows() -> None:
         curator.suggest_bounds("delay", epsilon=10)
 
 
-def test_a_dummy_has_about_as_many_rows_of_a_person() -> None:
-    made = dummy_tables(STUDY, PERSONS)["flights"]["plane"]
+def test_a_mock_has_about_as_many_rows_of_a_person() -> None:
+    made = mock_tables(STUDY, PERSONS)["flights"]["plane"]
     assert len(made) == pytest.approx(PERSONS * EACH, rel=0.1)
     alike = replace(STUDY, table=replace(FLIGHTS, lines=None))
-    assert len(dummy_tables(alike, PERSONS)["flights"]["plane"]) < 21 * PERSONS
-    with opened() as curator, curator.dummy() as same, curator.dummy(rows=100) as small:
+    assert len(mock_tables(alike, PERSONS)["flights"]["plane"]) < 21 * PERSONS
+    with opened() as curator, curator.mock() as same, curator.mock(rows=100) as small:
         assert same.preview(MEAN, within=5).cost == curator.preview(MEAN, within=5).cost
         assert small.preview(MEAN, within=5).bounds["avg_delay"].if_rows == 100 * EACH
 

@@ -405,7 +405,7 @@ def test_an_empty_text_in_csv_is_not_null(tmp_path: Path) -> None:
 def test_made_up_rows_have_the_group_of_null(folder: Path) -> None:
     with adyton.open(folder / "stops.toml") as opened:
         asked = "SELECT race, COUNT(*) FROM stops GROUP BY race"
-        assert keys(opened.dummy().ask(asked, epsilon=1))[-1] == (None,)
+        assert keys(opened.mock().ask(asked, epsilon=1))[-1] == (None,)
 
 
 def test_declared_values_have_null_among_them(curator: Curator, plain: Curator) -> None:

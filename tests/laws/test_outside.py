@@ -14,7 +14,7 @@ import pytest
 
 from adyton import questions
 from adyton.audit import replay
-from adyton.curator.dummy import dummy_of
+from adyton.curator.mock import mock_of
 from adyton.errors import InvalidRequest
 from adyton.kernel.privacy import ADJACENCIES, Adjacency, Guarantee, PrivacyUnit
 from adyton.kernel.schema import Attribute, CategoryColumn, Dimension, IntegerColumn, PublicJoin, Table
@@ -198,7 +198,7 @@ def test_what_an_analyst_is_told_is_what_is_clipped_and_undeclared() -> None:
 
 
 def test_a_made_up_table_answers_it_too() -> None:
-    curator = dummy_of(_study())
+    curator = mock_of(_study())
     answer = curator.ask(
         "SELECT PROPORTION(CLIPPED(age)), COUNT_IF(UNDECLARED(region)) FROM people", share=0.5
     )

@@ -20,7 +20,7 @@ import pytest
 
 import adyton
 from adyton.curator import Curator
-from adyton.curator.dummy import dummy_of
+from adyton.curator.mock import mock_of
 from adyton.curator.shaping import levels_of
 from adyton.errors import InvalidRequest
 from adyton.kernel.noise import SystemBits
@@ -357,8 +357,8 @@ def test_windows_over_very_many_rows_are_refused_before_they_are_paid_for() -> N
     assert request_of(sql.format(", COUNT(*) / 2 AS h"), TABLE).question.cells > 10_000
 
 
-def test_a_dummy_computes_too() -> None:
-    answer = dummy_of(study()).ask(
+def test_a_mock_computes_too() -> None:
+    answer = mock_of(study()).ask(
         "SELECT region, COUNT(*) / SUM(COUNT(*)) OVER () AS s FROM people GROUP BY region", epsilon=1
     )
     assert len(answer) == 3

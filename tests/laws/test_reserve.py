@@ -234,8 +234,8 @@ def test_nothing_is_charged_where_nothing_can_be_handed_out(tmp_path: Path) -> N
         assert not curator.receipts()
         with pytest.raises(adyton.InvalidRequest, match="not opened yet"):
             look_at_reserve(curator, ["0.01"])
-        with pytest.raises(adyton.InvalidRequest, match="dummy has no reserve"):
-            open_reserve(curator.dummy(), ["a test"], data=marked())
+        with pytest.raises(adyton.InvalidRequest, match="mock has no reserve"):
+            open_reserve(curator.mock(), ["a test"], data=marked())
     plain = replace(study_of(UNITS[0]), validity=None)
     with pytest.raises(adyton.InvalidRequest, match="this study has no reserve"):
         open_reserve(plain, ["a test"], data=marked())

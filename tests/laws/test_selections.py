@@ -529,8 +529,8 @@ def test_law_a_selection_prints_exports_and_is_json() -> None:
         assert "LARGEST 2 OF" in str(receipts)
         assert curator.statement().questions == 1
         assert set(answer.certificate.theorems) >= {"BOUNDED-RANGE", "TOP-K", "SCORE-SPAN", "GDP-FILTER"}
-        dummy = curator.dummy().ask(adyton.best_of(AGES, 2), share="0.5")
-        assert "dummy" in dummy.to_json()
+        mock = curator.mock().ask(adyton.best_of(AGES, 2), share="0.5")
+        assert "mock" in mock.to_json()
 
 
 REFUSED = [

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adyton.curator.dummy import dummy_of
+from adyton.curator.mock import mock_of
 from adyton.errors import InvalidRequest
 from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.query.questions import count
@@ -263,7 +263,7 @@ def test_no_two_things_are_shown_under_one_name(sql: str) -> None:
 
 def test_the_answer_under_other_names_is_the_same_answer() -> None:
     study = Study(PEOPLE, PrivacyUnit("add-remove"), Guarantee(Fraction(9), Fraction(1, 10**9)))
-    with dummy_of(study, 50) as curator:
+    with mock_of(study, 50) as curator:
         asked = "SELECT region{}, age > 30 AS older, COUNT(*) AS n FROM people GROUP BY region, older"
         first = curator.ask(asked.format(""), epsilon=1)
         again = curator.ask(asked.format(" AS r"), epsilon=1)

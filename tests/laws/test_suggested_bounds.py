@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from adyton import BudgetRefused, Curator, Guarantee, InvalidRequest, MemoryLedger, PrivacyUnit, Study, Table
 from adyton import open as open_study
 from adyton.curator.bounds import round_outwards
-from adyton.curator.dummy import dummy_of
+from adyton.curator.mock import mock_of
 from adyton.kernel.schema import BooleanColumn, CategoryColumn, Column, IntegerColumn, Lattice, RealColumn
 from adyton.study import PrivateTable
 from kept_rows import kept_engine
@@ -194,11 +194,11 @@ def test_names_rows_and_further_tables() -> None:
         assert 80 <= found.high <= 120
 
 
-def test_a_dummy_says_so_here_too() -> None:
-    with dummy_of(study()) as asked:
+def test_a_mock_says_so_here_too() -> None:
+    with mock_of(study()) as asked:
         found = asked.suggest_bounds("income", epsilon=1)
         assert "made up" in str(found)
-        assert found.to_json()["asked"]["dummy"] is True
+        assert found.to_json()["asked"]["mock"] is True
 
 
 @pytest.mark.parametrize(

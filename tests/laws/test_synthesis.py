@@ -365,18 +365,18 @@ def test_what_is_stored_is_what_was_measured_and_damage_is_found() -> None:
 # On the way to somebody ------------------------------------------------------------------------------------
 
 
-def test_a_dummy_may_be_like_a_synthetic_table() -> None:
+def test_a_mock_may_be_like_a_synthetic_table() -> None:
     with curator() as own:
         made = own.synthesize(["region", "smoker"], share=0.5, rows=500)
-        dummy = own.dummy(200, like=made)
+        mock = own.mock(200, like=made)
         assert own.statement().questions == 1
-        counted = dummy.ask("SELECT COUNT(*) FROM people WHERE region = 'north' AND smoker", epsilon=5)
+        counted = mock.ask("SELECT COUNT(*) FROM people WHERE region = 'north' AND smoker", epsilon=5)
         first = made.to_pandas()[:200]
         assert abs(counted.value - ((first.region == "north") & (first.smoker == True)).sum()) < 20  # noqa: E712
-        assert counted.question.startswith("/* dummy */")
-        assert dummy.ask("SELECT AVG(age) FROM people", epsilon=5).value  # made up as ever
+        assert counted.question.startswith("/* mock */")
+        assert mock.ask("SELECT AVG(age) FROM people", epsilon=5).value  # made up as ever
         with pytest.raises(InvalidRequest, match="made up already"):
-            dummy.synthesize(["region"], share=0.5)
+            mock.synthesize(["region"], share=0.5)
 
 
 def test_a_canary_is_in_the_table_no_oftener_than_the_price_allows() -> None:

@@ -15,7 +15,7 @@ import pytest
 import adyton
 from adyton.certify import LastLook, json_text
 from adyton.curator.bounds import SuggestedBounds
-from adyton.curator.dummy import DummyAnswer
+from adyton.curator.mock import MockAnswer
 from adyton.curator.receipts import header_from, receipt_from
 from adyton.errors import InvalidRequest, LedgerCorrupt
 from adyton.holdout.leaderboard import LeaderboardEntry
@@ -200,9 +200,9 @@ def test_a_statement_with_a_book_is_read_back(tmp_path: Path) -> None:
 
 
 def test_an_answer_about_made_up_rows_stays_one() -> None:
-    with curator() as asker, asker.dummy() as dummy:
-        again = assert_same_answer(dummy.ask("SELECT COUNT(*) FROM people", share="0.1"))
-    assert isinstance(again, DummyAnswer)
+    with curator() as asker, asker.mock() as mock:
+        again = assert_same_answer(mock.ask("SELECT COUNT(*) FROM people", share="0.1"))
+    assert isinstance(again, MockAnswer)
 
 
 def test_scores_are_read_back(tmp_path: Path) -> None:

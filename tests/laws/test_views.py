@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import adyton
-from adyton.curator.dummy import dummy_of
+from adyton.curator.mock import mock_of
 from adyton.kernel.schema import (
     Attribute,
     BooleanColumn,
@@ -118,8 +118,8 @@ def test_a_curator_shows_the_study_and_the_share_that_is_spent_and_reads_nothing
             assert "25 % of the limit" in view
             assert "epsilon 0.5" in view
             assert str(CANARY) not in view
-    with dummy_of(study(person)) as dummy:
-        assert all("made up" in view for view in views(dummy))
+    with mock_of(study(person)) as mock:
+        assert all("made up" in view for view in views(mock))
 
 
 def test_receipts_are_a_list_that_prints() -> None:

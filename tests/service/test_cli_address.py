@@ -53,13 +53,13 @@ def test_questions(place: str, folder: Path) -> None:
     assert here["receipt"] == answer["receipt"]
     assert "noise interval" in said("ask", place, GROUPS, "--within", "51", "--verbose")
     assert said("ask", place, GROUPS, "--within", "51", "--csv").startswith("region,n,n_noise_low")
-    assert printed("ask", place, GROUPS, "--within", "51", "--dummy")["dummy"] is True
+    assert printed("ask", place, GROUPS, "--within", "51", "--mock")["mock"] is True
     Path("questions.sql").write_text(f"{COUNT};\n{GROUPS};\n", encoding="utf-8")
     assert [
         one["batch_size"] for one in printed("ask", place, "--file", "questions.sql", "--share", "0.001")
     ] == [2, 2]
     assert len(printed("preview", place, "--file", "questions.sql", "--share", "0.001")) == 2
-    assert len(printed("ask", place, "--file", "questions.sql", "--share", "0.1", "--dummy")) == 2
+    assert len(printed("ask", place, "--file", "questions.sql", "--share", "0.1", "--mock")) == 2
 
 
 def test_the_account(place: str) -> None:
@@ -86,7 +86,7 @@ def test_bounds_streams_and_made_up_files(place: str) -> None:
     assert [one["number"] for one in printed("stream", "list", place)["streams"]] == [opened["number"]]
     assert len(printed("stream", "list", place, number)["answers"]) == 2
     assert printed("stream", "close", place, number)["closed"] is True
-    assert printed("dummy", place, "-o", "made_up.parquet", "--rows", "40")["files"] == ["made_up.parquet"]
+    assert printed("mock", place, "-o", "made_up.parquet", "--rows", "40")["files"] == ["made_up.parquet"]
     made_up = pd.read_parquet("made_up.parquet")
     assert list(made_up.columns) == ["income", "region"]
     assert len(made_up) == 40

@@ -1,4 +1,4 @@
-"""Dummies, batches, suggested bounds and public metadata on the command line, bad input too."""
+"""Mocks, batches, suggested bounds and public metadata on the command line, bad input too."""
 
 from __future__ import annotations
 
@@ -66,30 +66,30 @@ def refused(result: Result) -> str:
     return result.stderr
 
 
-# Dummies ----------------------------------------------------------------------------------------------------
+# Mocks ----------------------------------------------------------------------------------------------------
 
 
-def test_a_dummy_is_asked_where_there_is_no_data_and_nothing_is_charged() -> None:
-    answer = of(run("ask", "people.toml", COUNT, "--scale", "1", "--dummy", "--json"))
-    assert answer["dummy"] is True
-    assert answer["question"] == "/* dummy */ SELECT COUNT(*) AS count FROM people"
+def test_a_mock_is_asked_where_there_is_no_data_and_nothing_is_charged() -> None:
+    answer = of(run("ask", "people.toml", COUNT, "--scale", "1", "--mock", "--json"))
+    assert answer["mock"] is True
+    assert answer["question"] == "/* mock */ SELECT COUNT(*) AS count FROM people"
     assert answer["answer"][0]["values"]["count"]["value"] == pytest.approx(500, abs=8)
-    shown = run("ask", "people.toml", COUNT, "--scale", "1", "--dummy").stdout
+    shown = run("ask", "people.toml", COUNT, "--scale", "1", "--mock").stdout
     assert "made up" in shown
     assert of(run("statement", "people.toml", "--json"))["questions"] == 0
     assert [path.name for path in Path().iterdir()] == ["people.toml"]
     assert "people.csv" in refused(run("ask", "people.toml", COUNT, "--scale", "1"))
 
 
-def test_a_dummy_is_written() -> None:
-    assert of(run("dummy", "people.toml", "-o", "d.csv", "--rows", "3", "--json")) == {
-        "dummy": True,
+def test_a_mock_is_written() -> None:
+    assert of(run("mock", "people.toml", "-o", "d.csv", "--rows", "3", "--json")) == {
+        "mock": True,
         "files": ["d.csv"],
     }
     assert Path("d.csv").read_text().splitlines()[0] == "age,region"
     assert len(Path("d.csv").read_text().splitlines()) == 4
-    assert "exists already" in refused(run("dummy", "people.toml", "-o", "d.csv"))
-    assert "made up" in run("dummy", "people.toml", "-o", "d.csv", "--force").stdout
+    assert "exists already" in refused(run("mock", "people.toml", "-o", "d.csv"))
+    assert "made up" in run("mock", "people.toml", "-o", "d.csv", "--force").stdout
     assert len(Path("d.csv").read_text().splitlines()) == 501
 
 
@@ -105,7 +105,7 @@ def test_a_dummy_is_written() -> None:
     ],
 )
 def test_what_cannot_be_written_is_refused(words: tuple[str, ...], says: str) -> None:
-    assert says in refused(run("dummy", "people.toml", *words))
+    assert says in refused(run("mock", "people.toml", *words))
     assert [path.name for path in Path().iterdir()] == ["people.toml"]
 
 
@@ -150,7 +150,7 @@ def test_a_file_of_questions_is_previewed_free_of_charge() -> None:
     ],
 )
 def test_questions_are_read_from_standard_input(text: str, number: int) -> None:
-    asked = run("ask", "people.toml", "--file", "-", "--epsilon", "1", "--dummy", "--json", stdin=text)
+    asked = run("ask", "people.toml", "--file", "-", "--epsilon", "1", "--mock", "--json", stdin=text)
     assert len(of(asked)) == number
 
 
@@ -189,7 +189,7 @@ def test_either_a_question_or_a_file(words: tuple[str, ...], says: str) -> None:
 
 def test_a_batch_without_a_price_is_refused() -> None:
     Path("q.sql").write_text(COUNT)
-    assert "no price was named" in refused(run("ask", "people.toml", "--file", "q.sql", "--dummy"))
+    assert "no price was named" in refused(run("ask", "people.toml", "--file", "q.sql", "--mock"))
 
 
 _NAMES = st.text("ab;'\"-/*\n ", max_size=6)
@@ -208,8 +208,8 @@ def test_law_what_is_quoted_ends_no_question(names: list[str], between: str) -> 
 
 
 def test_lines_that_begin_with_select_begin_questions() -> None:
-    text = "select 1\n  , 2\n/* dummy */ SELECT 3\n\tSELECT 4 -- SELECT 5\n SELECTED 6"
-    assert split_questions(text) == ["select 1\n  , 2", "/* dummy */ SELECT 3", "SELECT 4  \n SELECTED 6"]
+    text = "select 1\n  , 2\n/* mock */ SELECT 3\n\tSELECT 4 -- SELECT 5\n SELECTED 6"
+    assert split_questions(text) == ["select 1\n  , 2", "/* mock */ SELECT 3", "SELECT 4  \n SELECTED 6"]
 
 
 # Bounds -----------------------------------------------------------------------------------------------------
@@ -252,7 +252,7 @@ def test_bad_wishes_for_bounds_cost_nothing(words: tuple[str, ...], says: str) -
 def test_the_help_says_that_declared_bounds_may_be_generous() -> None:
     said = " ".join(run("suggest-bounds", "--help").stdout.split())
     assert "may be generous" in said
-    for command in ("suggest-bounds", "dummy"):
+    for command in ("suggest-bounds", "mock"):
         assert "--json" in run(command, "--help").stdout
 
 

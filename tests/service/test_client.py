@@ -19,10 +19,10 @@ import pytest
 
 import adyton
 from adyton import errors
-from adyton.client import RemoteDummy, RemoteHoldout, RemoteLeaderboard, RemoteStream, RemoteStudy
+from adyton.client import RemoteHoldout, RemoteLeaderboard, RemoteMock, RemoteStream, RemoteStudy
 from adyton.client.address import split_address
 from adyton.client.faults import KINDS, told_error
-from adyton.curator.dummy import DummyAnswer
+from adyton.curator.mock import MockAnswer
 from adyton.kernel.ledger import Order
 from adyton.kernel.schema import BooleanColumn
 from adyton.service.identity import Identity
@@ -67,7 +67,7 @@ def owner_token(running: Server) -> str:
 
 STUDY = (
     "ask", "ask_many", "preview", "preview_many", "suggest_bounds", "open_stream", "preview_stream", "stream",
-    "streams", "statement", "receipts", "verify", "dummy", "p_value_threshold", "last_look",
+    "streams", "statement", "receipts", "verify", "mock", "p_value_threshold", "last_look",
 )  # fmt: skip
 HOLDOUT = (
     "score", "submit", "compare", "best_of", "close_with", "scores", "scorer", "statement", "leaderboard",
@@ -77,10 +77,10 @@ PAIRS = [
     *((adyton.Curator, RemoteStudy, name) for name in STUDY),
     *((adyton.Holdout, RemoteHoldout, name) for name in HOLDOUT),
     *((adyton.Leaderboard, RemoteLeaderboard, name) for name in ("submit", "standings")),
-    *((adyton.Curator, RemoteDummy, name) for name in ("ask", "ask_many")),
+    *((adyton.Curator, RemoteMock, name) for name in ("ask", "ask_many")),
     *((Stream, RemoteStream, name) for name in ("feed", "feed_many", "answers", "statement", "close")),
 ]
-ELSEWHERE = {"RemoteStream": "Stream", "RemoteDummy": "Curator", "RemoteScorer": "Scorer"}
+ELSEWHERE = {"RemoteStream": "Stream", "RemoteMock": "Curator", "RemoteScorer": "Scorer"}
 ELSEWHERE["RemoteLeaderboard"] = "Leaderboard"
 
 
@@ -162,7 +162,7 @@ def test_batches_and_previews(ana: RemoteStudy) -> None:
         ana.ask_many(COUNT, share="0.001")
 
 
-def test_bounds_streams_and_a_dummy(ana: RemoteStudy) -> None:
+def test_bounds_streams_and_a_mock(ana: RemoteStudy) -> None:
     assert ana.suggest_bounds("income", share="0.02").clamp.startswith("CLAMP(income, ")
     assert ana.preview_stream(positives=1, share="0.01").fits
     stream = ana.open_stream(positives=2, share="0.02")
@@ -179,11 +179,11 @@ def test_bounds_streams_and_a_dummy(ana: RemoteStudy) -> None:
         second.feed_many([(COUNT, 1000), ("SELECT nothing", 0)])
     assert second.close().closed
     assert [one.short_state for one in ana.streams().streams] == ["halted", "closed"]
-    with ana.dummy() as dummy:
-        made_up = [dummy.ask(GROUPS, within=50), *dummy.ask_many([COUNT, GROUPS], share="0.5")]
-    assert {type(one) for one in made_up} == {DummyAnswer}
+    with ana.mock() as mock:
+        made_up = [mock.ask(GROUPS, within=50), *mock.ask_many([COUNT, GROUPS], share="0.5")]
+    assert {type(one) for one in made_up} == {MockAnswer}
     with pytest.raises(adyton.InvalidRequest, match="makes up the rows"):
-        ana.dummy(100)
+        ana.mock(100)
 
 
 def test_statements_receipts_and_the_chain(ana: RemoteStudy, folder: Path, running: Server) -> None:

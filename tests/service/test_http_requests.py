@@ -368,12 +368,12 @@ def test_a_stream_belongs_to_whoever_opened_it(house: Served) -> None:
 def test_made_up_rows_are_free_and_marked(calm: Served) -> None:
     headers = calm.made("ana")
     answer = calm.client.post(
-        "/v1/studies/people/dummy/ask", headers=headers, json={"question": COUNT, "epsilon": 9.9}
+        "/v1/studies/people/mock/ask", headers=headers, json={"question": COUNT, "epsilon": 9.9}
     ).json()
-    assert answer["dummy"] is True
+    assert answer["mock"] is True
     assert spent(calm, headers) == "0"
     again = calm.client.post(
-        "/v1/studies/people/dummy/ask", headers=headers, json={"question": COUNT, "epsilon": 9.9}
+        "/v1/studies/people/mock/ask", headers=headers, json={"question": COUNT, "epsilon": 9.9}
     )
     assert again.status_code == 200  # its budget is thrown away each time
 

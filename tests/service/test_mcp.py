@@ -41,7 +41,7 @@ CALLS: dict[str, tuple[Action | None, dict[str, Any]]] = {
     "preview": (Action.PREVIEW, {"study": "people", "question": COUNT, "within": 100}),
     "ask": (Action.ASK, {"study": "people", "question": COUNT, "within": 100}),
     "ask_many": (Action.ASK, {"study": "people", "questions": [COUNT, GROUPS], "within": 100}),
-    "try_on_dummy": (Action.TRY, {"study": "people", "question": COUNT, "within": 100}),
+    "try_on_mock": (Action.TRY, {"study": "people", "question": COUNT, "within": 100}),
     "statement": (Action.STATEMENT, {"name": "people"}),
     "score_on_holdout": (Action.SCORE, {"holdout": "test", "predictions": GUESSES}),
     "compare_on_holdout": (Action.SCORE, {"holdout": "test", "first": GUESSES, "second": OTHERS}),
@@ -49,7 +49,7 @@ CALLS: dict[str, tuple[Action | None, dict[str, Any]]] = {
 ASKED = {"study": "people", "question": COUNT}
 NAMES = ("study", "holdout", "name")
 PATIENCE = 30.0
-QUESTIONING = ("preview", "ask", "ask_many", "try_on_dummy")
+QUESTIONING = ("preview", "ask", "ask_many", "try_on_mock")
 ROOT = Path(__file__).parents[2]
 
 

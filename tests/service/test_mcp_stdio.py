@@ -37,7 +37,7 @@ def test_every_tool_over_standard_input(tmp_path: Path) -> None:
         ("list_studies", {}, False),
         ("describe", {"name": "people"}, False),
         ("preview", {**asked, "within": 50}, False),
-        ("try_on_dummy", {**asked, "within": 50}, False),
+        ("try_on_mock", {**asked, "within": 50}, False),
         ("ask", {**asked, "within": 50}, False),
         ("ask", {**asked, "share": 0.01}, False),
         ("ask", {**asked, "share": 0.01}, False),  # of the largest price, which stays: a repeat

@@ -212,7 +212,7 @@ def test_theorem_ROUNDING_STUDY_bits_are_durable_and_replayed(tmp_path: Path) ->
         following = curator.preview(COUNT.replace("50", "60"), epsilon=1)
         assert following.transcript is not None
         assert following.transcript.before == sum(bits)
-        first_of_all = curator.dummy().preview(COUNT, epsilon=1).population["n"]
+        first_of_all = curator.mock().preview(COUNT, epsilon=1).population["n"]
         assert following.population["n"].half_width > first_of_all.half_width  # type: ignore[union-attr,operator]
 
 

@@ -7,12 +7,12 @@ and ``holdouts`` have the methods that they have in process, and ``chain`` repla
 from adyton.client.connection import ServerConnection, connect
 from adyton.client.holdouts import RemoteHoldout, RemoteLeaderboard, RemoteScorer
 from adyton.client.streams import RemoteStream
-from adyton.client.studies import RemoteDummy, RemoteStudy
+from adyton.client.studies import RemoteMock, RemoteStudy
 
 __all__ = [
-    "RemoteDummy",
     "RemoteHoldout",
     "RemoteLeaderboard",
+    "RemoteMock",
     "RemoteScorer",
     "RemoteStream",
     "RemoteStudy",

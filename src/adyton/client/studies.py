@@ -14,7 +14,7 @@ from adyton.client.line import HttpTransport, LeftOpen, checked_reply, each
 from adyton.client.streams import RemoteStream
 from adyton.client.wording import text_of, words_of
 from adyton.curator.bounds import SuggestedBounds, column_of
-from adyton.curator.dummy import DummyAnswer
+from adyton.curator.mock import MockAnswer
 from adyton.curator.receipts import Receipts
 from adyton.curator.tables import Asking
 from adyton.errors import InvalidRequest
@@ -177,11 +177,11 @@ class RemoteStudy(_RemoteStudy, Shown):
         paid = [r.number for r in self._chain().receipts if stream_in(r.order.question, r.order.detail)]
         return StreamList([self.stream(number).statement() for number in paid])
 
-    def dummy(self, rows: int | None = None, *, like: Synthesis | None = None) -> RemoteDummy:
+    def mock(self, rows: int | None = None, *, like: Synthesis | None = None) -> RemoteMock:
         """The same study on rows that the server makes up from public facts: to try questions on, free."""
         if rows is not None or like is not None:
             raise InvalidRequest(_MADE_UP_THERE)
-        return RemoteDummy(self._line, self.name, self.facts)
+        return RemoteMock(self._line, self.name, self.facts)
 
     def statement(self) -> Statement:
         """What has been spent, and what is left, in all and of one's own part."""
@@ -240,7 +240,7 @@ class RemoteStudy(_RemoteStudy, Shown):
         return answer
 
 
-class RemoteDummy(_RemoteStudy):
+class RemoteMock(_RemoteStudy):
     """Made-up rows of a study, on its server.  Answers are marked, and nothing is charged."""
 
     paid_for: int | None = None
@@ -256,7 +256,7 @@ class RemoteDummy(_RemoteStudy):
     ) -> Answer:
         """As ``RemoteStudy.ask``, about rows that nobody ever had; a request id means nothing here."""
         body = self._body(question, dialect=dialect, strategy=strategy, **price)
-        return self._line.post(self._path("dummy", "ask"), body, DummyAnswer.from_json)
+        return self._line.post(self._path("mock", "ask"), body, MockAnswer.from_json)
 
     def ask_many(
         self,
@@ -269,7 +269,7 @@ class RemoteDummy(_RemoteStudy):
     ) -> list[Answer]:
         """As ``RemoteStudy.ask_many``, about rows that nobody ever had."""
         body = self._bodies(questions, dialect=dialect, strategy=strategy, **price)
-        return self._line.post(self._path("dummy", "ask_many"), body, each(DummyAnswer.from_json))
+        return self._line.post(self._path("mock", "ask_many"), body, each(MockAnswer.from_json))
 
     def __repr__(self) -> str:
-        return f"<Dummy of the study {self.name!r} at {self._line.host}>"
+        return f"<Mock of the study {self.name!r} at {self._line.host}>"

@@ -179,14 +179,14 @@ class Curator(PaidOnce, Shown):
 
         return suggest_bounds(self, column, low_fraction, high_fraction, where, request, price)
 
-    def dummy(self, rows: int | None = None, *, like: Synthesis | None = None) -> Curator:
+    def mock(self, rows: int | None = None, *, like: Synthesis | None = None) -> Curator:
         """A curator of the same study on rows that are made up from public facts: to try questions on.
 
         ``like``: those of a synthetic table, which is more realistic; other columns are made up as ever.
         """
-        from adyton.curator.dummy import dummy_of
+        from adyton.curator.mock import mock_of
 
-        return dummy_of(self.study, rows, None if like is None else like.columns)
+        return mock_of(self.study, rows, None if like is None else like.columns)
 
     def through(self, view: Callable[[Ledger], Ledger], reads: Callable[[], None]) -> Curator:
         """The same study for somebody who uses its ledger in another way; ``reads`` says when it is read."""

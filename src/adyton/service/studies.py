@@ -17,7 +17,7 @@ from typing import Any
 from adyton.certify import Answer, Preview
 from adyton.curator import Curator, open_study
 from adyton.curator.coordinated.any_price import answered_before
-from adyton.curator.dummy import dummy_of
+from adyton.curator.mock import mock_of
 from adyton.curator.opening import show_anchor
 from adyton.curator.receipts import header_told
 from adyton.errors import NotFound, PrivacyRefused
@@ -55,7 +55,7 @@ class ServedStudy:
         self._curator = open_study(self.path, **limits)
         self.repeats: Repeats[Any] = Repeats(self._curator.ledger)
         self._for = lru_cache(_MOST_NAMES)(self._opened_for)
-        self._dummy: Curator | None = None
+        self._mock: Curator | None = None
         self._charged: dict[str, int | None] = {}
         self._looked_at, self._looking = 0, threading.Lock()
         self._requests = Requests(*self._curator.study.tables)
@@ -148,10 +148,10 @@ class ServedStudy:
     def try_out(self, questions: Sequence[str], words: Words) -> list[Any]:
         """On made-up rows, with a ledger that is thrown away: free, and nobody's account."""
         with self._lock:
-            if self._dummy is None:
-                self._dummy = dummy_of(self._curator.study)
-            dummy = self._dummy
-        return dummy.through(_emptied, _nothing).ask_many(questions, **words)
+            if self._mock is None:
+                self._mock = mock_of(self._curator.study)
+            mock = self._mock
+        return mock.through(_emptied, _nothing).ask_many(questions, **words)
 
     def last_look(self, who: Identity, alpha: Any, p_value: Any, **test: Any) -> dict[str, Any]:
         return self._for(who).last_look(alpha, p_value, **test).to_json()

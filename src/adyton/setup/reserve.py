@@ -15,9 +15,9 @@ from typing import Any, Unpack
 import numpy as np
 
 from adyton.curator.curator import Curator
-from adyton.curator.dummy import DummyCurator
-from adyton.curator.dummy_file import check_output, write_table
-from adyton.curator.dummy_rows import Columns
+from adyton.curator.mock import MockCurator
+from adyton.curator.mock_file import check_output, write_table
+from adyton.curator.mock_rows import Columns
 from adyton.curator.opening import open_study, sources_of
 from adyton.engines.choosing import EngineLimits, engine_for
 from adyton.engines.survey import loaded_rows
@@ -105,8 +105,8 @@ def _handed_out(told: ReserveLook, opening: Opening, columns: Columns, path: Pat
 
 @contextmanager
 def _curator_of(study: str | Path | Study | Curator, data: Any) -> Iterator[Curator]:
-    if isinstance(study, DummyCurator):
-        raise InvalidRequest("a dummy has no reserve: its rows are about nobody")
+    if isinstance(study, MockCurator):
+        raise InvalidRequest("a mock has no reserve: its rows are about nobody")
     if isinstance(study, Curator):
         yield study
         return

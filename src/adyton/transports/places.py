@@ -16,11 +16,11 @@ from adyton.study import Study, read_study
 from adyton.transports.terminal import show, show_csv
 
 if TYPE_CHECKING:  # only whoever gives an address waits for them
-    from adyton.client import RemoteDummy, RemoteHoldout, RemoteLeaderboard, RemoteStudy, ServerConnection
+    from adyton.client import RemoteHoldout, RemoteLeaderboard, RemoteMock, RemoteStudy, ServerConnection
     from adyton.holdout import Holdout, Leaderboard
 
 Opened: TypeAlias = "Curator | RemoteStudy"
-Asker: TypeAlias = "Curator | RemoteStudy | RemoteDummy"
+Asker: TypeAlias = "Curator | RemoteStudy | RemoteMock"
 StudyPlace = Annotated[
     str,
     typer.Argument(
@@ -57,7 +57,7 @@ def shown(
     make: Callable[[Any], Any],
     as_json: bool,
     *,
-    dummy: bool = False,
+    mock: bool = False,
     as_csv: bool = False,
     **how: bool,
 ) -> None:
@@ -65,7 +65,7 @@ def shown(
     askers: list[Asker] = []
 
     def done() -> Any:
-        with opened_dummy(str(study)) if dummy else opened(study) as asker:
+        with opened_mock(str(study)) if mock else opened(study) as asker:
             askers.append(asker)
             return make(asker)
 
@@ -82,14 +82,14 @@ def opened(place: str | Path) -> AbstractContextManager[Opened]:
     return _opened(place, open_study, lambda connection, name: connection.study(name))
 
 
-def opened_dummy(place: str) -> AbstractContextManager[Curator | RemoteDummy]:
+def opened_mock(place: str) -> AbstractContextManager[Curator | RemoteMock]:
     """Made-up rows: of a file here, of an address there."""
-    from adyton.curator.dummy import dummy_of
+    from adyton.curator.mock import mock_of
 
     return _opened(
         place,
-        lambda file: dummy_of(public_study(file)),
-        lambda connection, name: connection.study(name).dummy(),
+        lambda file: mock_of(public_study(file)),
+        lambda connection, name: connection.study(name).mock(),
     )
 
 

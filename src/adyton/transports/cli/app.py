@@ -21,8 +21,8 @@ from adyton.transports.cli.owner.anchor import app as anchor
 from adyton.transports.cli.owner.book import app as book
 from adyton.transports.cli.owner.bounds import suggest_bounds
 from adyton.transports.cli.owner.check import check
-from adyton.transports.cli.owner.dummy import dummy
 from adyton.transports.cli.owner.init import init
+from adyton.transports.cli.owner.mock import mock
 from adyton.transports.cli.owner.reserve import app as reserve
 from adyton.transports.cli.p_value import p_value
 from adyton.transports.cli.plan import plan
@@ -175,8 +175,8 @@ def ask(
     best: Best = None,
     dialect: Dialect = None,
     strategy: Strategy = None,
-    dummy: Annotated[
-        bool, typer.Option("--dummy", help="Try it on made-up rows: free of charge, no data is touched.")
+    mock: Annotated[
+        bool, typer.Option("--mock", help="Try it on made-up rows: free of charge, no data is touched.")
     ] = False,
     figure: Figure = None,
     verbose: Verbose = False,
@@ -202,7 +202,7 @@ def ask(
             case question:
                 return _drawn(curator.ask(question, request=request, dialect=dialect, **named), figure)
 
-    shown(study, make, as_json, dummy=dummy, as_csv=as_csv, verbose=verbose)
+    shown(study, make, as_json, mock=mock, as_csv=as_csv, verbose=verbose)
 
 
 @app.command()
@@ -352,7 +352,7 @@ def _price(
     return {name: said for name, said in {**words, "expected_rows": rows}.items() if said is not None}
 
 
-_OF_A_STUDY = (check, amend, suggest_bounds, synthesize, p_value, dummy)
+_OF_A_STUDY = (check, amend, suggest_bounds, synthesize, p_value, mock)
 _OTHERS = (compose, calibrate, audit, lab, plan, serve, mcp, doctor)
 for command in _OF_A_STUDY + _OTHERS:
     app.command(command.__name__.replace("_", "-"))(command)

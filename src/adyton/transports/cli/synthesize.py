@@ -61,7 +61,7 @@ def synthesize(
     """
 
     def make() -> Any:
-        from adyton.curator.dummy_file import check_output, write_table
+        from adyton.curator.mock_file import check_output, write_table
         from adyton.synthesis.result import MADE
 
         named = one_price(epsilon, share)

@@ -102,7 +102,7 @@ async def ask_many(desk: TheDesk, sender: Sender, study: str, body: QuestionsBod
     return await desk.done(sender, lambda: answered_all(found.ask(who, questions, words)))
 
 
-@routes.post("/{study}/dummy/ask", summary="The same on made-up rows: free, and marked as such")
+@routes.post("/{study}/mock/ask", summary="The same on made-up rows: free, and marked as such")
 async def try_out(
     desk: TheDesk, sender: Sender, study: str, body: QuestionBody, request: Request
 ) -> Response:
@@ -118,7 +118,7 @@ async def try_out(
     return await desk.done(sender, tried)
 
 
-@routes.post("/{study}/dummy/ask_many", summary="A batch on made-up rows: free, and marked as such")
+@routes.post("/{study}/mock/ask_many", summary="A batch on made-up rows: free, and marked as such")
 async def try_many(desk: TheDesk, sender: Sender, study: str, body: QuestionsBody) -> Response:
     found, _ = desk.house.study(sender, study, Action.TRY)
     questions, words = desk.check_batch(body.questions), body.words("request", *_BESIDE)

@@ -24,7 +24,7 @@ GUIDE = """How to question a study well.
 1. list_studies, then describe: know the columns, their bounds, the declared values, and the promise.
 2. Write down what you want to decide, and how exact it has to be. Ask for no more digits than the decision
    needs: half the width often costs four times as much.
-3. preview every new kind of question. It is free, and says price and both widths. try_on_dummy shows the form
+3. preview every new kind of question. It is free, and says price and both widths. try_on_mock shows the form
    of an answer on made-up rows, also free.
 4. Ask several questions at once with ask_many, or one question with GROUP BY: one charge pays for all.
 5. Read both intervals. The noise interval says where the exact value of these rows is. The population

@@ -115,7 +115,7 @@ def ask_many(call: Call) -> ToolResult:
     return ToolResult({"answers": told, "own": found.own(who)}, said)
 
 
-def try_on_dummy(call: Call) -> ToolResult:
+def try_on_mock(call: Call) -> ToolResult:
     found, _ = call.house.study(call.visitor, call.body.study, Action.TRY)
     check_free(found.values_asked([call.body.question], call.body.dialect), LIMITS.agent_values)
     (answer,) = found.try_out([call.body.question], call.body.words("request", *_BESIDE))
@@ -207,11 +207,11 @@ TOOLS: dict[str, Tool] = {
         ask_many,
         changes=True,
     ),
-    "try_on_dummy": Tool(
+    "try_on_mock": Tool(
         "Try a question on made-up rows",
         "The form of an answer, from made-up rows: free, and its values mean nothing. To learn the SQL here.",
         ToTry,
-        try_on_dummy,
+        try_on_mock,
     ),
     "statement": Tool(
         "See what is spent and left",

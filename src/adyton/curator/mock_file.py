@@ -1,4 +1,4 @@
-"""A dummy of a study as files, for those who like to look at rows before they ask."""
+"""A mock of a study as files, for those who like to look at rows before they ask."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
-from adyton.curator.dummy import MADE_UP, units_of
-from adyton.curator.dummy_rows import dummy_tables
+from adyton.curator.mock import MADE_UP, units_of
+from adyton.curator.mock_rows import mock_tables
 from adyton.duckdb_files import connect, quoted, text_literal
 from adyton.errors import InvalidRequest
 from adyton.study import Study
@@ -27,7 +27,7 @@ def check_output(study: Study, path: Path, *, overwrite: bool = False) -> None:
     _check_target(study, path, overwrite)
 
 
-def write_table(columns: Columns, path: Path, said: str, word: str = "dummy") -> None:
+def write_table(columns: Columns, path: Path, said: str, word: str = "mock") -> None:
     """Columns as a file; a Parquet file also says what they are, under this word."""
     try:
         if path.suffix.lower() in _PARQUET:
@@ -38,15 +38,15 @@ def write_table(columns: Columns, path: Path, said: str, word: str = "dummy") ->
         raise InvalidRequest(f"{path} cannot be written") from None
 
 
-def write_dummy(study: Study, path: Path, rows: int | None = None, *, overwrite: bool = False) -> list[Path]:
-    """The dummy's tables as files, Parquet or CSV by the suffix; further tables lie beside the first one."""
+def write_mock(study: Study, path: Path, rows: int | None = None, *, overwrite: bool = False) -> list[Path]:
+    """The mock's tables as files, Parquet or CSV by the suffix; further tables lie beside the first one."""
     if path.suffix.lower() not in _SUFFIXES:
-        raise InvalidRequest(f"a dummy is written to .parquet, .pq, .csv or .tsv, not to {path.suffix!r}")
+        raise InvalidRequest(f"a mock is written to .parquet, .pq, .csv or .tsv, not to {path.suffix!r}")
     names = [study.table.name, *(one.table.name for one in study.further)]
     paths = [path, *(path.with_name(f"{path.stem}.{name}{path.suffix}") for name in names[1:])]
     for one in paths:
         _check_target(study, one, overwrite)
-    made = dummy_tables(study, units_of(study, rows))
+    made = mock_tables(study, units_of(study, rows))
     for name, one in zip(names, paths, strict=True):
         write_table(made[name], one, MADE_UP)
     return paths

@@ -1,4 +1,4 @@
-"""A dummy is made from public facts alone, is the same for the same study, and says what it is."""
+"""A mock is made from public facts alone, is the same for the same study, and says what it is."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 from adyton import BudgetRefused, Curator, Guarantee, InvalidRequest, PrivacyUnit, Study, Table
 from adyton import open as open_study
-from adyton.curator.dummy import DummyCurator, dummy_of
-from adyton.curator.dummy_file import write_dummy
-from adyton.curator.dummy_rows import dummy_tables
+from adyton.curator.mock import MockCurator, mock_of
+from adyton.curator.mock_file import write_mock
+from adyton.curator.mock_rows import mock_tables
 from adyton.kernel.schema import (
     BooleanColumn,
     CategoryColumn,
@@ -69,7 +69,7 @@ def listed(values: Any) -> list[Any]:
 
 
 def test_law_every_value_is_one_that_the_study_declares() -> None:
-    made = dummy_tables(rows_study(), 2000)["people"]
+    made = mock_tables(rows_study(), 2000)["people"]
     assert list(made) == [column.name for column in COLUMNS]
     known = {name: [v for v in listed(values) if v is not None] for name, values in made.items()}
     assert all(
@@ -90,40 +90,40 @@ def test_law_every_value_is_one_that_the_study_declares() -> None:
 @given(st.integers(1, 400), st.integers(1, 30))
 @settings(max_examples=25, deadline=None)
 def test_law_persons_have_as_many_rows_as_they_may(persons: int, most: int) -> None:
-    made = dummy_tables(visits_study(most), persons)
+    made = mock_tables(visits_study(most), persons)
     rows = Counter(listed(made["people"]["person_id"]))
     assert len(rows) == persons
     assert max(rows.values()) <= most
     visits = Counter(listed(made["visits"]["patient"]))
     assert set(visits) <= set(rows)
     assert not visits or max(visits.values()) <= 5
-    assert all(person.startswith("dummy-") for person in rows)
+    assert all(person.startswith("mock-") for person in rows)
 
 
 def test_the_allowed_rows_of_a_person_are_reached() -> None:
-    made = dummy_tables(visits_study(3), 500)
+    made = mock_tables(visits_study(3), 500)
     assert Counter(Counter(listed(made["people"]["person_id"])).values()).keys() == {1, 2, 3}
     assert 250 < len(set(listed(made["visits"]["patient"]))) < 450  # not everybody has visits
 
 
-def test_law_the_same_study_has_the_same_dummy_and_a_larger_one_begins_with_it() -> None:
+def test_law_the_same_study_has_the_same_mock_and_a_larger_one_begins_with_it() -> None:
     def texts(study: Study, rows: int) -> dict[str, list[Any]]:
-        return {name: listed(values) for name, values in dummy_tables(study, rows)["people"].items()}
+        return {name: listed(values) for name, values in mock_tables(study, rows)["people"].items()}
 
     small, again, large = texts(rows_study(), 50), texts(rows_study(), 50), texts(rows_study(), 200)
     assert small == again
     assert small == {name: values[:50] for name, values in large.items()}
     other = replace(rows_study(), limit=Guarantee(Fraction(399), LIMIT.delta))
     assert texts(other, 50)["income"] != small["income"]
-    # Pinned, so that a new version of a library cannot change a dummy in silence.
+    # Pinned, so that a new version of a library cannot change a mock in silence.
     assert small["age"][:5] == PINNED
 
 
 PINNED = [37, 87, 41, 73, 57]
 
 
-def test_answers_say_that_they_are_about_a_dummy() -> None:
-    with dummy_of(rows_study()) as curator:
+def test_answers_say_that_they_are_about_a_mock() -> None:
+    with mock_of(rows_study()) as curator:
         answers = [
             curator.ask("SELECT COUNT(*) FROM people", epsilon=1),
             curator.ask("SELECT COUNT(*) FROM people WHERE smoker", epsilon=1),
@@ -132,8 +132,8 @@ def test_answers_say_that_they_are_about_a_dummy() -> None:
         ]
         assert answers[-1].repeated
         for answer in answers:
-            assert answer.question.startswith("/* dummy */ SELECT ")
-            assert answer.to_json()["dummy"] is True
+            assert answer.question.startswith("/* mock */ SELECT ")
+            assert answer.to_json()["mock"] is True
             assert "made up" in str(answer)
             assert "made up" in answer._repr_html_()
             assert "made up" in answer.certificate.assumptions[0]
@@ -142,7 +142,7 @@ def test_answers_say_that_they_are_about_a_dummy() -> None:
             ["SELECT AVG(age) FROM people", "SELECT COUNT(*) FROM people"], epsilon=1
         )
         for preview in (*previews, curator.preview("SELECT COUNT(*) FROM people", epsilon=1)):
-            assert preview.question.startswith("/* dummy */ SELECT ")
+            assert preview.question.startswith("/* mock */ SELECT ")
             assert "made up" in preview.certificate.assumptions[0]
         with pytest.raises(InvalidRequest, match="no streams"):
             curator.open_stream(positives=1, epsilon=1)
@@ -159,7 +159,7 @@ def test_no_word_of_a_curator_escapes_the_mark() -> None:
     marked = {"ask_many", "preview_many", "open_stream", "preview_stream", "stream", "sheet"}
     marked |= {"open_weights", "preview_weights", "weights", "derive", "synthesize", "preview_synthesis"}
     through_those = {"ask", "preview", "suggest_bounds"}
-    about_the_budget = {"statement", "receipts", "verify", "p_value_threshold", "close", "dummy"}
+    about_the_budget = {"statement", "receipts", "verify", "p_value_threshold", "close", "mock"}
     about_the_budget |= {
         "last_look",
         "publish_test",
@@ -169,18 +169,18 @@ def test_no_word_of_a_curator_escapes_the_mark() -> None:
         "opened_weights",
         "left_for",
     }
-    through_those |= {"through", "observed"}  # the same dummy with another ledger, or watched
-    assert marked <= {name for name in vars(DummyCurator) if not name.startswith("_")}
+    through_those |= {"through", "observed"}  # the same mock with another ledger, or watched
+    assert marked <= {name for name in vars(MockCurator) if not name.startswith("_")}
     words = {name for name in dir(Curator) if not name.startswith("_")} - set(dir(Shown))
     assert {"open_stream", "synthesize"} <= words
     assert words <= marked | through_those | about_the_budget
 
 
-def test_a_dummy_costs_what_the_study_would_and_has_a_budget_of_its_own() -> None:
+def test_a_mock_costs_what_the_study_would_and_has_a_budget_of_its_own() -> None:
     study = rows_study()
     question = "SELECT region, AVG(income) FROM people WHERE age > 30 GROUP BY region"
     real = open_study(study, data=Path("gone.parquet"))
-    with dummy_of(study) as first, dummy_of(study) as second:
+    with mock_of(study) as first, mock_of(study) as second:
         assert first.preview(question, within=50).cost == real.preview(question, within=50).cost
         assert first.ask(question, share=1).spent.share == pytest.approx(1)
         with pytest.raises(BudgetRefused):
@@ -190,7 +190,7 @@ def test_a_dummy_costs_what_the_study_would_and_has_a_budget_of_its_own() -> Non
 
 
 def test_questions_of_every_shape_are_answered_without_the_data() -> None:
-    with dummy_of(visits_study()) as curator:
+    with mock_of(visits_study()) as curator:
         found = curator.ask("SELECT employer, COUNT(*) FROM people GROUP BY employer", epsilon=20)
         assert [row.keys["employer"] for row in found.rows][:3] == ["a", "b", "c"]
         joined = curator.ask(
@@ -206,9 +206,9 @@ def test_questions_of_every_shape_are_answered_without_the_data() -> None:
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".csv", ".tsv"])
-def test_a_written_dummy_is_read_as_the_dummy_that_is_asked(suffix: str, tmp_path: Path) -> None:
+def test_a_written_mock_is_read_as_the_mock_that_is_asked(suffix: str, tmp_path: Path) -> None:
     study = visits_study()
-    first, second = write_dummy(study, tmp_path / f"made{suffix}", 200)
+    first, second = write_mock(study, tmp_path / f"made{suffix}", 200)
     assert (first.name, second.name) == (f"made{suffix}", f"made.visits{suffix}")
     sums = "SUM(income), SUM(age), COUNT(born), COUNT(region), COUNT(employer)"
     questions = [
@@ -217,7 +217,7 @@ def test_a_written_dummy_is_read_as_the_dummy_that_is_asked(suffix: str, tmp_pat
         "SELECT smoker, COUNT(*) FROM people GROUP BY smoker",
         "SELECT SUM(cost) FROM people JOIN visits ON people.person_id = visits.patient",
     ]
-    with dummy_of(study, 200) as made, open_study(study, data={"people": first, "visits": second}) as written:
+    with mock_of(study, 200) as made, open_study(study, data={"people": first, "visits": second}) as written:
         for question in questions:
             readings = make_plan(
                 study, parse(question, *study.tables), Price("epsilon", Fraction(1)), 10**18
@@ -230,22 +230,22 @@ def test_a_written_dummy_is_read_as_the_dummy_that_is_asked(suffix: str, tmp_pat
             assert any(any(column) for columns in exact[0] for column in columns)
 
 
-def test_a_written_dummy_never_takes_the_place_of_data(tmp_path: Path) -> None:
+def test_a_written_mock_never_takes_the_place_of_data(tmp_path: Path) -> None:
     study = replace(rows_study(), source=tmp_path / "people.csv")
     with pytest.raises(InvalidRequest, match="is the data of the study"):
-        write_dummy(study, tmp_path / "x" / ".." / "people.csv", overwrite=True)
+        write_mock(study, tmp_path / "x" / ".." / "people.csv", overwrite=True)
     (tmp_path / "other.csv").write_text("precious")
     with pytest.raises(InvalidRequest, match="exists already"):
-        write_dummy(study, tmp_path / "other.csv")
+        write_mock(study, tmp_path / "other.csv")
     assert (tmp_path / "other.csv").read_text() == "precious"
     with pytest.raises(InvalidRequest, match="not to"):
-        write_dummy(study, tmp_path / "other.xlsx")
-    write_dummy(study, tmp_path / "other.csv", 5, overwrite=True)
+        write_mock(study, tmp_path / "other.xlsx")
+    write_mock(study, tmp_path / "other.csv", 5, overwrite=True)
     assert len((tmp_path / "other.csv").read_text().splitlines()) == 6
 
 
-def test_a_parquet_dummy_has_the_types_and_says_what_it_is(tmp_path: Path) -> None:
-    (path,) = write_dummy(rows_study(), tmp_path / "made.parquet", 20)
+def test_a_parquet_mock_has_the_types_and_says_what_it_is(tmp_path: Path) -> None:
+    (path,) = write_mock(rows_study(), tmp_path / "made.parquet", 20)
     with duckdb.connect() as connection:
         described = connection.execute(f"DESCRIBE FROM '{path}'").fetchall()
         said = dict(connection.execute(f"SELECT key, value FROM parquet_kv_metadata('{path}')").fetchall())
@@ -254,34 +254,34 @@ def test_a_parquet_dummy_has_the_types_and_says_what_it_is(tmp_path: Path) -> No
         "age": "BIGINT", "income": "DOUBLE", "region": "VARCHAR", "code": "BIGINT", "employer": "VARCHAR",
         "smoker": "BOOLEAN", "born": "DATE",
     }  # fmt: skip
-    assert b"made up" in said[b"dummy"]
+    assert b"made up" in said[b"mock"]
 
 
 @pytest.mark.parametrize(
     ("declared", "asked", "made"),
     [(2000, None, 2000), (None, None, 1000), (10**7, None, 10**5), (2000, 7, 7)],
 )
-def test_the_size_of_a_dummy(declared: int | None, asked: int | None, made: int) -> None:
+def test_the_size_of_a_mock(declared: int | None, asked: int | None, made: int) -> None:
     study = replace(rows_study(), limit=Guarantee(Fraction(400), Fraction(1, 10**9)))
     study = replace(
         study,
         unit=PrivacyUnit("add-remove"),
         table=replace(study.table, columns=COLUMNS[:1], rows=declared),
     )
-    with dummy_of(study, asked) as curator:
+    with mock_of(study, asked) as curator:
         assert curator.ask("SELECT COUNT(*) FROM people", scale="0.05").value == made
 
 
 @pytest.mark.parametrize("rows", [0, -1, 10**6 + 1, True])
 def test_a_size_that_makes_no_sense_is_refused(rows: int) -> None:
-    with pytest.raises(InvalidRequest, match="a dummy has 1 to"):
-        dummy_of(rows_study(), rows)
+    with pytest.raises(InvalidRequest, match="a mock has 1 to"):
+        mock_of(rows_study(), rows)
 
 
-def test_a_dummy_of_another_size_leaves_a_plan_for_so_many_rows_out() -> None:
+def test_a_mock_of_another_size_leaves_a_plan_for_so_many_rows_out() -> None:
     planned = Validity(Fraction("0.95"), None, 20, Fraction("0.3"))
     study = rows_study(validity=planned)
-    with dummy_of(study) as same, dummy_of(study, 5) as small:
+    with mock_of(study) as same, mock_of(study, 5) as small:
         assert same.study.validity == planned
         assert small.study.validity is None
         assert small.ask("SELECT COUNT(*) FROM people", epsilon=1)
@@ -297,9 +297,9 @@ def test_a_dummy_of_another_size_leaves_a_plan_for_so_many_rows_out() -> None:
 def test_the_person_may_be_a_declared_column(column: Column) -> None:
     table = Table("people", (column, BooleanColumn("smoker")), 50, "person_id")
     study = Study(table, PrivacyUnit("replace-one", "person_id"), LIMIT)
-    with dummy_of(study) as curator:
+    with mock_of(study) as curator:
         assert curator.ask("SELECT COUNT(*) FROM people", scale="0.05").value == 50
-    persons = listed(next(iter(dummy_tables(study, 50)["people"].values())))
+    persons = listed(next(iter(mock_tables(study, 50)["people"].values())))
     assert len(set(persons)) == 50
     if isinstance(column, CategoryColumn):
         assert persons[:2] == [str(value) for value in column.values]
@@ -311,7 +311,7 @@ def test_nothing_that_is_on_the_disk_is_read(tmp_path: Path, monkeypatch: pytest
     monkeypatch.chdir(tmp_path)
     table = Table("people", (IntegerColumn("age", 0, 10**6),), 100)
     study = Study(table, PrivacyUnit("replace-one"), LIMIT, source=canary, ledger=tmp_path / "people.ledger")
-    with dummy_of(study) as curator:
+    with mock_of(study) as curator:
         assert curator.ask("SELECT COUNT(*) FROM people WHERE age = 55", scale="0.05").value == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["people.csv"]  # no ledger either
 
@@ -319,8 +319,8 @@ def test_nothing_that_is_on_the_disk_is_read(tmp_path: Path, monkeypatch: pytest
 def test_dates_at_the_ends_of_the_calendar() -> None:
     table = Table("t", (DateColumn("d", datetime.date(1, 1, 1), datetime.date(9999, 12, 31)),), 300)
     study = Study(table, PrivacyUnit("replace-one"), LIMIT)
-    days = dummy_tables(study, 300)["t"]["d"].astype("datetime64[D]")
+    days = mock_tables(study, 300)["t"]["d"].astype("datetime64[D]")
     known = days[~np.isnat(days)]
     assert known.min() < np.datetime64("1200-01-01") < np.datetime64("9000-01-01") < known.max()
-    with dummy_of(study) as curator:
+    with mock_of(study) as curator:
         assert curator.ask("SELECT COUNT(*) FROM t WHERE d < '5000-01-01'", scale=1).value > 100

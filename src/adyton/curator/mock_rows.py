@@ -35,7 +35,7 @@ _MOST_ROWS = 20_000_000
 _SOME_DAYS = (datetime.date(2000, 1, 1), datetime.date(2020, 12, 31))  # of timestamps that nobody bounded
 
 
-def dummy_tables(study: Study, units: int) -> dict[str, Columns]:
+def mock_tables(study: Study, units: int) -> dict[str, Columns]:
     """Every private table of ``study`` by its name, with ``units`` rows or persons in its own."""
     if study.unit.person is None:
         return {study.table.name: _values(study, study.table, units)}
@@ -77,7 +77,7 @@ def _persons(study: Study, units: int) -> Any:
     ]
     if declared and all(isinstance(column, IntegerColumn) for column in declared):
         return np.arange(units, dtype=np.int64) + max(c.low for c in declared if isinstance(c, IntegerColumn))
-    names: list[str] = [f"dummy-{i}" for i in range(1, units + 1)]
+    names: list[str] = [f"mock-{i}" for i in range(1, units + 1)]
     for column in declared:
         if isinstance(column, CategoryColumn):
             known = [str(value) for value in column.values[:units]]
@@ -125,6 +125,6 @@ def _letter(drawn: int) -> str:
 
 def _draws(study: Study, table: Table, what: str, number: int) -> Any:
     """Evenly distributed whole numbers below 2**64; more of them begin with the same ones."""
-    seed = "\0".join(("dummy", study.fingerprint, table.name, what))
+    seed = "\0".join(("mock", study.fingerprint, table.name, what))
     digits = hashlib.shake_256(seed.encode()).digest(8 * number)
     return np.frombuffer(digits, dtype="<u8").astype(np.uint64)

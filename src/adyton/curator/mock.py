@@ -1,6 +1,6 @@
-"""A dummy of a study: the same tables, made up from public facts alone, to try questions free of charge.
+"""A mock of a study: the same tables, made up from public facts alone, to try questions free of charge.
 
-No real data is touched: a dummy can be made where the data does not exist.  It has a budget of its own that
+No real data is touched: a mock can be made where the data does not exist.  It has a budget of its own that
 lasts as long as the object, so a whole session can be rehearsed.  All that it says is marked.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from adyton.certify import Answer, Certificate, Preview
 from adyton.curator.curator import Curator
-from adyton.curator.dummy_rows import dummy_tables
+from adyton.curator.mock_rows import mock_tables
 from adyton.curator.opening import engine_of
 from adyton.curator.tables import Asking
 from adyton.errors import InvalidRequest
@@ -23,17 +23,17 @@ from adyton.show import Sheet
 from adyton.study import Study
 from adyton.synthesis.sampling import Columns
 
-MARK = "/* dummy */"  # a comment, so a question that is copied from an answer can be asked
-MADE_UP = "a dummy: every row is made up from public facts, and says nothing about anybody"
+MARK = "/* mock */"  # a comment, so a question that is copied from an answer can be asked
+MADE_UP = "a mock: every row is made up from public facts, and says nothing about anybody"
 _USUAL_UNITS, _MOST_USUAL_UNITS, _MOST_UNITS = 1_000, 100_000, 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class DummyAnswer(Answer):
+class MockAnswer(Answer):
     """An answer about rows that nobody ever had."""
 
     def to_json(self) -> dict[str, Any]:
-        return {"dummy": True, **Answer.to_json(self)}
+        return {"mock": True, **Answer.to_json(self)}
 
     def sheet(self, verbose: bool = False) -> Sheet:
         return Answer.sheet(self, verbose=verbose).noted(f"This is {MADE_UP}.")
@@ -46,8 +46,8 @@ def _refusing(why: str) -> Callable[..., NoReturn]:
     return refuse
 
 
-class DummyCurator(Curator):
-    """Answers questions about a dummy of a study, each answer marked as such."""
+class MockCurator(Curator):
+    """Answers questions about a mock of a study, each answer marked as such."""
 
     def ask_many(self, questions: Iterable[Asking], **words: Any) -> list[Answer]:
         return [_marked(answer) for answer in super().ask_many(questions, **words)]
@@ -65,13 +65,13 @@ class DummyCurator(Curator):
         return Curator.sheet(self, verbose=verbose).noted(f"This is {MADE_UP}.")
 
     # Their answers would bear no mark.
-    open_stream = preview_stream = stream = streams = _refusing("a dummy has no streams; ask it questions")
-    open_weights = preview_weights = weights = _refusing("a dummy has no weights; ask it questions")
-    synthesize = preview_synthesis = _refusing("a dummy is made up already; ask it questions")
+    open_stream = preview_stream = stream = streams = _refusing("a mock has no streams; ask it questions")
+    open_weights = preview_weights = weights = _refusing("a mock has no weights; ask it questions")
+    synthesize = preview_synthesis = _refusing("a mock is made up already; ask it questions")
 
 
-def dummy_of(study: Study, rows: int | None = None, like: Columns | None = None) -> Curator:
-    """A curator for a dummy of ``study`` with that many rows, or persons where a person is protected.
+def mock_of(study: Study, rows: int | None = None, like: Columns | None = None) -> Curator:
+    """A curator for a mock of ``study`` with that many rows, or persons where a person is protected.
 
     Without ``rows``, as many as the study declares, up to 100,000, or 1,000 where it declares none: then
     prices and widths are those of the study.  ``like`` are columns of the study's own table that somebody
@@ -79,20 +79,20 @@ def dummy_of(study: Study, rows: int | None = None, like: Columns | None = None)
     """
     units = units_of(study, rows)
     alike = _of_size(study, units)
-    ledger = MemoryLedger(Header.fresh(f"dummy of {study.fingerprint}", alike.filter_name, alike.allowed))
-    tables = dummy_tables(study, units)
+    ledger = MemoryLedger(Header.fresh(f"mock of {study.fingerprint}", alike.filter_name, alike.allowed))
+    tables = mock_tables(study, units)
     own = tables[study.table.name]
     length = len(next(iter(own.values())))
     for name, values in (like or {}).items():
         own[name] = values[np.arange(length) % len(values)]
-    return DummyCurator(alike, engine_of(alike, dict(tables)), ledger)
+    return MockCurator(alike, engine_of(alike, dict(tables)), ledger)
 
 
 def units_of(study: Study, rows: int | None) -> int:
     if rows is None:
         return min(study.table.rows or _USUAL_UNITS, _MOST_USUAL_UNITS)
     if type(rows) is not int or not 1 <= rows <= _MOST_UNITS:
-        raise InvalidRequest(f"a dummy has 1 to {_MOST_UNITS} rows, not {rows}")
+        raise InvalidRequest(f"a mock has 1 to {_MOST_UNITS} rows, not {rows}")
     return rows
 
 
@@ -111,7 +111,7 @@ def _marked(answer: Answer) -> Answer:
     known: dict[str, Any] = {field.name: getattr(answer, field.name) for field in fields(Answer)}
     known["question"] = f"{MARK} {answer.question}"
     known["certificate"] = _said_of(answer.certificate)
-    return DummyAnswer(**known)
+    return MockAnswer(**known)
 
 
 def _said_of(certificate: Certificate) -> Certificate:

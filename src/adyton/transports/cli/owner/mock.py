@@ -1,4 +1,4 @@
-"""adyton dummy: rows to look at and to try questions on, made up from public facts."""
+"""adyton mock: rows to look at and to try questions on, made up from public facts."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ Rows = Annotated[
 ]
 
 
-def dummy(
+def mock(
     study: StudyPlace, output: TableFile, rows: Rows = None, force: Force = False, as_json: Json = False
 ) -> None:
     """Write a table like the study's, made up from public facts alone. The real data is never touched."""
 
     def work() -> dict[str, Any]:
-        from adyton.curator.dummy_file import write_dummy
+        from adyton.curator.mock_file import write_mock
 
         units = whole_if_said(rows, "--rows")
-        written = write_dummy(public_study(study), output, units, overwrite=force)
-        return {"dummy": True, "files": [str(path) for path in written]}
+        written = write_mock(public_study(study), output, units, overwrite=force)
+        return {"mock": True, "files": [str(path) for path in written]}
 
     done = run(work, as_json)
     if not as_json:
         typer.echo(f"Wrote {' and '.join(done['files'])}: made up from public facts, about nobody.")
-        typer.echo("To ask questions of it: adyton ask STUDY SQL --dummy")
+        typer.echo("To ask questions of it: adyton ask STUDY SQL --mock")
