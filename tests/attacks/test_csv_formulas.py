@@ -42,7 +42,7 @@ unit = "row"
 adjacency = "replace-one"
 epsilon = 10
 delta = 1e-6
-keys_delta = 1e-7
+discovery_delta = 1e-7
 [columns.employer]
 kind = "text"
 [columns.sign]

@@ -72,7 +72,7 @@ def test_A9_a_key_that_one_person_has_is_not_shown() -> None:
     """All answers together may show it with probability 1e-10; the common key is always there."""
     table = Table("people", (TextColumn("town"),), None, person="pid")
     data = pd.DataFrame({"pid": [f"p{i}" for i in range(1001)], "town": ["here"] * 1000 + ["rare"]})
-    with curator(data, table=table, limit=LIMIT, keys_delta=Fraction(1, 10**10)) as asker:
+    with curator(data, table=table, limit=LIMIT, discovery_delta=Fraction(1, 10**10)) as asker:
         for i in range(8):
             shown = {
                 row.keys["town"]

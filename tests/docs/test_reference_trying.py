@@ -50,7 +50,7 @@ def test_the_page_lists_the_keys_of_a_check(sections: dict[str, str]) -> None:
         adjacency = "add-remove"
         epsilon = 1
         delta = 1e-9
-        keys_delta = 1e-10
+        discovery_delta = 1e-10
         [validity]
         independent = true
         reserve = 0.1

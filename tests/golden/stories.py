@@ -55,7 +55,7 @@ def study(filter_name: str = "gdp", adjacency: str = "replace-one", epsilon: Any
     plan = {"stability": "0.5", "beyond_plan": "answer"} if pure else {}
     more = {
         "validity": Validity("0.95", **plan),
-        **({} if pure else {"keys_delta": Fraction(1, 10**9)}),
+        **({} if pure else {"discovery_delta": Fraction(1, 10**9)}),
         **more,
     }  # type: ignore[arg-type]
     unit = more.pop("unit", PrivacyUnit(adjacency))  # type: ignore[arg-type]

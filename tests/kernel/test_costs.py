@@ -303,7 +303,7 @@ def test_a_curve_is_read_where_the_squares_are() -> None:
 
 
 def found(**more: Any) -> tuple[Study, NoisyQuery]:
-    known = study(keys_delta=Fraction(1, 10**10), **more)
+    known = study(discovery_delta=Fraction(1, 10**10), **more)
     (query,) = plan_of(known, "SELECT town, COUNT(*) FROM people GROUP BY town").measurement.queries
     return known, query
 

@@ -137,7 +137,7 @@ def test_two_tables_exclude_nothing() -> None:
 
 
 def finds_groups(rounded: bool = False, **counted: Any) -> Priced:
-    known = study(keys_delta=Fraction(1, 10**10))
+    known = study(discovery_delta=Fraction(1, 10**10))
     (query,) = plan_of(known, "SELECT town, COUNT(*) FROM people GROUP BY town").measurement.queries
     discovery = replace(query.discovery, counted=replace(query.discovery.counted, **counted))
     parts = tuple(replace(part, mechanism=on_a_grid(part.mechanism)) for part in query.parts)

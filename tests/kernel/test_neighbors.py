@@ -95,7 +95,7 @@ def study(rule: str, adjacency: str, rows: int | None, size: int | None = None) 
     unit = PrivacyUnit(adjacency, person, rows or 1)  # type: ignore[arg-type]
     delta = Fraction(0) if rule == "pure" else Fraction(1, 10**6)
     keys = Fraction(1, 10**7) if delta else Fraction(0)
-    return Study(table, unit, Guarantee(Fraction(2), delta), rule, keys_delta=keys)
+    return Study(table, unit, Guarantee(Fraction(2), delta), rule, discovery_delta=keys)
 
 
 def batch(known: Study, texts: Sequence[str], strategy: str | None = None) -> Any:

@@ -206,7 +206,7 @@ def test_a_release_reads_the_part_of_its_receipt() -> None:
 
 def test_who_watches_is_told_of_everything_in_order() -> None:
     """Mutants: each call of the observer left out, or with another word."""
-    known = study(keys_delta=Fraction(1, 10**10))
+    known = study(discovery_delta=Fraction(1, 10**10))
     watch = Watched()
     data = Data(Opened(known), watch)
     paid = charge(MemoryLedger.of(known), priced_of(known))

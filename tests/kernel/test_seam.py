@@ -334,7 +334,7 @@ def test_a_search_pays_for_each_of_its_comparisons(known: Study) -> None:
 
 def test_groups_are_discovered_with_the_delta_of_the_study() -> None:
     """Mutants: ``GroupDiscovery.check`` without each of its parts."""
-    known = study(keys_delta=Fraction(1, 10**10))
+    known = study(discovery_delta=Fraction(1, 10**10))
     plan = plan_of(known, "SELECT town, COUNT(*) FROM people GROUP BY town")
     (query,) = plan.measurement.queries
     found = query.discovery

@@ -123,7 +123,7 @@ def test_all_are_answered_or_none() -> None:
     ],
 )
 def test_what_is_no_batch_is_refused_free_of_charge(asked: list[str], reason: str) -> None:
-    asker = curator(keys_delta=Fraction(1, 10**10))
+    asker = curator(discovery_delta=Fraction(1, 10**10))
     with pytest.raises(InvalidRequest, match=reason):
         asker.ask_many(asked, epsilon=1)
     assert asker.statement().questions == 0

@@ -190,7 +190,7 @@ def test_keys_that_would_be_found_are_those_that_a_question_finds() -> None:
     """Of two cities one is far above the threshold and one far below it."""
     rng = np.random.default_rng(5)
     data = pd.DataFrame({"pid": range(20_000), "city": rng.choice(["ur", "kish"], 20_000, p=[0.999, 0.001])})
-    study = study_of(CITY, keys_delta=LIMIT.delta / 2)
+    study = study_of(CITY, discovery_delta=LIMIT.delta / 2)
     found = check_study(study, data=data, epsilon="0.5")
     keys = found.tables[0].columns[0].keys
     assert keys is not None
@@ -207,7 +207,7 @@ def test_keys_that_would_be_found_are_those_that_a_question_finds() -> None:
 
 def test_a_price_at_which_no_key_is_found_is_a_finding() -> None:
     data = pd.DataFrame({"pid": range(50), "city": ["ur"] * 50})
-    found = check_study(study_of(CITY, keys_delta=LIMIT.delta / 2), data=data, epsilon="0.001")
+    found = check_study(study_of(CITY, discovery_delta=LIMIT.delta / 2), data=data, epsilon="0.001")
     assert kinds(found) == {("city", "no_keys")}
     assert check_study(study_of(CITY), data=data).ok  # keys are refused there, before anything is charged
 
@@ -231,7 +231,7 @@ def _canary_study(folder: Path) -> Path:
         adjacency = "add-remove"
         epsilon = 1
         delta = 1e-7
-        keys_delta = 5e-8
+        discovery_delta = 5e-8
         [columns]
         age = { kind = "integer", low = 0, high = 120 }
         income = { kind = "real", low = 0, high = 100000 }

@@ -209,7 +209,7 @@ def test_a_batch_says_what_fits_for_all_of_it() -> None:
 
 
 def test_found_keys_are_part_of_the_price_that_fits() -> None:
-    asker = curator(keys_delta=Fraction(1, 10**7))
+    asker = curator(discovery_delta=Fraction(1, 10**7))
     sql = "SELECT town, COUNT(*) FROM people GROUP BY town"
     refusal = refused(asker, sql, within=1)
     asker.ask(sql, **refusal.facts["fits"])

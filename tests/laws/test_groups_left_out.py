@@ -41,13 +41,13 @@ def flights() -> pd.DataFrame:
     )
 
 
-def opened(adjacency: Any = "replace-one", filter_name: str = "gdp", keys_delta: str = "0") -> Curator:
+def opened(adjacency: Any = "replace-one", filter_name: str = "gdp", discovery_delta: str = "0") -> Curator:
     study = Study(
         Table("flights", COLUMNS, NUMBER),
         PrivacyUnit(adjacency),
         LIMIT if filter_name != "pure" else Guarantee(Fraction(40), Fraction(0)),
         filter_name,
-        keys_delta=Fraction(keys_delta),
+        discovery_delta=Fraction(discovery_delta),
     )
     return open_kept(study, data=flights())
 
@@ -185,7 +185,7 @@ def test_a_batch_has_the_groups_of_each_question() -> None:
 
 
 def test_found_keys_stand_beside_the_declared_ones_that_can_match() -> None:
-    with opened(keys_delta="1e-7") as curator:
+    with opened(discovery_delta="1e-7") as curator:
         asked = "SELECT city, region, COUNT(*) FROM flights WHERE region IN ('a', 'b') GROUP BY city, region"
         sought = curator.preview(asked, epsilon="5").keys_sought
         assert sought is not None
@@ -204,7 +204,7 @@ def test_a_preview_says_from_how_many_units_on_a_key_is_shown() -> None:
     Mutant that fails here: the threshold of the first receipt for all of them.
     """
     asked = "SELECT city, COUNT(*) FROM flights GROUP BY city"
-    with opened(keys_delta="1e-7") as curator:
+    with opened(discovery_delta="1e-7") as curator:
         for epsilon in ("1", "2", "0.5"):
             preview = curator.preview(asked, epsilon=epsilon)
             answer = curator.ask(asked, epsilon=epsilon)

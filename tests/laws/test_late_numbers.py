@@ -165,7 +165,9 @@ def test_late_numbers_are_those_of_what_is_stored(curator: Curator, sql: str) ->
 
 def test_found_keys_are_counted_at_once(curator: Curator) -> None:
     limit = Guarantee(Fraction(50), Fraction(1, 10**6))
-    known = Study(curator.study.table, PrivacyUnit("add-remove"), limit, "gdp", keys_delta=Fraction(1, 10**7))
+    known = Study(
+        curator.study.table, PrivacyUnit("add-remove"), limit, "gdp", discovery_delta=Fraction(1, 10**7)
+    )
     people = pd.DataFrame({"income": 1.0, "place": 1, "region": "north", "town": ["Ur"] * 300})
     ledger = MemoryLedger.of(known)
     with adyton.open(known, data=people, ledger=ledger) as asker:

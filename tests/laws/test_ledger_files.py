@@ -110,7 +110,7 @@ def test_every_fact_of_the_fingerprint_has_a_name(tmp_path: Path) -> None:
         {"limit": adyton.Guarantee(Fraction(9), known.limit.delta)},
         {"limit": adyton.Guarantee(known.limit.epsilon, Fraction(1, 10**10))},
         {"filter_name": "zcdp"},
-        {"keys_delta": Fraction(1, 10**10)},
+        {"discovery_delta": Fraction(1, 10**10)},
         {"validity": Validity(Fraction(9, 10))},
         {"validity": Validity(Fraction(8, 10))},
         {"validity": Validity(Fraction(9, 10), questions=5)},

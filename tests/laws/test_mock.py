@@ -59,7 +59,7 @@ def visits_study(rows_per_person: int = 3) -> Study:
     )
     unit = PrivacyUnit("add-remove", "person_id", rows_per_person)
     return Study(
-        people, unit, LIMIT, keys_delta=Fraction(1, 10**7), source=Path("nowhere/people.parquet"),
+        people, unit, LIMIT, discovery_delta=Fraction(1, 10**7), source=Path("nowhere/people.parquet"),
         further=(PrivateTable(visits, 5, Path("nowhere/visits.parquet")),),
     )  # fmt: skip
 

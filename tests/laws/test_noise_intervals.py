@@ -61,8 +61,11 @@ def asker(*, persons: bool, filter_name: str, limit: int = 490, seed: int = 7) -
     """Noise that is the same in every test run, and for most questions a budget that does not run out."""
     unit = PrivacyUnit("add-remove", "pid" if persons else None, 6 if persons else 1)
     table = Table("people", COLUMNS, rows=2000, person=unit.person)
-    promised, keys_delta = Guarantee(Fraction(limit), DELTA), DELTA if filter_name == "pure" else DELTA / 10
-    made = adyton.open(Study(table, unit, promised, filter_name, keys_delta=keys_delta), data=FRAME)
+    promised, discovery_delta = (
+        Guarantee(Fraction(limit), DELTA),
+        DELTA if filter_name == "pure" else DELTA / 10,
+    )
+    made = adyton.open(Study(table, unit, promised, filter_name, discovery_delta=discovery_delta), data=FRAME)
     return Curator(made.study, made._engine, made._ledger, Seeded(seed))
 
 

@@ -76,7 +76,9 @@ def opened(
     unit = PrivacyUnit(adjacency)  # type: ignore[arg-type]
     limit = Guarantee(Fraction(100), Fraction(1, 10**6))
     keys = Fraction(1, 10**9)
-    study = Study(Table("t", COLUMNS, rows), unit, limit, filter_name, validity=declared, keys_delta=keys)
+    study = Study(
+        Table("t", COLUMNS, rows), unit, limit, filter_name, validity=declared, discovery_delta=keys
+    )
     return seeded(study if described else undescribed(study), sample(seed, rows), seed)
 
 

@@ -49,14 +49,14 @@ def study(
     persons: bool = False,
     tolerance: Fraction = Fraction(1),
 ) -> Study:
-    keys_delta = Fraction(1, 10**14)
+    discovery_delta = Fraction(1, 10**14)
     return Study(
         Table("t", COLUMNS, rows, "who" if persons else None),
         PrivacyUnit(adjacency, "who", 3) if persons else PrivacyUnit(adjacency),
-        Guarantee(epsilon, keys_delta if filter_name == "pure" else Fraction(1, 10**13)),
+        Guarantee(epsilon, discovery_delta if filter_name == "pure" else Fraction(1, 10**13)),
         filter_name,
         validity=Validity(Fraction(9, 10), questions=questions, tolerance=tolerance),
-        keys_delta=keys_delta,
+        discovery_delta=discovery_delta,
         further=(VISITS,) if persons else (),
     )
 

@@ -441,11 +441,11 @@ def test_no_threshold_for_p_values_where_keys_may_be_found(filter_name: str) -> 
         Guarantee(LIMIT.epsilon, keys) if filter_name == "pure" else LIMIT,
         filter_name,
         validity=Validity(Fraction(95, 100), stability=Fraction(1, 20) if filter_name == "pure" else None),
-        keys_delta=keys,
+        discovery_delta=keys,
     )
     with open_kept(made, data=sample(0).assign(town="Ur")) as asker:
         if filter_name == "pure":
-            with pytest.raises(InvalidRequest, match="keys_delta"):
+            with pytest.raises(InvalidRequest, match="discovery_delta"):
                 asker.p_value_threshold("0.05")
             return
         assert asker.p_value_threshold("0.05") == pytest.approx(0.05)

@@ -58,7 +58,7 @@ def opened(filter_name: str = "gdp", adjacency: str = "replace-one", validity: b
         Guarantee(Fraction(20), delta),
         filter_name,
         validity=Validity(Fraction(19, 20), stability=stability) if validity else None,
-        keys_delta=Fraction(0) if filter_name == "pure" else Fraction(1, 10**9),
+        discovery_delta=Fraction(0) if filter_name == "pure" else Fraction(1, 10**9),
     )
     plain = open_kept(study, data=frame)
     return Curator(study, plain._engine, plain._ledger, SeededByHash(1))

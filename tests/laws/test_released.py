@@ -338,7 +338,7 @@ def test_keys_that_are_found_are_ranked() -> None:
         table,
         PrivacyUnit("replace-one"),
         Guarantee(Fraction(50), Fraction(1, 10**6)),
-        keys_delta=Fraction(1, 10**7),
+        discovery_delta=Fraction(1, 10**7),
     )
     with adyton.open(given, data=data) as curator:
         answer = curator.ask(

@@ -143,7 +143,7 @@ def test_weights_count_the_others(unit: PrivacyUnit) -> None:
 
 
 def test_keys_are_found_among_the_others() -> None:
-    with opened(UNITS[2], keys_delta=Fraction(1, 10**7)) as curator:
+    with opened(UNITS[2], discovery_delta=Fraction(1, 10**7)) as curator:
         found = curator.ask("SELECT city, COUNT(*) FROM t GROUP BY city", epsilon=100)
         assert [row.keys["city"] for row in found.rows] == ["Ur"]
 

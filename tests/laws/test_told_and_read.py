@@ -119,10 +119,10 @@ def curator(**more: Any) -> adyton.Curator:
 
 KINDS: dict[str, tuple[dict[str, Any], Any, dict[str, Any]]] = {
     "keys that are found": (
-        {"keys_delta": Fraction(1, 10**7)}, "SELECT word, COUNT(*) AS n FROM people GROUP BY word", {"share": "0.5"}
+        {"discovery_delta": Fraction(1, 10**7)}, "SELECT word, COUNT(*) AS n FROM people GROUP BY word", {"share": "0.5"}
     ),
     "no key is found": (
-        {"keys_delta": Fraction(1, 10**9)}, "SELECT word, COUNT(*) AS n FROM people GROUP BY word", {"share": "0.0001"}
+        {"discovery_delta": Fraction(1, 10**9)}, "SELECT word, COUNT(*) AS n FROM people GROUP BY word", {"share": "0.0001"}
     ),
     "no rows of a population": (
         {"validity": Validity("0.95")},

@@ -24,7 +24,7 @@ from kept_rows import open_kept
 from study_on_disk import question, write_study
 
 KEYS = """
-keys_delta = 1e-10
+discovery_delta = 1e-10
 
 [columns.name]
 kind = "text"

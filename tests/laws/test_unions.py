@@ -316,7 +316,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("sql", REFUSED)
 def test_what_makes_no_table_is_refused_free_of_charge(sql: str) -> None:
-    with curator(rows(0), 10, keys_delta=Fraction(1, 10**7)) as asker:
+    with curator(rows(0), 10, discovery_delta=Fraction(1, 10**7)) as asker:
         with pytest.raises(InvalidRequest) as refused:
             asker.ask(sql, epsilon=1)
         assert REFUSED[sql] in str(refused.value)

@@ -29,7 +29,7 @@ BY_CITY = "SELECT city, COUNT(*) FROM people GROUP BY city"
 
 def opened(filter_name: str) -> Any:
     limit = Guarantee(Fraction(20), Fraction(1, 10**6))
-    known = Study(TABLE, PrivacyUnit("replace-one"), limit, filter_name, keys_delta=Fraction(1, 10**7))
+    known = Study(TABLE, PrivacyUnit("replace-one"), limit, filter_name, discovery_delta=Fraction(1, 10**7))
     return adyton.open(known, data=DATA)
 
 

@@ -99,7 +99,7 @@ def test_two_studies_share_a_book_from_creation_to_refusal() -> None:
         (("--confidence", "0.95"), "confidence is fixed by a book of the same rows"),
         (("--rows", "same", "--confidence", "95"), "above 0 and below 1"),
         (("--rows", "same", "--stability", "0.05"), "filter pure"),
-        (("--keys-delta", "1e-3"), "keys_delta of a book is a part of its delta"),
+        (("--discovery-delta", "1e-3"), "discovery_delta of a book is a part of its delta"),
     ],
 )
 def test_a_book_that_makes_no_sense_is_not_made(words: tuple[str, ...], said: str) -> None:

@@ -270,7 +270,7 @@ def test_bounds_and_values_come_from_a_public_file_and_none_from_the_data() -> N
     assert "low = 30  # as in 'public.csv'" in text
     assert "high = 777  # as in 'public.csv'" in text
     assert "north" not in text.replace('e.g. ["north", "south"]', "")
-    assert "# keys_delta = 1e-10" in text
+    assert "# discovery_delta = 1e-10" in text
 
 
 @pytest.mark.usefixtures("data")

@@ -420,7 +420,7 @@ unit = "row"
 adjacency = "add-remove"
 epsilon = 5
 delta = 1e-9
-keys_delta = 1e-10
+discovery_delta = 1e-10
 [columns]
 word = {kind = "text", longest = 20}
 """

@@ -45,7 +45,7 @@ def asked(sql: str, adjacency: Adjacency, seed: int = 0, epsilon: int = 4) -> tu
         TABLE,
         PrivacyUnit(adjacency),
         Guarantee(Fraction(20), Fraction(1, 1000)),
-        keys_delta=Fraction(1, 2000),
+        discovery_delta=Fraction(1, 2000),
     )
     with open_kept(study, data=DATA) as opened:
         curator = Curator(study, opened._engine, opened._ledger, Seeded(seed))

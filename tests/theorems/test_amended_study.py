@@ -139,7 +139,7 @@ def test_theorem_AMENDED_STUDY_a_cap_on_questions_counts_all(tmp_path: Path) -> 
 
 REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "another limit": ("", {"epsilon": "101"}, "privacy.epsilon"),
-    "keys_delta": ("", {"more": "keys_delta = 1e-10\n"}, "privacy.keys_delta"),
+    "discovery_delta": ("", {"more": "discovery_delta = 1e-10\n"}, "privacy.discovery_delta"),
     "another filter": ("", {"more": 'filter = "zcdp"\n'}, "privacy.filter"),
     "a section on validity": ("", {"more": VALID.format(more="")}, "validity.confidence"),
     "another confidence": (

@@ -128,11 +128,11 @@ def test_theorem_BOOK_two_studies_in_many_processes_never_overspend(tmp_path: Pa
 def test_theorem_BOOK_shares_of_delta_for_keys_go_by_the_numbers_of_the_book(tmp_path: Path) -> None:
     """By its own numbers each of two studies would use the first share of the same delta."""
     half = Fraction(1, 2 * 10**9)
-    book = book_of(tmp_path / "b.ledger", epsilon=50, keys_delta=half)
+    book = book_of(tmp_path / "b.ledger", epsilon=50, discovery_delta=half)
     data = pd.DataFrame({"t": ["a"] * 99 + ["b"]})
     thresholds = {}
     for name in ("one", "two"):
-        study = study_of(name, book, columns=(TextColumn("t"),), epsilon=20, keys_delta=half)
+        study = study_of(name, book, columns=(TextColumn("t"),), epsilon=20, discovery_delta=half)
         with open_kept(study, data=data) as curator:
             question = f"SELECT t, COUNT(*) FROM {name} GROUP BY t"
             foreseen = curator.preview(question, epsilon=5).keys_sought
@@ -301,7 +301,7 @@ def test_theorem_BOOK_a_pure_cap_is_reached_by_all_studies_together(tmp_path: Pa
         ({"filter_name": "zcdp"}, {}, "privacy.filter is gdp here and zcdp in the book"),
         ({"adjacency": "add-remove"}, {}, "privacy.adjacency is replace here and add-remove"),
         ({"unit": "person"}, {}, "privacy.unit is row here and person in the book"),
-        ({}, {"keys_delta": Fraction(1, 10**10)}, "keys_delta"),
+        ({}, {"discovery_delta": Fraction(1, 10**10)}, "discovery_delta"),
         ({}, {"validity": Validity(Fraction(9, 10))}, "validity.confidence is 0.9 here and not declared"),
         (
             {"rows": "related"},
@@ -373,7 +373,7 @@ def test_who_becomes_second_while_it_is_charged_has_as_many_rows_too(
 @pytest.mark.parametrize("filter_name", ["gdp", "zcdp"])
 def test_theorem_BOOK_noise_has_what_finding_keys_leaves_of_delta(filter_name: str) -> None:
     """Mutant: ``allowed`` for the whole delta, while keys may use a part of it too."""
-    with_keys = BookFacts(Guarantee(1, SMALL), filter_name, keys_delta=SMALL * 3 / 4)
+    with_keys = BookFacts(Guarantee(1, SMALL), filter_name, discovery_delta=SMALL * 3 / 4)
     assert with_keys.allowed == BookFacts(Guarantee(1, SMALL / 4), filter_name).allowed
     assert with_keys.allowed < BookFacts(Guarantee(1, SMALL), filter_name).allowed
 

@@ -26,10 +26,10 @@ TENTH = Fraction(1, 10)
 TABLE = Table("t", (BooleanColumn("smoker"),), rows=1000)
 
 
-def study(filter_name: str, delta: str, epsilon: str = "1", keys_delta: str = "0") -> Study:
+def study(filter_name: str, delta: str, epsilon: str = "1", discovery_delta: str = "0") -> Study:
     limit = Guarantee(Fraction(epsilon), Fraction(delta))
-    keys = Fraction(keys_delta)
-    return Study(TABLE, PrivacyUnit("replace-one"), limit, filter_name=filter_name, keys_delta=keys)
+    keys = Fraction(discovery_delta)
+    return Study(TABLE, PrivacyUnit("replace-one"), limit, filter_name=filter_name, discovery_delta=keys)
 
 
 def geometric(known: Study, questions: int, ratio: float) -> list[int]:
@@ -107,7 +107,7 @@ def test_theorem_ZCDP_ODOMETER_the_reading_follows_from_public_facts_and_grows()
 
 def test_theorem_ZCDP_ODOMETER_found_keys_are_paid_for() -> None:
     """A key of one person is shown with probability f at most, which is the rest of the study's delta."""
-    known = study("gdp", "1e-4", keys_delta="5e-5")
+    known = study("gdp", "1e-4", discovery_delta="5e-5")
     bare = Study(TABLE, PrivacyUnit("replace-one"), Guarantee(Fraction(1), known.noise_delta))
     assert known.allowed == bare.allowed
     reading, without = read_odometer(known, known.allowed // 3), read_odometer(bare, bare.allowed // 3)
@@ -130,7 +130,7 @@ def test_theorem_PURE_FILTER_the_total_is_its_own_odometer() -> None:
 
 def test_theorem_PURE_FILTER_keys_that_are_found_have_their_delta_in_a_pure_study_too() -> None:
     """All of its delta is for them: a total with delta 0 would promise that no own key is ever shown."""
-    known = study("pure", "1e-4", keys_delta="1e-4")
+    known = study("pure", "1e-4", discovery_delta="1e-4")
     reading = read_odometer(known, known.allowed // 4)
     assert (reading.epsilon, reading.delta) == (0.25, 1e-4)
     assert Fraction(repr(reading.delta)) >= keys_failure(known)

@@ -222,8 +222,8 @@ def test_theorem_CENTRED_HINGE_PLAN_no_answer_beyond_the_planned_number_has_an_i
 
 @pytest.mark.parametrize("declared", ["plan", "stability"])
 def test_theorem_HINGE_WITH_DELTA_a_study_that_may_find_keys_has_wider_intervals(declared: str) -> None:
-    """By 3 f / failure, f all of keys_delta, at every level's own failure, without what is kept for descriptions."""
-    keys_delta = Fraction(5, 10**5)
+    """By 3 f / failure, f all of discovery_delta, at every level's own failure, without what is kept for descriptions."""
+    discovery_delta = Fraction(5, 10**5)
     validity = (
         Validity(Fraction(9, 10), questions=10, tolerance=Fraction(1, 3))
         if declared == "plan"
@@ -237,10 +237,10 @@ def test_theorem_HINGE_WITH_DELTA_a_study_that_may_find_keys_has_wider_intervals
                 Guarantee(Fraction(1), delta),
                 "pure",
                 validity=validity,
-                keys_delta=delta,
+                discovery_delta=delta,
             )
         ).schedule
-        for delta in (Fraction(0), keys_delta)
+        for delta in (Fraction(0), discovery_delta)
     )
     assert plain is not None
     assert leaky is not None
@@ -259,12 +259,12 @@ def test_theorem_HINGE_WITH_DELTA_a_plan_that_keys_make_too_wide_is_refused() ->
     def study(tolerance: Fraction, keys: Fraction = Fraction(0)) -> Study:
         declared = Validity(Fraction(95, 100), questions=5, tolerance=tolerance)
         return Study(
-            table, unit, Guarantee(Fraction(1, 10), keys), "pure", validity=declared, keys_delta=keys
+            table, unit, Guarantee(Fraction(1, 10), keys), "pure", validity=declared, discovery_delta=keys
         )
 
     best = schedule_of(study(Fraction(1))).tolerance
     study(Fraction(best))
-    with pytest.raises(InvalidRequest, match="keys_delta") as caught:
+    with pytest.raises(InvalidRequest, match="discovery_delta") as caught:
         study(Fraction(best), delta)
     enough = Fraction(caught.value.message.split("within ")[1].split()[0])
     made = study(enough, delta)

@@ -51,10 +51,10 @@ def plan_keys(
             "keys are not found in a study that splits its units: declare the column's values"
         )
     refuse_where_rounded(study, "a list of keys that are found")
-    if not study.keys_delta:
+    if not study.discovery_delta:
         undeclared = next(group.name for group in question.by if isinstance(group, TextColumn))
         raise InvalidRequest(
-            f"the values of {undeclared!r} are not declared: finding them needs privacy.keys_delta in the "
+            f"the values of {undeclared!r} are not declared: finding them needs privacy.discovery_delta in the "
             "study file, a part of delta; or declare the column as a category"
         )
     if any(isinstance(measure, Quantile | Extreme | Cdf) for _, measure in question.measures):

@@ -16,8 +16,8 @@ _OCTAVES = 5  # good from the limit down to a thousandth of it
 def read_odometer(study: Study, spent: int) -> Odometer:
     """The reading after ``spent`` units.
 
-    Claim:    as ZcdpOdometer, with the study's own delta; in a pure study that is 0, but for ``keys_delta``.
-    Assumes:  what the study's filter assumes of every release.
+    Claim:    as ZcdpOdometer, with the study's own delta; in a pure study that is 0, but for
+    ``discovery_delta``. Assumes:  what the study's filter assumes of every release.
     Source:   the pages named.  Theorem: ZCDP-ODOMETER.  Theorem: PURE-FILTER.
     """
     delta = printed_up(study.limit.delta)  # what noise leaves of it is for own keys of a unit that are shown

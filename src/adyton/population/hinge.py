@@ -83,7 +83,7 @@ class HingePopulation(Population):
     def _theorems(self, at: Position, ratios: bool) -> tuple[str, ...]:
         theorems: tuple[str, ...] = _PLANNED if isinstance(self.schedule, PlannedSchedule) else _OPEN
         theorems += ("L1-RADIUS", "PURE-IMPLIES-GDP", "HINGE-OF-A-PAIR")
-        theorems += ("HINGE-WITH-DELTA",) if self.study.keys_delta else ()
+        theorems += ("HINGE-WITH-DELTA",) if self.study.discovery_delta else ()
         return theorems + (("RATIO-OF-MEANS",) if ratios else ())
 
     def _singles(self, part: NoisyReading, released: Array, context: PopulationContext) -> Ends:

@@ -27,7 +27,7 @@ _PUBLISHED = "A TEST ON THE ROWS WAS PUBLISHED"
 _NO_SECTION = "a threshold for p-values needs a [validity] section and the number of units"
 _UNPROVED = "no threshold for p-values is proved after keys were found in the data or a test was published"
 _SPLIT = "no threshold for p-values is proved for a study that splits its units"
-_KEYS = "no threshold for p-values is proved where keys may be found in the data (privacy.keys_delta)"
+_KEYS = "no threshold for p-values is proved where keys may be found in the data (privacy.discovery_delta)"
 
 
 def look(
@@ -106,7 +106,7 @@ def _check(study: Study, totals: Totals) -> None:
         raise InvalidRequest(_UNPROVED)
     if study.parts > 1:
         raise InvalidRequest(_SPLIT)
-    if study.filter_name == "pure" and study.keys_delta:
+    if study.filter_name == "pure" and study.discovery_delta:
         raise InvalidRequest(_KEYS)
 
 

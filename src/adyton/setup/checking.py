@@ -198,7 +198,7 @@ def _finds_keys(study: Study, table: Table, checked: TableCheck) -> bool:
     if any(column.problem is not None for column in checked.columns):
         return False
     sized = study.unit.adjacency != "replace-one" or checked.units == table.rows
-    return sized and bool(study.keys_delta) and any(isinstance(c, TextColumn) for c in table.columns)
+    return sized and bool(study.discovery_delta) and any(isinstance(c, TextColumn) for c in table.columns)
 
 
 def _with_keys(

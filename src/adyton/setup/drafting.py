@@ -205,7 +205,7 @@ def _privacy(wishes: DraftOptions, *, finds_keys: bool) -> str:
         f'filter = "{wishes.filter}"  # "gdp", "zcdp" or "pure" (delta = 0); fixed for ever',
     ]
     if finds_keys and limit.delta:
-        part = f"# keys_delta = {_delta(limit.delta / 10)}"
+        part = f"# discovery_delta = {_delta(limit.delta / 10)}"
         lines.append(f'{part}  # a part of delta; it finds the groups of columns with kind = "text"')
     return "\n".join(lines) + "\n"
 

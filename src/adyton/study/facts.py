@@ -64,7 +64,7 @@ class Study(Shown):
     source: Path | str | None = None  # a file, or the address of a table in a database
     ledger: Path | str | None = None  # a file, or the address of a schema in a database
     validity: Validity | None = None
-    keys_delta: Fraction = Fraction(0)  # the part of delta that finding undeclared keys may use
+    discovery_delta: Fraction = Fraction(0)  # the part of delta that finding undeclared keys may use
     further: tuple[PrivateTable, ...] = ()
     anchor: Path | str | None = None  # outside the ledger, a file or an address: how far it was
     dialect: str | None = None  # the database in whose words questions are asked
@@ -86,8 +86,10 @@ class Study(Shown):
         for place, table in enumerate(self.tables):
             where = f"private.{table.name}" if place else "table"
             check_lines(table.lines, table.rows, self.unit_of(table).rows, where)
-        if not 0 <= self.keys_delta <= self.limit.delta:
-            raise InvalidRequest("privacy.keys_delta is a part of privacy.delta: at least 0, at most delta")
+        if not 0 <= self.discovery_delta <= self.limit.delta:
+            raise InvalidRequest(
+                "privacy.discovery_delta is a part of privacy.delta: at least 0, at most delta"
+            )
         if self.allowed < 1:
             raise InvalidRequest("privacy.epsilon is too small: nothing could ever be asked")
         check_validity(self)
@@ -176,7 +178,7 @@ class Study(Shown):
     @property
     def noise_delta(self) -> Fraction:
         """The part of delta that noise may use."""
-        return self.limit.delta - self.keys_delta
+        return self.limit.delta - self.discovery_delta
 
     @property
     def allowed(self) -> int:
@@ -232,8 +234,8 @@ class Study(Shown):
             facts[-1] += [str(v.grid)] if v.grid is not None else []
             registered = sorted(self.dictionary.registered) if self.dictionary is not None else []
             facts.append(["dictionary", v.dictionary, VERSION, *registered])
-        if self.keys_delta:
-            facts.append(["keys_delta", str(self.keys_delta)])
+        if self.discovery_delta:
+            facts.append(["discovery_delta", str(self.discovery_delta)])
         if self.reserve is not None:
             facts.append(["reserve", str(self.reserve.share)])
         facts += [["private", one.rows_per_person, *_table_facts(one.table)] for one in self.further]

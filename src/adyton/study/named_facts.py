@@ -34,8 +34,8 @@ def named_facts(study: Study) -> dict[str, str]:
     named |= _listed(_UNIT, unit, "privacy") | _listed(_LIMIT, limit, "privacy")
     for place, fact in enumerate(more):
         match fact:
-            case ["keys_delta", delta]:
-                named["privacy.keys_delta"] = _text(delta)
+            case ["discovery_delta", delta]:
+                named["privacy.discovery_delta"] = _text(delta)
             case ["reserve", share]:
                 named["validity.reserve"] = _text(share)
             case ["book", said]:

@@ -63,7 +63,7 @@ def parse_study(raw: dict[str, Any], path: Path) -> Study:
         "privacy",
         (
             *("unit", "person", "rows_per_person", "adjacency"),
-            *("epsilon", "delta", "keys_delta", "filter", "book"),
+            *("epsilon", "delta", "discovery_delta", "filter", "book"),
         ),
     )
     unit = notes.attempt(lambda: _unit(privacy))
@@ -92,7 +92,7 @@ def parse_study(raw: dict[str, Any], path: Path) -> Study:
             source,
             known(files)[0],
             validity,
-            rational(privacy.get("keys_delta", 0), "privacy.keys_delta"),
+            rational(privacy.get("discovery_delta", 0), "privacy.discovery_delta"),
             tuple(replace(one, table=table) for one, table in zip(further, others, strict=True)),
             known(files)[1],
             dialect,

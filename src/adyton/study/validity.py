@@ -258,7 +258,9 @@ def _check_tolerance(study: Study, validity: Validity, tolerance: Fraction) -> N
 
         shown = in_words(best, up=True) if math.isfinite(best) else "no tolerance"
         noise = " with the Laplace noise of a pure study" if study.filter_name == "pure" else ""
-        found = " where keys may be found (privacy.keys_delta)" if noise and study.keys_delta else ""
+        found = (
+            " where keys may be found (privacy.discovery_delta)" if noise and study.discovery_delta else ""
+        )
         units = f"{study.unit.word}s" + (" outside of the reserve" if validity.reserve is not None else "")
         raise InvalidRequest(
             f"{rows} {units} certify {validity.questions} adaptive questions within {shown}{noise}{found}, "
@@ -268,12 +270,12 @@ def _check_tolerance(study: Study, validity: Validity, tolerance: Fraction) -> N
 
 
 def keys_failure(study: Study) -> Fraction:
-    """All of ``keys_delta``, whatever epsilon is.
+    """All of ``discovery_delta``, whatever epsilon is.
 
     If a failure has probability at most f on either of two tables, whatever else is released, and the release
     without failures is (e, d)-DP, the whole is (e, d + f)-DP.  Theorem: KEY-SELECTION.
     """
-    return study.keys_delta
+    return study.discovery_delta
 
 
 @lru_cache(maxsize=16)

@@ -110,7 +110,7 @@ def claim_of(study: Study, amount: int) -> Promise:
 
 def mu_of(study: Study, amount: int) -> float | None:
     """What a gdp study charges is mu**2; finding keys has a delta beside it."""
-    if study.filter_name != "gdp" or study.keys_delta:
+    if study.filter_name != "gdp" or study.discovery_delta:
         return None
     return math.sqrt(amount / UNITS_PER_ONE) * SAFE
 

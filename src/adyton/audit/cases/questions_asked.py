@@ -201,9 +201,11 @@ def study_of(case: QueryCase, adjacency: Adjacency, filter_name: str, target: Au
     if case.persons:
         unit = PrivacyUnit(adjacency, "pid", _ROWS_OF_A_PERSON)
     table = Table("people", COLUMNS, rows=len(case.others) + 1, person=unit.person)
-    keys_delta = target.delta / (1 if filter_name == "pure" else 2) if case.finds_keys else Fraction(0)
-    delta = keys_delta if filter_name == "pure" else target.delta
-    return Study(table, unit, Guarantee(_BUDGET * target.epsilon, delta), filter_name, keys_delta=keys_delta)
+    discovery_delta = target.delta / (1 if filter_name == "pure" else 2) if case.finds_keys else Fraction(0)
+    delta = discovery_delta if filter_name == "pure" else target.delta
+    return Study(
+        table, unit, Guarantee(_BUDGET * target.epsilon, delta), filter_name, discovery_delta=discovery_delta
+    )
 
 
 def tables_of(case: QueryCase, adjacency: Adjacency, folder: Path) -> tuple[Path, Path]:

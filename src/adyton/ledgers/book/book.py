@@ -90,13 +90,20 @@ class Book(Shown):
         unit: Unit = "person",
         adjacency: Adjacency = "replace-one",
         rows: Rows = "related",
-        keys_delta: Number = 0,
+        discovery_delta: Number = 0,
         confidence: Number | None = None,
         stability: Number | None = None,
     ) -> Book:
         """A new book; an existing file is never overwritten, and what it says never changes."""
         facts = BookFacts(
-            Guarantee(epsilon, delta), filter_name, unit, adjacency, rows, keys_delta, confidence, stability
+            Guarantee(epsilon, delta),
+            filter_name,
+            unit,
+            adjacency,
+            rows,
+            discovery_delta,
+            confidence,
+            stability,
         )
         header = Header.fresh(facts.fingerprint, facts.filter_name, facts.allowed)
         BookFile.create(path, header, facts.named).close()

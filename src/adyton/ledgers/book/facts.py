@@ -17,7 +17,17 @@ from adyton.kernel.privacy import ADJACENCIES, Adjacency, Guarantee
 
 Unit = Literal["person", "row"]
 Rows = Literal["same", "related", "unrelated"]
-_SAID = ("epsilon", "delta", "filter", "unit", "adjacency", "rows", "keys_delta", "confidence", "stability")
+_SAID = (
+    "epsilon",
+    "delta",
+    "filter",
+    "unit",
+    "adjacency",
+    "rows",
+    "discovery_delta",
+    "confidence",
+    "stability",
+)
 _KIND = "book"
 
 
@@ -35,7 +45,7 @@ class BookFacts:
     unit: Unit = "person"
     adjacency: Adjacency = "replace-one"
     rows: Rows = "related"
-    keys_delta: Fraction = Fraction(0)
+    discovery_delta: Fraction = Fraction(0)
     confidence: Fraction | None = None
     stability: Fraction | None = None
 
@@ -48,13 +58,13 @@ class BookFacts:
             unit: Unit = "person",
             adjacency: Adjacency = "replace-one",
             rows: Rows = "related",
-            keys_delta: Number = 0,
+            discovery_delta: Number = 0,
             confidence: Number | None = None,
             stability: Number | None = None,
         ) -> None: ...
 
     def __post_init__(self) -> None:
-        keep_exactly(self, "keys_delta", "confidence", "stability")
+        keep_exactly(self, "discovery_delta", "confidence", "stability")
         for value, what, known in (
             (self.filter_name, "filter", FILTER_NAMES),
             (self.unit, "unit", get_args(Unit)),
@@ -63,8 +73,10 @@ class BookFacts:
         ):
             if value not in known:
                 raise InvalidRequest(f"{what} of a book is one of {', '.join(known)}, not {value!r}")
-        if not 0 <= self.keys_delta <= self.limit.delta:
-            raise InvalidRequest("keys_delta of a book is a part of its delta: at least 0, at most delta")
+        if not 0 <= self.discovery_delta <= self.limit.delta:
+            raise InvalidRequest(
+                "discovery_delta of a book is a part of its delta: at least 0, at most delta"
+            )
         if self.confidence is not None and not 0 < self.confidence < 1:
             raise InvalidRequest("confidence of a book must be above 0 and below 1, e.g. 0.95")
         if self.confidence is not None and self.rows != "same":
@@ -77,7 +89,7 @@ class BookFacts:
     @property
     def allowed(self) -> int:
         """All that may ever be spent by all studies together, in whole units of the filter."""
-        noise = Guarantee(self.limit.epsilon, self.limit.delta - self.keys_delta)
+        noise = Guarantee(self.limit.epsilon, self.limit.delta - self.discovery_delta)
         return filter_named(self.filter_name).allowed(noise)
 
     @property
@@ -95,7 +107,7 @@ class BookFacts:
         """Each fact as text, by its name."""
         limit = self.limit
         values = (limit.epsilon, limit.delta, self.filter_name, self.unit, self.adjacency, self.rows)
-        more = (self.keys_delta, self.confidence, self.stability)
+        more = (self.discovery_delta, self.confidence, self.stability)
         return {name: str(value) for name, value in zip(_SAID, (*values, *more), strict=True)}
 
     @classmethod
@@ -113,7 +125,7 @@ class BookFacts:
                 named["unit"],  # type: ignore[arg-type]  # checked by the class, as the next two
                 named["adjacency"],  # type: ignore[arg-type]
                 named["rows"],  # type: ignore[arg-type]
-                Fraction(named["keys_delta"]),
+                Fraction(named["discovery_delta"]),
                 *(None if named[key] == "None" else Fraction(named[key]) for key in _SAID[-2:]),
             )
         except (ValueError, ZeroDivisionError, InvalidRequest):

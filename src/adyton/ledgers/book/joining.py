@@ -43,7 +43,7 @@ class Member(Protocol):
     @property
     def limit(self) -> Guarantee: ...
     @property
-    def keys_delta(self) -> Fraction: ...
+    def discovery_delta(self) -> Fraction: ...
     @property
     def table(self) -> Any: ...
     @property
@@ -102,8 +102,8 @@ def _differs(facts: BookFacts, study: Member) -> str | None:
     ):
         if theirs != ours:
             return f"privacy.{what} is {ours} here and {theirs} in the book; {why}"
-    if study.keys_delta > facts.keys_delta:
-        return "privacy.keys_delta is more than the keys_delta of the book, which is for all studies together"
+    if study.discovery_delta > facts.discovery_delta:
+        return "privacy.discovery_delta is more than the discovery_delta of the book, which is for all studies together"
     rows = study.table.rows
     if rows is not None and facts.limit.delta * rows >= 1:
         return f"the delta of the book must be below 1/rows = 1/{rows}"
@@ -130,8 +130,10 @@ def _no_validity(facts: BookFacts, study: Member) -> str | None:
             "validity.reserve keeps units from the questions of this study, and other studies of the book "
             "may read them; remove it, or declare the rows of the book unrelated if they are"
         )
-    if facts.filter_name == "pure" and study.keys_delta != facts.keys_delta:
-        return "privacy.keys_delta must be that of the book where its studies say something of a population"
+    if facts.filter_name == "pure" and study.discovery_delta != facts.discovery_delta:
+        return (
+            "privacy.discovery_delta must be that of the book where its studies say something of a population"
+        )
     if facts.rows == "same":
         for what in ("confidence", "stability"):
             theirs, ours = getattr(facts, what), getattr(validity, what)

@@ -41,7 +41,7 @@ class KeySelection:
 
     def __post_init__(self) -> None:
         if not LEAST_PROBABILITY <= self.probability / self.touched < Fraction(1, 2):
-            raise InvalidRequest("no threshold can be worked out for this keys_delta: it is too small")
+            raise InvalidRequest("no threshold can be worked out for this discovery_delta: it is too small")
 
     @property
     def threshold(self) -> int:

@@ -29,7 +29,7 @@ Rows = Annotated[
         metavar="R",
     ),
 ]
-KeysDelta = Annotated[str, typer.Option(help="Part of delta for keys that are found.", metavar="D")]
+DiscoveryDelta = Annotated[str, typer.Option(help="Part of delta for keys that are found.", metavar="D")]
 Confidence = Annotated[
     str | None,
     typer.Option(help="With rows same: of all intervals of all studies at once, e.g. 0.95.", metavar="C"),
@@ -48,7 +48,7 @@ def create(
     unit: Unit = "person",
     adjacency: Adjacency = "replace-one",
     rows: Rows = "related",
-    keys_delta: KeysDelta = "0",
+    discovery_delta: DiscoveryDelta = "0",
     confidence: Confidence = None,
     stability: Stability = None,
     as_json: Json = False,
@@ -68,7 +68,7 @@ def create(
             unit=unit,  # type: ignore[arg-type]  # checked by the book, as the next two
             adjacency=adjacency,  # type: ignore[arg-type]
             rows=rows,  # type: ignore[arg-type]
-            keys_delta=keys_delta,
+            discovery_delta=discovery_delta,
             confidence=confidence,
             stability=stability,
         ) as book:
