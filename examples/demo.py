@@ -47,7 +47,7 @@ high = 110
 kind = "real"
 low = 0
 high = 150000
-grain = 1
+step = 1
 
 [columns.region]
 kind = "category"

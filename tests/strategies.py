@@ -1,6 +1,6 @@
 """Random questions about one small table, and what they mean: a reference evaluator in plain Python.
 
-A row is a dict from column name to the whole number of grains (integer, real), the day number (date), the
+A row is a dict from column name to the whole number of steps (integer, real), the day number (date), the
 category value, a bool, or None where the value is missing.
 """
 
@@ -24,7 +24,7 @@ from adyton.kernel.schema import (
     RealColumn,
     Table,
     TextColumn,
-    common_grain,
+    common_step,
     day_number,
 )
 from adyton.kernel.terms.expressions import (
@@ -208,7 +208,7 @@ def rows() -> st.SearchStrategy[dict[str, Value]]:
 
 
 def evaluate_number(node: Comparable, row: Row) -> int | None:
-    """The value of ``node`` as a whole number of grains of its lattice, or None where it is missing."""
+    """The value of ``node`` as a whole number of steps of its lattice, or None where it is missing."""
     match node:
         case ValueOf(column) | DayOf(column):
             value = row[column.name]
@@ -217,7 +217,7 @@ def evaluate_number(node: Comparable, row: Row) -> int | None:
         case Constant() | Day():
             return node.lattice.low
         case Plus(left, right):
-            a, b = _on_grain(left, row, node.lattice.grain), _on_grain(right, row, node.lattice.grain)
+            a, b = _on_step(left, row, node.lattice.step), _on_step(right, row, node.lattice.step)
             return None if a is None or b is None else a + b
         case Times(left, right):
             a, b = evaluate_number(left, row), evaluate_number(right, row)
@@ -236,8 +236,8 @@ def evaluate_condition(node: Condition, row: Row) -> bool | None:
     """Whether ``node`` is true of ``row``, with the three truths of SQL."""
     match node:
         case Compare(left, operator, right):
-            grain = common_grain(left.lattice.grain, right.lattice.grain)
-            a, b = _on_grain(left, row, grain), _on_grain(right, row, grain)
+            step = common_step(left.lattice.step, right.lattice.step)
+            a, b = _on_step(left, row, step), _on_step(right, row, step)
             return None if a is None or b is None else _COMPARISONS[operator](a, b)
         case OneOf(column, values):
             return None if row[column.name] is None else row[column.name] in values
@@ -260,9 +260,9 @@ def evaluate_condition(node: Condition, row: Row) -> bool | None:
             return _not(none_holds)
 
 
-def _on_grain(node: Comparable, row: Row, grain: Fraction) -> int | None:
+def _on_step(node: Comparable, row: Row, step: Fraction) -> int | None:
     value = evaluate_number(node, row)
-    return None if value is None else int(value * node.lattice.grain / grain)
+    return None if value is None else int(value * node.lattice.step / step)
 
 
 def _not(truth: bool | None) -> bool | None:

@@ -89,12 +89,12 @@ def all_numbers(draw: Draw, depth: int = 2) -> NumberExpression:
 def _clipped(draw: Draw, number: NumberExpression) -> NumberExpression:
     lattice = number.lattice
     low, high = sorted(draw(st.integers(lattice.low - 2, lattice.high + 2)) for _ in range(2))
-    return Clip(number, low * lattice.grain, high * lattice.grain)
+    return Clip(number, low * lattice.step, high * lattice.step)
 
 
 def _lookup(values: tuple[Fraction | None, ...]) -> Lookup:
-    grain = Fraction(1, 12600)  # all fractions of this file are whole multiples of it
-    return Lookup(REGION, tuple(None if v is None else int(v / grain) for v in values), grain)
+    step = Fraction(1, 12600)  # all fractions of this file are whole multiples of it
+    return Lookup(REGION, tuple(None if v is None else int(v / step) for v in values), step)
 
 
 @st.composite
@@ -107,7 +107,7 @@ def all_measures(draw: Draw) -> Measure:
         return Proportion(draw(simple_conditions()), where)
     number = draw(all_numbers())
     low, high = sorted(draw(st.tuples(st.integers(-99, 99), st.integers(-99, 99))))
-    grain = number.lattice.grain
+    step = number.lattice.step
     fraction, root = (
         draw(HUNDREDTHS),
         draw(st.booleans()),
@@ -115,7 +115,7 @@ def all_measures(draw: Draw) -> Measure:
     points = tuple(sorted(draw(st.sets(fractions(), min_size=1, max_size=4))))
     builders: list[Callable[[], Measure]] = [
         lambda: Sum(number, where),
-        lambda: SumOfPersons(number, low * grain, high * grain, where),
+        lambda: SumOfPersons(number, low * step, high * step, where),
         lambda: Mean(number, where),
         lambda: Variance(number, root, where),
         lambda: Quantile(number, fraction, where),
@@ -143,7 +143,7 @@ def all_groups(draw: Draw) -> Group:
     width = draw(WIDTHS)
     lattice = number.lattice
     if lattice.high - lattice.low > 10_000:
-        number = _attempt(lambda: Floor(number, width + (lattice.high - lattice.low) * lattice.grain / 100))
+        number = _attempt(lambda: Floor(number, width + (lattice.high - lattice.low) * lattice.step / 100))
     if number.lattice.low == number.lattice.high:  # can be built, but not written
         reject()
     return _attempt(lambda: Bucket(name, number))

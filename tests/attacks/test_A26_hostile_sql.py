@@ -193,7 +193,7 @@ high = 120
 kind = "real"
 low = 0
 high = 1000
-grain = 1
+step = 1
 
 [columns.region]
 kind = "category"

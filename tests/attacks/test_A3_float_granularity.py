@@ -30,7 +30,7 @@ from seeded import Seeded
 
 GROUPS, ASKED = often(8_000, 20_000), 3
 EPSILON, DELTA = Fraction(1), Fraction(1, 10**9)
-# (rows of a group, the same and one row more), the largest value of a row, and the grain that the study declares
+# (rows of a group, the same and one row more), the largest value of a row, and the step that the study declares
 PAIRS: dict[str, tuple[tuple[float, ...], tuple[float, ...], str, str]] = {
     "0 and 1": ((0.0,), (0.0, 1.0), "1", "0.125"),
     "0.3 and 1.3": ((0.3,), (0.3, 1.0), "1", "0.1"),
@@ -40,11 +40,11 @@ PAIRS: dict[str, tuple[tuple[float, ...], tuple[float, ...], str, str]] = {
 }
 
 
-def study(filter_name: str, largest: str, grain: str, groups: int = GROUPS) -> Study:
+def study(filter_name: str, largest: str, step: str, groups: int = GROUPS) -> Study:
     names = tuple(f"g{i}" for i in range(groups))
     columns = (
         CategoryColumn("cell", names),
-        RealColumn("x", Fraction(0), Fraction(largest), Fraction(grain)),
+        RealColumn("x", Fraction(0), Fraction(largest), Fraction(step)),
     )
     delta = Fraction(0) if filter_name == "pure" else DELTA
     return Study(
@@ -69,29 +69,29 @@ def released(known: Study, rows: tuple[float, ...], n: int) -> list[float]:
 
 
 def verdict(filter_name: str, name: str) -> Any:
-    first, second, largest, grain = PAIRS[name]
-    known = study(filter_name, largest, grain)
+    first, second, largest, step = PAIRS[name]
+    known = study(filter_name, largest, step)
     drawn: dict[tuple[float, ...], list[float]] = {}
 
     def mechanism(rows: tuple[float, ...], n: int) -> list[float]:
         return drawn.setdefault(rows, released(known, rows, n))
 
     claim = (float(EPSILON), float(known.limit.delta))
-    return audit(mechanism, (first, second), claim, samples=GROUPS * ASKED), drawn, Fraction(grain)
+    return audit(mechanism, (first, second), claim, samples=GROUPS * ASKED), drawn, Fraction(step)
 
 
 @pytest.mark.parametrize(("filter_name", "name"), crossed(["pure", "gdp"], [*PAIRS]))
 def test_A3_released_sums_leak_nothing_through_their_bits(filter_name: str, name: str) -> None:
     """Mutant: noise on a coarser lattice than the values, as in the next test.
 
-    Every number is the float nearest to a whole number of grains: the lattice is public, and the same for both.
+    Every number is the float nearest to a whole number of steps: the lattice is public, and the same for both.
     """
-    found, drawn, grain = verdict(filter_name, name)
+    found, drawn, step = verdict(filter_name, name)
     assert not found.refuted, found
     assert found.lower_bound <= EPSILON
     for values in drawn.values():
         assert len(set(values)) > 5
-        assert all(float(round(Fraction(value) / grain) * grain) == value for value in set(values))
+        assert all(float(round(Fraction(value) / step) * step) == value for value in set(values))
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_A3_noise_on_a_coarser_lattice_than_the_values_is_found(
     monkeypatch: pytest.MonkeyPatch, filter_name: str, sampler: Any
 ) -> None:
     """The mutant itself: noise in steps of two values' distance, at the right scale.  Rounding tells which table."""
-    real, step = sampler.draw, 16  # grains of an eighth: 0 and 1 are eight apart
+    real, step = sampler.draw, 16  # steps of an eighth: 0 and 1 are eight apart
     monkeypatch.setattr(
         sampler, "draw", lambda scale, count, bits: step * real(max(scale / step, 0.01), count, bits)
     )
@@ -111,9 +111,9 @@ def test_A3_noise_on_a_coarser_lattice_than_the_values_is_found(
 
 
 def test_A3_a_sum_of_floats_does_not_depend_on_the_order_of_rows() -> None:
-    """0.1 + 0.2 + 0.3 is 0.6 or the float above it; a sum of grains is one number.
+    """0.1 + 0.2 + 0.3 is 0.6 or the float above it; a sum of steps is one number.
 
-    Mutant: ``floor(x / grain)`` for ``floor(x / grain + 1/2)`` in engines/loading/clipped.py: 0.3 is 2 tenths then.
+    Mutant: ``floor(x / step)`` for ``floor(x / step + 1/2)`` in engines/loading/clipped.py: 0.3 is 2 tenths then.
     """
     known = study("pure", "1", "0.1", groups=1)
     (reading,) = readings_of(request_of("SELECT SUM(x) FROM people", known.table).alone, known.unit)

@@ -149,7 +149,7 @@ def write_canaries(folder: Path) -> list[Path]:
     table.to_parquet(folder / "people.parquet")
     table.rename(columns={"income": "canary_column"}).to_parquet(folder / "other.parquet")
     people.write_text(
-        people.read_text().replace("high = 200000", "high = 200000\ngrain = 1000"), encoding="utf-8"
+        people.read_text().replace("high = 200000", "high = 200000\nstep = 1000"), encoding="utf-8"
     )
     text = people.read_text().replace("columns.income", "columns.canary_column")
     other.write_text(text.replace("people", "other"), encoding="utf-8")

@@ -133,8 +133,8 @@ def test_whole_numbers_do_not_leak(pair: tuple[int, int]) -> None:
 def test_rounding_after_the_noise_helps_only_if_it_is_coarse() -> None:
     dice = rng()
 
-    def rounded(grain: float) -> Callable[[float, int], np.ndarray]:
-        return lambda x, n: np.rint((x + dice.laplace(0, 1, n)) / grain) * grain
+    def rounded(step: float) -> Callable[[float, int], np.ndarray]:
+        return lambda x, n: np.rint((x + dice.laplace(0, 1, n)) / step) * step
 
     assert audit(rounded(2.0**-60), (0.0, 1.0), 1.0, samples=SAMPLES).refuted
     assert not audit(rounded(2.0**-10), (0.0, 1.0), 1.0, samples=SAMPLES).refuted

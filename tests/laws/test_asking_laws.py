@@ -69,7 +69,7 @@ def test_law_the_canonical_text_of_every_question_asks_it_again(question: Questi
 @given(all_numbers(), rows())
 def test_law_the_canonical_text_of_every_number_keeps_its_value(number: NumberExpression, row: Row) -> None:
     again = parse_number(number_text(number), PERSONS)
-    assert again.lattice == number.lattice  # what is stored of an answer is counted in its grains
+    assert again.lattice == number.lattice  # what is stored of an answer is counted in its steps
     assert _value(again, row) == _value(number, row)
 
 
@@ -90,7 +90,7 @@ def _value(node: NumberExpression, row: Row) -> Fraction | None:
     """What a number is on a row; categories are places in their list there."""
     placed = {column.name: _placed(column, row.get(column.name)) for column in PERSONS.columns}
     found = engine_meaning.number(node, placed)
-    return None if found is None else found * node.lattice.grain
+    return None if found is None else found * node.lattice.step
 
 
 def _key(group: Bucket, row: Row) -> object:
@@ -98,7 +98,7 @@ def _key(group: Bucket, row: Row) -> object:
     if value is None:
         return None
     lattice = group.value.lattice
-    found = group_values(group)[int(value / lattice.grain) - lattice.low]
+    found = group_values(group)[int(value / lattice.step) - lattice.low]
     return type(found), found
 
 
@@ -222,7 +222,7 @@ def _fractions(node: Any, path: tuple[Any, ...] = ()) -> Any:
             yield from _fractions(part, (*path, i))
     elif is_dataclass(node) and not isinstance(node, type) and "schema" not in type(node).__module__:
         for part in fields(node):
-            if part.init and part.name not in ("table", "grain"):
+            if part.init and part.name not in ("table", "step"):
                 yield from _fractions(getattr(node, part.name), (*path, part.name))
 
 

@@ -460,7 +460,7 @@ def test_A20_two_processes_never_overspend_one_study(tmp_path: Path) -> None:
 
 
 def test_answers_are_near_the_truth_when_the_noise_is_small(filter_name: str, adjacency: str) -> None:
-    """With epsilon in the hundreds the noise is a few units: a wrong sum, centre, grain or group would show."""
+    """With epsilon in the hundreds the noise is a few units: a wrong sum, centre, step or group would show."""
     frame = people()
     asker = curator(filter_name, adjacency, epsilon="500")
     by_region = asker.ask(

@@ -153,8 +153,8 @@ def study_curator(study: Study) -> Any:
 
 def test_numbers_of_any_exact_kind_make_a_real_column() -> None:
     wanted = RealColumn("income", Fraction(0), Fraction(200_000), Fraction(1, 10))
-    for low, high, grain in ((0, 200_000, 0.1), (0.0, 2e5, "0.1"), (Decimal(0), "200000", Decimal("0.1"))):
-        assert RealColumn("income", low, high, grain) == wanted  # type: ignore[arg-type]
+    for low, high, step in ((0, 200_000, 0.1), (0.0, 2e5, "0.1"), (Decimal(0), "200000", Decimal("0.1"))):
+        assert RealColumn("income", low, high, step) == wanted  # type: ignore[arg-type]
     assert RealColumn("income", 0, 200_000, 10).lattice.high == 20_000  # type: ignore[arg-type]
 
 

@@ -392,8 +392,8 @@ def test_a_number_is_the_one_that_plain_duckdb_gives(text: str, plain: duckdb.Du
         assert (value is None) == (told is None), (row, told)
         if value is not None:
             lattice = number.lattice
-            assert lattice.low <= value / lattice.grain <= lattice.high
-            assert abs(float(value) - float(told)) <= (1e-9 if lattice.grain > Fraction(1, 10**6) else 5.1e-7)
+            assert lattice.low <= value / lattice.step <= lattice.high
+            assert abs(float(value) - float(told)) <= (1e-9 if lattice.step > Fraction(1, 10**6) else 5.1e-7)
     again = parse_number(number_text(number), PEOPLE)
     assert number_text(again) == number_text(number)
 

@@ -207,10 +207,8 @@ def test_law_a_join_means_what_it_means_in_sql(study: Study, engine: Engines, pl
     question, found = asked(study, engine, sql)
     (wanted,) = plain.execute(sql).fetchall()
     steps = [getattr(measure, "value", None) for _, measure in question.measures]
-    grains = [1 if value is None else value.lattice.grain for value in steps]
-    assert [cells[0] * grain for (cells, grain) in zip(found, grains, strict=True)] == [
-        w or 0 for w in wanted
-    ]
+    steps = [1 if value is None else value.lattice.step for value in steps]
+    assert [cells[0] * step for (cells, step) in zip(found, steps, strict=True)] == [w or 0 for w in wanted]
     assert any(wanted)
 
 

@@ -51,7 +51,7 @@ missing = true
 kind = "real"
 low = 0
 high = 2
-grain = 0.5
+step = 0.5
 missing = true
 [columns.day]
 kind = "date"

@@ -106,7 +106,7 @@ TOTALS = [
     "SELECT COUNT(*) FROM (SELECT v.pid, SUM(v.age + v.cost) AS s FROM visits v GROUP BY v.pid) WHERE s IS NULL",
     "SELECT SUM(u) FROM (SELECT pid AS who, SUM(CASE WHEN urgent THEN age ELSE 1 END) AS u FROM visits "
     "GROUP BY pid) AS x",
-    # An average is exact, whatever the number of rows: it is counted in 1/27720 of a grain.
+    # An average is exact, whatever the number of rows: it is counted in 1/27720 of a step.
     "SELECT SUM(m * 110880) FROM (SELECT pid, AVG(cost) AS m FROM visits GROUP BY pid)",
     "SELECT COUNT(*) FROM (SELECT pid, AVG(age) AS m, COUNT(*) AS n FROM visits GROUP BY pid) WHERE m < 30.5",
     "SELECT COUNT(*) FROM (SELECT pid FROM visits GROUP BY pid HAVING AVG(age + 1) >= 50)",
@@ -152,9 +152,9 @@ def asked(curator: Curator, sql: str) -> tuple[Question, list[list[Any]]]:
     assert isinstance(question.table, TableOfPersons)
     readings = readings_of(question, curator.study.unit_of(question.table))
     steps = [getattr(measure, "value", None) for _, measure in question.measures]
-    grains = [1 if value is None else value.lattice.grain for value in steps]
+    steps = [1 if value is None else value.lattice.step for value in steps]
     exact = curator._engine.exact(readings)
-    return question, [[cell * grain for cell in own[0]] for own, grain in zip(exact, grains, strict=True)]
+    return question, [[cell * step for cell in own[0]] for own, step in zip(exact, steps, strict=True)]
 
 
 @pytest.mark.parametrize("sql", TOTALS)

@@ -47,7 +47,7 @@ def test_a_clip_inside_a_clip_does_not_double_the_statement(form: str, levels: i
     assert len(emitted(expression)) < 100 * len(expression)
 
 
-def test_law_a_constant_of_a_finer_grain_is_brought_to_the_grain_of_the_rows() -> None:
+def test_law_a_constant_of_a_finer_step_is_brought_to_the_step_of_the_rows() -> None:
     for times in range(1, 6):
         for value in range(-12, 13):
             for sign, compare in SIGNS.items():

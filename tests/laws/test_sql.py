@@ -303,8 +303,8 @@ NUMBERS = {
     "FLOOR(age * 2 / 3)": "FLOOR((2 * age) / 3)",
     "SQUARE(age - 60)": "SQUARE((-60 + age))",
     "LOOKUP(region, 1, 0.5, NULL, 0)": "LOOKUP(region, 1, 0.5, NULL, 0)",
-    "LOOKUP(region, 1, 2, NULL, 0, grain => (1))": "LOOKUP(region, 1, 2, NULL, 0)",
-    "LOOKUP(region, 1, 2, NULL, 0, grain => (0.5))": "LOOKUP(region, 1, 2, NULL, 0, grain => (0.5))",
+    "LOOKUP(region, 1, 2, NULL, 0, step => (1))": "LOOKUP(region, 1, 2, NULL, 0)",
+    "LOOKUP(region, 1, 2, NULL, 0, step => (0.5))": "LOOKUP(region, 1, 2, NULL, 0, step => (0.5))",
     "Year(born) - QUARTER(born)": "((- EXTRACT(QUARTER FROM born)) + EXTRACT(YEAR FROM born))",
     "MONTH(born) * DAY(born)": "(EXTRACT(DAY FROM born) * EXTRACT(MONTH FROM born))",
 }

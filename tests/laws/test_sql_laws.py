@@ -75,7 +75,7 @@ def test_law_canonical_text_keeps_the_number(data: st.DataObject) -> None:
     assert number_text(again) == number_text(number)
     try:
         same = Compare(number, "<>", again)
-    except InvalidRequest:  # no common grain is coarse enough
+    except InvalidRequest:  # no common step is coarse enough
         return
     assert evaluate_condition(same, data.draw(rows())) is not True
 

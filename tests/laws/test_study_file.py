@@ -42,7 +42,7 @@ high = 120
 kind = "real"
 low = 0
 high = 200000
-grain = 0.01
+step = 0.01
 
 [columns.region]
 kind = "category"
@@ -125,11 +125,11 @@ WRONG = [
     ("low = 0\nhigh = 120", "low = 5\nhigh = 5", ["columns.age: low must be below high"]),
     ("low = 0\nhigh = 120", "low = nan\nhigh = 5", ["columns.age.low must be a whole number"]),
     ("low = 0\nhigh = 120", "low = 0\nhigh = 99999999999999999", ["beyond 2**53: use narrower ones"]),
-    ("low = 0\nhigh = 120", "low = 0\nhigh = 120\ngrain = 2", ["unknown key columns.age.grain"]),
+    ("low = 0\nhigh = 120", "low = 0\nhigh = 120\nstep = 2", ["unknown key columns.age.step"]),
     ("high = 200000", "high = inf", ["columns.income.high must be a finite number"]),
     ("high = 200000", "high = nan", ["columns.income.high must be a finite number"]),
-    ("grain = 0.01", "grain = 0", ["columns.income.grain must be above 0"]),
-    ("grain = 0.01", "grain = 3", ["columns.income.high must be a whole multiple of the grain"]),
+    ("step = 0.01", "step = 0", ["columns.income.step must be above 0"]),
+    ("step = 0.01", "step = 3", ["columns.income.high must be a whole multiple of the step"]),
     ('values = ["north", "south"]', "values = []", ["columns.region.values must list at least one value"]),
     ('values = ["north", "south"]', 'values = ["a", "a"]', ["columns.region.values lists a value twice"]),
     ('values = ["north", "south"]', 'values = ["a", 1]', ["must be all strings or all whole numbers"]),
@@ -186,7 +186,7 @@ def test_without_a_declared_size_delta_must_be_tiny(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "grain"),
+    ("low", "high", "step"),
     [
         ("0", "200000", "10"),
         ("0", "1", "0.0001"),
@@ -195,18 +195,18 @@ def test_without_a_declared_size_delta_must_be_tiny(tmp_path: Path) -> None:
         ("0.5", "1e6", "0.1"),
     ],
 )
-def test_the_default_grain_divides_the_bounds_into_ten_thousand_steps_or_more(
-    low: str, high: str, grain: str, tmp_path: Path
+def test_the_default_step_divides_the_bounds_into_ten_thousand_steps_or_more(
+    low: str, high: str, step: str, tmp_path: Path
 ) -> None:
-    text = GOOD.replace("low = 0\nhigh = 200000\ngrain = 0.01", f"low = {low}\nhigh = {high}")
+    text = GOOD.replace("low = 0\nhigh = 200000\nstep = 0.01", f"low = {low}\nhigh = {high}")
     column = read_study(written(tmp_path, text)).table.column("income")
     assert isinstance(column, RealColumn)
-    assert column.grain == Fraction(grain)
+    assert column.step == Fraction(step)
 
 
 CHANGES_MEANING = [
     ("high = 120", "high = 121"),
-    ("grain = 0.01", "grain = 0.02"),
+    ("step = 0.01", "step = 0.02"),
     ('["north", "south"]', '["south", "north"]'),
     ("epsilon = 1", "epsilon = 2"),
     ("delta = 1e-9", "delta = 2e-9"),

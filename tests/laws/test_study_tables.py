@@ -118,7 +118,7 @@ def test_kinds_of_a_public_parquet_file_are_its_own(tmp_path: Path) -> None:
 def test_the_owner_may_say_another_kind(tmp_path: Path) -> None:
     text = GOOD + (
         '[public.regions.columns.height]\nkind = "category"\n'
-        '[public.regions.columns.share]\nkind = "real"\ngrain = 0.1\n'
+        '[public.regions.columns.share]\nkind = "real"\nstep = 0.1\n'
         '[public.regions.columns.code]\nkind = "integer"\n'
     )
     with pytest.raises(InvalidRequest, match=r"public\.regions\.columns\.code: '01' is not a whole number"):
@@ -247,7 +247,7 @@ def test_columns_that_nobody_can_use_stop_nobody(tmp_path: Path) -> None:
     parse(f"SELECT regions.zone, COUNT(*) {about} GROUP BY regions.zone", *study.tables)
     for name in ("x", "regions.x"):
         with pytest.raises(
-            InvalidRequest, match=r"regions\.x cannot be used: .*too many digits; give a grain"
+            InvalidRequest, match=r"regions\.x cannot be used: .*too many digits; give a step"
         ):
             parse(f"SELECT AVG({name}) {about}", *study.tables)
     declared = "".join(f'[public.regions.columns.{name}]\nkind = "real"\n' for name in "xy")

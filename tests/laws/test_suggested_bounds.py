@@ -58,7 +58,7 @@ def curator(seed: int = 1, **facts: Any) -> Curator:
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "grain", "expected"),
+    ("one", "other", "step", "expected"),
     [
         ("1234.5", "143210", "0.01", ("0", "150000")),
         ("11000", "99000", "1000", ("10000", "100000")),
@@ -67,30 +67,30 @@ def curator(seed: int = 1, **facts: Any) -> Curator:
         ("-143210", "-1234", "1", ("-150000", "0")),
         ("7", "7", "1", ("6", "8")),
         ("0.5", "2.25", "0.25", ("0.5", "2.25")),
-        ("3", "90", "3", ("0", "90")),  # no 1, 2, 5, 10, ... is a multiple of this grain: 2 grains are a step
+        ("3", "90", "3", ("0", "90")),  # no 1, 2, 5, 10, ... is a multiple of this step: 2 steps are a step
         ("1", "299999", "1/3", ("0", "300000")),
         ("0.001", "0.0234", "0.0001", ("0", "0.024")),
         ("9000000", "10000000", "1", ("9000000", "10000000")),
     ],
 )
-def test_rounding_outwards_to_few_digits(one: str, other: str, grain: str, expected: tuple[str, str]) -> None:
-    step = Fraction(grain)
+def test_rounding_outwards_to_few_digits(one: str, other: str, step: str, expected: tuple[str, str]) -> None:
+    step = Fraction(step)
     lattice = Lattice(step, int(-10_000_000 / step), int(10_000_000 / step))
     assert round_outwards(Fraction(one), Fraction(other), lattice) == tuple(map(Fraction, expected))
 
 
 @given(st.integers(-(10**9), 10**9), st.integers(-(10**9), 10**9), st.integers(1, 12), st.integers(1, 1000))
-def test_law_rounding_is_outwards_on_the_grain_within_the_bounds_and_not_far(
+def test_law_rounding_is_outwards_on_the_step_within_the_bounds_and_not_far(
     a: int, b: int, top: int, bottom: int
 ) -> None:
-    grain = Fraction(top, bottom)
-    lattice = Lattice(grain, -(10**9), 10**9)
-    low, high = round_outwards(a * grain, b * grain, lattice)
-    assert -(10**9) * grain <= low <= min(a, b) * grain
-    assert max(a, b) * grain <= high <= 10**9 * grain
+    step = Fraction(top, bottom)
+    lattice = Lattice(step, -(10**9), 10**9)
+    low, high = round_outwards(a * step, b * step, lattice)
+    assert -(10**9) * step <= low <= min(a, b) * step
+    assert max(a, b) * step <= high <= 10**9 * step
     assert low < high
-    assert (low / grain).denominator == (high / grain).denominator == 1
-    assert high - low <= abs(a - b) * grain * Fraction(12, 10) + 2 * grain
+    assert (low / step).denominator == (high / step).denominator == 1
+    assert high - low <= abs(a - b) * step * Fraction(12, 10) + 2 * step
 
 
 def test_a_float_beside_its_step_is_that_step() -> None:

@@ -31,7 +31,7 @@ confidence = 0.95
 kind = "real"
 low = 5
 high = 30
-grain = 0.01
+step = 0.01
 [columns.benign]
 kind = "boolean"
 """

@@ -31,7 +31,7 @@ high = 100
 kind = "real"
 low = 15
 high = 45
-grain = 0.1
+step = 0.1
 [columns.change]
 kind = "integer"
 low = -200

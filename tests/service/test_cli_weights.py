@@ -35,12 +35,12 @@ high = 100
 kind = "real"
 low = 15
 high = 45
-grain = 0.1
+step = 0.1
 [columns.bp]
 kind = "real"
 low = 60
 high = 140
-grain = 0.1
+step = 0.1
 [columns.sex]
 kind = "category"
 values = ["1", "2"]

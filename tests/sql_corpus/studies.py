@@ -2,7 +2,7 @@
 
 ``clinic`` protects persons: ``visits`` with several rows a person, ``patients`` with one, and the public table ``wards``.
 ``shop`` protects rows: ``orders``, and the public table ``countries``.  The rows hold all that has to be cleaned: numbers
-and days outside their bounds, numbers off their grain, values that nobody declared, missing ones, rows of nobody.
+and days outside their bounds, numbers off their step, values that nobody declared, missing ones, rows of nobody.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ delta = 1e-9
 [columns]
 kind = { kind = "category", values = ["inpatient", "outpatient", "day case"] }
 ward = { kind = "category", values_from = "wards" }
-cost = { kind = "real", low = 0, high = 1000, grain = 0.5 }
+cost = { kind = "real", low = 0, high = 1000, step = 0.5 }
 nights = { kind = "integer", low = 0, high = 14 }
 score = { kind = "integer", low = 0, high = 10 }
 urgent = { kind = "boolean" }
@@ -53,7 +53,7 @@ sex = { kind = "category", values = ["f", "m"] }
 region = { kind = "category", values = ["north", "south", "east"] }
 insured = { kind = "boolean" }
 born = { kind = "date", low = 1920-01-01, high = 2024-12-31 }
-weight = { kind = "real", low = 2, high = 150, grain = 0.5 }
+weight = { kind = "real", low = 2, high = 150, step = 0.5 }
 
 [public.wards]
 source = "wards.csv"
@@ -83,8 +83,8 @@ status = { kind = "category", values = ["open", "paid", "shipped", "returned"] }
 channel = { kind = "category", values = ["web", "store", "phone"] }
 country = { kind = "category", values_from = "countries" }
 quantity = { kind = "integer", low = 1, high = 50 }
-price = { kind = "real", low = 0, high = 200, grain = 0.5 }
-discount = { kind = "real", low = 0, high = 0.5, grain = 0.01 }
+price = { kind = "real", low = 0, high = 200, step = 0.5 }
+discount = { kind = "real", low = 0, high = 0.5, step = 0.01 }
 tax = { kind = "integer", low = 0, high = 20 }
 priority = { kind = "integer", low = 1, high = 5 }
 gift = { kind = "boolean" }
@@ -197,10 +197,10 @@ def _some(rng: random.Random, value: Any, missing: float = 0.05) -> Any:
     return None if rng.random() < missing else value
 
 
-def _real(rng: random.Random, low: float, high: float, grain: float) -> float:
-    """Off the grain, and never near the middle between two of its points."""
-    steps = rng.randint(round(low / grain) - 20, round(high / grain) + 20)
-    return steps * grain + rng.choice([0, 0.3, -0.3]) * grain
+def _real(rng: random.Random, low: float, high: float, step: float) -> float:
+    """Off the step, and never near the middle between two of its points."""
+    steps = rng.randint(round(low / step) - 20, round(high / step) + 20)
+    return steps * step + rng.choice([0, 0.3, -0.3]) * step
 
 
 def _day(rng: random.Random, first: datetime.date, last: datetime.date) -> datetime.date:

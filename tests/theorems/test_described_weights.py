@@ -108,10 +108,10 @@ def rationals() -> Iterator[Fraction]:
 @pytest.mark.parametrize("lattice", LATTICES, ids=str)
 def test_theorem_DESCRIBED_QUERIES_constants_sum_to_at_most_one(lattice: Lattice) -> None:
     """Mutants: a decimal without its power of ten; a place without how many digits it has."""
-    steps = [lattice.grain * step for step in range(lattice.low, lattice.high + 1)]
-    span = (lattice.high - lattice.low) * lattice.grain
+    steps = [lattice.step * step for step in range(lattice.low, lattice.high + 1)]
+    span = (lattice.high - lattice.low) * lattice.step
     places = [
-        lattice.low * lattice.grain + span * Fraction(k, 10**s) for s in (1, 2, 3) for k in range(10**s + 1)
+        lattice.low * lattice.step + span * Fraction(k, 10**s) for s in (1, 2, 3) for k in range(10**s + 1)
     ]
     every = {*steps, *places, *rationals()}
     assert 0.5 < sum(weight(constant_nats(value, lattice)) for value in every) <= 1

@@ -137,7 +137,7 @@ def test_law_within_is_kept_and_used(sensitivity: Sensitivity, width: float, con
         try:
             mechanism = noise_within(kind, sensitivity, width, confidence)
         except InvalidRequest:
-            continue  # finer than the grain
+            continue  # finer than the step
         assert worst_error(mechanism, sensitivity, confidence) <= width * (1 + 1e-11)
         louder = kind(tuple(s * Fraction(11, 10) for s in mechanism.scales))
         assert worst_error(louder, sensitivity, confidence) >= math.floor(width)
@@ -220,7 +220,7 @@ def test_theorem_POST_PROCESSING_answers_are_functions_of_the_plan_and_the_relea
 
 
 def test_noise_too_large_for_64_bits_is_refused_before_anything_is_charged() -> None:
-    with pytest.raises(InvalidRequest, match="coarser grain"):
+    with pytest.raises(InvalidRequest, match="coarser step"):
         GaussianNoise((Fraction(2**57),))
-    with pytest.raises(InvalidRequest, match="coarser grain"):
+    with pytest.raises(InvalidRequest, match="coarser step"):
         GeometricNoise((Fraction(2**51),))

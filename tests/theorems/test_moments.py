@@ -49,7 +49,7 @@ def columns(part: Joint, rows: Pairs) -> list[int]:
         for i, number in enumerate((x, a * a, y, b * b, a * b)):
             value = steps[i].value
             assert value is not None
-            found[i] += int(steps[i].times * number / value.lattice.grain) - steps[i].minus
+            found[i] += int(steps[i].times * number / value.lattice.step) - steps[i].minus
         found[5] += steps[5].times
     return found
 

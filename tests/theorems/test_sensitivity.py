@@ -266,7 +266,7 @@ def test_theorem_L2_SENSITIVITY_of_persons_and_the_middle_between_steps() -> Non
         l1, l2 = _diameters(vectors / np.tile([float(s) for s in scales], 2 if by else 1), adjacency)
         assert float(reading.sensitivity.l1_diameter(scales)) >= l1 * (1 - 1e-12)
         assert float(reading.sensitivity.l2_diameter_squared(scales)) >= l2 * (1 - 1e-12)
-        if by or adjacency == "add-remove":  # the ends of the bounds are on the grain
+        if by or adjacency == "add-remove":  # the ends of the bounds are on the step
             assert float(reading.sensitivity.l1_diameter(scales)) == pytest.approx(l1)
             assert float(reading.sensitivity.l2_diameter_squared(scales)) == pytest.approx(l2)
 

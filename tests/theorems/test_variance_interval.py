@@ -28,7 +28,7 @@ from adyton.study import Study
 from adyton.testing.engines.meaning import number
 from populations import standing_of
 
-# An odd number of steps, so that the middle of the bounds is not on the grain; and bounds far from 0.
+# An odd number of steps, so that the middle of the bounds is not on the step; and bounds far from 0.
 COLUMNS = (
     RealColumn("x", Fraction(-3), Fraction(9, 2), Fraction(1, 2)),
     RealColumn("x", Fraction(1000), Fraction(1001), Fraction(1, 8)),
@@ -84,7 +84,7 @@ def values(part: Spread, released: Columns) -> Values:
 
 
 def variance_of(column: RealColumn, steps: list[int]) -> Fraction:
-    values = [step * column.grain for step in steps]
+    values = [step * column.step for step in steps]
     mean = sum(values, Fraction(0)) / len(values)
     return sum(((v - mean) ** 2 for v in values), Fraction(0)) / len(values)
 
@@ -92,7 +92,7 @@ def variance_of(column: RealColumn, steps: list[int]) -> Fraction:
 @st.composite
 def tables(draw: st.DrawFn) -> tuple[RealColumn, list[int]]:
     column = draw(st.sampled_from(COLUMNS))
-    low, high = int(column.low / column.grain), int(column.high / column.grain)
+    low, high = int(column.low / column.step), int(column.high / column.step)
     return column, draw(st.lists(st.integers(low, high), min_size=1, max_size=12))
 
 

@@ -52,8 +52,8 @@ def views_of(take: Take, first: Outputs, second: Outputs) -> Iterator[View]:
     for how_many in (_FINE, _COARSE):
         yield by_ratio(f"{a.name}, binned,", _binned(take, _edges(a, b, how_many)), first, second)
     if not (_is_whole(a.numbers).all() and _is_whole(b.numbers).all()):
-        yield by_ratio(f"the lowest bit of {a.name}", lambda o: _grain(take(o)), first, second)
-        yield by_ratio(f"size and lowest bit of {a.name}", lambda o: _size_and_grain(take(o)), first, second)
+        yield by_ratio(f"the lowest bit of {a.name}", lambda o: _step(take(o)), first, second)
+        yield by_ratio(f"size and lowest bit of {a.name}", lambda o: _size_and_step(take(o)), first, second)
     yield by_ratio(f"the last six bits of {a.name}", lambda o: _last_bits(take(o)), first, second)
     yield from _exact_values(take, first, second)
 
@@ -181,7 +181,7 @@ def _keys(column: Column) -> Codes:
 # Bits ------------------------------------------------------------------------------------------------------
 
 
-def _grain(column: Column) -> Codes:
+def _step(column: Column) -> Codes:
     """The exponent of the lowest bit that is set: the float is a multiple of no higher power of two."""
     fraction, exponent = np.frexp(column.numbers.astype(np.float64))
     whole = np.abs(np.ldexp(fraction, 53)).astype(np.int64)
@@ -189,9 +189,9 @@ def _grain(column: Column) -> Codes:
     return np.where(whole == 0, 5000, exponent.astype(np.int64) - 53 + zeros)
 
 
-def _size_and_grain(column: Column) -> Codes:
+def _size_and_step(column: Column) -> Codes:
     _, exponent = np.frexp(column.numbers.astype(np.float64))
-    return exponent.astype(np.int64) * 10_000 + _grain(column)
+    return exponent.astype(np.int64) * 10_000 + _step(column)
 
 
 def _last_bits(column: Column) -> Codes:

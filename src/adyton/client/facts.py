@@ -65,7 +65,7 @@ def _date(told: Told) -> Column:
 _READERS: dict[str, Callable[[Told], Column]] = {
     IntegerColumn.kind: _integer,
     RealColumn.kind: lambda told: RealColumn(
-        told["name"], told["low"], told["high"], told["grain"], told.get("missing", False)
+        told["name"], told["low"], told["high"], told["step"], told.get("missing", False)
     ),
     DateColumn.kind: _date,
     CategoryColumn.kind: lambda told: CategoryColumn(

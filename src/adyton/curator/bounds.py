@@ -68,7 +68,7 @@ class SuggestedBounds(Shown):
     @property
     def declared(self) -> tuple[Fraction, Fraction]:
         lattice = self.column.lattice
-        return lattice.low * lattice.grain, lattice.high * lattice.grain
+        return lattice.low * lattice.step, lattice.high * lattice.step
 
     @property
     def _ends(self) -> tuple[Value, Value]:
@@ -119,7 +119,7 @@ class SuggestedBounds(Shown):
 
     def _cells(self, v: Value) -> tuple[str, str]:
         answer, low, high = (
-            number(x, 10 * float(self.column.lattice.grain))  # all digits of the grain, and no more
+            number(x, 10 * float(self.column.lattice.step))  # all digits of the step, and no more
             for x in (v.value, v.noise_interval.low, v.noise_interval.high)
         )
         return answer, f"{low} .. {high}"
@@ -195,20 +195,20 @@ def round_outwards(
 
     They are steps of the lattice, though a float may miss one by a hair.
     """
-    low, high = sorted(round(Fraction(number) / lattice.grain) * lattice.grain for number in (one, other))
-    step = _nice_step((high - low) / _STEPS_ACROSS, lattice.grain)
+    low, high = sorted(round(Fraction(number) / lattice.step) * lattice.step for number in (one, other))
+    step = _nice_step((high - low) / _STEPS_ACROSS, lattice.step)
     first, last = floor(low / step) * step, ceil(high / step) * step
     if first == last:
         first, last = first - step, last + step
-    return max(first, lattice.low * lattice.grain), min(last, lattice.high * lattice.grain)
+    return max(first, lattice.low * lattice.step), min(last, lattice.high * lattice.step)
 
 
-def _nice_step(at_most: Fraction, grain: Fraction) -> Fraction:
-    """The largest of 1, 2, 5, 10, 20, ... not above ``at_most`` and on the grain, or so many grains."""
-    for nice in _nice_numbers(at_most, grain):
-        if (nice / grain).denominator == 1:
+def _nice_step(at_most: Fraction, step: Fraction) -> Fraction:
+    """The largest of 1, 2, 5, 10, 20, ... not above ``at_most`` and on the step, or so many steps."""
+    for nice in _nice_numbers(at_most, step):
+        if (nice / step).denominator == 1:
             return nice
-    return next((nice * grain for nice in _nice_numbers(at_most / grain, Fraction(1))), grain)
+    return next((nice * step for nice in _nice_numbers(at_most / step, Fraction(1))), step)
 
 
 def _nice_numbers(at_most: Fraction, at_least: Fraction) -> Iterator[Fraction]:

@@ -72,7 +72,7 @@ KINDS: dict[str, SourceType] = {
     "timestamptz": "instant",
 }
 
-# No grain is finer than 1e-40, so what is nearer to zero than this is zero on every lattice.
+# No step is finer than 1e-40, so what is nearer to zero than this is zero on every lattice.
 _NEAREST_TO_ZERO = "1e-300"
 
 DAY_FUNCTION = """

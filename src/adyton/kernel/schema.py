@@ -1,7 +1,7 @@
 """What everyone may know about a table: its name, its columns, their kinds and their public bounds.
 
-The value of a column *is* its clipped value on its grain.  So every number that a question can touch is a
-whole multiple of a public grain between public bounds, and the private side needs integers only.
+The value of a column *is* its clipped value on its step.  So every number that a question can touch is a
+whole multiple of a public step between public bounds, and the private side needs integers only.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _EPOCH = datetime.date(1970, 1, 1)
 
 @dataclass(frozen=True, slots=True)
 class Lattice:
-    """The whole multiples of ``grain`` from ``low * grain`` to ``high * grain``."""
+    """The whole multiples of ``step`` from ``low * step`` to ``high * step``."""
 
-    grain: Fraction
+    step: Fraction
     low: int
     high: int
 
@@ -45,14 +45,14 @@ class Lattice:
             )
 
     def scaled(self, factor: int) -> Lattice:
-        """The same numbers on a grain that is ``factor`` times finer."""
+        """The same numbers on a step that is ``factor`` times finer."""
         if factor == 1:
             return self
-        return Lattice(self.grain / factor, self.low * factor, self.high * factor)
+        return Lattice(self.step / factor, self.low * factor, self.high * factor)
 
 
-def common_grain(left: Fraction, right: Fraction) -> Fraction:
-    """The coarsest grain of which both are whole multiples."""
+def common_step(left: Fraction, right: Fraction) -> Fraction:
+    """The coarsest step of which both are whole multiples."""
     return Fraction(
         gcd(left.numerator * right.denominator, right.numerator * left.denominator),
         left.denominator * right.denominator,
@@ -105,7 +105,7 @@ class IntegerColumn:
             raise InvalidRequest(
                 f"columns.{self.name}: the bounds must be those of part, one of {', '.join(CLOCK)}"
             )
-        _check_bounds(self.name, self.low, self.high, ": use narrower ones, or kind = 'real' with a grain")
+        _check_bounds(self.name, self.low, self.high, ": use narrower ones, or kind = 'real' with a step")
 
     @property
     def lattice(self) -> Lattice:
@@ -114,7 +114,7 @@ class IntegerColumn:
 
 @dataclass(frozen=True, slots=True)
 class RealColumn:
-    """Numbers, clipped to ``low..high`` and rounded to the nearest multiple of ``grain``.
+    """Numbers, clipped to ``low..high`` and rounded to the nearest multiple of ``step``.
 
     All three may be given as any exact number; a float counts as the decimal it prints as.
     """
@@ -122,25 +122,23 @@ class RealColumn:
     name: str
     low: Fraction
     high: Fraction
-    grain: Fraction
+    step: Fraction
     missing: bool = False
     kind: ClassVar[str] = "real"
 
     def __post_init__(self) -> None:
-        for name in ("low", "high", "grain"):
+        for name in ("low", "high", "step"):
             object.__setattr__(self, name, rational(getattr(self, name), f"columns.{self.name}.{name}"))
-        if self.grain <= 0:
-            raise InvalidRequest(f"columns.{self.name}.grain must be above 0")
+        if self.step <= 0:
+            raise InvalidRequest(f"columns.{self.name}.step must be above 0")
         for name in ("low", "high"):
-            if (getattr(self, name) / self.grain).denominator != 1:
-                raise InvalidRequest(f"columns.{self.name}.{name} must be a whole multiple of the grain")
-        _check_bounds(
-            self.name, self.low / self.grain, self.high / self.grain, " grains; use a coarser grain"
-        )
+            if (getattr(self, name) / self.step).denominator != 1:
+                raise InvalidRequest(f"columns.{self.name}.{name} must be a whole multiple of the step")
+        _check_bounds(self.name, self.low / self.step, self.high / self.step, " steps; use a coarser step")
 
     @property
     def lattice(self) -> Lattice:
-        return Lattice(self.grain, int(self.low / self.grain), int(self.high / self.grain))
+        return Lattice(self.step, int(self.low / self.step), int(self.high / self.step))
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +243,7 @@ def _check_bounds(name: str, low: int | Fraction, high: int | Fraction, remedy: 
 class Attribute:
     """What a public table says about each of its keys: a column, and its value there; None is missing.
 
-    The values are those of the column: a number is counted in steps of the grain.
+    The values are those of the column: a number is counted in steps of the step.
     """
 
     column: CategoryColumn | BooleanColumn | IntegerColumn | RealColumn

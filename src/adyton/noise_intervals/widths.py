@@ -28,7 +28,7 @@ BEYOND = 2.0**-27
 
 _TOO_FINE = (
     "within is smaller than the rounding of the integers that are read, even without noise: "
-    "ask for a wider interval, or declare a finer grain"
+    "ask for a wider interval, or declare a finer step"
 )
 
 

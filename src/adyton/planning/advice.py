@@ -91,7 +91,7 @@ def _luck(noisy: NoisyReading, expected_rows: int | None, units: int) -> float |
     reading = noisy.reading
     if isinstance(reading.measure, Mean):
         lattice = reading.measure.value.lattice
-        spread = float((lattice.high - lattice.low) * lattice.grain * _SPREAD)
+        spread = float((lattice.high - lattice.low) * lattice.step * _SPREAD)
         return spread / math.sqrt(expected_rows) if expected_rows else None
     if isinstance(reading.measure, Sum):
         return None
@@ -139,12 +139,12 @@ def _with_spread_learned(
         if population.study.parts > 1:  # nothing is learned about sums there
             return None
         rows, lattice = plan.expected_rows or context.known_units, measure.value.lattice
-        expect = rows * (lattice.low + lattice.high) * lattice.grain / 2 if expect is None else expect
+        expect = rows * (lattice.low + lattice.high) * lattice.step / 2 if expect is None else expect
         small = _small_squares(plan.question, part, population, context, expect / rows, rows)
     else:
         assert isinstance(measure, Mean)
         lattice = measure.value.lattice
-        small = np.array([float((lattice.high - lattice.low) * lattice.grain * _SPREAD) ** 2])
+        small = np.array([float((lattice.high - lattice.low) * lattice.step * _SPREAD) ** 2])
     learned = {**context.learned, learned_key(part.reading): small}
     now = part.population_bound(context, plan.expected_rows, expect)
     at = replace(context.at, question=context.at.question + 1, before=context.at.spent)
@@ -173,7 +173,7 @@ def _small_squares(
     cost = part.mechanism.cost(part.reading.sensitivity).gdp
     assert cost is not None
     noise = GaussianNoise.for_cost(reading.sensitivity, cost)
-    low, high = lattice.low * lattice.grain, lattice.high * lattice.grain
+    low, high = lattice.low * lattice.step, lattice.high * lattice.step
     away = min(max(2 * (mean - low) / (high - low) - 1, Fraction(-1)), Fraction(1))
     square = min(away**2 + (2 * _SPREAD) ** 2, Fraction(1))
     (_, most), (_, largest), (counted, _) = reading.sensitivity.boxes

@@ -61,7 +61,7 @@ def _possible(noisy: NoisyReading, units: int | None) -> tuple[Fraction, Fractio
             return Fraction(0), Fraction(1)
         case Mean(value):
             lattice = value.lattice
-            return lattice.low * lattice.grain, lattice.high * lattice.grain
+            return lattice.low * lattice.step, lattice.high * lattice.step
         case Count() | CountPersons() | Sum() | SumOfPersons() if units is not None:
             low, high = span_of(noisy)
             return units * low * step_of(reading), units * high * step_of(reading)

@@ -76,9 +76,9 @@ def known_of(measure: Measure) -> KnownRange:
             return replace(_between(value.lattice), day=isinstance(value, DayCount))
         case Quantile(value) | Extreme(value):
             between = _between(value.lattice)
-            return replace(between, step=float(value.lattice.grain), day=isinstance(value, DayCount))
+            return replace(between, step=float(value.lattice.step), day=isinstance(value, DayCount))
         case Variance(value, root):
-            half = (value.lattice.high - value.lattice.low) * value.lattice.grain / 2
+            half = (value.lattice.high - value.lattice.low) * value.lattice.step / 2
             return KnownRange(low=0.0, high=float_up(half if root else half**2))
         case Moments():
             low, high = range_of(measure)
@@ -115,7 +115,7 @@ def _one_of(values: Sequence[Released]) -> KnownRange:
 
 
 def _between(lattice: Lattice) -> KnownRange:
-    low, high = lattice.low * lattice.grain, lattice.high * lattice.grain
+    low, high = lattice.low * lattice.step, lattice.high * lattice.step
     return KnownRange(low=float_down(low), high=float_up(high))
 
 
@@ -197,7 +197,7 @@ def assumptions_of(study: Study, table: Table) -> tuple[str, ...]:
     return (
         f"protected is {who}",
         f"neighboring tables differ by one unit {how}",
-        f"a value of {table.name} is the clipped value on its grain; rows without one do not count",
+        f"a value of {table.name} is the clipped value on its step; rows without one do not count",
         "the noise comes from the operating system's generator",
         *_not_read(study),
     )

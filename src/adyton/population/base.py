@@ -223,7 +223,7 @@ class Population(ABC):
         scales = float_up(part.mechanism.scales[0]), float_up(part.mechanism.scales[2])
         centred = part.reading.coordinates[0]
         assert centred.value is not None
-        square = float_up((centred.box[1] * centred.value.lattice.grain / 2) ** 2)  # of half of the range
+        square = float_up((centred.box[1] * centred.value.lattice.step / 2) ** 2)  # of half of the range
 
         def ends(certain: Certain) -> Ends:
             known = most_variance(part, released, certain.scaled(OF_SQUARES)) * square * UP

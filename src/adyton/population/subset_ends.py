@@ -275,7 +275,7 @@ def uncentred(part: NoisyReading) -> Line:
     centred, counted = part.reading.coordinates
     assert centred.value is not None
     lattice = centred.value.lattice
-    half = lattice.grain / 2
+    half = lattice.step / 2
     return Line(counted.times * half, (lattice.low + lattice.high) * half)
 
 

@@ -55,7 +55,7 @@ def known_value(number: NumberExpression) -> Fraction | None:
     if any(True for _ in columns_in(number)):
         return None
     found = KnownRows({}, 1).number(number)
-    return None if found is None or not found[1][0] else int(found[0][0]) * number.lattice.grain
+    return None if found is None or not found[1][0] else int(found[0][0]) * number.lattice.step
 
 
 def part_of(day: Days, part: Part) -> NumberExpression:
@@ -185,8 +185,8 @@ def sum_of(first: NumberExpression, *more: NumberExpression) -> NumberExpression
 
 def within(number: NumberExpression, low: int | Fraction, high: int | Fraction) -> NumberExpression:
     """``number``, which is known to lie between two others, with no wider bounds than these."""
-    grain, ends = number.lattice.grain, (number.lattice.low, number.lattice.high)
-    narrower = max(ends[0], ceil(low / grain)), min(ends[1], floor(high / grain))
+    step, ends = number.lattice.step, (number.lattice.low, number.lattice.high)
+    narrower = max(ends[0], ceil(low / step)), min(ends[1], floor(high / step))
     if narrower == ends or narrower[0] >= narrower[1]:
         return number
-    return Clip(number, narrower[0] * grain, narrower[1] * grain)
+    return Clip(number, narrower[0] * step, narrower[1] * step)

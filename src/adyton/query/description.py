@@ -312,10 +312,10 @@ class Describer:
                 own = sum(self.where(when) + self.number(then) for when, then in branches)
                 last = 0.0 if otherwise is None else self.number(otherwise)
                 return weight + several_nats(len(branches), 1) + own + math.log(2) + last
-            case Lookup(column, numbers, grain):
+            case Lookup(column, numbers, step):
                 listed = sum(self._step_or_none(step) for step in numbers)
                 own = self._among(column, (CategoryColumn,), whole=True)
-                return weight + own + listed + rational_nats(grain)
+                return weight + own + listed + rational_nats(step)
             case DatePart(_, day):
                 return weight + math.log(len(get_args(Part))) + self.day(day)
             case DayCount(day):

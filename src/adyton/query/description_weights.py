@@ -164,7 +164,7 @@ def in_any_order(many: int) -> float:
 @lru_cache(maxsize=1024)
 def constant_nats(value: Fraction, lattice: Lattice) -> float:
     """Of a number that is compared with a number on a public lattice: by the shortest of four ways."""
-    steps, ways = value / lattice.grain, [CONSTANTS.nats["rational"] + rational_nats(value)]
+    steps, ways = value / lattice.step, [CONSTANTS.nats["rational"] + rational_nats(value)]
     span = lattice.high - lattice.low
     if steps.denominator == 1 and lattice.low <= steps <= lattice.high:
         ways.append(CONSTANTS.nats["step"] + math.log(span + 1))
@@ -187,8 +187,8 @@ def _decimal_nats(value: Fraction, lattice: Lattice) -> float | None:
     """0, or digits of which the first and the last are not 0, times a power of ten that fits the lattice."""
     if value == 0:
         return math.log(8)
-    ends = [abs(end) * lattice.grain for end in (lattice.low, lattice.high, 1)]
-    first, last = _power_of_ten(lattice.grain), max(_power_of_ten(end) for end in ends if end)
+    ends = [abs(end) * lattice.step for end in (lattice.low, lattice.high, 1)]
+    first, last = _power_of_ten(lattice.step), max(_power_of_ten(end) for end in ends if end)
     power = next(
         (k for k in range(last, min(first, 0) - 1, -1) if (value / _ten_to(k)).denominator == 1), None
     )
@@ -288,8 +288,8 @@ def declaration_nats(column: Column) -> float:
             if clock is not None:
                 ends += text_nats(clock.of) + math.log(2) + _zone_nats(clock.zone)
             return own + ends
-        case RealColumn(_, low, high, grain):
-            return own + rational_nats(low) + rational_nats(high) + step_nats(grain)
+        case RealColumn(_, low, high, step):
+            return own + rational_nats(low) + rational_nats(high) + step_nats(step)
         case DateColumn(zone=zone):
             return own + 2 * math.log(ALL_DAYS) + _zone_nats(zone)
         case CategoryColumn():

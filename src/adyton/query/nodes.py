@@ -225,8 +225,8 @@ class _Rewriter:
         return [known.get(value) for value in self._key(entry).values]
 
     def _number(self, entry: JoinedColumn) -> NumberExpression:
-        grain = entry.own.grain if isinstance(entry.own, RealColumn) else Fraction(1)
-        return Lookup(self._key(entry), tuple(self._listed(entry)), grain)
+        step = entry.own.step if isinstance(entry.own, RealColumn) else Fraction(1)
+        return Lookup(self._key(entry), tuple(self._listed(entry)), step)
 
     def _where(self, entry: JoinedColumn, values: tuple[Any, ...]) -> Condition:
         """Neither true nor false where the public value is missing, as in SQL."""

@@ -218,7 +218,7 @@ def _check_comparable(measures: Sequence[tuple[str, Measure]]) -> None:
         if _unit(measure) != _unit(like):
             raise InvalidRequest(
                 f"{first!r} and {name!r} cannot be compared: candidates are all counts, or all shares, or "
-                "all sums of numbers with the same bounds and the same grain"
+                "all sums of numbers with the same bounds and the same step"
             )
 
 
@@ -226,7 +226,7 @@ def _unit(measure: Measure) -> tuple[object, ...]:
     match measure:
         case Sum(value) | SumOfPersons(value):
             lattice = value.lattice
-            return "sum", lattice.low, lattice.high, lattice.grain
+            return "sum", lattice.low, lattice.high, lattice.step
         case Proportion():
             return ("share",)
         case _:

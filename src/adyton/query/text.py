@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import reduce
 from typing import assert_never
 
-from adyton.kernel.schema import CategoryColumn, Table, common_grain, day_of
+from adyton.kernel.schema import CategoryColumn, Table, common_step, day_of
 from adyton.kernel.terms.buckets import Bucket, Group
 from adyton.kernel.terms.expressions import (
     MIRRORED,
@@ -280,18 +280,18 @@ def _function_of_day(number: Comparable) -> str | None:
 
 
 def _lookup_text(number: Lookup) -> str:
-    """The list in the order of declaration; the grain is said where the numbers do not say it themselves."""
-    values = [None if step is None else step * number.grain for step in number.numbers]
+    """The list in the order of declaration; the step is said where the numbers do not say it themselves."""
+    values = [None if step is None else step * number.step for step in number.numbers]
     listed = ["NULL" if value is None else fraction_text(value) for value in values]
-    if coarsest_grain(value for value in values if value is not None) != number.grain:
-        listed.append(f"grain => ({fraction_text(number.grain)})")
+    if coarsest_step(value for value in values if value is not None) != number.step:
+        listed.append(f"step => ({fraction_text(number.step)})")
     return f"LOOKUP({', '.join([name_text(number.column.name), *listed])})"
 
 
-def coarsest_grain(values: Iterable[Fraction]) -> Fraction:
-    """The coarsest grain of which all are whole multiples; 1 where all are 0."""
+def coarsest_step(values: Iterable[Fraction]) -> Fraction:
+    """The coarsest step of which all are whole multiples; 1 where all are 0."""
     known = [abs(value) for value in values if value]
-    return reduce(common_grain, known) if known else Fraction(1)
+    return reduce(common_step, known) if known else Fraction(1)
 
 
 def condition_text(condition: Condition) -> str:

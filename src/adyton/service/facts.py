@@ -69,8 +69,8 @@ def _column_told(column: Column) -> dict[str, Any]:
         case IntegerColumn(low=low, high=high, clock=clock):
             part = {} if clock is None else {"clock": asdict(clock)}
             return {**told, "low": low, "high": high, **part}
-        case RealColumn(low=low, high=high, grain=grain):
-            return {**told, "low": float(low), "high": float(high), "grain": float(grain)}
+        case RealColumn(low=low, high=high, step=step):
+            return {**told, "low": float(low), "high": float(high), "step": float(step)}
         case DateColumn(low=low, high=high, zone=zone):
             return {**told, "low": low.isoformat(), "high": high.isoformat(), "zone": zone}
         case CategoryColumn(values=values):

@@ -30,7 +30,7 @@ from adyton.population.reserve import opening_in, refuse_where_lost
 from adyton.study import Study, named_facts
 
 _MAY_CHANGE = ("table.", "columns.", "public.")
-_OF_A_COLUMN = ("kind", "values", "low", "high", "grain", "missing")  # or a number, for what has no name
+_OF_A_COLUMN = ("kind", "values", "low", "high", "step", "missing")  # or a number, for what has no name
 
 
 @dataclass(frozen=True, slots=True)

@@ -252,9 +252,7 @@ def _column(name: str, kind_of_file: str, known: _Known) -> str:
             f'# kind = "integer"\n# from = {toml_text(name)}\n# part = "hour"\n# zone = "Europe/Berlin"',
         ]
     if kind == "real":
-        lines.append(
-            "# grain = 0.01  # the step to which values are rounded; the default has at least 10,000"
-        )
+        lines.append("# step = 0.01  # the step to which values are rounded; the default has at least 10,000")
     return "\n".join(lines) + "\n"
 
 

@@ -158,8 +158,8 @@ def _value(column: Column, code: Any) -> Any:
         case DateColumn():
             return np.datetime64(int(code), "D")
         case _:
-            value = int(code) * column.lattice.grain
-            return value.numerator if column.lattice.grain.denominator == 1 else float(value)
+            value = int(code) * column.lattice.step
+            return value.numerator if column.lattice.step.denominator == 1 else float(value)
 
 
 def _array(values: list[Any], column: Column | None = None) -> Any:

@@ -1,7 +1,7 @@
 """What is compared when a stream is fed: one exact integer and one whole threshold, by public facts alone.
 
 The noise of a stream is made for integers that one unit moves by at most ``reach``.  A count moves by its own
-rows, a sum of incomes by many grains: each is multiplied by the largest whole number that keeps it within the
+rows, a sum of incomes by many steps: each is multiplied by the largest whole number that keeps it within the
 reach.  A mean is compared without a division.
 """
 
@@ -59,7 +59,7 @@ def compared(study: Study, kind: StreamKind, reach: int, asked: Question, above:
     Claim:    without noise it is above exactly where the count, the sum or the mean is above its threshold,
               and one unit moves it by at most ``reach``, up or down with all others of a stream that counts
               on it.
-    Assumes:  bounds and grains as declared: the sensitivities of the reading.
+    Assumes:  bounds and steps as declared: the sensitivities of the reading.
     Source:   derived here.  Theorem: STREAM-OF-SUMS.
     """
     measure = _only(asked, kind)
@@ -76,9 +76,9 @@ def compared(study: Study, kind: StreamKind, reach: int, asked: Question, above:
             "a sum of numbers that can be negative falls where others rise: open the stream of means, which "
             "allows for it; nothing was charged"
         )
-    factor, grain = _factor(reading, reach), step_of(reading)
-    least = factor * (math.floor(limit / grain) + 1)
-    return Compared(reading, factor, least, grain / factor, threshold, compared_as)
+    factor, step = _factor(reading, reach), step_of(reading)
+    least = factor * (math.floor(limit / step) + 1)
+    return Compared(reading, factor, least, step / factor, threshold, compared_as)
 
 
 def _only(asked: Question, kind: StreamKind) -> Measure:
@@ -107,7 +107,7 @@ def _excess(asked: Question, measure: Mean | Proportion, threshold: Fraction) ->
     """A mean is above t where the sum of what each row has above t is above 0; that of no rows is not."""
     value: NumberExpression = measure.value if isinstance(measure, Mean) else Indicator(measure.condition)
     lattice = value.lattice
-    low, high = lattice.low * lattice.grain, lattice.high * lattice.grain
+    low, high = lattice.low * lattice.step, lattice.high * lattice.step
     if not low <= threshold <= high:
         raise InvalidRequest(
             f"above must be from {_shown(low)} to {_shown(high)}: no mean of these numbers lies beyond"
@@ -118,11 +118,11 @@ def _excess(asked: Question, measure: Mean | Proportion, threshold: Fraction) ->
 
 def _check_within(reading: Reading, study: Study, threshold: Fraction) -> None:
     """A threshold that such a number could be on either side of."""
-    (low, high), grain = reading.sensitivity.boxes[0], step_of(reading)
+    (low, high), step = reading.sensitivity.boxes[0], step_of(reading)
     units = study.table.rows if study.unit.adjacency == "replace-one" else None
     each = 1 if reading.persons is not None else study.unit.rows
     most = _MOST_UNITS if units is None else units * each
-    least, greatest = most * min(low, 0) * grain, most * max(high, 0) * grain
+    least, greatest = most * min(low, 0) * step, most * max(high, 0) * step
     if not least <= threshold <= greatest:
         what = "count" if low == high == 1 else "sum"
         raise InvalidRequest(
@@ -138,7 +138,7 @@ def _factor(reading: Reading, reach: int) -> int:
     moved = math.ceil(reading.sensitivity.l1_diameter(_ONE))
     if moved > reach:
         raise InvalidRequest(
-            f"one unit can move this by {moved} steps of its grain, and the stream allows for {reach}: "
-            "a coarser grain, narrower bounds (CLAMP) or a threshold with fewer digits makes them fewer"
+            f"one unit can move this by {moved} steps of its step, and the stream allows for {reach}: "
+            "a coarser step, narrower bounds (CLAMP) or a threshold with fewer digits makes them fewer"
         )
     return reach // moved

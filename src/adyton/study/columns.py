@@ -30,7 +30,7 @@ _STEPS_OF_DEFAULT_GRAIN = 10_000
 
 _COLUMN_KEYS: dict[str, tuple[str, ...]] = {
     "integer": ("low", "high"),
-    "real": ("low", "high", "grain"),
+    "real": ("low", "high", "step"),
     "date": ("low", "high"),
     "category": ("values",),
     "boolean": (),
@@ -85,7 +85,7 @@ def _declared(name: str, kind: str, raw: dict[str, Any], where: str, keys: Keys)
         return CategoryColumn(name, keys(named, f"{where}.values_from"))
     if kind == "integer" and "from" in raw:
         return _clock_column(name, raw, where)
-    missing = [k for k in _COLUMN_KEYS[kind] if raw.get(k) == FILL_IN or (k not in raw and k != "grain")]
+    missing = [k for k in _COLUMN_KEYS[kind] if raw.get(k) == FILL_IN or (k not in raw and k != "step")]
     if missing:
         listed = " and ".join(f"{where}.{key}" for key in missing)
         raise InvalidRequest(f"{listed}: not filled in; {_WHAT_TO_WRITE[missing[0]]}; or delete the column")
@@ -97,12 +97,8 @@ def _declared(name: str, kind: str, raw: dict[str, Any], where: str, keys: Keys)
             return IntegerColumn(name, whole(raw["low"], f"{where}.low"), whole(raw["high"], f"{where}.high"))
         case "real":
             low, high = (rational(raw[key], f"{where}.{key}") for key in ("low", "high"))
-            grain = (
-                positive(raw["grain"], f"{where}.grain")
-                if "grain" in raw
-                else _default_grain(name, low, high)
-            )
-            return RealColumn(name, low, high, grain)
+            step = positive(raw["step"], f"{where}.step") if "step" in raw else _default_step(name, low, high)
+            return RealColumn(name, low, high, step)
         case "date":
             first, last = (date_at(raw[key], f"{where}.{key}") for key in ("low", "high"))
             return DateColumn(name, first, last, _zone(raw, where))
@@ -142,19 +138,19 @@ def _zone(raw: dict[str, Any], where: str) -> str | None:
 _WHAT_TO_WRITE = {
     "low": "write the smallest and the largest possible value, from public knowledge, not from the data",
     "high": "write the largest possible value, from public knowledge, not from the data",
-    "grain": "write the step to which values are rounded, or leave the key out",
+    "step": "write the step to which values are rounded, or leave the key out",
     "values": 'list the values the column may take, e.g. values = ["north", "south"]; others are missing',
 }
 
 
-def _default_grain(name: str, low: Fraction, high: Fraction) -> Fraction:
+def _default_step(name: str, low: Fraction, high: Fraction) -> Fraction:
     """The largest power of ten that divides the bounds and leaves at least ten thousand steps."""
     if not low < high:
         raise InvalidRequest(f"columns.{name}: low must be below high")
-    grain = Fraction(10) ** 40
+    step = Fraction(10) ** 40
     while (
-        grain * _STEPS_OF_DEFAULT_GRAIN > high - low
-        or (low / grain).denominator * (high / grain).denominator > 1
+        step * _STEPS_OF_DEFAULT_GRAIN > high - low
+        or (low / step).denominator * (high / step).denominator > 1
     ):
-        grain /= 10
-    return grain
+        step /= 10
+    return step

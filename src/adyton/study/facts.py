@@ -386,7 +386,7 @@ def column_facts(column: Column) -> list[object]:
         case BooleanColumn(name):
             return [column.kind, name, *null]
     lattice = column.lattice
-    known: list[object] = [column.kind, column.name, str(lattice.grain), lattice.low, lattice.high]
+    known: list[object] = [column.kind, column.name, str(lattice.step), lattice.low, lattice.high]
     match column:
         case DateColumn(zone=str(zone)):
             known.append(["zone", zone])

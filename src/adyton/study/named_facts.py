@@ -70,10 +70,10 @@ def _column(where: str, kind: str, rest: Sequence[Any]) -> dict[str, str]:
     match kind, rest:
         case "category", [values, *more]:
             named[f"{where}.values"] = _text(values)
-        case (("integer" | "real" | "date"), [grain, low, high, *more]):
+        case (("integer" | "real" | "date"), [step, low, high, *more]):
             ends = (("low", low), ("high", high))
-            named |= {f"{where}.{end}": _bound(kind, Fraction(grain) * steps) for end, steps in ends}
-            named[f"{where}.grain"] = _text(grain)
+            named |= {f"{where}.{end}": _bound(kind, Fraction(step) * steps) for end, steps in ends}
+            named[f"{where}.step"] = _text(step)
         case _:
             more = list(rest)
     others = [fact for fact in more if not _is_missing(fact)]

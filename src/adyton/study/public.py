@@ -24,7 +24,7 @@ from adyton.kernel.schema import (
     IntegerColumn,
     RealColumn,
     Table,
-    common_grain,
+    common_step,
 )
 from adyton.study.notes import Notes, choice, text_at
 from adyton.study.public_file import PublicFile, Raw, read_public_file
@@ -44,7 +44,7 @@ class PublicTable:
     key: str
     joins: str  # a column of the study's table, or table.column
     file: PublicFile
-    kinds: dict[str, tuple[str, Fraction | None]]  # what the owner says: kind and grain
+    kinds: dict[str, tuple[str, Fraction | None]]  # what the owner says: kind and step
 
     @property
     def keys(self) -> tuple[str, ...] | tuple[int, ...]:
@@ -97,18 +97,18 @@ class PublicTable:
 
     def _attribute(self, name: str, raw: list[Raw]) -> Attribute | None:
         where = f"public.{self.name}.columns.{name}"
-        kind, grain = self.kinds.get(name, (None, None))
+        kind, step = self.kinds.get(name, (None, None))
         if all(value is None for value in raw):
             return None
         if kind is not None:
-            return _MAKERS[kind](name, raw, grain, where)
+            return _MAKERS[kind](name, raw, step, where)
         whole = all(value is None or _as_whole(value) is not None for value in raw)
         for maker in (_boolean, _integer if whole else _real):
             try:
-                return maker(name, raw, grain, where)
+                return maker(name, raw, step, where)
             except _OtherKind:
                 continue
-        return _category(name, raw, grain, where)
+        return _category(name, raw, step, where)
 
 
 def read_public(name: str, raw: Any, folder: Path, notes: Notes) -> PublicTable:
@@ -150,8 +150,8 @@ def _kind(file: PublicFile, name: str, raw: Any, notes: Notes) -> tuple[str, Fra
     if not isinstance(raw, dict):
         raise InvalidRequest(f"{where} must be a section: [{where}]")
     kind = choice(raw.get("kind"), f"{where}.kind", _KINDS)
-    notes.check_keys(raw, f"{where}.", ("kind", "grain") if kind == "real" else ("kind",))
-    return kind, positive(raw["grain"], f"{where}.grain") if "grain" in raw else None
+    notes.check_keys(raw, f"{where}.", ("kind", "step") if kind == "real" else ("kind",))
+    return kind, positive(raw["step"], f"{where}.step") if "step" in raw else None
 
 
 # Kinds ------------------------------------------------------------------------------------------------------
@@ -161,11 +161,11 @@ class _OtherKind(InvalidRequest):
     """The values are not of this kind."""
 
 
-def _boolean(name: str, raw: list[Raw], _grain: Fraction | None, where: str) -> Attribute:
+def _boolean(name: str, raw: list[Raw], _step: Fraction | None, where: str) -> Attribute:
     return _truths(name, raw, _TRUTHS, where)
 
 
-def _any_boolean(name: str, raw: list[Raw], _grain: Fraction | None, where: str) -> Attribute:
+def _any_boolean(name: str, raw: list[Raw], _step: Fraction | None, where: str) -> Attribute:
     return _truths(name, raw, {**_TRUTHS, **_MORE_TRUTHS}, where)
 
 
@@ -179,7 +179,7 @@ def _truths(name: str, raw: list[Raw], words: dict[str, bool], where: str) -> At
     return Attribute(BooleanColumn(name), tuple(found))
 
 
-def _integer(name: str, raw: list[Raw], _grain: Fraction | None, where: str) -> Attribute:
+def _integer(name: str, raw: list[Raw], _step: Fraction | None, where: str) -> Attribute:
     wholes: list[int | None] = []
     for value in raw:
         wholes.append(_as_whole(value))
@@ -191,18 +191,18 @@ def _integer(name: str, raw: list[Raw], _grain: Fraction | None, where: str) -> 
     return Attribute(IntegerColumn(name, low, high), tuple(wholes))
 
 
-def _real(name: str, raw: list[Raw], grain: Fraction | None, where: str) -> Attribute:
+def _real(name: str, raw: list[Raw], step: Fraction | None, where: str) -> Attribute:
     numbers = [_as_number(value, where) for value in raw]
     known = [number for number in numbers if number is not None]
-    step = grain or reduce(common_grain, (number for number in known if number), Fraction(1))
+    step = step or reduce(common_step, (number for number in known if number), Fraction(1))
     steps = [None if number is None else round(number / step) for number in numbers]
     low, high = _ends(steps, where)
     if max(abs(low), abs(high)) > LARGEST_COLUMN_VALUE:
-        raise InvalidRequest(f"{where}: the numbers have too many digits; give a grain")
+        raise InvalidRequest(f"{where}: the numbers have too many digits; give a step")
     return Attribute(RealColumn(name, low * step, high * step, step), tuple(steps))
 
 
-def _category(name: str, raw: list[Raw], _grain: Fraction | None, where: str) -> Attribute:
+def _category(name: str, raw: list[Raw], _step: Fraction | None, where: str) -> Attribute:
     wholes = [_as_whole(value) for value in raw]
     numeric = all(whole is not None for whole, value in zip(wholes, raw, strict=True) if value is not None)
     values: list[Any] = wholes if numeric else [None if v is None else _text(v) for v in raw]

@@ -72,8 +72,8 @@ def _column(column: Column) -> str:
     match column:
         case IntegerColumn(_, low, high):
             return f"integer, {low:,} .. {high:,}"
-        case RealColumn(_, lowest, highest, grain):
-            return f"real, {_plain(lowest)} .. {_plain(highest)}, in steps of {_plain(grain)}"
+        case RealColumn(_, lowest, highest, step):
+            return f"real, {_plain(lowest)} .. {_plain(highest)}, in steps of {_plain(step)}"
         case DateColumn(_, first, last):
             return f"date, {first} .. {last}"
         case CategoryColumn(_, values):

@@ -228,7 +228,7 @@ def labels_of(axis: Axis) -> tuple[str, ...]:
     def shown(step: int) -> str:
         if isinstance(column, DateColumn):
             return day_of(step).isoformat()
-        return f"{float(step * column.lattice.grain):,.12g}"
+        return f"{float(step * column.lattice.step):,.12g}"
 
     def named(low: int) -> str:
         return shown(low) if ends[low] == low + 1 else f"{shown(low)} .. {shown(ends[low] - 1)}"

@@ -1,7 +1,7 @@
 """Rows of the study's kinds, drawn from a public guess of the cells: post-processing, hence free.
 
 The numbers of rows in the cells are the expected ones, rounded down or up so that running sums are off by
-less than one row; inside a bin, values are even on the column's grain.
+less than one row; inside a bin, values are even on the column's step.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def made_up(column: Column, codes: Integers, missing: Any) -> Any:
         case DateColumn():
             days = codes.astype("datetime64[D]").astype("datetime64[s]")
             return np.where(missing, np.datetime64("NaT"), days)
-    top, bottom = column.lattice.grain.as_integer_ratio()
+    top, bottom = column.lattice.step.as_integer_ratio()
     return np.ma.masked_array([step * top / bottom for step in codes.tolist()], missing)
 
 

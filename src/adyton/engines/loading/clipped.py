@@ -291,7 +291,7 @@ def beyond(
         ends = [f"{text} = {dialect.text(word)}" for word in ("-infinity", "infinity")]
         return f"({day} < {low} OR {ends[0]})", f"({day} > {high} OR {ends[1]})"
     x, lattice = _double(source, kind, dialect), column.lattice
-    low, high = (dialect.double(float(bound * lattice.grain)) for bound in (lattice.low, lattice.high))
+    low, high = (dialect.double(float(bound * lattice.step)) for bound in (lattice.low, lattice.high))
     doubles = f"{x} < {low}", f"({x} > {high} AND NOT {dialect.not_a_number(x)})"  # NaN is above all numbers
     if (exact := _exact(lattice, source, kind, dialect)) is None:
         return doubles
@@ -319,13 +319,13 @@ def _double(source: str, kind: SourceType, dialect: Dialect) -> str:
 
 def _number(lattice: Lattice, source: str, kind: SourceType, dialect: Dialect) -> str:
     x = _double(source, kind, dialect)
-    low, high = (dialect.double(float(bound * lattice.grain)) for bound in (lattice.low, lattice.high))
+    low, high = (dialect.double(float(bound * lattice.step)) for bound in (lattice.low, lattice.high))
     clipped = f"least(greatest({x}, {low}), {high})"
     # floor(x + 1/2) is the one rounding that all engines do alike; the second clip is for its last digit.
-    grain, half = dialect.double(float(lattice.grain)), dialect.double(0.5)
-    rounded = f"floor({clipped} / {grain} + {half})"
+    step, half = dialect.double(float(lattice.step)), dialect.double(0.5)
+    rounded = f"floor({clipped} / {step} + {half})"
     if _is_wide(lattice):  # from here on doubles are whole, and a half more is none of them
-        steps = f"({clipped} / {grain})"
+        steps = f"({clipped} / {step})"
         rounded = f"CASE WHEN abs({steps}) < {dialect.double(2.0**52)} THEN {rounded} ELSE {steps} END"
     bounded = f"least(greatest({dialect.whole(rounded)}, {integer(lattice.low)}), {integer(lattice.high)})"
     double = f"CASE WHEN {x} IS NOT NULL AND NOT {dialect.not_a_number(x)} THEN {bounded} END"
@@ -340,7 +340,7 @@ def _number(lattice: Lattice, source: str, kind: SourceType, dialect: Dialect) -
 
 def _is_wide(lattice: Lattice) -> bool:
     """Whether doubles may lose a digit of its numbers, or of their half steps."""
-    return max(abs(lattice.low), abs(lattice.high)) * max(lattice.grain, Fraction(1)) >= _DOUBLES_ARE_SURE
+    return max(abs(lattice.low), abs(lattice.high)) * max(lattice.step, Fraction(1)) >= _DOUBLES_ARE_SURE
 
 
 def _exact(
@@ -349,10 +349,10 @@ def _exact(
     """Where doubles may lose digits: which values are whole numbers, these as bigints, and the least and the
     greatest of them within the bounds.  None where doubles are enough, or bigints are not.
     """
-    grain, largest = lattice.grain, max(abs(lattice.low), abs(lattice.high))
-    if not _is_wide(lattice) or 5 * largest * grain.numerator >= 2**63:
+    step, largest = lattice.step, max(abs(lattice.low), abs(lattice.high))
+    if not _is_wide(lattice) or 5 * largest * step.numerator >= 2**63:
         return None
-    ends = ceil(lattice.low * grain), floor(lattice.high * grain)
+    ends = ceil(lattice.low * step), floor(lattice.high * step)
     match kind:
         case "integer":  # which may be wider than a bigint
             far = dialect.double(2.0**62)
@@ -366,9 +366,9 @@ def _exact(
 
 
 def _steps(lattice: Lattice, whole: str, ends: tuple[int, int], dialect: Dialect) -> str:
-    """floor(whole / grain + 1/2) in bigints, of which no quotient is negative."""
-    over, under = lattice.grain.numerator, lattice.grain.denominator
-    if lattice.grain == 1:
+    """floor(whole / step + 1/2) in bigints, of which no quotient is negative."""
+    over, under = lattice.step.numerator, lattice.step.denominator
+    if lattice.step == 1:
         return whole
     near = (
         f"least(greatest({whole}, {integer(ends[0])}), {integer(ends[1])})"  # never too large for a product

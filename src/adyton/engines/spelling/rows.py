@@ -18,7 +18,7 @@ from typing import NamedTuple, Protocol, assert_never
 
 from adyton.duckdb_files import quoted
 from adyton.engines.spelling.kinds import SourceType
-from adyton.kernel.schema import CategoryColumn, Column, Table, common_grain, times_finer
+from adyton.kernel.schema import CategoryColumn, Column, Table, common_step, times_finer
 from adyton.kernel.terms.expressions import (
     And,
     Case,
@@ -165,8 +165,8 @@ class RowSql:
             case Constant() | Day():
                 return integer(node.lattice.low)
             case Plus(left, right):
-                grain = node.lattice.grain
-                return f"({self._on(left, grain)} + {self._on(right, grain)})"
+                step = node.lattice.step
+                return f"({self._on(left, step)} + {self._on(right, step)})"
             case Times(left, right):
                 return f"({self.number(left)} * {self.number(right)})"
             case Negative(inner):
@@ -190,7 +190,7 @@ class RowSql:
             case Lookup(column, numbers):
                 return self._dialect.lookup(self._places[column.name], numbers)
             case DayFrom(inner):
-                return self._on(inner, node.lattice.grain)
+                return self._on(inner, node.lattice.step)
             case DatePart():
                 return self._part(node)
             case _:
@@ -224,14 +224,14 @@ class RowSql:
                 assert_never(node)
 
     def _compared(self, left: Comparable, operator: str, right: Comparable) -> str:
-        """A constant is brought to the grain of the rows once, and not each row to its grain."""
-        grain = common_grain(left.lattice.grain, right.lattice.grain)
+        """A constant is brought to the step of the rows once, and not each row to its step."""
+        step = common_step(left.lattice.step, right.lattice.step)
         if isinstance(right, Constant | Day):
-            value = right.lattice.low * times_finer(right.lattice.grain, grain)
-            edge = _edge(operator, value, times_finer(left.lattice.grain, grain))
+            value = right.lattice.low * times_finer(right.lattice.step, step)
+            edge = _edge(operator, value, times_finer(left.lattice.step, step))
             if edge is not None:
                 return f"{self.number(left)} {operator} {integer(edge)}"
-        return f"{self._on(left, grain)} {operator} {self._on(right, grain)}"
+        return f"{self._on(left, step)} {operator} {self._on(right, step)}"
 
     def _outside(self, place: str, mark: BitMark, column: Column) -> str:
         """A category that is there is declared; a number that is missing was none."""
@@ -258,7 +258,7 @@ class RowSql:
         """The dividend is moved up by a whole number of steps until it is not negative: below zero, engines
         round apart.  By the checks of the node it lies below 2**62 + 2**61, and in a bigint.
         """
-        ratio = node.inner.lattice.grain / node.step
+        ratio = node.inner.lattice.step / node.step
         dividend = _times(self.number(node.inner), ratio.numerator)
         if ratio.denominator == 1:
             return dividend
@@ -282,11 +282,11 @@ class RowSql:
         return clipped(signed, (-reach, reach), bounds, self._present(node))
 
     def _case(self, node: Case) -> str:
-        grain = node.lattice.grain
+        step = node.lattice.step
         whens = " ".join(
-            f"WHEN {self.condition(when)} THEN {self._on(then, grain)}" for when, then in node.branches
+            f"WHEN {self.condition(when)} THEN {self._on(then, step)}" for when, then in node.branches
         )
-        otherwise = "" if node.otherwise is None else f" ELSE {self._on(node.otherwise, grain)}"
+        otherwise = "" if node.otherwise is None else f" ELSE {self._on(node.otherwise, step)}"
         return f"(CASE {whens}{otherwise} END)"
 
     def _part(self, node: DatePart) -> str:
@@ -295,9 +295,9 @@ class RowSql:
             return f"(({day} + {integer(_WEEKS + _FROM_MONDAY)}) % {integer(7)} + {integer(1)})"
         return f"CAST(EXTRACT({node.part.upper()} FROM {self._dialect.date(day)}) AS BIGINT)"
 
-    def _on(self, node: Comparable, grain: Fraction) -> str:
-        """The node's integer, counted in a finer grain."""
-        factor = times_finer(node.lattice.grain, grain)
+    def _on(self, node: Comparable, step: Fraction) -> str:
+        """The node's integer, counted in a finer step."""
+        factor = times_finer(node.lattice.step, step)
         if isinstance(node, Constant | Day):
             return integer(node.lattice.low * factor)
         return _times(self.number(node), factor)

@@ -81,5 +81,5 @@ def step_of(reading: Reading) -> Fraction:
 
 def step_of_one(coordinate: Coordinate) -> Fraction:
     """The same of any one of them; of a count, in rows."""
-    grain = Fraction(1) if coordinate.value is None else coordinate.value.lattice.grain
-    return grain / coordinate.times
+    step = Fraction(1) if coordinate.value is None else coordinate.value.lattice.step
+    return step / coordinate.times

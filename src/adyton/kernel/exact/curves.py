@@ -14,12 +14,12 @@ from adyton.kernel.exact.outward import digits
 Curve = Literal["sqrt", "ln", "log10", "exp"]
 
 _DIGITS = 90
-_LARGEST_EXPONENT = 45  # beyond it e to the x has more than 2**61 steps of any grain
+_LARGEST_EXPONENT = 45  # beyond it e to the x has more than 2**61 steps of any step
 
 
 @lru_cache(maxsize=32)
-def curve_steps(curve: Curve, grain: Fraction, low: int, high: int, decimals: int) -> tuple[int, ...]:
-    """``curve`` of each multiple of ``grain`` from ``low`` to ``high``, in steps of ten to the -``decimals``,
+def curve_steps(curve: Curve, step: Fraction, low: int, high: int, decimals: int) -> tuple[int, ...]:
+    """``curve`` of each multiple of ``step`` from ``low`` to ``high``, in steps of ten to the -``decimals``,
     rounded to the nearest, half away from zero.
 
     Only a root can lie half way between two steps, and is rounded by whole numbers; of the others the nearest
@@ -31,11 +31,11 @@ def curve_steps(curve: Curve, grain: Fraction, low: int, high: int, decimals: in
         raise InvalidRequest(
             f"{curve.upper()} needs a number that is always above 0: add to it, as in {curve.upper()}(x + 1)"
         )
-    if curve == "exp" and high * grain > _LARGEST_EXPONENT:
+    if curve == "exp" and high * step > _LARGEST_EXPONENT:
         raise InvalidRequest(f"EXP needs a number that is never above {_LARGEST_EXPONENT}")
     if curve == "sqrt":
-        return tuple(_root(step * grain * 100**decimals) for step in range(low, high + 1))
-    return tuple(_nearest(curve, step * grain, decimals) for step in range(low, high + 1))
+        return tuple(_root(multiple * step * 100**decimals) for multiple in range(low, high + 1))
+    return tuple(_nearest(curve, multiple * step, decimals) for multiple in range(low, high + 1))
 
 
 def _root(value: Fraction) -> int:

@@ -223,6 +223,6 @@ def check_scale(scale: float, what: str, largest: float = math.inf) -> None:
         raise InvalidRequest(f"{what} must be finite and above 0, not {scale}")
     if scale > largest:
         raise InvalidRequest(
-            f"choose a coarser grain: {what} of {scale:g} steps is more than the {largest:g} steps "
+            f"choose a coarser step: {what} of {scale:g} steps is more than the {largest:g} steps "
             "that whole numbers of 64 bits leave room for"
         )

@@ -72,13 +72,13 @@ def binned(value: NumberExpression, bins: Bins) -> tuple[Condition, Bucket]:
     lattice = value.lattice
     inside = []
     if bins.first > lattice.low:
-        inside.append(Compare(value, ">=", Constant(bins.first * lattice.grain)))
+        inside.append(Compare(value, ">=", Constant(bins.first * lattice.step)))
     if bins.last < lattice.high:
-        inside.append(Compare(value, "<=", Constant(bins.last * lattice.grain)))
-    from_first = Plus(value, Constant(-bins.first * lattice.grain)) if bins.first else value
-    place: NumberExpression = Floor(from_first, bins.width * lattice.grain)
+        inside.append(Compare(value, "<=", Constant(bins.last * lattice.step)))
+    from_first = Plus(value, Constant(-bins.first * lattice.step)) if bins.first else value
+    place: NumberExpression = Floor(from_first, bins.width * lattice.step)
     if inside and min(bins.last, lattice.high) - bins.first < bins.width:  # the others lie beyond all values
-        place = Case(((Compare(value, ">=", Constant(bins.first * lattice.grain)), Constant(Fraction(0))),))
+        place = Case(((Compare(value, ">=", Constant(bins.first * lattice.step)), Constant(Fraction(0))),))
     elif bins.number > 1 and inside:
         place = Clip(place, Fraction(0), Fraction(bins.number - 1))
     return all_of(*inside), Bucket(_BIN, place)

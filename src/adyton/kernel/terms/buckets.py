@@ -44,7 +44,7 @@ def _wider(bucket: Bucket) -> str:
     if isinstance(bucket.value, DayOf):
         return f"YEAR({bucket.value.column.name})"
     lattice, width = bucket.value.lattice, 10
-    while (lattice.high - lattice.low) * lattice.grain > 1000 * width:
+    while (lattice.high - lattice.low) * lattice.step > 1000 * width:
         width *= 10
     return f"FLOOR({bucket.value.column.name if isinstance(bucket.value, ValueOf) else 'number'} / {width})"
 
@@ -72,10 +72,10 @@ def _known_values(group: Group) -> tuple[KeyLabel, ...]:
             days = np.arange(value.lattice.low, value.lattice.high + 1).astype("datetime64[D]")
             return tuple(np.datetime_as_string(days).tolist())
         case Bucket(_, value, None):
-            grain, low, high = value.lattice.grain, value.lattice.low, value.lattice.high
-            if grain.denominator == 1:
-                return tuple(range(low * grain.numerator, (high + 1) * grain.numerator, grain.numerator))
-            return tuple(plain_number(step * grain) for step in range(low, high + 1))
+            step, low, high = value.lattice.step, value.lattice.low, value.lattice.high
+            if step.denominator == 1:
+                return tuple(range(low * step.numerator, (high + 1) * step.numerator, step.numerator))
+            return tuple(plain_number(multiple * step) for multiple in range(low, high + 1))
         case Bucket(_, value, labels):
             assert labels is not None
             return labels[value.lattice.low : value.lattice.high + 1]

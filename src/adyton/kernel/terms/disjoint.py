@@ -134,7 +134,7 @@ def _range(compared: Compare) -> tuple[object, Allowed] | None:
     if found is None or found[1] == "<>":
         return None
     number, operator, constant = found
-    lattice, steps = number.lattice, constant / number.lattice.grain
+    lattice, steps = number.lattice, constant / number.lattice.step
     low, high = lattice.low, lattice.high
     if operator in ("<", "<="):
         high = min(high, ceil(steps) - 1 if operator == "<" else floor(steps))

@@ -16,7 +16,7 @@ from typing import Literal, get_args
 
 from adyton.errors import InvalidRequest
 from adyton.kernel.exact.curves import Curve, curve_steps
-from adyton.kernel.schema import Lattice, common_grain, times_finer
+from adyton.kernel.schema import Lattice, common_step, times_finer
 from adyton.kernel.terms.leaves import (
     EVERY_ROW,
     Always,
@@ -49,7 +49,7 @@ class Plus:
 
     def __post_init__(self) -> None:
         a, b = aligned(self.left, self.right)
-        set_lattice(self, Lattice(a.grain, a.low + b.low, a.high + b.high))
+        set_lattice(self, Lattice(a.step, a.low + b.low, a.high + b.high))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Times:
     def __post_init__(self) -> None:
         a, b = number(self.left).lattice, number(self.right).lattice
         corners = (a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high)
-        set_lattice(self, Lattice(a.grain * b.grain, min(corners), max(corners)))
+        set_lattice(self, Lattice(a.step * b.step, min(corners), max(corners)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Negative:
 
     def __post_init__(self) -> None:
         a = number(self.inner).lattice
-        set_lattice(self, Lattice(a.grain, -a.high, -a.low))
+        set_lattice(self, Lattice(a.step, -a.high, -a.low))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class Square:
         a = number(self.inner).lattice
         ends = (a.low**2, a.high**2)
         least = 0 if a.low <= 0 <= a.high else min(ends)
-        set_lattice(self, Lattice(a.grain**2, least, max(ends)))
+        set_lattice(self, Lattice(a.step**2, least, max(ends)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +99,13 @@ class Clip:
 
     def __post_init__(self) -> None:
         a = number(self.inner).lattice
-        steps = (self.low / a.grain, self.high / a.grain)
+        steps = (self.low / a.step, self.high / a.step)
         if any(step.denominator != 1 for step in steps):
-            raise InvalidRequest(f"the bounds of CLAMP must be whole multiples of the grain {a.grain}")
+            raise InvalidRequest(f"the bounds of CLAMP must be whole multiples of the step {a.step}")
         low, high = (min(max(int(step), a.low), a.high) for step in steps)
         if not self.low < self.high or not low < high:
             raise InvalidRequest("the bounds of CLAMP leave no two values: give low < high, within the range")
-        set_lattice(self, Lattice(a.grain, low, high))
+        set_lattice(self, Lattice(a.step, low, high))
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ class Floor:
         if self.step <= 0:
             raise InvalidRequest("bins need a width above 0")
         a = number(self.inner).lattice
-        ratio = a.grain / self.step
+        ratio = a.step / self.step
         Lattice(Fraction(1), a.low * ratio.numerator, a.high * ratio.numerator)  # is computed on the way
         Lattice(Fraction(1), 0, ratio.denominator)
         set_lattice(self, Lattice(Fraction(1), floor(a.low * ratio), floor(a.high * ratio)))
@@ -149,7 +149,7 @@ class Curved:
                 f"{self.curve.upper()} needs a number with at most {MOST_STEPS} possible values, not "
                 f"{a.high - a.low + 1}: make it coarser first, as in FLOOR(x / 100) * 100"
             )
-        steps = curve_steps(self.curve, a.grain, a.low, a.high, self.decimals)
+        steps = curve_steps(self.curve, a.step, a.low, a.high, self.decimals)
         object.__setattr__(self, "numbers", steps)
         set_lattice(self, Lattice(Fraction(1, 10**self.decimals), min(steps), max(steps)))
 
@@ -182,7 +182,7 @@ class Quotient:
     @property
     def factors(self) -> tuple[int, int]:
         """What turns the steps of both into twice the steps of the result, and twice the halves of them."""
-        ratio = self.over.lattice.grain / self.under.lattice.grain * 10**self.decimals
+        ratio = self.over.lattice.step / self.under.lattice.step * 10**self.decimals
         return 2 * ratio.numerator, ratio.denominator
 
 
@@ -213,9 +213,9 @@ class Case:
             condition(when)
         numbers = [number(then) for _, then in self.branches]
         numbers += [number(self.otherwise)] if self.otherwise is not None else []
-        grain = reduce(common_grain, (one.lattice.grain for one in numbers))
-        scaled = [one.lattice.scaled(int(one.lattice.grain / grain)) for one in numbers]
-        set_lattice(self, Lattice(grain, min(s.low for s in scaled), max(s.high for s in scaled)))
+        step = reduce(common_step, (one.lattice.step for one in numbers))
+        scaled = [one.lattice.scaled(int(one.lattice.step / step)) for one in numbers]
+        set_lattice(self, Lattice(step, min(s.low for s in scaled), max(s.high for s in scaled)))
 
 
 NumberExpression = (
@@ -307,10 +307,10 @@ def condition(node: Condition) -> Condition:
 
 
 def aligned(left: NumberExpression, right: NumberExpression) -> tuple[Lattice, Lattice]:
-    """The lattices of both on their common grain."""
+    """The lattices of both on their common step."""
     a, b = number(left).lattice, number(right).lattice
-    grain = common_grain(a.grain, b.grain)
-    return a.scaled(times_finer(a.grain, grain)), b.scaled(times_finer(b.grain, grain))
+    step = common_step(a.step, b.step)
+    return a.scaled(times_finer(a.step, step)), b.scaled(times_finer(b.step, step))
 
 
 def constant_of(node: Comparable) -> Fraction | None:

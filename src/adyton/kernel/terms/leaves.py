@@ -70,12 +70,12 @@ class Constant:
 class Lookup:
     """The number that a public list gives to each declared value of a category; None is missing.
 
-    ``numbers[i]`` belongs to ``column.values[i]`` and is counted in steps of ``grain``.
+    ``numbers[i]`` belongs to ``column.values[i]`` and is counted in steps of ``step``.
     """
 
     column: CategoryColumn
     numbers: tuple[int | None, ...]
-    grain: Fraction = Fraction(1)
+    step: Fraction = Fraction(1)
     lattice: Lattice = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -84,7 +84,7 @@ class Lookup:
         known = [one for one in self.numbers if one is not None]
         if not known:
             raise InvalidRequest(f"the list gives no number to any value of {self.column.name!r}")
-        set_lattice(self, Lattice(self.grain, min(known), max(known)))
+        set_lattice(self, Lattice(self.step, min(known), max(known)))
 
 
 # Days ----------------------------------------------------------------------------------------------------
@@ -125,9 +125,9 @@ class DayFrom:
 
     def __post_init__(self) -> None:
         lattice = getattr(self.inner, "lattice", None)
-        if lattice is None or isinstance(self.inner, DayOf | Day | DayFrom) or lattice.grain.denominator != 1:
+        if lattice is None or isinstance(self.inner, DayOf | Day | DayFrom) or lattice.step.denominator != 1:
             raise InvalidRequest("a date is made of a whole number of days")
-        whole = lattice.scaled(lattice.grain.numerator)
+        whole = lattice.scaled(lattice.step.numerator)
         if not _FIRST_DAY <= whole.low <= whole.high <= _LAST_DAY:
             raise InvalidRequest(
                 "a computed date can leave the years 1 to 9999: bound it, or move it by less"
@@ -259,8 +259,8 @@ EVERY_ROW = Always(True)
 
 
 def set_lattice(node: object, lattice: Lattice) -> None:
-    if max(lattice.grain.numerator, lattice.grain.denominator) > LARGEST_CONSTANT:
+    if max(lattice.step.numerator, lattice.step.denominator) > LARGEST_CONSTANT:
         raise InvalidRequest(
-            "an expression has a grain of more than 40 digits: use fewer or rounder constants"
+            "an expression has a step of more than 40 digits: use fewer or rounder constants"
         )
     object.__setattr__(node, "lattice", lattice)  # the one way to finish a frozen value

@@ -106,19 +106,19 @@ class SumOfPersons:
 
     def __post_init__(self) -> None:
         condition(self.where)
-        grain = number(self.value).lattice.grain
-        if any((bound / grain).denominator != 1 for bound in (self.low, self.high)):
-            raise InvalidRequest(f"the bounds of a person's sum must be whole multiples of its grain {grain}")
+        step = number(self.value).lattice.step
+        if any((bound / step).denominator != 1 for bound in (self.low, self.high)):
+            raise InvalidRequest(f"the bounds of a person's sum must be whole multiples of its step {step}")
         if not self.low < self.high:
             raise InvalidRequest("the bounds of a person's sum need low < high")
-        Lattice(grain, *self.steps)  # refuses what 64 bits cannot hold
+        Lattice(step, *self.steps)  # refuses what 64 bits cannot hold
         _check_sum(self.value)
 
     @property
     def steps(self) -> tuple[int, int]:
-        """The bounds in steps of the value's grain."""
-        grain = self.value.lattice.grain
-        return int(self.low / grain), int(self.high / grain)
+        """The bounds in steps of the value's step."""
+        step = self.value.lattice.step
+        return int(self.low / step), int(self.high / step)
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +258,7 @@ def middle_of_product(x: NumberExpression, y: NumberExpression) -> NumberExpress
 
 def _from_middle(value: NumberExpression) -> NumberExpression:
     lattice = value.lattice
-    middle = (lattice.low + lattice.high) * lattice.grain / 2
+    middle = (lattice.low + lattice.high) * lattice.step / 2
     return value if not middle else Plus(value, Constant(-middle))
 
 

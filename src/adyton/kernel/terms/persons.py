@@ -61,7 +61,7 @@ class PersonNumber:
     def column(self, name: str, rows: int) -> Column:
         """What can be said about it where at most ``rows`` rows of a person count: a person has at least one.
 
-        Claim:    every person's number is missing or lies within the bounds of this column, on its grain.
+        Claim:    every person's number is missing or lies within the bounds of this column, on its step.
         Assumes:  at most ``rows`` rows of each person are read.
         Source:   derived on the theorem's page.  Theorem: TWO-LEVEL.
         """
@@ -78,19 +78,19 @@ class PersonNumber:
         lattice, most = self.value.lattice, rows if self.kind == "sum" else 1
         low, high = min(lattice.low, most * lattice.low), max(lattice.high, most * lattice.high)
         missing = any(map(declares_missing, columns_in(self.value)))
-        return _numbers(name, lattice.grain, low, high, missing)
+        return _numbers(name, lattice.step, low, high, missing)
 
 
-def _numbers(name: str, grain: Fraction, low: int, high: int, missing: bool) -> Column:
+def _numbers(name: str, step: Fraction, low: int, high: int, missing: bool) -> Column:
     if max(abs(low), abs(high)) > LARGEST_COLUMN_VALUE:
         raise InvalidRequest(
             f"{name!r} of a person can reach beyond 2**53 steps: bound what is added up, by CLAMP"
         )
     if low == high:
         raise InvalidRequest(f"{name!r} is the same for every person: there is nothing to ask")
-    if grain == 1:
+    if step == 1:
         return IntegerColumn(name, low, high, missing=missing)
-    return RealColumn(name, low * grain, high * grain, grain, missing)
+    return RealColumn(name, low * step, high * step, step, missing)
 
 
 @dataclass(frozen=True, slots=True)

@@ -153,7 +153,7 @@ class ExplicitQueries:
         self.denominator = lcm(*(w.denominator for row in exact for w in row))
         whole = [[int(w * self.denominator) for w in row] for row in exact]
         if max(self.denominator, *(abs(w) for row in whole for w in row)) > LARGEST_WEIGHT:
-            raise InvalidRequest(f"weights need whole numbers above {LARGEST_WEIGHT}: choose a coarser grain")
+            raise InvalidRequest(f"weights need whole numbers above {LARGEST_WEIGHT}: choose a coarser step")
         self.matrix = np.array(whole, dtype=np.int64)
         self.matrix.setflags(write=False)
         self.fractional = bool(self.matrix.min() >= 0 and self.matrix.max() <= self.denominator)

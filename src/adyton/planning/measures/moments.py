@@ -192,7 +192,7 @@ def _units_of(measure: Moments) -> Line:
 
 
 def _half(lattice: Lattice) -> Fraction:
-    return (lattice.high - lattice.low) * lattice.grain / 2
+    return (lattice.high - lattice.low) * lattice.step / 2
 
 
 def _middle_in_halves(lattice: Lattice) -> Fraction:

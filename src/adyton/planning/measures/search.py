@@ -41,7 +41,7 @@ class Search(OfOneReading):
         first, last = (np.minimum(np.maximum(step, low), high) for step in self._found(released))
         noise = Intervals(context.noise_level, *self._outward(low, high))
         population = self._population(released, looked_at, context)
-        return Values(Line(self._grain / 2).near(first + last), noise, population)
+        return Values(Line(self._step / 2).near(first + last), noise, population)
 
     def population_bound(
         self, context: PopulationContext, expected_rows: int | None, expect: Fraction | None = None
@@ -100,12 +100,12 @@ class Search(OfOneReading):
                 yield np.minimum(bins.first + (place + 1) * bins.width - 1, high)
 
     def _outward(self, low: Integers, high: Integers) -> Ends:
-        line = Line(self._grain)
+        line = Line(self._step)
         return line.down(low), line.up(high)
 
     @property
-    def _grain(self) -> Fraction:
-        return self._measure.value.lattice.grain
+    def _step(self) -> Fraction:
+        return self._measure.value.lattice.step
 
     @property
     def _levels(self) -> SearchLevels:

@@ -73,7 +73,7 @@ class Spread(OfOneReading):
         """From squares of half of the range to what is answered, rounded up or down."""
         centred, _, _ = self.reading.coordinates
         assert centred.value is not None
-        half = Line(centred.box[1] * centred.value.lattice.grain / 2)
+        half = Line(centred.box[1] * centred.value.lattice.step / 2)
         root: Floats = half.near(np.sqrt(variance)) * outward
         return root if self.root else root**2 * outward
 
@@ -93,7 +93,7 @@ class Spread(OfOneReading):
         """The mean's distance from the middle of the bounds."""
         centred, counted = self.mean.reading.coordinates
         assert centred.value is not None
-        return Line(counted.times * centred.value.lattice.grain / 2).near(ratio)
+        return Line(counted.times * centred.value.lattice.step / 2).near(ratio)
 
 
 def variance_between(mean: Ends, square: Ends) -> Ends:

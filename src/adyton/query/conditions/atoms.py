@@ -204,7 +204,7 @@ def _edges(name: str, number: NumberExpression, bins: Any) -> list[Fraction]:
         if bins < 1:
             raise InvalidRequest(f"the number of bins of {name!r} is at least 1")
         width = -(-(lattice.high - lattice.low + 1) // bins)
-        return [step * lattice.grain for step in range(lattice.low + width, lattice.high + 1, width)]
+        return [step * lattice.step for step in range(lattice.low + width, lattice.high + 1, width)]
     if isinstance(bins, str) or not isinstance(bins, Sequence):
         raise InvalidRequest(
             f"the bins of {name!r} are their number, or a list of where each but the first begins"

@@ -68,7 +68,7 @@ class Axis:
         if isinstance(column, DateColumn):
             places = [str(day_of(step)) for step in steps]
         else:
-            places = [f"{float(step * lattice.grain):.15g}" for step in steps]
+            places = [f"{float(step * lattice.step):.15g}" for step in steps]
         return f": around there they begin at {' and '.join(places)}"
 
     def _rows(self) -> KnownRows:
@@ -151,7 +151,7 @@ def _group(subject: Subject, starts: Integers, labels: Integers) -> tuple[Number
 def _number_group(subject: Subject, starts: Integers, labels: Integers) -> tuple[NumberExpression, Integers]:
     number = _number_of(subject)
     lattice = number.lattice
-    is_there = Compare(number, ">=", Constant(lattice.low * lattice.grain))
+    is_there = Compare(number, ">=", Constant(lattice.low * lattice.step))
     step = gcd(*map(int, starts[1:])) if len(starts) > 1 else 0
     places = lattice.high // step - lattice.low // step + 1 if step else 1
     if not step or (places > 2 * len(starts) and len(starts) <= _MOST_BRANCHES):
@@ -163,7 +163,7 @@ def _number_group(subject: Subject, starts: Integers, labels: Integers) -> tuple
             f"the questions divide {subject.name!r} at {len(starts) - 1} places that no equal bins share: "
             "use rounder limits, or fewer"
         )
-    bins = Floor(number, step * lattice.grain)
+    bins = Floor(number, step * lattice.step)
     missing = Constant(Fraction(bins.lattice.low - 1))
     codes = np.maximum(np.arange(bins.lattice.low, bins.lattice.high + 1) * step, lattice.low)
     classes = labels[np.searchsorted(starts, codes, side="right") - 1]
@@ -184,6 +184,6 @@ def _tree(number: NumberExpression, starts: list[int], labels: list[int]) -> Num
     if len(set(labels)) == 1:
         return Constant(Fraction(labels[0]))
     half = len(starts) // 2
-    below = Compare(number, "<", Constant(starts[half] * number.lattice.grain))
+    below = Compare(number, "<", Constant(starts[half] * number.lattice.step))
     upper = _tree(number, starts[half:], labels[half:])
     return Case(((below, _tree(number, starts[:half], labels[:half])),), upper)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adyton.kernel.schema import Column, common_grain, times_finer
+from adyton.kernel.schema import Column, common_step, times_finer
 from adyton.kernel.terms.expressions import (
     And,
     Case,
@@ -109,8 +109,8 @@ class KnownRows:
 
     def _compared(self, left: Comparable, operator: Operator, right: Comparable) -> Truth:
         (low, high, there), (other_low, other_high, also) = self._span(left), self._span(right)
-        grain = common_grain(left.lattice.grain, right.lattice.grain)
-        one, other = (times_finer(side.lattice.grain, grain) for side in (left, right))
+        step = common_step(left.lattice.step, right.lattice.step)
+        one, other = (times_finer(side.lattice.step, step) for side in (left, right))
         ends = (low * one, high * one, other_low * other, other_high * other)
         both = there & also
         return both & CAN_BE[operator](*ends), both & CAN_BE[OPPOSITE[operator]](*ends)
@@ -146,7 +146,7 @@ class KnownRows:
                 return np.clip(a, node.lattice.low, node.lattice.high), there
             case Floor(inner, step):
                 a, there = self._exact(inner)
-                ratio = inner.lattice.grain / step
+                ratio = inner.lattice.step / step
                 return a * ratio.numerator // ratio.denominator, there
             case Curved(_, inner):
                 a, there = self._exact(inner)
@@ -190,9 +190,9 @@ class KnownRows:
         return integers, there
 
     def _on(self, part: Comparable, whole: Comparable) -> Known:
-        """A part's integers, counted in the grain of the whole."""
+        """A part's integers, counted in the step of the whole."""
         integers, there = self._exact(part)
-        return integers * times_finer(part.lattice.grain, whole.lattice.grain), there
+        return integers * times_finer(part.lattice.step, whole.lattice.step), there
 
     def _knows(self, node: object) -> bool:
         match node:

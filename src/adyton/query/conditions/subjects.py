@@ -98,7 +98,7 @@ def _breaks(node: Condition | Group) -> list[int] | None:
             if compared is None or not _rises(compared[0]):
                 return None
             number, operator, constant = compared
-            steps = constant / number.lattice.grain
+            steps = constant / number.lattice.step
             at = [ceil(steps)] * (operator not in ("<=", ">"))
             at += [floor(steps) + 1] * (operator not in ("<", ">="))
             return _first_steps(number, at)
@@ -231,6 +231,6 @@ def _number(number: Comparable) -> tuple[DayOf | ValueOf, Subject]:
         days = DateColumn(name, day_of(lattice.low), day_of(lattice.high))
         assert isinstance(number, DayFrom)
         return DayOf(days), Subject(days, number.inner)
-    ends = (lattice.low * lattice.grain, lattice.high * lattice.grain)
-    column = RealColumn(name, *ends, lattice.grain)
+    ends = (lattice.low * lattice.step, lattice.high * lattice.step)
+    column = RealColumn(name, *ends, lattice.step)
     return ValueOf(column), Subject(column, number)

@@ -18,7 +18,7 @@ from adyton.kernel.exact import rational
 from adyton.query.sql.names import placed, refuse, shortened
 
 DEEPEST_NESTING = 20  # brackets, CASEs, NOTs and signs around one another
-NAMED_ARGUMENTS = ("CONTRIBUTION_BOUNDS_PER_GROUP", "CONTRIBUTION_BOUNDS_PER_ROW", "GRAIN")
+NAMED_ARGUMENTS = ("CONTRIBUTION_BOUNDS_PER_GROUP", "CONTRIBUTION_BOUNDS_PER_ROW", "STEP")
 
 _T = TokenType
 _CLAUSES = (

@@ -277,7 +277,7 @@ def _listed(source: SqlText, item: Item, groups: Mapping[str, Grouped]) -> Group
 def _labelled(source: SqlText, node: exp.Expr) -> Grouped:
     number, *named = several(source, node, "LABEL(number, 'name of 0', 'name of 1', ...)")
     value = source.number(number)
-    if value.lattice.grain != 1:
+    if value.lattice.step != 1:
         raise source.refusal(node, "LABEL names the whole numbers 0, 1, 2 and so on")
     labels = tuple(_label(source, label) for label in named)
     if len({type(label) for label in labels}) > 1:

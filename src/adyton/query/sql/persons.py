@@ -29,7 +29,7 @@ from adyton.query.sql.groups import Item, read_items
 from adyton.query.sql.names import called, calls
 from adyton.query.sql.rewrite.public_values import as_written
 
-MOST_AVERAGED = 12  # rows of a person: the average of more has too fine a grain
+MOST_AVERAGED = 12  # rows of a person: the average of more has too fine a step
 _NO_NAME = "the inner SELECT"  # has a space, and is no name that a text could mean by chance
 _INSIDE = "COUNT, SUM, AVG, MIN, MAX and COUNT(DISTINCT category)"
 

@@ -72,13 +72,13 @@ class LoadingContract:
                 assert got == _shown(reading, one.column, value), (one.column, one.kind, value, reading.name)
 
     def test_any_number_is_rounded_once_and_clipped_alike(self, opened: Open) -> None:
-        """Doubles on grains that they cannot hold, whole numbers beyond them, and decimals."""
+        """Doubles on steps that they cannot hold, whole numbers beyond them, and decimals."""
         rng = random.Random(7)
         patterns = [struct.unpack("<d", rng.randbytes(8))[0] for _ in range(100)]
         held = []
-        for i, grain in enumerate((Fraction(1, 100), Fraction(1, 3), Fraction(5, 7), Fraction(1, 10**12))):
-            ties = [float((rng.randrange(-700, 1400) + Fraction(1, 2)) * grain) for _ in range(100)]
-            column = RealColumn(f"double {i}", -700 * grain, 1400 * grain, grain)
+        for i, step in enumerate((Fraction(1, 100), Fraction(1, 3), Fraction(5, 7), Fraction(1, 10**12))):
+            ties = [float((rng.randrange(-700, 1400) + Fraction(1, 2)) * step) for _ in range(100)]
+            column = RealColumn(f"double {i}", -700 * step, 1400 * step, step)
             held.append(Held(column, "float", [*NASTY_FLOATS, *patterns, *ties]))
         edges = [0, 1, -1, 2**53 - 1, 2**53, 2**53 + 1, 2**63 - 1, -(2**63), -(2**53) - 1, None]
         held.append(Held(IntegerColumn("whole", -(2**53), 2**53), "integer", edges))

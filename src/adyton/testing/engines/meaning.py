@@ -70,7 +70,7 @@ def number(node: Comparable, row: Row) -> int | None:
             a, b = number(left, row), number(right, row)
             if a is None or b is None:
                 return None
-            return _steps(_times(a, left.lattice.grain) + _times(b, right.lattice.grain), node.lattice.grain)
+            return _steps(_times(a, left.lattice.step) + _times(b, right.lattice.step), node.lattice.step)
         case Times(left, right):
             a, b = number(left, row), number(right, row)
             return None if a is None or b is None else a * b
@@ -82,7 +82,7 @@ def number(node: Comparable, row: Row) -> int | None:
             return None if a is None else a * a
         case Clip(inner, low, high):
             exact = value(inner, row)
-            return None if exact is None else _steps(min(max(exact, low), high), node.lattice.grain)
+            return None if exact is None else _steps(min(max(exact, low), high), node.lattice.step)
         case Floor(inner, step):
             exact = value(inner, row)
             return None if exact is None else _steps(exact, step)
@@ -97,7 +97,7 @@ def number(node: Comparable, row: Row) -> int | None:
             met = (then for when, then in branches if condition(when, row) is True)
             chosen = next(met, otherwise)
             exact = None if chosen is None else value(chosen, row)
-            return None if exact is None else _steps(exact, node.lattice.grain)
+            return None if exact is None else _steps(exact, node.lattice.step)
         case Lookup(column, numbers):
             code = row[column.name]
             return None if code is None else numbers[code]
@@ -112,14 +112,14 @@ def number(node: Comparable, row: Row) -> int | None:
 
 
 def value(node: Comparable, row: Row) -> Fraction | int | None:
-    """The node's value itself, not counted in grains."""
+    """The node's value itself, not counted in steps."""
     steps = number(node, row)
-    return None if steps is None else _times(steps, node.lattice.grain)
+    return None if steps is None else _times(steps, node.lattice.step)
 
 
-def _times(steps: int, grain: Fraction) -> Fraction | int:
+def _times(steps: int, step: Fraction) -> Fraction | int:
     """Whole values are whole numbers, with which everything takes a tenth of the time."""
-    return steps * grain.numerator if grain.denominator == 1 else steps * grain
+    return steps * step.numerator if step.denominator == 1 else steps * step
 
 
 def _steps(exact: Fraction | int, step: Fraction) -> int:
@@ -131,9 +131,9 @@ def _quotient(node: Quotient, row: Row) -> int | None:
     over, under = value(node.over, row), value(node.under, row)
     if over is None or not under:
         return None
-    grain, exact = node.lattice.grain, Fraction(over) / under
-    size = math.floor(abs(exact) / grain + Fraction(1, 2))
-    return int(min(max((size if exact > 0 else -size) * grain, node.low), node.high) / grain)
+    step, exact = node.lattice.step, Fraction(over) / under
+    size = math.floor(abs(exact) / step + Fraction(1, 2))
+    return int(min(max((size if exact > 0 else -size) * step, node.low), node.high) / step)
 
 
 def _part(part: Part, day: datetime.date) -> int:
@@ -154,7 +154,7 @@ def condition(node: Condition, row: Row) -> bool | None:
             a, b = number(left, row), number(right, row)
             if a is None or b is None:
                 return None
-            return bool(_COMPARE[sign](_times(a, left.lattice.grain), _times(b, right.lattice.grain)))
+            return bool(_COMPARE[sign](_times(a, left.lattice.step), _times(b, right.lattice.step)))
         case OneOf(column, values):
             code = row[column.name]
             return None if code is None else column.values[code] in values

@@ -60,7 +60,7 @@ class QuestionsContract:
 
     @pytest.mark.parametrize("adjacency", get_args(Adjacency))
     def test_what_a_stream_compares_means_the_same(self, opened: Open, adjacency: Adjacency) -> None:
-        """Also the sum of what each row has above the threshold of a mean, on a grain of its own."""
+        """Also the sum of what each row has above the threshold of a mean, on a step of its own."""
         unit, table = PrivacyUnit(adjacency), replace(PEOPLE, rows=len(SOME[0].values))
         study = Study(table, unit, Guarantee(Fraction(1), Fraction(0)), "pure")
         numbers = ("age", "income", "age - income / 7", "CASE WHEN smoker THEN income ELSE -age END")

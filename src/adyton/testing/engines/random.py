@@ -226,7 +226,7 @@ def random_measure(rng: random.Random) -> Measure:
     def attempt() -> Measure:
         where, value = random_condition(rng, 2), random_number(rng, 3)
         low, steps = value.lattice.low, rng.randint(1, max(1, value.lattice.high - value.lattice.low))
-        bounds = (low * value.lattice.grain, (low + steps) * value.lattice.grain)
+        bounds = (low * value.lattice.step, (low + steps) * value.lattice.step)
         makers: list[Callable[[], Measure]] = [
             lambda: Count(where),
             lambda: CountPersons(where),
@@ -280,7 +280,7 @@ def _number(rng: random.Random, depth: int) -> NumberExpression:
 
 def _clip(inner: NumberExpression, rng: random.Random) -> Clip:
     low, high = sorted(rng.randint(inner.lattice.low - 5, inner.lattice.high + 5) for _ in range(2))
-    return Clip(inner, low * inner.lattice.grain, high * inner.lattice.grain)
+    return Clip(inner, low * inner.lattice.step, high * inner.lattice.step)
 
 
 def _condition(rng: random.Random, depth: int) -> Condition:

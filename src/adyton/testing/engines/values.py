@@ -92,7 +92,7 @@ def is_outside(column: Column, value: Any) -> bool:
             return exact[1]
         case IntegerColumn() | RealColumn():
             x, ends = _double(None if too_long(value) else value), (column.lattice.low, column.lattice.high)
-            low, high = (float(end * column.lattice.grain) for end in ends)
+            low, high = (float(end * column.lattice.step) for end in ends)
             return x is not None and not low <= x <= high
         case DateColumn(_, first, last):
             day = _day(value, first, last)
@@ -144,22 +144,22 @@ def _double(value: Any) -> float | None:
 def _on_lattice(lattice: Lattice, x: float | None) -> int | None:
     if x is None:
         return None
-    low, high, grain = (float(b * lattice.grain) for b in (lattice.low, lattice.high, 1))
-    steps = min(max(x, low), high) / grain
+    low, high, step = (float(b * lattice.step) for b in (lattice.low, lattice.high, 1))
+    steps = min(max(x, low), high) / step
     rounded = math.floor(steps + 0.5) if abs(steps) < 2**52 else int(steps)  # which is whole there
     return min(max(rounded, lattice.low), lattice.high)
 
 
 def _exact(lattice: Lattice, value: Any) -> tuple[int, bool] | None:
     """The steps of a whole number, and whether it is out of bounds, where doubles may lose digits of it."""
-    grain, largest = lattice.grain, max(abs(lattice.low), abs(lattice.high))
-    if largest * max(grain, Fraction(1)) < 2**50 or 5 * largest * grain.numerator >= 2**63:
+    step, largest = lattice.step, max(abs(lattice.low), abs(lattice.high))
+    if largest * max(step, Fraction(1)) < 2**50 or 5 * largest * step.numerator >= 2**63:
         return None
     found = _WHOLE.fullmatch(value) if isinstance(value, str) and not too_long(value) else None
     number = int(found[1]) if found else value
     if isinstance(number, bool) or not isinstance(number, int):
         return None
-    steps = Fraction(number) / grain
+    steps = Fraction(number) / step
     clipped = min(max(steps, Fraction(lattice.low)), Fraction(lattice.high))
     return math.floor(clipped + Fraction(1, 2)), clipped != steps
 

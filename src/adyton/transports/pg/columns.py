@@ -132,7 +132,7 @@ def _of_group(group: Group) -> int:
         case Bucket(_, value, None):
             if isinstance(value, Days | DayOf):
                 return DATE
-            return INT8 if value.lattice.grain.denominator == 1 else FLOAT8
+            return INT8 if value.lattice.step.denominator == 1 else FLOAT8
         case Bucket(_, _, labels):
             return _of_labels(labels or ())
 

@@ -223,7 +223,7 @@ def _extreme_number(name: str, numbers: Sequence[NumberExpression]) -> NumberExp
         return value
     low, high = ends(value)
     bound = pick(constants)
-    if (bound / value.lattice.grain).denominator != 1:
+    if (bound / value.lattice.step).denominator != 1:
         return _of_several(name, [value, Constant(bound)])
     return Clip(value, bound, high) if name == "GREATEST" else Clip(value, low, bound)
 

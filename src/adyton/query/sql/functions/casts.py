@@ -87,7 +87,7 @@ def _is_whole(value: str | int) -> bool:
 
 def _fits(number: NumberExpression, beyond: int) -> NumberExpression:
     lattice: Lattice = number.lattice
-    if max(abs(lattice.low), abs(lattice.high)) * lattice.grain >= beyond:
+    if max(abs(lattice.low), abs(lattice.high)) * lattice.step >= beyond:
         raise InvalidRequest("the number can be too large for this type: use a wider one")
     return number
 
@@ -123,7 +123,7 @@ def digits_of(value: Value) -> Value:
     truth = truth_of(value)
     if truth is not None:
         return Texts(truth_number(truth), ("false", "true"))
-    if isinstance(value, NumberExpression) and value.lattice.grain == 1:
+    if isinstance(value, NumberExpression) and value.lattice.step == 1:
         low, high = value.lattice.low, value.lattice.high
         if high - low < MOST_STEPS:
             return merged(sum_of(value, whole(-low)), [str(one) for one in range(low, high + 1)])

@@ -106,7 +106,7 @@ def added(source: SqlText, node: exp.Expr, left: Value, sign: int, right: Value)
     if isinstance(left, Days) and isinstance(right, Days) and sign < 0:
         return _between(days_since_1970, right, left)
     if isinstance(left, Days) and isinstance(right, NumberExpression):
-        if right.lattice.grain.denominator != 1:
+        if right.lattice.step.denominator != 1:
             raise source.refusal(node, "a whole number of days can be added to a date")
         return day_at(sum_of(days_since_1970(left), right if sign > 0 else Negative(right)))
     if isinstance(right, Days) and isinstance(left, NumberExpression) and sign > 0:

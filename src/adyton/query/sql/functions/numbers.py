@@ -29,7 +29,7 @@ from adyton.query.calendar import known_value, sum_of, within
 from adyton.query.missing import ONE, ZERO, missing
 from adyton.query.sql.functions.arguments import arguments, several, whole_number
 from adyton.query.sql.names import called, calls
-from adyton.query.text import coarsest_grain
+from adyton.query.text import coarsest_step
 
 if TYPE_CHECKING:
     from adyton.query.sql.expressions import SqlText
@@ -46,7 +46,7 @@ _LARGEST_EXPONENT = 4
 
 def rounded(number: NumberExpression, step: Fraction) -> NumberExpression:
     """The nearest multiple of ``step``, half away from zero."""
-    if (number.lattice.grain / step).denominator == 1:
+    if (number.lattice.step / step).denominator == 1:
         return number
     half = Constant(step * _HALF)
     return _odd(number, lambda x: _multiple(Floor(sum_of(x, half), step), step))
@@ -54,9 +54,9 @@ def rounded(number: NumberExpression, step: Fraction) -> NumberExpression:
 
 def rounded_to_even(number: NumberExpression, step: Fraction) -> NumberExpression:
     """The nearest multiple of ``step``; of two that are as near, the even one."""
-    grain, half = number.lattice.grain, step * _HALF
-    parts = grain.denominator * half.denominator
-    if (grain / step).denominator == 1 or int(half * parts) % gcd(int(grain * parts), int(step * parts)):
+    finest, half = number.lattice.step, step * _HALF
+    parts = finest.denominator * half.denominator
+    if (finest / step).denominator == 1 or int(half * parts) % gcd(int(finest * parts), int(step * parts)):
         return rounded(number, step)  # none is as near to two
     nearest = _multiple(Floor(sum_of(number, Constant(half)), step), step)
     rest = sum_of(number, Negative(Times(Floor(number, 2 * step), Constant(2 * step))))
@@ -68,7 +68,7 @@ def rounded_to_even(number: NumberExpression, step: Fraction) -> NumberExpressio
 
 def truncated(number: NumberExpression, step: Fraction = Fraction(1)) -> NumberExpression:
     """The nearest multiple of ``step`` towards zero."""
-    if (number.lattice.grain / step).denominator == 1:
+    if (number.lattice.step / step).denominator == 1:
         return number
     toward = [(floor(end / step) if end > 0 else ceil(end / step)) * step for end in ends(number)]
     return within(_odd(number, lambda x: _multiple(Floor(x, step), step)), *toward)
@@ -80,9 +80,9 @@ def remainder(number: NumberExpression, divisor: Fraction) -> NumberExpression:
 
     def left(x: NumberExpression) -> NumberExpression:
         rest = sum_of(x, Negative(Times(Floor(x, divisor), Constant(divisor))))
-        if rest.lattice.grain >= divisor:
+        if rest.lattice.step >= divisor:
             return Times(x, ZERO)
-        return Clip(rest, Fraction(0), divisor - rest.lattice.grain)
+        return Clip(rest, Fraction(0), divisor - rest.lattice.step)
 
     return _odd(number, left)
 
@@ -106,7 +106,7 @@ def _multiple(number: NumberExpression, step: Fraction) -> NumberExpression:
 def ends(number: NumberExpression) -> tuple[Fraction, Fraction]:
     """The least and the greatest that it can be."""
     lattice = number.lattice
-    return lattice.low * lattice.grain, lattice.high * lattice.grain
+    return lattice.low * lattice.step, lattice.high * lattice.step
 
 
 def folded(number: NumberExpression) -> NumberExpression:
@@ -206,7 +206,7 @@ def _abs(source: SqlText, node: exp.Expr) -> NumberExpression:
     if lattice.high <= 0:
         return folded(Negative(number))
     positive = Case(((Compare(number, "<", ZERO), Negative(number)),), number)
-    return folded(within(positive, 0, max(-lattice.low, lattice.high) * lattice.grain))
+    return folded(within(positive, 0, max(-lattice.low, lattice.high) * lattice.step))
 
 
 def _sign(source: SqlText, node: exp.Expr) -> NumberExpression:
@@ -229,9 +229,9 @@ def read_div(source: SqlText, node: exp.Expr) -> NumberExpression:
     """number // literal, number DIV literal, or DIV(number, literal): truncated towards zero."""
     divided, divisor = _both(source, node, "DIV(number, literal)")
     value, by = source.number(divided), _divisor(source, divisor)
-    if value.lattice.grain.denominator != 1 or by.denominator != 1:
+    if value.lattice.step.denominator != 1 or by.denominator != 1:
         raise source.refusal(divided, "whole division is of whole numbers; write FLOOR(x / w) for others")
-    if (value.lattice.grain / by).denominator == 1:
+    if (value.lattice.step / by).denominator == 1:
         return folded(Times(value, Constant(1 / by)))
     number, width = (value, by) if by > 0 else (Negative(value), -by)
     toward = [floor(end / width) if end > 0 else ceil(end / width) for end in ends(number)]
@@ -308,17 +308,17 @@ def _lookup(source: SqlText, node: exp.Expr) -> NumberExpression:
     column = source.column(source.bare(first))
     if not isinstance(column, CategoryColumn):
         raise source.refusal(node, f"LOOKUP needs a category; {column.name!r} is {column.kind}")
-    grain = None
+    step = None
     if type(listed[-1]) is exp.Kwarg:
         named = listed.pop()
-        if str(named.this.this).upper() != "GRAIN":
-            raise source.refusal(node, "the argument with a name is grain => (number)")
-        grain = source.constant(named.args["expression"])
+        if str(named.this.this).upper() != "STEP":
+            raise source.refusal(node, "the argument with a name is step => (number)")
+        step = source.constant(named.args["expression"])
     values = [None if type(one) is exp.Null else source.constant(one) for one in listed]
-    grain = coarsest_grain(value for value in values if value is not None) if grain is None else grain
-    if grain <= 0 or any(value is not None and (value / grain).denominator != 1 for value in values):
-        raise source.refusal(node, "the numbers of LOOKUP must be whole multiples of its grain")
-    return Lookup(column, tuple(None if value is None else int(value / grain) for value in values), grain)
+    step = coarsest_step(value for value in values if value is not None) if step is None else step
+    if step <= 0 or any(value is not None and (value / step).denominator != 1 for value in values):
+        raise source.refusal(node, "the numbers of LOOKUP must be whole multiples of its step")
+    return Lookup(column, tuple(None if value is None else int(value / step) for value in values), step)
 
 
 NUMBERS: dict[str, Callable[[SqlText, exp.Expr], NumberExpression]] = {

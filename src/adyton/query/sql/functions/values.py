@@ -125,7 +125,7 @@ def recoded(code: NumberExpression, numbers: Sequence[int]) -> NumberExpression:
     match code:
         case Constant(value):
             return Constant(Fraction(numbers[int(value)]))
-        case Lookup(column, codes, grain) if grain == 1:
+        case Lookup(column, codes, step) if step == 1:
             return Lookup(column, tuple(None if one is None else numbers[one] for one in codes))
         case Case(branches, otherwise):
             last = None if otherwise is None else recoded(otherwise, numbers)
@@ -160,7 +160,7 @@ def chosen(texts: Texts, wanted: Callable[[str], bool], said: str) -> Condition:
         listed = ", ".join(map(repr, texts.labels[:10])) + (", ..." if len(texts.labels) > 10 else "")
         raise InvalidRequest(f"no possible value {said} (possible: {listed})")
     code = texts.code
-    if isinstance(code, Lookup) and None not in code.numbers and code.grain == 1:
+    if isinstance(code, Lookup) and None not in code.numbers and code.step == 1:
         column, codes = code.column, code.numbers
         values = [column.values[i] for i, one in enumerate(codes) if one is not None and truths[one]]
         return OneOf(column, tuple(values))

@@ -139,8 +139,8 @@ class PublicRows:
         known = self.rows.number(number)
         if known is None:
             raise self.source.refusal(node, "this is not evaluated for a public table")
-        grain = number.lattice.grain
-        return [int(one) * grain if there else None for one, there in zip(*known, strict=True)]
+        step = number.lattice.step
+        return [int(one) * step if there else None for one, there in zip(*known, strict=True)]
 
 
 def _rows(dimension: Dimension) -> tuple[Table, KnownRows]:
@@ -151,7 +151,7 @@ def _rows(dimension: Dimension) -> tuple[Table, KnownRows]:
 
 
 def _known(attribute: Attribute) -> Known:
-    """Numbers are counted in grains; other values are their places among those that are declared."""
+    """Numbers are counted in steps; other values are their places among those that are declared."""
     there = np.array([value is not None for value in attribute.values])
     numbers: list[Any] = [0 if value is None else value for value in attribute.values]
     if isinstance(attribute.column, CategoryColumn):

@@ -146,7 +146,7 @@ def _comment_on(column: Column) -> str | None:
         more = f" and {len(values) - _MOST_VALUES} others" if len(values) > _MOST_VALUES else ""
         return f"one of {', '.join(values[:_MOST_VALUES])}{more}{null}"
     if "low" in declared:
-        steps = f", in steps of {declared['grain']:g}" if "grain" in declared else ""
+        steps = f", in steps of {declared['step']:g}" if "step" in declared else ""
         return f"from {declared['low']} to {declared['high']}{steps}{null}"
     return "TRUE, FALSE or NULL" if null else None
 
@@ -156,8 +156,8 @@ def _declared(column: Column) -> dict[str, Any]:
     match column:
         case IntegerColumn(low=low, high=high) | DateColumn(low=low, high=high):
             return {"low": str(low), "high": str(high)}
-        case RealColumn(low=low, high=high, grain=grain):
-            return {"low": f"{float(low):g}", "high": f"{float(high):g}", "grain": float(grain)}
+        case RealColumn(low=low, high=high, step=step):
+            return {"low": f"{float(low):g}", "high": f"{float(high):g}", "step": float(step)}
         case CategoryColumn(values=values):
             return {"values": [str(value) for value in values]}
     return {}
@@ -207,7 +207,7 @@ VIEWS: tuple[tuple[str, tuple[CatalogColumn, ...], str], ...] = (
             data_type=TEXT,
             low=TEXT,
             high=TEXT,
-            grain=FLOAT8,
+            step=FLOAT8,
             values=ARRAYS[TEXT],
             is_public=BOOL,
         ),
