@@ -167,7 +167,7 @@ def test_a_study_that_is_put_back_gets_no_second_answer_for_one_charge(folder: P
 def test_a_copy_that_is_accepted_goes_on_in_its_book(tmp_path: Path) -> None:
     """What was lost is in the book already: one receipt of the study stands for it, and none of the book."""
     book = book_of(tmp_path / "shared.ledger", epsilon=100)
-    study = write_study(tmp_path, more=f'book = "{book.name}"\n[ledger]\nanchor = "people.anchor"\n')
+    study = write_study(tmp_path, more=f'book = "{book.name}"\n[ledger]\ncheckpoint = "people.checkpoint"\n')
 
     def ask(*numbers: int) -> int:
         with adyton.open(study) as curator, adyton.Book(book) as shared:
@@ -193,7 +193,7 @@ def test_a_copy_is_not_accepted_if_its_book_was_put_back_too(tmp_path: Path) -> 
     Mutants: no ``check_lost``; no ``_check_lost`` when a study is opened.
     """
     book = book_of(tmp_path / "shared.ledger", epsilon=100)
-    study = write_study(tmp_path, more=f'book = "{book.name}"\n[ledger]\nanchor = "people.anchor"\n')
+    study = write_study(tmp_path, more=f'book = "{book.name}"\n[ledger]\ncheckpoint = "people.checkpoint"\n')
 
     def ask(*numbers: int) -> None:
         with adyton.open(study) as curator:

@@ -136,7 +136,7 @@ def test_A24_the_checkpoint_is_256_receipts_behind_and_verify_sees_beyond_it(
 
 
 def test_A24_a_tail_that_is_cut_off_cleanly_is_a_valid_chain(study: Path) -> None:
-    """Which is why there are anchors: see test_anchor."""
+    """Which is why there are checkpoints: see test_checkpoint."""
     path = study.with_suffix(".ledger")
     tables: Callable[[str], str] = "DELETE FROM {} WHERE number > 4".format
     tamper(path, *map(tables, ("answers", "unanswered", "notes", "receipts")))

@@ -1,4 +1,4 @@
-"""A ledger with a book behind it keeps the contract of every ledger, and so does one with an anchor too."""
+"""A ledger with a book behind it keeps the contract of every ledger, and so does one with a checkpoint too."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import adyton
 from adyton.errors import PrivacyRefused
 from adyton.kernel.ledger import Ledger, MemoryLedger
 from adyton.kernel.ledger.base import counted, with_book
-from adyton.ledgers.anchor import Anchor
-from adyton.ledgers.anchored import AnchoredLedger
 from adyton.ledgers.book import BookedLedger, BookFacts
 from adyton.ledgers.book.book import Entrant
+from adyton.ledgers.checkpoint import Checkpoint
+from adyton.ledgers.checkpointed import CheckpointedLedger
 from adyton.ledgers.forwarding import ForwardingLedger
 from adyton.ledgers.on_demand import LedgerOnDemand
 from adyton.testing.ledgers.contract import LedgerContract, MakeLedger, Reopen, order
@@ -38,8 +38,8 @@ def book_at(path: Path) -> adyton.Book:
 
 def booked(name: Path, limit: int) -> BookedLedger:
     file = LedgerOnDemand(name.with_suffix(".ledger"), study=STUDY, filter_name="pure", limit=limit)
-    anchored = AnchoredLedger(file, Anchor(name.with_suffix(".anchor")))
-    return BookedLedger(anchored, adyton.Book(name.with_suffix(".book")), ENTRANT)
+    checkpointed = CheckpointedLedger(file, Checkpoint(name.with_suffix(".checkpoint")))
+    return BookedLedger(checkpointed, adyton.Book(name.with_suffix(".book")), ENTRANT)
 
 
 class TestBookedLedger(LedgerContract):

@@ -15,8 +15,8 @@ import pytest
 
 from adyton.errors import BudgetRefused, InvalidRequest, LedgerCorrupt
 from adyton.kernel.ledger import Cap, Header, Ledger, MemoryLedger, Order, SqliteLedger
-from adyton.ledgers.anchor import Anchor
-from adyton.ledgers.anchored import AnchoredLedger
+from adyton.ledgers.checkpoint import Checkpoint
+from adyton.ledgers.checkpointed import CheckpointedLedger
 from adyton.ledgers.on_demand import LedgerOnDemand
 from adyton.testing.ledgers.contract import LedgerContract, MakeLedger, Reopen, order
 
@@ -347,19 +347,22 @@ class TestLedgerOnDemand(LedgerContract):
             LedgerOnDemand(path, study="cd" * 32, filter_name="gdp", limit=10)
 
 
-class TestAnchoredLedger(LedgerContract):
-    """On the disk, and in memory: the anchor asks nothing of a ledger but its protocol."""
+class TestCheckpointedLedger(LedgerContract):
+    """On the disk, and in memory: the checkpoint asks nothing of a ledger but its protocol."""
 
     @pytest.fixture(params=["a file", "memory"])
     def make_ledger(self, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[MakeLedger]:
-        opened: list[AnchoredLedger] = []
+        opened: list[CheckpointedLedger] = []
 
-        def make(limit: int) -> AnchoredLedger:
-            anchor, inner = Anchor(tmp_path / f"{len(opened)}.anchor"), MemoryLedger(header(limit))
+        def make(limit: int) -> CheckpointedLedger:
+            checkpoint, inner = (
+                Checkpoint(tmp_path / f"{len(opened)}.checkpoint"),
+                MemoryLedger(header(limit)),
+            )
             if request.param == "a file":
                 path = tmp_path / f"{len(opened)}.ledger"
                 inner = LedgerOnDemand(path, study=STUDY, filter_name="gdp", limit=limit)
-            opened.append(AnchoredLedger(inner, anchor))
+            opened.append(CheckpointedLedger(inner, checkpoint))
             return opened[-1]
 
         yield make
@@ -368,16 +371,16 @@ class TestAnchoredLedger(LedgerContract):
 
     @pytest.fixture
     def reopen(self) -> Iterator[Reopen]:
-        opened: list[AnchoredLedger] = []
+        opened: list[CheckpointedLedger] = []
 
-        def again(ledger: Ledger) -> AnchoredLedger:
-            assert isinstance(ledger, AnchoredLedger)
+        def again(ledger: Ledger) -> CheckpointedLedger:
+            assert isinstance(ledger, CheckpointedLedger)
             inner = ledger._ledger
             if isinstance(inner, MemoryLedger):
                 pytest.skip("this ledger does not outlive its process")
             limit = inner._unwritten.limit
             file = LedgerOnDemand(inner._place, study=STUDY, filter_name="gdp", limit=limit)
-            opened.append(AnchoredLedger(file, ledger._anchor))
+            opened.append(CheckpointedLedger(file, ledger._checkpoint))
             return opened[-1]
 
         yield again

@@ -342,7 +342,9 @@ def test_addresses_that_make_no_sense_are_refused_and_not_repeated(address: str,
 def test_a_study_with_its_ledger_in_postgres(server: str, tmp_path: Path) -> None:
     """From the command line, made by the first charge; a preview leaves nothing behind."""
     address = f"{server}/ledger_{next(NUMBERS)}"
-    study = write_study(tmp_path, more=f'\n[ledger]\naddress = "{address}"\nanchor = "people.anchor"\n')
+    study = write_study(
+        tmp_path, more=f'\n[ledger]\naddress = "{address}"\ncheckpoint = "people.checkpoint"\n'
+    )
     assert CliRunner().invoke(app, ["preview", str(study), question(1), "--scale", "1000"]).exit_code == 0
     assert not PostgresLedger.exists(address)
     first = json.loads(
@@ -352,7 +354,7 @@ def test_a_study_with_its_ledger_in_postgres(server: str, tmp_path: Path) -> Non
         CliRunner().invoke(app, ["ask", str(study), question(1), "--scale", "1000", "--json"]).output
     )
     assert (again["repeated"], again["answer"]) == (True, first["answer"])
-    assert json.loads((tmp_path / "people.anchor").read_text())["receipts"] == 1
+    assert json.loads((tmp_path / "people.checkpoint").read_text())["receipts"] == 1
     assert "1 receipt" in CliRunner().invoke(app, ["verify", str(study)]).output
     with psycopg.connect(server, autocommit=True) as owner:  # an older copy is put back
         name = address.rpartition("/")[2]
@@ -363,10 +365,10 @@ def test_a_study_with_its_ledger_in_postgres(server: str, tmp_path: Path) -> Non
         adyton.open(study)
 
 
-def test_an_anchor_in_a_database_sees_what_a_file_would(server: str, tmp_path: Path) -> None:
-    """The ledger is a file, put back from a copy; the anchor lies elsewhere.  Mutant: ``_store`` writes nothing."""
-    address = f"{server}/anchor_{next(NUMBERS)}"
-    study = write_study(tmp_path, more=f'\n[ledger]\nanchor = "{address}"\n')
+def test_an_checkpoint_in_a_database_sees_what_a_file_would(server: str, tmp_path: Path) -> None:
+    """The ledger is a file, put back from a copy; the checkpoint lies elsewhere.  Mutant: ``_store`` writes nothing."""
+    address = f"{server}/checkpoint_{next(NUMBERS)}"
+    study = write_study(tmp_path, more=f'\n[ledger]\ncheckpoint = "{address}"\n')
     with adyton.open(study) as curator:
         curator.ask(question(1), scale=1000)
     copy = (tmp_path / "people.ledger").read_bytes()
@@ -375,11 +377,11 @@ def test_an_anchor_in_a_database_sees_what_a_file_would(server: str, tmp_path: P
     (tmp_path / "people.ledger").write_bytes(copy)
     with pytest.raises(LedgerCorrupt, match="has seen 2 receipts"):
         adyton.open(study)
-    accepted = CliRunner().invoke(app, ["anchor", "accept", str(study)])
+    accepted = CliRunner().invoke(app, ["checkpoint", "accept", str(study)])
     assert "Receipt 3 charges" in accepted.output
     with adyton.open(study) as curator:
         assert curator.ask(question(3), scale=1000).receipt.number == 4
     with psycopg.connect(server, autocommit=True) as owner:
-        owner.execute(f"UPDATE {address.rpartition('/')[2]}.anchor SET text = 'x'".encode())
+        owner.execute(f"UPDATE {address.rpartition('/')[2]}.checkpoint SET text = 'x'".encode())
     with pytest.raises(LedgerCorrupt, match="damaged"):
         adyton.open(study)

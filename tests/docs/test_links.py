@@ -11,7 +11,7 @@ from pages import all_pages, name_of
 _LINK = re.compile(r"\[[^\]]+\]\(([^)\s]+)\)")
 
 
-def anchors_of(page: Path) -> set[str]:
+def checkpoints_of(page: Path) -> set[str]:
     headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
 
@@ -22,8 +22,8 @@ def test_relative_links_exist(page: Path) -> None:
     for link in _LINK.findall(text):
         if "://" in link:
             continue
-        path, _, anchor = link.partition("#")
+        path, _, checkpoint = link.partition("#")
         target = (page.parent / path).resolve() if path else page
         assert target.exists(), f"{name_of(page)} links to {link}"
-        if anchor:
-            assert anchor in anchors_of(target), f"{name_of(page)} links to {link}"
+        if checkpoint:
+            assert checkpoint in checkpoints_of(target), f"{name_of(page)} links to {link}"

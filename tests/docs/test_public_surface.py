@@ -10,7 +10,7 @@ from pathlib import Path
 
 import adyton
 from adyton.kernel.ledger import Ledger
-from adyton.ledgers.anchored import AnchoredLedger
+from adyton.ledgers.checkpointed import CheckpointedLedger
 from adyton.ledgers.on_demand import LedgerOnDemand
 from adyton.streams.stream import Stream
 from adyton.streams.weights.weights import Weights
@@ -59,7 +59,7 @@ def test_help_imports_nothing_of_a_server() -> None:
 
 def test_whatever_can_be_verified_takes_a_head_and_gives_the_same_facts() -> None:
     """Mutant: one of them calls it ``expected_head``, or returns the head alone."""
-    ledgers = (Ledger, adyton.MemoryLedger, adyton.SqliteLedger, AnchoredLedger, LedgerOnDemand)
+    ledgers = (Ledger, adyton.MemoryLedger, adyton.SqliteLedger, CheckpointedLedger, LedgerOnDemand)
     shapes = {
         inspect.signature(kind.verify) for kind in (adyton.Curator, adyton.Holdout, Stream, Weights, *ledgers)
     }

@@ -61,12 +61,12 @@ FILES: dict[str, dict[str, str]] = {
     "planned": {"independent = true": "independent = true\nquestions = 50\ntolerance = 0.25"},
     "kept": {"independent = true": "independent = true\nreserve = 0.1"},
     "booked": {"delta = 1e-9": 'delta = 1e-9\nbook = "shared.ledger"'},
-    "anchored": {"[validity]": '[ledger]\nanchor = "people.anchor"\n[validity]'},
+    "checkpointed": {"[validity]": '[ledger]\ncheckpoint = "people.checkpoint"\n[validity]'},
     "many": {},
     "cubes": {},
     "corrected": {"high = 100\n": "high = 90\n"},
 }
-ASKED_FIRST = ("people", "pure", "zcdp", "planned", "kept", "booked", "anchored")
+ASKED_FIRST = ("people", "pure", "zcdp", "planned", "kept", "booked", "checkpointed")
 COMMANDS: tuple[tuple[str, ...], ...] = (
     ("init", "people.parquet", "--epsilon", "1", "--delta", "1e-9", "-o", "new.toml"),
     ("check", "people.toml"),
@@ -94,7 +94,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("reserve", "judge", "kept.toml", "0.01"),
     ("book", "statement", "shared.ledger"),
     ("book", "verify", "shared.ledger"),
-    ("anchor", "show", "anchored.toml"),
+    ("checkpoint", "show", "checkpointed.toml"),
     ("stream", "open", "zcdp.toml", "--positives", "2", "--of", "means", "--share", "0.3", "--numeric", "--preview"),
     ("stream", "open", "zcdp.toml", "--positives", "2", "--of", "means", "--share", "0.3", "--numeric"),
     ("stream", "feed", "zcdp.toml", "2", COUNT, "--above", "0"),

@@ -50,9 +50,9 @@ def test_the_ledger_lies_where_the_study_says_and_that_is_no_fact(tmp_path: Path
     ("section", "said"),
     [
         ('address = "mysql://host/books"', "NAME; mysql:// is not"),
-        ('anchor = "s3://bucket/anchor"', "NAME; s3:// is not supported"),
-        ('anchor = "people.ledger"', "ledger.anchor has a place of its own"),
-        ("anchor = 7", "ledger.anchor"),
+        ('checkpoint = "s3://bucket/checkpoint"', "NAME; s3:// is not supported"),
+        ('checkpoint = "people.ledger"', "ledger.checkpoint has a place of its own"),
+        ("checkpoint = 7", "ledger.checkpoint"),
         ('anker = "x"', "ledger.anker"),
     ],
 )

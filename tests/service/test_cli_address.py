@@ -111,10 +111,12 @@ def test_what_is_done_only_where_the_study_lies(place: str, running: Server) -> 
         ("derive", place, COUNT),
         ("check", place),
         ("synthesize", place, "--columns", "region", "--share", "0.1"),
-        ("anchor", "show", place),
+        ("checkpoint", "show", place),
     ):
         assert "where the study lies" in said(*words, code=2).replace("\n", " ")
-    assert "where the study lies" in printed("verify", place, "--write-anchor", code=2)["error"]["message"]
+    assert (
+        "where the study lies" in printed("verify", place, "--write-checkpoint", code=2)["error"]["message"]
+    )
     assert (
         "where the study lies"
         in printed("p-value", place, "--p", "0.1", "--publish", code=2)["error"]["message"]

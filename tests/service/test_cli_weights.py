@@ -110,7 +110,7 @@ def test_data_are_not_needed_to_look() -> None:
 def test_weights_that_a_restored_ledger_ended_are_not_listed() -> None:
     """Mutant: what a restored ledger ended is listed, which cannot be opened."""
     Path("kept").mkdir()
-    Path("p.toml").write_text(f'{STUDY}[ledger]\nanchor = "kept/p.anchor"\n')
+    Path("p.toml").write_text(f'{STUDY}[ledger]\ncheckpoint = "kept/p.checkpoint"\n')
     said(*OPEN[:-1], "10")
     copy = copied(Path("p.toml"), "copy.ledger")
     said("feed", "p.toml", "1", COUNT)

@@ -441,7 +441,7 @@ def test_a_study_with_a_book_is_charged_there_too_by_whoever_asks(tmp_path: Path
 def test_pages_of_the_chain_go_on_over_lost_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A copy that was put back has a gap.  Mutant: a page that is not full is taken for the last one."""
     monkeypatch.setattr("adyton.service.studies.PAGE", 2)
-    study = write_study(tmp_path, more='\n[ledger]\nanchor = "people.anchor"\n')
+    study = write_study(tmp_path, more='\n[ledger]\ncheckpoint = "people.checkpoint"\n')
     with adyton.open(study) as curator:
         curator.ask(COUNT, within=100)
     copy = copied(study, "copy.ledger")

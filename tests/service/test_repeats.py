@@ -127,10 +127,10 @@ def test_a_ledger_that_was_replaced_answers_nothing_from_memory(house: Served, t
     assert (refused.status_code, refused.json()["error"]["kind"]) == (503, "ledger_corrupt")
 
 
-def test_a_ledger_with_an_anchor_is_looked_at_behind_it(
+def test_a_ledger_with_an_checkpoint_is_looked_at_behind_it(
     tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    study = write_study(tmp_path, more='\n[ledger]\nanchor = "people.anchor"\n')
+    study = write_study(tmp_path, more='\n[ledger]\ncheckpoint = "people.checkpoint"\n')
     with adyton.open(study) as curator:
         curator.ask(COUNT, within=50)
     copy = copied(study, "copy.ledger")

@@ -24,7 +24,7 @@ from kept_rows import open_kept
 from study_on_disk import question, tamper, write_study
 
 VALID = "\n[validity]\nindependent = true\n{more}\n"
-ANCHORED = '\n[ledger]\nanchor = "{name}.anchor"\n'
+CHECKPOINTED = '\n[ledger]\ncheckpoint = "{name}.checkpoint"\n'
 
 
 def studies(folder: Path, said: str = "", **changes: Any) -> tuple[Path, Path]:
@@ -274,13 +274,13 @@ def dies_at(moment: str, act: Callable[[], object]) -> None:
     assert os.waitpid(child, 0)[1] == signal.SIGKILL
 
 
-@pytest.mark.parametrize("anchored", [False, True])
+@pytest.mark.parametrize("checkpointed", [False, True])
 @pytest.mark.parametrize("moment", ["closing", "making", "noting"])
 def test_a_crash_in_between_leaves_no_two_ledgers_and_the_command_goes_on(
-    tmp_path: Path, moment: str, anchored: bool
+    tmp_path: Path, moment: str, checkpointed: bool
 ) -> None:
     """Mutants: the new ledger made before the old one is closed; a salt that is drawn again."""
-    old, new = studies(tmp_path, ANCHORED if anchored else "")
+    old, new = studies(tmp_path, CHECKPOINTED if checkpointed else "")
     spend(old, 2)
     dies_at(moment, lambda: amend(*read(old, new)))
     made = new.with_suffix(".ledger").exists()
@@ -318,25 +318,25 @@ def test_there_is_one_successor(tmp_path: Path) -> None:
 
 
 def test_what_stands_in_the_way_is_found_before_anything_is_closed(tmp_path: Path) -> None:
-    old, new = studies(tmp_path, ANCHORED)
+    old, new = studies(tmp_path, CHECKPOINTED)
     with pytest.raises(adyton.InvalidRequest, match="nothing was charged yet"):
         amend(*read(old, new))
     spend(old, 1)
-    for name in ("corrected.ledger", "corrected.anchor"):
+    for name in ("corrected.ledger", "corrected.checkpoint"):
         (tmp_path / name).write_text("in the way")
         with pytest.raises(adyton.InvalidRequest, match=f"{name} exists already"):
             amend(*read(old, new))
         (tmp_path / name).unlink()
-    shared = write_study(tmp_path, name="shared", more=ANCHORED.replace("{name}", "people"), high=99)
-    with pytest.raises(adyton.InvalidRequest, match="an anchor of its own"):
+    shared = write_study(tmp_path, name="shared", more=CHECKPOINTED.replace("{name}", "people"), high=99)
+    with pytest.raises(adyton.InvalidRequest, match="a checkpoint of its own"):
         amend(*read(old, shared))
     spend(old, 1, first=4)
     amend(*read(old, new))
 
 
-def test_an_old_copy_from_before_the_amendment_is_behind_its_anchor(tmp_path: Path) -> None:
-    """Mutant: an anchor that does not know that a ledger was closed."""
-    old, new = studies(tmp_path, ANCHORED)
+def test_an_old_copy_from_before_the_amendment_is_behind_its_checkpoint(tmp_path: Path) -> None:
+    """Mutant: a checkpoint that does not know that a ledger was closed."""
+    old, new = studies(tmp_path, CHECKPOINTED)
     spend(old, 1)
     copy = shutil.copy(old.with_suffix(".ledger"), tmp_path / "copy")
     amend(*read(old, new))

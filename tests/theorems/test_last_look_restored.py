@@ -24,11 +24,11 @@ ROWS = 500
 
 def written(folder: Path, filter_name: str, adjacency: str = "replace-one") -> Path:
     (folder / "elsewhere").mkdir()
-    anchor = '\n[ledger]\nanchor = "elsewhere/people.anchor"\n'
+    checkpoint = '\n[ledger]\ncheckpoint = "elsewhere/people.checkpoint"\n'
     stability = "stability = 0.5\n" if filter_name == "pure" else ""
     beyond = 'beyond_plan = "answer"\n' if filter_name == "pure" else ""
     validity = f"\n[validity]\nindependent = true\nconfidence = 0.95\n{stability}{beyond}"
-    file = write_study(folder, more=anchor + validity, rows=ROWS)
+    file = write_study(folder, more=checkpoint + validity, rows=ROWS)
     text = file.read_text().replace('adjacency = "replace-one"', f'adjacency = "{adjacency}"')
     delta = "delta = 0\n" if filter_name == "pure" else "delta = 1e-9\n"
     file.write_text(text.replace("delta = 1e-9\n", f'{delta}filter = "{filter_name}"\n'))
@@ -72,7 +72,7 @@ def test_theorem_LAST_LOOK_ROUTES_a_stream_whose_answers_were_lost_is_not_counte
 def test_theorem_LAST_LOOK_ROUTES_what_was_lost_is_paid_as_it_was_charged_not_as_it_settled(
     tmp_path: Path, filter_name: str, times: int, adjacency: str
 ) -> None:
-    """Mutants: the radius that the anchor knows; rho taken for mu**2."""
+    """Mutants: the radius that the checkpoint knows; rho taken for mu**2."""
     study = written(tmp_path, filter_name, adjacency)
     with adyton.open(study) as curator:
         curator.ask("SELECT COUNT(*) FROM people", scale=20)
@@ -133,7 +133,9 @@ def test_theorem_AMENDED_STUDY_carries_what_was_lost_in_full(tmp_path: Path) -> 
         charged = told(curator).radius
     put_back(study, copy)
     accept_copy(study)
-    text = study.read_text().replace("high = 120", "high = 130").replace("people.anchor", "later.anchor")
+    text = (
+        study.read_text().replace("high = 120", "high = 130").replace("people.checkpoint", "later.checkpoint")
+    )
     later = study.with_name("later.toml")
     later.write_text(text)
     amended = amend(read_study(study), read_study(later))

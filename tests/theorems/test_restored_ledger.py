@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import adyton
-from adyton.curator.opening import accept_copy, show_anchor
+from adyton.curator.opening import accept_copy, show_checkpoint
 from adyton.kernel.ledger import Header, Mark, replay_open
 from adyton.kernel.ledger.base import Totals
 from adyton.kernel.ledger.stored.restoring import restoring_order
@@ -27,7 +27,7 @@ from study_on_disk import copied, put_back, question, write_study
 @pytest.fixture
 def study(tmp_path: Path) -> Path:
     (tmp_path / "elsewhere").mkdir()
-    return write_study(tmp_path, more='\n[ledger]\nanchor = "elsewhere/people.anchor"\n')
+    return write_study(tmp_path, more='\n[ledger]\ncheckpoint = "elsewhere/people.checkpoint"\n')
 
 
 @pytest.mark.parametrize("kept", [1, 2, 4])
@@ -42,7 +42,7 @@ def test_theorem_RESTORED_LEDGER_gives_no_budget_and_no_number_back(study: Path,
             curator.ask(question(number), scale=1000)
         lost = curator.ledger.totals()
     put_back(study, copy)
-    with pytest.raises(adyton.LedgerCorrupt, match="adyton anchor accept"):
+    with pytest.raises(adyton.LedgerCorrupt, match="adyton checkpoint accept"):
         adyton.open(study)
     _, receipt = accept_copy(study)
     assert (receipt.number, receipt.spent) == (7, lost.spent)
@@ -57,8 +57,8 @@ def test_theorem_RESTORED_LEDGER_gives_no_budget_and_no_number_back(study: Path,
         assert replay_open(curator.ledger.header, [one.open for one in chain], own=chain).receipts == 8
     with adyton.open(study) as curator:  # and once more, from the file
         assert curator.verify().receipts == 8
-    found = show_anchor(study)
-    assert found["anchor"] == found["ledger"]
+    found = show_checkpoint(study)
+    assert found["checkpoint"] == found["ledger"]
     assert found["behind"] is False
 
 
@@ -113,39 +113,39 @@ def test_theorem_RESTORED_LEDGER_ends_streams(study: Path) -> None:
         assert curator.open_stream(positives=1, epsilon="0.2").number == 3
 
 
-def test_what_is_not_behind_cannot_be_accepted_and_what_is_behind_cannot_be_anchored_anew(
+def test_what_is_not_behind_cannot_be_accepted_and_what_is_behind_cannot_be_checkpointed_anew(
     study: Path,
 ) -> None:
     run = CliRunner().invoke
-    assert "no anchor" in run(app, ["anchor", "accept", str(study)]).output + str(
-        run(app, ["anchor", "accept", str(study)]).stderr
+    assert "no checkpoint" in run(app, ["checkpoint", "accept", str(study)]).output + str(
+        run(app, ["checkpoint", "accept", str(study)]).stderr
     )
     with adyton.open(study) as curator:
         curator.ask(question(1), scale=1000)
     copy = copied(study, "copy.ledger")
-    assert run(app, ["anchor", "accept", str(study)]).exit_code == 2
+    assert run(app, ["checkpoint", "accept", str(study)]).exit_code == 2
     with adyton.open(study) as curator:
         curator.ask(question(2), scale=1000)
     put_back(study, copy)
-    shown = json.loads(run(app, ["anchor", "show", str(study), "--json"]).output)
-    assert (shown["behind"], shown["anchor"]["receipts"], shown["ledger"]["receipts"]) == (True, 2, 1)
-    refused = run(app, ["verify", str(study), "--write-anchor"])
+    shown = json.loads(run(app, ["checkpoint", "show", str(study), "--json"]).output)
+    assert (shown["behind"], shown["checkpoint"]["receipts"], shown["ledger"]["receipts"]) == (True, 2, 1)
+    refused = run(app, ["verify", str(study), "--write-checkpoint"])
     assert refused.exit_code == 2
-    accepted = run(app, ["anchor", "accept", str(study)])
+    accepted = run(app, ["checkpoint", "accept", str(study)])
     assert "Receipt 3 charges" in accepted.output
     assert run(app, ["verify", str(study)]).exit_code == 0
-    assert "receipts, " in run(app, ["anchor", "show", str(study)]).output
-    assert "behind" not in run(app, ["anchor", "show", str(study)]).output
-    (study.parent / "elsewhere" / "people.anchor").write_text(
+    assert "receipts, " in run(app, ["checkpoint", "show", str(study)]).output
+    assert "behind" not in run(app, ["checkpoint", "show", str(study)]).output
+    (study.parent / "elsewhere" / "people.checkpoint").write_text(
         json.dumps(
-            {**json.loads((study.parent / "elsewhere" / "people.anchor").read_text()), "ledger": "0" * 64}
+            {**json.loads((study.parent / "elsewhere" / "people.checkpoint").read_text()), "ledger": "0" * 64}
         )
     )
-    assert run(app, ["anchor", "accept", str(study)]).exit_code == 2
+    assert run(app, ["checkpoint", "accept", str(study)]).exit_code == 2
 
 
 def test_theorem_RESTORED_LEDGER_what_was_closed_for_good_does_not_go_on(study: Path) -> None:
-    """Another ledger went on with all that was spent: both would spend what is left.  Mutant: the anchor's word
+    """Another ledger went on with all that was spent: both would spend what is left.  Mutant: the checkpoint's word
     that it was closed is not looked at.
     """
     with adyton.open(study) as curator:
@@ -154,7 +154,10 @@ def test_theorem_RESTORED_LEDGER_what_was_closed_for_good_does_not_go_on(study: 
     with adyton.open(study) as curator:
         curator.ask(question(2), scale=1000)
     corrected = write_study(
-        study.parent, name="corrected", high=130, more='\n[ledger]\nanchor = "elsewhere/corrected.anchor"\n'
+        study.parent,
+        name="corrected",
+        high=130,
+        more='\n[ledger]\ncheckpoint = "elsewhere/corrected.checkpoint"\n',
     )
     amend(read_study(study), read_study(corrected))
     put_back(study, copy)
@@ -169,7 +172,7 @@ def test_theorem_RESTORED_LEDGER_what_was_closed_for_good_does_not_go_on(study: 
     has=st.tuples(*[st.integers(0, 5)] * 4),
 )
 @settings(max_examples=100, deadline=None)
-def test_theorem_RESTORED_LEDGER_no_total_is_below_what_the_anchor_has_seen(
+def test_theorem_RESTORED_LEDGER_no_total_is_below_what_the_checkpoint_has_seen(
     had: tuple[int, ...], has: tuple[int, ...]
 ) -> None:
     """Mutants: the pure part, or what no theorem covers, is given back."""
@@ -190,9 +193,9 @@ def test_theorem_RESTORED_LEDGER_opens_no_reserve_that_may_have_been_opened(
 ) -> None:
     """Mutants: it is opened again for another test, or amended; a reserve stays closed although no receipt was lost."""
     (tmp_path / "elsewhere").mkdir()
-    anchored = '\n[ledger]\nanchor = "elsewhere/{}.anchor"\n[validity]\nindependent = true\nconfidence = 0.95\nreserve = 0.4\n'
-    study = write_study(tmp_path, more=anchored.format("people"))
-    corrected = write_study(tmp_path, name="corrected", high=130, more=anchored.format("corrected"))
+    checkpointed = '\n[ledger]\ncheckpoint = "elsewhere/{}.checkpoint"\n[validity]\nindependent = true\nconfidence = 0.95\nreserve = 0.4\n'
+    study = write_study(tmp_path, more=checkpointed.format("people"))
+    corrected = write_study(tmp_path, name="corrected", high=130, more=checkpointed.format("corrected"))
     copies: list[Path] = []
     released = NoisyQueries.release
 

@@ -16,8 +16,8 @@ from adyton.kernel.ledger import Ledger, Mark, MemoryLedger, Receipt
 from adyton.kernel.ledger.base import WithBook
 from adyton.kernel.ledger.marks import is_behind, mark_told
 from adyton.kernel.ledger.texts import receipts_carried
-from adyton.ledgers.anchor import Anchor, anchor_at
-from adyton.ledgers.anchored import AnchoredLedger
+from adyton.ledgers.checkpoint import Checkpoint, checkpoint_at
+from adyton.ledgers.checkpointed import CheckpointedLedger
 from adyton.ledgers.on_demand import LedgerOnDemand
 from adyton.study import Study, named_facts, read_study
 
@@ -96,10 +96,10 @@ def _ledger_of(study: Study) -> Ledger:
     if study.ledger is None:
         return MemoryLedger.of(study)
     ledger = _ledger_file(study, study.ledger)
-    if study.anchor is None:
+    if study.checkpoint is None:
         return ledger
     try:
-        return AnchoredLedger(ledger, anchor_at(study.anchor))
+        return CheckpointedLedger(ledger, checkpoint_at(study.checkpoint))
     except BaseException:
         ledger.close()
         raise
@@ -115,53 +115,57 @@ def _ledger_file(study: Study, place: Path | str) -> LedgerOnDemand:
     )
 
 
-def write_anchor(study: str | Path) -> tuple[Mark | None, Mark]:
-    """Replays the ledger and writes an anchor that was lost or damaged anew: the old one and the new one."""
-    ledger, anchor = _anchored(read_study(study))
+def write_checkpoint(study: str | Path) -> tuple[Mark | None, Mark]:
+    """Replays the ledger and writes a checkpoint that was lost or damaged anew: the old one and the new
+    one.
+    """
+    ledger, checkpoint = _checkpointed(read_study(study))
     with closing(ledger):
         if not ledger.verify().receipts:
-            raise InvalidRequest("nothing was charged yet: the first charge writes the anchor")
+            raise InvalidRequest("nothing was charged yet: the first charge writes the checkpoint")
         try:
-            before = anchor.read()
+            before = checkpoint.read()
         except LedgerCorrupt:
             before = None
         if before is not None and before.ledger == ledger.header.digest and is_behind(ledger.mark(), before):
             raise InvalidRequest(
-                "the ledger is behind its anchor, and what was spent since would be given back: go on with "
-                "this copy, with all that was spent: adyton anchor accept STUDY"
+                "the ledger is behind its checkpoint, and what was spent since would be given back: go on with "
+                "this copy, with all that was spent: adyton checkpoint accept STUDY"
             )
-        return before, ledger.mark(lambda mark, _: anchor.write(mark))
+        return before, ledger.mark(lambda mark, _: checkpoint.write(mark))
 
 
-def show_anchor(study: str | Path) -> dict[str, Any]:
-    """What the anchor has seen, how far the ledger is, and whether that is less: as JSON."""
-    ledger, anchor = _anchored(read_study(study))
+def show_checkpoint(study: str | Path) -> dict[str, Any]:
+    """What the checkpoint has seen, how far the ledger is, and whether that is less: as JSON."""
+    ledger, checkpoint = _checkpointed(read_study(study))
     with closing(ledger):
-        kept, mark = anchor.read(), ledger.mark()
+        kept, mark = checkpoint.read(), ledger.mark()
     behind = kept is not None and (kept.ledger != mark.ledger or is_behind(mark, kept))
-    return {"anchor": mark_told(kept), "ledger": mark_told(mark), "behind": behind}
+    return {"checkpoint": mark_told(kept), "ledger": mark_told(mark), "behind": behind}
 
 
 def accept_copy(study: str | Path) -> tuple[Mark, Receipt]:
     """Goes on with a copy of the ledger that was put back: what it has lost is charged, as one receipt."""
     known = read_study(study)
-    ledger, anchor = _anchored(known)
+    ledger, checkpoint = _checkpointed(known)
     with closing(ledger):
-        kept = anchor.read()
+        kept = checkpoint.read()
         if kept is None:
-            raise InvalidRequest("there is no anchor: nobody knows what the copy has lost")
+            raise InvalidRequest("there is no checkpoint: nobody knows what the copy has lost")
         ledger.verify()
         if known.book is not None and kept.ledger == ledger.header.digest:
             from adyton.ledgers.book.joining import check_lost
 
             check_lost(known, known.book, ledger, kept)
         receipt = ledger.restore(kept)
-        ledger.mark(lambda mark, _: anchor.write(mark))
+        ledger.mark(lambda mark, _: checkpoint.write(mark))
     return kept, receipt
 
 
-def _anchored(known: Study) -> tuple[LedgerOnDemand, Anchor]:
-    if known.ledger is None or known.anchor is None:
-        raise InvalidRequest("this study has no anchor: write [ledger] anchor = FILE into the study file")
-    anchor = anchor_at(known.anchor)
-    return _ledger_file(known, known.ledger), anchor
+def _checkpointed(known: Study) -> tuple[LedgerOnDemand, Checkpoint]:
+    if known.ledger is None or known.checkpoint is None:
+        raise InvalidRequest(
+            "this study has no checkpoint: write [ledger] checkpoint = FILE into the study file"
+        )
+    checkpoint = checkpoint_at(known.checkpoint)
+    return _ledger_file(known, known.ledger), checkpoint

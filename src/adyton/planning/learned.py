@@ -223,9 +223,9 @@ def _weight(noisy: NoisyReading, beside: int = 0) -> Fraction:
 def radius_in_full(study: Study, order: Order) -> int:
     """The radius that was charged, in units of 10**-18; at least that, for all that a restored copy has lost.
 
-    An anchor knows the radii of lost receipts only as their answers settled them.  But none was charged more
-    than its price: privacy pays at least the distance from a unit that adds nothing, and validity at most
-    that.
+    A checkpoint knows the radii of lost receipts only as their answers settled them.  But none was charged
+    more than its price: privacy pays at least the distance from a unit that adds nothing, and validity at
+    most that.
 
     Claim:    the squared radii of what the order stands for, as they were charged, sum to at most this.
     Assumes:  where answers may settle, every amount is what all Gaussian noise of its order costs, or more.

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from adyton.errors import CuratorError
-from adyton.ledgers.anchor import anchor_at
+from adyton.ledgers.checkpoint import checkpoint_at
 from adyton.service.beside import FILE, OWNER_FILE, VARIABLE, is_open_to_others, who_else_writes
 from adyton.service.house import House
 from adyton.service.limits import LIMITS
@@ -101,10 +101,12 @@ def _folder(what: str, folder: Path) -> DoctorFinding:
 
 
 def _folders(path: Path, house: House) -> Iterator[DoctorFinding]:
-    """Of the study file, which has the tokens and the secret beside it, of the ledger and of the anchor."""
+    """Of the study file, which has the tokens and the secret beside it, of the ledger and of the
+    checkpoint.
+    """
     (served,) = house.served
     study = served.study if isinstance(served, ServedStudy) else None
-    others = {"ledger": study.ledger, "anchor": study.anchor} if study is not None else {}
+    others = {"ledger": study.ledger, "checkpoint": study.checkpoint} if study is not None else {}
     files = {"folder": path, **{f"folder of the {name}": one for name, one in others.items()}}
     seen: set[Path] = set()
     for what, file in files.items():
@@ -155,10 +157,10 @@ def _about(path: Path, house: House) -> Iterator[DoctorFinding]:
     free = shutil.disk_usage(path.absolute().parent).free
     yield DoctorFinding(f"{path.name}: disk", free > _LITTLE, f"{free // 10**6:,} MB free")
     if isinstance(served, ServedStudy):
-        anchor = served.study.anchor
-        advice = "none: write [ledger] anchor = FILE, on another disk, to notice a restored copy"
+        checkpoint = served.study.checkpoint
+        advice = "none: write [ledger] checkpoint = FILE, on another disk, to notice a restored copy"
         yield DoctorFinding(
-            f"{path.name}: anchor", None, advice if anchor is None else anchor_at(anchor).name
+            f"{path.name}: checkpoint", None, advice if checkpoint is None else checkpoint_at(checkpoint).name
         )
 
 

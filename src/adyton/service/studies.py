@@ -18,7 +18,7 @@ from adyton.certify import Answer, Preview
 from adyton.curator import Curator, open_study
 from adyton.curator.coordinated.any_price import answered_before
 from adyton.curator.mock import mock_of
-from adyton.curator.opening import show_anchor
+from adyton.curator.opening import show_checkpoint
 from adyton.curator.receipts import header_told
 from adyton.errors import NotFound, PrivacyRefused
 from adyton.kernel.exact import decimal_text
@@ -205,9 +205,9 @@ class ServedStudy:
         found = self._curator.verify(head)
         return {"ok": True, "receipts": found.receipts, "head": found.head}
 
-    def anchor(self) -> dict[str, Any] | None:
+    def checkpoint(self) -> dict[str, Any] | None:
         """What it has seen, and how far the ledger is; None if the study has none."""
-        return None if self._curator.study.anchor is None else show_anchor(self.path)
+        return None if self._curator.study.checkpoint is None else show_checkpoint(self.path)
 
     # How a name uses the study.
 

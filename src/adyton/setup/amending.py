@@ -20,11 +20,11 @@ from adyton.kernel.ledger.base import next_receipt, now, same_limit
 from adyton.kernel.ledger.links import fresh_secret
 from adyton.kernel.ledger.stored.sqlite import make_file
 from adyton.kernel.ledger.texts import carried_texts
-from adyton.ledgers.anchor import anchor_at
-from adyton.ledgers.anchored import AnchoredLedger
 from adyton.ledgers.book import Book, BookedLedger
 from adyton.ledgers.book.booked import began_in
 from adyton.ledgers.book.joining import check_member, entrant_of
+from adyton.ledgers.checkpoint import checkpoint_at
+from adyton.ledgers.checkpointed import CheckpointedLedger
 from adyton.planning.learned import radius_in_full
 from adyton.population.reserve import opening_in, refuse_where_lost
 from adyton.study import Study, named_facts
@@ -68,8 +68,10 @@ def amend(old: Study, new: Study) -> Amended:
             raise InvalidRequest("nothing was charged yet: simply change the study file")
         if not same_limit(ledger.header.limit, new.allowed):
             raise InvalidRequest("the limit of the new study is not that of the old one")
-        anchored = AnchoredLedger(ledger, anchor_at(old.anchor)) if old.anchor is not None else None
-        (anchored or ledger).verify()
+        checkpointed = (
+            CheckpointedLedger(ledger, checkpoint_at(old.checkpoint)) if old.checkpoint is not None else None
+        )
+        (checkpointed or ledger).verify()
         if (opened := opening_in(ledger)) is not None:
             raise InvalidRequest(
                 f"the reserve of this study was opened (receipt {opened.number}), and an amended one could "
@@ -77,12 +79,12 @@ def amend(old: Study, new: Study) -> Amended:
             )
         if old.reserve is not None:
             refuse_where_lost(ledger)
-        _check_books(anchored or ledger, old, new)
+        _check_books(checkpointed or ledger, old, new)
         if not ledger.closing():
             _check_free(new)
         reasons = ledger.close_for_good(lambda _: _reason(new, place))
-        if anchored is not None:
-            anchored.advance()
+        if checkpointed is not None:
+            checkpointed.advance()
         header, first = _beginning(ledger, new, place, reasons[0])
         _begin(new, header, first, made_before=len(reasons) > 1)
         ledger.carried_out(first.digest)
@@ -143,8 +145,8 @@ def _place(old: Study, new: Study) -> str:
         raise InvalidRequest("only a study with a ledger in a file can be amended")
     if old.ledger.absolute() == new.ledger.absolute():
         raise InvalidRequest("give the corrected study file a name of its own: it gets a ledger of its own")
-    if old.anchor is not None and _whole(old.anchor) == _whole(new.anchor):
-        raise InvalidRequest("give the corrected study an anchor of its own: the old one stays in force")
+    if old.checkpoint is not None and _whole(old.checkpoint) == _whole(new.checkpoint):
+        raise InvalidRequest("give the corrected study a checkpoint of its own: the old one stays in force")
     return os.path.relpath(new.ledger.absolute(), old.ledger.absolute().parent)
 
 
@@ -191,7 +193,7 @@ def _beginning(ledger: SqliteLedger, new: Study, place: str, reason: str) -> tup
 def _check_free(new: Study) -> None:
     """Before anything is closed: what stands in the way of the new ledger would leave neither of them."""
     assert isinstance(new.ledger, Path)
-    taken = [path for path in (new.ledger, new.anchor) if isinstance(path, Path) and path.exists()]
+    taken = [path for path in (new.ledger, new.checkpoint) if isinstance(path, Path) and path.exists()]
     if taken:
         raise InvalidRequest(f"{taken[0].name} exists already: the corrected study must be a new one")
     if not os.access(new.ledger.absolute().parent, os.W_OK):
@@ -208,6 +210,6 @@ def _begin(new: Study, header: Header, first: Receipt, *, made_before: bool) -> 
     with closing(_opened(new)) as ledger:
         if next(ledger.receipts(), None) != first:
             raise InvalidRequest(f"{path.name} exists already, and is not the one that follows this study")
-        anchor = anchor_at(new.anchor) if new.anchor is not None else None
-        if anchor is not None and anchor.read() is None and ledger.count() == first.number:
-            ledger.mark(lambda mark, _: anchor.write(mark))
+        checkpoint = checkpoint_at(new.checkpoint) if new.checkpoint is not None else None
+        if checkpoint is not None and checkpoint.read() is None and ledger.count() == first.number:
+            ledger.mark(lambda mark, _: checkpoint.write(mark))

@@ -66,7 +66,7 @@ class Study(Shown):
     validity: Validity | None = None
     discovery_delta: Fraction = Fraction(0)  # the part of delta that finding undeclared keys may use
     further: tuple[PrivateTable, ...] = ()
-    anchor: Path | str | None = None  # outside the ledger, a file or an address: how far it was
+    checkpoint: Path | str | None = None  # outside the ledger, a file or an address: how far it was
     dialect: str | None = None  # the database in whose words questions are asked
     book: Path | None = None  # that studies of the same persons share
     parts: int = field(init=False, repr=False, compare=False)

@@ -177,20 +177,23 @@ def _registered(listed: object) -> tuple[str, ...]:
     return tuple(listed)
 
 
-# Where the ledger, its anchor and a shared book lie: no part of what the ledger means --------------------
+# Where the ledger, its checkpoint and a shared book lie: no part of what the ledger means
+# --------------------
 
 
 def _ledger_files(raw: dict[str, Any], path: Path, notes: Notes) -> tuple[Path | str, Path | str | None]:
-    """The ledger and its anchor, as seen from the study file; the ledger lies beside it unless it says so."""
+    """The ledger and its checkpoint, as seen from the study file; the ledger lies beside it unless it says
+    so.
+    """
     beside = path.with_suffix(".ledger")
     if "ledger" not in raw:
         return beside, None
-    section = notes.section(raw, "ledger", ("address", "anchor"))
-    anchor = _place(section, "anchor", path.parent)
+    section = notes.section(raw, "ledger", ("address", "checkpoint"))
+    checkpoint = _place(section, "checkpoint", path.parent)
     ledger = _place(section, "address", path.parent) or beside
-    if anchor is not None and _whole(anchor) == _whole(ledger):
-        raise InvalidRequest("ledger.anchor has a place of its own, best on another disk than the ledger")
-    return ledger, anchor
+    if checkpoint is not None and _whole(checkpoint) == _whole(ledger):
+        raise InvalidRequest("ledger.checkpoint has a place of its own, best on another disk than the ledger")
+    return ledger, checkpoint
 
 
 def _book_file(privacy: dict[str, Any], path: Path) -> Path | None:

@@ -4,7 +4,8 @@ The last receipt, whether it is answered, and the last receipt of whoever asks d
 fits and what it says: so a charge costs the same whatever the history.
 
 Whoever can write to the storage can also compute a new chain from the first link to the last.  To notice
-that, or a restored backup, keep an anchor somewhere else (``AnchoredLedger``), or a head for ``verify``.
+that, or a restored backup, keep a checkpoint somewhere else (``CheckpointedLedger``), or a head for
+``verify``.
 """
 
 from __future__ import annotations

@@ -35,5 +35,5 @@ def mark_told(mark: Mark | None) -> dict[str, Any] | None:
 
 
 def is_behind(mark: Mark, kept: Mark) -> bool:
-    """Whether something that an anchor has seen is missing, by its number alone."""
+    """Whether something that a checkpoint has seen is missing, by its number alone."""
     return kept.receipts > mark.receipts or kept.answers > mark.answers or kept.notes > mark.notes

@@ -17,10 +17,10 @@ from adyton.transports.cli.audit import audit
 from adyton.transports.cli.holdout import app as holdout
 from adyton.transports.cli.lab import lab
 from adyton.transports.cli.owner.amend import amend
-from adyton.transports.cli.owner.anchor import app as anchor
 from adyton.transports.cli.owner.book import app as book
 from adyton.transports.cli.owner.bounds import suggest_bounds
 from adyton.transports.cli.owner.check import check
+from adyton.transports.cli.owner.checkpoint import app as checkpoint
 from adyton.transports.cli.owner.init import init
 from adyton.transports.cli.owner.mock import mock
 from adyton.transports.cli.owner.reserve import app as reserve
@@ -282,23 +282,24 @@ def verify(
         Path | None,
         typer.Option(help="The study file that this one amends: is what it spent carried?", metavar="FILE"),
     ] = None,
-    write_anchor: Annotated[
-        bool, typer.Option("--write-anchor", help="Accept the ledger as it is: write its anchor anew.")
+    write_checkpoint: Annotated[
+        bool,
+        typer.Option("--write-checkpoint", help="Accept the ledger as it is: write its checkpoint anew."),
     ] = False,
     as_json: Json = False,
 ) -> None:
     """Replay the ledger: is the chain intact, and the total within the limit?"""
 
     def work() -> dict[str, Any]:
-        from adyton.curator.opening import write_anchor as write
+        from adyton.curator.opening import write_checkpoint as write
         from adyton.setup.amending import check_amended
 
-        before = write(file_of(study, "writing an anchor"))[0] if write_anchor else None
+        before = write(file_of(study, "writing a checkpoint"))[0] if write_checkpoint else None
         with opened(study) as curator:
             found, book = curator.verify(head), curator.statement().book
         if amended is not None:
             check_amended(read_study(amended), read_study(file_of(study, "looking into an amended study")))
-        replaced = {"anchor_before": before.receipts if before else None} if write_anchor else {}
+        replaced = {"checkpoint_before": before.receipts if before else None} if write_checkpoint else {}
         shared = {"book": {"name": book.name, "charges": book.charges}} if book is not None else {}
         return {"ok": True, "receipts": found.receipts, "head": found.head, **replaced, **shared}
 
@@ -316,9 +317,9 @@ def verify(
             typer.echo(f"The book {book['name']} is intact, and every receipt of this study is in it.")
         if amended is not None:
             typer.echo(f"What {amended.name} had spent is carried in the first receipt.")
-        if write_anchor:
-            before = done["anchor_before"]
-            typer.echo(f"The anchor was written; {_seen(before)}.")
+        if write_checkpoint:
+            before = done["checkpoint_before"]
+            typer.echo(f"The checkpoint was written; {_seen(before)}.")
 
 
 def _drawn(answer: Answer, figure: Path | None) -> Answer:
@@ -358,7 +359,7 @@ for command in _OF_A_STUDY + _OTHERS:
     app.command(command.__name__.replace("_", "-"))(command)
 app.add_typer(holdout, name="holdout")
 app.add_typer(token, name="token")
-app.add_typer(anchor, name="anchor")
+app.add_typer(checkpoint, name="checkpoint")
 app.add_typer(stream, name="stream")
 app.add_typer(weights, name="weights")
 app.add_typer(survey, name="survey")

@@ -276,7 +276,7 @@ class StoredLedger(FromTotals):
             return read_closing(connection)
 
     def restore(self, kept: Mark) -> Receipt:
-        """Goes on with a copy that was put back, after all that its anchor has seen (``restoring``)."""
+        """Goes on with a copy that was put back, after all that its checkpoint has seen (``restoring``)."""
         with self._transaction() as connection:
             refuse_if_closed(connection)
             mark, totals = self._mark_of(connection), totals_after(*self._last(connection))

@@ -1,6 +1,6 @@
 """A copy of a ledger that was put back, and goes on: nothing that was spent since is given back.
 
-What the anchor has seen and the copy has lost becomes one receipt.  Its amount is the difference of the
+What the checkpoint has seen and the copy has lost becomes one receipt.  Its amount is the difference of the
 totals, and its number comes after all that were lost, so shares of delta and levels that went by those
 numbers are not used again.  What was charged before and has no answer in the copy may have been answered: it
 gets no second answer.  Streams and weights of before are over, because the copy has forgotten some of their
@@ -19,22 +19,23 @@ from adyton.kernel.ledger.texts import restored_texts
 
 
 def restoring_order(header: Header, kept: Mark, mark: Mark, totals: Totals) -> Order:
-    """What stands for all that the anchor has seen and this ledger has not.
+    """What stands for all that the checkpoint has seen and this ledger has not.
 
-    Claim:    the ledger goes on with at least all that was spent when the anchor was written: of privacy, and
+    Claim:    the ledger goes on with at least all that was spent when the checkpoint was written: of privacy,
+    and
               of the radius, the pure part and the unproved that validity pays for.
-    Assumes:  the copy is one of the same ledger, as it once was, and the anchor is the newest.
+    Assumes:  the copy is one of the same ledger, as it once was, and the checkpoint is the newest.
     Source:   derived here.  Theorem: RESTORED-LEDGER.
     """
     if kept.ledger != header.digest:
-        raise InvalidRequest("the anchor is that of another ledger: nothing can be accepted")
+        raise InvalidRequest("the checkpoint is that of another ledger: nothing can be accepted")
     if kept.closed:
         raise InvalidRequest(
-            "the ledger was closed for good when its anchor was written, and another one goes on with all "
+            "the ledger was closed for good when its checkpoint was written, and another one goes on with all "
             "that was spent: this copy cannot go on beside it"
         )
     if not is_behind(mark, kept):
-        raise InvalidRequest("the ledger is not behind its anchor: there is nothing to accept")
+        raise InvalidRequest("the ledger is not behind its checkpoint: there is nothing to accept")
     return Order(
         *restored_texts(kept.head, max(kept.receipts, mark.receipts)),
         max(1, kept.spent - totals.spent),

@@ -1,4 +1,4 @@
-"""Access, for owners: tokens with their parts of the limit, the anchor, and how the server is.
+"""Access, for owners: tokens with their parts of the limit, the checkpoint, and how the server is.
 
 Nothing here raises a limit.
 """
@@ -70,15 +70,17 @@ def _kind(found: Served) -> str:
 
 
 def _told(found: Served, who: Identity) -> dict[str, Any]:
-    """The tokens; of a study also what each name has spent, the anchor and how many receipts there are."""
+    """The tokens; of a study also what each name has spent, the checkpoint and how many receipts there
+    are.
+    """
     now, spent = time.time(), _spent(found, who) if isinstance(found, ServedStudy) else {}
     tokens = [
         {**known.to_json(), "valid": known.is_valid(now), "spent": spent.get(known.identity.name)}
         for known in found.tokens.all()
     ]
     if not isinstance(found, ServedStudy):
-        return {"tokens": tokens, "anchor": None, "count": None}
-    return {"tokens": tokens, "anchor": _anchor(found), "count": found.count()}
+        return {"tokens": tokens, "checkpoint": None, "count": None}
+    return {"tokens": tokens, "checkpoint": _checkpoint(found), "count": found.count()}
 
 
 def _spent(found: ServedStudy, who: Identity) -> dict[str, Fraction]:
@@ -87,9 +89,9 @@ def _spent(found: ServedStudy, who: Identity) -> dict[str, Fraction]:
     return {name: Fraction(part["spent"]) / limit for name, part in parts.items()}
 
 
-def _anchor(found: ServedStudy) -> dict[str, Any] | None:
+def _checkpoint(found: ServedStudy) -> dict[str, Any] | None:
     """What it has seen, and how far the ledger is; None without one."""
     try:
-        return found.anchor()
+        return found.checkpoint()
     except CuratorError as error:  # that it is damaged is for the owner to know
         return {"wrong": error.message}

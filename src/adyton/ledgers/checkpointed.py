@@ -1,8 +1,8 @@
-"""A ledger with an anchor: what the anchor has seen must still be there, or nothing is answered.
+"""A ledger with a checkpoint: what the checkpoint has seen must still be there, or nothing is answered.
 
-The anchor follows each addition, so after a crash the ledger may be ahead of it, never behind.  A chain that
-was cut off, a copy that was restored, and answers and notes that were forgotten are behind.  It has also seen
-whatever is given out: what a crash left ahead of it is caught up with first.
+The checkpoint follows each addition, so after a crash the ledger may be ahead of it, never behind.  A chain
+that was cut off, a copy that was restored, and answers and notes that were forgotten are behind.  It has also
+seen whatever is given out: what a crash left ahead of it is caught up with first.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from typing import Protocol, TypeVar
 from adyton.errors import LedgerCorrupt
 from adyton.kernel.ledger.base import Charged, First, Ledger, Mark, Verification, check_first
 from adyton.kernel.ledger.links import Order, Receipt
-from adyton.ledgers.anchor import WAY_OUT, Anchor
+from adyton.ledgers.checkpoint import WAY_OUT, Checkpoint
 from adyton.ledgers.forwarding import ForwardingLedger
 
 LookUp = Callable[[int], Receipt | None]
 Found = TypeVar("Found")
 
 
-class AnchoredLedger(ForwardingLedger):
-    """The contract of ``Ledger`` over another one, with an anchor that never moves backwards."""
+class CheckpointedLedger(ForwardingLedger):
+    """The contract of ``Ledger`` over another one, with a checkpoint that never moves backwards."""
 
-    def __init__(self, ledger: Ledger, anchor: Anchor) -> None:
+    def __init__(self, ledger: Ledger, checkpoint: Checkpoint) -> None:
         super().__init__(ledger)
-        self._anchor = anchor
+        self._checkpoint = checkpoint
         self._check()
 
     def charge(self, order: Order, first: First | None = None) -> Charged:
@@ -61,21 +61,23 @@ class AnchoredLedger(ForwardingLedger):
         return found
 
     def _check(self) -> None:
-        kept = self._anchor.read()
+        kept = self._checkpoint.read()
         if self._ledger.count() == 0:
             if kept is not None and kept.receipts:
-                raise _behind(self._anchor, kept, "the ledger is empty or missing")
+                raise _behind(self._checkpoint, kept, "the ledger is empty or missing")
         elif kept is None:
-            name = self._anchor.name
+            name = self._checkpoint.name
             raise LedgerCorrupt(
-                f"the anchor {name} is missing, and the ledger has receipts: {WAY_OUT}; nothing was answered"
+                f"the checkpoint {name} is missing, and the ledger has receipts: {WAY_OUT}; nothing was answered"
             )
         else:
-            compare(self._anchor, kept, self._ledger.mark(), self._ledger.receipt)
+            compare(self._checkpoint, kept, self._ledger.mark(), self._ledger.receipt)
 
     def _seen(self, found: Found) -> Found:
-        """An answer that the anchor does not count could be shown, taken back with a copy, and drawn anew."""
-        if found and self._anchor.read() != self._ledger.mark():
+        """An answer that the checkpoint does not count could be shown, taken back with a copy, and drawn
+        anew.
+        """
+        if found and self._checkpoint.read() != self._ledger.mark():
             self.advance()
         return found
 
@@ -83,21 +85,21 @@ class AnchoredLedger(ForwardingLedger):
         """Nobody else can write to the ledger meanwhile, so of two processes the later one writes last."""
 
         def keep(mark: Mark, look_up: LookUp) -> None:
-            kept = self._anchor.read()
+            kept = self._checkpoint.read()
             if kept is None and mark.receipts:
                 raise LedgerCorrupt(
-                    f"the anchor {self._anchor.name} was removed: {WAY_OUT}; nothing was answered"
+                    f"the checkpoint {self._checkpoint.name} was removed: {WAY_OUT}; nothing was answered"
                 )
             if kept is not None and kept.receipts:
-                compare(self._anchor, kept, mark, look_up)
+                compare(self._checkpoint, kept, mark, look_up)
             if kept != mark:
-                self._anchor.write(mark)
+                self._checkpoint.write(mark)
 
         self._ledger.mark(keep)
 
 
 class Link(Protocol):
-    """What an anchor knows of a receipt."""
+    """What a checkpoint knows of a receipt."""
 
     @property
     def digest(self) -> str: ...
@@ -109,25 +111,25 @@ class Link(Protocol):
     def spent_radius(self) -> int: ...
 
 
-def compare(anchor: Anchor, kept: Mark, mark: Mark, look_up: Callable[[int], Link | None]) -> None:
-    """LedgerCorrupt unless all that the anchor has seen is still there."""
+def compare(checkpoint: Checkpoint, kept: Mark, mark: Mark, look_up: Callable[[int], Link | None]) -> None:
+    """LedgerCorrupt unless all that the checkpoint has seen is still there."""
     if kept.ledger != mark.ledger:
-        raise _behind(anchor, kept, "this is another ledger")
+        raise _behind(checkpoint, kept, "this is another ledger")
     if kept.receipts > mark.receipts:
-        raise _behind(anchor, kept, f"this one has {mark.receipts}")
+        raise _behind(checkpoint, kept, f"this one has {mark.receipts}")
     then = look_up(kept.receipts) if kept.receipts else None
     there = then and (then.digest, then.spent, then.spent_radius)
     if kept.receipts and there != (kept.head, kept.spent, kept.spent_radius):
-        raise _behind(anchor, kept, "this one has other receipts")
+        raise _behind(checkpoint, kept, "this one has other receipts")
     for what, had, has in (("answers", kept.answers, mark.answers), ("notes", kept.notes, mark.notes)):
         if had > has:
-            raise _behind(anchor, kept, f"there were {had} {what}, of which this one has {has}")
+            raise _behind(checkpoint, kept, f"there were {had} {what}, of which this one has {has}")
     if kept.closed and not mark.closed:
-        raise _behind(anchor, kept, "it was closed then, and this one is open")
+        raise _behind(checkpoint, kept, "it was closed then, and this one is open")
 
 
-def _behind(anchor: Anchor, kept: Mark, how: str) -> LedgerCorrupt:
+def _behind(checkpoint: Checkpoint, kept: Mark, how: str) -> LedgerCorrupt:
     return LedgerCorrupt(
-        f"the ledger was cut, rolled back or exchanged: its anchor {anchor.name} has seen "
+        f"the ledger was cut, rolled back or exchanged: its checkpoint {checkpoint.name} has seen "
         f"{kept.receipts} receipts, and {how}; {WAY_OUT}; nothing was answered"
     )

@@ -1,4 +1,4 @@
-"""``adyton anchor``: what the anchor of a study has seen, and how a copy of its ledger goes on."""
+"""``adyton checkpoint``: what the checkpoint of a study has seen, and how a copy of its ledger goes on."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ from typing import Any
 
 import typer
 
-from adyton.curator.opening import accept_copy, show_anchor
+from adyton.curator.opening import accept_copy, show_checkpoint
 from adyton.kernel.exact import decimal_text
 from adyton.kernel.ledger.marks import mark_told
 from adyton.transports.terminal import Json, StudyFile, run
 
-app = typer.Typer(help="The anchor of a ledger: show it, or go on with a copy.", no_args_is_help=True)
+app = typer.Typer(help="The checkpoint of a ledger: show it, or go on with a copy.", no_args_is_help=True)
 
 
 @app.command()
 def show(study: StudyFile, as_json: Json = False) -> None:
-    """Say how far the ledger was when the anchor was written, and how far it is."""
-    done = run(lambda: show_anchor(study), as_json)
+    """Say how far the ledger was when the checkpoint was written, and how far it is."""
+    done = run(lambda: show_checkpoint(study), as_json)
     if as_json:
         return
-    kept, mark = done["anchor"], done["ledger"]
-    typer.echo(f"Anchor: {'there is none' if kept is None else _counted(kept)}.")
+    kept, mark = done["checkpoint"], done["ledger"]
+    typer.echo(f"Checkpoint: {'there is none' if kept is None else _counted(kept)}.")
     typer.echo(f"Ledger: {_counted(mark)}.")
     if done["behind"]:
         typer.echo(
-            "The ledger is behind its anchor: nothing is answered until it is put right. Put the right file "
-            "back, or go on with this copy: adyton anchor accept."
+            "The ledger is behind its checkpoint: nothing is answered until it is put right. Put the right file "
+            "back, or go on with this copy: adyton checkpoint accept."
         )
 
 
@@ -34,13 +34,13 @@ def show(study: StudyFile, as_json: Json = False) -> None:
 def accept(study: StudyFile, as_json: Json = False) -> None:
     """Go on with a copy of the ledger that was put back. What it has lost is charged, as one receipt.
 
-    For example: adyton anchor accept people.toml
+    For example: adyton checkpoint accept people.toml
     """
 
     def work() -> dict[str, Any]:
         kept, receipt = accept_copy(study)
         return {
-            "anchor": mark_told(kept),
+            "checkpoint": mark_told(kept),
             "receipt": receipt.number,
             "charged": decimal_text(receipt.order.amount),
         }

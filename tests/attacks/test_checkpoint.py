@@ -1,7 +1,7 @@
-"""The anchor: a ledger that is behind it, or another one, answers nothing.
+"""The checkpoint: a ledger that is behind it, or another one, answers nothing.
 
 Mutants that fail here: ``_compare`` without each of its five conditions; ``advance`` left out after a charge, an
-answer or a note; an anchor that is written without the lock of the ledger; a missing anchor taken for a new one.
+answer or a note; a checkpoint that is written without the lock of the ledger; a missing checkpoint taken for a new one.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from adyton.errors import Interrupted
 from adyton.kernel.ledger import Order
 from adyton.kernel.ledger.base import Mark
 from adyton.kernel.noisy import NoisyQueries
-from adyton.ledgers.anchor import Anchor
-from adyton.ledgers.anchored import AnchoredLedger
+from adyton.ledgers.checkpoint import Checkpoint
+from adyton.ledgers.checkpointed import CheckpointedLedger
 from adyton.ledgers.on_demand import LedgerOnDemand
 from adyton.transports.cli.app import app
 from kept_rows import open_kept
@@ -38,7 +38,7 @@ CUT = [f"DELETE FROM {table} WHERE number > 2" for table in ("answers", "unanswe
 @pytest.fixture
 def study(tmp_path: Path) -> Path:
     (tmp_path / "elsewhere").mkdir()
-    return write_study(tmp_path, more='\n[ledger]\nanchor = "elsewhere/people.anchor"\n')
+    return write_study(tmp_path, more='\n[ledger]\ncheckpoint = "elsewhere/people.checkpoint"\n')
 
 
 @pytest.fixture
@@ -49,8 +49,8 @@ def asked(study: Path) -> Path:
     return study
 
 
-def anchor_of(study: Path) -> Path:
-    return study.parent / "elsewhere" / "people.anchor"
+def checkpoint_of(study: Path) -> Path:
+    return study.parent / "elsewhere" / "people.checkpoint"
 
 
 def ledger_of(study: Path) -> Path:
@@ -63,8 +63,8 @@ def refused(study: Path, *said: str) -> None:
     assert all(word in caught.value.message for word in said)
 
 
-def test_the_anchor_says_how_far_the_ledger_is(asked: Path) -> None:
-    known = json.loads(anchor_of(asked).read_text())
+def test_the_checkpoint_says_how_far_the_ledger_is(asked: Path) -> None:
+    known = json.loads(checkpoint_of(asked).read_text())
     with open_kept(asked) as curator:
         last = curator.receipts()[-1]
         assert known["head"] == last.digest
@@ -72,14 +72,14 @@ def test_the_anchor_says_how_far_the_ledger_is(asked: Path) -> None:
         assert (known["spent"], known["spent_radius"]) == (str(last.spent), str(last.spent_radius))
         stream = curator.open_stream(positives=2, epsilon=1)
         stream.feed(question(1), above=10)
-    known = json.loads(anchor_of(asked).read_text())
+    known = json.loads(checkpoint_of(asked).read_text())
     assert (known["receipts"], known["answers"], known["notes"]) == (4, 3, 2)
-    assert list(anchor_of(asked).parent.iterdir()) == [anchor_of(asked)]
+    assert list(checkpoint_of(asked).parent.iterdir()) == [checkpoint_of(asked)]
 
 
-def test_the_anchor_knows_a_charge_before_anything_is_read_for_it(asked: Path, monkeypatch: Any) -> None:
+def test_the_checkpoint_knows_a_charge_before_anything_is_read_for_it(asked: Path, monkeypatch: Any) -> None:
     def stopped(*_: Any) -> Any:
-        known = json.loads(anchor_of(asked).read_text())
+        known = json.loads(checkpoint_of(asked).read_text())
         assert (known["receipts"], known["answers"]) == (4, 3)
         raise KeyboardInterrupt
 
@@ -90,7 +90,7 @@ def test_the_anchor_knows_a_charge_before_anything_is_read_for_it(asked: Path, m
 
 def test_A24_a_tail_cut_off_cleanly_is_found(asked: Path) -> None:
     tamper(ledger_of(asked), *CUT)
-    refused(asked, "3 receipts", "has 2", "--write-anchor")
+    refused(asked, "3 receipts", "has 2", "--write-checkpoint")
 
 
 def test_A24_a_restored_copy_is_found(asked: Path) -> None:
@@ -127,7 +127,7 @@ def test_A24_a_forged_chain_is_found(asked: Path) -> None:
 
 
 class LedgerOnDemandOf:
-    """The ledger of a study without its anchor."""
+    """The ledger of a study without its checkpoint."""
 
     def __init__(self, study: Path) -> None:
         known = adyton.read_study(study)
@@ -161,13 +161,13 @@ def test_A24_a_copy_from_between_a_charge_and_its_answer_is_found(asked: Path) -
         ledger.charge(Order("SELECT 1", "[]", 1, 0))
     copy = shutil.copy(ledger_of(asked), asked.parent / "copy")
     with LedgerOnDemandOf(asked) as inner:
-        AnchoredLedger(inner, Anchor(anchor_of(asked))).remember(4, "[]")
+        CheckpointedLedger(inner, Checkpoint(checkpoint_of(asked))).remember(4, "[]")
     shutil.copy(copy, ledger_of(asked))
     refused(asked, "4 answers", "has 3")
 
 
 @pytest.mark.parametrize("what", ["answers", "notes"])
-def test_A24_what_a_crash_kept_from_the_anchor_is_counted_before_it_is_shown(
+def test_A24_what_a_crash_kept_from_the_checkpoint_is_counted_before_it_is_shown(
     asked: Path, monkeypatch: Any, what: str
 ) -> None:
     """Else a copy from before it would not be behind, and a second answer would be drawn.
@@ -175,7 +175,7 @@ def test_A24_what_a_crash_kept_from_the_anchor_is_counted_before_it_is_shown(
     Mutants: ``_seen`` that does not advance; ``repeated`` or ``notes`` without it.
     """
     copy, most = asked.parent / "copy", {"answers": 4, "notes": 2}[what]
-    written, released = Anchor.write, NoisyQueries.release
+    written, released = Checkpoint.write, NoisyQueries.release
 
     def copy_it() -> None:
         for end in ("", "-wal"):
@@ -185,7 +185,7 @@ def test_A24_what_a_crash_kept_from_the_anchor_is_counted_before_it_is_shown(
         copy_it()
         return released(self, *plans)
 
-    def crash(self: Anchor, mark: Any) -> None:
+    def crash(self: Checkpoint, mark: Any) -> None:
         if getattr(mark, what) == most:
             raise KeyboardInterrupt
         written(self, mark)
@@ -199,7 +199,7 @@ def test_A24_what_a_crash_kept_from_the_anchor_is_counted_before_it_is_shown(
         }
         with monkeypatch.context() as patch:
             patch.setattr(NoisyQueries, "release", copied_before)
-            patch.setattr(Anchor, "write", crash)
+            patch.setattr(Checkpoint, "write", crash)
             with pytest.raises(KeyboardInterrupt):
                 asks[what]()
     with open_kept(asked) as curator:
@@ -213,27 +213,27 @@ def test_A24_what_a_crash_kept_from_the_anchor_is_counted_before_it_is_shown(
 
 
 @pytest.mark.parametrize("how", ["missing", "damaged", "of another format", "no JSON", "wrong types"])
-def test_an_anchor_that_says_nothing_is_no_reason_to_answer(asked: Path, how: str) -> None:
-    anchor = anchor_of(asked)
-    known = json.loads(anchor.read_text())
+def test_an_checkpoint_that_says_nothing_is_no_reason_to_answer(asked: Path, how: str) -> None:
+    checkpoint = checkpoint_of(asked)
+    known = json.loads(checkpoint.read_text())
     match how:
         case "missing":
-            anchor.unlink()
+            checkpoint.unlink()
         case "damaged":
             del known["head"]
-            anchor.write_text(json.dumps(known))
+            checkpoint.write_text(json.dumps(known))
         case "of another format":
-            anchor.write_text(json.dumps(known | {"format": 3}))
+            checkpoint.write_text(json.dumps(known | {"format": 3}))
         case "no JSON":
-            anchor.write_bytes(b"\xff\x00")
+            checkpoint.write_bytes(b"\xff\x00")
         case _:
-            anchor.write_text(json.dumps(known | {"notes": "0"}))
-    refused(asked, "people.anchor", "adyton verify STUDY --write-anchor")
+            checkpoint.write_text(json.dumps(known | {"notes": "0"}))
+    refused(asked, "people.checkpoint", "adyton verify STUDY --write-checkpoint")
 
 
-def test_the_owner_can_write_an_anchor_that_was_lost(asked: Path) -> None:
-    anchor_of(asked).unlink()
-    done = CliRunner().invoke(app, ["verify", str(asked), "--write-anchor"])
+def test_the_owner_can_write_an_checkpoint_that_was_lost(asked: Path) -> None:
+    checkpoint_of(asked).unlink()
+    done = CliRunner().invoke(app, ["verify", str(asked), "--write-checkpoint"])
     assert done.exit_code == 0, done.output
     assert "there was none" in done.output
     with open_kept(asked) as curator:
@@ -241,45 +241,45 @@ def test_the_owner_can_write_an_anchor_that_was_lost(asked: Path) -> None:
 
 
 def test_a_ledger_that_was_cut_gives_nothing_back(asked: Path) -> None:
-    """Mutant: ``write_anchor`` accepts a ledger that is behind."""
+    """Mutant: ``write_checkpoint`` accepts a ledger that is behind."""
     with open_kept(asked) as curator:
         spent = curator.ledger.spent()
     tamper(ledger_of(asked), *CUT)
-    assert CliRunner().invoke(app, ["verify", str(asked), "--write-anchor"]).exit_code == 2
-    assert CliRunner().invoke(app, ["anchor", "accept", str(asked)]).exit_code == 0
+    assert CliRunner().invoke(app, ["verify", str(asked), "--write-checkpoint"]).exit_code == 2
+    assert CliRunner().invoke(app, ["checkpoint", "accept", str(asked)]).exit_code == 0
     with open_kept(asked) as curator:
         assert curator.ledger.spent() == spent
         assert curator.ask(question(7), scale=1000).receipt.number == 5
 
 
 def test_a_damaged_ledger_cannot_be_accepted(asked: Path) -> None:
-    before = anchor_of(asked).read_bytes()
+    before = checkpoint_of(asked).read_bytes()
     tamper(ledger_of(asked), "UPDATE receipts SET amount = '1' WHERE number = 2")
-    done = CliRunner().invoke(app, ["verify", str(asked), "--write-anchor"])
+    done = CliRunner().invoke(app, ["verify", str(asked), "--write-checkpoint"])
     assert done.exit_code == 5
-    assert anchor_of(asked).read_bytes() == before
+    assert checkpoint_of(asked).read_bytes() == before
 
 
-def test_a_ledger_ahead_of_its_anchor_goes_on(asked: Path) -> None:
-    """As after a crash between the commit and the anchor."""
+def test_a_ledger_ahead_of_its_checkpoint_goes_on(asked: Path) -> None:
+    """As after a crash between the commit and the checkpoint."""
     with LedgerOnDemandOf(asked) as ledger:
         ledger.charge(Order("SELECT 1", "[]", 1, 0))
         ledger.annotate(4, 0, "a note")
         ledger.remember(4, "[]")
     with open_kept(asked) as curator:
         assert curator.ask(question(8), scale=1000).receipt.number == 5
-    assert json.loads(anchor_of(asked).read_text())["receipts"] == 5
+    assert json.loads(checkpoint_of(asked).read_text())["receipts"] == 5
 
 
 def test_a_crash_in_the_first_charge_leaves_a_study_that_can_be_asked(study: Path, monkeypatch: Any) -> None:
-    written = Anchor.write
+    written = Checkpoint.write
 
-    def crash_after_the_charge(self: Anchor, mark: Any) -> None:
+    def crash_after_the_charge(self: Checkpoint, mark: Any) -> None:
         if mark.receipts:
             raise KeyboardInterrupt
         written(self, mark)
 
-    monkeypatch.setattr(Anchor, "write", crash_after_the_charge)
+    monkeypatch.setattr(Checkpoint, "write", crash_after_the_charge)
     with open_kept(study) as curator, pytest.raises(KeyboardInterrupt):
         curator.ask(question(1), scale=1000)
     monkeypatch.undo()
@@ -287,26 +287,26 @@ def test_a_crash_in_the_first_charge_leaves_a_study_that_can_be_asked(study: Pat
         assert curator.ask(question(1), scale=1000).receipt.number == 1
 
 
-def test_looking_and_a_refused_first_charge_leave_neither_ledger_nor_anchor(study: Path) -> None:
+def test_looking_and_a_refused_first_charge_leave_neither_ledger_nor_checkpoint(study: Path) -> None:
     with open_kept(study) as curator:
         curator.preview(question(1), scale=1000)
         curator.statement()
         with pytest.raises(adyton.BudgetRefused):
             curator.ask(question(1), scale="0.001")
     assert not ledger_of(study).exists()
-    assert not anchor_of(study).exists()
+    assert not checkpoint_of(study).exists()
 
 
-def test_A23_an_anchor_that_cannot_be_written_stops_the_answer(asked: Path) -> None:
+def test_A23_an_checkpoint_that_cannot_be_written_stops_the_answer(asked: Path) -> None:
     with open_kept(asked) as curator:
-        shutil.rmtree(anchor_of(asked).parent)
-        with pytest.raises(adyton.LedgerCorrupt, match="anchor"):
+        shutil.rmtree(checkpoint_of(asked).parent)
+        with pytest.raises(adyton.LedgerCorrupt, match="checkpoint"):
             curator.ask(question(9), scale=1000)
 
 
-def test_an_anchor_taken_away_from_a_running_curator_stops_it(asked: Path) -> None:
+def test_an_checkpoint_taken_away_from_a_running_curator_stops_it(asked: Path) -> None:
     with open_kept(asked) as curator:
-        anchor_of(asked).unlink()
+        checkpoint_of(asked).unlink()
         with pytest.raises(adyton.LedgerCorrupt, match="was removed"):
             curator.ask(question(9), scale=1000)
 
@@ -315,36 +315,36 @@ def ask_many(study: Path, first: int) -> None:
     with open_kept(study) as curator:
         for number in range(first, first + 15):
             curator.ask(question(number), scale=1000)
-            with open_kept(study):  # would refuse if the anchor were ahead of the ledger
+            with open_kept(study):  # would refuse if the checkpoint were ahead of the ledger
                 pass
 
 
-def test_A20_two_processes_never_move_the_anchor_backwards(asked: Path) -> None:
+def test_A20_two_processes_never_move_the_checkpoint_backwards(asked: Path) -> None:
     """Its number is read again and again while two processes charge; it must never fall."""
     clients = [APART.Process(target=ask_many, args=(asked, first)) for first in (10, 40)]
     for client in clients:
         client.start()
     seen = []
     while any(client.is_alive() for client in clients):
-        seen.append(json.loads(anchor_of(asked).read_text()))
-        time.sleep(0.001)  # an anchor is flushed to the disk, which takes longer
+        seen.append(json.loads(checkpoint_of(asked).read_text()))
+        time.sleep(0.001)  # a checkpoint is flushed to the disk, which takes longer
     for client in clients:
         client.join(60)
     assert [client.exitcode for client in clients] == [0, 0]
     for what in ("receipts", "answers"):
         assert all(one[what] <= two[what] for one, two in itertools.pairwise(seen))
-    last = Anchor(anchor_of(asked)).read()
+    last = Checkpoint(checkpoint_of(asked)).read()
     assert last is not None
     assert (last.receipts, last.answers) == (33, 33)
 
 
-def test_A20_nobody_else_can_write_to_the_ledger_while_its_anchor_is_written(
+def test_A20_nobody_else_can_write_to_the_ledger_while_its_checkpoint_is_written(
     asked: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Mutant: ``advance`` without the lock of the ledger, which two processes meet too rarely to be relied on."""
-    written, locked = Anchor.write, list[bool]()
+    written, locked = Checkpoint.write, list[bool]()
 
-    def watched(self: Anchor, mark: Mark) -> None:
+    def watched(self: Checkpoint, mark: Mark) -> None:
         with closing(sqlite3.connect(ledger_of(asked), timeout=0, isolation_level=None)) as other:
             try:
                 other.execute("BEGIN IMMEDIATE")
@@ -353,19 +353,19 @@ def test_A20_nobody_else_can_write_to_the_ledger_while_its_anchor_is_written(
                 locked.append(True)
         written(self, mark)
 
-    monkeypatch.setattr(Anchor, "write", watched)
+    monkeypatch.setattr(Checkpoint, "write", watched)
     with open_kept(asked) as curator:
         curator.ask(question(9), scale=1000)
     assert locked == [True, True]  # for the charge and for the answer
 
 
-def test_the_anchor_is_on_the_disk_before_it_has_its_name(asked: Path, monkeypatch: Any) -> None:
+def test_the_checkpoint_is_on_the_disk_before_it_has_its_name(asked: Path, monkeypatch: Any) -> None:
     done: list[str] = []
     flush, replace = os.fsync, Path.replace
     monkeypatch.setattr(os, "fsync", lambda handle: (done.append("flush"), flush(handle)))
     monkeypatch.setattr(Path, "replace", lambda self, to: (done.append("rename"), replace(self, to)))
-    anchor = Anchor(anchor_of(asked))
-    mark = anchor.read()
+    checkpoint = Checkpoint(checkpoint_of(asked))
+    mark = checkpoint.read()
     assert mark is not None
-    anchor.write(mark)
+    checkpoint.write(mark)
     assert done == ["flush", "rename", "flush"]

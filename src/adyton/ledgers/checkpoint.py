@@ -19,15 +19,15 @@ from adyton.kernel.ledger.stored.sqlite import flush_folder
 from adyton.kernel.ledger.texts import is_address
 
 WAY_OUT = (
-    "put the right file back; or go on with this copy, with all that was spent: adyton anchor accept STUDY; "
-    "or, if the ledger is right and only its anchor was lost: adyton verify STUDY --write-anchor"
+    "put the right file back; or go on with this copy, with all that was spent: adyton checkpoint accept STUDY; "
+    "or, if the ledger is right and only its checkpoint was lost: adyton verify STUDY --write-checkpoint"
 )
 _FORMAT = 1
 _LARGE = ("spent", "spent_radius", "spent_pure")  # as text: other readers of JSON know no large integers
 _KINDS = {"str": str, "int": int, "bool": bool}
 
 
-class Anchor:
+class Checkpoint:
     """``read`` and ``write``; whoever writes must make sure that it does not move backwards."""
 
     def __init__(self, path: str | Path) -> None:
@@ -45,7 +45,7 @@ class Anchor:
         except OSError as fault:
             raise self._failed(reason(fault)) from fault
         except (ValueError, TypeError, KeyError, AttributeError):
-            raise self._failed(f"it is damaged, or not an anchor: {WAY_OUT}") from None
+            raise self._failed(f"it is damaged, or not a checkpoint: {WAY_OUT}") from None
 
     def write(self, mark: Mark) -> None:
         """Durable when it returns, the old one or the new one at any moment before."""
@@ -77,7 +77,7 @@ class Anchor:
                 draft.unlink(missing_ok=True)
 
     def _failed(self, why: str) -> LedgerCorrupt:
-        return LedgerCorrupt(f"the anchor {self.name} cannot be used: {why}; nothing was answered")
+        return LedgerCorrupt(f"the checkpoint {self.name} cannot be used: {why}; nothing was answered")
 
 
 def _mark_in(text: str) -> Mark:
@@ -91,10 +91,10 @@ def _mark_in(text: str) -> Mark:
     return mark
 
 
-def anchor_at(place: str | Path) -> Anchor:
+def checkpoint_at(place: str | Path) -> Checkpoint:
     """A file, or at an address of Postgres a table."""
     if not is_address(place):
-        return Anchor(place)
-    from adyton.ledgers.anchor_table import TableAnchor
+        return Checkpoint(place)
+    from adyton.ledgers.checkpoint_table import TableCheckpoint
 
-    return TableAnchor(str(place))
+    return TableCheckpoint(str(place))
