@@ -129,8 +129,8 @@ def write_checkpoint(study: str | Path) -> tuple[Mark | None, Mark]:
             before = None
         if before is not None and before.ledger == ledger.header.digest and is_behind(ledger.mark(), before):
             raise InvalidRequest(
-                "the ledger is behind its checkpoint, and what was spent since would be given back: go on with "
-                "this copy, with all that was spent: adyton checkpoint accept STUDY"
+                "the ledger is behind its checkpoint, and what was spent since would be given back: go on "
+                "with this copy, with all that was spent: adyton checkpoint accept STUDY"
             )
         return before, ledger.mark(lambda mark, _: checkpoint.write(mark))
 

@@ -19,8 +19,9 @@ from adyton.kernel.ledger.stored.sqlite import flush_folder
 from adyton.kernel.ledger.texts import is_address
 
 WAY_OUT = (
-    "put the right file back; or go on with this copy, with all that was spent: adyton checkpoint accept STUDY; "
-    "or, if the ledger is right and only its checkpoint was lost: adyton verify STUDY --write-checkpoint"
+    "put the right file back; or go on with this copy, with all that was spent: adyton checkpoint accept "
+    "STUDY; or, if the ledger is right and only its checkpoint was lost: adyton verify STUDY "
+    "--write-checkpoint"
 )
 _FORMAT = 1
 _LARGE = ("spent", "spent_radius", "spent_pure")  # as text: other readers of JSON know no large integers

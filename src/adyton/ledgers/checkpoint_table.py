@@ -38,6 +38,7 @@ class TableCheckpoint(Checkpoint):
                 connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')
                 connection.execute(_TABLE)
             connection.execute(
-                "INSERT INTO checkpoint VALUES (1, ?) ON CONFLICT (number) DO UPDATE SET text = excluded.text",
+                "INSERT INTO checkpoint VALUES (1, ?)"
+                " ON CONFLICT (number) DO UPDATE SET text = excluded.text",
                 (text,),
             )

@@ -68,7 +68,8 @@ class CheckpointedLedger(ForwardingLedger):
         elif kept is None:
             name = self._checkpoint.name
             raise LedgerCorrupt(
-                f"the checkpoint {name} is missing, and the ledger has receipts: {WAY_OUT}; nothing was answered"
+                f"the checkpoint {name} is missing, and the ledger has receipts: {WAY_OUT}; "
+                "nothing was answered"
             )
         else:
             compare(self._checkpoint, kept, self._ledger.mark(), self._ledger.receipt)

@@ -54,8 +54,8 @@ def plan_keys(
     if not study.discovery_delta:
         undeclared = next(group.name for group in question.by if isinstance(group, TextColumn))
         raise InvalidRequest(
-            f"the values of {undeclared!r} are not declared: finding them needs privacy.discovery_delta in the "
-            "study file, a part of delta; or declare the column as a category"
+            f"the values of {undeclared!r} are not declared: finding them needs privacy.discovery_delta in "
+            "the study file, a part of delta; or declare the column as a category"
         )
     if any(isinstance(measure, Quantile | Extreme | Cdf) for _, measure in question.measures):
         raise InvalidRequest("quantiles and distributions are answered for declared groups only")

@@ -172,7 +172,8 @@ def _check_method(study: Study, validity: Validity) -> None:
     if study.unit.person is None and study.unit.adjacency != "replace-one":
         raise InvalidRequest(
             "validity.method = 'split' tells units apart by the person, or by a row's position, which "
-            "changes for all later rows if one is removed: write unit = 'person', or adjacency = 'replace-one'"
+            "changes for all later rows if one is removed: write unit = 'person', "
+            "or adjacency = 'replace-one'"
         )
 
 

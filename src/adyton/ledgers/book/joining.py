@@ -103,7 +103,10 @@ def _differs(facts: BookFacts, study: Member) -> str | None:
         if theirs != ours:
             return f"privacy.{what} is {ours} here and {theirs} in the book; {why}"
     if study.discovery_delta > facts.discovery_delta:
-        return "privacy.discovery_delta is more than the discovery_delta of the book, which is for all studies together"
+        return (
+            "privacy.discovery_delta is more than the discovery_delta of the book, which is for all studies "
+            "together"
+        )
     rows = study.table.rows
     if rows is not None and facts.limit.delta * rows >= 1:
         return f"the delta of the book must be below 1/rows = 1/{rows}"

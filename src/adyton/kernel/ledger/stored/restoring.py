@@ -31,8 +31,8 @@ def restoring_order(header: Header, kept: Mark, mark: Mark, totals: Totals) -> O
         raise InvalidRequest("the checkpoint is that of another ledger: nothing can be accepted")
     if kept.closed:
         raise InvalidRequest(
-            "the ledger was closed for good when its checkpoint was written, and another one goes on with all "
-            "that was spent: this copy cannot go on beside it"
+            "the ledger was closed for good when its checkpoint was written, and another one goes on with "
+            "all that was spent: this copy cannot go on beside it"
         )
     if not is_behind(mark, kept):
         raise InvalidRequest("the ledger is not behind its checkpoint: there is nothing to accept")

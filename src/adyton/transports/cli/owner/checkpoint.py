@@ -25,8 +25,8 @@ def show(study: StudyFile, as_json: Json = False) -> None:
     typer.echo(f"Ledger: {_counted(mark)}.")
     if done["behind"]:
         typer.echo(
-            "The ledger is behind its checkpoint: nothing is answered until it is put right. Put the right file "
-            "back, or go on with this copy: adyton checkpoint accept."
+            "The ledger is behind its checkpoint: nothing is answered until it is put right. Put the right "
+            "file back, or go on with this copy: adyton checkpoint accept."
         )
 
 
