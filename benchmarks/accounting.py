@@ -15,7 +15,7 @@ from noise import row as rounded_row
 
 from adyton.accounting.pld import pld
 from adyton.accounting.pld.pairs import GaussianPair, LaplacePair, RandomizedResponsePair
-from adyton.kernel.accounting import GdpFilter
+from adyton.kernel.accounting import GdpAccounting
 from adyton.kernel.privacy import GaussianCost
 
 DELTA = 1e-6
@@ -39,7 +39,7 @@ def stream(n: int) -> tuple[list[float], list[int]]:
 
 def charges() -> dict[int, float]:
     """Microseconds for one charge and the epsilon after it, near k = 100 and near k = 10,000."""
-    filter_, delta = GdpFilter(), Fraction(1, 10**6)
+    filter_, delta = GdpAccounting(), Fraction(1, 10**6)
     costs = [GaussianCost(Fraction(epsilon) ** 2) for epsilon in stream(MECHANISMS)[0]]
     spent, seconds = 0, []
     filter_.epsilon(1, delta)

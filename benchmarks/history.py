@@ -51,7 +51,7 @@ def _beside(study: Study, folder: Path, name: str) -> list[dict[str, object]]:
 
 def _times(study: Study, path: Path, receipts: int) -> tuple[float, float]:
     """The first question of a new curator, without loading the table, and a question of a running one."""
-    header = Header.fresh(study.fingerprint, study.filter_name, study.allowed)
+    header = Header.fresh(study.fingerprint, study.accounting, study.allowed)
     ledger = SqliteLedger.create(path, header)
     fill(ledger, receipts)
     with adyton.open(study, ledger=ledger) as curator:

@@ -183,7 +183,7 @@ def _browser(folder: Path) -> list[dict[str, object]]:
     with open_study(path) as curator:
         study = curator.study
     ledger = SqliteLedger.create(
-        path.with_suffix(".ledger"), Header.fresh(study.fingerprint, study.filter_name, study.allowed)
+        path.with_suffix(".ledger"), Header.fresh(study.fingerprint, study.accounting, study.allowed)
     )
     fill(ledger, HISTORY)
     ledger.close()

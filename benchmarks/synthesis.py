@@ -23,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 
-from adyton.kernel.accounting.filters import filter_named
+from adyton.kernel.accounting.rules import accounting_named
 from adyton.kernel.exact import UNITS_PER_ONE
 from adyton.kernel.noise import SystemBits
 from adyton.kernel.sensitivity import Sensitivity
@@ -74,15 +74,15 @@ def beside_peers() -> list[dict[str, object]]:
     ]
 
 
-def synthesized(exact: np.ndarray, filter_name: str, units: int, rounds: int) -> dict[Axes, np.ndarray]:
+def synthesized(exact: np.ndarray, accounting: str, units: int, rounds: int) -> dict[Axes, np.ndarray]:
     """All 3-way marginals of the guess, as our own mechanism leaves it."""
     first = tuple((place,) for place in range(len(SHAPE)))
-    growth = 2 if filter_name == "pure" else 4
+    growth = 2 if accounting == "pure" else 4
     candidates = marginals_up_to(SHAPE, 3, 10**4)
-    machine = _machine(SHAPE, candidates, first, filter_name, units, rounds * len(SHAPE), growth)
+    machine = _machine(SHAPE, candidates, first, accounting, units, rounds * len(SHAPE), growth)
     tables = tables_of(exact, candidates)
     guess = CellGuess.even(SHAPE, None)
-    measured: list[NoisyMarginal] = machine.release(tables, guess, _steps(machine, filter_name), SystemBits())
+    measured: list[NoisyMarginal] = machine.release(tables, guess, _steps(machine, accounting), SystemBits())
     found = guess.carefully().fitted(measured)
     return dict(found.tables(combinations(range(len(SHAPE)), 3)))
 
@@ -121,19 +121,19 @@ def _machine(
     shape: tuple[int, ...],
     candidates: tuple[Axes, ...],
     first: tuple[Axes, ...],
-    filter_name: str,
+    accounting: str,
     units: int,
     rounds: int,
     growth: int,
 ) -> AdaptiveMarginals:
     moved = Sensitivity(((1, 1),), 1000, "add-remove")
-    most = rounds * step_for(filter_named(filter_name), moved, units // rounds).epsilon
+    most = rounds * step_for(accounting_named(accounting), moved, units // rounds).epsilon
     return AdaptiveMarginals(shape, candidates, first, moved, units, units // rounds, growth, most)
 
 
-def _steps(machine: AdaptiveMarginals, filter_name: str):
+def _steps(machine: AdaptiveMarginals, accounting: str):
     def steps(units: int) -> AdaptiveRound:
-        return step_for(filter_named(filter_name), machine.sensitivity, units)
+        return step_for(accounting_named(accounting), machine.sensitivity, units)
 
     return steps
 

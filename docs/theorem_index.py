@@ -19,7 +19,7 @@ INDEX = ROOT / "docs" / "theorems.md"
 
 # Rooms and files that put theorems to answers, previews, statements, streams and scores.
 CERTIFYING = (
-    "kernel/accounting/filters.py",
+    "kernel/accounting/rules.py",
     "accounting/odometer.py",
     "curator/",
     "holdout/",

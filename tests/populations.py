@@ -15,7 +15,7 @@ from seeded import SeededByHash
 
 
 def population_of(study: Study) -> HingePopulation | SubsetPopulation:
-    return HingePopulation(study) if study.filter_name == "pure" else SubsetPopulation(study)
+    return HingePopulation(study) if study.accounting == "pure" else SubsetPopulation(study)
 
 
 def standing_of(

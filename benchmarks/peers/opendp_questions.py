@@ -91,7 +91,8 @@ def _calibrated(
 ) -> dict[str, float]:
     """By hand, without the search for the scale of noise, which takes most of the time of a small question.
 
-    The scales are found before the clock starts; that of a count is known to be the same for every filter.
+    The scales are found before the clock starts; that of a count is known to be the same for every
+    accounting.
     """
     times = {}
     for what in ("count", "3650-group sum"):

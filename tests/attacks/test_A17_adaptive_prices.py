@@ -19,7 +19,7 @@ import pytest
 
 from adyton.curator.curator import Curator
 from adyton.errors import BudgetRefused, InvalidRequest
-from adyton.kernel.accounting import FILTERS, filters
+from adyton.kernel.accounting import ACCOUNTING_NAMES, filters
 from adyton.kernel.accounting import noisy_reading as noisy
 from adyton.kernel.exact import UNITS_PER_ONE
 from adyton.kernel.ledger import MemoryLedger, Receipt
@@ -44,20 +44,20 @@ QUESTIONS = {
 ASKINGS = {text: request_of(text, TABLE) for text in QUESTIONS}
 
 
-def study(filter_name: str, epsilon: Fraction) -> Study:
-    delta = Fraction(0) if filter_name == "pure" else Fraction(1, 10**6)
-    return Study(TABLE, PrivacyUnit("replace-one"), Guarantee(epsilon, delta), filter_name)
+def study(accounting: str, epsilon: Fraction) -> Study:
+    delta = Fraction(0) if accounting == "pure" else Fraction(1, 10**6)
+    return Study(TABLE, PrivacyUnit("replace-one"), Guarantee(epsilon, delta), accounting)
 
 
 def ledger_of(known: Study) -> MemoryLedger:
     return MemoryLedger.of(known)
 
 
-def true_cost(filter_name: str, receipt: Receipt, moves: int) -> Fraction:
+def true_cost(accounting: str, receipt: Receipt, moves: int) -> Fraction:
     """Of the noise that the receipt names: D / scale, its square, or half of that."""
     ((_, _, scale),) = json.loads(receipt.order.detail)
     ratio = moves / Fraction(float(scale))
-    return {"pure": ratio, "gdp": ratio**2, "zcdp": ratio**2 / 2}[filter_name]
+    return {"pure": ratio, "gdp": ratio**2, "zcdp": ratio**2 / 2}[accounting]
 
 
 def prices(rng: random.Random) -> Iterator[dict[str, Any]]:
@@ -79,9 +79,9 @@ def check(known: Study, ledger: MemoryLedger, moves: list[int]) -> None:
     amounts = [Fraction(receipt.order.amount, UNITS_PER_ONE) for receipt in receipts]
     limit = Fraction(ledger.header.limit, UNITS_PER_ONE)
     assert sum(amounts) == Fraction(ledger.spent(), UNITS_PER_ONE) <= limit
-    if known.filter_name == "pure":
+    if known.accounting == "pure":
         assert limit <= known.limit.epsilon
-    truths = [true_cost(known.filter_name, r, d) for r, d in zip(receipts, moves, strict=True)]
+    truths = [true_cost(known.accounting, r, d) for r, d in zip(receipts, moves, strict=True)]
     assert all(truth <= amount for truth, amount in zip(truths, amounts, strict=True))
     assert sum(truths) <= limit
     running = itertools.accumulate(receipt.order.amount for receipt in receipts)
@@ -110,21 +110,21 @@ def one_analyst(known: Study, rng: random.Random) -> int:
     return len(moves)
 
 
-@pytest.mark.parametrize("filter_name", FILTERS)
-def test_A17_no_sequence_of_prices_passes_the_limit(filter_name: str) -> None:
-    """Mutants: ``units_down`` for ``units_up`` in ``accounting.filters._amount``; a limit that is checked before the
+@pytest.mark.parametrize("accounting", ACCOUNTING_NAMES)
+def test_A17_no_sequence_of_prices_passes_the_limit(accounting: str) -> None:
+    """Mutants: ``units_down`` for ``units_up`` in ``accounting.rules._amount``; a limit that is checked before the
     amount is added (``spent > header.limit`` in ``next_receipt``).
     """
     rng = random.Random(17)
     bought = 0
-    for _ in range(SEQUENCES // len(FILTERS)):
+    for _ in range(SEQUENCES // len(ACCOUNTING_NAMES)):
         epsilon = Fraction(rng.choice(("0.1", "1", "3", "1/3")))
-        bought += one_analyst(study(filter_name, epsilon), rng)
-    assert bought > 2 * SEQUENCES / len(FILTERS)
+        bought += one_analyst(study(accounting, epsilon), rng)
+    assert bought > 2 * SEQUENCES / len(ACCOUNTING_NAMES)
 
 
-@pytest.mark.parametrize("filter_name", FILTERS)
-def test_A17_the_same_through_ask(filter_name: str) -> None:
+@pytest.mark.parametrize("accounting", ACCOUNTING_NAMES)
+def test_A17_the_same_through_ask(accounting: str) -> None:
     """A curator on a table of fifty rows, until nothing fits; every answer's receipt is in the books.
 
     Mutant: ``Basket.order`` for half of the amount.
@@ -132,7 +132,7 @@ def test_A17_the_same_through_ask(filter_name: str) -> None:
     rng = random.Random(18)
     frame = pd.DataFrame({"age": range(50), "smoker": [True, False] * 25})
     for _ in range(10):
-        known = study(filter_name, Fraction(rng.choice(("0.5", "2"))))
+        known = study(accounting, Fraction(rng.choice(("0.5", "2"))))
         ledger, moves = ledger_of(known), []
         with Curator(known, kept_engine(TABLE, known.unit, frame), ledger) as curator:
             for price in itertools.islice(prices(rng), 12):

@@ -36,7 +36,7 @@ from processes import APART
 SPAWN = multiprocessing.get_context("spawn")
 Vector = list[float]
 Filters = tuple[str, ...]
-FILTERS = ("gdp", "pure")
+ACCOUNTING_NAMES = ("gdp", "pure")
 FORKED = 4
 OTHERS = often(1, 2)  # of each kind: every process is compared with those of all kinds
 SIXTEEN = CategoryColumn("cell", tuple(f"c{i}" for i in range(16)))
@@ -54,11 +54,11 @@ class Kept:
         SystemBits.words = lambda self, count: cls.generator.random_raw(count)  # type: ignore[method-assign]
 
 
-def vector(filter_name: str) -> Vector:
+def vector(accounting: str) -> Vector:
     """Sixteen counts of nobody, as a curator releases them."""
-    delta = Fraction(0) if filter_name == "pure" else Fraction(1, 10**9)
+    delta = Fraction(0) if accounting == "pure" else Fraction(1, 10**9)
     known = Study(
-        Table("people", (SIXTEEN,)), PrivacyUnit("add-remove"), Guarantee(Fraction(1), delta), filter_name
+        Table("people", (SIXTEEN,)), PrivacyUnit("add-remove"), Guarantee(Fraction(1), delta), accounting
     )
     frame = pd.DataFrame({"cell": pd.Series([], dtype="object")})
     with adyton.open(known, data=frame) as curator:
@@ -66,19 +66,19 @@ def vector(filter_name: str) -> Vector:
         return [row.values["n"].value for row in answer.rows]
 
 
-def forked(filter_name: str) -> list[Vector]:
+def forked(accounting: str) -> list[Vector]:
     """This process asks, and then so do its children, which are copies of it, and it asks again."""
-    found = [vector(filter_name)]
+    found = [vector(accounting)]
     for _ in range(FORKED):
         reading, writing = os.pipe()
         if os.fork() == 0:
-            os.write(writing, json.dumps(vector(filter_name)).encode())
+            os.write(writing, json.dumps(vector(accounting)).encode())
             os._exit(0)
         os.wait()
         found.append(json.loads(os.read(reading, 2**16)))
         os.close(reading)
         os.close(writing)
-    return [*found, vector(filter_name)]
+    return [*found, vector(accounting)]
 
 
 def in_a_process(filters: Filters, mutant: str, fork: bool) -> list[Vector]:
@@ -114,12 +114,12 @@ def repeats(vectors: list[Vector]) -> int:
 @needs_fork
 def test_A25_no_process_repeats_the_noise_of_another() -> None:
     """Each process releases noise of both kinds."""
-    vectors = spawned(FILTERS, "", fork=True, times=1, how=APART)
-    vectors += spawned(FILTERS, "", fork=False, times=OTHERS)
+    vectors = spawned(ACCOUNTING_NAMES, "", fork=True, times=1, how=APART)
+    vectors += spawned(ACCOUNTING_NAMES, "", fork=False, times=OTHERS)
     for _ in range(OTHERS):
-        vectors += restarted(FILTERS)
-    vectors += in_a_process(FILTERS, "", False)
-    assert [len(v) for v in vectors] == [16] * (FORKED + 2 + OTHERS + OTHERS + 1) * len(FILTERS)
+        vectors += restarted(ACCOUNTING_NAMES)
+    vectors += in_a_process(ACCOUNTING_NAMES, "", False)
+    assert [len(v) for v in vectors] == [16] * (FORKED + 2 + OTHERS + OTHERS + 1) * len(ACCOUNTING_NAMES)
     assert all(len(set(v)) > 10 for v in vectors)
     assert repeats(vectors) == 0
 

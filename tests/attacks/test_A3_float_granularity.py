@@ -40,15 +40,15 @@ PAIRS: dict[str, tuple[tuple[float, ...], tuple[float, ...], str, str]] = {
 }
 
 
-def study(filter_name: str, largest: str, step: str, groups: int = GROUPS) -> Study:
+def study(accounting: str, largest: str, step: str, groups: int = GROUPS) -> Study:
     names = tuple(f"g{i}" for i in range(groups))
     columns = (
         CategoryColumn("cell", names),
         RealColumn("x", Fraction(0), Fraction(largest), Fraction(step)),
     )
-    delta = Fraction(0) if filter_name == "pure" else DELTA
+    delta = Fraction(0) if accounting == "pure" else DELTA
     return Study(
-        Table("people", columns), PrivacyUnit("add-remove"), Guarantee(Fraction(20), delta), filter_name
+        Table("people", columns), PrivacyUnit("add-remove"), Guarantee(Fraction(20), delta), accounting
     )
 
 
@@ -68,9 +68,9 @@ def released(known: Study, rows: tuple[float, ...], n: int) -> list[float]:
     return found[:n]
 
 
-def verdict(filter_name: str, name: str) -> Any:
+def verdict(accounting: str, name: str) -> Any:
     first, second, largest, step = PAIRS[name]
-    known = study(filter_name, largest, step)
+    known = study(accounting, largest, step)
     drawn: dict[tuple[float, ...], list[float]] = {}
 
     def mechanism(rows: tuple[float, ...], n: int) -> list[float]:
@@ -80,13 +80,13 @@ def verdict(filter_name: str, name: str) -> Any:
     return audit(mechanism, (first, second), claim, samples=GROUPS * ASKED), drawn, Fraction(step)
 
 
-@pytest.mark.parametrize(("filter_name", "name"), crossed(["pure", "gdp"], [*PAIRS]))
-def test_A3_released_sums_leak_nothing_through_their_bits(filter_name: str, name: str) -> None:
+@pytest.mark.parametrize(("accounting", "name"), crossed(["pure", "gdp"], [*PAIRS]))
+def test_A3_released_sums_leak_nothing_through_their_bits(accounting: str, name: str) -> None:
     """Mutant: noise on a coarser lattice than the values, as in the next test.
 
     Every number is the float nearest to a whole number of steps: the lattice is public, and the same for both.
     """
-    found, drawn, step = verdict(filter_name, name)
+    found, drawn, step = verdict(accounting, name)
     assert not found.refuted, found
     assert found.lower_bound <= EPSILON
     for values in drawn.values():
@@ -95,17 +95,17 @@ def test_A3_released_sums_leak_nothing_through_their_bits(filter_name: str, name
 
 
 @pytest.mark.parametrize(
-    ("filter_name", "sampler"), [("pure", two_sided_geometric), ("gdp", rounded_gaussian)]
+    ("accounting", "sampler"), [("pure", two_sided_geometric), ("gdp", rounded_gaussian)]
 )
 def test_A3_noise_on_a_coarser_lattice_than_the_values_is_found(
-    monkeypatch: pytest.MonkeyPatch, filter_name: str, sampler: Any
+    monkeypatch: pytest.MonkeyPatch, accounting: str, sampler: Any
 ) -> None:
     """The mutant itself: noise in steps of two values' distance, at the right scale.  Rounding tells which table."""
     real, step = sampler.draw, 16  # steps of an eighth: 0 and 1 are eight apart
     monkeypatch.setattr(
         sampler, "draw", lambda scale, count, bits: step * real(max(scale / step, 0.01), count, bits)
     )
-    found, _, _ = verdict(filter_name, "0 and 1")
+    found, _, _ = verdict(accounting, "0 and 1")
     assert found.refuted
     assert found.lower_bound > 5
 

@@ -12,7 +12,7 @@ import pytest
 
 from adyton.audit.cases.catalogue import entry_named, target_of
 from adyton.audit.report import Tried, try_one
-from adyton.kernel.accounting import FILTERS
+from adyton.kernel.accounting import ACCOUNTING_NAMES
 from adyton.ledgers.book import book as of_book
 from adyton.ledgers.book.book import Book
 from seeded import SeededByHash
@@ -23,28 +23,28 @@ TOGETHER = "the answers of both studies tell apart more than their book was char
 ALL = {"a row of each", "a person in both", "a person who leaves both"}
 
 
-def tried(filter_name: str) -> dict[str, Tried]:
-    trials = entry_named(f"{filter_name}-books").trials(replace(TARGET, bits=SeededByHash(1)))
+def tried(accounting: str) -> dict[str, Tried]:
+    trials = entry_named(f"{accounting}-books").trials(replace(TARGET, bits=SeededByHash(1)))
     return {trial.pair_name: try_one(trial, SAMPLES, 0.999) for trial in trials}
 
 
-def refuted(filter_name: str) -> set[str]:
+def refuted(accounting: str) -> set[str]:
     """By replay alone."""
-    trials = entry_named(f"{filter_name}-books").trials(replace(TARGET, bits=SeededByHash(1)))
+    trials = entry_named(f"{accounting}-books").trials(replace(TARGET, bits=SeededByHash(1)))
     return {trial.pair_name for trial in trials if trial.replayed and TOGETHER in trial.replayed.faults}
 
 
-@pytest.mark.parametrize("filter_name", FILTERS, scope="module")  # its tables stay loaded
-def test_a_sound_book_is_not_refuted_and_much_of_what_was_paid_is_seen(filter_name: str) -> None:
-    found = tried(filter_name)
+@pytest.mark.parametrize("accounting", ACCOUNTING_NAMES, scope="module")  # its tables stay loaded
+def test_a_sound_book_is_not_refuted_and_much_of_what_was_paid_is_seen(accounting: str) -> None:
+    found = tried(accounting)
     assert set(found) == ALL
     for name, one in found.items():
         assert not one.refuted, name
         assert one.verdict.lower_bound > 0.3 * one.verdict.claim.epsilon, name
 
 
-@pytest.mark.parametrize("filter_name", FILTERS, scope="module")  # its tables stay loaded
-def test_a_book_that_is_charged_half_is_found(monkeypatch: pytest.MonkeyPatch, filter_name: str) -> None:
+@pytest.mark.parametrize("accounting", ACCOUNTING_NAMES, scope="module")  # its tables stay loaded
+def test_a_book_that_is_charged_half_is_found(monkeypatch: pytest.MonkeyPatch, accounting: str) -> None:
     """Mutant: the book gets half of what a study pays."""
     sound = of_book._order
 
@@ -53,7 +53,7 @@ def test_a_book_that_is_charged_half_is_found(monkeypatch: pytest.MonkeyPatch, f
         return replace(order, amount=order.amount // 2)
 
     monkeypatch.setattr(of_book, "_order", half)
-    assert refuted(filter_name) == ALL
+    assert refuted(accounting) == ALL
 
 
 def test_a_study_whose_charge_its_book_does_not_get_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

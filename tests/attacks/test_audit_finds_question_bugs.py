@@ -23,7 +23,7 @@ from adyton.curator.releasing import Walk
 from adyton.errors import InvalidRequest
 from adyton.kernel import noisy
 from adyton.kernel import release as releasing
-from adyton.kernel.accounting import FILTERS
+from adyton.kernel.accounting import ACCOUNTING_NAMES
 from adyton.kernel.data import PaidData
 from adyton.kernel.genuine import made_here
 from adyton.kernel.ledger import SqliteLedger
@@ -40,9 +40,9 @@ SAMPLES = 20_000
 TARGET = target_of()  # its tables are loaded once: no bug here is in how they are loaded
 
 
-def tried(name: str, adjacency: Adjacency = "replace-one", filter_name: str = "gdp") -> Tried:
+def tried(name: str, adjacency: Adjacency = "replace-one", accounting: str = "gdp") -> Tried:
     """By samples alone."""
-    asked = ask_both(name, adjacency, filter_name, replace(TARGET, bits=SeededByHash(1)))
+    asked = ask_both(name, adjacency, accounting, replace(TARGET, bits=SeededByHash(1)))
     return try_one(replace(asked, replayed=None, slow=False), SAMPLES, 0.999)
 
 
@@ -216,22 +216,22 @@ def test_the_sound_twins_of_these_are_not_refuted(name: str) -> None:
 # A receipt that is read again -------------------------------------------------------------------------------------
 
 
-def read_again(filter_name: str) -> list[Tried]:
-    trials = entry_named(f"{filter_name}-read-again").trials(replace(TARGET, bits=SeededByHash(1)))
+def read_again(accounting: str) -> list[Tried]:
+    trials = entry_named(f"{accounting}-read-again").trials(replace(TARGET, bits=SeededByHash(1)))
     return [try_one(trial, SAMPLES, 0.999) for trial in trials]
 
 
-@pytest.mark.parametrize("filter_name", FILTERS)
-def test_a_receipt_that_is_read_again_loses_one_charge(filter_name: str) -> None:
+@pytest.mark.parametrize("accounting", ACCOUNTING_NAMES)
+def test_a_receipt_that_is_read_again_loses_one_charge(accounting: str) -> None:
     """The bound also comes near the claim, so the answers are not merely hard to look at."""
-    for found in read_again(filter_name):
+    for found in read_again(accounting):
         assert not found.refuted
         assert found.verdict.lower_bound > 0.35
 
 
-@pytest.mark.parametrize("filter_name", FILTERS)
+@pytest.mark.parametrize("accounting", ACCOUNTING_NAMES)
 def test_fresh_noise_for_a_receipt_that_is_read_again_is_found(
-    monkeypatch: pytest.MonkeyPatch, filter_name: str
+    monkeypatch: pytest.MonkeyPatch, accounting: str
 ) -> None:
     """Mutant: the kernel shows what it drew itself, and not what the ledger kept."""
 
@@ -243,12 +243,12 @@ def test_fresh_noise_for_a_receipt_that_is_read_again_is_found(
         return made_here(Released(paid, lambda: kept))
 
     plant(monkeypatch, releasing.release, own)
-    assert all(found.refuted for found in read_again(filter_name))
+    assert all(found.refuted for found in read_again(accounting))
 
 
-@pytest.mark.parametrize("filter_name", FILTERS)
+@pytest.mark.parametrize("accounting", ACCOUNTING_NAMES)
 def test_a_ledger_that_does_not_say_which_answer_it_kept_is_found(
-    monkeypatch: pytest.MonkeyPatch, filter_name: str
+    monkeypatch: pytest.MonkeyPatch, accounting: str
 ) -> None:
     """Mutant: ``remember`` returns the answer that it was given."""
     sound = SqliteLedger.remember
@@ -258,7 +258,7 @@ def test_a_ledger_that_does_not_say_which_answer_it_kept_is_found(
         return answer
 
     monkeypatch.setattr(SqliteLedger, "remember", given)
-    assert all(found.refuted for found in read_again(filter_name))
+    assert all(found.refuted for found in read_again(accounting))
 
 
 def test_a_second_charge_for_an_answer_that_was_cut_off_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

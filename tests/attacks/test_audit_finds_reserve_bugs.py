@@ -18,17 +18,17 @@ from seeded import SeededByHash
 INSIDE = {"a row in the reserve", "a person in the reserve", "a person who leaves the reserve"}
 
 
-def trials(filter_name: str) -> Any:
-    return entry_named(f"{filter_name}-reserve").trials(target_of(bits=SeededByHash(1)))
+def trials(accounting: str) -> Any:
+    return entry_named(f"{accounting}-reserve").trials(target_of(bits=SeededByHash(1)))
 
 
-@pytest.mark.parametrize("filter_name", ["gdp", "zcdp", "pure"])
-def test_sound_studies_are_not_refuted_and_what_differs_outside_is_seen(filter_name: str) -> None:
-    for trial in trials(filter_name):
+@pytest.mark.parametrize("accounting", ["gdp", "zcdp", "pure"])
+def test_sound_studies_are_not_refuted_and_what_differs_outside_is_seen(accounting: str) -> None:
+    for trial in trials(accounting):
         assert trial.replayed is not None
         assert not trial.replayed.faults, trial.title
         assert (trial.pair[0] == trial.pair[1]) == (trial.pair_name in INSIDE), trial.title
-    found = try_one(next(trials(filter_name)), 20_000, 0.999)
+    found = try_one(next(trials(accounting)), 20_000, 0.999)
     assert not found.refuted
     assert found.verdict.lower_bound > 0.3 * found.verdict.claim.epsilon
 

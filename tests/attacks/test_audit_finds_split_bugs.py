@@ -21,37 +21,37 @@ from how_often import often
 from planted import plant
 from seeded import SeededByHash
 
-FILTERS = ["gdp", "zcdp"][: often(1, 2)]  # the noise of zcdp is that of gdp at another price
+ACCOUNTING_NAMES = ["gdp", "zcdp"][: often(1, 2)]  # the noise of zcdp is that of gdp at another price
 SAMPLES = 20_000
 TARGET = target_of()  # its tables are loaded once: no bug here is in how they are loaded
 TOGETHER = "all answers together tell the two tables apart by more than was charged"
 
 
-def tried(filter_name: str, only: str = "") -> dict[str, Tried]:
-    trials = entry_named(f"{filter_name}-split").trials(replace(TARGET, bits=SeededByHash(1)))
+def tried(accounting: str, only: str = "") -> dict[str, Tried]:
+    trials = entry_named(f"{accounting}-split").trials(replace(TARGET, bits=SeededByHash(1)))
     return {trial.pair_name: try_one(trial, SAMPLES, 0.999) for trial in trials if only in trial.pair_name}
 
 
-def refuted(filter_name: str, most: int | None = None) -> set[str]:
+def refuted(accounting: str, most: int | None = None) -> set[str]:
     """By replay alone, of all studies or of the first ones."""
-    trials = islice(entry_named(f"{filter_name}-split").trials(replace(TARGET, bits=SeededByHash(1))), most)
+    trials = islice(entry_named(f"{accounting}-split").trials(replace(TARGET, bits=SeededByHash(1))), most)
     return {trial.pair_name for trial in trials if trial.replayed and TOGETHER in trial.replayed.faults}
 
 
-@pytest.mark.parametrize("filter_name", FILTERS)
-def test_sound_studies_are_not_refuted_and_nearly_all_that_was_paid_is_seen(filter_name: str) -> None:
-    for name, one in tried(filter_name).items():
+@pytest.mark.parametrize("accounting", ACCOUNTING_NAMES)
+def test_sound_studies_are_not_refuted_and_nearly_all_that_was_paid_is_seen(accounting: str) -> None:
+    for name, one in tried(accounting).items():
         assert not one.refuted, name
         assert one.verdict.lower_bound > 0.3 * one.verdict.claim.epsilon, name
 
 
-@pytest.mark.parametrize("filter_name", FILTERS)
+@pytest.mark.parametrize("accounting", ACCOUNTING_NAMES)
 def test_one_part_charged_for_a_person_who_moves_is_found(
-    monkeypatch: pytest.MonkeyPatch, filter_name: str
+    monkeypatch: pytest.MonkeyPatch, accounting: str
 ) -> None:
     """Mutant: an exchanged person is paid for in one part, not in the two that differ."""
     plant(monkeypatch, noisy.whole_price, lambda amount, *_: amount)
-    assert refuted(filter_name) == {"a person, to another part"}
+    assert refuted(accounting) == {"a person, to another part"}
 
 
 def test_one_part_charged_is_found_by_samples_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,8 +82,8 @@ def test_half_a_charge_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     }
 
 
-@pytest.mark.parametrize("filter_name", FILTERS)
-def test_a_part_that_both_questions_read_is_found(monkeypatch: pytest.MonkeyPatch, filter_name: str) -> None:
+@pytest.mark.parametrize("accounting", ACCOUNTING_NAMES)
+def test_a_part_that_both_questions_read_is_found(monkeypatch: pytest.MonkeyPatch, accounting: str) -> None:
     """Mutant: every question reads nearly all units, and is charged as if it had a part of its own."""
 
     def nearly_all(named: Any, parts: int, spelling: Any) -> str:
@@ -91,4 +91,4 @@ def test_a_part_that_both_questions_read_is_found(monkeypatch: pytest.MonkeyPatc
         return f"{spelling.byte_order('part')} >= {spelling.text('0')}"
 
     monkeypatch.setattr(scan, "in_part", nearly_all)
-    assert refuted(filter_name, 1) == {"a row"}
+    assert refuted(accounting, 1) == {"a row"}

@@ -40,7 +40,7 @@ class Plan:
     noise: str
     questions: int
     adjacency: str = "replace-one"
-    filter_name: str = "gdp"
+    accounting: str = "gdp"
     persons: bool = False
 
     def accepts(self, questions: int) -> bool:
@@ -72,7 +72,7 @@ def study_of(plan: Plan, questions: int) -> Study:
     columns = (IntegerColumn("kind", 0, KINDS - 1), BooleanColumn("y"))
     table = Table("t", columns, plan.rows, "pid" if plan.persons else None)
     limit = Guarantee(Fraction(500), Fraction(1, 10**6))
-    return Study(table, unit, limit, plan.filter_name, validity=planned)
+    return Study(table, unit, limit, plan.accounting, validity=planned)
 
 
 # What an attacker asks, and what he does with an answer -------------------------------------------------------
@@ -266,7 +266,7 @@ def test_theorem_PLANNED_NOISE_no_attack_at_the_certified_number_of_decreasing_n
 
 
 WAYS = {
-    "zcdp": Plan(1500, Fraction(1, 5), "constant", 60, filter_name="zcdp"),
+    "zcdp": Plan(1500, Fraction(1, 5), "constant", 60, accounting="zcdp"),
     "private number of units": Plan(1500, Fraction(1, 5), "constant", 58, "add-remove"),
     "persons": Plan(1500, Fraction(1, 5), "constant", 60, persons=True),
     "persons, private number": Plan(1500, Fraction(1, 5), "constant", 58, "add-remove", persons=True),
@@ -290,7 +290,7 @@ def test_theorem_PAY_AS_YOU_GO_the_attack_as_long_as_widths_are_within_the_toler
     """Nothing is planned: the last question is asked when the next one would be wider."""
     plan, scale = CONSTANT, 0.0175
     study = study_of(plan, plan.questions)
-    free = Study(study.table, study.unit, study.limit, study.filter_name, validity=Validity(1 - FAILURE))
+    free = Study(study.table, study.unit, study.limit, study.accounting, validity=Validity(1 - FAILURE))
     rng = np.random.default_rng(9)
     with seeded(free, plan.frame(9), 9) as asker:
 

@@ -26,13 +26,13 @@ Analyst = Callable[[Curator, int], "np.ndarray"]
 """Asks about so many coins, and says which of them lean to heads."""
 
 
-def study_of(adjacency: str, coins: int, filter_name: str = "gdp") -> Study:
+def study_of(adjacency: str, coins: int, accounting: str = "gdp") -> Study:
     columns = tuple(BooleanColumn(f"f{i}") for i in range(coins))
-    delta, stability = (Fraction(0), Fraction(1, 2)) if filter_name == "pure" else (Fraction(1, 10**6), None)
+    delta, stability = (Fraction(0), Fraction(1, 2)) if accounting == "pure" else (Fraction(1, 10**6), None)
     validity = Validity(Fraction(19, 20), stability=stability, beyond_plan="answer")
     unit = PrivacyUnit(adjacency)  # type: ignore[arg-type]
     return Study(
-        Table("t", columns, ROWS), unit, Guarantee(Fraction(500), delta), filter_name, validity=validity
+        Table("t", columns, ROWS), unit, Guarantee(Fraction(500), delta), accounting, validity=validity
     )
 
 
@@ -128,13 +128,13 @@ def test_theorem_POSTERIOR_P_VALUES_nulls_that_the_answers_chose_are_rejected_at
     assert sum(p <= threshold for p, threshold, *_ in found) <= most
 
 
-@pytest.mark.parametrize("filter_name", ["gdp", "pure"])
-def test_theorem_LAST_LOOK_ROUTES_prices_that_follow_the_answers(filter_name: str) -> None:
-    rejects_at_most_alpha(study_of("replace-one", 6, filter_name), 6, step_by_step, often(16, 250))
+@pytest.mark.parametrize("accounting", ["gdp", "pure"])
+def test_theorem_LAST_LOOK_ROUTES_prices_that_follow_the_answers(accounting: str) -> None:
+    rejects_at_most_alpha(study_of("replace-one", 6, accounting), 6, step_by_step, often(16, 250))
 
 
-@pytest.mark.parametrize("filter_name", ["gdp", "pure"])
-def test_theorem_LAST_LOOK_ROUTES_a_stream_that_says_which_coins_lean(filter_name: str) -> None:
-    study = study_of("replace-one", 6, filter_name)
+@pytest.mark.parametrize("accounting", ["gdp", "pure"])
+def test_theorem_LAST_LOOK_ROUTES_a_stream_that_says_which_coins_lean(accounting: str) -> None:
+    study = study_of("replace-one", 6, accounting)
     routes = rejects_at_most_alpha(study, 6, by_stream, often(16, 250))
     assert routes == {"bits of the transcript"}

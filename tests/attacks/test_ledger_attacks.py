@@ -113,7 +113,7 @@ def test_A20_two_processes_never_overspend(path: Path) -> None:
 
 
 def spend_stability(path: Path, caps: list[Cap], together: Any, accepted: Any) -> None:
-    ledger = LedgerOnDemand(path, study=STUDY, filter_name="gdp", limit=10**6)
+    ledger = LedgerOnDemand(path, study=STUDY, accounting="gdp", limit=10**6)
     with closing(ledger):
         for cap in caps:
             together.wait()  # also the first time, when the file is made
@@ -332,7 +332,7 @@ def test_A23_a_folder_is_not_a_ledger(tmp_path: Path) -> None:
         with pytest.raises(LedgerCorrupt, match="nothing was answered"):
             enter(missing, 100)
     with pytest.raises(LedgerCorrupt, match="nothing was answered"):
-        SqliteLedger.open(tmp_path / "missing.ledger", study=STUDY, filter_name="gdp", limit=100)
+        SqliteLedger.open(tmp_path / "missing.ledger", study=STUDY, accounting="gdp", limit=100)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -57,7 +57,7 @@ def sample(seed: int, rows: int) -> pd.DataFrame:
 
 
 def opened(
-    seed: int, adjacency: str = "replace-one", filter_name: str = "gdp", persons: bool = False, **plan: Any
+    seed: int, adjacency: str = "replace-one", accounting: str = "gdp", persons: bool = False, **plan: Any
 ) -> Curator:
     declared = Validity(1 - FAILURE, **plan)
     unit = PrivacyUnit(adjacency, "pid", 2) if persons else PrivacyUnit(adjacency)  # type: ignore[arg-type]
@@ -66,7 +66,7 @@ def opened(
     frame = sample(seed, 2 * ROWS if persons else ROWS)
     if persons:
         frame = frame.assign(pid=np.repeat(np.arange(ROWS), 2))
-    return open_kept(Study(table, unit, limit, filter_name, validity=declared), data=frame)
+    return open_kept(Study(table, unit, limit, accounting, validity=declared), data=frame)
 
 
 @dataclass(frozen=True)
@@ -243,7 +243,7 @@ def test_the_attacks_leave_intervals_that_know_the_rows_alone(name: str) -> None
 
 
 WAYS: dict[str, dict[str, Any]] = {
-    "zcdp": {"filter_name": "zcdp"},
+    "zcdp": {"accounting": "zcdp"},
     "private number of units": {"adjacency": "add-remove"},
     "planned": {"questions": 17, "tolerance": Fraction(1, 2)},
     "decreasing": {"questions": 17, "tolerance": Fraction(1, 2), "noise": "decreasing"},

@@ -47,7 +47,7 @@ def study(**validity: Any) -> Study:
 
 
 def overtaken(asked_of: Study, radius: int) -> Overtaken:
-    ledger = Overtaken(Header.fresh(asked_of.fingerprint, asked_of.filter_name, asked_of.allowed))
+    ledger = Overtaken(Header.fresh(asked_of.fingerprint, asked_of.accounting, asked_of.allowed))
     ledger.radius = radius
     return ledger
 

@@ -33,11 +33,11 @@ def any_limit(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def book_at(path: Path) -> adyton.Book:
-    return adyton.Book.create(path, epsilon=1, delta=0, filter_name="pure", rows="same")
+    return adyton.Book.create(path, epsilon=1, delta=0, accounting="pure", rows="same")
 
 
 def booked(name: Path, limit: int) -> BookedLedger:
-    file = LedgerOnDemand(name.with_suffix(".ledger"), study=STUDY, filter_name="pure", limit=limit)
+    file = LedgerOnDemand(name.with_suffix(".ledger"), study=STUDY, accounting="pure", limit=limit)
     checkpointed = CheckpointedLedger(file, Checkpoint(name.with_suffix(".checkpoint")))
     return BookedLedger(checkpointed, adyton.Book(name.with_suffix(".book")), ENTRANT)
 

@@ -232,7 +232,7 @@ def test_the_json_page_lists_exactly_the_keys_that_are_printed(study: str) -> No
         f'{STUDY.replace("epsilon = 1", "epsilon = 20")}{VALIDITY}dictionary = "schema"\n', encoding="utf-8"
     )
     Path("kept.toml").write_text(STUDY + VALIDITY + "reserve = 0.1\n", encoding="utf-8")
-    pure = STUDY.replace("delta = 1e-9", 'delta = 0\nfilter = "pure"')
+    pure = STUDY.replace("delta = 1e-9", 'delta = 0\naccounting = "pure"')
     Path("capped.toml").write_text(pure + CAPPED, encoding="utf-8")
     rounded = f'{STUDY}{VALIDITY}method = "rounding"\ngrid = 0.02\n'
     Path("rounded.toml").write_text(rounded, encoding="utf-8")

@@ -13,13 +13,13 @@ import pytest
 from pages import ROOT
 
 import adyton
-from adyton.kernel.accounting import filter_named
+from adyton.kernel.accounting import accounting_named
 from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
 from adyton.kernel.schema import BooleanColumn, IntegerColumn
 from adyton.study import Validity
 
 PAGES = {page.stem: page for page in sorted((ROOT / "docs" / "theorems").glob("*.md"))}
-FILTERS = {"gdp": Fraction(1, 10**9), "zcdp": Fraction(1, 10**9), "pure": Fraction(0)}
+ACCOUNTING_NAMES = {"gdp": Fraction(1, 10**9), "zcdp": Fraction(1, 10**9), "pure": Fraction(0)}
 
 
 def program(name: str) -> ModuleType:
@@ -44,7 +44,7 @@ def cited_in_code() -> set[str]:
 
 def listed_by_parts() -> set[str]:
     """What mechanisms and filters say of themselves."""
-    parts = [GaussianNoise, GeometricNoise, *map(filter_named, FILTERS)]
+    parts = [GaussianNoise, GeometricNoise, *map(accounting_named, ACCOUNTING_NAMES)]
     return {name for part in parts for name in part.theorems}
 
 
@@ -52,10 +52,10 @@ def named_by_certificates() -> set[str]:
     """What answers say of themselves: every filter, one number and two, about the rows and the population."""
     table = adyton.Table("people", (IntegerColumn("age", 0, 120), BooleanColumn("smoker")), rows=100)
     named: set[str] = set()
-    for filter_name, delta in FILTERS.items():
+    for accounting, delta in ACCOUNTING_NAMES.items():
         limit = adyton.Guarantee(Fraction(1), delta)
-        draws = Validity(Fraction("0.95"), stability=Fraction(1) if filter_name == "pure" else None)
-        study = adyton.Study(table, adyton.PrivacyUnit("replace-one"), limit, filter_name, validity=draws)
+        draws = Validity(Fraction("0.95"), stability=Fraction(1) if accounting == "pure" else None)
+        study = adyton.Study(table, adyton.PrivacyUnit("replace-one"), limit, accounting, validity=draws)
         with adyton.open(study, data=Path("never-read.parquet")) as curator:
             for question in (adyton.count(), adyton.mean("age", by="smoker")):
                 named |= set(curator.preview(question, share="0.5").certificate.theorems)

@@ -36,7 +36,7 @@ from sql_corpus.studies import random_rows, study_of
 from strategies import PERSONS
 
 DOCS = Path(__file__).parents[2] / "docs"
-FILTERS, BOTH = ("gdp", "zcdp", "pure"), ("replace-one", "add-remove")
+ACCOUNTING_NAMES, BOTH = ("gdp", "zcdp", "pure"), ("replace-one", "add-remove")
 PERSON, ROWS_PER_PERSON, MOST_ROWS = "customer", 8, 6
 # Each study is asked at another price, so that each way from a price to noise is held.
 PRICES: tuple[dict[str, Any], ...] = ({"share": "0.1"}, {"scale": "7.5"}, {"epsilon": "0.3"})
@@ -104,7 +104,7 @@ class World:
     price: dict[str, Any]
 
 
-def worlds(filter_name: str) -> Iterator[World]:
+def worlds(accounting: str) -> Iterator[World]:
     shop, clinic = _corpus()
     for number, adjacency in enumerate(BOTH):
         for count, (kind, (study, rows)) in enumerate(
@@ -114,17 +114,17 @@ def worlds(filter_name: str) -> Iterator[World]:
                 "clinic": (_alone(clinic) if adjacency == "replace-one" else clinic, _visits(adjacency)),
             }.items()
         ):
-            price = PRICES[(number + count + FILTERS.index(filter_name)) % len(PRICES)]
-            name = f"{kind} {filter_name} {adjacency}"
+            price = PRICES[(number + count + ACCOUNTING_NAMES.index(accounting)) % len(PRICES)]
+            name = f"{kind} {accounting} {adjacency}"
             table = study.table.name
-            yield World(name, _with(study, filter_name, adjacency), rows, UNITS[table], price)
+            yield World(name, _with(study, accounting, adjacency), rows, UNITS[table], price)
 
 
-def answers(filter_name: str) -> Callable[[], Iterator[Entry]]:
+def answers(accounting: str) -> Callable[[], Iterator[Entry]]:
     """All of them in a long run; usually each text in every second study, in each accounting and both adjacencies."""
 
     def entries() -> Iterator[Entry]:
-        for place, world in enumerate(worlds(filter_name)):
+        for place, world in enumerate(worlds(accounting)):
             with closing(engine_of(world.study, world.rows, {"threads": 1})) as engine:
                 for number, one in enumerate(cases.STATEMENTS):
                     mine = one.study == ("clinic" if world.name.startswith("clinic") else "shop")
@@ -174,12 +174,12 @@ def _corpus() -> tuple[Study, Study]:
         return study_of("shop", Path(folder)), study_of("clinic", Path(folder))
 
 
-def _with(study: Study, filter_name: str, adjacency: str) -> Study:
-    pure = filter_name == "pure"
+def _with(study: Study, accounting: str, adjacency: str) -> Study:
+    pure = accounting == "pure"
     return replace(
         study,
         unit=replace(study.unit, adjacency=adjacency),
-        filter_name=filter_name,
+        accounting=accounting,
         limit=Guarantee(10, 0 if pure else Fraction(1, 10**9)),
         validity=Validity("0.95", stability="0.1", beyond_plan="answer") if pure else Validity("0.95"),
     )

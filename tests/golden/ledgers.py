@@ -88,7 +88,12 @@ def _entries(name: str, tale: Tale) -> Iterator[Entry]:
     for title, (receipts, head, header) in story.kept.items():
         for receipt, settled, answer, notes in receipts:
             yield _receipt(f"{name}: {title} {receipt.number}", receipt, settled, answer, notes)
-        held = {"filter": header.filter_name, "limit": header.limit, "study": header.study[:20], "head": head}
+        held = {
+            "accounting": header.accounting,
+            "limit": header.limit,
+            "study": header.study[:20],
+            "head": head,
+        }
         yield Entry(f"{name}: {title} head", held)
 
 

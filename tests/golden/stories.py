@@ -35,7 +35,7 @@ from golden.rows import REGIONS, ROWS, people
 from kept_rows import open_kept
 from study_on_disk import question, write_study
 
-FILTERS, BOTH = ("gdp", "zcdp", "pure"), ("replace-one", "add-remove")
+ACCOUNTING_NAMES, BOTH = ("gdp", "zcdp", "pure"), ("replace-one", "add-remove")
 COUNT = "SELECT COUNT(*) AS n FROM people"
 
 
@@ -50,8 +50,8 @@ COLUMNS = (
 )
 
 
-def study(filter_name: str = "gdp", adjacency: str = "replace-one", epsilon: Any = 10, **more: Any) -> Study:
-    pure = filter_name == "pure"
+def study(accounting: str = "gdp", adjacency: str = "replace-one", epsilon: Any = 10, **more: Any) -> Study:
+    pure = accounting == "pure"
     plan = {"stability": "0.5", "beyond_plan": "answer"} if pure else {}
     more = {
         "validity": Validity("0.95", **plan),
@@ -61,7 +61,7 @@ def study(filter_name: str = "gdp", adjacency: str = "replace-one", epsilon: Any
     unit = more.pop("unit", PrivacyUnit(adjacency))  # type: ignore[arg-type]
     limit = Guarantee(epsilon, 0 if pure else Fraction(1, 10**6))
     table = Table("people", COLUMNS, ROWS if unit.person is None else ROWS // 3, unit.person)
-    return Study(table, unit, limit, filter_name, **more)
+    return Study(table, unit, limit, accounting, **more)
 
 
 def opened(known: Study) -> tuple[Curator, MemoryLedger]:
@@ -72,7 +72,7 @@ def opened(known: Study) -> tuple[Curator, MemoryLedger]:
 def plain(story: Story, known: Study) -> None:
     """Questions of every kind at every price; one again, one under an id, one that does not fit, one that cannot be."""
     curator, ledger = opened(known)
-    pure = known.filter_name == "pure"
+    pure = known.accounting == "pure"
     asked: tuple[tuple[str, dict[str, Any]], ...] = (
         (COUNT, {"scale": 4}),
         (f"{COUNT} WHERE age > 40 AND region = 'north'", {"within": 25}),
@@ -219,8 +219,8 @@ def weights(story: Story, known: Study) -> None:
 def booked(story: Story, **said: Any) -> None:
     """Two studies of the same rows share a limit, and count together for validity."""
     validity = said.pop("validity", None) or Validity("0.95")
-    filter_name = said.pop("filter_name", "gdp")
-    facts = {"filter_name": filter_name, "delta": Fraction(0)} if filter_name == "pure" else {}
+    accounting = said.pop("accounting", "gdp")
+    facts = {"accounting": accounting, "delta": Fraction(0)} if accounting == "pure" else {}
     plan = {"confidence": validity.confidence, "stability": validity.stability}
     book = book_of(
         story.folder / "book.ledger", epsilon=3, **{k: v for k, v in plan.items() if v}, **facts, **said
@@ -324,8 +324,8 @@ def _each(
     """The same acts in several studies."""
     each = itertools.product(filters, adjacency)
     return {
-        f"{tale.__name__} {filter_name} {beside}": partial(_with_study, tale, (filter_name, beside), more)
-        for filter_name, beside in each
+        f"{tale.__name__} {accounting} {beside}": partial(_with_study, tale, (accounting, beside), more)
+        for accounting, beside in each
     }
 
 
@@ -339,22 +339,22 @@ def _of_persons(adjacency: str) -> Study:
 
 PURE_PLAN = Validity("0.95", stability="0.5", beyond_plan="refuse")
 STORIES: dict[str, Tale] = {
-    **_each(plain, *FILTERS, adjacency=BOTH),
-    **_each(batches, *FILTERS),
+    **_each(plain, *ACCOUNTING_NAMES, adjacency=BOTH),
+    **_each(batches, *ACCOUNTING_NAMES),
     **_each(batches, "gdp", adjacency=("add-remove",)),
     **_each(discovered, "gdp", "zcdp", adjacency=BOTH),
-    **_each(selections, *FILTERS, adjacency=BOTH),
-    **_each(synthetic, *FILTERS),
-    **_each(streams, *FILTERS, adjacency=BOTH),
-    **_each(weights, *FILTERS),
-    **_each(analysts, *FILTERS),
-    **_each(owner, *FILTERS),
+    **_each(selections, *ACCOUNTING_NAMES, adjacency=BOTH),
+    **_each(synthetic, *ACCOUNTING_NAMES),
+    **_each(streams, *ACCOUNTING_NAMES, adjacency=BOTH),
+    **_each(weights, *ACCOUNTING_NAMES),
+    **_each(analysts, *ACCOUNTING_NAMES),
+    **_each(owner, *ACCOUNTING_NAMES),
     **_each(described, "gdp", "zcdp"),
     "plain persons replace": lambda story: plain(story, _of_persons("replace-one")),
     "plain persons add-remove": lambda story: plain(story, _of_persons("add-remove")),
     "book gdp": booked,
-    "book zcdp": partial(booked, filter_name="zcdp"),
-    "book pure": partial(booked, filter_name="pure", validity=PURE_PLAN),
+    "book zcdp": partial(booked, accounting="zcdp"),
+    "book pure": partial(booked, accounting="pure", validity=PURE_PLAN),
     "amended gdp": amended,
     "planned gdp": lambda story: planned(story, study("gdp", validity=Validity("0.95", questions=8, tolerance="0.2"))),
     "planned pure": lambda story: planned(

@@ -51,13 +51,13 @@ epsilon = 2
 values = ["yes", "no"]
 """
 PURE = {
-    "delta = 1e-9": 'delta = 0\nfilter = "pure"',
+    "delta = 1e-9": 'delta = 0\naccounting = "pure"',
     "independent = true": "independent = true\nstability = 0.5",
 }
 FILES: dict[str, dict[str, str]] = {
     "people": {},
     "pure": PURE,
-    "zcdp": {"delta = 1e-9": 'delta = 1e-9\nfilter = "zcdp"'},
+    "zcdp": {"delta = 1e-9": 'delta = 1e-9\naccounting = "zcdp"'},
     "planned": {"independent = true": "independent = true\nquestions = 50\ntolerance = 0.25"},
     "kept": {"independent = true": "independent = true\nreserve = 0.1"},
     "booked": {"delta = 1e-9": 'delta = 1e-9\nbook = "shared.ledger"'},

@@ -21,7 +21,7 @@ from how_often import LONG
 FILES: dict[str, Callable[[], Iterable[Entry]]] = {
     "machine": lambda: [Entry("floats", probe())],
     "texts": corpus.texts,
-    **{f"answers-{name}": corpus.answers(name) for name in corpus.FILTERS},
+    **{f"answers-{name}": corpus.answers(name) for name in corpus.ACCOUNTING_NAMES},
     "ledgers": ledgers(STORIES),
     "holdouts": ledgers(SCORES),
     "commands": surfaces.commands,

@@ -298,7 +298,7 @@ def ledger(known: Study) -> MemoryLedger:
 
 def large_ledger(known: Study) -> MemoryLedger:
     """With room for comparisons that have next to no noise."""
-    return MemoryLedger(Header.fresh(known.fingerprint, known.filter_name, 10**40))
+    return MemoryLedger(Header.fresh(known.fingerprint, known.accounting, 10**40))
 
 
 def opened(known: Study, ledger: MemoryLedger, measurement: Any = None) -> Comparisons:

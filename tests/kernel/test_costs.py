@@ -17,7 +17,7 @@ from test_seam import TABLE, plan_of, split, study
 from adyton.errors import InvalidRequest
 from adyton.kernel import noisy
 from adyton.kernel.accounting.buying import cost_of_units
-from adyton.kernel.accounting.filters import filter_named
+from adyton.kernel.accounting.rules import accounting_named
 from adyton.kernel.accounting.noisy_reading import NoisyReading, stability_units
 from adyton.kernel.exact import UNITS_PER_ONE, units_up
 from adyton.kernel.exact.cells import Cells
@@ -136,7 +136,7 @@ def test_a_family_costs_its_dearest_and_an_exchange_the_two_dearest() -> None:
     known = small("gdp", "replace-one", None)
     own = batch(known, ["SELECT COUNT(*) FROM people WHERE age = 0"]).measurement.parts[0]
     three = [with_noise(own, scale) for scale in (4, 2, 3)]
-    rule = known.filter
+    rule = known.rule
     square = [UNITS_PER_ONE * Fraction(1, s**2) for s in (2, 3, 4)]
     exchanged = noisy.due(three, [[0, 1, 2]], PrivacyUnit("replace-one"), rule)
     assert exchanged.amount == units_up(square[0] / UNITS_PER_ONE) + units_up(square[1] / UNITS_PER_ONE)
@@ -168,7 +168,7 @@ def test_a_person_that_is_exchanged_may_change_parts() -> None:
     known = small("gdp", "replace-one", None)
     own = batch(known, ["SELECT COUNT(*) FROM people WHERE age = 0"]).measurement.parts[0]
     parts = [with_noise(own, scale) for scale in (2, 3, 4)]
-    rule, families = known.filter, [[0, 1], [2]]
+    rule, families = known.rule, [[0, 1], [2]]
     quarter, ninth, sixteenth = (units_up(Fraction(1, s**2)) for s in (2, 3, 4))
     stays = PrivacyUnit("replace-one", parts=3)
     assert whole_price(7, parts, families, stays, rule) == 7
@@ -187,12 +187,10 @@ def test_a_split_study_charges_the_whole_price() -> None:
     part = measurement.parts[0]
     reading = replace(part.reading, table=person)
     here = NoisyQueries((NoisyQuery((replace(part, reading=reading),)),))
-    amount = part.amount_of_one_more(known.filter)
-    assert due_of(measurement, known.protection).amount == part.amount(known.filter)
-    assert due_of(here, moving).amount == max(2 * amount, part.amount(known.filter))
-    assert due_of(here, replace(moving, unit=replace(moving.unit, parts=1))).amount == part.amount(
-        known.filter
-    )
+    amount = part.amount_of_one_more(known.rule)
+    assert due_of(measurement, known.protection).amount == part.amount(known.rule)
+    assert due_of(here, moving).amount == max(2 * amount, part.amount(known.rule))
+    assert due_of(here, replace(moving, unit=replace(moving.unit, parts=1))).amount == part.amount(known.rule)
 
 
 def test_validity_pays_the_bits_of_a_rounded_answer() -> None:
@@ -210,7 +208,7 @@ def test_validity_pays_the_bits_of_a_rounded_answer() -> None:
     measurement = NoisyQueries((NoisyQuery(tuple(rounded)),))
     due = due_of(measurement, replace(known.protection, rounded=True))
     assert due.radius == sum(map(units_up, bits))
-    assert due.amount == sum(part.amount(known.filter) for part in rounded)
+    assert due.amount == sum(part.amount(known.rule) for part in rounded)
     with pytest.raises(InvalidRequest, match="rounded in a study that says so"):
         due_of(measurement, known.protection)
     with pytest.raises(InvalidRequest, match="rounded in a study that says so"):
@@ -254,9 +252,7 @@ def test_noise_has_a_scale_for_each_coordinate_and_is_drawn_at_least_once() -> N
         with pytest.raises(InvalidRequest, match="as often as it compares"):
             due_of(NoisyQueries((NoisyQuery((replace(part, times=part.times - 1),)),)), known.protection)
         more = replace(part, times=part.times + 1)
-        assert due_of(NoisyQueries((NoisyQuery((more,)),)), known.protection).amount > part.amount(
-            known.filter
-        )
+        assert due_of(NoisyQueries((NoisyQuery((more,)),)), known.protection).amount > part.amount(known.rule)
 
 
 def test_a_search_reads_one_count_in_each_bin() -> None:
@@ -314,7 +310,7 @@ def test_discovery_costs_its_two_counts() -> None:
     assert query.discovery is not None
     every = [*query.parts, query.discovery.counted, query.discovery.number]
     due = due_of(NoisyQueries((query,)), known.protection)
-    assert due.amount == sum(part.amount(known.filter) for part in every)
+    assert due.amount == sum(part.amount(known.rule) for part in every)
     assert due.radius == sum(part.radius() for part in every)
     assert due.unproved
     plain = due_of(plan_of(known).measurement, known.protection)
@@ -447,7 +443,7 @@ def test_a_choice_costs_its_rounds_and_its_values(k: int) -> None:
     third = Fraction(1, 3)
     known, plain = choice("gdp", k)
     due = due_of(plain, known.protection)
-    assert due.amount == known.filter.amount(ComposedCost(((BoundedRangeCost(third), k),)))
+    assert due.amount == known.rule.amount(ComposedCost(((BoundedRangeCost(third), k),)))
     assert (due.radius, due.pure) == (0, units_up(k * 2 * third))
     known, valued = choice("gdp", k, GaussianNoise((S,)))
     due = due_of(valued, known.protection)
@@ -576,7 +572,7 @@ class OwnMeasured(GaussianMeasured):
 def test_a_workload_costs_what_its_strategy_moves() -> None:
     """Mutants: ``Workload.due`` that takes the least, or another radius."""
     known, own = workload()
-    amount = known.filter.amount(own.noise.cost("add-remove"))
+    amount = known.rule.amount(own.noise.cost("add-remove"))
     due = due_of(replace(own, at_least=1), known.protection)
     assert (due.amount, due.radius, due.pure) == (amount, stability_units(own.noise.radius()), 0)
     assert due_of(replace(own, at_least=amount + 5), known.protection).amount == amount + 5
@@ -707,7 +703,7 @@ def test_marginals_cost_all_units_of_their_machine(rule: str, adjacency: str) ->
 def test_a_step_is_what_its_units_pay_for(rule: str) -> None:
     """Mutants: ``step_for`` with another kind of noise, or another part for selecting."""
     known, own = marginals(rule)
-    accounting, moved, units = filter_named(rule), own.machine.sensitivity, own.machine.each
+    accounting, moved, units = accounting_named(rule), own.machine.sensitivity, own.machine.each
     step = step_for(accounting, moved, units)
     cost = PureCost if rule == "pure" else BoundedRangeCost
     assert type(step.noise) is (GeometricNoise if rule == "pure" else GaussianNoise)
@@ -715,7 +711,7 @@ def test_a_step_is_what_its_units_pay_for(rule: str) -> None:
     assert step.measuring == accounting.amount(step.noise.cost(moved))
     assert 0.999 * (units // SELECTING) <= step.selecting <= units // SELECTING
     assert 0.999 * (units - units // SELECTING) <= step.measuring <= units - units // SELECTING
-    assert known.filter_name == rule
+    assert known.accounting == rule
     assert SELECTING == 10
     assert cost_of_units(rule, units) > 0
 
@@ -744,7 +740,7 @@ def test_marginals_are_those_that_are_counted() -> None:
     with pytest.raises(InvalidRequest, match="farther than the machine allows for"):
         due_of(replace(own, machine=less), protection)
     with pytest.raises(InvalidRequest, match="not priced by the study's accounting"):
-        due_of(replace(own, rule=filter_named("zcdp")), protection)
+        due_of(replace(own, rule=accounting_named("zcdp")), protection)
 
 
 def test_the_largest_marginal_decides_how_far_a_unit_moves_them() -> None:
@@ -826,8 +822,8 @@ def test_a_person_is_one_row_of_a_table_of_persons() -> None:
 
 
 def test_nothing_is_discovered_and_nothing_rounded_unless_a_study_says_so() -> None:
-    protection = Protection(TABLE, PrivacyUnit("add-remove"), filter_named("gdp"))
+    protection = Protection(TABLE, PrivacyUnit("add-remove"), accounting_named("gdp"))
     assert protection.discovery_failure == 0
     assert not protection.rounded
     assert not protection.is_pure
-    assert replace(protection, rule=filter_named("pure")).is_pure
+    assert replace(protection, rule=accounting_named("pure")).is_pure

@@ -73,7 +73,7 @@ MEASURES = (
     "AVG(CASE WHEN smoker THEN 1 ELSE 0 END)",
 )
 OF_PERSONS = ("COUNT(DISTINCT pid)",)
-FILTERS = (
+ACCOUNTING_NAMES = (
     "age > 0",
     "age <= 0",
     "smoker",
@@ -178,7 +178,7 @@ def lost(part: NoisyReading, moved: np.ndarray[Any, Any]) -> Fraction:
 
 def spent(known: Study, total: Fraction) -> Fraction:
     """In the currency of the study, as units."""
-    return UNITS_PER_ONE * (total / 2 if known.filter_name == "zcdp" else total)
+    return UNITS_PER_ONE * (total / 2 if known.accounting == "zcdp" else total)
 
 
 def worst(known: Study, measurement: NoisyQueries, rng: random.Random) -> Fraction:
@@ -204,7 +204,7 @@ def random_texts(rng: random.Random, rows: int | None, rule: str) -> list[str]:
     for _ in range(rng.choice((1, 1, 2, 3))):
         measure = rng.choice(measures)
         by = "" if "PERCENTILE" in measure else rng.choice(GROUPS[:4])
-        where = f" WHERE {rng.choice(FILTERS)}" if rng.random() < 0.7 else ""
+        where = f" WHERE {rng.choice(ACCOUNTING_NAMES)}" if rng.random() < 0.7 else ""
         keys = f"{by.removeprefix(' GROUP BY ')}, " if by else ""
         texts.append(f"SELECT {keys}{measure} FROM people{where}{by}")
     return texts
@@ -230,7 +230,7 @@ def test_no_unit_moves_the_integers_of_a_batch_farther_than_is_charged(seed: int
     """
     for known, measurement, rng, texts in random_plans(seed, 4):
         amount = priced(known, measurement).due.amount
-        assert worst(known, measurement, rng) <= amount, (texts, known.unit, known.filter_name)
+        assert worst(known, measurement, rng) <= amount, (texts, known.unit, known.accounting)
 
 
 TIGHT = [
@@ -323,7 +323,7 @@ def chosen(known: Study, texts: Sequence[str], k: int, with_values: bool) -> Cho
     readings = tuple(part.reading for part in parts)
     moves = {reading.sensitivity for reading in readings}
     places = tuple(range(sum(reading.cells for reading in readings)))
-    pure = known.filter_name == "pure"
+    pure = known.accounting == "pure"
     machine = TopK(places, k, Fraction(k, 2), of_scores(moves), flips=pure)
     kind = GeometricNoise if pure else GaussianNoise
     values = kind.for_cost(of_one_value(moves), Fraction(1, 4)) if with_values else None
@@ -370,7 +370,7 @@ def test_no_unit_moves_the_scores_of_a_choice_farther_than_is_charged(
         choice = chosen(known, CHOICES[place], k, with_values)
         amount = priced(known, choice).due.amount
         costs = [
-            known.filter.amount(ComposedCost(tuple(cost_of_choice(choice, moved, rule))))
+            known.rule.amount(ComposedCost(tuple(cost_of_choice(choice, moved, rule))))
             for moved in all_moves(known, choice.readings, rng)
         ]
         assert max(costs) <= amount

@@ -27,7 +27,7 @@ from adyton.accounting.textbook.divergence import max_divergence
 from adyton.accounting.textbook.optimal import optimal, optimal_delta
 from adyton.accounting.textbook.trade_off import ApproximateView, GaussianView, LaplaceView
 from adyton.kernel.accounting import gaussian, zcdp
-from adyton.kernel.accounting.filters import filter_named
+from adyton.kernel.accounting.rules import accounting_named
 from adyton.kernel.exact import units_up
 from adyton.kernel.privacy import GaussianCost, Guarantee, PureCost
 from literature.approximate_filter import ApproximateFilter
@@ -285,10 +285,10 @@ CALIBRATION = (
 
 
 def _allowed(kind: str, epsilon: Fraction, delta: Fraction) -> int:
-    return filter_named(kind).allowed(Guarantee(epsilon, delta))
+    return accounting_named(kind).allowed(Guarantee(epsilon, delta))
 
 
-FILTERS = (
+ACCOUNTING_NAMES = (
     never_larger(
         "filter: allowed",
         _allowed,
@@ -303,17 +303,17 @@ FILTERS = (
     ),
     never_smaller(
         "filter: price of a pure release",
-        lambda kind, epsilon: filter_named(kind).amount(PureCost(epsilon)),
+        lambda kind, epsilon: accounting_named(kind).amount(PureCost(epsilon)),
         *(dict(kind=name, epsilon=e) for name in ("gdp", "zcdp", "pure") for e in ("1/3", "1/1000")),
     ),
     never_smaller(
         "filter: price of a Gaussian release",
-        lambda kind, mu_squared: filter_named(kind).amount(GaussianCost(mu_squared)),
+        lambda kind, mu_squared: accounting_named(kind).amount(GaussianCost(mu_squared)),
         *(dict(kind=name, mu_squared="1/7") for name in ("gdp", "zcdp")),
     ),
     never_smaller(
         "filter: epsilon of what is spent",
-        lambda kind, spent, delta: filter_named(kind).epsilon(units_up(spent), delta),
+        lambda kind, spent, delta: accounting_named(kind).epsilon(units_up(spent), delta),
         *(
             dict(kind=name, spent=s, delta=MILLIONTH)
             for name in ("gdp", "zcdp", "pure")
@@ -379,4 +379,4 @@ TESTS = (
     ),
 )
 
-COMPUTATIONS: tuple[Certified, ...] = CONVERSIONS + COMPOSITION + CALIBRATION + FILTERS + TESTS
+COMPUTATIONS: tuple[Certified, ...] = CONVERSIONS + COMPOSITION + CALIBRATION + ACCOUNTING_NAMES + TESTS

@@ -51,15 +51,15 @@ def people(seed: int = 1, size: int = SIZE) -> pa.Table:
 
 
 def study(
-    filter_name: str = "gdp", adjacency: Any = "replace-one", rows: int = 1, validity: Validity | None = None
+    accounting: str = "gdp", adjacency: Any = "replace-one", rows: int = 1, validity: Validity | None = None
 ) -> Study:
-    delta = Fraction(0) if filter_name == "pure" else Fraction(1, 10**6)
+    delta = Fraction(0) if accounting == "pure" else Fraction(1, 10**6)
     person = "who" if rows > 1 else None
     return Study(
         Table("people", COLUMNS, SIZE, person=person),
         PrivacyUnit(adjacency, person, rows) if rows > 1 else PrivacyUnit(adjacency),
         Guarantee(Fraction(50), delta),
-        filter_name,
+        accounting,
         validity=validity,
     )
 
@@ -98,11 +98,11 @@ def test_independent_is_what_it_always_was_and_is_found_again() -> None:
 
 
 @pytest.mark.parametrize(
-    ("filter_name", "adjacency"),
+    ("accounting", "adjacency"),
     list(itertools.product(["gdp", "zcdp", "pure"], ["replace-one", "add-remove"])),
 )
-def test_batches_are_answered_together_where_that_is_better(filter_name: str, adjacency: Any) -> None:
-    with open_kept(study(filter_name, adjacency), people()) as curator:
+def test_batches_are_answered_together_where_that_is_better(accounting: str, adjacency: Any) -> None:
+    with open_kept(study(accounting, adjacency), people()) as curator:
         batch = planned(curator, RANGES, epsilon=1)
         assert isinstance(batch, CoordinatedBatch)
         assert batch.gain > 2
@@ -143,9 +143,9 @@ def test_a_total_is_the_sum_of_its_parts(strategy: str | None) -> None:
         assert sum(a.value for a in parts[:3]) == pytest.approx(parts[3].value, abs=1e-6)
 
 
-@pytest.mark.parametrize(("filter_name", "strategy"), list(itertools.product(["gdp", "pure"], KINDS)))
-def test_named_widths_are_kept_for_less(filter_name: str, strategy: str) -> None:
-    with open_kept(study(filter_name, "add-remove"), people()) as curator:
+@pytest.mark.parametrize(("accounting", "strategy"), list(itertools.product(["gdp", "pure"], KINDS)))
+def test_named_widths_are_kept_for_less(accounting: str, strategy: str) -> None:
+    with open_kept(study(accounting, "add-remove"), people()) as curator:
         previews = curator.preview_many(RANGES, within=60, strategy=strategy)
         assert all(p.bounds["n"].half_width <= 60 for p in previews)  # type: ignore[operator]
         assert max(p.bounds["n"].half_width for p in previews) > 55  # type: ignore[operator, type-var]
@@ -272,17 +272,15 @@ def test_another_machine_may_find_another_optimum_and_the_answer_is_still_the_sa
 
 @pytest.mark.parametrize("strategy", KINDS)
 @pytest.mark.parametrize(
-    ("filter_name", "adjacency"), [("gdp", "replace-one"), ("zcdp", "add-remove"), ("pure", "replace-one")]
+    ("accounting", "adjacency"), [("gdp", "replace-one"), ("zcdp", "add-remove"), ("pure", "replace-one")]
 )
-def test_replays_of_neighboring_tables_are_consistent(
-    filter_name: str, adjacency: Any, strategy: str
-) -> None:
+def test_replays_of_neighboring_tables_are_consistent(accounting: str, adjacency: Any, strategy: str) -> None:
     whole = people()
     one_row = pa.table({"age": [50], "region": ["a"], "smoker": [True], "who": [7]})
     other = pa.concat_tables([whole.slice(0, SIZE - 1), one_row.cast(whole.schema)])
     if adjacency == "add-remove":
         other = whole.slice(0, SIZE - 1)
-    known, pair = study(filter_name, adjacency), (whole, other)
+    known, pair = study(accounting, adjacency), (whole, other)
     told = replay(known, pair, RANGES, opened_by=open_kept, strategy=strategy, epsilon=1)
     assert told.verdict == "consistent", told.faults
     assert any(movement.name.startswith("all by") for movement in told.movements)
@@ -310,10 +308,10 @@ class Unreadable:
         raise AssertionError(f"the engine was asked to {name}")
 
 
-@pytest.mark.parametrize("filter_name", ["gdp", "pure"])
+@pytest.mark.parametrize("accounting", ["gdp", "pure"])
 @pytest.mark.parametrize("strategy", KINDS)
-def test_theorem_DERIVED_ANSWERS_nothing_is_read_and_nothing_charged(filter_name: str, strategy: str) -> None:
-    with open_kept(study(filter_name), people()) as curator:
+def test_theorem_DERIVED_ANSWERS_nothing_is_read_and_nothing_charged(accounting: str, strategy: str) -> None:
+    with open_kept(study(accounting), people()) as curator:
         answers = curator.ask_many(RANGES, epsilon=1, strategy=strategy)
         before, sound = curator.receipts(), curator
         curator = Curator(sound.study, Unreadable(), sound._ledger)  # type: ignore[arg-type]
@@ -377,12 +375,12 @@ def test_a_preview_says_which_strategy_and_what_it_gains() -> None:
     "name", ["counts measured together", "tables measured together", "counts of rows of persons, together"]
 )
 @pytest.mark.parametrize(
-    ("filter_name", "adjacency"), [("gdp", "replace-one"), ("zcdp", "add-remove"), ("pure", "add-remove")]
+    ("accounting", "adjacency"), [("gdp", "replace-one"), ("zcdp", "add-remove"), ("pure", "add-remove")]
 )
 def test_audits_of_what_is_measured_together_refute_nothing(
-    name: str, filter_name: str, adjacency: Any
+    name: str, accounting: str, adjacency: Any
 ) -> None:
-    asked = ask_both(name, adjacency, filter_name, TARGET)
+    asked = ask_both(name, adjacency, accounting, TARGET)
     assert asked.replayed is not None
     assert asked.replayed.verdict == "consistent", asked.replayed.faults
     assert any(movement.name.startswith("all by") for movement in asked.replayed.movements)

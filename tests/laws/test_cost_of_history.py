@@ -44,7 +44,7 @@ def study_of(unit: PrivacyUnit, validity: Validity | None = None) -> Study:
 
 
 def header_of(study: Study) -> Header:
-    return Header.fresh(study.fingerprint, study.filter_name, study.allowed)
+    return Header.fresh(study.fingerprint, study.accounting, study.allowed)
 
 
 def opened(study: Study, ledger: SqliteLedger | MemoryLedger) -> Curator:

@@ -51,10 +51,10 @@ def people(seed: int = 1) -> pd.DataFrame:
     )
 
 
-def study(filter_name: str = "gdp", adjacency: str = "replace-one", epsilon: str = "1") -> Study:
-    delta = Fraction(0) if filter_name == "pure" else Fraction(1, 10**6)
+def study(accounting: str = "gdp", adjacency: str = "replace-one", epsilon: str = "1") -> Study:
+    delta = Fraction(0) if accounting == "pure" else Fraction(1, 10**6)
     unit = PrivacyUnit(adjacency)  # type: ignore[arg-type]
-    return Study(Table("people", COLUMNS, ROWS), unit, Guarantee(Fraction(epsilon), delta), filter_name)
+    return Study(Table("people", COLUMNS, ROWS), unit, Guarantee(Fraction(epsilon), delta), accounting)
 
 
 def ledger_for(known: Study) -> MemoryLedger:
@@ -85,7 +85,7 @@ class Watched:
 
 
 @pytest.fixture(params=["gdp", "zcdp", "pure"])
-def filter_name(request: pytest.FixtureRequest) -> str:
+def accounting(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
@@ -100,15 +100,15 @@ def watched(known: Study) -> tuple[Curator, Watched, MemoryLedger]:
     return Curator(known, engine, ledger), engine, ledger
 
 
-def curator(filter_name: str = "gdp", adjacency: str = "replace-one", epsilon: str = "1") -> Curator:
-    return watched(study(filter_name, adjacency, epsilon))[0]
+def curator(accounting: str = "gdp", adjacency: str = "replace-one", epsilon: str = "1") -> Curator:
+    return watched(study(accounting, adjacency, epsilon))[0]
 
 
 # Charge before read -------------------------------------------------------------------------------------
 
 
-def test_law_charge_precedes_reading(filter_name: str, adjacency: str) -> None:
-    asker, engine, ledger = watched(study(filter_name, adjacency))
+def test_law_charge_precedes_reading(accounting: str, adjacency: str) -> None:
+    asker, engine, ledger = watched(study(accounting, adjacency))
     for i, where in enumerate(("age > 10", "age > 20", "smoker"), start=1):
         asker.ask(f"SELECT COUNT(*) FROM people WHERE {where}", share="0.1")
         assert engine.charged_at_read == list(range(1, i + 1))
@@ -165,8 +165,8 @@ def test_a_missing_file_is_found_before_anything_is_charged(tmp_path: Path) -> N
 # Refusals are free --------------------------------------------------------------------------------------
 
 
-def test_law_refusal_costs_nothing(filter_name: str) -> None:
-    asker, engine, ledger = watched(study(filter_name))
+def test_law_refusal_costs_nothing(accounting: str) -> None:
+    asker, engine, ledger = watched(study(accounting))
     asker.ask("SELECT COUNT(*) FROM people WHERE smoker", share="0.9")
     before = ledger.spent()
     with pytest.raises(adyton.PrivacyRefused) as caught:
@@ -270,16 +270,16 @@ QUESTIONS = [
 
 
 @pytest.mark.parametrize("sql", QUESTIONS)
-def test_law_the_price_named_is_the_total(sql: str, filter_name: str, adjacency: str) -> None:
-    asker = curator(filter_name, adjacency)
+def test_law_the_price_named_is_the_total(sql: str, accounting: str, adjacency: str) -> None:
+    asker = curator(accounting, adjacency)
     answer = asker.ask(sql, epsilon="0.25")
     assert asker.study.epsilon_of(answer.cost.units) <= 0.25 * (1 + 1e-9)
     assert asker.study.epsilon_of(answer.cost.units) >= 0.25 * (1 - 1e-6)
 
 
 @pytest.mark.parametrize("sql", QUESTIONS)
-def test_law_more_noise_never_costs_more(sql: str, filter_name: str, adjacency: str) -> None:
-    asker = curator(filter_name, adjacency)
+def test_law_more_noise_never_costs_more(sql: str, accounting: str, adjacency: str) -> None:
+    asker = curator(accounting, adjacency)
     names = asker.preview(sql, epsilon="0.1").bounds
     for word in ("within", "scale"):
         prices: list[Any] = ["30", "100", "1000", "30000"]
@@ -291,8 +291,8 @@ def test_law_more_noise_never_costs_more(sql: str, filter_name: str, adjacency: 
 
 
 @pytest.mark.parametrize("sql", QUESTIONS)
-def test_law_preview_says_what_ask_then_charges(sql: str, filter_name: str, adjacency: str) -> None:
-    asker, engine, ledger = watched(study(filter_name, adjacency))
+def test_law_preview_says_what_ask_then_charges(sql: str, accounting: str, adjacency: str) -> None:
+    asker, engine, ledger = watched(study(accounting, adjacency))
     seen = asker.preview(sql, epsilon="0.2")
     assert (engine.prepared, ledger.count()) == (0, 0)  # it reads nothing and is free
     assert (seen.spent, seen.left) == (asker.statement().spent, asker.statement().left)
@@ -306,8 +306,8 @@ def test_law_preview_says_what_ask_then_charges(sql: str, filter_name: str, adja
     assert seen.certificate == answer.certificate
 
 
-def test_law_within_is_the_half_width_of_each_value(filter_name: str, adjacency: str) -> None:
-    asker = curator(filter_name, adjacency, epsilon="400")
+def test_law_within_is_the_half_width_of_each_value(accounting: str, adjacency: str) -> None:
+    asker = curator(accounting, adjacency, epsilon="400")
     answer = asker.ask(
         "SELECT region, COUNT(*), COUNT(age) FROM people WHERE smoker GROUP BY region", within=12
     )
@@ -332,8 +332,8 @@ def test_within_for_a_mean_needs_to_know_how_many_rows_match() -> None:
 # Repeats and request ids --------------------------------------------------------------------------------
 
 
-def test_law_the_same_question_again_is_free_however_it_is_spelled(filter_name: str) -> None:
-    asker, engine, ledger = watched(study(filter_name))
+def test_law_the_same_question_again_is_free_however_it_is_spelled(accounting: str) -> None:
+    asker, engine, ledger = watched(study(accounting))
     first = asker.ask("SELECT COUNT(*) FROM people WHERE age > 30 AND smoker", epsilon="0.1")
     again = asker.ask("select count(*) as count from People where Smoker and 30 < AGE", epsilon="0.10")
     assert again.repeated
@@ -459,10 +459,10 @@ def test_A20_two_processes_never_overspend_one_study(tmp_path: Path) -> None:
 # Answers ------------------------------------------------------------------------------------------------
 
 
-def test_answers_are_near_the_truth_when_the_noise_is_small(filter_name: str, adjacency: str) -> None:
+def test_answers_are_near_the_truth_when_the_noise_is_small(accounting: str, adjacency: str) -> None:
     """With epsilon in the hundreds the noise is a few units: a wrong sum, centre, step or group would show."""
     frame = people()
-    asker = curator(filter_name, adjacency, epsilon="500")
+    asker = curator(accounting, adjacency, epsilon="500")
     by_region = asker.ask(
         "SELECT region, COUNT(*) AS n, AVG(age) AS a FROM people GROUP BY region", share="0.3"
     )

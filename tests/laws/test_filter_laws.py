@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adyton.errors import InvalidRequest
-from adyton.kernel.accounting import FILTERS, Filter, filter_named
+from adyton.kernel.accounting import ACCOUNTING_NAMES, Accounting, accounting_named
 from adyton.kernel.exact import UNITS_PER_ONE, float_up
 from adyton.kernel.privacy import Cost, GaussianCost, Guarantee, PureCost
 
-names = st.sampled_from(FILTERS)
+names = st.sampled_from(ACCOUNTING_NAMES)
 epsilons = st.one_of(
     st.fractions(Fraction(1, 10**9), Fraction(500)),
     st.floats(-9, 2.69).map(lambda x: Fraction(10**x)),
@@ -33,7 +33,7 @@ def cost(name: str, view: Fraction) -> Cost:
     return PureCost(view) if name == "pure" else GaussianCost(view)
 
 
-def view_of(filter_: Filter, priced: Cost) -> Fraction:
+def view_of(filter_: Accounting, priced: Cost) -> Fraction:
     view = {"gdp": priced.gdp, "zcdp": priced.zcdp, "pure": priced.pure}[filter_.name]
     assert view is not None
     return view
@@ -43,7 +43,7 @@ def view_of(filter_: Filter, priced: Cost) -> Fraction:
 @given(names, epsilons, deltas)
 def test_law_what_is_allowed_keeps_the_promise(name: str, epsilon: Fraction, delta: Fraction) -> None:
     """A pure study shows epsilon as the least float not below it, which may be a hair above 1/10, say."""
-    filter_, promise = filter_named(name), guarantee(name, epsilon, delta)
+    filter_, promise = accounting_named(name), guarantee(name, epsilon, delta)
     reported = filter_.epsilon(filter_.allowed(promise), promise.delta)
     assert reported <= (float_up(epsilon) if name == "pure" else epsilon)
 
@@ -52,7 +52,7 @@ def test_law_what_is_allowed_keeps_the_promise(name: str, epsilon: Fraction, del
 @given(names, epsilons, deltas)
 def test_law_nothing_is_wasted(name: str, epsilon: Fraction, delta: Fraction) -> None:
     """One part in 10**8 more, and a unit, does not fit."""
-    filter_, promise = filter_named(name), guarantee(name, epsilon, delta)
+    filter_, promise = accounting_named(name), guarantee(name, epsilon, delta)
     allowed = filter_.allowed(promise)
     assert filter_.epsilon(allowed + allowed // 10**8 + 1, promise.delta) > epsilon
 
@@ -61,7 +61,7 @@ def test_law_nothing_is_wasted(name: str, epsilon: Fraction, delta: Fraction) ->
 @given(names, views, st.integers(1, 10**6))
 def test_law_n_charges_equal_one_charge_of_n(name: str, view: Fraction, n: int) -> None:
     """Exactly on whole units; otherwise rounding costs at most one unit a charge, and never too little."""
-    filter_, whole = filter_named(name), Fraction(2 * math.ceil(view * UNITS_PER_ONE), UNITS_PER_ONE)
+    filter_, whole = accounting_named(name), Fraction(2 * math.ceil(view * UNITS_PER_ONE), UNITS_PER_ONE)
     assert n * filter_.amount(cost(name, whole)) == filter_.amount(cost(name, n * whole))
     apart, together = n * filter_.amount(cost(name, view)), filter_.amount(cost(name, n * view))
     assert together <= apart <= together + n
@@ -70,7 +70,7 @@ def test_law_n_charges_equal_one_charge_of_n(name: str, view: Fraction, n: int) 
 @close
 @given(names, views)
 def test_law_an_amount_is_never_below_the_cost_and_never_free(name: str, view: Fraction) -> None:
-    filter_, priced = filter_named(name), cost(name, view)
+    filter_, priced = accounting_named(name), cost(name, view)
     exact = view_of(filter_, priced) * UNITS_PER_ONE
     assert max(1, exact) <= filter_.amount(priced) < exact + 1 or filter_.amount(priced) == 1
 
@@ -78,7 +78,7 @@ def test_law_an_amount_is_never_below_the_cost_and_never_free(name: str, view: F
 @close
 @given(names, views, views)
 def test_law_more_noise_never_costs_more(name: str, a: Fraction, b: Fraction) -> None:
-    filter_ = filter_named(name)
+    filter_ = accounting_named(name)
     assert filter_.amount(cost(name, min(a, b))) <= filter_.amount(cost(name, max(a, b)))
 
 
@@ -87,19 +87,19 @@ def test_law_more_noise_never_costs_more(name: str, a: Fraction, b: Fraction) ->
 def test_law_epsilon_grows_with_spending_and_falls_with_delta(
     name: str, a: int, b: int, d1: Fraction, d2: Fraction
 ) -> None:
-    filter_, (low, high) = filter_named(name), sorted([d1, d2])
+    filter_, (low, high) = accounting_named(name), sorted([d1, d2])
     most = filter_.epsilon(max(a, b), low)
     assert filter_.epsilon(min(a, b), high) <= most * (1 + 1e-8) + 1e-8
 
 
-@pytest.mark.parametrize("name", FILTERS)
+@pytest.mark.parametrize("name", ACCOUNTING_NAMES)
 def test_law_nothing_spent_is_nothing_revealed(name: str) -> None:
-    assert filter_named(name).epsilon(0, Fraction(1, 10**6)) == 0.0
+    assert accounting_named(name).epsilon(0, Fraction(1, 10**6)) == 0.0
 
 
-@pytest.mark.parametrize("name", FILTERS)
+@pytest.mark.parametrize("name", ACCOUNTING_NAMES)
 def test_law_limits_outside_the_range_are_refused(name: str) -> None:
-    filter_, delta = filter_named(name), Fraction(1, 10**6)
+    filter_, delta = accounting_named(name), Fraction(1, 10**6)
     with pytest.raises(InvalidRequest, match="below the minimum of 1e-9"):
         filter_.allowed(guarantee(name, Fraction(1, 10**10), delta))
     with pytest.raises(InvalidRequest, match="above the maximum of 500"):
@@ -111,17 +111,17 @@ def test_law_limits_outside_the_range_are_refused(name: str) -> None:
 @pytest.mark.parametrize("name", ["gdp", "zcdp"])
 def test_law_a_delta_below_the_floats_is_refused(name: str) -> None:
     with pytest.raises(InvalidRequest, match="below the minimum of 1e-300"):
-        filter_named(name).allowed(Guarantee(Fraction(1), Fraction(1, 10**301)))
+        accounting_named(name).allowed(Guarantee(Fraction(1), Fraction(1, 10**301)))
 
 
 def test_law_unknown_filters_are_refused_with_the_known_ones() -> None:
     with pytest.raises(InvalidRequest, match="known: gdp, zcdp, pure"):
-        filter_named("renyi")
+        accounting_named("renyi")
 
 
-@pytest.mark.parametrize("name", FILTERS)
+@pytest.mark.parametrize("name", ACCOUNTING_NAMES)
 def test_law_a_filter_is_a_value_that_names_its_theorems(name: str) -> None:
-    filter_ = filter_named(name)
-    assert filter_ == filter_named(name)
+    filter_ = accounting_named(name)
+    assert filter_ == accounting_named(name)
     assert filter_.name == name
     assert f"{name.upper()}-FILTER" in filter_.theorems

@@ -46,10 +46,10 @@ def people() -> pd.DataFrame:
     )
 
 
-def curator(filter_name: str = "gdp", epsilon: str = "1", **more: Any) -> Curator:
-    delta = Fraction(0) if filter_name == "pure" else Fraction(1, 10**6)
+def curator(accounting: str = "gdp", epsilon: str = "1", **more: Any) -> Curator:
+    delta = Fraction(0) if accounting == "pure" else Fraction(1, 10**6)
     limit = Guarantee(Fraction(epsilon), delta)
-    known = Study(Table("people", COLUMNS, ROWS), PrivacyUnit("replace-one"), limit, filter_name, **more)
+    known = Study(Table("people", COLUMNS, ROWS), PrivacyUnit("replace-one"), limit, accounting, **more)
     return open_kept(known, data=people(), ledger=ledger_of(known))
 
 
@@ -82,16 +82,16 @@ WORDS: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(
-    ("asked", "filter_name", "spent"),
+    ("asked", "accounting", "spent"),
     crossed(WORDS, ["gdp", "zcdp", "pure"], ["0", "0.7"]),
     ids=str,
 )
 def test_law_the_price_that_a_refusal_names_is_answered(
-    asked: tuple[str, dict[str, Any]], filter_name: str, spent: str
+    asked: tuple[str, dict[str, Any]], accounting: str, spent: str
 ) -> None:
     """Mutants: not tried as it will be read; searched in the full limit and not in what is left."""
     sql, price = asked
-    asker = curator(filter_name)
+    asker = curator(accounting)
     if spent != "0":
         asker.ask("SELECT COUNT(*) FROM people WHERE NOT smoker", share=spent)
     refusal = refused(asker, sql, **price)
@@ -134,15 +134,15 @@ def test_a_refusal_names_no_price_where_none_would_fit() -> None:
     assert refused(over, "SELECT COUNT(*) FROM people", within=10).facts["fits"] is None
 
 
-@pytest.mark.parametrize("filter_name", ["gdp", "zcdp", "pure"])
+@pytest.mark.parametrize("accounting", ["gdp", "zcdp", "pure"])
 @pytest.mark.parametrize(
     "price", [{"epsilon": 1}, {"within": 1}, {"scale": 1}, {"within": {"count": 1}}], ids=str
 )
 def test_with_next_to_nothing_left_a_refusal_says_nothing_false(
-    filter_name: str, price: dict[str, Any]
+    accounting: str, price: dict[str, Any]
 ) -> None:
     """After a share of 1 a few units are left: too few for most prices, not always for all."""
-    asker = curator(filter_name)
+    asker = curator(accounting)
     asker.ask("SELECT COUNT(*) FROM people WHERE NOT smoker", share=1)
     refusal = refused(asker, COUNT, **price)
     assert ("would fit" in refusal.message) == (refusal.facts["fits"] is not None)
@@ -164,9 +164,9 @@ def test_the_search_for_a_price_plans_thousands_of_questions_once_more_and_not_a
     assert len(asker.ask_many(questions, **caught.value.facts["fits"])) == 20
 
 
-@pytest.mark.parametrize("filter_name", ["gdp", "zcdp", "pure"])
-def test_an_outline_costs_at_a_price_what_its_plans_cost(filter_name: str) -> None:
-    known = curator(filter_name).study
+@pytest.mark.parametrize("accounting", ["gdp", "zcdp", "pure"])
+def test_an_outline_costs_at_a_price_what_its_plans_cost(accounting: str) -> None:
+    known = curator(accounting).study
     requests = [request_of(sql, *known.tables) for sql in (COUNT, BOTH)]
     outline = plan.Outline.of(known, requests)
     for price in (price_of(epsilon="0.3"), price_of(share="0.01"), price_of(scale=50)):

@@ -41,12 +41,12 @@ def flights() -> pd.DataFrame:
     )
 
 
-def opened(adjacency: Any = "replace-one", filter_name: str = "gdp", discovery_delta: str = "0") -> Curator:
+def opened(adjacency: Any = "replace-one", accounting: str = "gdp", discovery_delta: str = "0") -> Curator:
     study = Study(
         Table("flights", COLUMNS, NUMBER),
         PrivacyUnit(adjacency),
-        LIMIT if filter_name != "pure" else Guarantee(Fraction(40), Fraction(0)),
-        filter_name,
+        LIMIT if accounting != "pure" else Guarantee(Fraction(40), Fraction(0)),
+        accounting,
         discovery_delta=Fraction(discovery_delta),
     )
     return open_kept(study, data=flights())

@@ -383,7 +383,7 @@ PLANTED: dict[str, list[Callable[[], Planted]]] = {
     "averaging": [lambda: (rounded_gaussian, "draw", lambda sigma, count, bits: np.full(count, 9))],
     "laplace-error": [lambda: _quiet(two_sided_geometric)],
     "randomized-response": [lambda: (RandomizedResponse, "release", lambda self, values, bits: list(values))],
-    "composition": [lambda: _more(composition.filter_named("pure").__class__, "amount", 2)],
+    "composition": [lambda: _more(composition.accounting_named("pure").__class__, "amount", 2)],
     "forking-paths": [lambda: _more(forking_paths, "forking_width", 0.25)],
     "holdout-science": [_greedy_thresholdout],
     "reconstruction": [_exact_batches],

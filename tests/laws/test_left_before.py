@@ -50,8 +50,8 @@ NAMES: list[tuple[str, str | None, str | None]] = [
 ]  # fmt: skip
 KINDS: dict[str, Any] = {
     "plain": {},
-    "zcdp": {"filter_name": "zcdp"},
-    "pure": {"filter_name": "pure", "delta": 0},
+    "zcdp": {"accounting": "zcdp"},
+    "pure": {"accounting": "pure", "delta": 0},
     "reserve": {"validity": Validity("0.95", reserve="0.25")},
     "split": {"validity": Validity("0.95", questions=40, method="split")},
 }

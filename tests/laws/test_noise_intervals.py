@@ -57,27 +57,27 @@ FRAME = frame()
 PERSONS = FRAME.groupby("pid")
 
 
-def asker(*, persons: bool, filter_name: str, limit: int = 490, seed: int = 7) -> Curator:
+def asker(*, persons: bool, accounting: str, limit: int = 490, seed: int = 7) -> Curator:
     """Noise that is the same in every test run, and for most questions a budget that does not run out."""
     unit = PrivacyUnit("add-remove", "pid" if persons else None, 6 if persons else 1)
     table = Table("people", COLUMNS, rows=2000, person=unit.person)
     promised, discovery_delta = (
         Guarantee(Fraction(limit), DELTA),
-        DELTA if filter_name == "pure" else DELTA / 10,
+        DELTA if accounting == "pure" else DELTA / 10,
     )
-    made = adyton.open(Study(table, unit, promised, filter_name, discovery_delta=discovery_delta), data=FRAME)
+    made = adyton.open(Study(table, unit, promised, accounting, discovery_delta=discovery_delta), data=FRAME)
     return Curator(made.study, made._engine, made._ledger, Seeded(seed))
 
 
-def answers(sql: str, epsilon: float, *, persons: bool, filter_name: str) -> Iterator[adyton.Answer]:
+def answers(sql: str, epsilon: float, *, persons: bool, accounting: str) -> Iterator[adyton.Answer]:
     """The same question again and again, each time at a price of its own: otherwise it is only asked once.
 
     Keys are found in studies of a small budget, one after the other: the threshold grows with the whole budget.
     """
     each, limit = (6, 20) if "city" in sql else (RUNS, 490)
-    with asker(persons=persons, filter_name=filter_name, limit=limit) as first:  # and its table serves all
+    with asker(persons=persons, accounting=accounting, limit=limit) as first:  # and its table serves all
         for start in range(0, RUNS, each):
-            own = asker(persons=persons, filter_name=filter_name, limit=limit, seed=start)
+            own = asker(persons=persons, accounting=accounting, limit=limit, seed=start)
             curator = Curator(own.study, first._engine, own._ledger, own._bits)
             for run in range(each):
                 yield curator.ask(sql, epsilon=f"{epsilon * (1 + run * 1e-6):.9f}")
@@ -174,13 +174,13 @@ TRIED = [
 ]
 
 
-@pytest.mark.parametrize(("name", "filter_name"), TRIED)
-def test_law_a_noise_interval_covers_at_its_level(name: str, filter_name: str) -> None:
+@pytest.mark.parametrize(("name", "accounting"), TRIED)
+def test_law_a_noise_interval_covers_at_its_level(name: str, accounting: str) -> None:
     persons, sql, epsilon, factor, truth_of = CASES[name]
     missed: dict[str, int] = {}
     narrow: dict[str, int] = {}
     truths: dict[str, float] = {}
-    for answer in answers(sql, epsilon, persons=persons, filter_name=filter_name):
+    for answer in answers(sql, epsilon, persons=persons, accounting=accounting):
         for row in answer.rows:
             key, value = str(row.keys), row.values["v"]
             if row.keys.get("region") == "east" and "AVG" in sql:
@@ -199,12 +199,12 @@ def test_law_a_noise_interval_covers_at_its_level(name: str, filter_name: str) -
     assert max(narrow.values()) > MOST_MISSED, (narrow, missed)
 
 
-@pytest.mark.parametrize("filter_name", ["gdp", "pure"])
-def test_law_the_number_of_keys_that_are_not_shown_is_covered(filter_name: str) -> None:
+@pytest.mark.parametrize("accounting", ["gdp", "pure"])
+def test_law_the_number_of_keys_that_are_not_shown_is_covered(accounting: str) -> None:
     cities = FRAME["city"].nunique()
     missed = narrow = 0
     sql = "SELECT city, COUNT(DISTINCT pid) FROM people GROUP BY city"
-    for answer in answers(sql, 2, persons=True, filter_name=filter_name):
+    for answer in answers(sql, 2, persons=True, accounting=accounting):
         found = answer.keys_found
         assert found is not None
         hidden = cities - found.shown
@@ -218,7 +218,7 @@ def test_law_the_number_of_keys_that_are_not_shown_is_covered(filter_name: str) 
 @pytest.mark.parametrize("which", ["MIN", "MAX"])
 def test_law_an_extreme_has_a_row_beyond_its_inner_end(which: str) -> None:
     missed = 0
-    for answer in answers(f"SELECT {which}(age) AS v FROM people", 1, persons=False, filter_name="gdp"):
+    for answer in answers(f"SELECT {which}(age) AS v FROM people", 1, persons=False, accounting="gdp"):
         interval = answer.rows[0].values["v"].noise_interval
         truth = SORTED[0] if which == "MIN" else SORTED[-1]
         missed += not interval.low <= truth <= interval.high

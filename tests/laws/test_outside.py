@@ -158,10 +158,10 @@ def _people(seed: int = 1) -> pd.DataFrame:
     )
 
 
-def _study(adjacency: Adjacency = "replace-one", epsilon: int = 100, filter_name: str = "gdp") -> Study:
-    delta = Fraction(0) if filter_name == "pure" else Fraction(1, 10**9)
+def _study(adjacency: Adjacency = "replace-one", epsilon: int = 100, accounting: str = "gdp") -> Study:
+    delta = Fraction(0) if accounting == "pure" else Fraction(1, 10**9)
     table = Table("people", PEOPLE.columns, rows=ROWS)
-    return Study(table, PrivacyUnit(adjacency), Guarantee(Fraction(epsilon), delta), filter_name)
+    return Study(table, PrivacyUnit(adjacency), Guarantee(Fraction(epsilon), delta), accounting)
 
 
 def exactly(sql: str, study: Study, data: Any) -> list[int]:
@@ -205,10 +205,10 @@ def test_a_made_up_table_answers_it_too() -> None:
     assert len(answer.rows[0].values) == 2
 
 
-@pytest.mark.parametrize("filter_name", ["gdp", "zcdp", "pure"])
+@pytest.mark.parametrize("accounting", ["gdp", "zcdp", "pure"])
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
 def test_theorem_REPLAY_finds_no_fault_where_a_value_came_from_outside(
-    adjacency: Adjacency, filter_name: str
+    adjacency: Adjacency, accounting: str
 ) -> None:
     """One row moves from inside to outside of everything: no farther than allowed."""
     here = _people().assign(age=50, income=5.0, region="north")
@@ -222,7 +222,7 @@ def test_theorem_REPLAY_finds_no_fault_where_a_value_came_from_outside(
         "SELECT UNDECLARED(region) AS odd, SUM(age) FROM people GROUP BY odd",
     ):
         found = replay(
-            _study(adjacency, 100, filter_name), (here, there), sql, opened_by=open_kept, epsilon="1"
+            _study(adjacency, 100, accounting), (here, there), sql, opened_by=open_kept, epsilon="1"
         )
         assert found.faults == ()
         assert found.movements

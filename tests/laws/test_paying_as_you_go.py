@@ -67,7 +67,7 @@ def opened(
     *,
     rows: int = ROWS,
     adjacency: str = "replace-one",
-    filter_name: str = "gdp",
+    accounting: str = "gdp",
     seed: int = 1,
     described: bool = True,
     **validity: Any,
@@ -76,9 +76,7 @@ def opened(
     unit = PrivacyUnit(adjacency)  # type: ignore[arg-type]
     limit = Guarantee(Fraction(100), Fraction(1, 10**6))
     keys = Fraction(1, 10**9)
-    study = Study(
-        Table("t", COLUMNS, rows), unit, limit, filter_name, validity=declared, discovery_delta=keys
-    )
+    study = Study(Table("t", COLUMNS, rows), unit, limit, accounting, validity=declared, discovery_delta=keys)
     return seeded(study if described else undescribed(study), sample(seed, rows), seed)
 
 
@@ -106,13 +104,13 @@ def ahead(asker: Curator, sql: str = OTHER, scale: float = 30) -> float:
 # The first answer, and those that follow.
 
 
-@pytest.mark.parametrize("filter_name", ["gdp", "zcdp"])
+@pytest.mark.parametrize("accounting", ["gdp", "zcdp"])
 @pytest.mark.parametrize("questions", [None, 1, 40])
 @pytest.mark.parametrize("scale", [5.0, 30.0, 400.0])
 def test_theorem_PAY_AS_YOU_GO_the_first_answer_is_that_of_a_question_fixed_in_advance(
-    filter_name: str, questions: int | None, scale: float
+    accounting: str, questions: int | None, scale: float
 ) -> None:
-    with opened(filter_name=filter_name, questions=questions) as asker:
+    with opened(accounting=accounting, questions=questions) as asker:
         value = only(asker.ask(COUNT, scale=scale))
         share = OpenLevels().share(1) if questions is None else KnownLevels(questions).share(1)
         level = float(claims_failure(asker.study.validity, asker.study.unit.adjacency)) * share / 2

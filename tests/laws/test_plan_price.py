@@ -40,7 +40,7 @@ OF_PERSONS = (
 
 
 def study(
-    filter_name: str,
+    accounting: str,
     adjacency: Adjacency,
     epsilon: Fraction,
     rows: int,
@@ -53,23 +53,23 @@ def study(
     return Study(
         Table("t", COLUMNS, rows, "who" if persons else None),
         PrivacyUnit(adjacency, "who", 3) if persons else PrivacyUnit(adjacency),
-        Guarantee(epsilon, discovery_delta if filter_name == "pure" else Fraction(1, 10**13)),
-        filter_name,
+        Guarantee(epsilon, discovery_delta if accounting == "pure" else Fraction(1, 10**13)),
+        accounting,
         validity=Validity(Fraction(9, 10), questions=questions, tolerance=tolerance),
         discovery_delta=discovery_delta,
         further=(VISITS,) if persons else (),
     )
 
 
-@pytest.mark.parametrize("filter_name", ["gdp", "zcdp", "pure"])
+@pytest.mark.parametrize("accounting", ["gdp", "zcdp", "pure"])
 @pytest.mark.parametrize("epsilon", [Fraction(1, 1000), Fraction(1), Fraction(500)])
 @pytest.mark.parametrize(("rows", "questions", "persons"), [(5000, 10, False), (10**5, 7000, True)])
 def test_every_question_of_a_plan_gets_its_part_up_to_a_millionth(
-    filter_name: str, epsilon: Fraction, rows: int, questions: int, persons: bool
+    accounting: str, epsilon: Fraction, rows: int, questions: int, persons: bool
 ) -> None:
     """Also where the study's budget could not pay for it: that is for the ledger to say."""
     adjacency: Adjacency = "add-remove" if persons else "replace-one"
-    made = study(filter_name, adjacency, epsilon, rows, questions, persons=persons)
+    made = study(accounting, adjacency, epsilon, rows, questions, persons=persons)
     each = population_of(made).each(1)
     assert each is not None
     for texts in ASKED + (OF_PERSONS if persons else ()):
@@ -77,20 +77,20 @@ def test_every_question_of_a_plan_gets_its_part_up_to_a_millionth(
         assert (1 - Fraction(1, 10**6)) * each <= batch.radius <= each, texts
 
 
-@pytest.mark.parametrize("filter_name", ["gdp", "zcdp", "pure"])
+@pytest.mark.parametrize("accounting", ["gdp", "zcdp", "pure"])
 @pytest.mark.parametrize(
     ("rows", "questions", "tolerance"),
     [(10**9, 10**6, "0.0025"), (10**9, 10**9, "0.02"), (10**10, 10**11, "0.02")],
 )
 def test_where_a_part_is_few_units_it_is_still_never_passed(
-    filter_name: str, rows: int, questions: int, tolerance: str
+    accounting: str, rows: int, questions: int, tolerance: str
 ) -> None:
     """Radii are whole units, rounded up for each noise: steps of a search of 27 comparisons are 27 units wide.
 
     A plan with Gaussian noise spends no more than its tolerance needs, so there it is near the least possible.
     """
-    within = Fraction(1) if filter_name == "pure" else Fraction(tolerance)
-    made = study(filter_name, "add-remove", Fraction(1), rows, questions, persons=True, tolerance=within)
+    within = Fraction(1) if accounting == "pure" else Fraction(tolerance)
+    made = study(accounting, "add-remove", Fraction(1), rows, questions, persons=True, tolerance=within)
     each = population_of(made).each(1)
     assert each is not None
     for texts in ASKED + OF_PERSONS:

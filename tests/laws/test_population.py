@@ -43,15 +43,15 @@ def sample(seed: int, rows: int = ROWS) -> pd.DataFrame:
 def curator(
     seed: int = 0,
     adjacency: str = "replace-one",
-    filter_name: str = "gdp",
+    accounting: str = "gdp",
     described: bool = True,
     **validity: Any,
 ) -> Curator:
-    capped = {"stability": Fraction(1, 20)} if filter_name == "pure" else {}
+    capped = {"stability": Fraction(1, 20)} if accounting == "pure" else {}
     declared = Validity(Fraction(95, 100), **(capped | validity))
-    limit = Guarantee(LIMIT.epsilon, Fraction(0)) if filter_name == "pure" else LIMIT
+    limit = Guarantee(LIMIT.epsilon, Fraction(0)) if accounting == "pure" else LIMIT
     unit = PrivacyUnit(adjacency)  # type: ignore[arg-type]
-    study = Study(Table("t", COLUMNS, ROWS), unit, limit, filter_name, validity=declared)
+    study = Study(Table("t", COLUMNS, ROWS), unit, limit, accounting, validity=declared)
     return seeded(
         study if described else undescribed(study), sample(seed), seed
     )  # a miss has a chance of 5 %, which must not come by surprise
@@ -83,19 +83,19 @@ def voting_analyst(asker: Curator, scale: float) -> tuple[bool, bool]:
     )
 
 
-@pytest.mark.parametrize("filter_name", ["gdp", "pure"])
+@pytest.mark.parametrize("accounting", ["gdp", "pure"])
 def test_theorem_PEELING_or_PAY_AS_YOU_GO_the_interval_survives_an_analyst_who_adapts(
-    filter_name: str,
+    accounting: str,
 ) -> None:
     """A failure rate far above 5 % would show (the 1e-6 quantile); naive intervals fail often, as a mutant would.
 
     In a pure study the intervals are wide at this stability, so there it is a test of the whole path, not of how
     tight the bound is.
     """
-    runs, cap = often(8, 20), {"stability": Fraction(3, 10)} if filter_name == "pure" else {}
+    runs, cap = often(8, 20), {"stability": Fraction(3, 10)} if accounting == "pure" else {}
     outcomes = []
     for seed in range(runs):
-        with curator(seed, filter_name=filter_name, **cap) as asker:
+        with curator(seed, accounting=accounting, **cap) as asker:
             outcomes.append(voting_analyst(asker, 0.004))
     naive_failures = sum(not naive for naive, _ in outcomes)
     failures = sum(not ours for _, ours in outcomes)
@@ -103,12 +103,12 @@ def test_theorem_PEELING_or_PAY_AS_YOU_GO_the_interval_survives_an_analyst_who_a
     assert naive_failures > binom.isf(1e-6, runs, 0.05)
 
 
-@pytest.mark.parametrize("filter_name", ["gdp", "zcdp", "pure"])
+@pytest.mark.parametrize("accounting", ["gdp", "zcdp", "pure"])
 def test_every_kind_of_answer_carries_an_interval_that_contains_the_population_value(
-    filter_name: str,
+    accounting: str,
 ) -> None:
     """One study for each filter; a true failure rate of 5 % in all, and the bounds are far from tight."""
-    with curator(3, filter_name=filter_name) as asker:
+    with curator(3, accounting=accounting) as asker:
         price = {"scale": 100.0}
         count = only(asker.ask("SELECT COUNT(*) FROM t WHERE f0", **price))
         assert holds(count.population_interval, ROWS / 2)
@@ -128,9 +128,9 @@ def test_every_kind_of_answer_carries_an_interval_that_contains_the_population_v
             assert value.population_interval.high >= value.noise_interval.high
 
 
-@pytest.mark.parametrize("filter_name", ["gdp", "pure"])
-def test_widths_grow_with_what_was_spent_and_old_answers_keep_theirs(filter_name: str) -> None:
-    with curator(1, filter_name=filter_name) as asker:
+@pytest.mark.parametrize("accounting", ["gdp", "pure"])
+def test_widths_grow_with_what_was_spent_and_old_answers_keep_theirs(accounting: str) -> None:
+    with curator(1, accounting=accounting) as asker:
         first = only(asker.ask("SELECT COUNT(*) FROM t WHERE f0", scale=200)).population_interval
         for i in range(1, 9):
             asker.ask(f"SELECT COUNT(*) FROM t WHERE f{i}", scale=60)
@@ -141,14 +141,14 @@ def test_widths_grow_with_what_was_spent_and_old_answers_keep_theirs(filter_name
 
 def test_preview_says_how_wide_it_will_be() -> None:
     """Exactly in a pure study; with Gaussian noise it follows the answer, and the preview is for one half."""
-    with curator(1, filter_name="pure") as asker:
+    with curator(1, accounting="pure") as asker:
         seen = asker.preview("SELECT COUNT(*) FROM t WHERE f0", scale=100).population["count"]
         got = only(asker.ask("SELECT COUNT(*) FROM t WHERE f0", scale=100)).population_interval
         assert seen.half_width == pytest.approx((got.high - got.low) / 2)
 
 
 def test_beyond_the_cap_of_a_pure_study_a_question_is_refused_free_of_charge() -> None:
-    with curator(1, filter_name="pure") as asker:
+    with curator(1, accounting="pure") as asker:
         with pytest.raises(adyton.BudgetRefused, match="stability") as caught:
             asker.ask("SELECT COUNT(*) FROM t WHERE f0", scale=5)
         wanted = asker._batch(["SELECT COUNT(*) FROM t WHERE f0"], {"scale": 5}).radius
@@ -161,7 +161,7 @@ def test_beyond_the_cap_of_a_pure_study_a_question_is_refused_free_of_charge() -
 
 def test_or_it_is_answered_and_every_later_answer_says_so() -> None:
     """Of queries without a description."""
-    with curator(1, filter_name="pure", described=False, beyond_plan="answer") as asker:
+    with curator(1, accounting="pure", described=False, beyond_plan="answer") as asker:
         early = only(asker.ask("SELECT COUNT(*) FROM t WHERE f0", scale=100))
         assert isinstance(early.population_interval, Interval)
         for where in ("f1", "f2"):
@@ -176,7 +176,7 @@ def test_or_it_is_answered_and_every_later_answer_says_so() -> None:
 
 def test_and_beyond_the_cap_queries_with_a_description_keep_their_intervals() -> None:
     """Mutant: that of the cap, which says nothing here, in its place."""
-    with curator(1, filter_name="pure", beyond_plan="answer") as asker:
+    with curator(1, accounting="pure", beyond_plan="answer") as asker:
         asker.ask("SELECT COUNT(*) FROM t WHERE f0", scale=5)
         later = asker.ask("SELECT COUNT(*) FROM t WHERE f1", scale=5)
         assert later.ways == {"count": "description"}
@@ -186,10 +186,10 @@ def test_and_beyond_the_cap_queries_with_a_description_keep_their_intervals() ->
         assert "does not widen with other queries" in " ".join(str(later).split())
 
 
-@pytest.mark.parametrize("filter_name", ["gdp", "pure"])
-def test_a_known_number_of_questions_within_a_tolerance(filter_name: str) -> None:
+@pytest.mark.parametrize("accounting", ["gdp", "pure"])
+def test_a_known_number_of_questions_within_a_tolerance(accounting: str) -> None:
     plan = {"stability": None, "questions": 5, "tolerance": Fraction(1, 5), "beyond_plan": "refuse"}
-    with curator(1, filter_name=filter_name, **plan) as asker:
+    with curator(1, accounting=accounting, **plan) as asker:
         for i in range(5):
             value = only(asker.ask(f"SELECT PROPORTION(f{i}) FROM t", scale=0.014))
             assert value.population_interval.high - value.population_interval.low <= 0.4
@@ -197,17 +197,17 @@ def test_a_known_number_of_questions_within_a_tolerance(filter_name: str) -> Non
             asker.ask("SELECT PROPORTION(f9) FROM t", scale=0.02)
 
 
-@pytest.mark.parametrize("filter_name", ["gdp", "zcdp", "pure"])
+@pytest.mark.parametrize("accounting", ["gdp", "zcdp", "pure"])
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 def test_theorem_CENTRED_HINGE_PLAN_a_planned_question_needs_no_price(
-    adjacency: str, filter_name: str
+    adjacency: str, accounting: str
 ) -> None:
     """Every question gets its part of the plan, and a proportion the tolerance.
 
     In a pure study all parts together are the cap of its stability; with Gaussian noise there is none.
     """
     plan = {"stability": None, "questions": 6, "tolerance": Fraction(1, 5), "beyond_plan": "refuse"}
-    with curator(1, adjacency, filter_name, **plan) as asker:
+    with curator(1, adjacency, accounting, **plan) as asker:
         asker.ask("SELECT COUNT(*) FROM t")
         count = only(asker.ask("SELECT COUNT(*) FROM t WHERE f3")).population_interval
         room = 1.05 if adjacency == "replace-one" else 1.15  # for the noisy number of units, and rounding
@@ -224,11 +224,11 @@ def test_theorem_CENTRED_HINGE_PLAN_a_planned_question_needs_no_price(
         seen = asker.preview("SELECT COUNT(*) FROM t WHERE f5")
         assert seen.fits
         last = only(asker.ask("SELECT COUNT(*) FROM t WHERE f5")).population_interval
-        near = 1e-6 if filter_name == "pure" else 0.05  # it is for a share of one half
+        near = 1e-6 if accounting == "pure" else 0.05  # it is for a share of one half
         assert seen.population["count"].half_width == pytest.approx((last.high - last.low) / 2, rel=near)
         statement = asker.statement()
         assert statement.questions == 6
-        if filter_name == "pure":
+        if accounting == "pure":
             assert 0.9999 * statement.stability_cap < statement.stability <= statement.stability_cap
         else:
             assert (statement.stability, statement.stability_cap) == (None, None)
@@ -236,17 +236,17 @@ def test_theorem_CENTRED_HINGE_PLAN_a_planned_question_needs_no_price(
             asker.ask("SELECT COUNT(*) FROM t WHERE f6")
 
 
-@pytest.mark.parametrize("filter_name", ["gdp", "pure"])
-def test_theorem_CENTRED_HINGE_PLAN_less_noise_is_narrower_and_more_is_wider(filter_name: str) -> None:
+@pytest.mark.parametrize("accounting", ["gdp", "pure"])
+def test_theorem_CENTRED_HINGE_PLAN_less_noise_is_narrower_and_more_is_wider(accounting: str) -> None:
     plan = {"stability": None, "questions": 5, "tolerance": Fraction(1, 5), "beyond_plan": "answer"}
-    with curator(1, filter_name=filter_name, described=False, **plan) as asker:
+    with curator(1, accounting=accounting, described=False, **plan) as asker:
         halves = [
             asker.preview("SELECT COUNT(*) FROM t WHERE f3", scale=scale).population["count"].half_width
             for scale in (20, 100, 500)
         ]
     assert halves == sorted(halves)
     assert halves[0] < halves[-1]
-    if filter_name == "pure":  # noise and rows are added there; Gaussian noise and rows by their squares
+    if accounting == "pure":  # noise and rows are added there; Gaussian noise and rows by their squares
         assert (halves[1] - halves[0]) / 80 == pytest.approx((halves[2] - halves[1]) / 400, rel=0.25)
 
 
@@ -265,9 +265,9 @@ def test_a_planned_question_with_bad_options_is_refused() -> None:
 
 
 def test_a_plan_that_the_rows_cannot_bear_is_refused_in_python_too() -> None:
-    for filter_name, k in (("gdp", 1000), ("pure", 100)):
+    for accounting, k in (("gdp", 1000), ("pure", 100)):
         with pytest.raises(InvalidRequest, match=f"rows certify {k} adaptive questions within"):
-            curator(1, filter_name=filter_name, stability=None, questions=k, tolerance=Fraction(1, 10))
+            curator(1, accounting=accounting, stability=None, questions=k, tolerance=Fraction(1, 10))
 
 
 def test_where_the_size_is_private_a_noisy_count_stands_in() -> None:
@@ -289,18 +289,18 @@ def test_without_a_declaration_nothing_is_said_about_a_population() -> None:
 
 
 @pytest.mark.parametrize(
-    ("filter_name", "theorems"),
+    ("accounting", "theorems"),
     [
         ("gdp", {"PAY-AS-YOU-GO", "SUBSET-TRANSFER", "SUBSET-SHARES", "SUBSET-VARIANCE"}),
         ("zcdp", {"PAY-AS-YOU-GO", "SUBSET-TRANSFER", "SUBSET-SHARES", "SUBSET-VARIANCE"}),
         ("pure", {"PEELING", "CENTRED-HINGE", "NOISE-GIVEN-TRANSCRIPT"}),
     ],
 )
-def test_certificates_repeat_the_assumptions(filter_name: str, theorems: set[str]) -> None:
-    with curator(1, filter_name=filter_name) as asker:
+def test_certificates_repeat_the_assumptions(accounting: str, theorems: set[str]) -> None:
+    with curator(1, accounting=accounting) as asker:
         certificate = asker.ask("SELECT COUNT(*) FROM t WHERE f0", scale=100).certificate
     assert theorems <= set(certificate.theorems)
-    assert ("PEELING" in certificate.theorems) == (filter_name == "pure")
+    assert ("PEELING" in certificate.theorems) == (accounting == "pure")
     assert "the units are independent draws from the population" in certificate.assumptions
 
 
@@ -358,14 +358,14 @@ PURE = [
 
 
 @pytest.mark.parametrize(
-    ("section", "says", "filter_name"),
+    ("section", "says", "accounting"),
     [(*one, "gdp") for one in GAUSSIAN] + [(*one, "pure") for one in PURE],
 )
 def test_a_wrong_validity_section_is_named_with_its_fix(
-    section: str, says: str, filter_name: str, tmp_path: Path
+    section: str, says: str, accounting: str, tmp_path: Path
 ) -> None:
-    pure = BASE.replace("delta = 1e-6", 'delta = 0\nfilter = "pure"')
-    (tmp_path / "t.toml").write_text((pure if filter_name == "pure" else BASE) + section)
+    pure = BASE.replace("delta = 1e-6", 'delta = 0\naccounting = "pure"')
+    (tmp_path / "t.toml").write_text((pure if accounting == "pure" else BASE) + section)
     with pytest.raises(adyton.InvalidRequest) as caught:
         read_study(tmp_path / "t.toml")
     assert says in caught.value.message
@@ -394,13 +394,13 @@ def test_a_validity_section_is_read(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("filter_name", ["gdp", "pure"])
+@pytest.mark.parametrize("accounting", ["gdp", "pure"])
 def test_theorem_LAST_LOOK_ROUTES_thresholds_shrink_with_what_was_asked(
-    filter_name: str,
+    accounting: str,
 ) -> None:
     """Nothing asked: alpha itself.  Then less and less, never more."""
-    cap = {"stability": Fraction(1, 25)} if filter_name == "pure" else {}
-    with curator(1, filter_name=filter_name, **cap) as asker:
+    cap = {"stability": Fraction(1, 25)} if accounting == "pure" else {}
+    with curator(1, accounting=accounting, **cap) as asker:
         thresholds = [asker.p_value_threshold("0.05")]
         for i in range(4):
             asker.ask(f"SELECT COUNT(*) FROM t WHERE f{i}", scale=200)
@@ -419,7 +419,7 @@ def test_theorem_LAST_LOOK_ROUTES_thresholds_shrink_with_what_was_asked(
 )
 def test_a_validity_that_says_nothing_goes_with_no_pure_study(facts: dict[str, Any]) -> None:
     with pytest.raises(adyton.InvalidRequest):
-        curator(1, filter_name="pure", **({"stability": None} | facts))
+        curator(1, accounting="pure", **({"stability": None} | facts))
 
 
 @pytest.mark.parametrize("alpha", [1, 2, "1.0", 0, -1])
@@ -428,8 +428,8 @@ def test_a_level_of_a_test_is_a_probability(alpha: Any) -> None:
         asker.p_value_threshold(alpha)
 
 
-@pytest.mark.parametrize("filter_name", ["gdp", "pure"])
-def test_no_threshold_for_p_values_where_keys_may_be_found(filter_name: str) -> None:
+@pytest.mark.parametrize("accounting", ["gdp", "pure"])
+def test_no_threshold_for_p_values_where_keys_may_be_found(accounting: str) -> None:
     """A release with a delta has no bounded information, and no theorem here covers it.
 
     A pure study knows its delta when it is made; with Gaussian noise only a question that found keys matters.
@@ -438,13 +438,13 @@ def test_no_threshold_for_p_values_where_keys_may_be_found(filter_name: str) -> 
     made = Study(
         Table("t", (*COLUMNS, TextColumn("town")), ROWS),
         PrivacyUnit("replace-one"),
-        Guarantee(LIMIT.epsilon, keys) if filter_name == "pure" else LIMIT,
-        filter_name,
-        validity=Validity(Fraction(95, 100), stability=Fraction(1, 20) if filter_name == "pure" else None),
+        Guarantee(LIMIT.epsilon, keys) if accounting == "pure" else LIMIT,
+        accounting,
+        validity=Validity(Fraction(95, 100), stability=Fraction(1, 20) if accounting == "pure" else None),
         discovery_delta=keys,
     )
     with open_kept(made, data=sample(0).assign(town="Ur")) as asker:
-        if filter_name == "pure":
+        if accounting == "pure":
             with pytest.raises(InvalidRequest, match="discovery_delta"):
                 asker.p_value_threshold("0.05")
             return

@@ -49,13 +49,13 @@ PLANNED = Validity(CONFIDENCE, questions=8, tolerance=Fraction(1, 20))
 
 
 def asker(
-    seed: int, adjacency: str = "replace-one", filter_name: str = "gdp", declared: Validity | None = None
+    seed: int, adjacency: str = "replace-one", accounting: str = "gdp", declared: Validity | None = None
 ) -> Curator:
-    declared = declared or (CAPPED if filter_name == "pure" else OPEN)
-    delta = Fraction(0) if filter_name == "pure" else Fraction(1, 10**6)
+    declared = declared or (CAPPED if accounting == "pure" else OPEN)
+    delta = Fraction(0) if accounting == "pure" else Fraction(1, 10**6)
     unit = PrivacyUnit(adjacency)  # type: ignore[arg-type]
     study = Study(
-        Table("t", COLUMNS, ROWS), unit, Guarantee(Fraction(400), delta), filter_name, validity=declared
+        Table("t", COLUMNS, ROWS), unit, Guarantee(Fraction(400), delta), accounting, validity=declared
     )
     return seeded(study, sample(seed), seed)  # a miss has a chance, which must not come by surprise
 
@@ -122,17 +122,17 @@ def test_no_interval_is_all_that_the_bounds_allow() -> None:
             assert interval.low > 0, what
 
 
-@pytest.mark.parametrize(("filter_name", "narrow"), [("gdp", 5), ("pure", 40)])
+@pytest.mark.parametrize(("accounting", "narrow"), [("gdp", 5), ("pure", 40)])
 def test_theorem_PEELING_or_PAY_AS_YOU_GO_all_kinds_hold_at_once_for_an_analyst_who_adapts(
-    filter_name: str, narrow: int
+    accounting: str, narrow: int
 ) -> None:
     """Studies enough that more failures than the 1e-7 quantile at 10 % are an alarm.  Narrower intervals fail:
     a fifth of those of the subset theorem, a fortieth of those of a pure study.
     """
     failures = narrow_failures = 0
     for seed in range(RUNS):
-        with asker(seed, filter_name=filter_name) as curator:
-            claims = list(analyst(curator, 0.02 if filter_name == "pure" else 0.04))
+        with asker(seed, accounting=accounting) as curator:
+            claims = list(analyst(curator, 0.02 if accounting == "pure" else 0.04))
         failures += not all(holds(interval, truth) for _, interval, _, truth in claims)
         narrow_failures += not all(
             abs(truth - value) <= (interval.high - interval.low) / 2 / narrow  # type: ignore[union-attr]
@@ -158,22 +158,20 @@ def test_theorem_MOMENT_BOX_population_intervals_hold_at_once_for_an_analyst_who
     assert narrow_failures > binom.isf(1e-7, RUNS, float(1 - CONFIDENCE))
 
 
-@pytest.mark.parametrize(
-    ("adjacency", "filter_name"), crossed(["add-remove", "replace-one"], ["gdp", "pure"])
-)
+@pytest.mark.parametrize(("adjacency", "accounting"), crossed(["add-remove", "replace-one"], ["gdp", "pure"]))
 def test_theorem_CENTRED_HINGE_PLAN_or_PLANNED_NOISE_all_kinds_of_answers_hold_at_once(
-    adjacency: str, filter_name: str
+    adjacency: str, accounting: str
 ) -> None:
     """8 studies; an alarm is less likely than 1e-6.  All answers have the plan's noise and fit into it."""
     runs, failures, narrow_failures = 8, 0, 0
-    plan = PLANNED if filter_name == "gdp" else replace(PLANNED, tolerance=Fraction(1, 10))
+    plan = PLANNED if accounting == "gdp" else replace(PLANNED, tolerance=Fraction(1, 10))
     for seed in range(runs):
-        with asker(seed, adjacency, filter_name, plan) as curator:
+        with asker(seed, adjacency, accounting, plan) as curator:
             if adjacency == "add-remove":
                 curator.ask("SELECT COUNT(*) FROM t")
             claims = list(analyst(curator, None))
             statement = curator.statement()
-        if filter_name == "pure":
+        if accounting == "pure":
             assert statement.stability is not None
             assert statement.stability <= (statement.stability_cap or 0)
         failures += not all(holds(interval, truth) for _, interval, _, truth in claims)
@@ -185,10 +183,10 @@ def test_theorem_CENTRED_HINGE_PLAN_or_PLANNED_NOISE_all_kinds_of_answers_hold_a
     assert narrow_failures > binom.isf(1e-6, runs, float(1 - CONFIDENCE))
 
 
-@pytest.mark.parametrize("filter_name", ["gdp", "zcdp", "pure"])
-def test_every_new_kind_has_an_interval_under_every_filter(filter_name: str) -> None:
-    with asker(2, filter_name=filter_name) as curator:
-        for what, interval, _, truth in analyst(curator, 0.02 if filter_name == "pure" else 0.04):
+@pytest.mark.parametrize("accounting", ["gdp", "zcdp", "pure"])
+def test_every_new_kind_has_an_interval_under_every_filter(accounting: str) -> None:
+    with asker(2, accounting=accounting) as curator:
+        for what, interval, _, truth in analyst(curator, 0.02 if accounting == "pure" else 0.04):
             assert holds(interval, truth), what
 
 

@@ -39,7 +39,7 @@ TOWNS = "SELECT town, COUNT(*) AS n FROM t GROUP BY town"
 LUCK = Fraction(101, 2)  # the noise of the count that later widths speak of
 
 
-def opened(filter_name: str = "gdp", adjacency: str = "replace-one", validity: bool = True) -> Curator:
+def opened(accounting: str = "gdp", adjacency: str = "replace-one", validity: bool = True) -> Curator:
     rng = np.random.default_rng(1)
     frame = pd.DataFrame(
         {
@@ -50,15 +50,15 @@ def opened(filter_name: str = "gdp", adjacency: str = "replace-one", validity: b
             "town": rng.choice(["Ur", "Uruk"], ROWS),
         }
     )
-    stability = Fraction(1, 10) if filter_name == "pure" else None
-    delta = Fraction(0) if filter_name == "pure" else Fraction(1, 10**6)
+    stability = Fraction(1, 10) if accounting == "pure" else None
+    delta = Fraction(0) if accounting == "pure" else Fraction(1, 10**6)
     study = Study(
         Table("t", COLUMNS, ROWS),
         PrivacyUnit(adjacency),  # type: ignore[arg-type]
         Guarantee(Fraction(20), delta),
-        filter_name,
+        accounting,
         validity=Validity(Fraction(19, 20), stability=stability) if validity else None,
-        discovery_delta=Fraction(0) if filter_name == "pure" else Fraction(1, 10**9),
+        discovery_delta=Fraction(0) if accounting == "pure" else Fraction(1, 10**9),
     )
     plain = open_kept(study, data=frame)
     return Curator(study, plain._engine, plain._ledger, SeededByHash(1))

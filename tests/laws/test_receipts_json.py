@@ -46,7 +46,7 @@ def test_the_chain_follows_from_what_is_printed(tmp_path: Path) -> None:
     known = printed(write_study(tmp_path))
     header = known["header"]
     limit = units(header["limit"])
-    own = (header["study"], known["filter"], limit, header["salt"])
+    own = (header["study"], known["accounting"], limit, header["salt"])
     previous = digest("header", *own)
     assert previous == header["digest"]
     spent = radius = 0

@@ -155,13 +155,11 @@ def test_it_means_what_plain_duckdb_says(sql: str, seed: int) -> None:
 
 
 def study(
-    filter_name: str = "gdp", adjacency: str = "replace-one", *, valid: bool = True, table: Table = TABLE
+    accounting: str = "gdp", adjacency: str = "replace-one", *, valid: bool = True, table: Table = TABLE
 ) -> Study:
-    delta = Fraction(0) if filter_name == "pure" else Fraction(1, 10**6)
-    validity = Validity(Fraction(95, 100), Fraction(1) if filter_name == "pure" else None) if valid else None
-    return Study(
-        table, PrivacyUnit(adjacency), Guarantee(Fraction(50), delta), filter_name, validity=validity
-    )  # type: ignore[arg-type]
+    delta = Fraction(0) if accounting == "pure" else Fraction(1, 10**6)
+    validity = Validity(Fraction(95, 100), Fraction(1) if accounting == "pure" else None) if valid else None
+    return Study(table, PrivacyUnit(adjacency), Guarantee(Fraction(50), delta), accounting, validity=validity)  # type: ignore[arg-type]
 
 
 KINDS = ["gdp", "zcdp", "pure", "gdp without validity"]
@@ -169,8 +167,8 @@ KINDS = ["gdp", "zcdp", "pure", "gdp without validity"]
 
 @pytest.fixture(params=KINDS)
 def curator(request: pytest.FixtureRequest) -> Iterator[Curator]:
-    filter_name, *without = request.param.split()
-    with open_kept(study(filter_name, valid=not without), people(1)) as opened:
+    accounting, *without = request.param.split()
+    with open_kept(study(accounting, valid=not without), people(1)) as opened:
         yield opened
 
 
@@ -290,10 +288,10 @@ def test_what_noise_drowned_is_unknown_and_not_null() -> None:
         "CDF(age, 50)",
     ],
 )
-@pytest.mark.parametrize("filter_name", ["gdp", "pure"])
-def test_a_higher_level_has_a_wider_interval(measure: str, filter_name: str) -> None:
+@pytest.mark.parametrize("accounting", ["gdp", "pure"])
+def test_a_higher_level_has_a_wider_interval(measure: str, accounting: str) -> None:
     """Every kind of value can say its noise at the level that an expression needs."""
-    with open_kept(study(filter_name), people(1)) as curator:
+    with open_kept(study(accounting), people(1)) as curator:
         batch = curator._batch([f"SELECT {measure} FROM people"], {"epsilon": 1})
         curator._engine.prepare(batch.readings)
         context, wider = curator._claims.of_next(batch), 0

@@ -66,16 +66,16 @@ def marked(size: int = SIZE) -> pd.DataFrame:
     )
 
 
-def study_of(unit: PrivacyUnit, filter_name: str = "gdp", **more: Any) -> Study:
-    pure: dict[str, Any] = {"stability": 1, "beyond_plan": "answer"} if filter_name == "pure" else {}
-    limit = Guarantee(Fraction(500), Fraction(0) if filter_name == "pure" else Fraction(1, 10**6))
+def study_of(unit: PrivacyUnit, accounting: str = "gdp", **more: Any) -> Study:
+    pure: dict[str, Any] = {"stability": 1, "beyond_plan": "answer"} if accounting == "pure" else {}
+    limit = Guarantee(Fraction(500), Fraction(0) if accounting == "pure" else Fraction(1, 10**6))
     table = Table("t", (SIDE, AGE, SMALL, KEY), SIZE, unit.person)
     validity = Validity(Fraction(19, 20), reserve=SHARE, **pure)
-    return Study(table, unit, limit, filter_name, validity=validity, **more)
+    return Study(table, unit, limit, accounting, validity=validity, **more)
 
 
-def opened(unit: PrivacyUnit, filter_name: str = "gdp", **more: Any) -> Curator:
-    return open_kept(study_of(unit, filter_name, **more), data=marked())
+def opened(unit: PrivacyUnit, accounting: str = "gdp", **more: Any) -> Curator:
+    return open_kept(study_of(unit, accounting, **more), data=marked())
 
 
 def read_rows() -> int:
@@ -83,10 +83,10 @@ def read_rows() -> int:
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=IDS)
-@pytest.mark.parametrize("filter_name", ["gdp", "pure"])
-def test_questions_read_the_others_alone_and_say_so(unit: PrivacyUnit, filter_name: str) -> None:
+@pytest.mark.parametrize("accounting", ["gdp", "pure"])
+def test_questions_read_the_others_alone_and_say_so(unit: PrivacyUnit, accounting: str) -> None:
     """A proportion of all has the right denominator.  Mutant: the public number of rows as its denominator."""
-    with opened(unit, filter_name) as curator:
+    with opened(unit, accounting) as curator:
         answer = curator.ask("SELECT side, COUNT(*) AS n FROM t GROUP BY side", scale="0.3")
         kept, read = answer.rows.values["n"].value
         assert abs(kept) < 10
@@ -167,8 +167,8 @@ def test_joined_tables_lack_the_same_persons() -> None:
 
 def test_the_limit_leaves_room_for_the_opening() -> None:
     """Mutant: a share of 1, or an epsilon of all, takes the last unit."""
-    for filter_name, price in product(("gdp", "pure"), ({"share": 1}, {"epsilon": 500})):
-        with opened(UNITS[0], filter_name) as curator:
+    for accounting, price in product(("gdp", "pure"), ({"share": 1}, {"epsilon": 500})):
+        with opened(UNITS[0], accounting) as curator:
             curator.synthesize(["small"], rows=10, **price)  # takes all that it is offered
             assert curator.statement().left.units >= 1
             open_reserve(curator, ["a test"], data=marked())
@@ -414,10 +414,10 @@ def test_the_owners_check_counts_all_and_says_what_that_means(tmp_path: Path) ->
 
 
 def test_planned_studies_plan_for_the_others(tmp_path: Path) -> None:
-    for filter_name, delta in (("gdp", Fraction(1, 10**9)), ("pure", Fraction(0))):
+    for accounting, delta in (("gdp", Fraction(1, 10**9)), ("pure", Fraction(0))):
         table = Table("t", (SMALL,), 100_000)
         validity = Validity(Fraction(19, 20), questions=10, tolerance="0.2", reserve=SHARE)
-        planned = Study(table, UNITS[0], Guarantee(100, delta), filter_name, validity=validity)
+        planned = Study(table, UNITS[0], Guarantee(100, delta), accounting, validity=validity)
         size = np.random.default_rng(1).random(100_000) < 0.5
         with open_kept(planned, data=pd.DataFrame({"small": size})) as curator:
             (value,) = curator.ask("SELECT COUNT(*) FROM t WHERE small").rows[0].values.values()

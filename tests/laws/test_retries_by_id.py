@@ -52,13 +52,13 @@ CHARGES: dict[str, Any] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("filter_name", ["gdp", "zcdp", "pure"])
+@pytest.mark.parametrize("accounting", ["gdp", "zcdp", "pure"])
 @pytest.mark.parametrize("what", CHARGES)
-def test_a_share_is_of_what_was_left_then(what: str, filter_name: str) -> None:
+def test_a_share_is_of_what_was_left_then(what: str, accounting: str) -> None:
     """Mutants: ``left_before`` forgets the amount of the receipt; ``requested`` finds nothing."""
-    if filter_name == "pure" and what not in ("a stream", *TEXTS[:1]):
+    if accounting == "pure" and what not in ("a stream", *TEXTS[:1]):
         pytest.skip("one of each is enough for the third filter")
-    with curator(filter_name=filter_name, delta=0 if filter_name == "pure" else Fraction(1, 10**8)) as asker:
+    with curator(accounting=accounting, delta=0 if accounting == "pure" else Fraction(1, 10**8)) as asker:
         asker.ask("SELECT COUNT(*) FROM people", share="0.2")
         first = CHARGES[what](asker, "mine")
         asker.ask("SELECT COUNT(*) FROM people WHERE age < 7", share="0.3")
@@ -95,7 +95,7 @@ def test_a_planned_question_has_the_noise_of_its_number() -> None:
 def test_a_cap_that_was_reached_since_refuses_no_retry(what: str) -> None:
     """Mutant: what is beyond the cap now is refused, though it was charged before."""
     capped = Validity("0.95", questions=1, stability="0.1", beyond_plan="refuse")
-    with curator(filter_name="pure", epsilon="0.05", delta=0, validity=capped) as asker:
+    with curator(accounting="pure", epsilon="0.05", delta=0, validity=capped) as asker:
         charge = CHARGES[what]
         first = charge(asker, "mine")
         with pytest.raises(adyton.ValidityRefused):

@@ -36,7 +36,7 @@ from seeded import SeededByHash
 
 ROWS = 300
 REGIONS = ("north", "east", "south", "west", "mid")
-FILTERS = ("gdp", "zcdp", "pure")
+ACCOUNTING_NAMES = ("gdp", "zcdp", "pure")
 BOTH = ("replace-one", "add-remove")
 # Counts of 150 and less: "age < 50" is the largest.
 AGES = {f"under {k}": adyton.count(f"age < {k}") for k in (10, 20, 30, 40, 50)}
@@ -58,8 +58,8 @@ def people() -> pd.DataFrame:
     )
 
 
-def study(filter_name: str = "gdp", adjacency: str = "replace-one", epsilon: str = "1", **more: Any) -> Study:
-    delta = Fraction(0) if filter_name == "pure" else Fraction(1, 10**6)
+def study(accounting: str = "gdp", adjacency: str = "replace-one", epsilon: str = "1", **more: Any) -> Study:
+    delta = Fraction(0) if accounting == "pure" else Fraction(1, 10**6)
     columns = (
         IntegerColumn("age", 0, 120),
         BooleanColumn("smoker"),
@@ -69,11 +69,11 @@ def study(filter_name: str = "gdp", adjacency: str = "replace-one", epsilon: str
     )
     table = Table("people", columns, ROWS)
     unit = PrivacyUnit(adjacency)  # type: ignore[arg-type]
-    return Study(table, unit, Guarantee(Fraction(epsilon), delta), filter_name, **more)
+    return Study(table, unit, Guarantee(Fraction(epsilon), delta), accounting, **more)
 
 
 def sqlite(known: Study, path: Path) -> SqliteLedger:
-    header = Header.fresh(known.fingerprint, known.filter_name, known.filter.allowed(known.limit))
+    header = Header.fresh(known.fingerprint, known.accounting, known.filter.allowed(known.limit))
     return SqliteLedger.open_or_create(path, header)
 
 
@@ -99,13 +99,13 @@ def names(answer: adyton.Answer) -> list[Any]:
 # What is chosen --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("filter_name", FILTERS)
+@pytest.mark.parametrize("accounting", ACCOUNTING_NAMES)
 @pytest.mark.parametrize("adjacency", BOTH)
 @pytest.mark.parametrize("with_value", [False, True])
 def test_law_with_a_huge_epsilon_the_best_are_chosen(
-    filter_name: str, adjacency: str, with_value: bool
+    accounting: str, adjacency: str, with_value: bool
 ) -> None:
-    with open_kept(study(filter_name, adjacency, "500"), people()) as curator:
+    with open_kept(study(accounting, adjacency, "500"), people()) as curator:
         asked = adyton.best_of(AGES, 3, with_value=with_value)
         answer = curator.ask(asked, share="0.3")
         assert names(answer) == ["under 50", "under 40", "under 30"]
@@ -120,10 +120,10 @@ def test_law_with_a_huge_epsilon_the_best_are_chosen(
         assert [text.split("WHERE")[-1] for text in names(lowest)] == [" (age >= 60)", " (age >= 50)"]
 
 
-@pytest.mark.parametrize("filter_name", FILTERS)
-def test_law_the_choice_is_that_of_the_mechanism_that_was_paid_for(filter_name: str) -> None:
+@pytest.mark.parametrize("accounting", ACCOUNTING_NAMES)
+def test_law_the_choice_is_that_of_the_mechanism_that_was_paid_for(accounting: str) -> None:
     """The same random words on the true scores.  Mutant: scores with another sign, or of other candidates."""
-    known, scores = study(filter_name, "add-remove", "1"), [30, 60, 90, 120, 150]
+    known, scores = study(accounting, "add-remove", "1"), [30, 60, 90, 120, 150]
     chosen = set()
     for seed in range(5):
         for largest in (True, False):
@@ -175,13 +175,13 @@ def test_law_a_share_of_a_public_number_of_rows_can_be_compared() -> None:
 # What it costs ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("filter_name", FILTERS)
+@pytest.mark.parametrize("accounting", ACCOUNTING_NAMES)
 @pytest.mark.parametrize("adjacency", BOTH)
 @pytest.mark.parametrize("asked", [adyton.best_of(AGES), adyton.best_of(AGES, 3, with_value=True)])
 def test_law_the_price_is_charged_once_before_any_reading_and_a_repeat_is_free(
-    filter_name: str, adjacency: str, asked: Any
+    accounting: str, adjacency: str, asked: Any
 ) -> None:
-    known = study(filter_name, adjacency)
+    known = study(accounting, adjacency)
     with open_kept(known, people()) as curator:
         ledger, engine = curator._ledger, curator._engine
         seen: list[int] = []
@@ -217,9 +217,9 @@ def test_law_the_same_candidates_in_another_order_and_under_other_names_are_the_
         assert first.receipt.number == 1
 
 
-@pytest.mark.parametrize("filter_name", FILTERS)
-def test_law_a_share_of_what_is_left_always_fits_and_more_is_refused_free_of_charge(filter_name: str) -> None:
-    with open_kept(study(filter_name), people()) as curator:
+@pytest.mark.parametrize("accounting", ACCOUNTING_NAMES)
+def test_law_a_share_of_what_is_left_always_fits_and_more_is_refused_free_of_charge(accounting: str) -> None:
+    with open_kept(study(accounting), people()) as curator:
         curator.ask(adyton.best_of(AGES, 2), share="0.5")
         with pytest.raises(BudgetRefused, match="would fit now"):
             curator.ask(adyton.best_of(AGES, 3), epsilon="0.9")
@@ -229,11 +229,11 @@ def test_law_a_share_of_what_is_left_always_fits_and_more_is_refused_free_of_cha
         assert len(curator.receipts()) == 2
 
 
-@pytest.mark.parametrize("filter_name", FILTERS)
+@pytest.mark.parametrize("accounting", ACCOUNTING_NAMES)
 @pytest.mark.parametrize("adjacency", BOTH)
 @pytest.mark.parametrize("asked", [adyton.best_of(AGES, with_value=True), adyton.best_of(BY_REGION, 2)])
-def test_law_within_is_the_distance_that_is_paid_for(filter_name: str, adjacency: str, asked: Any) -> None:
-    known = study(filter_name, adjacency, "20")
+def test_law_within_is_the_distance_that_is_paid_for(accounting: str, adjacency: str, asked: Any) -> None:
+    known = study(accounting, adjacency, "20")
     with open_kept(known, people()) as curator:
         wide, narrow = (curator.preview(asked, within=w) for w in (60, 30))
         for preview, width in ((wide, 60), (narrow, 30)):
@@ -247,12 +247,12 @@ def test_law_within_is_the_distance_that_is_paid_for(filter_name: str, adjacency
 # Which way -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("filter_name", FILTERS)
+@pytest.mark.parametrize("accounting", ACCOUNTING_NAMES)
 @pytest.mark.parametrize("adjacency", BOTH)
 @pytest.mark.parametrize("most", [1, 3])
-def test_law_the_way_that_comes_nearer_is_taken(filter_name: str, adjacency: str, most: int) -> None:
+def test_law_the_way_that_comes_nearer_is_taken(accounting: str, adjacency: str, most: int) -> None:
     """Mutant: ``better`` with its sign the other way round."""
-    known, asked = study(filter_name, adjacency), adyton.best_of(BY_REGION, most)
+    known, asked = study(accounting, adjacency), adyton.best_of(BY_REGION, most)
     selection = asked.on(known.table)
     for share in ("0.01", "0.5"):
         price = price_of(share=share)
@@ -294,9 +294,9 @@ TEXTS = [
 
 
 @pytest.mark.parametrize(("text", "best", "key"), TEXTS)
-@pytest.mark.parametrize("filter_name", FILTERS)
-def test_law_texts_that_list_no_value_select(filter_name: str, text: str, best: list[str], key: str) -> None:
-    known = study(filter_name, "add-remove", "400")
+@pytest.mark.parametrize("accounting", ACCOUNTING_NAMES)
+def test_law_texts_that_list_no_value_select(accounting: str, text: str, best: list[str], key: str) -> None:
+    known = study(accounting, "add-remove", "400")
     with open_kept(known, people()) as curator:
         preview, answer = curator.preview(text, share="0.5"), curator.ask(text, share="0.5")
         assert answer.chosen is not None
@@ -368,13 +368,13 @@ def test_law_what_was_paid_for_before_is_not_paid_for_again_in_another_way() -> 
         assert (other.chosen.selected, other.receipt.number) == (True, 2)
 
 
-@pytest.mark.parametrize("filter_name", FILTERS)
-def test_law_the_distance_holds_as_often_as_it_says(filter_name: str) -> None:
+@pytest.mark.parametrize("accounting", ACCOUNTING_NAMES)
+def test_law_the_distance_holds_as_often_as_it_says(accounting: str) -> None:
     """Four choices a seed, half of them wrong; at 95 % more fail with probability 1e-8 (binomial), were the bound
     sharp.  Mutant: a thirty-second of the distance is missed by far more.
     """
     seeds = often(10, 30)
-    known, missed, narrow_missed = study(filter_name, "replace-one", "1"), 0, 0
+    known, missed, narrow_missed = study(accounting, "replace-one", "1"), 0, 0
     scores = dict(zip(REGIONS, (110, 80, 60, 40, 10), strict=True))
     for seed in range(seeds):
         with seeded(known, people(), seed) as curator:
@@ -490,9 +490,9 @@ def test_law_a_stored_choice_that_cannot_be_read_says_so() -> None:
             written.read(text)
 
 
-@pytest.mark.parametrize("filter_name", ["gdp", "zcdp"])
-def test_law_later_population_intervals_pay_for_a_choice(filter_name: str) -> None:
-    known = study(filter_name, "replace-one", "5", validity=Validity(Fraction(19, 20)))
+@pytest.mark.parametrize("accounting", ["gdp", "zcdp"])
+def test_law_later_population_intervals_pay_for_a_choice(accounting: str) -> None:
+    known = study(accounting, "replace-one", "5", validity=Validity(Fraction(19, 20)))
     count = "SELECT COUNT(*) FROM people WHERE smoker"
 
     def width(*before: Any) -> float:
@@ -589,10 +589,10 @@ def test_law_all_values_of_groups_are_priced_as_the_question_they_are() -> None:
     assert plan_all_values(known, adyton.best_of(AGES).on(known.table), price_of(share=1), 1) is None
 
 
-@pytest.mark.parametrize("filter_name", FILTERS)
+@pytest.mark.parametrize("accounting", ACCOUNTING_NAMES)
 @pytest.mark.parametrize("asked", [adyton.best_of(AGES, 2, with_value=True), adyton.best_of(BY_REGION)])
-def test_law_a_replay_on_a_neighbors_differs_in_nothing_but_the_choice(filter_name: str, asked: Any) -> None:
-    known, other = study(filter_name, "replace-one"), people()
+def test_law_a_replay_on_a_neighbors_differs_in_nothing_but_the_choice(accounting: str, asked: Any) -> None:
+    known, other = study(accounting, "replace-one"), people()
     other.loc[0, ["age", "region"]] = [99, "mid"]
     found = replay(known, (people(), other), asked, opened_by=open_kept, bits=SeededByHash(3), share="0.5")
     assert not found.faults

@@ -35,7 +35,7 @@ MORE = (
     "COUNT(*) / 7",
     "AVG(CAST(smoker AS INT))",
 )
-FILTERS = ("", "WHERE age > 7", "WHERE age > -5", "WHERE age < 20 AND region = 'n'", "WHERE smoker")
+ACCOUNTING_NAMES = ("", "WHERE age > 7", "WHERE age > -5", "WHERE age < 20 AND region = 'n'", "WHERE smoker")
 AFTER = ("", "GROUP BY region", "HAVING COUNT(*) > 9")
 PRICES: tuple[PriceWords, ...] = (
     {"scale": 40},
@@ -47,7 +47,9 @@ PRICES: tuple[PriceWords, ...] = (
 
 
 def asked() -> list[str]:
-    texts = [(value, where, after) for value in VALUES + MORE for where in FILTERS for after in AFTER]
+    texts = [
+        (value, where, after) for value in VALUES + MORE for where in ACCOUNTING_NAMES for after in AFTER
+    ]
     return [f"SELECT {value} FROM people {where} {after}".strip() for value, where, after in texts]
 
 

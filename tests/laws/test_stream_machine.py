@@ -104,7 +104,7 @@ class StreamMachine(RuleBasedStateMachine):
         self.curators = [self.opened(), self.opened()]  # two processes, as the file sees them
 
     def opened(self) -> Curator:
-        rule_of = self.study.filter
+        rule_of = self.study.rule
         header = Header.fresh(self.study.fingerprint, "pure", rule_of.allowed(self.study.limit))
         ledger = SqliteLedger.open_or_create(Path(self.folder.name) / "people.ledger", header)
         return Curator(self.study, self.engine, ledger, Seeded(next(self.seeds)))

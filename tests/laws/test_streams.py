@@ -45,15 +45,15 @@ def people() -> pd.DataFrame:
     return pd.DataFrame({"age": np.arange(ROWS) // 3, "smoker": np.arange(ROWS) % 2 == 0})
 
 
-def study(filter_name: str = "gdp", adjacency: str = "replace-one", epsilon: str = "1") -> Study:
-    delta = Fraction(0) if filter_name == "pure" else Fraction(1, 10**6)
+def study(accounting: str = "gdp", adjacency: str = "replace-one", epsilon: str = "1") -> Study:
+    delta = Fraction(0) if accounting == "pure" else Fraction(1, 10**6)
     table = Table("people", (IntegerColumn("age", 0, 120), BooleanColumn("smoker")), ROWS)
     unit = PrivacyUnit(adjacency)  # type: ignore[arg-type]
-    return Study(table, unit, Guarantee(Fraction(epsilon), delta), filter_name)
+    return Study(table, unit, Guarantee(Fraction(epsilon), delta), accounting)
 
 
 def header(known: Study) -> Header:
-    return Header.fresh(known.fingerprint, known.filter_name, known.filter.allowed(known.limit))
+    return Header.fresh(known.fingerprint, known.accounting, known.filter.allowed(known.limit))
 
 
 class Watched:
@@ -91,7 +91,7 @@ def entries_of(ledger: Ledger) -> list[StreamEntry]:
 
 
 @pytest.fixture(params=["gdp", "zcdp", "pure"])
-def filter_name(request: pytest.FixtureRequest) -> str:
+def accounting(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
@@ -105,12 +105,12 @@ def adjacency(request: pytest.FixtureRequest) -> str:
 
 @pytest.mark.parametrize("numeric", [False, True])
 def test_law_the_price_is_charged_once_and_before_any_reading(
-    filter_name: str, adjacency: str, numeric: bool
+    accounting: str, adjacency: str, numeric: bool
 ) -> None:
-    curator, engine, ledger = asker(study(filter_name, adjacency))
+    curator, engine, ledger = asker(study(accounting, adjacency))
     stream = curator.open_stream(positives=3, epsilon="0.25", numeric=numeric)
     assert (ledger.count(), engine.charged_at_read) == (1, [])
-    named = curator.study.filter.allowed(Guarantee(Fraction(1, 4), curator.study.limit.delta))
+    named = curator.study.rule.allowed(Guarantee(Fraction(1, 4), curator.study.limit.delta))
     assert named * (1 - 1e-9) <= ledger.spent() <= named
     for age in (90, 80, 70):
         stream.feed(COUNT.format(age), above=NEVER)
@@ -119,8 +119,8 @@ def test_law_the_price_is_charged_once_and_before_any_reading(
     assert stream.statement().cost.units == ledger.spent()
 
 
-def test_law_the_largest_pure_epsilon_that_fits_is_bought(filter_name: str) -> None:
-    rule = study(filter_name).filter
+def test_law_the_largest_pure_epsilon_that_fits_is_bought(accounting: str) -> None:
+    rule = study(accounting).filter
     for units in (1, 10**6, 10**14, 56 * 10**15, 10**18, 10**20):
         epsilon = largest_epsilon(rule, units)
         assert rule.amount(PureCost(epsilon)) <= units
@@ -131,22 +131,22 @@ def test_law_the_largest_pure_epsilon_that_fits_is_bought(filter_name: str) -> N
 @pytest.mark.parametrize("numeric", [False, True])
 @pytest.mark.parametrize("positives", [1, 2, 40])
 def test_law_the_quieter_of_two_thresholds_is_bought(
-    filter_name: str, adjacency: str, positives: int, numeric: bool
+    accounting: str, adjacency: str, positives: int, numeric: bool
 ) -> None:
     """Drawn anew where the filter adds up squares, kept otherwise; whoever says which gets that."""
 
     def bought(refresh: bool | None) -> Sparse:
-        curator, _, ledger = asker(study(filter_name, adjacency))
+        curator, _, ledger = asker(study(accounting, adjacency))
         curator.open_stream(positives=positives, epsilon="0.5", numeric=numeric, refresh=refresh)
         (receipt,) = ledger.receipts()
         machine = machine_of(receipt)
         assert isinstance(machine, NumericSparse) is numeric
-        assert getattr(machine, "gaussian", False) is (numeric and filter_name != "pure")
+        assert getattr(machine, "gaussian", False) is (numeric and accounting != "pure")
         return machine.sparse if isinstance(machine, NumericSparse) else machine
 
     kept, anew, chosen = bought(False), bought(True), bought(None)
     assert (kept.refresh, anew.refresh) == (False, True)
-    assert chosen == (anew if filter_name != "pure" and positives > 1 else kept)
+    assert chosen == (anew if accounting != "pure" and positives > 1 else kept)
     loudness = [one.threshold_scale**2 + one.question_scale**2 for one in (kept, anew, chosen)]
     assert min(loudness) == loudness[2]
 
@@ -166,16 +166,16 @@ def test_law_runs_are_charged_one_by_one() -> None:
         assert ledger.spent() == pytest.approx(positives * float(cost.gdp) * UNITS_PER_ONE, rel=1e-12)
 
 
-def test_law_a_share_of_what_is_left_always_fits(filter_name: str, adjacency: str) -> None:
-    curator, _, ledger = asker(study(filter_name, adjacency))
+def test_law_a_share_of_what_is_left_always_fits(accounting: str, adjacency: str) -> None:
+    curator, _, ledger = asker(study(accounting, adjacency))
     for share in ("0.5", "0.3", 1):
         curator.open_stream(positives=2, share=share)
         assert ledger.spent() <= ledger.header.limit
     assert ledger.header.limit - ledger.spent() < ledger.header.limit * 1e-9
 
 
-def test_law_a_stream_that_does_not_fit_is_refused_free_of_charge(filter_name: str) -> None:
-    curator, engine, ledger = asker(study(filter_name))
+def test_law_a_stream_that_does_not_fit_is_refused_free_of_charge(accounting: str) -> None:
+    curator, engine, ledger = asker(study(accounting))
     curator.ask("SELECT COUNT(*) FROM people", share="0.9")
     before = ledger.spent()
     with pytest.raises(adyton.BudgetRefused) as refused:
@@ -184,8 +184,8 @@ def test_law_a_stream_that_does_not_fit_is_refused_free_of_charge(filter_name: s
     assert (ledger.spent(), len(engine.charged_at_read)) == (before, 1)
 
 
-def test_law_validity_pays_the_guarantee_against_an_exchanged_unit(filter_name: str, adjacency: str) -> None:
-    curator, _, ledger = asker(study(filter_name, adjacency))
+def test_law_validity_pays_the_guarantee_against_an_exchanged_unit(accounting: str, adjacency: str) -> None:
+    curator, _, ledger = asker(study(accounting, adjacency))
     curator.open_stream(positives=3, epsilon="0.25", numeric=True)
     (receipt,) = ledger.receipts()
     machine = machine_of(receipt)
@@ -194,7 +194,7 @@ def test_law_validity_pays_the_guarantee_against_an_exchanged_unit(filter_name: 
     assert epsilon is not None
     assert exchanged is not None
     value = machine.values.radius(Sensitivity(((0, 1),), 1, "replace-one"))
-    if filter_name == "pure":
+    if accounting == "pure":
         radius, pure = stability_units(ComposedCost(((PureCost(exchanged), 1), (value, 3)))), 0
     else:  # values are Gaussian counts, and comparisons are not
         radius, pure = 3 * stability_units(value), units_up(exchanged)
@@ -877,13 +877,13 @@ def test_law_a_study_in_a_dialect_is_fed_in_it() -> None:
 # Certificates ------------------------------------------------------------------------------------------------------
 
 
-def test_law_a_statement_names_its_theorems(filter_name: str, adjacency: str) -> None:
-    curator, _, _ = asker(study(filter_name, adjacency))
+def test_law_a_statement_names_its_theorems(accounting: str, adjacency: str) -> None:
+    curator, _, _ = asker(study(accounting, adjacency))
     named = curator.open_stream(positives=2, epsilon="0.1", numeric=True).statement().certificate.theorems
     assert {"SPARSE", "NUMERIC-SPARSE", "SPARSE-ACCURACY", "STREAM-IS-ONE-RELEASE"} <= set(named)
     assert ("MONOTONE-SPARSE" in named) is (adjacency == "add-remove")
-    assert ("PURE-IMPLIES-GDP" in named) is (filter_name == "gdp")
-    assert ("PURE-IMPLIES-ZCDP" in named) is (filter_name == "zcdp")
-    assert set(curator.study.filter.theorems) <= set(named)
+    assert ("PURE-IMPLIES-GDP" in named) is (accounting == "gdp")
+    assert ("PURE-IMPLIES-ZCDP" in named) is (accounting == "zcdp")
+    assert set(curator.study.rule.theorems) <= set(named)
     pages = Path(__file__).parents[2] / "docs" / "theorems"
     assert all((pages / f"{name}.md").exists() for name in named)

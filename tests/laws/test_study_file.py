@@ -31,7 +31,7 @@ rows_per_person = 1
 adjacency = "replace-one"
 epsilon = 1
 delta = 1e-9
-filter = "gdp"
+accounting = "gdp"
 
 [columns.age]
 kind = "integer"
@@ -116,8 +116,12 @@ WRONG = [
     ("delta = 1e-9", "delta = -1e-9", ["delta must be at least 0"]),
     ("delta = 1e-9", "delta = 0", ["choose the pure filter"]),
     ("delta = 1e-9", "delta = nan", ["privacy.delta must be a finite number"]),
-    ('filter = "gdp"', 'filter = "pure"', ["a pure study has delta = 0"]),
-    ('filter = "gdp"', 'filter = "rdp"', ["privacy.filter must not be 'rdp'; write one of: gdp, zcdp, pure"]),
+    ('accounting = "gdp"', 'accounting = "pure"', ["a pure study has delta = 0"]),
+    (
+        'accounting = "gdp"',
+        'filter = "rdp"',
+        ["privacy.accounting must not be 'rdp'; write one of: gdp, zcdp, pure"],
+    ),
     ('kind = "integer"', 'kind = "int"', ["columns.age.kind must not be 'int'; write one of: integer, real"]),
     ("low = 0\nhigh = 120", "high = 120", ["columns.age.low: not filled in; write the smallest"]),
     ("low = 0\nhigh = 120", 'low = "FILL IN"\nhigh = 1', ["columns.age.low: not filled in"]),
@@ -210,7 +214,7 @@ CHANGES_MEANING = [
     ('["north", "south"]', '["south", "north"]'),
     ("epsilon = 1", "epsilon = 2"),
     ("delta = 1e-9", "delta = 2e-9"),
-    ('filter = "gdp"', 'filter = "zcdp"'),
+    ('accounting = "gdp"', 'accounting = "zcdp"'),
     ('adjacency = "replace-one"', 'adjacency = "add-remove"'),
     ('person = "id"', 'person = "other"'),
     ("rows = 10000", "rows = 9999"),

@@ -41,10 +41,10 @@ def people() -> pd.DataFrame:
     )
 
 
-def study(rows: int | None = ROWS, filter_name: str = "gdp", epsilon: int = 50) -> Study:
+def study(rows: int | None = ROWS, accounting: str = "gdp", epsilon: int = 50) -> Study:
     unit = PrivacyUnit("replace-one" if rows is not None else "add-remove")
-    delta = Fraction(0) if filter_name == "pure" else Fraction(1, 10**9)
-    return Study(Table("people", COLUMNS, rows), unit, Guarantee(Fraction(epsilon), delta), filter_name)
+    delta = Fraction(0) if accounting == "pure" else Fraction(1, 10**9)
+    return Study(Table("people", COLUMNS, rows), unit, Guarantee(Fraction(epsilon), delta), accounting)
 
 
 def curator(seed: int = 1, **facts: Any) -> Curator:
@@ -129,15 +129,15 @@ def test_it_is_one_question_and_free_the_second_time() -> None:
         assert asked.statement().questions == 1
 
 
-@pytest.mark.parametrize("filter_name", ["gdp", "pure"])
-def test_law_no_more_rows_are_clipped_than_is_said(filter_name: str) -> None:
+@pytest.mark.parametrize("accounting", ["gdp", "pure"])
+def test_law_no_more_rows_are_clipped_than_is_said(accounting: str) -> None:
     """Each end may be off with probability 0.05 at most; the seeds are fixed, so this cannot fail by chance.
 
     Mutant: a quarter of ``more_rows``.
     """
     runs, wrong, beyond = 30, 0, 0
     for seed in range(runs):
-        with curator(seed, filter_name=filter_name) as asked:
+        with curator(seed, accounting=accounting) as asked:
             found = asked.suggest_bounds("income", epsilon=1, low_fraction="0.1", high_fraction="0.9")
         (row,) = found.answer.rows
         low, high = (v.value for v in row.values.values())

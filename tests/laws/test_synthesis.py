@@ -88,9 +88,9 @@ TABLE = adyton.Table(
 )
 
 
-def curator(adjacency: Any = "replace-one", filter_name: Any = "gdp", **more: Any) -> adyton.Curator:
-    limit = adyton.Guarantee(10, 0 if filter_name == "pure" else 1e-6)
-    study = adyton.Study(TABLE, adyton.PrivacyUnit(adjacency), limit, filter_name=filter_name, **more)
+def curator(adjacency: Any = "replace-one", accounting: Any = "gdp", **more: Any) -> adyton.Curator:
+    limit = adyton.Guarantee(10, 0 if accounting == "pure" else 1e-6)
+    study = adyton.Study(TABLE, adyton.PrivacyUnit(adjacency), limit, accounting=accounting, **more)
     return open_kept(study, data=people())
 
 
@@ -149,12 +149,12 @@ def test_drawn_rows_are_as_many_as_asked_for_and_near_what_is_expected(
 
 
 @pytest.mark.parametrize(
-    ("adjacency", "filter_name"), crossed(["replace-one", "add-remove"], ["gdp", "zcdp", "pure"])
+    ("adjacency", "accounting"), crossed(["replace-one", "add-remove"], ["gdp", "zcdp", "pure"])
 )
 def test_a_table_is_of_the_kinds_of_the_study_and_like_the_private_one(
-    adjacency: str, filter_name: str
+    adjacency: str, accounting: str
 ) -> None:
-    with curator(adjacency, filter_name) as own:
+    with curator(adjacency, accounting) as own:
         made = own.synthesize(["smoker", "region", "age", "income", "seen"], rows=3000, share=0.9)
         table, real = made.to_pandas(), people()
         assert list(table) == ["age", "region", "smoker", "income", "seen"]  # as the study declares them
@@ -208,9 +208,9 @@ def test_the_same_again_is_free_and_gives_the_same_rows_in_any_number() -> None:
         assert not own.synthesize(["age", "region"], epsilon=1, ways=1).repeated
 
 
-@pytest.mark.parametrize("filter_name", ["gdp", "pure"])
-def test_a_preview_is_free_and_says_what_is_charged(filter_name: str) -> None:
-    with curator(filter_name=filter_name) as own:
+@pytest.mark.parametrize("accounting", ["gdp", "pure"])
+def test_a_preview_is_free_and_says_what_is_charged(accounting: str) -> None:
+    with curator(accounting=accounting) as own:
         seen = own.preview_synthesis(["region", "age"], share=0.25, bins={"age": 5})
         assert own.statement().questions == 0
         made = own.synthesize(["region", "age"], share=0.25, bins={"age": 5})
@@ -387,7 +387,7 @@ def test_a_canary_is_in_the_table_no_oftener_than_the_price_allows() -> None:
     """
     table = adyton.Table("t", (CategoryColumn("a", ("x", "y")), BooleanColumn("b")))
     unit, limit = adyton.PrivacyUnit("add-remove"), adyton.Guarantee(100, 0)
-    study = adyton.Study(table, unit, limit, filter_name="pure")
+    study = adyton.Study(table, unit, limit, accounting="pure")
     plan = plan_synthesis(study, ["a", "b"], price_of(epsilon="0.5"), study.allowed)
     machine = replace(plan.machine, candidates=((0, 1),), first=(), each=plan.machine.units // 2)
     without = np.array([[0, 30, 0], [0, 0, 0], [0, 0, 0]])
@@ -432,15 +432,15 @@ def test_every_measured_number_has_noise_that_its_interval_covers() -> None:
     assert binom.cdf(inside, cells, 0.95) > 1e-6
 
 
-@pytest.mark.parametrize("filter_name", ["gdp", "pure"])
+@pytest.mark.parametrize("accounting", ["gdp", "pure"])
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
-def test_replayed_on_a_neighbors_nothing_but_noisy_numbers_differs(adjacency: Any, filter_name: Any) -> None:
+def test_replayed_on_a_neighbors_nothing_but_noisy_numbers_differs(adjacency: Any, accounting: Any) -> None:
     """The same random words on two neighboring tables: charge, what is read and in which order are alike, and the
     histogram moves by one unit.
     """
-    limit = adyton.Guarantee(10, 0 if filter_name == "pure" else 1e-9)
+    limit = adyton.Guarantee(10, 0 if accounting == "pure" else 1e-9)
     own = replace(TABLE, rows=200 if adjacency == "replace-one" else None)
-    study = adyton.Study(own, adyton.PrivacyUnit(adjacency), limit, filter_name=filter_name)
+    study = adyton.Study(own, adyton.PrivacyUnit(adjacency), limit, accounting=accounting)
     here = people(200)
     there = here.copy()
     there.loc[199, ["region", "smoker"]] = ["north", not here.smoker[199]]

@@ -30,12 +30,12 @@ ROWS, REGIONS = 300, ("north", "south", "east")
 TABLE = Table("t", (CategoryColumn("region", REGIONS), IntegerColumn("age", 0, 100)), ROWS)
 
 
-def opened(filter_name: str, adjacency: str = "replace-one") -> Curator:
-    delta = Fraction(0) if filter_name == "pure" else Fraction(1, 10**6)
-    stability = Fraction(1, 2) if filter_name == "pure" else None
+def opened(accounting: str, adjacency: str = "replace-one") -> Curator:
+    delta = Fraction(0) if accounting == "pure" else Fraction(1, 10**6)
+    stability = Fraction(1, 2) if accounting == "pure" else None
     validity = Validity(Fraction(19, 20), stability=stability, beyond_plan="answer")
     unit = PrivacyUnit(adjacency)  # type: ignore[arg-type]
-    study = Study(TABLE, unit, Guarantee(Fraction(50), delta), filter_name, validity=validity)
+    study = Study(TABLE, unit, Guarantee(Fraction(50), delta), accounting, validity=validity)
     rng = np.random.default_rng(2)
     rows = pd.DataFrame({"region": rng.choice(REGIONS, ROWS), "age": rng.integers(0, 100, ROWS)})
     return seeded(study, rows, 5)
@@ -49,9 +49,9 @@ def routes(asker: Curator) -> set[str]:
     return {by.route for by in asker.last_look("0.05").routes}
 
 
-@pytest.mark.parametrize("filter_name", ["gdp", "zcdp", "pure"])
-def test_every_integer_of_an_answer_is_counted(filter_name: str) -> None:
-    with opened(filter_name) as asker:
+@pytest.mark.parametrize("accounting", ["gdp", "zcdp", "pure"])
+def test_every_integer_of_an_answer_is_counted(accounting: str) -> None:
+    with opened(accounting) as asker:
         assert told(asker) == ReleasedTotals()
         asker.ask("SELECT COUNT(*) FROM t WHERE age > 30", scale=5)
         asker.ask("SELECT region, COUNT(*), AVG(age) FROM t GROUP BY region", epsilon=1)
@@ -62,7 +62,7 @@ def test_every_integer_of_an_answer_is_counted(filter_name: str) -> None:
             9,
         ]  # three cells of a count, and of a sum and a count
         assert found.radius * UNITS_PER_ONE >= spent
-        assert found.pure * UNITS_PER_ONE == (asker._ledger.spent() if filter_name == "pure" else 0)
+        assert found.pure * UNITS_PER_ONE == (asker._ledger.spent() if accounting == "pure" else 0)
         asker.ask("SELECT MEDIAN(age) FROM t", epsilon=1)
         numbers = told(asker).numbers
         assert numbers is not None
@@ -89,10 +89,10 @@ def test_a_batch_counts_what_was_charged_twice_where_a_unit_more_or_less_is_exch
         assert told(asker).pure == 2 * Fraction(asker._ledger.spent(), UNITS_PER_ONE)
 
 
-@pytest.mark.parametrize("filter_name", ["gdp", "pure"])
+@pytest.mark.parametrize("accounting", ["gdp", "pure"])
 @pytest.mark.parametrize("numeric", [False, True])
-def test_a_stream_is_counted_by_what_it_said(filter_name: str, numeric: bool) -> None:
-    with opened(filter_name) as asker:
+def test_a_stream_is_counted_by_what_it_said(accounting: str, numeric: bool) -> None:
+    with opened(accounting) as asker:
         stream = asker.open_stream(positives=2, epsilon=5, numeric=numeric)
         assert told(asker).said == 0
         asked = "SELECT COUNT(*) FROM t WHERE age < 50"
@@ -103,8 +103,8 @@ def test_a_stream_is_counted_by_what_it_said(filter_name: str, numeric: bool) ->
         assert found.pure == found.by_streams > 0
         assert [one.many for one in found.of_streams] == [2 if numeric else 0]
         asker.ask("SELECT COUNT(*) FROM t WHERE age > 30", scale=100)
-        names = {"moments, streams by what they said"} if filter_name == "pure" else set()
-        names |= {"subset, streams by what they said"} if filter_name == "gdp" else set()
+        names = {"moments, streams by what they said"} if accounting == "pure" else set()
+        names |= {"subset, streams by what they said"} if accounting == "gdp" else set()
         assert names <= routes(asker)
 
 

@@ -132,7 +132,7 @@ KINDS: dict[str, tuple[dict[str, Any], Any, dict[str, Any]]] = {
     "a histogram": ({"validity": Validity("0.95")}, adyton.histogram("income", width=20_000), {"share": "0.1"}),
     "says nothing": ({}, "SELECT AVG(age) FROM people WHERE income > 190000", {"share": "0.00001"}),
     "a pure study": (
-        {"filter_name": "pure", "delta": 0, "validity": Validity("0.95", stability="0.1")},
+        {"accounting": "pure", "delta": 0, "validity": Validity("0.95", stability="0.1")},
         "SELECT COUNT(*) FROM people", {"epsilon": "0.01"},
     ),
     "rounded answers": (
@@ -226,14 +226,14 @@ def test_receipts_are_read_back_and_a_changed_one_is_found() -> None:
         asker.ask("SELECT COUNT(*) FROM people", share="0.1")
         asker.open_stream(positives=1, share="0.1")
         told, kept = sent(asker.receipts().to_json()), list(asker.receipts())
-        assert header_from(told["header"], told["filter"]) == asker.ledger.header
+        assert header_from(told["header"], told["accounting"]) == asker.ledger.header
     assert [receipt_from(one, 0) for one in told["receipts"]] == kept
     for name in ("question", "by", "amount", "spent", "asked_at", "secret"):
         changed = {**told["receipts"][0], name: "1"}
         with pytest.raises(LedgerCorrupt):
             receipt_from(changed, 0)
     with pytest.raises(LedgerCorrupt):
-        header_from({**told["header"], "limit": "99"}, told["filter"])
+        header_from({**told["header"], "limit": "99"}, told["accounting"])
 
 
 @pytest.mark.parametrize("units", [0, 1, -1, 10**18, 123456789 * 10**11, -(10**30) - 7])

@@ -59,13 +59,13 @@ def people() -> pd.DataFrame:
     )
 
 
-def curator(seed: int = 1, filter_name: str = "gdp") -> Curator:
-    delta = Fraction(0) if filter_name == "pure" else Fraction(1, 10**9)
+def curator(seed: int = 1, accounting: str = "gdp") -> Curator:
+    delta = Fraction(0) if accounting == "pure" else Fraction(1, 10**9)
     study = Study(
         Table("people", COLUMNS, ROWS),
         PrivacyUnit("replace-one"),
         Guarantee(Fraction(100), delta),
-        filter_name,
+        accounting,
     )
     ledger = MemoryLedger.of(study)
     engine = kept_engine(study.table, study.unit, people())
@@ -81,11 +81,11 @@ def regions(answer: Answer) -> list[str]:
     return [str(row.keys["region"]) for row in answer.rows]
 
 
-@pytest.mark.parametrize("filter_name", ["gdp", "pure"])
+@pytest.mark.parametrize("accounting", ["gdp", "pure"])
 @pytest.mark.parametrize("measure", MEASURES)
-def test_a_group_without_rows_is_a_dash_everywhere(measure: str, filter_name: str) -> None:
+def test_a_group_without_rows_is_a_dash_everywhere(measure: str, accounting: str) -> None:
     """SeededDefault: that noise makes an empty group look full has probability below 1 in 20 for each."""
-    answer = by_region(measure, filter_name=filter_name)
+    answer = by_region(measure, accounting=accounting)
     told = dict(zip(regions(answer), answer.to_json()["answer"], strict=True))
     assert "uninformative" not in told["full"]["values"]["v"]
     assert told["empty"]["values"]["v"]["uninformative"].startswith(

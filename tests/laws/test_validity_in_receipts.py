@@ -27,16 +27,16 @@ DATA = pd.DataFrame({"age": range(20, 20 + ROWS), "city": ["Rome", "Oslo"] * (RO
 BY_CITY = "SELECT city, COUNT(*) FROM people GROUP BY city"
 
 
-def opened(filter_name: str) -> Any:
+def opened(accounting: str) -> Any:
     limit = Guarantee(Fraction(20), Fraction(1, 10**6))
-    known = Study(TABLE, PrivacyUnit("replace-one"), limit, filter_name, discovery_delta=Fraction(1, 10**7))
+    known = Study(TABLE, PrivacyUnit("replace-one"), limit, accounting, discovery_delta=Fraction(1, 10**7))
     return adyton.open(known, data=DATA)
 
 
-@pytest.mark.parametrize("filter_name", ["gdp", "zcdp"])
-def test_found_keys_are_not_proved_where_noise_is_gaussian(filter_name: str) -> None:
+@pytest.mark.parametrize("accounting", ["gdp", "zcdp"])
+def test_found_keys_are_not_proved_where_noise_is_gaussian(accounting: str) -> None:
     """Mutant: ``Basket.order`` without ``unproved``."""
-    with opened(filter_name) as curator:
+    with opened(accounting) as curator:
         curator.ask("SELECT COUNT(*) FROM people", scale=20)
         curator.ask(BY_CITY, epsilon="1")
         curator.ask("SELECT AVG(age) FROM people", scale=200)
@@ -45,15 +45,15 @@ def test_found_keys_are_not_proved_where_noise_is_gaussian(filter_name: str) -> 
 
 
 @pytest.mark.parametrize("numeric", [False, True])
-@pytest.mark.parametrize("filter_name", ["gdp", "zcdp", "pure"])
-def test_a_stream_pays_by_its_pure_part_or_by_its_radius(filter_name: str, numeric: bool) -> None:
-    limit = Guarantee(Fraction(2), Fraction(0) if filter_name == "pure" else Fraction(1, 10**6))
-    with adyton.open(Study(TABLE, PrivacyUnit("replace-one"), limit, filter_name), data=DATA) as curator:
+@pytest.mark.parametrize("accounting", ["gdp", "zcdp", "pure"])
+def test_a_stream_pays_by_its_pure_part_or_by_its_radius(accounting: str, numeric: bool) -> None:
+    limit = Guarantee(Fraction(2), Fraction(0) if accounting == "pure" else Fraction(1, 10**6))
+    with adyton.open(Study(TABLE, PrivacyUnit("replace-one"), limit, accounting), data=DATA) as curator:
         curator.open_stream(positives=2, epsilon="0.25", numeric=numeric)
         (receipt,) = curator.receipts()
     exchanged = replace_one_cost(machine_of(receipt)).pure
     assert exchanged is not None
-    if filter_name == "pure":
+    if accounting == "pure":
         assert (receipt.order.pure, receipt.order.radius > 0) == (0, True)
     else:
         assert receipt.order.radius == receipt.spent_radius

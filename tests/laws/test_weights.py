@@ -73,9 +73,9 @@ TABLE = Table(
 )
 
 
-def study(filter_name: str = "gdp", adjacency: str = "replace-one", epsilon: str = "1") -> Study:
-    delta = Fraction(0) if filter_name == "pure" else Fraction(1, 10**6)
-    return Study(TABLE, PrivacyUnit(adjacency), Guarantee(Fraction(epsilon), delta), filter_name)  # type: ignore[arg-type]
+def study(accounting: str = "gdp", adjacency: str = "replace-one", epsilon: str = "1") -> Study:
+    delta = Fraction(0) if accounting == "pure" else Fraction(1, 10**6)
+    return Study(TABLE, PrivacyUnit(adjacency), Guarantee(Fraction(epsilon), delta), accounting)  # type: ignore[arg-type]
 
 
 def generous() -> Study:
@@ -129,7 +129,7 @@ def quietly(
 
 
 @pytest.fixture(params=["gdp", "zcdp", "pure"])
-def filter_name(request: pytest.FixtureRequest) -> str:
+def accounting(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
@@ -141,9 +141,9 @@ def adjacency(request: pytest.FixtureRequest) -> str:
 # The price -----------------------------------------------------------------------------------------------------
 
 
-def test_law_the_price_is_charged_once_and_before_any_reading(filter_name: str, adjacency: str) -> None:
+def test_law_the_price_is_charged_once_and_before_any_reading(accounting: str, adjacency: str) -> None:
     """Mutant: the number of units is read before the charge."""
-    curator, engine, ledger = asker(study(filter_name, adjacency))
+    curator, engine, ledger = asker(study(accounting, adjacency))
     weights = opened(curator)
     total = [1] if adjacency == "add-remove" else []  # the only reading of the opening
     assert (ledger.count(), engine.charged_at_read) == (1, total)
@@ -173,16 +173,16 @@ def test_law_the_total_is_public_or_was_paid_for(adjacency: str) -> None:
     assert curator.weights(1).statement().total == kept
 
 
-def test_law_validity_pays_comparisons_values_and_total(filter_name: str, adjacency: str) -> None:
+def test_law_validity_pays_comparisons_values_and_total(accounting: str, adjacency: str) -> None:
     """Mutant: the total, or the values, are left out."""
-    curator, _, ledger = asker(study(filter_name, adjacency))
+    curator, _, ledger = asker(study(accounting, adjacency))
     opened(curator)
     (receipt,) = ledger.receipts()
     terms, one = terms_of(receipt), one_integer(1)
     exchanged = replace_one_cost(terms.machine)
     parts = [terms.machine.values.radius(one)] * terms.updates
     parts += [terms.total.radius(one)] if terms.total else []
-    if filter_name == "pure":
+    if accounting == "pure":
         least = stability_units(exchanged) + sum(map(stability_units, parts))
         assert receipt.order.pure == 0
         assert receipt.order.radius == pytest.approx(least, rel=1e-9)
@@ -201,8 +201,8 @@ def test_law_weights_that_do_not_fit_are_refused_free_of_charge() -> None:
     assert (ledger.spent(), len(engine.charged_at_read)) == before
 
 
-def test_law_a_preview_is_free_and_says_what_the_opening_charges(filter_name: str, adjacency: str) -> None:
-    curator, engine, ledger = asker(study(filter_name, adjacency))
+def test_law_a_preview_is_free_and_says_what_the_opening_charges(accounting: str, adjacency: str) -> None:
+    curator, engine, ledger = asker(study(accounting, adjacency))
     seen = curator.preview_weights(COLUMNS, questions=QUESTIONS, bins=BINS, share="0.5")
     assert (ledger.count(), engine.charged_at_read) == (0, [])
     assert seen.fits

@@ -29,11 +29,11 @@ KINDS = [(0.01, 8), (0.05, 5), (0.05, 1), (0.5, 3), (5.0, 3)]  # how concentrate
 
 
 @cache
-def planned(units: int, questions: int, filter_name: str = "gdp", epsilon: int = 1) -> WeightsPlan:
+def planned(units: int, questions: int, accounting: str = "gdp", epsilon: int = 1) -> WeightsPlan:
     values = tuple("123456789")
     table = Table("people", tuple(CategoryColumn(name, values) for name in NAMES), units)
-    delta = Fraction(0) if filter_name == "pure" else Fraction(1, 10**6)
-    study = Study(table, PrivacyUnit("replace-one"), Guarantee(Fraction(epsilon), delta), filter_name)
+    delta = Fraction(0) if accounting == "pure" else Fraction(1, 10**6)
+    study = Study(table, PrivacyUnit("replace-one"), Guarantee(Fraction(epsilon), delta), accounting)
     return plan_weights(study, Wish(NAMES, questions), Price("share", Fraction(1)), study.allowed)
 
 
@@ -108,18 +108,18 @@ def test_law_the_rule_divides_the_grid() -> None:
     assert taken[1_500, 2_500]
 
 
-@pytest.mark.parametrize("filter_name", ["gdp", "pure", "zcdp"][: often(2, 3)])  # whose noise is that of gdp
-def test_law_weights_are_never_chosen_where_independent_noise_has_less_error(filter_name: str) -> None:
+@pytest.mark.parametrize("accounting", ["gdp", "pure", "zcdp"][: often(2, 3)])  # whose noise is that of gdp
+def test_law_weights_are_never_chosen_where_independent_noise_has_less_error(accounting: str) -> None:
     """A run or two of each, with seeds, usually of two kinds of units in turn; mutants: a rule that believes in half of this error, or in no cells."""
     random, looked_at = np.random.Generator(np.random.Philox(11)), 0
-    plans = [(*point, planned(*point, filter_name)) for point in GRID]
+    plans = [(*point, planned(*point, accounting)) for point in GRID]
     taken = [case for case in plans if case[-1].against is None]
     each = len(KINDS) if LONG or len(taken) < 3 else 2
     for units, questions, plan in taken:
         for spread, kinds in [KINDS[(looked_at + i) % len(KINDS)] for i in range(each)]:
             world = World(units, questions, spread, kinds, random)
-            noise = random.normal if filter_name != "pure" else random.laplace
-            own = plan.independent if filter_name != "pure" else plan.independent / math.sqrt(2)
+            noise = random.normal if accounting != "pure" else random.laplace
+            own = plan.independent if accounting != "pure" else plan.independent / math.sqrt(2)
             independent = world.off(world.truth + noise(0, own, questions))
             ours = math.sqrt(np.mean([world.weights(plan) ** 2 for _ in range(often(1, 2))]))
             assert ours <= independent, (units, questions, spread, kinds, ours, independent)

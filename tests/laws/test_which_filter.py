@@ -9,18 +9,18 @@ from test_fitting import curator
 
 from adyton.errors import InvalidRequest
 from adyton.kernel.privacy import Adjacency, Guarantee, PrivacyUnit
-from adyton.setup.which_filter import choose_filter
+from adyton.setup.which_accounting import choose_accounting
 
 LIMIT = Guarantee(Fraction(1), Fraction(1, 10**6))
 
 
 def test_few_counts_are_narrower_with_pure_and_many_with_gdp() -> None:
-    one = choose_filter(LIMIT, PrivacyUnit("replace-one"), 1)
+    one = choose_accounting(LIMIT, PrivacyUnit("replace-one"), 1)
     assert (one.pure, one.gdp, one.pure_up_to, one.name) == (3, 8, 7, "pure")
-    assert choose_filter(LIMIT, PrivacyUnit("replace-one"), 7).name == "pure"
-    assert choose_filter(LIMIT, PrivacyUnit("replace-one"), 8).name == "gdp"
+    assert choose_accounting(LIMIT, PrivacyUnit("replace-one"), 7).name == "pure"
+    assert choose_accounting(LIMIT, PrivacyUnit("replace-one"), 8).name == "gdp"
     assert (
-        choose_filter(Guarantee(Fraction(1), Fraction(1, 10**9)), PrivacyUnit("replace-one"), 13).name
+        choose_accounting(Guarantee(Fraction(1), Fraction(1, 10**9)), PrivacyUnit("replace-one"), 13).name
         == "pure"
     )
     assert "1 count is within 3 with pure, within 8 with gdp (95 %); pure is better up to 7" in str(one)
@@ -32,10 +32,10 @@ def test_few_counts_are_narrower_with_pure_and_many_with_gdp() -> None:
 def test_law_the_better_filter_has_no_wider_intervals(epsilon: str, adjacency: Adjacency, rows: int) -> None:
     unit = PrivacyUnit(adjacency, "p", rows)
     limit = Guarantee(Fraction(epsilon), Fraction(1, 10**6))
-    crossing = choose_filter(limit, unit, 1).pure_up_to
+    crossing = choose_accounting(limit, unit, 1).pure_up_to
     assert crossing >= 1
     for questions in {1, crossing, crossing + 1, 100}:
-        choice = choose_filter(limit, unit, questions)
+        choice = choose_accounting(limit, unit, questions)
         chosen, other = (choice.pure, choice.gdp) if choice.name == "pure" else (choice.gdp, choice.pure)
         assert chosen <= other
         assert choice.pure_up_to == crossing
@@ -44,9 +44,9 @@ def test_law_the_better_filter_has_no_wider_intervals(epsilon: str, adjacency: A
 @pytest.mark.parametrize("questions", [1, 7, 8, 30])
 def test_the_widths_are_those_that_a_study_then_answers_with(questions: int) -> None:
     """Mutant: the limit is not shared by the questions."""
-    choice = choose_filter(LIMIT, PrivacyUnit("replace-one"), questions)
-    for filter_name, width in (("gdp", choice.gdp), ("pure", choice.pure)):
-        asker = curator(filter_name)
+    choice = choose_accounting(LIMIT, PrivacyUnit("replace-one"), questions)
+    for accounting, width in (("gdp", choice.gdp), ("pure", choice.pure)):
+        asker = curator(accounting)
         seen = asker.preview("SELECT COUNT(*) FROM people", share=Fraction(1, questions))
         assert seen.bounds["count"].half_width == width
 
@@ -54,4 +54,4 @@ def test_the_widths_are_those_that_a_study_then_answers_with(questions: int) -> 
 @pytest.mark.parametrize("questions", [0, -1, 10**6 + 1])
 def test_numbers_of_questions_that_mean_nothing_are_refused(questions: int) -> None:
     with pytest.raises(InvalidRequest, match="from 1 to 1,000,000"):
-        choose_filter(LIMIT, PrivacyUnit("replace-one"), questions)
+        choose_accounting(LIMIT, PrivacyUnit("replace-one"), questions)

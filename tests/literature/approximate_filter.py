@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from adyton.errors import InvalidRequest, PrivacyRefused
-from adyton.kernel.accounting.filters import LEAST_DELTA
+from adyton.kernel.accounting.rules import LEAST_DELTA
 from adyton.kernel.exact import UNITS_PER_ONE, Number, float_down, positive, rational, units_down, units_up
 from adyton.kernel.exact.outward import UNIT_ROUNDOFF
 from adyton.kernel.privacy import Guarantee

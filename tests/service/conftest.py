@@ -21,7 +21,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_holdout(folder)
     pure = write_study(folder, "capped")
     plain = (
-        write_study(folder).read_text(encoding="utf-8").replace("delta = 1e-9", 'delta = 0\nfilter = "pure"')
+        write_study(folder)
+        .read_text(encoding="utf-8")
+        .replace("delta = 1e-9", 'delta = 0\naccounting = "pure"')
     )
     capped = plain.replace(
         "independent = true", 'independent = true\nstability = 0.01\nbeyond_plan = "refuse"'

@@ -145,7 +145,7 @@ def test_the_json_contract_of_ask() -> None:
         set(answer["cost"])
         == set(answer["spent"])
         == set(answer["left"])
-        == {"filter", "amount", "share", "of"}
+        == {"accounting", "amount", "share", "of"}
     )
     assert re.fullmatch(r"0\.\d+", answer["cost"]["amount"])
     assert answer["spent"] == answer["cost"]

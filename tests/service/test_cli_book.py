@@ -93,12 +93,12 @@ def test_two_studies_share_a_book_from_creation_to_refusal() -> None:
     ("words", "said"),
     [
         (("--rows", "alike"), "rows of a book is one of same, related, unrelated, not 'alike'"),
-        (("--filter", "renyi"), "filter of a book is one of gdp, zcdp, pure"),
+        (("--accounting", "renyi"), "accounting of a book is one of gdp, zcdp, pure"),
         (("--epsilon", "lots"), "epsilon"),
         (("--delta", "0"), "delta"),
         (("--confidence", "0.95"), "confidence is fixed by a book of the same rows"),
         (("--rows", "same", "--confidence", "95"), "above 0 and below 1"),
-        (("--rows", "same", "--stability", "0.05"), "filter pure"),
+        (("--rows", "same", "--stability", "0.05"), "pure accounting"),
         (("--discovery-delta", "1e-3"), "discovery_delta of a book is a part of its delta"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Money on the command line: shares of the limit, the promise, the price that fits, and which filter to draft."""
+"""Money on the command line: shares of the limit, the promise, the price that fits, and which accounting to draft."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ unit = "row"
 adjacency = "replace-one"
 epsilon = 1
 delta = {delta}
-filter = "{filter}"
+accounting = "{accounting}"
 [columns.income]
 kind = "real"
 low = 0
@@ -48,7 +48,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         )
     for name in ("gdp", "zcdp", "pure"):
         delta = "0" if name == "pure" else "1e-6"
-        Path(f"{name}.toml").write_text(STUDY.format(filter=name, delta=delta), encoding="utf-8")
+        Path(f"{name}.toml").write_text(STUDY.format(accounting=name, delta=delta), encoding="utf-8")
 
 
 def run(*words: str) -> Result:
@@ -62,7 +62,7 @@ def of(result: Result) -> Any:
 
 @pytest.mark.parametrize("name", ["gdp", "zcdp", "pure"])
 def test_no_filter_stands_before_a_person_and_no_running_epsilon_is_called_a_promise(name: str) -> None:
-    """Mutants: str(Amount) as the filter counts; "Spent so far: epsilon ..." from filter.epsilon."""
+    """Mutants: str(Amount) as the accounting counts; "Spent so far: epsilon ..." from filter.epsilon."""
     study, count = f"{name}.toml", "SELECT COUNT(*) FROM people"
     commands = (
         ("preview", study, count, "--epsilon", "0.3"),
@@ -122,40 +122,41 @@ def test_widths_by_name_on_the_command_line() -> None:
     assert run("ask", "gdp.toml", BOTH, "--within", named).exit_code == 0
 
 
-# Which filter ----------------------------------------------------------------------------------------------
+# Which accounting ----------------------------------------------------------------------------------------------
 
 
-def test_init_drafts_the_filter_with_less_noise_and_says_why() -> None:
+def test_init_drafts_the_accounting_with_less_noise_and_says_why() -> None:
     few = run(*INIT, "--delta", "1e-6", "--questions", "3")
     assert (
-        "Filter pure: 3 counts at equal prices are each within 9 with pure, within 14 with gdp" in few.stdout
+        "Accounting pure: 3 counts at equal prices are each within 9 with pure, within 14 with gdp"
+        in few.stdout
     )
     text = Path("new.toml").read_text()
-    assert 'filter = "pure"' in text
+    assert 'accounting = "pure"' in text
     assert "delta = 0\n" in text
     assert "# 3 counts at equal prices are each within 9 with pure, within 14 with gdp (95 %)" in text
     many = of(run(*INIT, "--delta", "1e-6", "--questions", "100", "--force", "--json"))
-    assert (many["filter"], "pure is better up to 7" in many["why"]) == ("gdp", True)
-    assert 'filter = "gdp"' in Path("new.toml").read_text()
+    assert (many["accounting"], "pure is better up to 7" in many["why"]) == ("gdp", True)
+    assert 'accounting = "gdp"' in Path("new.toml").read_text()
 
 
-def test_a_filter_that_is_named_is_drafted_and_compared() -> None:
-    done = of(run(*INIT, "--delta", "1e-6", "--questions", "3", "--filter", "zcdp", "--json"))
-    assert done["filter"] == "zcdp"
+def test_an_accounting_that_is_named_is_drafted_and_compared() -> None:
+    done = of(run(*INIT, "--delta", "1e-6", "--questions", "3", "--accounting", "zcdp", "--json"))
+    assert done["accounting"] == "zcdp"
     assert "within 9 with pure" in done["why"]
 
 
 def test_without_a_number_of_questions_gdp_is_drafted_with_one_line() -> None:
     done = run(*INIT, "--delta", "1e-6")
-    assert "Filter gdp: better for many questions; --questions N compares for yours." in done.stdout
-    assert 'filter = "gdp"' in Path("new.toml").read_text()
+    assert "Accounting gdp: better for many questions; --questions N compares for yours." in done.stdout
+    assert 'accounting = "gdp"' in Path("new.toml").read_text()
 
 
 def test_a_delta_of_0_is_a_pure_study() -> None:
     done = of(run(*INIT, "--delta", "0", "--questions", "3", "--json"))
-    assert (done["filter"], done["why"]) == ("pure", "the one whose delta is 0")
+    assert (done["accounting"], done["why"]) == ("pure", "the one whose delta is 0")
     Path("new.toml").write_text(filled(Path("new.toml").read_text()))
-    assert read_study(Path("new.toml")).filter_name == "pure"
+    assert read_study(Path("new.toml")).accounting == "pure"
 
 
 def test_a_draft_says_first_that_columns_may_go_and_where_something_is_left() -> None:

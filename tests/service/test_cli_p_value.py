@@ -24,7 +24,7 @@ unit = "row"
 adjacency = "replace-one"
 epsilon = 20
 delta = {delta}
-filter = "{filter}"
+accounting = "{accounting}"
 [validity]
 independent = true
 confidence = 0.95
@@ -48,7 +48,7 @@ SHARE = "SELECT PROPORTION(malignant) FROM tumours"
 def study(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.chdir(tmp_path)
     pure = request.param == "pure"
-    told = STUDY.format(filter=request.param, delta=0 if pure else 1e-6, more=PURE if pure else "")
+    told = STUDY.format(accounting=request.param, delta=0 if pure else 1e-6, more=PURE if pure else "")
     Path("tumours.toml").write_text(told)
     frame = load_breast_cancer(as_frame=True).frame
     malignant = frame.target == 0

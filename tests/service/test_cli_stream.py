@@ -22,7 +22,7 @@ unit = "row"
 adjacency = "{adjacency}"
 epsilon = 400
 delta = 0
-filter = "pure"
+accounting = "pure"
 [columns.age]
 kind = "integer"
 low = 0

@@ -265,7 +265,7 @@ INIT = ("init", "people.csv", "--epsilon", "1", "--delta", "1e-9", "-o", "new.to
 def test_bounds_and_values_come_from_a_public_file_and_none_from_the_data() -> None:
     Path("public.csv").write_text("AGE,other\n30,1\n777,2\n")
     done = of(run(*INIT, "--metadata", "public.csv", "--json"))
-    assert (done["study"], done["to_fill_in"], done["filter"]) == ("new.toml", 1, "gdp")
+    assert (done["study"], done["to_fill_in"], done["accounting"]) == ("new.toml", 1, "gdp")
     text = Path("new.toml").read_text()
     assert "low = 30  # as in 'public.csv'" in text
     assert "high = 777  # as in 'public.csv'" in text

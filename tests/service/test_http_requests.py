@@ -139,7 +139,7 @@ def test_two_analysts_cannot_read_each_other_and_both_can_replay_the_chain(house
 
 def told_back(told: dict[str, Any]) -> tuple[Header, list[OpenLink], list[Receipt]]:
     known = told["header"]
-    header = Header(known["study"], told["filter"], units(known["limit"]), known["salt"])
+    header = Header(known["study"], told["accounting"], units(known["limit"]), known["salt"])
     amounts = ("amount", "radius", "pure", "settled", "spent", "spent_radius", "spent_pure")
     links = [
         OpenLink(**{n: units(link[n]) if n in amounts else link[n] for n in OpenLink.__slots__})
@@ -423,7 +423,7 @@ def test_no_header_names_a_version(calm: Served) -> None:
 
 def test_a_study_with_a_book_is_charged_there_too_by_whoever_asks(tmp_path: Path) -> None:
     """Mutant: ``with_book`` does not look behind the ledger of a name."""
-    book = {"adjacency": "replace-one", "unit": "row", "epsilon": 10, "delta": "1e-9", "filter_name": "gdp"}
+    book = {"adjacency": "replace-one", "unit": "row", "epsilon": 10, "delta": "1e-9", "accounting": "gdp"}
     adyton.Book.create(tmp_path / "all.ledger", **book, rows="related").close()
     studies = [write_study(tmp_path, name) for name in ("people", "other")]
     for study in studies:

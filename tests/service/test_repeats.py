@@ -147,7 +147,7 @@ def test_a_ledger_with_an_checkpoint_is_looked_at_behind_it(
 
 def test_a_study_with_a_book_is_always_asked_anew(tmp_path: Path) -> None:
     """What others charge to the book is in no file of this study.  Mutant: ``changes_of`` looks behind a book."""
-    book = {"adjacency": "replace-one", "unit": "row", "epsilon": 10, "delta": "1e-9", "filter_name": "gdp"}
+    book = {"adjacency": "replace-one", "unit": "row", "epsilon": 10, "delta": "1e-9", "accounting": "gdp"}
     adyton.Book.create(tmp_path / "all.ledger", **book, rows="related").close()
     study = write_study(tmp_path)
     study.write_text(study.read_text().replace("delta = 1e-9", 'delta = 1e-9\nbook = "all.ledger"'))

@@ -129,7 +129,7 @@ def court(name: str, seed: int, folder: Path, **kind_of_rows: int) -> Iterator[C
     plain = plain_tables(name, rows)
     plain.execute(MACROS)
     engine = engine_of(study, {table: rows.arrow(table) for table in rows.tables}, {"threads": 1})
-    ledger = MemoryLedger(Header.fresh(study.fingerprint, study.filter_name, PLENTY))
+    ledger = MemoryLedger(Header.fresh(study.fingerprint, study.accounting, PLENTY))
     read: list[tuple[Any, Any]] = []
     with Curator(study, Recording(engine, read), ledger) as curator:  # type: ignore[arg-type]
         yield Court(name, study, rows, curator, plain, ledger, read)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from adyton.errors import InvalidRequest
-from adyton.kernel.accounting.filters import filter_named
+from adyton.kernel.accounting.rules import accounting_named
 from adyton.kernel.accounting.noisy_reading import stability_units
 from adyton.kernel.exact import UNITS_PER_ONE
 from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
@@ -81,7 +81,7 @@ def log_chance(
 
 
 def _steps(real: AdaptiveMarginals) -> Any:
-    return lambda units: step_for(filter_named("pure"), real.sensitivity, units)
+    return lambda units: step_for(accounting_named("pure"), real.sensitivity, units)
 
 
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
@@ -121,13 +121,13 @@ class Fixed:
 
 
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
-@pytest.mark.parametrize("filter_name", ["gdp", "pure"])
+@pytest.mark.parametrize("accounting", ["gdp", "pure"])
 def test_theorem_ADAPTIVE_MARGINALS_a_selection_tells_neighbors_apart_by_its_epsilon_at_most(
-    adjacency: str, filter_name: str, monkeypatch: pytest.MonkeyPatch
+    adjacency: str, accounting: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Marginals of one and of two columns, whose scores weigh differently.  Mutant: ``reach`` that is 1."""
     real, candidates = machine(adjacency, UNITS_PER_ONE, 1), ((0,), (1,), (0, 1))
-    step = step_for(filter_named(filter_name), real.sensitivity, UNITS_PER_ONE)
+    step = step_for(accounting_named(accounting), real.sensitivity, UNITS_PER_ONE)
     for kind in (PermuteAndFlip, ExponentialMechanism):
         monkeypatch.setattr(kind, "release", lambda self, scores, bits: np.log(self.law(scores)))
     random, worst = np.random.Generator(np.random.Philox(3)), 0.0
@@ -173,17 +173,17 @@ def test_theorem_ADAPTIVE_MARGINALS_no_score_wraps_around() -> None:
         )
 
 
-@pytest.mark.parametrize("filter_name", ["gdp", "zcdp", "pure"])
+@pytest.mark.parametrize("accounting", ["gdp", "zcdp", "pure"])
 @pytest.mark.parametrize("growth", [1, 4])
 @pytest.mark.parametrize("seed", range(3))
 def test_theorem_ADAPTIVE_MARGINALS_all_steps_together_cost_no_more_than_the_units(
-    filter_name: str, growth: int, seed: int, monkeypatch: pytest.MonkeyPatch
+    accounting: str, growth: int, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Counted from the mechanisms that were really used, not from what steps say of themselves.
 
     Mutants: a last round that may spend ``2 * each``; first measurements that are not taken off.
     """
-    rule, units = filter_named(filter_name), UNITS_PER_ONE // 7
+    rule, units = accounting_named(accounting), UNITS_PER_ONE // 7
     moved, shape = Sensitivity(((1, 1),), 12, "replace-one"), (2, 3, 2)
     most = 13 * step_for(rule, moved, units // 13).epsilon
     real = AdaptiveMarginals(
@@ -236,16 +236,16 @@ def test_theorem_ADAPTIVE_MARGINALS_a_smaller_marginal_has_no_larger_diameter_or
 
 
 def plan_of(
-    filter_name: Any, adjacency: Any, rows: int = 1, values: tuple[str, ...] = ("x", "y", "z")
+    accounting: Any, adjacency: Any, rows: int = 1, values: tuple[str, ...] = ("x", "y", "z")
 ) -> SynthesisPlan:
     """A synthetic table of two columns; with a cell more in each, for a missing value."""
     person, size = ("person", 50) if rows > 1 else (None, 200)
     table = Table("people", (CategoryColumn("a", values[-2:]), CategoryColumn("b", values)), size, person)
     unit = PrivacyUnit(adjacency, person, rows)
-    limit = Guarantee(Fraction(4), Fraction(0 if filter_name == "pure" else Fraction(1, 10**9)))
-    cap = Fraction(1, 20) if filter_name == "pure" else None
+    limit = Guarantee(Fraction(4), Fraction(0 if accounting == "pure" else Fraction(1, 10**9)))
+    cap = Fraction(1, 20) if accounting == "pure" else None
     validity = Validity(confidence=Fraction(95, 100), stability=cap)
-    study = Study(table, unit, limit, filter_name, validity=validity)
+    study = Study(table, unit, limit, accounting, validity=validity)
     return plan_synthesis(study, ["a", "b"], price_of(epsilon=Fraction(1)), study.allowed)
 
 
@@ -280,17 +280,17 @@ def test_theorem_ADAPTIVE_MARGINALS_validity_pays_for_selections_what_an_exchang
     assert worst > 0.55 * paid
 
 
-@pytest.mark.parametrize("filter_name", ["gdp", "zcdp"])
+@pytest.mark.parametrize("accounting", ["gdp", "zcdp"])
 @pytest.mark.parametrize(("adjacency", "rows"), CASES)
 def test_theorem_ADAPTIVE_MARGINALS_validity_pays_for_measurements_how_far_a_unit_is_from_the_centre(
-    filter_name: str, adjacency: str, rows: int, monkeypatch: pytest.MonkeyPatch
+    accounting: str, adjacency: str, rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In k cells, all that one unit may add is in a ball with the radius rows * sqrt(1 - 1/k), around rows/k in each, and
     in no smaller one.  Counted from the noise of all measurements of a run.
 
     Mutants: half of the part; the square of it; the price of the selections in place of the measurements'.
     """
-    plan, seen = plan_of(filter_name, adjacency, rows), []
+    plan, seen = plan_of(accounting, adjacency, rows), []
     exact = tables_of(np.full(plan.machine.shape, 9), plan.machine.candidates)
 
     def measured(self: GaussianNoise, column: Any, bits: Any) -> Any:

@@ -119,7 +119,7 @@ def test_theorem_AMENDED_STUDY_the_cap_of_a_pure_study_stays(tmp_path: Path, was
     old, new = studies(tmp_path, VALID.format(more=f"stability = {was}"))
     new.write_text(new.read_text().replace(f"stability = {was}", f"stability = {becomes}"))
     for file in (old, new):
-        pure = re.sub(r"delta = .*", 'delta = 0\nfilter = "pure"', file.read_text())
+        pure = re.sub(r"delta = .*", 'delta = 0\naccounting = "pure"', file.read_text())
         file.write_text(pure)
     spend(old, 1)
     with pytest.raises(adyton.InvalidRequest, match=r"validity\.stability"):
@@ -140,7 +140,7 @@ def test_theorem_AMENDED_STUDY_a_cap_on_questions_counts_all(tmp_path: Path) -> 
 REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "another limit": ("", {"epsilon": "101"}, "privacy.epsilon"),
     "discovery_delta": ("", {"more": "discovery_delta = 1e-10\n"}, "privacy.discovery_delta"),
-    "another filter": ("", {"more": 'filter = "zcdp"\n'}, "privacy.filter"),
+    "another filter": ("", {"more": 'accounting = "zcdp"\n'}, "privacy.accounting"),
     "a section on validity": ("", {"more": VALID.format(more="")}, "validity.confidence"),
     "another confidence": (
         VALID.format(more="confidence = 0.9"),

@@ -34,9 +34,9 @@ TABLE = Table("people", (IntegerColumn("age", 0, 100), CategoryColumn("region", 
 QUESTION = "SELECT region, SUM(age) FROM people GROUP BY region"
 
 
-def study(adjacency: Adjacency = "replace-one", filter_name: str = "gdp") -> Study:
-    delta = Fraction(0) if filter_name == "pure" else Fraction(1, 100)
-    return Study(TABLE, PrivacyUnit(adjacency), Guarantee(Fraction(10), delta), filter_name)
+def study(adjacency: Adjacency = "replace-one", accounting: str = "gdp") -> Study:
+    delta = Fraction(0) if accounting == "pure" else Fraction(1, 100)
+    return Study(TABLE, PrivacyUnit(adjacency), Guarantee(Fraction(10), delta), accounting)
 
 
 def people(*ages: float) -> pd.DataFrame:
@@ -51,21 +51,21 @@ TARGET = target_of()  # its tables are loaded once for all questions
 # How far integers move does not depend on the noise: every question meets all neighbors and both kinds of noise, and
 # each with each in a long run.  The noise of zcdp is that of gdp at another price, so it is for a long run as well.
 CASES = [
-    (name, adjacency, filter_name)
-    for place, (name, adjacency, filter_name) in enumerate(product(QUESTIONS, ADJACENCIES, ("gdp", "pure")))
+    (name, adjacency, accounting)
+    for place, (name, adjacency, accounting) in enumerate(product(QUESTIONS, ADJACENCIES, ("gdp", "pure")))
     if LONG or place % 8 in (0, 3, 5, 6)
 ]
 
 
 @pytest.mark.parametrize(
-    ("name", "adjacency", "filter_name"),
+    ("name", "adjacency", "accounting"),
     [*CASES, *(product(QUESTIONS, ADJACENCIES, ["zcdp"]) if LONG else [])],
 )
 def test_theorem_REPLAY_finds_no_fault_in_the_curator(
-    name: str, adjacency: Adjacency, filter_name: str
+    name: str, adjacency: Adjacency, accounting: str
 ) -> None:
     """All questions of the catalogue, hostile values included; most pairs move as far as is allowed."""
-    found = ask_both(name, adjacency, filter_name, replace(TARGET, bits=SeededByHash(1))).replayed
+    found = ask_both(name, adjacency, accounting, replace(TARGET, bits=SeededByHash(1))).replayed
     assert found.faults == ()
     assert found.movements
     # From end to end a square does not move, and from the end to the middle a value and its square move nearly

@@ -49,10 +49,10 @@ def test_theorem_BOOK_losses_of_one_person_add_up_over_data_sets(tmp_path: Path)
     The worst pair of outputs tells the person by the sum of both losses, which is more than the limit of
     either study; the book has charged exactly that, and refuses what would go beyond its own limit.
     """
-    book = book_of(tmp_path / "b.ledger", epsilon=1, delta=0, filter_name="pure")
+    book = book_of(tmp_path / "b.ledger", epsilon=1, delta=0, accounting="pure")
     losses = []
     for name in ("one", "two"):
-        study = study_of(name, book, epsilon="0.8", delta=Fraction(0), filter_name="pure")
+        study = study_of(name, book, epsilon="0.8", delta=Fraction(0), accounting="pure")
         with open_kept(study, data=DATA) as curator:
             curator.ask(COUNT.format(name), epsilon="0.45")
             ((_, noise, scale),) = json.loads(curator.receipts()[0].order.detail)
@@ -72,20 +72,20 @@ def _odds(scale: float, distance: int) -> float:
     return math.exp(-distance / scale)
 
 
-@pytest.mark.parametrize("filter_name", ["gdp", "zcdp", "pure"])
+@pytest.mark.parametrize("accounting", ["gdp", "zcdp", "pure"])
 def test_theorem_BOOK_the_limit_of_the_book_is_that_of_one_study_with_all_questions(
-    tmp_path: Path, filter_name: str
+    tmp_path: Path, accounting: str
 ) -> None:
     """Two studies of a book spend what one study would spend on the questions of both, unit by unit."""
-    delta = Fraction(0) if filter_name == "pure" else Fraction(1, 10**9)
-    book = book_of(tmp_path / "b.ledger", delta=delta, filter_name=filter_name)
-    alone = study_of("one", None, delta=delta, filter_name=filter_name)
+    delta = Fraction(0) if accounting == "pure" else Fraction(1, 10**9)
+    book = book_of(tmp_path / "b.ledger", delta=delta, accounting=accounting)
+    alone = study_of("one", None, delta=delta, accounting=accounting)
     with open_kept(alone, data=DATA) as curator:
         for question in (COUNT.format("one"), "SELECT COUNT(*) FROM one"):
             curator.ask(question, scale=40)
         spent = curator.receipts()[-1].spent
     for name, question in (("one", COUNT.format("one")), ("two", "SELECT COUNT(*) FROM two")):
-        study = study_of(name, book, delta=delta, filter_name=filter_name)
+        study = study_of(name, book, delta=delta, accounting=accounting)
         with open_kept(study, data=DATA) as curator:
             curator.ask(question, scale=40)
     with adyton.Book(book) as shared:
@@ -272,7 +272,7 @@ def test_theorem_BOOK_a_published_test_of_one_study_ends_what_others_could_say(t
 def test_theorem_BOOK_a_pure_cap_is_reached_by_all_studies_together(tmp_path: Path) -> None:
     """What one study has spent of the certified stability another one cannot spend again."""
     declared = Validity(Fraction(95, 100), stability=Fraction(1, 20))
-    facts = {"delta": Fraction(0), "filter_name": "pure"}
+    facts = {"delta": Fraction(0), "accounting": "pure"}
     book = book_of(
         tmp_path / "b.ledger",
         epsilon=9,
@@ -298,7 +298,7 @@ def test_theorem_BOOK_a_pure_cap_is_reached_by_all_studies_together(tmp_path: Pa
 @pytest.mark.parametrize(
     ("facts", "said", "reason"),
     [
-        ({"filter_name": "zcdp"}, {}, "privacy.filter is gdp here and zcdp in the book"),
+        ({"accounting": "zcdp"}, {}, "privacy.accounting is gdp here and zcdp in the book"),
         ({"adjacency": "add-remove"}, {}, "privacy.adjacency is replace here and add-remove"),
         ({"unit": "person"}, {}, "privacy.unit is row here and person in the book"),
         ({}, {"discovery_delta": Fraction(1, 10**10)}, "discovery_delta"),
@@ -370,12 +370,12 @@ def test_who_becomes_second_while_it_is_charged_has_as_many_rows_too(
         assert (len(one.receipts()), len(two.receipts())) == (1, 0)
 
 
-@pytest.mark.parametrize("filter_name", ["gdp", "zcdp"])
-def test_theorem_BOOK_noise_has_what_finding_keys_leaves_of_delta(filter_name: str) -> None:
+@pytest.mark.parametrize("accounting", ["gdp", "zcdp"])
+def test_theorem_BOOK_noise_has_what_finding_keys_leaves_of_delta(accounting: str) -> None:
     """Mutant: ``allowed`` for the whole delta, while keys may use a part of it too."""
-    with_keys = BookFacts(Guarantee(1, SMALL), filter_name, discovery_delta=SMALL * 3 / 4)
-    assert with_keys.allowed == BookFacts(Guarantee(1, SMALL / 4), filter_name).allowed
-    assert with_keys.allowed < BookFacts(Guarantee(1, SMALL), filter_name).allowed
+    with_keys = BookFacts(Guarantee(1, SMALL), accounting, discovery_delta=SMALL * 3 / 4)
+    assert with_keys.allowed == BookFacts(Guarantee(1, SMALL / 4), accounting).allowed
+    assert with_keys.allowed < BookFacts(Guarantee(1, SMALL), accounting).allowed
 
 
 def test_a_plan_and_a_split_go_with_unrelated_rows(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from adyton.accounting.textbook.concentrated import gdp_epsilon, zcdp_epsilon
 from adyton.accounting.textbook.corollaries import approximate_epsilon0, cautious_epsilon0
 from adyton.accounting.textbook.optimal import optimal
 from adyton.errors import InvalidRequest
-from adyton.kernel.accounting.filters import filter_named
+from adyton.kernel.accounting.rules import accounting_named
 from adyton.kernel.privacy import GaussianCost, Guarantee, PureCost
 
 BOB = Fraction(math.exp(-32))
@@ -202,7 +202,7 @@ def test_law_n_charges_are_one_charge_of_n_for_costs(compose, cost) -> None:
 def test_the_concentrated_sums_are_those_of_the_filters() -> None:
     cost, delta = GaussianCost(Fraction(1, 2500)), Fraction(1, 10**6)
     for compose, name in ((zcdp_epsilon, "zcdp"), (gdp_epsilon, "gdp")):
-        filter_ = filter_named(name)
+        filter_ = accounting_named(name)
         assert compose([(cost, 1000)], delta) == pytest.approx(
             filter_.epsilon(1000 * filter_.amount(cost), delta), rel=1e-12
         )

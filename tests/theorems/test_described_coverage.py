@@ -40,15 +40,15 @@ PEOPLE = 400
 
 
 def study(
-    columns: tuple[IntegerColumn, ...], rows: int, filter_name: str, registered: tuple[str, ...]
+    columns: tuple[IntegerColumn, ...], rows: int, accounting: str, registered: tuple[str, ...]
 ) -> Study:
     """With hardly any noise, which would hide what is tried here."""
-    pure = filter_name == "pure"
+    pure = accounting == "pure"
     stability: dict[str, Any] = {"stability": Fraction(1, 100), "beyond_plan": "answer"} if pure else {}
     validity = Validity(CONFIDENCE, dictionary="schema", registered=registered, **stability)
     limit = adyton.Guarantee(500, 0 if pure else Fraction(1, 10**9))
     unit = adyton.PrivacyUnit("replace-one")
-    return Study(Table("t", columns, rows), unit, limit, filter_name, validity=validity)
+    return Study(Table("t", columns, rows), unit, limit, accounting, validity=validity)
 
 
 @pytest.fixture(autouse=True)
@@ -64,24 +64,24 @@ def frame_of_cells() -> pd.DataFrame:
     return pd.DataFrame({"w": np.repeat(np.arange(CELLS), ROWS), "x": x})
 
 
-def ends(sql: str, filter_name: str, words: int, monkeypatch: pytest.MonkeyPatch) -> Ends:
+def ends(sql: str, accounting: str, words: int, monkeypatch: pytest.MonkeyPatch) -> Ends:
     """Those of all cells, if they are ``words`` of equal weight."""
     monkeypatch.setattr(description, "number_of_cells", lambda question: words)
     columns = IntegerColumn("w", 0, CELLS - 1), IntegerColumn("x", 0, 100)
-    with seeded(study(columns, CELLS * ROWS, filter_name, (sql,)), frame_of_cells(), 1) as curator:
+    with seeded(study(columns, CELLS * ROWS, accounting, (sql,)), frame_of_cells(), 1) as curator:
         answer = curator.ask(sql, epsilon=400)
     theorems = answer.certificate.theorems
     assert "DESCRIBED-QUERIES" in theorems
-    assert ("VARIANCE-INTERVAL" in theorems) == (sql == MEAN and filter_name == "gdp")
+    assert ("VARIANCE-INTERVAL" in theorems) == (sql == MEAN and accounting == "gdp")
     found = [row.values["v"].population_interval for row in answer.rows]
     assert len(found) == CELLS
     return np.array([one.low for one in found]), np.array([one.high for one in found])
 
 
 @pytest.mark.parametrize(("sql", "truth"), [(COUNT, RARE * ROWS), (MEAN, RARE * 100)], ids=["count", "mean"])
-@pytest.mark.parametrize("filter_name", ["gdp", "pure"])
+@pytest.mark.parametrize("accounting", ["gdp", "pure"])
 def test_theorem_DESCRIBED_QUERIES_hold_for_groups_that_have_the_whole_failure(
-    sql: str, truth: float, filter_name: str, monkeypatch: pytest.MonkeyPatch
+    sql: str, truth: float, accounting: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """More studies with a miss than the claim allows but for 1e-7 are an alarm.
 
@@ -90,16 +90,16 @@ def test_theorem_DESCRIBED_QUERIES_hold_for_groups_that_have_the_whole_failure(
     """
     missed = {}
     for words in (WORDS, 1):
-        low, high = ends(sql, filter_name, words, monkeypatch)
+        low, high = ends(sql, accounting, words, monkeypatch)
         wrong = (truth < low) | (truth > high)
         missed[words] = int(wrong.reshape(STUDIES, WORDS).any(axis=1).sum())
     most = int(binom.isf(ALARM, STUDIES, FAILURE))
     assert missed[WORDS] <= most < missed[1]
 
 
-@pytest.mark.parametrize("filter_name", ["gdp", "pure"])
+@pytest.mark.parametrize("accounting", ["gdp", "pure"])
 def test_theorem_DESCRIBED_QUERIES_hold_for_the_worst_of_the_medians_that_have_the_whole_failure(
-    filter_name: str, monkeypatch: pytest.MonkeyPatch
+    accounting: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The analyst sees ``WORDS`` independent columns and asks for the median that is farthest from its place.
 
@@ -108,7 +108,7 @@ def test_theorem_DESCRIBED_QUERIES_hold_for_the_worst_of_the_medians_that_have_t
     median that was fixed in advance miss in nearly every study.
     """
     monkeypatch.setattr(description, "number_of_cells", lambda question: WORDS)
-    known, rng = study((IntegerColumn("y", 0, 9),), PEOPLE, filter_name, (MEDIAN,)), np.random.default_rng(2)
+    known, rng = study((IntegerColumn("y", 0, 9),), PEOPLE, accounting, (MEDIAN,)), np.random.default_rng(2)
     width = described_width(np.array([PEOPLE / 4]), np.array([0.5]), math.log(2 / FAILURE))
     counts = rng.binomial(PEOPLE, 0.5, (MEDIAN_STUDIES, WORDS))
     worst = counts[np.arange(MEDIAN_STUDIES), np.abs(counts - PEOPLE / 2).argmax(axis=1)]

@@ -339,7 +339,7 @@ VALUES = {
             "validity": Validity(
                 Fraction(95, 100), Fraction(1, 100), beyond_plan="answer", dictionary="schema"
             ),
-            "filter_name": "pure",
+            "accounting": "pure",
             "limit": adyton.Guarantee(epsilon=4, delta=0),
         },
         {"unit": adyton.PrivacyUnit("add-remove")},
@@ -358,5 +358,5 @@ def test_theorem_DESCRIBED_QUERIES_hold_in_studies_of_every_kind(kind: dict[str,
     wide = interval.population_interval
     assert wide.low <= VALUES[sql] <= wide.high
     assert "DESCRIBED-QUERIES" in answer.certificate.theorems
-    if kind.get("filter_name") != "pure" or "SUM" not in sql:
+    if kind.get("accounting") != "pure" or "SUM" not in sql:
         assert answer.ways

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from adyton.kernel.accounting import filter_named
+from adyton.kernel.accounting import accounting_named
 from adyton.kernel.accounting.noisy_reading import NoisyReading
 from adyton.kernel.exact import UNITS_PER_ONE
 from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise, Mechanism
@@ -187,10 +187,10 @@ NOISE: dict[str, type[GaussianNoise] | type[GeometricNoise]] = {"gdp": GaussianN
 
 @pytest.mark.parametrize("measures", PARTS)
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
-@pytest.mark.parametrize("filter_name", ["gdp", "pure"])
+@pytest.mark.parametrize("accounting", ["gdp", "pure"])
 @pytest.mark.parametrize(("rows", "times"), [(1, 1), (2, 1), (1, 3)])
 def test_theorem_DISJOINT_FILTERS_covers_every_unit(
-    measures: tuple[Measure, ...], adjacency: Adjacency, filter_name: str, rows: int, times: int
+    measures: tuple[Measure, ...], adjacency: Adjacency, accounting: str, rows: int, times: int
 ) -> None:
     """The amount is never less than what the worst pair of units costs, and less than the plain sum.
 
@@ -203,12 +203,12 @@ def test_theorem_DISJOINT_FILTERS_covers_every_unit(
     assert len(families) < len(measures)
     scales = [Fraction(3, 2), Fraction(2), Fraction(5, 4)]
     parts = [
-        NoisyReading(own, NOISE[filter_name]((scale,)), times)
+        NoisyReading(own, NOISE[accounting]((scale,)), times)
         for own, scale in zip(readings, scales, strict=False)
     ]
-    rule = filter_named(filter_name)
+    rule = accounting_named(accounting)
     paid = due(parts, families, unit, rule)
-    worst = times * _worst(parts, adjacency, rows, filter_name)
+    worst = times * _worst(parts, adjacency, rows, accounting)
     assert Fraction(paid.amount, UNITS_PER_ONE) >= worst
     assert (
         Fraction(paid.amount, UNITS_PER_ONE) <= worst + Fraction(10, UNITS_PER_ONE)
@@ -216,7 +216,7 @@ def test_theorem_DISJOINT_FILTERS_covers_every_unit(
         or len(families) > 1
     )
     assert paid.amount < sum(part.amount(rule) for part in parts) or adjacency == "replace-one"
-    if filter_name == "gdp":
+    if accounting == "gdp":
         assert Fraction(paid.radius, UNITS_PER_ONE) >= times * _farthest_from_nothing(parts, rows, families)
 
 
@@ -241,10 +241,10 @@ def _units(parts: list[NoisyReading], rows: int) -> set[tuple[Fraction, ...]]:
     }
 
 
-def _worst(parts: list[NoisyReading], adjacency: str, rows: int, filter_name: str) -> Fraction:
+def _worst(parts: list[NoisyReading], adjacency: str, rows: int, accounting: str) -> Fraction:
     units = _units(parts, rows)
     others = units if adjacency == "replace-one" else {(Fraction(0),) * len(parts)}
-    power = 2 if filter_name == "gdp" else 1
+    power = 2 if accounting == "gdp" else 1
     return max(
         sum((abs(a - b) ** power for a, b in zip(u, v, strict=True)), Fraction(0))
         for u in units
@@ -260,7 +260,7 @@ def _farthest_from_nothing(parts: list[NoisyReading], rows: int, families: Famil
 
 def test_shares_never_cost_more_than_the_price() -> None:
     """Noise made for each part's share of 1 costs at most 1 for all parts together."""
-    rule = filter_named("gdp")
+    rule = accounting_named("gdp")
     for measures, adjacency in itertools.product(PARTS, ("add-remove", "replace-one")):
         unit = PrivacyUnit(adjacency)  # type: ignore[arg-type]
         question = Question(TABLE, tuple((f"m{i}", measure) for i, measure in enumerate(measures)))

@@ -1,4 +1,4 @@
-"""The GDP filter against analysts who choose the next noise level from the last answer.
+"""The GDP accounting against analysts who choose the next noise level from the last answer.
 
 For two neighboring tables the analyst sees Y_1, Y_2, ... with Y_i = N(0, 1) or N(mu_i, 1).  Two and three
 steps are integrated to 1e-9, relatively, in both directions: Gauss-Legendre on cells whose edges are the only
@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from scipy.special import log_ndtr, ndtr
 
 from adyton.errors import InvalidRequest
-from adyton.kernel.accounting import GdpFilter
+from adyton.kernel.accounting import GdpAccounting
 from adyton.kernel.accounting.gaussian import delta_up
 from adyton.kernel.exact import UNITS_PER_ONE
 from adyton.kernel.exact.outward import square_root_up
@@ -30,7 +30,7 @@ from adyton.kernel.privacy import GaussianCost, Guarantee
 Array = np.ndarray[Any, np.dtype[np.float64]]
 Strategy = Callable[[Array], Array]  # share of the mu**2 that is left, as a function of the answer just seen
 TOLERANCE = 1e-9
-GDP = GdpFilter()
+GDP = GdpAccounting()
 MILLIONTH = Fraction(1, 10**6)
 
 

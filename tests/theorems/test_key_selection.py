@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import adyton
 from adyton.curator.curator import Curator
-from adyton.kernel.accounting import filter_named
+from adyton.kernel.accounting import accounting_named
 from adyton.kernel.accounting.noisy_reading import NoisyReading
 from adyton.kernel.exact import UNITS_PER_ONE
 from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
@@ -309,7 +309,7 @@ def test_what_validity_pays_for_keys_does_not_rest_on_how_many_there_are() -> No
         noisy = NoisyReading(reading, GaussianNoise((Fraction(2),)))
         reach = 9 if isinstance(measure, Count) else 3  # squared: three rows of one key, or three keys
         assert noisy.radius() == UNITS_PER_ONE * reach // 4
-        assert noisy.radius() == noisy.amount(filter_named("gdp"))
+        assert noisy.radius() == noisy.amount(accounting_named("gdp"))
 
 
 def test_a_threshold_that_cannot_be_worked_out_is_refused_free_of_charge() -> None:

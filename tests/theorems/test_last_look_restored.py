@@ -22,16 +22,16 @@ from study_on_disk import copied, put_back, write_study
 ROWS = 500
 
 
-def written(folder: Path, filter_name: str, adjacency: str = "replace-one") -> Path:
+def written(folder: Path, accounting: str, adjacency: str = "replace-one") -> Path:
     (folder / "elsewhere").mkdir()
     checkpoint = '\n[ledger]\ncheckpoint = "elsewhere/people.checkpoint"\n'
-    stability = "stability = 0.5\n" if filter_name == "pure" else ""
-    beyond = 'beyond_plan = "answer"\n' if filter_name == "pure" else ""
+    stability = "stability = 0.5\n" if accounting == "pure" else ""
+    beyond = 'beyond_plan = "answer"\n' if accounting == "pure" else ""
     validity = f"\n[validity]\nindependent = true\nconfidence = 0.95\n{stability}{beyond}"
     file = write_study(folder, more=checkpoint + validity, rows=ROWS)
     text = file.read_text().replace('adjacency = "replace-one"', f'adjacency = "{adjacency}"')
-    delta = "delta = 0\n" if filter_name == "pure" else "delta = 1e-9\n"
-    file.write_text(text.replace("delta = 1e-9\n", f'{delta}filter = "{filter_name}"\n'))
+    delta = "delta = 0\n" if accounting == "pure" else "delta = 1e-9\n"
+    file.write_text(text.replace("delta = 1e-9\n", f'{delta}filter = "{accounting}"\n'))
     return file
 
 
@@ -39,12 +39,12 @@ def told(curator: adyton.Curator) -> ReleasedTotals:
     return told_by(curator.study, curator.ledger)
 
 
-@pytest.mark.parametrize("filter_name", ["gdp", "pure"])
+@pytest.mark.parametrize("accounting", ["gdp", "pure"])
 def test_theorem_LAST_LOOK_ROUTES_a_stream_whose_answers_were_lost_is_not_counted_by_them(
-    tmp_path: Path, filter_name: str
+    tmp_path: Path, accounting: str
 ) -> None:
     """Mutants: such a stream is counted by the answers that the copy knows; the whole part is one law's."""
-    study = written(tmp_path, filter_name)
+    study = written(tmp_path, accounting)
     with adyton.open(study) as curator:
         curator.ask("SELECT COUNT(*) FROM people WHERE age > 3", scale=1000)
         stream = curator.open_stream(positives=9, epsilon=9)
@@ -67,13 +67,13 @@ def test_theorem_LAST_LOOK_ROUTES_a_stream_whose_answers_were_lost_is_not_counte
         assert told(curator).by_streams == 0
 
 
-@pytest.mark.parametrize(("filter_name", "times"), [("gdp", 1), ("zcdp", 2)])
+@pytest.mark.parametrize(("accounting", "times"), [("gdp", 1), ("zcdp", 2)])
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 def test_theorem_LAST_LOOK_ROUTES_what_was_lost_is_paid_as_it_was_charged_not_as_it_settled(
-    tmp_path: Path, filter_name: str, times: int, adjacency: str
+    tmp_path: Path, accounting: str, times: int, adjacency: str
 ) -> None:
     """Mutants: the radius that the checkpoint knows; rho taken for mu**2."""
-    study = written(tmp_path, filter_name, adjacency)
+    study = written(tmp_path, accounting, adjacency)
     with adyton.open(study) as curator:
         curator.ask("SELECT COUNT(*) FROM people", scale=20)
     copy = copied(study, "copy.ledger")

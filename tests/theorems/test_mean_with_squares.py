@@ -38,11 +38,11 @@ ROWS = 20_000
 
 
 def study(
-    rows: int = ROWS, *, filter_name: str = "gdp", validity: Validity | None = None, **more: Any
+    rows: int = ROWS, *, accounting: str = "gdp", validity: Validity | None = None, **more: Any
 ) -> Study:
-    limit = adyton.Guarantee(epsilon=more.pop("limit", 1), delta=0 if filter_name == "pure" else 1e-9)
+    limit = adyton.Guarantee(epsilon=more.pop("limit", 1), delta=0 if accounting == "pure" else 1e-9)
     unit = more.pop("unit", adyton.PrivacyUnit("replace-one"))
-    return Study(Table("t", COLUMNS, rows), unit, limit, filter_name, validity=validity, **more)
+    return Study(Table("t", COLUMNS, rows), unit, limit, accounting, validity=validity, **more)
 
 
 VALID = Validity(Fraction(95, 100), dictionary="schema")
@@ -96,7 +96,7 @@ def test_theorem_VARIANCE_INTERVAL_a_named_width_stays_and_costs_little_more(
         (study(11_999, validity=VALID), "SELECT region, AVG(x) FROM t GROUP BY region"),
         (study(), "SELECT AVG(x) FROM t"),
         (
-            study(filter_name="pure", validity=Validity(Fraction(95, 100), Fraction(1, 20))),
+            study(accounting="pure", validity=Validity(Fraction(95, 100), Fraction(1, 20))),
             "SELECT AVG(x) FROM t",
         ),
         (

@@ -19,7 +19,7 @@ from scipy.stats import binom
 
 import adyton
 from adyton.certify import Interval
-from adyton.kernel.accounting import filter_named
+from adyton.kernel.accounting import accounting_named
 from adyton.kernel.accounting.noisy_reading import LEVEL, NoisyReading
 from adyton.kernel.measurement import Columns
 from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise, Mechanism
@@ -171,7 +171,7 @@ def _compared(reading: Reading, measure: Quantile | Extreme, rows: Sequence[Mapp
 
 
 def test_theorem_NOISY_SEARCH_every_comparison_is_charged() -> None:
-    unit, rule = PrivacyUnit("replace-one"), filter_named("gdp")
+    unit, rule = PrivacyUnit("replace-one"), accounting_named("gdp")
     (reading,) = readings_of(Question(TABLE, (("q", MEASURES[0]),)), unit)
     noise = GaussianNoise((Fraction(2),))
     one, all_rounds = NoisyReading(reading, noise), NoisyReading(reading, noise, rounds_of(reading))
@@ -289,7 +289,7 @@ def test_a_last_bin_with_one_value_is_searched_to_its_end(sql: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("filter_name", "validity"),
+    ("accounting", "validity"),
     [
         ("gdp", Validity(Fraction(9, 10))),
         ("zcdp", Validity(Fraction(9, 10), questions=1, tolerance=Fraction(1, 10))),
@@ -298,7 +298,7 @@ def test_a_last_bin_with_one_value_is_searched_to_its_end(sql: str) -> None:
     ],
 )
 def test_theorem_NOISY_SEARCH_the_population_interval_holds_what_no_comparison_excludes(
-    filter_name: str, validity: Validity
+    accounting: str, validity: Validity
 ) -> None:
     """Worked out again, step by step: a number below -below excludes what is not above, one of above what is above.
 
@@ -307,9 +307,9 @@ def test_theorem_NOISY_SEARCH_the_population_interval_holds_what_no_comparison_e
     """
     column, rows = IntegerColumn("age", 0, 100), 10_000
     table, unit = Table("people", (column,), rows=rows), PrivacyUnit("replace-one")
-    pure, scale = filter_name == "pure", 100 if filter_name == "pure" else 300
+    pure, scale = accounting == "pure", 100 if accounting == "pure" else 300
     limit = Guarantee(Fraction(5), Fraction(0) if pure else Fraction(1, 10**6))
-    study = Study(table, unit, limit, filter_name, validity=validity)
+    study = Study(table, unit, limit, accounting, validity=validity)
     noise = GeometricNoise((Fraction(scale),)) if pure else GaussianNoise((Fraction(scale),))
     (reading,) = readings_of(Question(table, (("q", Quantile(ValueOf(column), Fraction(1, 2))),)), unit)
     search = Search(NoisyReading(reading, noise, rounds_of(reading)))

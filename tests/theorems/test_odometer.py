@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from adyton.accounting.odometer import ZcdpOdometer
 from adyton.errors import InvalidRequest
-from adyton.kernel.accounting import filter_named, zcdp
+from adyton.kernel.accounting import accounting_named, zcdp
 from adyton.kernel.exact import UNITS_PER_ONE, units_up
 from adyton.kernel.privacy import Guarantee, PrivacyUnit, PureCost
 from adyton.kernel.schema import BooleanColumn, Table
@@ -26,10 +26,10 @@ TENTH = Fraction(1, 10)
 TABLE = Table("t", (BooleanColumn("smoker"),), rows=1000)
 
 
-def study(filter_name: str, delta: str, epsilon: str = "1", discovery_delta: str = "0") -> Study:
+def study(accounting: str, delta: str, epsilon: str = "1", discovery_delta: str = "0") -> Study:
     limit = Guarantee(Fraction(epsilon), Fraction(delta))
     keys = Fraction(discovery_delta)
-    return Study(TABLE, PrivacyUnit("replace-one"), limit, filter_name=filter_name, discovery_delta=keys)
+    return Study(TABLE, PrivacyUnit("replace-one"), limit, accounting=accounting, discovery_delta=keys)
 
 
 def geometric(known: Study, questions: int, ratio: float) -> list[int]:
@@ -39,32 +39,32 @@ def geometric(known: Study, questions: int, ratio: float) -> list[int]:
 
 def true_delta(known: Study, totals: list[int], shown: list[float]) -> float:
     """As a multiple of the study's delta; releases are Gaussian, mu**2 = 2 rho."""
-    times = 1 if known.filter_name == "gdp" else 2
+    times = 1 if known.accounting == "gdp" else 2
     return delta_of_gaussians([times * t / UNITS_PER_ONE for t in totals], shown) / float(known.limit.delta)
 
 
 # The reading of a study ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("filter_name", ["gdp", "zcdp"])
+@pytest.mark.parametrize("accounting", ["gdp", "zcdp"])
 @pytest.mark.parametrize("delta", ["1e-6", "1e-9"])
 @pytest.mark.parametrize(("epsilon", "questions", "ratio"), [("1", 12, 2), ("4", 12, 2), ("0.1", 40, 1.2)])
 def test_theorem_ZCDP_ODOMETER_holds_against_best_stopping(
-    filter_name: str, delta: str, epsilon: str, questions: int, ratio: float
+    accounting: str, delta: str, epsilon: str, questions: int, ratio: float
 ) -> None:
     """Mutants that fail: slopes that do not share delta, half of rho, the best slope at every moment."""
-    known = study(filter_name, delta, epsilon)
+    known = study(accounting, delta, epsilon)
     totals = geometric(known, questions, ratio)
     shown = [read_odometer(known, spent).epsilon for spent in totals]
     assert true_delta(known, totals, shown) <= 0.99
 
 
 @pytest.mark.parametrize(
-    ("filter_name", "delta", "times"), [("gdp", "1e-6", 9), ("gdp", "1e-9", 11), ("zcdp", "1e-6", 2.4)]
+    ("accounting", "delta", "times"), [("gdp", "1e-6", 9), ("gdp", "1e-9", 11), ("zcdp", "1e-6", 2.4)]
 )
-def test_a_running_epsilon_from_the_filter_is_no_promise(filter_name: str, delta: str, times: float) -> None:
+def test_a_running_epsilon_from_the_filter_is_no_promise(accounting: str, delta: str, times: float) -> None:
     """Twelve questions at geometric prices, and stopping at the best moment: delta is far above the one shown."""
-    known = study(filter_name, delta)
+    known = study(accounting, delta)
     totals = geometric(known, 12, 2)
     shown = [known.epsilon_of(spent) for spent in totals]
     assert true_delta(known, totals, shown) > times
@@ -95,8 +95,8 @@ def test_theorem_ZCDP_ODOMETER_the_test_would_see_a_wrong_odometer(mutant: str) 
 
 
 def test_theorem_ZCDP_ODOMETER_the_reading_follows_from_public_facts_and_grows() -> None:
-    for filter_name in ("gdp", "zcdp"):
-        known = study(filter_name, "1e-9")
+    for accounting in ("gdp", "zcdp"):
+        known = study(accounting, "1e-9")
         readings = [read_odometer(known, known.allowed * i // 1000) for i in (0, 1, 10, 100, 500, 1000)]
         assert readings[0].epsilon == 0
         assert all(a.epsilon < b.epsilon for a, b in pairwise(readings))
@@ -191,7 +191,7 @@ def test_theorem_ZCDP_ODOMETER_rounds_up_and_grows(spent: int, delta: Fraction, 
 def test_law_an_odometer_of_one_slope_is_the_filter_where_it_was_set() -> None:
     rho, delta = TENTH, Fraction(1, 10**6)
     at_its_best = ZcdpOdometer.up_to(rho, delta).epsilon(units_up(rho))
-    assert at_its_best == pytest.approx(filter_named("zcdp").epsilon(units_up(rho), delta), rel=1e-9)
+    assert at_its_best == pytest.approx(accounting_named("zcdp").epsilon(units_up(rho), delta), rel=1e-9)
     assert ZcdpOdometer.up_to(rho, delta).epsilon(0) == 0
 
 

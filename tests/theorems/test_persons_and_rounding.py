@@ -25,13 +25,13 @@ from adyton.validity.subset.tails import Before
 TABLE = Table("t", (IntegerColumn("age", 3, 5), IntegerColumn("debt", -2, 1)), 40)
 
 
-def noisy(sql: str, rows: int = 1, filter_name: str = "gdp") -> tuple[Study, NoisyReading]:
+def noisy(sql: str, rows: int = 1, accounting: str = "gdp") -> tuple[Study, NoisyReading]:
     """The study and the first noisy integer of a question, for units of at most so many rows."""
     person = "who" if rows > 1 else None
-    table, pure = replace(TABLE, person=person), filter_name == "pure"
+    table, pure = replace(TABLE, person=person), accounting == "pure"
     limit = Guarantee(Fraction(1), Fraction(0) if pure else Fraction(1, 10**9))
     validity = Validity(Fraction(9, 10), stability=Fraction(1) if pure else None)
-    study = Study(table, PrivacyUnit("replace-one", person, rows), limit, filter_name, validity=validity)
+    study = Study(table, PrivacyUnit("replace-one", person, rows), limit, accounting, validity=validity)
     plan = make_plan(study, parse(sql, table), price_of(epsilon="0.5"), study.allowed)
     return study, plan.parts[0].only
 
@@ -66,7 +66,7 @@ def test_theorem_PERSONS_AS_ROWS_a_person_is_one_unit(sql: str) -> None:
     records = range(low, high + 1)
     possible = {sum(some) for count in range(4) for some in combinations_with_replacement(records, count)}
     assert (min(possible), max(possible)) == span_of(part)
-    study, part = noisy(sql, rows=3, filter_name="pure")
+    study, part = noisy(sql, rows=3, accounting="pure")
     assert HingePopulation(study)._span(part) == max(possible) - min(possible)
 
 

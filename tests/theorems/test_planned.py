@@ -155,15 +155,15 @@ ASKED = [
 
 
 def asked(
-    sql: str, rows: int, adjacency: Adjacency, filter_name: str
+    sql: str, rows: int, adjacency: Adjacency, accounting: str
 ) -> tuple[Study, QuestionPlan, PopulationContext]:
     person = "who" if rows > 1 else None
     table = replace(TABLE, person=person)
     study = Study(
         table,
         PrivacyUnit(adjacency, person, rows),
-        Guarantee(Fraction(1), Fraction(0) if filter_name == "pure" else Fraction(1, 10**9)),
-        filter_name,
+        Guarantee(Fraction(1), Fraction(0) if accounting == "pure" else Fraction(1, 10**9)),
+        accounting,
         validity=Validity(Fraction(9, 10), questions=10, tolerance=Fraction(1, 3)),
     )
     plan = make_plan(study, parse(sql, table), price_of(epsilon="0.01"), study.allowed)

@@ -42,15 +42,15 @@ TABLE = Table("t", COLUMNS, ROWS)
 
 
 def planned(
-    filter_name: str = "gdp", adjacency: Adjacency = "replace-one", questions: int = QUESTIONS, **more: Any
+    accounting: str = "gdp", adjacency: Adjacency = "replace-one", questions: int = QUESTIONS, **more: Any
 ) -> Study:
-    delta = Fraction(0) if filter_name == "pure" else Fraction(1, 10**6)
+    delta = Fraction(0) if accounting == "pure" else Fraction(1, 10**6)
     declared = Validity(Fraction(9, 10), questions=questions, tolerance=Fraction(1, 3), beyond_plan="answer")
     return Study(
         TABLE,
         PrivacyUnit(adjacency),
         Guarantee(Fraction(200), delta),
-        filter_name,
+        accounting,
         validity=declared,
         **more,
     )
@@ -131,18 +131,18 @@ def test_theorem_CENTRED_HINGE_PLAN_every_bin_of_a_distribution_keeps_its_part(f
                 assert off >= ((each + 1) * bins + drift) * (1 - 1e-9)
 
 
-@pytest.mark.parametrize("filter_name", ["gdp", "zcdp", "pure"])
+@pytest.mark.parametrize("accounting", ["gdp", "zcdp", "pure"])
 def test_theorem_CENTRED_HINGE_PLAN_a_count_at_the_price_of_the_plan_has_its_tolerance(
-    filter_name: str,
+    accounting: str,
 ) -> None:
     """But for a step of rounding; and the tolerance is not promised with room to spare.
 
     With Gaussian noise the first answer is narrower than later ones, of which the widest has the tolerance.
     """
-    study = planned(filter_name)
+    study = planned(accounting)
     with adyton.open(study, data=sample()) as asker:
         seen: Any = asker.preview("SELECT COUNT(*) FROM t WHERE smoker").population["count"]
-    if filter_name == "pure":
+    if accounting == "pure":
         promised = schedule_of(study).tolerance * ROWS
         assert 0.999 * promised < seen.half_width <= promised * (1 + 1e-5) + 1.01
         return

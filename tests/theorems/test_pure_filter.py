@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adyton.errors import InvalidRequest
-from adyton.kernel.accounting import PureFilter
+from adyton.kernel.accounting import PureAccounting
 from adyton.kernel.exact import UNITS_PER_ONE, float_up
 from adyton.kernel.privacy import GaussianCost, Guarantee, PureCost
 
-PURE = PureFilter()
+PURE = PureAccounting()
 
 # Odds are exp(epsilon): with whole odds, every likelihood ratio below is an exact rational number.
 odds = st.integers(1, 9)

@@ -24,19 +24,19 @@ from adyton.query.selecting import BestOf
 from adyton.study import Study
 from ordered import ordered
 
-FILTERS = ("gdp", "zcdp", "pure")
+ACCOUNTING_NAMES = ("gdp", "zcdp", "pure")
 VALUES = tuple(range(-2, 3))  # of the only column
 ROUNDING = 1e-9
 SUMS = [adyton.sum_of("x"), adyton.sum_of("-x"), adyton.sum_of("x", where="x > 1")]
 COUNTS = [adyton.count("x < 0"), adyton.count("x = 1"), adyton.count("x > 1")]
 
 
-def study(filter_name: str, adjacency: Adjacency, rows: int = 1) -> Study:
+def study(accounting: str, adjacency: Adjacency, rows: int = 1) -> Study:
     person = {"person": "who", "rows": rows} if rows > 1 else {}
     columns = (IntegerColumn("x", -2, 2), *([IntegerColumn("who", 0, 99)] if rows > 1 else []))
-    delta = Fraction(0) if filter_name == "pure" else Fraction(1, 10**6)
+    delta = Fraction(0) if accounting == "pure" else Fraction(1, 10**6)
     table = Table("t", columns, 3, **({"person": "who"} if rows > 1 else {}))
-    return Study(table, PrivacyUnit(adjacency, **person), Guarantee(Fraction(2), delta), filter_name)
+    return Study(table, PrivacyUnit(adjacency, **person), Guarantee(Fraction(2), delta), accounting)
 
 
 def plan_of(known: Study, asked: BestOf, **price: Any) -> SelectionPlan:
@@ -91,15 +91,15 @@ def worst(plan: SelectionPlan, candidates: list[Any], adjacency: Adjacency, rows
     return found
 
 
-@pytest.mark.parametrize("filter_name", FILTERS)
+@pytest.mark.parametrize("accounting", ACCOUNTING_NAMES)
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
 @pytest.mark.parametrize("candidates", [SUMS, COUNTS])
 @pytest.mark.parametrize(("most", "rows"), [(1, 1), (2, 1), (1, 2)])
 def test_theorem_SELECTION_VALIDITY_the_law_moves_as_far_as_was_paid_for(
-    filter_name: str, adjacency: Adjacency, candidates: list[Any], most: int, rows: int
+    accounting: str, adjacency: Adjacency, candidates: list[Any], most: int, rows: int
 ) -> None:
     """Mutants: a span without the negative side; ``exchanged`` with the span of the study's neighbors."""
-    known = study(filter_name, adjacency, rows)
+    known = study(accounting, adjacency, rows)
     plan = plan_of(known, adyton.best_of(candidates, most, largest=most == 1))
     epsilon = plan.machine.cost().pure
     assert epsilon is not None
@@ -118,17 +118,17 @@ def test_theorem_SELECTION_VALIDITY_the_law_moves_as_far_as_was_paid_for(
 
 
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
-@pytest.mark.parametrize("filter_name", FILTERS)
+@pytest.mark.parametrize("accounting", ACCOUNTING_NAMES)
 @pytest.mark.parametrize("with_value", [False, True])
 def test_theorem_SELECTION_VALIDITY_what_the_receipt_says(
-    filter_name: str, adjacency: Adjacency, with_value: bool
+    accounting: str, adjacency: Adjacency, with_value: bool
 ) -> None:
-    known = study(filter_name, adjacency)
+    known = study(accounting, adjacency)
     plan = plan_of(known, adyton.best_of(COUNTS, 2, with_value=with_value))
     order = ordered(plan)
     values = [] if plan.values is None else [(plan.values.radius(plan.candidates.one_value), 2)]
     assert bool(values) == with_value
-    if filter_name == "pure":
+    if accounting == "pure":
         assert order.pure == 0
         assert order.radius == stability_units(
             ComposedCost(((PureCost(plan.measurement.exchanged), 1), *values))
@@ -138,9 +138,9 @@ def test_theorem_SELECTION_VALIDITY_what_the_receipt_says(
         assert order.radius == (stability_units(ComposedCost(tuple(values))) if values else 0)
 
 
-@pytest.mark.parametrize("filter_name", FILTERS)
-def test_theorem_SELECTION_VALIDITY_a_value_is_paid_for_beside_the_choice(filter_name: str) -> None:
-    known = study(filter_name, "replace-one")
+@pytest.mark.parametrize("accounting", ACCOUNTING_NAMES)
+def test_theorem_SELECTION_VALIDITY_a_value_is_paid_for_beside_the_choice(accounting: str) -> None:
+    known = study(accounting, "replace-one")
     alone, valued = (plan_of(known, adyton.best_of(SUMS, 2, with_value=v)) for v in (False, True))
     assert alone.amount <= known.allowed
     assert valued.amount <= known.allowed

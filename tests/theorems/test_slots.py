@@ -99,9 +99,9 @@ def test_theorem_PLD_PRICES_A_PLAN_only_whole_plans_have_a_price() -> None:
 
 
 def test_theorem_PLD_PRICES_A_PLAN_no_filter_is_made_of_it() -> None:
-    assert "pld" not in accounting.FILTERS
+    assert "pld" not in accounting.ACCOUNTING_NAMES
     with pytest.raises(InvalidRequest, match="unknown filter"):
-        accounting.filter_named("pld")
+        accounting.accounting_named("pld")
 
 
 def test_law_a_slot_is_used_at_most_as_often_as_it_was_declared() -> None:

@@ -58,13 +58,11 @@ def people(size: int, seed: int = 1) -> pd.DataFrame:
     )
 
 
-def study(
-    unit: PrivacyUnit, rows: int | None, questions: int, filter_name: str = "gdp", **more: Any
-) -> Study:
+def study(unit: PrivacyUnit, rows: int | None, questions: int, accounting: str = "gdp", **more: Any) -> Study:
     table = Table("people", (AGE, SMOKER), rows, unit.person)
     validity = Validity(Fraction(19, 20), questions=questions, method="split", **more)
-    limit = LIMIT if filter_name != "pure" else Guarantee(LIMIT.epsilon, Fraction(0))
-    return Study(table, unit, limit, filter_name, validity=validity)
+    limit = LIMIT if accounting != "pure" else Guarantee(LIMIT.epsilon, Fraction(0))
+    return Study(table, unit, limit, accounting, validity=validity)
 
 
 class Watched:
@@ -134,8 +132,8 @@ def test_theorem_SPLIT_STUDY_a_row_is_in_its_part_whenever_the_source_is_read(
     assert read == [int(frame.place[of_part == j].sum()) for j in range(parts)]
 
 
-@pytest.mark.parametrize(("unit", "filter_name"), [*((unit, "gdp") for unit in UNITS), (UNITS[1], "zcdp")])
-def test_theorem_SPLIT_STUDY_one_unit_is_paid_for_once(unit: PrivacyUnit, filter_name: str) -> None:
+@pytest.mark.parametrize(("unit", "accounting"), [*((unit, "gdp") for unit in UNITS), (UNITS[1], "zcdp")])
+def test_theorem_SPLIT_STUDY_one_unit_is_paid_for_once(unit: PrivacyUnit, accounting: str) -> None:
     """What a pair of neighbors can see of all answers together, exactly, is never above what is spent.
 
     Mutants: parts by a hash of the values; the price of an exchanged person without the factor 2; a part that
@@ -143,11 +141,11 @@ def test_theorem_SPLIT_STUDY_one_unit_is_paid_for_once(unit: PrivacyUnit, filter
     """
     size, seen = 30, []
     frame = people(size)
-    asked = study(unit, size if unit.adjacency == "replace-one" else None, len(ASKED), filter_name)
+    asked = study(unit, size if unit.adjacency == "replace-one" else None, len(ASKED), accounting)
     here, first = watched(asked, frame)
     for sql in ASKED:
         here.ask(sql, epsilon=Fraction(1, 2))
-    spent = Fraction(here.statement().spent.units, UNITS_PER_ONE) * (2 if filter_name == "zcdp" else 1)
+    spent = Fraction(here.statement().spent.units, UNITS_PER_ONE) * (2 if accounting == "zcdp" else 1)
     for row in range(0, size, often(5, 2)):
         if unit.adjacency == "replace-one":
             other = frame.copy()
@@ -300,7 +298,7 @@ def test_what_a_split_study_refuses() -> None:
         (UNITS[0], {"beyond_plan": "answer"}, "no part is left"),
         (UNITS[0], {"questions": 1}, "at least 2"),
         (UNITS[0], {"questions": None}, "needs validity.questions"),
-        (UNITS[0], {"filter_name": "pure"}, "goes with Gaussian noise"),
+        (UNITS[0], {"accounting": "pure"}, "goes with Gaussian noise"),
     ):
         with pytest.raises(InvalidRequest, match=said):
             study(unit, 500, **{"questions": 5, **more})

@@ -33,16 +33,16 @@ DATA = pd.DataFrame({"age": np.random.default_rng(1).integers(0, 101, 3000)})
 PURE = Guarantee(Fraction(100), Fraction(0))
 
 
-def study_of(filter_name: str, declared: Validity, rows: int | None = None) -> Study:
-    table, limit = Table("t", (IntegerColumn("age", 0, 100),), rows), PURE if filter_name == "pure" else LIMIT
+def study_of(accounting: str, declared: Validity, rows: int | None = None) -> Study:
+    table, limit = Table("t", (IntegerColumn("age", 0, 100),), rows), PURE if accounting == "pure" else LIMIT
     unit = PrivacyUnit("replace-one" if rows else "add-remove")
-    return Study(table, unit, limit, filter_name, validity=declared)
+    return Study(table, unit, limit, accounting, validity=declared)
 
 
-def asked(questions: int, filter_name: str = "pure") -> tuple[Any, Any]:
+def asked(questions: int, accounting: str = "pure") -> tuple[Any, Any]:
     """A sum and then a count of everything; the population interval of the sum before the count and after it."""
-    cap = Fraction(1, 20) if filter_name == "pure" else None
-    study = study_of(filter_name, Validity(Fraction(95, 100), cap, questions, beyond_plan="answer"))
+    cap = Fraction(1, 20) if accounting == "pure" else None
+    study = study_of(accounting, Validity(Fraction(95, 100), cap, questions, beyond_plan="answer"))
     with seeded(study, DATA, 1) as asker:
         found = []
         for question in ("SELECT SUM(age) FROM t", "SELECT COUNT(*) FROM t", "SELECT SUM(age) FROM t"):
@@ -52,9 +52,9 @@ def asked(questions: int, filter_name: str = "pure") -> tuple[Any, Any]:
     return found[0], found[2]
 
 
-@pytest.mark.parametrize("filter_name", ["gdp", "zcdp", "pure"])
-def test_theorem_PEELING_or_PAY_AS_YOU_GO_a_count_stands_in_for_the_number_of_units(filter_name: str) -> None:
-    before, after = asked(2, filter_name)
+@pytest.mark.parametrize("accounting", ["gdp", "zcdp", "pure"])
+def test_theorem_PEELING_or_PAY_AS_YOU_GO_a_count_stands_in_for_the_number_of_units(accounting: str) -> None:
+    before, after = asked(2, accounting)
     assert isinstance(before, Absent)
     assert isinstance(after, Interval)
     assert after.low <= 50 * 3000 <= after.high
@@ -131,11 +131,11 @@ def test_a_public_number_of_units_costs_a_test_nothing() -> None:
             assert asker.last_look("0.05", "0.01").corrected == pytest.approx(0.01, rel=1e-15)
 
 
-@pytest.mark.parametrize("filter_name", ["gdp", "pure"])
-def test_a_count_that_somebody_else_is_still_answering_is_found_when_it_is_answered(filter_name: str) -> None:
+@pytest.mark.parametrize("accounting", ["gdp", "pure"])
+def test_a_count_that_somebody_else_is_still_answering_is_found_when_it_is_answered(accounting: str) -> None:
     """It was seen without its answer, and nobody is charged for it again: the newest answered one is taken."""
-    declared = Validity(Fraction(95, 100), Fraction(1, 20) if filter_name == "pure" else None)
-    with adyton.open(study_of(filter_name, declared), data=DATA) as asker:
+    declared = Validity(Fraction(95, 100), Fraction(1, 20) if accounting == "pure" else None)
+    with adyton.open(study_of(accounting, declared), data=DATA) as asker:
         ledger, stand_in = asker._ledger, asker._claims.stand_in
         for scale in (300, 200, 250):  # charged, as by others; not yet answered
             ledger.charge(ordered(asker._batch(["SELECT COUNT(*) FROM t"], {"scale": scale})))

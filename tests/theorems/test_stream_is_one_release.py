@@ -10,7 +10,7 @@ from fractions import Fraction
 import pytest
 from sparse_law import Said, Table, chance, hardest, table_of
 
-from adyton.kernel.accounting import GdpFilter, PureFilter, ZcdpFilter
+from adyton.kernel.accounting import GdpAccounting, PureAccounting, ZcdpAccounting
 from adyton.kernel.accounting.gaussian import delta_up
 from adyton.kernel.exact import UNITS_PER_ONE
 from adyton.kernel.mechanisms import AboveThreshold, NumericSparse, Sparse
@@ -110,7 +110,7 @@ def test_theorem_STREAM_IS_ONE_RELEASE_two_streams_fed_in_turn(
     losses = {said: math.log(here[said] / there[said]) for said in here}
     assert max(map(abs, losses.values())) <= 2 * EPSILON + 1e-9
 
-    gdp, rho = GdpFilter(), ZcdpFilter()
+    gdp, rho = GdpAccounting(), ZcdpAccounting()
     mu = math.sqrt(2 * gdp.amount(cost) / UNITS_PER_ONE)
     for k in range(8):
         true = sum(max(0.0, here[s] - math.exp(k / 5) * there[s]) for s in here)
@@ -141,21 +141,21 @@ def test_theorem_STREAM_IS_ONE_RELEASE_one_price_whatever_is_fed() -> None:
     assert losses == sorted(losses)
     assert losses[-1] == pytest.approx(1, abs=1e-3)
     assert losses[-1] <= 1 + 1e-9
-    assert PureFilter().amount(one.cost()) <= UNITS_PER_ONE
+    assert PureAccounting().amount(one.cost()) <= UNITS_PER_ONE
 
 
 @pytest.mark.parametrize("c", [1, 3])
 @pytest.mark.parametrize("reaches", [1, 2])
-@pytest.mark.parametrize("filter_name", ["gdp", "zcdp"])
+@pytest.mark.parametrize("accounting", ["gdp", "zcdp"])
 def test_theorem_STREAM_IS_ONE_RELEASE_validity_pays_the_epsilon_of_geometric_values_too(
-    c: int, reaches: int, filter_name: str
+    c: int, reaches: int, accounting: str
 ) -> None:
     """Each of c values is moved by the reach; the law of its noise says what that is worth.  Mutant: one value for all."""
     machine = NumericSparse(Sparse.for_cost(Fraction(1), c), Fraction(5))
-    radius, pure = of_validity(filter_name, machine, reaches)
+    radius, pure = of_validity(accounting, machine, reaches)
     law = [two_sided_geometric.log_pmf(5.0, value) for value in range(-30, 31)]
     worst = max(abs(before - after) for before, after in zip(law, law[reaches:], strict=False))
-    comparisons = of_validity(filter_name, machine.sparse, reaches)[1]
+    comparisons = of_validity(accounting, machine.sparse, reaches)[1]
     assert radius == 0
     assert pure >= comparisons + c * worst * UNITS_PER_ONE * (1 - 1e-9)
     assert pure <= comparisons + c * worst * UNITS_PER_ONE * (1 + 1e-9)

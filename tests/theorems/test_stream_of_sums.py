@@ -70,10 +70,10 @@ ASKED: dict[str, list[tuple[str, str]]] = {
 }
 
 
-def study(adjacency: str, filter_name: str = "pure", epsilon: int = 1, rows: int = 2) -> Study:
-    delta = Fraction(0) if filter_name == "pure" else Fraction(1, 10**6)
+def study(adjacency: str, accounting: str = "pure", epsilon: int = 1, rows: int = 2) -> Study:
+    delta = Fraction(0) if accounting == "pure" else Fraction(1, 10**6)
     limit = Guarantee(Fraction(epsilon), delta)
-    return Study(replace(TABLE, rows=rows), PrivacyUnit(adjacency), limit, filter_name)  # type: ignore[arg-type]
+    return Study(replace(TABLE, rows=rows), PrivacyUnit(adjacency), limit, accounting)  # type: ignore[arg-type]
 
 
 def fitted(known: Study, kind: Any, reach: int, most: int | None = None) -> list[Compared]:
@@ -213,14 +213,14 @@ def test_theorem_STREAM_OF_SUMS_what_an_exchanged_unit_can_do(kind: Any, adjacen
     assert most == (2 if (kind, adjacency) == ("means", "add-remove") else 1)
 
 
-@pytest.mark.parametrize("filter_name", ["pure", "gdp"])
+@pytest.mark.parametrize("accounting", ["pure", "gdp"])
 @pytest.mark.parametrize("numeric", [False, True])
 @pytest.mark.parametrize("kind", ["sums", "means"])
 def test_theorem_STREAM_OF_SUMS_validity_pays_for_an_exchanged_unit(
-    kind: Any, adjacency: str, numeric: bool, filter_name: str
+    kind: Any, adjacency: str, numeric: bool, accounting: str
 ) -> None:
     """The receipt has the epsilon of integers that move by so many reaches, and the radius of values that do."""
-    known = study(adjacency, filter_name)
+    known = study(adjacency, accounting)
     with adyton.open(known, data=pd.DataFrame({"a": [0, 1], "b": [0, 1], "c": [True, False]})) as curator:
         curator.open_stream(positives=3, of=kind, numeric=numeric, epsilon="0.5")
         (receipt,) = curator.receipts()
@@ -234,7 +234,7 @@ def test_theorem_STREAM_OF_SUMS_validity_pays_for_an_exchanged_unit(
     if isinstance(machine, NumericSparse):
         radius = machine.values.radius(Sensitivity(((0, int(far)),), 1, "replace-one"))
         assert radius == machine.values.cost(Sensitivity(((0, int(far / 2)),), 1, "replace-one"))
-    if filter_name == "pure":
+    if accounting == "pure":
         of_values = 3 * radius.gdp if radius is not None else 0
         assert receipt.order.radius == pytest.approx(
             stability_units(replace_one_cost(machine, reaches)) + units_up(of_values), rel=1e-12
@@ -304,7 +304,7 @@ def test_theorem_STREAM_OF_SUMS_the_price_is_attained(kind: Any, adjacency: str)
 
 
 def asker(known: Study, frame: pd.DataFrame) -> Curator:
-    ledger = MemoryLedger(Header.fresh(known.fingerprint, known.filter_name, known.allowed))
+    ledger = MemoryLedger(Header.fresh(known.fingerprint, known.accounting, known.allowed))
     return Curator(known, kept_engine(known.table, known.unit, frame), ledger, SystemBits())
 
 

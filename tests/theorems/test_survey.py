@@ -15,7 +15,7 @@ from noise_oracle import Script
 from scipy.stats import norm
 
 from adyton.errors import InvalidRequest
-from adyton.kernel.accounting import filter_named
+from adyton.kernel.accounting import accounting_named
 from adyton.kernel.mechanisms.gaussian import GaussianNoise
 from adyton.kernel.mechanisms.geometric import GeometricNoise
 from adyton.kernel.noise import two_sided_geometric
@@ -134,7 +134,7 @@ def delta_of(reports: list[tuple[Fraction, Fraction, int]], epsilon: Fraction) -
 
 def test_theorem_LOCAL_REPORTS_numbers_pay_within_the_limit() -> None:
     """Mutant: Gaussian noise for the whole mu of the limit, in each question."""
-    gdp = filter_named("gdp")
+    gdp = accounting_named("gdp")
     for many in (1, 3, 20):
         questions = tuple(NumberQuestion(f"q{i}", 0, 10) for i in range(many))
         by_mu = _by_mu(questions, LIMIT)

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adyton.errors import InvalidRequest
-from adyton.kernel.accounting import GdpFilter, ZcdpFilter
+from adyton.kernel.accounting import GdpAccounting, ZcdpAccounting
 from adyton.kernel.exact import UNITS_PER_ONE
 from adyton.kernel.privacy import GaussianCost, Guarantee, PureCost
 from fractions_drawn import fractions
 
-ZCDP = ZcdpFilter()
+ZCDP = ZcdpAccounting()
 MILLIONTH = Fraction(1, 10**6)
 ORDERS = [1.01, 1.5, 2.0, 4.0, 16.0, 64.0]
 
@@ -78,7 +78,7 @@ def test_theorem_ZCDP_FILTER_adaptive_prices_never_pass_the_limit() -> None:
 def test_law_a_tighter_accountant_never_reports_more(units: int, times: int, exponent: float) -> None:
     """Gaussian noise: gdp knows the whole curve, zcdp only its Renyi divergences."""
     cost, delta = GaussianCost(Fraction(2 * units, UNITS_PER_ONE)), Fraction(10**exponent)
-    gdp = GdpFilter()
+    gdp = GdpAccounting()
     assert gdp.epsilon(times * gdp.amount(cost), delta) <= ZCDP.epsilon(times * ZCDP.amount(cost), delta)
 
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from adyton.errors import InvalidRequest
 from adyton.kernel.accounting import zcdp
-from adyton.kernel.accounting.filters import LEAST_DELTA
+from adyton.kernel.accounting.rules import LEAST_DELTA
 from adyton.kernel.exact import UNITS_PER_ONE, Number, float_down, float_up, positive
 
 _MOST_SLOPES = 1000

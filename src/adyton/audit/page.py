@@ -38,7 +38,7 @@ _REPLAY = """
 Each question again, on both tables, with the same random words: control flow, shape, charge and receipts
 must be the same, the noise too, and the exact integers may move by their sensitivity and no farther
 ([REPLAY](theorems/REPLAY.md)). {count} questions were replayed; {faulty} of them had a fault. Moved and
-allowed are the L1 distances of what gets noise, the same under every filter.
+allowed are the L1 distances of what gets noise, the same under every accounting.
 """
 
 _EXACT = """

@@ -64,12 +64,13 @@ _MUCH = 1.25  # times the width that was named: so much wider is said aloud
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """A cost, what is spent or what is left, as the study's filter counts it and as a share of its limit.
+    """A cost, what is spent or what is left, as the accounting of the study counts it and as a share of its
+    limit.
 
     A share is rounded up, but that of what is left down.
     """
 
-    filter_name: str
+    accounting: str
     units: int
     limit: int
     is_left: bool = False
@@ -81,12 +82,12 @@ class Amount:
 
     def to_json(self) -> dict[str, object]:
         amount, limit = decimal_text(self.units), decimal_text(self.limit)
-        return {"filter": self.filter_name, "amount": amount, "share": self.share, "of": limit}
+        return {"accounting": self.accounting, "amount": amount, "share": self.share, "of": limit}
 
     @classmethod
     def from_json(cls, told: Mapping[str, Any], *, is_left: bool = False) -> Amount:
         """Exact: its share follows from it, as it did where it was written."""
-        return cls(told["filter"], decimal_units(told["amount"]), decimal_units(told["of"]), is_left)
+        return cls(told["accounting"], decimal_units(told["amount"]), decimal_units(told["of"]), is_left)
 
     def __str__(self) -> str:
         """Per cent of the limit; programs read ``to_json``."""
@@ -94,8 +95,8 @@ class Amount:
 
     @property
     def in_units(self) -> str:
-        """Six digits and the filter, for people who ask for more."""
-        return f"{self.units / UNITS_PER_ONE:.6g} {self.filter_name}"
+        """Six digits and the accounting, for people who ask for more."""
+        return f"{self.units / UNITS_PER_ONE:.6g} {self.accounting}"
 
     def shown(self, verbose: bool) -> str:
         return f"{self} ({self.in_units})" if verbose else str(self)

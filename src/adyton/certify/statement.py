@@ -195,7 +195,7 @@ class Statement(Shown):
 
 def _said_of(part: NamedPart, whole: Amount, verbose: bool) -> str:
     """Both as shares of the limit of the study."""
-    spent = Amount(whole.filter_name, part.spent, whole.limit).shown(verbose)
+    spent = Amount(whole.accounting, part.spent, whole.limit).shown(verbose)
     if part.limit is None:
         return spent
-    return f"{spent}; its part is {Amount(whole.filter_name, part.limit, whole.limit).shown(verbose)}"
+    return f"{spent}; its part is {Amount(whole.accounting, part.limit, whole.limit).shown(verbose)}"

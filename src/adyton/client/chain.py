@@ -31,7 +31,7 @@ class _Page(Generic[_Head]):
         following, links = told["next"], list(map(link_from, told["links"]))
         if following is not None and type(following) is not int:
             raise TypeError
-        header = read_header(told["header"], told["filter"])
+        header = read_header(told["header"], told["accounting"])
         return cls(header, links, list(told["receipts"]), list(told.get("answers", ())), following)
 
 
@@ -113,9 +113,9 @@ def _check_seen(shown: Mapping[int, str], seen: Mapping[int, str]) -> None:
             raise LedgerCorrupt(f"receipt {number}, which came with an answer, is not in the chain")
 
 
-def _open_header(told: Mapping[str, Any], filter_name: str) -> OpenHeader:
+def _open_header(told: Mapping[str, Any], accounting: str) -> OpenHeader:
     check_head(told["digest"])
-    return OpenHeader(filter_name, decimal_units(told["limit"]), told["digest"])
+    return OpenHeader(accounting, decimal_units(told["limit"]), told["digest"])
 
 
 def _whole(pages: list[_Page[_Head]]) -> tuple[list[OpenLink], list[Receipt]]:

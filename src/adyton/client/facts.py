@@ -37,7 +37,7 @@ def study_of(facts: Told) -> Study:
     unit = PrivacyUnit(told["adjacency"], told["person"], told["rows_per_person"])
     others = tuple(PrivateTable(table, one["rows_per_person"]) for table, one in further)
     promised = Guarantee(limit["epsilon"], limit["delta"])
-    return Study(own[0], unit, promised, facts["filter"], further=others, dialect=facts["dialect"])
+    return Study(own[0], unit, promised, facts["accounting"], further=others, dialect=facts["dialect"])
 
 
 def _table(told: Told) -> Table:

@@ -79,7 +79,7 @@ def mock_of(study: Study, rows: int | None = None, like: Columns | None = None) 
     """
     units = units_of(study, rows)
     alike = _of_size(study, units)
-    ledger = MemoryLedger(Header.fresh(f"mock of {study.fingerprint}", alike.filter_name, alike.allowed))
+    ledger = MemoryLedger(Header.fresh(f"mock of {study.fingerprint}", alike.accounting, alike.allowed))
     tables = mock_tables(study, units)
     own = tables[study.table.name]
     length = len(next(iter(own.values())))

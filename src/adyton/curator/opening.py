@@ -109,7 +109,7 @@ def _ledger_file(study: Study, place: Path | str) -> LedgerOnDemand:
     return LedgerOnDemand(
         place,
         study=study.fingerprint,
-        filter_name=study.filter_name,
+        accounting=study.accounting,
         limit=study.allowed,
         facts=named_facts(study),
     )

@@ -102,11 +102,11 @@ class Purse:
         return Promise(printed_up(self.study.limit.epsilon), printed_up(self.study.limit.delta))
 
     def amount(self, units: int) -> Amount:
-        return Amount(self.study.filter_name, units, self._ledger.header.limit)
+        return Amount(self.study.accounting, units, self._ledger.header.limit)
 
     def left(self, spent: int) -> Amount:
         limit = self._ledger.header.limit
-        return Amount(self.study.filter_name, limit - spent, limit, is_left=True)
+        return Amount(self.study.accounting, limit - spent, limit, is_left=True)
 
     def step(self, noisy: NoisyReading) -> Step:
         """A reading and its noise."""
@@ -116,7 +116,7 @@ class Purse:
             mechanism=noisy.mechanism.name + drawn,
             scales=scales_of(noisy),
             sensitivity=sensitivity_of(noisy),
-            cost=self.amount(noisy.amount(self.study.filter)),
+            cost=self.amount(noisy.amount(self.study.rule)),
         )
 
     @property

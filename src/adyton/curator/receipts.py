@@ -22,7 +22,7 @@ class Receipts(Shown, list[Receipt]):
 
     def __init__(self, receipts: Iterable[Receipt], header: Header, limit: int) -> None:
         super().__init__(receipts)
-        self._header, self._filter_name, self._limit = header, header.filter_name, limit
+        self._header, self._accounting, self._limit = header, header.accounting, limit
         self._most, self._earlier = MOST_ROWS, 0
         self._before: int | None = None
 
@@ -44,12 +44,12 @@ class Receipts(Shown, list[Receipt]):
         return bisect.bisect_left(self, number, key=lambda receipt: receipt.number)
 
     def _cost(self, receipt: Receipt) -> Amount:
-        return Amount(self._filter_name, receipt.order.amount, self._limit)
+        return Amount(self._accounting, receipt.order.amount, self._limit)
 
     def to_json(self) -> dict[str, Any]:
         """With all that a replay needs: whoever has it can compute every digest again."""
         return {
-            "filter": self._filter_name,
+            "accounting": self._accounting,
             "header": header_told(self._header),
             "receipts": [{**receipt_told(r), "share": self._cost(r).share} for r in self],
         }
@@ -152,10 +152,10 @@ class EarlierAnswers:
 # Read back -------------------------------------------------------------------------------------------------
 
 
-def header_from(told: Mapping[str, Any], filter_name: str) -> Header:
+def header_from(told: Mapping[str, Any], accounting: str) -> Header:
     """LedgerCorrupt unless its digest is the one that was told."""
     limit = decimal_units(told["limit"])
-    header = Header(told["study"], filter_name, limit, told["salt"])
+    header = Header(told["study"], accounting, limit, told["salt"])
     if header.digest != told["digest"]:
         raise LedgerCorrupt("the header of the ledger does not have the digest that was told")
     return header

@@ -165,7 +165,7 @@ def _write(path: Path, facts: HoldoutFacts, plan: Plan, arrays: dict[str, Array 
                 write_new(files[what], paper.getvalue(), 0o600)
                 made.append(files[what])
         fingerprint = facts.fingerprint(arrays["labels"], arrays["features"])
-        header = Header.fresh(fingerprint, plan.filter_name, limit_of(plan))
+        header = Header.fresh(fingerprint, plan.accounting, limit_of(plan))
         SqliteLedger.create(ledger_path(path), header).close()
         made.append(ledger_path(path))
         write_new(path, facts.to_toml().encode(), 0o644)

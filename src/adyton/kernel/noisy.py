@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from adyton.errors import InvalidRequest
-from adyton.kernel.accounting import Filter
+from adyton.kernel.accounting import Accounting
 from adyton.kernel.accounting.noisy_reading import NoisyReading
 from adyton.kernel.exact import units_up
 from adyton.kernel.exact.cells import Cells, whole
@@ -169,7 +169,7 @@ def shares_of(families: Families, unit: PrivacyUnit) -> dict[int, Fraction]:
     return shares
 
 
-def due(parts: Sequence[NoisyReading], families: Families, unit: PrivacyUnit, rule: Filter) -> Due:
+def due(parts: Sequence[NoisyReading], families: Families, unit: PrivacyUnit, rule: Accounting) -> Due:
     """What privacy and validity pay for all parts together.
 
     Claim:    for parts whose filters exclude each other the greatest amount covers all of them if units are
@@ -182,7 +182,7 @@ def due(parts: Sequence[NoisyReading], families: Families, unit: PrivacyUnit, ru
     return Due(sum(t.amount for t in totals), sum(t.radius for t in totals))
 
 
-def _family_due(parts: Sequence[NoisyReading], unit: PrivacyUnit, rule: Filter) -> Due:
+def _family_due(parts: Sequence[NoisyReading], unit: PrivacyUnit, rule: Accounting) -> Due:
     amounts = [part.amount(rule) for part in parts]
     if len(parts) == 1:
         return Due(amounts[0], parts[0].radius())
@@ -197,7 +197,7 @@ def _family_due(parts: Sequence[NoisyReading], unit: PrivacyUnit, rule: Filter) 
 
 
 def whole_price(
-    amount: int, parts: Sequence[NoisyReading], families: Families, unit: PrivacyUnit, rule: Filter
+    amount: int, parts: Sequence[NoisyReading], families: Families, unit: PrivacyUnit, rule: Accounting
 ) -> int:
     """What must be spent altogether before this query may be answered, whatever the others were.
 

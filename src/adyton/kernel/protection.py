@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from adyton.errors import InvalidRequest
-from adyton.kernel.accounting import Filter
+from adyton.kernel.accounting import Accounting
 from adyton.kernel.privacy import PrivacyUnit, Reserve
 from adyton.kernel.schema import Table
 from adyton.kernel.terms.names import is_declared, private_part
@@ -28,7 +28,7 @@ class Protection:
 
     table: Table
     unit: PrivacyUnit
-    rule: Filter
+    rule: Accounting
     further: tuple[tuple[Table, int], ...] = ()
     discovery_failure: Fraction = Fraction(0)
     rounded: bool = False

@@ -32,12 +32,12 @@ class LedgerOnDemand(_Forwarding):
         place: str | Path,
         *,
         study: str,
-        filter_name: str,
+        accounting: str,
         limit: int,
         facts: Mapping[str, str] | None = None,
     ) -> None:
         self._place = str(place) if is_address(place) else str(Path(place).absolute())
-        self._unwritten = Header.fresh(study, filter_name, limit)
+        self._unwritten = Header.fresh(study, accounting, limit)
         self._facts = facts
         self.stored: StoredLedger | None = None  # as soon as somebody has looked and it was there
         self._lock = threading.Lock()

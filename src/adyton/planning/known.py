@@ -174,7 +174,7 @@ def certificate_of(
     study: Study, table: Table, parts: tuple[MeasurePlan, ...], finding: KeyFinding | None, *, disjoint: bool
 ) -> Certificate:
     theorems = [name for part in parts for name in part.only.mechanism.theorems]
-    theorems += [*study.filter.theorems, "POST-PROCESSING", "NOISE-INTERVAL"]
+    theorems += [*study.rule.theorems, "POST-PROCESSING", "NOISE-INTERVAL"]
     theorems += [name for part in parts for name in part.theorems]
     theorems += finding.theorems if finding is not None else ()
     theorems += ["DISJOINT-FILTERS"] if disjoint else []

@@ -231,10 +231,10 @@ def radius_in_full(study: Study, order: Order) -> int:
     Assumes:  where answers may settle, every amount is what all Gaussian noise of its order costs, or more.
     Source:   derived here.  Theorem: RESTORED-LEDGER.
     """
-    settles = study.filter_name != "pure" and not study.one_by_one
+    settles = study.accounting != "pure" and not study.one_by_one
     if not settles or not receipts_restored(order.question, order.detail):
         return order.radius
-    return max(order.radius, units_up(cost_of_units(study.filter_name, order.amount)))
+    return max(order.radius, units_up(cost_of_units(study.accounting, order.amount)))
 
 
 # What the study has learned --------------------------------------------------------------------------------

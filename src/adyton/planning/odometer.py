@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from adyton.accounting.odometer import ZcdpOdometer
 from adyton.certify import Odometer
-from adyton.kernel.accounting.filters import LEAST_DELTA
+from adyton.kernel.accounting.rules import LEAST_DELTA
 from adyton.kernel.exact import UNITS_PER_ONE, float_up, printed_up
 from adyton.study import Study
 
@@ -17,13 +17,13 @@ def read_odometer(study: Study, spent: int) -> Odometer:
     """The reading after ``spent`` units.
 
     Claim:    as ZcdpOdometer, with the study's own delta; in a pure study that is 0, but for
-    ``discovery_delta``. Assumes:  what the study's filter assumes of every release.
+    ``discovery_delta``. Assumes:  what the accounting of the study assumes of every release.
     Source:   the pages named.  Theorem: ZCDP-ODOMETER.  Theorem: PURE-FILTER.
     """
     delta = printed_up(study.limit.delta)  # what noise leaves of it is for own keys of a unit that are shown
-    if study.filter_name == "pure":
+    if study.accounting == "pure":
         return Odometer(float_up(Fraction(spent, UNITS_PER_ONE)), delta, "PURE-FILTER")
-    halves = 2 if study.filter_name == "gdp" else 1  # mu-GDP is (mu**2 / 2)-zCDP
+    halves = 2 if study.accounting == "gdp" else 1  # mu-GDP is (mu**2 / 2)-zCDP
     rho = Fraction(study.allowed, halves * UNITS_PER_ONE)
     octaves = _OCTAVES if study.noise_delta > (_OCTAVES + 1) * LEAST_DELTA else 0
     reading = ZcdpOdometer.up_to(rho, study.noise_delta, octaves).epsilon(-(-spent // halves))

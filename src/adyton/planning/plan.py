@@ -311,7 +311,7 @@ class Outline:
             for i, one in enumerate(self.measured)
         ]
         noisy = [part.only for part in parts]
-        paid = due(noisy, self.families, self.unit, study.filter)
+        paid = due(noisy, self.families, self.unit, study.rule)
         findings = [
             plan_keys(question, self.unit, pricing, paid.amount) if question.finds_keys else None
             for question, pricing in zip(questions, pricings, strict=True)
@@ -319,9 +319,9 @@ class Outline:
         extra = [one for finding in findings if finding is not None for one in finding.noisy]
         if extra and len(questions) > 1:
             raise InvalidRequest("a question whose keys must be found is asked alone, not in a batch")
-        amount, whole = paid.amount + sum(one.amount(study.filter) for one in extra), 0
+        amount, whole = paid.amount + sum(one.amount(study.rule) for one in extra), 0
         if self.unit.parts > 1:
-            whole = whole_price(amount, noisy, self.families, self.unit, study.filter)
+            whole = whole_price(amount, noisy, self.families, self.unit, study.rule)
             amount = still_due(whole, study.allowed - left)
         radius = paid.radius + sum(n.radius() for n in extra)
         if study.grid is not None:

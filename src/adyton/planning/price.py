@@ -265,7 +265,7 @@ class Pricing:
         return _made_once(noise_of_scale, self._kind, reading.sensitivity, steps)  # type: ignore[arg-type]
 
     def noise_for_units(self, reading: Reading, units: int) -> Mechanism:
-        cost = cost_of_units(self.study.filter_name, units)
+        cost = cost_of_units(self.study.accounting, units)
         return _made_once(self._kind.for_cost, reading.sensitivity, cost)
 
     def check_total(self, what: str) -> None:
@@ -278,7 +278,7 @@ class Pricing:
 
     @property
     def _kind(self) -> NoiseKind:
-        return noise_kind(self.study.filter_name)
+        return noise_kind(self.study.accounting)
 
     def _or_declare(self, reading: Reading) -> str:
         """What the owner could do; nothing where keys are found, or where tables are joined."""
@@ -302,9 +302,9 @@ class Pricing:
         return named * self.expected_rows / step
 
 
-def noise_kind(filter_name: str) -> NoiseKind:
-    """The noise that a filter prices best."""
-    return GeometricNoise if filter_name == "pure" else GaussianNoise
+def noise_kind(accounting: str) -> NoiseKind:
+    """The noise that an accounting rule prices best."""
+    return GeometricNoise if accounting == "pure" else GaussianNoise
 
 
 def rows_key(study: Study, table: Table) -> str | None:
@@ -343,7 +343,7 @@ def _nothing_left(study: Study) -> PrivacyRefused:
     """Of nothing there is no share; the least that could be charged is one unit."""
     limit = decimal_text(study.allowed)
     amounts = {"requested": decimal_text(1), "spent": limit, "limit": limit, "largest": "0"}
-    facts = {**amounts, "counted_in": study.filter_name, "fits": None}
+    facts = {**amounts, "counted_in": study.accounting, "fits": None}
     return PrivacyRefused("nothing is left of which a share could be spent; nothing was charged", **facts)
 
 

@@ -81,7 +81,7 @@ class Candidates:
         exponential mechanism has more epsilon at the same price where its range is what counts.
         """
         selection = self.selection
-        flips = self.study.filter_name == "pure"
+        flips = self.study.accounting == "pure"
         places = tuple(range(selection.candidates))
         return TopK(places, selection.most, selection.most * epsilon, self.sensitivity, flips)
 
@@ -141,7 +141,7 @@ class SelectionPlan:
     @property
     def certificate(self) -> Certificate:
         study, table = self.candidates.study, self.selection.questions[0].table
-        theorems = [*self.machine.theorems, *study.filter.theorems, "POST-PROCESSING"]
+        theorems = [*self.machine.theorems, *study.rule.theorems, "POST-PROCESSING"]
         if self.values is not None:
             theorems += [*self.values.theorems, "NOISE-INTERVAL"]
         return Certificate(tuple(dict.fromkeys(theorems)), assumptions_of(study, table))
@@ -178,8 +178,8 @@ def plan_selection(study: Study, selection: Selection, price: Price, left: int) 
     kept = units - int(units * _FOR_VALUES) if selection.with_value else units
     values = None
     if selection.with_value:
-        cost = cost_of_units(study.filter_name, (units - kept) // selection.most)
-        values = noise_kind(study.filter_name).for_cost(candidates.one_value, cost)
+        cost = cost_of_units(study.accounting, (units - kept) // selection.most)
+        values = noise_kind(study.accounting).for_cost(candidates.one_value, cost)
     return SelectionPlan(candidates, _bought(candidates, kept), values, price)
 
 
@@ -227,7 +227,7 @@ def _all_values(batch: PricedBatch, selection: Selection) -> AllValues:
 
 def _bought(candidates: Candidates, units: int) -> TopK[int]:
     """The largest epsilon, the same in every round, that costs at most ``units``."""
-    rule, rounds = candidates.study.filter, candidates.selection.most
+    rule, rounds = candidates.study.rule, candidates.selection.most
     kind = PureCost if rule.name == "pure" else BoundedRangeCost
     if units < rounds:
         raise InvalidRequest(f"this price is too small to select {rounds}")
@@ -253,7 +253,7 @@ def _near(candidates: Candidates, price: Price) -> SelectionPlan:
         raise InvalidRequest("no selection comes that near")
     values: GaussianNoise | GeometricNoise | None = None
     if selection.with_value:
-        kind = noise_kind(candidates.study.filter_name)
+        kind = noise_kind(candidates.study.accounting)
         values = noise_within(kind, candidates.one_value, float(width / candidates.step), LEVEL)
     return SelectionPlan(candidates, candidates.machine(Fraction(1 / float(scale))), values, price)
 

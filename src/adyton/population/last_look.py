@@ -97,7 +97,7 @@ def _all_routes(
 def _routes(study: Study, told: ReleasedTotals, units: int) -> list[Route]:
     if study.validity is not None and study.validity.method == "rounding":  # whose radii are bits
         return [Route("bits of the transcript", "ROUNDING-STUDY", Fraction(1), Transcripts(told.radius))]
-    return routes_after(told, units, gaussian=study.filter_name != "pure")
+    return routes_after(told, units, gaussian=study.accounting != "pure")
 
 
 def _check(study: Study, totals: Totals) -> None:
@@ -106,7 +106,7 @@ def _check(study: Study, totals: Totals) -> None:
         raise InvalidRequest(_UNPROVED)
     if study.parts > 1:
         raise InvalidRequest(_SPLIT)
-    if study.filter_name == "pure" and study.discovery_delta:
+    if study.accounting == "pure" and study.discovery_delta:
         raise InvalidRequest(_KEYS)
 
 

@@ -10,7 +10,7 @@ from adyton.study import Study
 
 
 def population_of(study: Study) -> Population:
-    if study.filter_name == "pure":
+    if study.accounting == "pure":
         return HingePopulation(study)
     if study.grid is not None:
         from adyton.population.rounding import RoundingPopulation

@@ -33,7 +33,7 @@ def facts_told(name: str, study: Study) -> dict[str, Any]:
         "name": name,
         "fingerprint": study.fingerprint,
         "limit": {"epsilon": printed_up(study.limit.epsilon), "delta": printed_up(study.limit.delta)},
-        "filter": study.filter_name,
+        "accounting": study.accounting,
         "unit": {"adjacency": unit.adjacency, "person": unit.person, "rows_per_person": unit.rows},
         "validity": None if validity is None else {"confidence": float(validity.confidence)},
         "dialect": study.dialect,

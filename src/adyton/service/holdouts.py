@@ -109,7 +109,7 @@ class ServedHoldout:
         ledger = self._holdout.ledger
         header = ledger.header.open
         told: dict[str, Any] = {
-            "filter": header.filter_name,
+            "accounting": header.accounting,
             "header": {"limit": decimal_text(header.limit), "digest": header.digest},
         }
         if self._holdout.is_priced:

@@ -46,7 +46,7 @@ class NamedLedger(ForwardingLedger):
         self._charges()
         who, most = self._who, self.most_at_once
         if most is not None and order.amount > most and not self._charged_before(order):
-            raise _too_dear(who, order.amount, most, self.header.filter_name)
+            raise _too_dear(who, order.amount, most, self.header.accounting)
         session = self._turns.session() if self._turns is not None else None
         named = replace(order, by=who.name, sub_limit=self._sub_limit(session))
         charged = self._ledger.charge(named, first) if session is None else self._taken(named, first, session)
@@ -110,13 +110,13 @@ class NamedLedger(ForwardingLedger):
         return min((known for known in (own, here) if known is not None), default=None)
 
 
-def _too_dear(who: Identity, requested: int, most: int, filter_name: str) -> PrivacyRefused:
+def _too_dear(who: Identity, requested: int, most: int, accounting: str) -> PrivacyRefused:
     facts = {
         "requested": decimal_text(requested),
         "spent": "0",
         "limit": decimal_text(most),
         "largest": decimal_text(most),
-        "counted_in": filter_name,
+        "counted_in": accounting,
         "by": who.name,
     }
     message = (

@@ -198,7 +198,7 @@ class ServedStudy:
         return self._chain(who, numbered(self._ledger, sorted(wanted)))
 
     def _chain(self, who: Identity, page: list[Receipt]) -> dict[str, Any]:
-        header = {"filter": self._header.filter_name, "header": header_told(self._header)}
+        header = {"accounting": self._header.accounting, "header": header_told(self._header)}
         return {**header, **links_told(who, page)}
 
     def verify(self, head: str | None) -> dict[str, Any]:
@@ -293,7 +293,7 @@ class _NothingNew(ForwardingLedger):
 def _emptied(ledger: Ledger) -> Ledger:
     """The same limit, and nothing spent of it."""
     header = ledger.header
-    return MemoryLedger(Header.fresh(header.study, header.filter_name, header.limit))
+    return MemoryLedger(Header.fresh(header.study, header.accounting, header.limit))
 
 
 def _nothing() -> None:

@@ -161,7 +161,7 @@ def _opened(study: Study) -> SqliteLedger:
     return SqliteLedger.open(
         study.ledger,
         study=study.fingerprint,
-        filter_name=study.filter_name,
+        accounting=study.accounting,
         limit=study.allowed,
         facts=named_facts(study),
     )
@@ -179,7 +179,7 @@ def _beginning(ledger: SqliteLedger, new: Study, place: str, reason: str) -> tup
         raise InvalidRequest(
             f"this study was amended before: it goes on in {why['ledger']}, under the facts given then"
         )
-    header = Header(new.fingerprint, ledger.header.filter_name, ledger.header.limit, why["salt"])
+    header = Header(new.fingerprint, ledger.header.accounting, ledger.header.limit, why["salt"])
     began = began_in(ledger) if new.book is not None else None
     texts = carried_texts(ledger.head(), totals.receipts, began)
     # In full, not as answers settled them: what was learned about the old units says nothing about new ones.

@@ -17,13 +17,13 @@ from adyton.certify import toml_text
 from adyton.engines.loading.csv_lines import SEPARATORS
 from adyton.engines.loading.sources import count_units, describe
 from adyton.errors import InvalidRequest
-from adyton.kernel.accounting import filter_named
+from adyton.kernel.accounting import accounting_named
 from adyton.kernel.exact import positive, rational
 from adyton.kernel.privacy import Adjacency, Guarantee, PrivacyUnit
 from adyton.query.description import DictionaryName
 from adyton.query.text import fraction_text
 from adyton.setup.public_profile import MOST_VALUES, ColumnProfile, public_profiles
-from adyton.setup.which_filter import choose_filter
+from adyton.setup.which_accounting import choose_accounting
 from adyton.study import FILL_IN, check_lines, check_size, needs_size
 
 _NO_WORD = re.compile(r"\W")
@@ -48,7 +48,7 @@ class DraftOptions:
     rows: int | None = None
     lines: int | None = None
     name: str | None = None
-    filter: str | None = None
+    accounting: str | None = None
     public: bool = False
     metadata: Path | None = None
     questions: int | None = None
@@ -59,11 +59,11 @@ class DraftOptions:
         """With a filter: the one that is named, or the better one for that many questions."""
         limit = _guarantee(self)
         if self.questions is None or not limit.delta:
-            return replace(self, filter=self.filter or ("gdp" if limit.delta else "pure"))
+            return replace(self, accounting=self.accounting or ("gdp" if limit.delta else "pure"))
         unit = PrivacyUnit(self.adjacency, self.person, self.rows_per_person)
-        choice = choose_filter(limit, unit, self.questions)
-        better = replace(self, filter=self.filter or choice.name, why=str(choice))
-        return replace(better, delta="0") if better.filter == "pure" else better  # it needs none
+        choice = choose_accounting(limit, unit, self.questions)
+        better = replace(self, accounting=self.accounting or choice.name, why=str(choice))
+        return replace(better, delta="0") if better.accounting == "pure" else better  # it needs none
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +184,7 @@ def _check_promise(wishes: DraftOptions, rows: int | None) -> None:
     if rows is not None:  # where it is left to fill in, the study file's reader looks at it
         check_size(rows, unit, _guarantee(wishes))
     check_lines(wishes.lines, rows, unit.rows, "table")
-    filter_named(wishes.filter or "gdp").allowed(_guarantee(wishes))
+    accounting_named(wishes.accounting or "gdp").allowed(_guarantee(wishes))
 
 
 def _privacy(wishes: DraftOptions, *, finds_keys: bool) -> str:
@@ -202,7 +202,7 @@ def _privacy(wishes: DraftOptions, *, finds_keys: bool) -> str:
         f'adjacency = "{wishes.adjacency}"  # "replace-one": size public; "add-remove": size private',
         f"epsilon = {fraction_text(limit.epsilon)}",
         f"delta = {_delta(limit.delta)}",
-        f'filter = "{wishes.filter}"  # "gdp", "zcdp" or "pure" (delta = 0); fixed for ever',
+        f'accounting = "{wishes.accounting}"  # "gdp", "zcdp" or "pure" (delta = 0); fixed for ever',
     ]
     if finds_keys and limit.delta:
         part = f"# discovery_delta = {_delta(limit.delta / 10)}"
@@ -227,7 +227,7 @@ def _validity(wishes: DraftOptions) -> str:
     kept = wishes.person is not None or wishes.adjacency == "replace-one"
     pure = "# stability = 0.05  # the most that all answers together may use up\n"
     dictionary = f'# dictionary = "{wishes.dictionary}"  # {_DICTIONARY[wishes.dictionary]}\n'
-    return _VALIDITY + dictionary + (pure if wishes.filter == "pure" else "") + (_RESERVE if kept else "")
+    return _VALIDITY + dictionary + (pure if wishes.accounting == "pure" else "") + (_RESERVE if kept else "")
 
 
 def _column(name: str, kind_of_file: str, known: _Known) -> str:

@@ -72,7 +72,7 @@ class StreamPlan:
 def plan_stream(
     study: Study, price: Price, left: int, positives: int, numeric: bool, refresh: bool | None, of: str
 ) -> StreamPlan:
-    """The quietest stream whose cost, as the study's filter counts it, is not above the price.
+    """The quietest stream whose cost, as the accounting of the study counts it, is not above the price.
 
     Where ``refresh`` is None, what makes comparisons quieter is chosen.
     """
@@ -142,7 +142,7 @@ def least_noise(wanted: Wanted, units: int, refresh: bool | None) -> Machine:
 
 
 def _quietest(wanted: Wanted, units: int, refresh: bool) -> Machine:
-    if not wanted.numeric or wanted.study.filter_name == "pure":
+    if not wanted.numeric or wanted.study.accounting == "pure":
         return _geometric(NumericSparse if wanted.numeric else Sparse, wanted, units, refresh)
     if wanted.for_values is None:
         # If each had all units; a part w of them makes 1 / w of the variance, at least where epsilon is small
@@ -161,13 +161,13 @@ def _geometric(
     """With geometric noise alone.  A threshold that is drawn anew makes as many releases as positives."""
     study, positives = wanted.study, wanted.positives
     runs = positives if refresh else 1
-    epsilon = runs * largest_epsilon(study.filter, units // runs) if units >= runs else Fraction(0)
+    epsilon = runs * largest_epsilon(study.rule, units // runs) if units >= runs else Fraction(0)
     if epsilon < positives * _LEAST_SHARE:
         raise InvalidRequest(f"this price is too small for {positives} positives")
     reach, monotone = wanted.moved, wanted.monotone
     for _ in range(64):
         machine = kind.for_cost(epsilon, positives, sensitivity=reach, monotone=monotone, refresh=refresh)
-        if study.filter.amount(machine.cost()) <= units:
+        if study.rule.amount(machine.cost()) <= units:
             return machine
         epsilon *= 1 - Fraction(1, 2**40)  # a rounding of the last digits was against us
     raise InvalidRequest("no noise scale can be represented for this price")
@@ -175,7 +175,7 @@ def _geometric(
 
 def _values(wanted: Wanted, units: int) -> GaussianNoise:
     """Gaussian noise for the value of each positive, all of which cost ``units``."""
-    cost = cost_of_units(wanted.study.filter_name, units // wanted.positives)
+    cost = cost_of_units(wanted.study.accounting, units // wanted.positives)
     return GaussianNoise.for_cost(one_integer(wanted.moved), cost)
 
 
@@ -187,8 +187,8 @@ def _loudness(machine: Machine) -> float:
 
 def certificate_of(study: Study, machine: Machine, kind: StreamKind = "counts") -> Certificate:
     theorems = [*machine.theorems, *(("STREAM-OF-SUMS",) if kind != "counts" else ())]
-    theorems += ["SPARSE-ACCURACY", "STREAM-IS-ONE-RELEASE", *_OF_PURE[study.filter_name]]
-    theorems += [*study.filter.theorems, "POST-PROCESSING"]
+    theorems += ["SPARSE-ACCURACY", "STREAM-IS-ONE-RELEASE", *_OF_PURE[study.accounting]]
+    theorems += [*study.rule.theorems, "POST-PROCESSING"]
     theorems += ["NOISE-INTERVAL"] if isinstance(machine, NumericSparse) else []
     return Certificate(tuple(dict.fromkeys(theorems)), assumptions_of(study, study.table))
 

@@ -117,7 +117,7 @@ class Stream:
             feeds=last.feeds,
             closed=last.closed,
             head=heads[-1],
-            cost=Amount(self._study.filter_name, self._receipt.order.amount, self._study.allowed),
+            cost=Amount(self._study.accounting, self._receipt.order.amount, self._study.allowed),
             receipt=Proof(self.number, self._receipt.digest, self._receipt.previous),
             certificate=certificate_of(self._study, self._machine, self._kind),
         )

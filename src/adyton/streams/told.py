@@ -45,18 +45,18 @@ def _and(told: ReleasedTotals, study: Study, ledger: Ledger, receipt: Receipt) -
     order = receipt.order
     radius, pure = _one(radius_in_full(study, order)), exchanged(study, order)
     told = replace(told, radius=told.radius + radius, pure=told.pure + pure)
-    rate = geometric_rate(pure) if study.filter_name == "pure" else gaussian_rate(radius)
+    rate = geometric_rate(pure) if study.accounting == "pure" else gaussian_rate(radius)
     if (machine := machine_in(order.question, order.detail)) is not None:
         notes = map(entry_of, public_notes(ledger, receipt.number, 1, Monitor.word))
         fed = [note for note in notes if note is not None]  # that it was closed is public
         values = NoisyIntegers(sum(one.value is not None for one in fed), rate)
-        other = isinstance(machine, NumericSparse) and not machine.gaussian and study.filter_name != "pure"
+        other = isinstance(machine, NumericSparse) and not machine.gaussian and study.accounting != "pure"
         if other or told.forgotten:  # their epsilon is with that of the comparisons; or some are not known
             return replace(told, numbers=None)
         said = told.said + comparisons_nats(one.above for one in fed)
         by_streams, of_streams = told.by_streams + pure, (*told.of_streams, values)
         return replace(told, said=said, by_streams=by_streams, of_streams=of_streams)
-    many = _integers(ledger, receipt) if pure == 0 or study.filter_name == "pure" else None
+    many = _integers(ledger, receipt) if pure == 0 or study.accounting == "pure" else None
     if many is None or told.numbers is None:
         return replace(told, numbers=None)
     return replace(told, numbers=(*told.numbers, NoisyIntegers(many, rate)))
@@ -68,7 +68,7 @@ def exchanged(study: Study, order: Order) -> Fraction:
     In a pure study that is what was charged, or where neighbors have a unit more or less at most twice as
     much; there a stream knows it, and the radius of one reading: a unit is nowhere farther from the centre.
     """
-    if study.filter_name != "pure":
+    if study.accounting != "pure":
         return _one(order.pure)
     charged = _one(order.amount)
     if study.unit.adjacency == "replace-one":

@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from adyton.errors import InvalidRequest
-from adyton.kernel.accounting import Filter, filter_named
+from adyton.kernel.accounting import Accounting, accounting_named
 from adyton.kernel.privacy import Guarantee, PrivacyUnit, Reserve
 from adyton.kernel.protection import Protection, unit_with
 from adyton.kernel.schema import (
@@ -52,7 +52,7 @@ class PrivateTable:
 class Study(Shown):
     """What may be asked of which table, and how much may ever be learned about one unit of it.
 
-    >>> made = adyton.Study(study.table, study.unit, study.limit, filter_name="zcdp")
+    >>> made = adyton.Study(study.table, study.unit, study.limit, accounting="zcdp")
     >>> made.fingerprint == study.fingerprint
     False
     """
@@ -60,7 +60,7 @@ class Study(Shown):
     table: Table
     unit: PrivacyUnit
     limit: Guarantee
-    filter_name: str = "gdp"
+    accounting: str = "gdp"
     source: Path | str | None = None  # a file, or the address of a table in a database
     ledger: Path | str | None = None  # a file, or the address of a schema in a database
     validity: Validity | None = None
@@ -72,7 +72,7 @@ class Study(Shown):
     parts: int = field(init=False, repr=False, compare=False)
     grid: Fraction | None = field(init=False, repr=False, compare=False)
     reserve: Reserve | None = field(init=False, repr=False, compare=False)
-    filter: Filter = field(init=False, repr=False, compare=False)
+    rule: Accounting = field(init=False, repr=False, compare=False)
     protection: Protection = field(init=False, repr=False, compare=False)
     dictionary: Dictionary | None = field(init=False, repr=False, compare=False)
 
@@ -115,7 +115,7 @@ class Study(Shown):
 
         ``parts``: into how many parts the units are split, each for one query; 1: every query reads all.
         ``grid``: the step to which answers are rounded, as a part of their range; None: they are not.
-        ``reserve``: the units that no query reads.  ``filter``: the rule that adds up costs.
+        ``reserve``: the units that no query reads.  ``rule``: how costs add up.
         ``protection``: what privacy rests on.
         """
         validity = self.validity
@@ -126,7 +126,7 @@ class Study(Shown):
             "parts": (validity.questions or 1) if split and validity is not None else 1,
             "grid": rounding_grid(validity, self.table.rows) if rounded and validity is not None else None,
             "reserve": None if share is None else Reserve(share),
-            "filter": filter_named(self.filter_name),
+            "rule": accounting_named(self.accounting),
         }
         for name, value in known.items():
             object.__setattr__(self, name, value)
@@ -136,7 +136,7 @@ class Study(Shown):
         unit = unit_with(self.unit, self.parts, self.reserve)
         further = tuple((one.table, one.rows_per_person) for one in self.further)
         failure, rounded = keys_failure(self), self.grid is not None
-        return Protection(self.table, unit, self.filter, further, failure, rounded)
+        return Protection(self.table, unit, self.rule, further, failure, rounded)
 
     @property
     def tables(self) -> tuple[Table, ...]:
@@ -183,15 +183,15 @@ class Study(Shown):
     @property
     def allowed(self) -> int:
         """All that may ever be spent, in whole units."""
-        return _allowed(self.filter_name, self.limit.epsilon, self.noise_delta)
+        return _allowed(self.accounting, self.limit.epsilon, self.noise_delta)
 
     def units_for(self, epsilon: Fraction) -> int:
         """What a release with this epsilon of its own may spend.  One unit is left for opening a reserve."""
-        return _allowed(self.filter_name, epsilon, self.noise_delta) - (self.reserve is not None)
+        return _allowed(self.accounting, epsilon, self.noise_delta) - (self.reserve is not None)
 
     def epsilon_of(self, units: int) -> float:
         """The epsilon, rounded up, of one release of these units, fixed in advance: no running total."""
-        return self.filter.epsilon(units, self.noise_delta) if units else 0.0
+        return self.rule.epsilon(units, self.noise_delta) if units else 0.0
 
     def nats(self, question: Question, measure: Measure) -> float | None:
         """How long the description of a value of a query is; None where it has none."""
@@ -224,7 +224,7 @@ class Study(Shown):
         facts: list[list[object]] = [
             [self.table.name, self.table.rows, [column_facts(column) for column in self.table.columns]],
             [self.unit.adjacency, self.unit.person, self.unit.rows],
-            [str(self.limit.epsilon), str(self.limit.delta), self.filter_name],
+            [str(self.limit.epsilon), str(self.limit.delta), self.accounting],
         ]
         if self.validity is not None:
             v = self.validity
@@ -250,9 +250,9 @@ class Study(Shown):
 
 
 @lru_cache(maxsize=1024)
-def _allowed(filter_name: str, epsilon: Fraction, delta: Fraction) -> int:
+def _allowed(accounting: str, epsilon: Fraction, delta: Fraction) -> int:
     """Guarded arithmetic takes a while, and most questions name one of few prices."""
-    return filter_named(filter_name).allowed(Guarantee(epsilon, delta))
+    return accounting_named(accounting).allowed(Guarantee(epsilon, delta))
 
 
 def _dictionary(study: Study) -> Dictionary | None:

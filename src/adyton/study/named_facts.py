@@ -11,7 +11,7 @@ from typing import Any
 from adyton.study.facts import Study
 
 _UNIT = ("privacy.adjacency", "privacy.person", "privacy.rows_per_person")
-_LIMIT = ("privacy.epsilon", "privacy.delta", "privacy.filter")
+_LIMIT = ("privacy.epsilon", "privacy.delta", "privacy.accounting")
 _VALIDITY = (
     "confidence",
     "stability",

@@ -63,7 +63,7 @@ def parse_study(raw: dict[str, Any], path: Path) -> Study:
         "privacy",
         (
             *("unit", "person", "rows_per_person", "adjacency"),
-            *("epsilon", "delta", "discovery_delta", "filter", "book"),
+            *("epsilon", "delta", "discovery_delta", "accounting", "book"),
         ),
     )
     unit = notes.attempt(lambda: _unit(privacy))
@@ -88,7 +88,7 @@ def parse_study(raw: dict[str, Any], path: Path) -> Study:
             own,
             known(unit),
             known(limit),
-            choice(privacy.get("filter", "gdp"), "privacy.filter", ("gdp", "zcdp", "pure")),
+            choice(privacy.get("accounting", "gdp"), "privacy.accounting", ("gdp", "zcdp", "pure")),
             source,
             known(files)[0],
             validity,

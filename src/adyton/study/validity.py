@@ -134,7 +134,7 @@ def check_validity(study: Study) -> None:
         _check_method(study, validity)
     if validity.reserve is not None:
         _check_reserve(study, validity)
-    if study.filter_name != "pure":
+    if study.accounting != "pure":
         if validity.stability is not None:
             raise InvalidRequest(
                 "validity.stability is the cap of a pure study; with Gaussian noise every answer has an "
@@ -151,8 +151,10 @@ def check_validity(study: Study) -> None:
 
 
 def _check_method(study: Study, validity: Validity) -> None:
-    if study.filter_name == "pure":
-        raise InvalidRequest("validity.method goes with Gaussian noise (privacy.filter = 'gdp' or 'zcdp')")
+    if study.accounting == "pure":
+        raise InvalidRequest(
+            "validity.method goes with Gaussian noise (privacy.accounting = 'gdp' or 'zcdp')"
+        )
     if validity.method == "rounding":
         _check_rounding(study, validity)
     if validity.method != "split":
@@ -250,7 +252,7 @@ def _check_tolerance(study: Study, validity: Validity, tolerance: Fraction) -> N
     rows = study.units_expected
     if rows is None:
         raise InvalidRequest("validity.tolerance needs validity.questions and table.rows")
-    if study.filter_name == "pure":
+    if study.accounting == "pure":
         best = planned(validity, rows, study.unit.adjacency, keys_failure(study)).tolerance
     else:
         best = gaussian_plan(study).tolerance
@@ -258,7 +260,7 @@ def _check_tolerance(study: Study, validity: Validity, tolerance: Fraction) -> N
         from adyton.validity.planner import in_words
 
         shown = in_words(best, up=True) if math.isfinite(best) else "no tolerance"
-        noise = " with the Laplace noise of a pure study" if study.filter_name == "pure" else ""
+        noise = " with the Laplace noise of a pure study" if study.accounting == "pure" else ""
         found = (
             " where keys may be found (privacy.discovery_delta)" if noise and study.discovery_delta else ""
         )

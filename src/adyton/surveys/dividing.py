@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from adyton.accounting.textbook.comparison import THEOREMS, largest_price
 from adyton.errors import InvalidRequest
-from adyton.kernel.accounting import filter_named, gaussian
+from adyton.kernel.accounting import accounting_named, gaussian
 from adyton.kernel.exact import UNITS_PER_ONE, float_down
 from adyton.kernel.exact.search import edge
 from adyton.kernel.mechanisms.gaussian import GaussianNoise
@@ -66,7 +66,7 @@ def _by_optimum(questions: Sequence[SurveyQuestion], limit: Guarantee) -> tuple[
 
 
 def _by_mu(questions: Sequence[SurveyQuestion], limit: Guarantee) -> tuple[Randomizer, ...]:
-    each = filter_named("gdp").allowed(limit) // len(questions)
+    each = accounting_named("gdp").allowed(limit) // len(questions)
     if each < 1:
         raise InvalidRequest("nothing is left for one of so many questions: ask fewer, or allow more epsilon")
     mu_squared = Fraction(each, UNITS_PER_ONE)

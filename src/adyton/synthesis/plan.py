@@ -105,7 +105,7 @@ class SynthesisPlan:
 
         unit = self.study.unit_of(self.axes.table)
         tables = tuple((by, histogram_of_axes(self.axes, by, unit)) for by in self.read)
-        return Marginals(tables, self.machine, first_guess(self), self.study.filter)
+        return Marginals(tables, self.machine, first_guess(self), self.study.rule)
 
     @property
     def readings(self) -> tuple[Reading, ...]:
@@ -125,15 +125,15 @@ class SynthesisPlan:
         return tuple(tuple(sorted(axes)) for axes in largest)
 
     def step(self, units: int) -> AdaptiveRound:
-        return step_for(self.study.filter, self.machine.sensitivity, units)
+        return step_for(self.study.rule, self.machine.sensitivity, units)
 
     @property
     def certificate(self) -> Certificate:
-        pure = self.study.filter_name == "pure"
+        pure = self.study.accounting == "pure"
         selecting = "PERMUTE-AND-FLIP" if pure else "BOUNDED-RANGE"
-        noise = noise_kind(self.study.filter_name).theorems
+        noise = noise_kind(self.study.accounting).theorems
         theorems = ["ADAPTIVE-MARGINALS", "PUBLIC-CELLS", "SCORE-SPAN", selecting, *noise]
-        theorems += [*self.study.filter.theorems, "POST-PROCESSING", "NOISE-INTERVAL"]
+        theorems += [*self.study.rule.theorems, "POST-PROCESSING", "NOISE-INTERVAL"]
         return Certificate(
             tuple(dict.fromkeys(theorems)),
             (
@@ -221,12 +221,12 @@ def _method(axes: atoms.Axes, method: Method | None) -> Method:
 def _machine(study: Study, axes: atoms.Axes, candidates: tuple[Axes, ...], units: int) -> AdaptiveMarginals:
     first = tuple((place,) for place in range(len(axes.axes)))
     moved = marginals_sensitivity(axes.shape, candidates, first, study.unit_of(axes.table))
-    rounds = _ROUNDS_OF_A_COLUMN[study.filter_name] * len(axes.axes)
+    rounds = _ROUNDS_OF_A_COLUMN[study.accounting] * len(axes.axes)
     each = units // rounds
     if each < 2 * SELECTING:
         raise InvalidRequest("this price is too small for a synthetic table of so many columns")
-    most_epsilon = rounds * step_for(study.filter, moved, each).epsilon
-    growth = _GROWTH[study.filter_name]
+    most_epsilon = rounds * step_for(study.rule, moved, each).epsilon
+    growth = _GROWTH[study.accounting]
     return AdaptiveMarginals(axes.shape, candidates, first, moved, units, each, growth, most_epsilon)
 
 

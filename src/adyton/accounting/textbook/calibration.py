@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from adyton.errors import InvalidRequest
 from adyton.kernel.accounting import gaussian
-from adyton.kernel.accounting.filters import LARGEST_EPSILON, LEAST_DELTA, LEAST_EPSILON
+from adyton.kernel.accounting.rules import LARGEST_EPSILON, LEAST_DELTA, LEAST_EPSILON
 from adyton.kernel.exact import Number, float_down, float_up, positive
 from adyton.kernel.exact.outward import UNIT_ROUNDOFF
 from adyton.kernel.exact.search import edge

@@ -21,7 +21,7 @@ from adyton.accounting.textbook.concentrated import gdp_epsilon, zcdp_epsilon
 from adyton.accounting.textbook.optimal import optimal
 from adyton.arithmetic.search import largest_real_within
 from adyton.errors import InvalidRequest
-from adyton.kernel.accounting.filters import LARGEST_EPSILON, LEAST_EPSILON
+from adyton.kernel.accounting.rules import LARGEST_EPSILON, LEAST_EPSILON
 from adyton.kernel.exact import Number, float_down, float_up, positive, rational
 from adyton.kernel.privacy import GaussianCost, PureCost
 

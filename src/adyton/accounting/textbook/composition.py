@@ -17,7 +17,7 @@ from typing import TypeVar
 from adyton.accounting.pld.slots import fold
 from adyton.arithmetic.interval import RealInterval, exp, interval, log, sqrt, tanh_half, upper
 from adyton.errors import InvalidRequest
-from adyton.kernel.accounting.filters import LARGEST_EPSILON, LEAST_DELTA, LEAST_EPSILON
+from adyton.kernel.accounting.rules import LARGEST_EPSILON, LEAST_DELTA, LEAST_EPSILON
 from adyton.kernel.exact import Number, float_up, positive, printed_up, rational
 from adyton.kernel.privacy import Guarantee
 

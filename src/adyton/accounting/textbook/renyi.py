@@ -18,7 +18,7 @@ from adyton.accounting.textbook.composition import checked, checked_delta
 from adyton.arithmetic.interval import RealInterval, exp, interval, log, upper
 from adyton.arithmetic.search import minimise
 from adyton.errors import InvalidRequest
-from adyton.kernel.accounting.filters import LARGEST_EPSILON
+from adyton.kernel.accounting.rules import LARGEST_EPSILON
 from adyton.kernel.exact import float_up
 
 _GOLDEN_SECTIONS = 36  # of 24 in the logarithm: less than 1e-6 is left

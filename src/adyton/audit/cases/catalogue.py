@@ -28,7 +28,7 @@ from adyton.audit.cases.trial import (
     AuditedMechanism,
     AuditTarget,
     Trial,
-    for_each_filter,
+    for_each_accounting,
     gaussian_claim,
     gaussian_mu,
 )
@@ -79,17 +79,17 @@ def _repeated(noise: GaussianNoise | GeometricNoise, bits: Bits) -> Callable[[An
     return release
 
 
-def _questions(filter_name: str, target: AuditTarget) -> Iterator[Trial]:
+def _questions(accounting: str, target: AuditTarget) -> Iterator[Trial]:
     for adjacency in ADJACENCIES:
         for name in QUESTIONS:
-            yield ask_both(name, adjacency, filter_name, target)
+            yield ask_both(name, adjacency, accounting, target)
 
 
 CATALOGUE: tuple[AuditedMechanism, ...] = (
     AuditedMechanism("geometric", "two-sided geometric noise (discrete Laplace)", _geometric, ("laplace",)),
     AuditedMechanism("gaussian", "rounded Gaussian noise", _gaussian),
     *(*surveyed.ENTRIES, *selections.ENTRIES, *streams.ENTRIES, *workloads.ENTRIES),
-    *for_each_filter("questions", "whole questions through a curator", _questions),
+    *for_each_accounting("questions", "whole questions through a curator", _questions),
     *means_with_squares.ENTRIES,
     *(*streamed.ENTRIES, *selected.ENTRIES, *read_again.ENTRIES),
     *(*split_studies.ENTRIES, *rounded_studies.ENTRIES, *reserves.ENTRIES, *shared_books.ENTRIES),

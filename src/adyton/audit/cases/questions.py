@@ -54,10 +54,10 @@ class ReadIntegers:
     keys: Sequence[FoundKey] | None = None
 
 
-def ask_both(name: str, adjacency: Adjacency, filter_name: str, target: AuditTarget) -> Trial:
+def ask_both(name: str, adjacency: Adjacency, accounting: str, target: AuditTarget) -> Trial:
     """Ask question ``name`` of both tables through the curator, and prepare to release it many times."""
     case = QUESTIONS[name]
-    study = study_of(case, adjacency, filter_name, target)
+    study = study_of(case, adjacency, accounting, target)
     asked: Any = list(case.asked) if len(case.asked) > 1 else case.asked[0]
     with tempfile.TemporaryDirectory() as folder:
         tables = tables_of(case, adjacency, Path(folder))
@@ -74,7 +74,7 @@ def ask_both(name: str, adjacency: Adjacency, filter_name: str, target: AuditTar
     keys, (first, second) = keys_of(*runs), runs
     known = ReadIntegers(aligned(first, second), keys), ReadIntegers(aligned(second, first), keys)
     return Trial(
-        f"{filter_name} question",
+        f"{accounting} question",
         name,
         adjacency,
         release,
@@ -110,7 +110,7 @@ def claim_of(study: Study, amount: int) -> Promise:
 
 def mu_of(study: Study, amount: int) -> float | None:
     """What a gdp study charges is mu**2; finding keys has a delta beside it."""
-    if study.filter_name != "gdp" or study.discovery_delta:
+    if study.accounting != "gdp" or study.discovery_delta:
         return None
     return math.sqrt(amount / UNITS_PER_ONE) * SAFE
 

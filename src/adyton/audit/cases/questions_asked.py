@@ -196,15 +196,15 @@ QUESTIONS: dict[str, QueryCase] = {
 }
 
 
-def study_of(case: QueryCase, adjacency: Adjacency, filter_name: str, target: AuditTarget) -> Study:
+def study_of(case: QueryCase, adjacency: Adjacency, accounting: str, target: AuditTarget) -> Study:
     unit = PrivacyUnit(adjacency)
     if case.persons:
         unit = PrivacyUnit(adjacency, "pid", _ROWS_OF_A_PERSON)
     table = Table("people", COLUMNS, rows=len(case.others) + 1, person=unit.person)
-    discovery_delta = target.delta / (1 if filter_name == "pure" else 2) if case.finds_keys else Fraction(0)
-    delta = discovery_delta if filter_name == "pure" else target.delta
+    discovery_delta = target.delta / (1 if accounting == "pure" else 2) if case.finds_keys else Fraction(0)
+    delta = discovery_delta if accounting == "pure" else target.delta
     return Study(
-        table, unit, Guarantee(_BUDGET * target.epsilon, delta), filter_name, discovery_delta=discovery_delta
+        table, unit, Guarantee(_BUDGET * target.epsilon, delta), accounting, discovery_delta=discovery_delta
     )
 
 

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from adyton.audit.cases.questions import claim_of, mu_of
 from adyton.audit.cases.questions_asked import QUESTIONS, study_of, tables_of
-from adyton.audit.cases.trial import AuditTarget, Trial, for_each_filter
+from adyton.audit.cases.trial import AuditTarget, Trial, for_each_accounting
 from adyton.audit.replay import Replay, Trace, all_of, compare, run_both
 from adyton.curator import Curator
 from adyton.errors import Interrupted
@@ -34,7 +34,9 @@ from adyton.study import Study
 
 _CASE = QUESTIONS["count"]
 _ASKED = _CASE.asked[0]
-_RACING = 3  # readings; if each showed its own noise, the loss would be above the claim under every filter
+_RACING = (
+    3  # readings; if each showed its own noise, the loss would be above the claim under every accounting
+)
 
 
 class _Often:
@@ -73,19 +75,19 @@ class _Bare(Curator):
         return read()
 
 
-def _trials(filter_name: str, target: AuditTarget) -> Iterator[Trial]:
+def _trials(accounting: str, target: AuditTarget) -> Iterator[Trial]:
     for adjacency in ADJACENCIES:
-        yield _trial(filter_name, adjacency, target)
+        yield _trial(accounting, adjacency, target)
 
 
-def _trial(filter_name: str, adjacency: Adjacency, target: AuditTarget) -> Trial:
-    study, price = study_of(_CASE, adjacency, filter_name, target), {"epsilon": target.epsilon}
+def _trial(accounting: str, adjacency: Adjacency, target: AuditTarget) -> Trial:
+    study, price = study_of(_CASE, adjacency, accounting, target), {"epsilon": target.epsilon}
     with tempfile.TemporaryDirectory() as folder:
         tables = tables_of(_CASE, adjacency, Path(folder))
         runs = run_both(study, tables, _ASKED, target.bits, partial(_opened, target, price), price)
     amount = runs[0].public["receipts"][0][3]
     return Trial(
-        f"{filter_name} receipt",
+        f"{accounting} receipt",
         "read again",
         adjacency,
         partial(_shown, study, price, target.bits),
@@ -131,7 +133,7 @@ def _shown(study: Study, price: Any, bits: Bits, exact: Sequence[Columns], n: in
             ledger = LedgerOnDemand(
                 Path(folder) / "ledger.sqlite",
                 study=study.fingerprint,
-                filter_name=study.filter_name,
+                accounting=study.accounting,
                 limit=study.allowed,
             )
             return opened.enter_context(closing(_Bare(study, _Often(exact, n), ledger, bits)))
@@ -150,4 +152,4 @@ def _shown(study: Study, price: Any, bits: Bits, exact: Sequence[Columns], n: in
     return np.concatenate([np.array(column, np.int64).reshape(n, -1) for column in numbers], axis=1)
 
 
-ENTRIES = for_each_filter("read-again", "one charge that is read several times", _trials)
+ENTRIES = for_each_accounting("read-again", "one charge that is read several times", _trials)

@@ -14,7 +14,7 @@ from typing import Any
 
 from adyton.audit.cases.questions import trial_of
 from adyton.audit.cases.questions_asked import OLD, YOUNG, QueryCase, study_of, tables_of
-from adyton.audit.cases.trial import AuditTarget, Trial, for_each_filter
+from adyton.audit.cases.trial import AuditTarget, Trial, for_each_accounting
 from adyton.audit.replay import Replay, Trace, all_of, compare, run_both
 from adyton.kernel.privacy import Adjacency
 from adyton.study import Study, Validity
@@ -50,34 +50,34 @@ _STUDIES = {
 }
 
 
-def _trials(filter_name: str, target: AuditTarget) -> Iterator[Trial]:
+def _trials(accounting: str, target: AuditTarget) -> Iterator[Trial]:
     for name, keeping in _STUDIES.items():
-        yield _trial(name, keeping, filter_name, target)
+        yield _trial(name, keeping, accounting, target)
 
 
-def _trial(name: str, keeping: _Keeping, filter_name: str, target: AuditTarget) -> Trial:
+def _trial(name: str, keeping: _Keeping, accounting: str, target: AuditTarget) -> Trial:
     case = QueryCase((keeping.asked,))
     if keeping.persons is not None:
         here, there = (
             (row.replace("u", who, 1),) * 2 for row, who in zip((OLD, YOUNG), keeping.persons, strict=True)
         )
         case = replace(case, here=here, there=there, persons=True)
-    study = _study(case, keeping, filter_name, target)
+    study = _study(case, keeping, accounting, target)
     with tempfile.TemporaryDirectory() as folder:
         tables = tables_of(case, keeping.adjacency, Path(folder))
         runs = run_both(
             study, tables, keeping.asked, target.bits, target.tables.open, {"epsilon": target.epsilon}
         )
     spent = runs[0].public["receipts"][0][_SPENT]
-    named, found = f"{filter_name} study with a reserve", _compared(runs, keeping)
+    named, found = f"{accounting} study with a reserve", _compared(runs, keeping)
     return trial_of(named, name, study, [runs], spent, found, target)
 
 
-def _study(case: QueryCase, keeping: _Keeping, filter_name: str, target: AuditTarget) -> Study:
+def _study(case: QueryCase, keeping: _Keeping, accounting: str, target: AuditTarget) -> Study:
     """A pure one answers also what it cannot certify."""
-    pure: dict[str, Any] = {"stability": 1, "beyond_plan": "answer"} if filter_name == "pure" else {}
+    pure: dict[str, Any] = {"stability": 1, "beyond_plan": "answer"} if accounting == "pure" else {}
     declared = Validity(Fraction(19, 20), reserve=keeping.share, **pure)
-    return replace(study_of(case, keeping.adjacency, filter_name, target), validity=declared)
+    return replace(study_of(case, keeping.adjacency, accounting, target), validity=declared)
 
 
 def _compared(runs: tuple[Trace, Trace], keeping: _Keeping) -> Replay:
@@ -87,4 +87,4 @@ def _compared(runs: tuple[Trace, Trace], keeping: _Keeping) -> Replay:
     return all_of([found], READ)
 
 
-ENTRIES = for_each_filter("reserve", "questions of a study with a reserve", _trials)
+ENTRIES = for_each_accounting("reserve", "questions of a study with a reserve", _trials)

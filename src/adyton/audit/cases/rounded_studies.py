@@ -14,7 +14,7 @@ from pathlib import Path
 
 from adyton.audit.cases.questions import trial_of
 from adyton.audit.cases.questions_asked import QueryCase, study_of, tables_of
-from adyton.audit.cases.trial import AuditTarget, Trial, for_each_filter
+from adyton.audit.cases.trial import AuditTarget, Trial, for_each_accounting
 from adyton.audit.replay import compare, run_both
 from adyton.study import Validity
 
@@ -27,21 +27,21 @@ _STUDIES = {
 _AMOUNT = 3  # its place in what a trace says of a receipt
 
 
-def _trials(filter_name: str, target: AuditTarget) -> Iterator[Trial]:
+def _trials(accounting: str, target: AuditTarget) -> Iterator[Trial]:
     for name, case in _STUDIES.items():
-        yield _trial(name, case, filter_name, target)
+        yield _trial(name, case, accounting, target)
 
 
-def _trial(name: str, case: QueryCase, filter_name: str, target: AuditTarget) -> Trial:
+def _trial(name: str, case: QueryCase, accounting: str, target: AuditTarget) -> Trial:
     declared = Validity(Fraction(19, 20), method="rounding", grid=_GRID)
-    study = replace(study_of(case, "replace-one", filter_name, target), validity=declared)
+    study = replace(study_of(case, "replace-one", accounting, target), validity=declared)
     with tempfile.TemporaryDirectory() as folder:
         tables = tables_of(case, "replace-one", Path(folder))
         runs = run_both(
             study, tables, case.asked[0], target.bits, target.tables.open, {"epsilon": target.epsilon}
         )
     amount = runs[0].public["receipts"][0][_AMOUNT]
-    return trial_of(f"{filter_name} rounding study", name, study, [runs], amount, compare(*runs), target)
+    return trial_of(f"{accounting} rounding study", name, study, [runs], amount, compare(*runs), target)
 
 
-ENTRIES = for_each_filter("rounding", "answers of a study that rounds them", _trials, ("gdp", "zcdp"))
+ENTRIES = for_each_accounting("rounding", "answers of a study that rounds them", _trials, ("gdp", "zcdp"))

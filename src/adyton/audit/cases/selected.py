@@ -16,7 +16,7 @@ from typing import Any
 
 from adyton.audit.cases.questions import claim_of
 from adyton.audit.cases.questions_asked import QueryCase, study_of, tables_of
-from adyton.audit.cases.trial import AuditTarget, Trial, for_each_filter
+from adyton.audit.cases.trial import AuditTarget, Trial, for_each_accounting
 from adyton.audit.exact import OutputLaw, law_of
 from adyton.audit.replay import Movement, Replay
 from adyton.audit.watching import watch, with_the_same_words
@@ -48,14 +48,14 @@ class SelectionRun:
     events: tuple[str, ...]
 
 
-def _selections(filter_name: str, target: AuditTarget) -> Iterator[Trial]:
+def _selections(accounting: str, target: AuditTarget) -> Iterator[Trial]:
     for adjacency in ADJACENCIES:
         for most, with_value in ((1, False), (2, True)):
-            yield _trial(filter_name, adjacency, most, with_value, target)
+            yield _trial(accounting, adjacency, most, with_value, target)
 
 
-def _trial(filter_name: str, adjacency: Adjacency, most: int, with_value: bool, target: AuditTarget) -> Trial:
-    study = study_of(_CASE, adjacency, filter_name, target)
+def _trial(accounting: str, adjacency: Adjacency, most: int, with_value: bool, target: AuditTarget) -> Trial:
+    study = study_of(_CASE, adjacency, accounting, target)
     asked = best_of([count(where) for where in _WHERE], most, with_value=with_value)
     price = price_of(epsilon=target.epsilon)
     plan = plan_selection(study, asked.on(study.table), price, study.allowed)
@@ -65,7 +65,7 @@ def _trial(filter_name: str, adjacency: Adjacency, most: int, with_value: bool, 
         first, second = with_the_same_words(run, tables, target.bits)
     alone = most == 1 and not with_value
     return Trial(
-        f"{filter_name} selection",
+        f"{accounting} selection",
         f"the best {most} of {len(_WHERE)} counts" + (", with values" if with_value else ""),
         adjacency,
         _release(plan, target.bits),
@@ -130,4 +130,4 @@ def _steps(run: SelectionRun) -> list[str]:
     return [event for event in run.events if not event.startswith("bits")]
 
 
-ENTRIES = for_each_filter("selections", "selections through a curator", _selections)
+ENTRIES = for_each_accounting("selections", "selections through a curator", _selections)

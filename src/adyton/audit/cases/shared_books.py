@@ -16,7 +16,7 @@ from pathlib import Path
 from adyton.audit.cases.questions import trial_of
 from adyton.audit.cases.questions_asked import OLD, QueryCase, study_of, tables_of
 from adyton.audit.cases.split_studies import as_gdp, told_apart
-from adyton.audit.cases.trial import AuditTarget, Trial, for_each_filter
+from adyton.audit.cases.trial import AuditTarget, Trial, for_each_accounting
 from adyton.audit.replay import Replay, Trace, all_of, compare, run_both
 from adyton.curator import Curator
 from adyton.kernel.exact import UNITS_PER_ONE
@@ -46,14 +46,14 @@ _BOOKS = {
 }
 
 
-def _trials(filter_name: str, target: AuditTarget) -> Iterator[Trial]:
+def _trials(accounting: str, target: AuditTarget) -> Iterator[Trial]:
     for name, sharing in _BOOKS.items():
-        yield _trial(name, sharing, filter_name, target)
+        yield _trial(name, sharing, accounting, target)
 
 
-def _trial(name: str, sharing: _Sharing, filter_name: str, target: AuditTarget) -> Trial:
+def _trial(name: str, sharing: _Sharing, accounting: str, target: AuditTarget) -> Trial:
     case = QueryCase(sharing.asked, here=(OLD, OLD) if sharing.persons else (OLD,), persons=sharing.persons)
-    own = study_of(case, sharing.adjacency, filter_name, target)
+    own = study_of(case, sharing.adjacency, accounting, target)
     with tempfile.TemporaryDirectory() as folder:
         tables = tables_of(case, sharing.adjacency, Path(folder))
         limit = Guarantee(target.epsilon, own.limit.delta)
@@ -64,7 +64,7 @@ def _trial(name: str, sharing: _Sharing, filter_name: str, target: AuditTarget) 
         ]
         spent = [_spent(_beside(table)) for table in tables]
     found = _compared(own, runs, spent)
-    return trial_of(f"{filter_name} book of two studies", name, own, runs, spent[0], found, target)
+    return trial_of(f"{accounting} book of two studies", name, own, runs, spent[0], found, target)
 
 
 def _named(study: Study, name: str) -> Study:
@@ -78,7 +78,7 @@ def _book(table: Path, study: Study, limit: Guarantee) -> Path:
         _beside(table),
         epsilon=limit.epsilon,
         delta=limit.delta,
-        filter_name=study.filter_name,
+        accounting=study.accounting,
         unit=study.unit.word,
         adjacency=study.unit.adjacency,
     ).close()
@@ -111,11 +111,11 @@ def _compared(study: Study, runs: Sequence[tuple[Trace, Trace]], spent: Sequence
 
 def _apart(study: Study, runs: Sequence[tuple[Trace, Trace]]) -> Fraction:
     l1, l2_squared = told_apart(runs)
-    return l1 if study.filter_name == "pure" else l2_squared
+    return l1 if study.accounting == "pure" else l2_squared
 
 
 def _paid(study: Study, spent: int) -> Fraction:
-    return Fraction(spent, UNITS_PER_ONE) if study.filter_name == "pure" else as_gdp(study, spent)
+    return Fraction(spent, UNITS_PER_ONE) if study.accounting == "pure" else as_gdp(study, spent)
 
 
-ENTRIES = for_each_filter("books", "two studies that share a book", _trials)
+ENTRIES = for_each_accounting("books", "two studies that share a book", _trials)

@@ -16,7 +16,7 @@ from typing import Any
 
 from adyton.audit.cases.questions import trial_of
 from adyton.audit.cases.questions_asked import OLD, YOUNG, QueryCase, study_of, tables_of
-from adyton.audit.cases.trial import AuditTarget, Trial, for_each_filter
+from adyton.audit.cases.trial import AuditTarget, Trial, for_each_accounting
 from adyton.audit.noise_seen import distances, gaps
 from adyton.audit.replay import Replay, Trace, all_of, compare, run_both
 from adyton.curator import Curator
@@ -49,14 +49,14 @@ _STUDIES = {
 }
 
 
-def _trials(filter_name: str, target: AuditTarget) -> Iterator[Trial]:
+def _trials(accounting: str, target: AuditTarget) -> Iterator[Trial]:
     for name, splitting in _STUDIES.items():
-        yield _trial(name, splitting, filter_name, target)
+        yield _trial(name, splitting, accounting, target)
 
 
-def _trial(name: str, splitting: _Splitting, filter_name: str, target: AuditTarget) -> Trial:
+def _trial(name: str, splitting: _Splitting, accounting: str, target: AuditTarget) -> Trial:
     case = QueryCase(splitting.asked, persons=splitting.persons)
-    study = _study(case, splitting.adjacency, filter_name, target)
+    study = _study(case, splitting.adjacency, accounting, target)
     price = {"epsilon": target.epsilon}
     with tempfile.TemporaryDirectory() as folder:
         case = _placed(case, splitting, study, Path(folder), target, price)
@@ -64,12 +64,12 @@ def _trial(name: str, splitting: _Splitting, filter_name: str, target: AuditTarg
         runs = [_run(study, tables, case.asked, number, target, price) for number in range(len(case.asked))]
     spent = runs[-1][0].public["receipts"][-1][_SPENT]
     found = _compared(study, runs, spent)
-    return trial_of(f"{filter_name} split study", name, study, runs, spent, found, target)
+    return trial_of(f"{accounting} split study", name, study, runs, spent, found, target)
 
 
-def _study(case: QueryCase, adjacency: Adjacency, filter_name: str, target: AuditTarget) -> Study:
+def _study(case: QueryCase, adjacency: Adjacency, accounting: str, target: AuditTarget) -> Study:
     declared = Validity(Fraction(19, 20), questions=len(case.asked), method="split")
-    return replace(study_of(case, adjacency, filter_name, target), validity=declared)
+    return replace(study_of(case, adjacency, accounting, target), validity=declared)
 
 
 def _run(
@@ -136,7 +136,9 @@ def told_apart(runs: Sequence[tuple[Trace, Trace]]) -> tuple[Fraction, Fraction]
 
 def as_gdp(study: Study, spent: int) -> Fraction:
     """As mu**2: rho of a zcdp study is half of it."""
-    return Fraction(spent, UNITS_PER_ONE) * (2 if study.filter_name == "zcdp" else 1)
+    return Fraction(spent, UNITS_PER_ONE) * (2 if study.accounting == "zcdp" else 1)
 
 
-ENTRIES = for_each_filter("split", "all questions of a study that splits its units", _trials, ("gdp", "zcdp"))
+ENTRIES = for_each_accounting(
+    "split", "all questions of a study that splits its units", _trials, ("gdp", "zcdp")
+)

@@ -16,7 +16,7 @@ from typing import Any
 
 from adyton.audit.cases.questions import claim_of
 from adyton.audit.cases.questions_asked import QueryCase, study_of, tables_of
-from adyton.audit.cases.trial import AuditTarget, Trial, for_each_filter
+from adyton.audit.cases.trial import AuditTarget, Trial, for_each_accounting
 from adyton.audit.replay import Movement, Replay
 from adyton.audit.watching import Watched, exact_integers, watch, with_the_same_words
 from adyton.kernel.ledger import Receipt
@@ -81,23 +81,23 @@ class MonitorRun:
     events: tuple[str, ...]
 
 
-def _streams(filter_name: str, target: AuditTarget) -> Iterator[Trial]:
+def _streams(accounting: str, target: AuditTarget) -> Iterator[Trial]:
     for adjacency in ADJACENCIES:
         both_ways = adjacency == "add-remove"
-        yield _trial(filter_name, MonitorCase(adjacency, numeric=both_ways), target)
-        yield _trial(filter_name, MonitorCase(adjacency, "means", numeric=both_ways), target)
-    yield _trial(filter_name, MonitorCase("add-remove", "sums"), target)
-    if filter_name != "pure":  # where a threshold is drawn anew unless somebody wants it kept
-        yield _trial(filter_name, MonitorCase("replace-one", numeric=True, refresh=False), target)
+        yield _trial(accounting, MonitorCase(adjacency, numeric=both_ways), target)
+        yield _trial(accounting, MonitorCase(adjacency, "means", numeric=both_ways), target)
+    yield _trial(accounting, MonitorCase("add-remove", "sums"), target)
+    if accounting != "pure":  # where a threshold is drawn anew unless somebody wants it kept
+        yield _trial(accounting, MonitorCase("replace-one", numeric=True, refresh=False), target)
 
 
-def _trial(filter_name: str, wish: MonitorCase, target: AuditTarget) -> Trial:
-    study = study_of(_CASE, wish.adjacency, filter_name, target)
+def _trial(accounting: str, wish: MonitorCase, target: AuditTarget) -> Trial:
+    study = study_of(_CASE, wish.adjacency, accounting, target)
     with tempfile.TemporaryDirectory() as folder:
         tables = tables_of(_CASE, wish.adjacency, Path(folder))
         first, second = with_the_same_words(partial(_run, study, wish, target), tables, target.bits)
     return Trial(
-        f"{filter_name} stream",
+        f"{accounting} stream",
         wish.told,
         wish.adjacency,
         _release(first, target.bits),
@@ -185,4 +185,4 @@ def _moved(name: str, reach: int, gap: int) -> Movement:
     return Movement(name, part, Fraction(1), part**2, Fraction(1))
 
 
-ENTRIES = for_each_filter("streams", "streams through a curator", _streams)
+ENTRIES = for_each_accounting("streams", "streams through a curator", _streams)

@@ -13,7 +13,7 @@ from adyton.audit.loaded import LoadedTables
 from adyton.audit.replay import Replay
 from adyton.certify import Promise
 from adyton.errors import InvalidRequest
-from adyton.kernel.accounting import FILTERS, gaussian
+from adyton.kernel.accounting import ACCOUNTING_NAMES, gaussian
 from adyton.kernel.noise import Bits
 
 
@@ -58,14 +58,14 @@ class AuditedMechanism:
     aliases: tuple[str, ...] = ()
 
 
-def for_each_filter(
+def for_each_accounting(
     word: str,
     about: str,
     trials: Callable[[str, AuditTarget], Iterator[Trial]],
-    filters: Iterable[str] = FILTERS,
+    filters: Iterable[str] = ACCOUNTING_NAMES,
 ) -> tuple[AuditedMechanism, ...]:
     return tuple(
-        AuditedMechanism(f"{name}-{word}", f"{about}, {name} filter", partial(trials, name))
+        AuditedMechanism(f"{name}-{word}", f"{about}, {name} accounting", partial(trials, name))
         for name in filters
     )
 

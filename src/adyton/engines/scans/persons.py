@@ -19,7 +19,7 @@ from adyton.engines.scans.scan import (
     keys_of,
     only_where,
     selected,
-    shared_filter,
+    shared_accounting,
 )
 from adyton.engines.spelling.rows import clipped, fits_bigint
 from adyton.kernel.schema import TextColumn
@@ -63,7 +63,7 @@ class _RowsOfPersons(Emitter):
     """One row for each person and cell, with a number for each reading; NULL or 0 where there is none."""
 
     def __init__(self, readings: Sequence[Reading], units: ClampedTable, *, present_only: bool) -> None:
-        super().__init__(units, shared_filter(readings))
+        super().__init__(units, shared_accounting(readings))
         self._readings, self._present_only = readings, present_only
 
     def number(self, reading: Reading, outer: Aggregates, counted: bool) -> tuple[Recipe, int]:

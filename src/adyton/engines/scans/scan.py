@@ -218,7 +218,7 @@ def _size(column: Column) -> int:
 
 def rows_scan(readings: Sequence[Reading], units: ClampedTable, *, counted: bool = False) -> Scan:
     """Also of persons, where a person has a single row.  ``counted`` asks for ``Scan.counts``."""
-    by, shared = readings[0].by, shared_filter(readings)
+    by, shared = readings[0].by, shared_accounting(readings)
     folded = [units.places[column.name] for column in fold_columns(readings)]
     emitter = _Folded(units, shared) if folded else Emitter(units, shared)
     recipes = [emitter.recipes(reading) for reading in readings]
@@ -230,7 +230,7 @@ def rows_scan(readings: Sequence[Reading], units: ClampedTable, *, counted: bool
     return Scan(text + (f" GROUP BY {', '.join(keys)}" if keys else ""), len(keys), recipes, counts)
 
 
-def shared_filter(readings: Sequence[Reading]) -> Condition:
+def shared_accounting(readings: Sequence[Reading]) -> Condition:
     """What holds for every row that counts in any of the readings."""
     return readings[0].where if len({reading.where for reading in readings}) == 1 else EVERY_ROW
 

@@ -34,7 +34,7 @@ class UniformPlan:
     rules: RuleClass
     ghosts: int
     name: ClassVar[str] = "uniform"
-    filter_name: ClassVar[str] = "pure"
+    accounting: ClassVar[str] = "pure"
     price: ClassVar[int] = 1
     radius: ClassVar[int] = 0
     scores: ClassVar[int] = _ANY_NUMBER  # that a ledger is made for; nobody comes to an end of them

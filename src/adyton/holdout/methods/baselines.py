@@ -32,7 +32,7 @@ class SplitPlan:
     frame: HoldoutSize
     scores: int
     name: ClassVar[str] = "split"
-    filter_name: ClassVar[str] = "pure"
+    accounting: ClassVar[str] = "pure"
     price: ClassVar[int] = 1
     radius: ClassVar[int] = 0
     theorems: ClassVar[tuple[str, ...]] = ("SAMPLE-SPLITTING",)
@@ -70,7 +70,7 @@ class RoundingPlan:
     frame: HoldoutSize
     scores: int
     name: ClassVar[str] = "rounding"
-    filter_name: ClassVar[str] = "pure"
+    accounting: ClassVar[str] = "pure"
     price: ClassVar[int] = 1
     radius: ClassVar[int] = 0
     theorems: ClassVar[tuple[str, ...]] = ("FORKING-PATHS",)

@@ -47,7 +47,7 @@ class GaussianPlan:
     expected: Fraction | None = None
     anytime: bool = False
     name: ClassVar[str] = "gaussian"
-    filter_name: ClassVar[str] = "gdp"
+    accounting: ClassVar[str] = "gdp"
 
     @property
     def theorems(self) -> tuple[str, ...]:

@@ -34,7 +34,7 @@ class GuessAndCheckPlan:
     frame: HoldoutSize
     tolerance: Fraction
     name: ClassVar[str] = "guess_and_check"
-    filter_name: ClassVar[str] = "pure"
+    accounting: ClassVar[str] = "pure"
     needs_guess: ClassVar[bool] = True
     theorems: ClassVar[tuple[str, ...]] = ("GUESS-AND-CHECK", "HOEFFDING")
     price: ClassVar[int] = 1

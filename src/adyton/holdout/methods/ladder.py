@@ -35,7 +35,7 @@ class LadderPlan:
     scores: int
     rung: int
     name: ClassVar[str] = "ladder"
-    filter_name: ClassVar[str] = "pure"
+    accounting: ClassVar[str] = "pure"
     needs_guess: ClassVar[bool] = False
     theorems: ClassVar[tuple[str, ...]] = ("LADDER", "HOEFFDING")
     price: ClassVar[int] = 1
@@ -79,7 +79,7 @@ class FreeLadderPlan:
     frame: HoldoutSize
     scores: int
     name: ClassVar[str] = "ladder-free"
-    filter_name: ClassVar[str] = "pure"
+    accounting: ClassVar[str] = "pure"
     needs_guess: ClassVar[bool] = False
     theorems: ClassVar[tuple[str, ...]] = ()
     price: ClassVar[int] = 1

@@ -54,7 +54,7 @@ class SlicesPlan:
     reaches: tuple[tuple[float, float], ...]
     expected: Fraction | None = None
     name: ClassVar[str] = "slices"
-    filter_name: ClassVar[str] = "gdp"
+    accounting: ClassVar[str] = "gdp"
 
     def __post_init__(self) -> None:
         many = {len(self.names), len(self.sizes), len(self.scales), len(self.reaches)}

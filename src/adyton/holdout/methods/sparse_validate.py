@@ -31,7 +31,7 @@ class SparseValidatePlan:
     rejections: int
     accept: int
     name: ClassVar[str] = "sparse_validate"
-    filter_name: ClassVar[str] = "pure"
+    accounting: ClassVar[str] = "pure"
     needs_guess: ClassVar[bool] = True
     theorems: ClassVar[tuple[str, ...]] = ("SPARSE-VALIDATE", "HOEFFDING")
     price: ClassVar[int] = 1

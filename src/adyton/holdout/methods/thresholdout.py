@@ -53,7 +53,7 @@ class ThresholdoutPlan:
     threshold: int
     scale: float
     name: ClassVar[str] = "thresholdout"
-    filter_name: ClassVar[str] = "pure"
+    accounting: ClassVar[str] = "pure"
     needs_guess: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

@@ -1,13 +1,21 @@
-"""What was revealed about a person: filters over the ledger's integers, and calculators."""
+"""What was revealed about a person: rules over the ledger's integers, and calculators."""
 
-from adyton.kernel.accounting.filters import (
-    FILTERS,
-    Filter,
-    FilterName,
-    GdpFilter,
-    PureFilter,
-    ZcdpFilter,
-    filter_named,
+from adyton.kernel.accounting.rules import (
+    ACCOUNTING_NAMES,
+    Accounting,
+    AccountingName,
+    GdpAccounting,
+    PureAccounting,
+    ZcdpAccounting,
+    accounting_named,
 )
 
-__all__ = ["FILTERS", "Filter", "FilterName", "GdpFilter", "PureFilter", "ZcdpFilter", "filter_named"]
+__all__ = [
+    "ACCOUNTING_NAMES",
+    "Accounting",
+    "AccountingName",
+    "GdpAccounting",
+    "PureAccounting",
+    "ZcdpAccounting",
+    "accounting_named",
+]

@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from adyton.errors import InvalidRequest
-from adyton.kernel.accounting import Filter
+from adyton.kernel.accounting import Accounting
 from adyton.kernel.exact import units_up
 from adyton.kernel.mechanisms import Mechanism
 from adyton.kernel.privacy import Cost
@@ -29,10 +29,10 @@ class NoisyReading:
     times: int = 1
     nats: float | None = None
 
-    def amount(self, rule: Filter) -> int:
+    def amount(self, rule: Accounting) -> int:
         return self.times * _amount(self.mechanism, self.reading.sensitivity, rule)
 
-    def amount_of_one_more(self, rule: Filter) -> int:
+    def amount_of_one_more(self, rule: Accounting) -> int:
         """What it would be if neighbors differed by one unit added or removed."""
         return self.times * _amount(self.mechanism, _one_more(self.reading.sensitivity), rule)
 
@@ -48,7 +48,7 @@ class NoisyReading:
 
 
 @lru_cache(maxsize=4096)
-def _amount(mechanism: Mechanism, sensitivity: Sensitivity, rule: Filter) -> int:
+def _amount(mechanism: Mechanism, sensitivity: Sensitivity, rule: Accounting) -> int:
     """Worked out in exact fractions, and the same for the many questions of a batch that are alike."""
     return rule.amount(mechanism.cost(sensitivity))
 
@@ -68,7 +68,7 @@ def _radius(mechanism: Mechanism, sensitivity: Sensitivity) -> int:
 
 
 def stability_units(radius: Cost) -> int:
-    """What validity pays, in units of mu**2 whatever the study's filter; rounded up."""
+    """What validity pays, in units of mu**2 whatever the accounting of the study; rounded up."""
     if radius.gdp is None:
         raise InvalidRequest("no radius is proved for this mechanism")
     return max(1, units_up(radius.gdp))

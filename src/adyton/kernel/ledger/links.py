@@ -25,7 +25,7 @@ from adyton.kernel.ledger.texts import check_amount, check_label, check_name, ch
 
 RADIUS, QUESTIONS = "mu0²", "questions"
 FORMAT = 1
-FILTER_NAMES = ("gdp", "zcdp", "pure")
+ACCOUNTING_NAMES = ("gdp", "zcdp", "pure")
 _PIECE = 1 << 16  # characters that are hashed at a time; no second copy of a long answer is made
 
 
@@ -69,30 +69,32 @@ class Header:
     """The first link, written once: whose ledger this is and what may be spent, for ever."""
 
     study: str
-    filter_name: str
+    accounting: str
     limit: int
     salt: str
 
     def __post_init__(self) -> None:
         check_text(self.study, "the fingerprint of the study")
         check_text(self.salt, "the salt of the ledger")
-        if self.filter_name not in FILTER_NAMES:
-            raise InvalidRequest(f"a filter is one of {', '.join(FILTER_NAMES)}, not {self.filter_name!r}")
+        if self.accounting not in ACCOUNTING_NAMES:
+            raise InvalidRequest(
+                f"accounting is one of {', '.join(ACCOUNTING_NAMES)}, not {self.accounting!r}"
+            )
         check_amount(self.limit, "the limit", least=1)
 
     @classmethod
-    def fresh(cls, study: str, filter_name: str, limit: int) -> Header:
+    def fresh(cls, study: str, accounting: str, limit: int) -> Header:
         """A header with a salt of its own, so that no two ledgers ever share a head."""
-        return cls(study, filter_name, limit, fresh_secret())
+        return cls(study, accounting, limit, fresh_secret())
 
     @property
     def digest(self) -> str:
-        return _digest("header", self.study, self.filter_name, self.limit, self.salt)
+        return _digest("header", self.study, self.accounting, self.limit, self.salt)
 
     @property
     def open(self) -> OpenHeader:
         """The part that everybody may see."""
-        return OpenHeader(self.filter_name, self.limit, self.digest)
+        return OpenHeader(self.accounting, self.limit, self.digest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,7 @@ class OpenHeader:
     of the labels.  The digest is salted, so it confirms nothing.
     """
 
-    filter_name: str
+    accounting: str
     limit: int
     digest: str
 
@@ -158,7 +160,7 @@ def _beyond(
     """``by`` is whose limit it was, if not that of all together."""
     amounts = {"requested": requested, "spent": spent, "limit": limit, "largest": largest}
     facts = {name: decimal_text(amount) for name, amount in amounts.items()}
-    facts |= {"counted_in": header.filter_name, **whose}
+    facts |= {"counted_in": header.accounting, **whose}
     message = (
         "{requested} ({counted_in}) was requested, but {spent} of the limit {limit}"
         + (" of {by}" if whose else "")

@@ -53,7 +53,7 @@ class Owner(Protocol):
     @property
     def fingerprint(self) -> str: ...
     @property
-    def filter_name(self) -> str: ...
+    def accounting(self) -> str: ...
     @property
     def allowed(self) -> int: ...
 
@@ -86,7 +86,7 @@ class MemoryLedger(FromTotals):
     @classmethod
     def of(cls, study: Owner) -> MemoryLedger:
         """An empty ledger that belongs to this study."""
-        return cls(Header.fresh(study.fingerprint, study.filter_name, study.allowed))
+        return cls(Header.fresh(study.fingerprint, study.accounting, study.allowed))
 
     def charge(self, order: Order, first: First | None = None) -> Charged:
         with self._alone():

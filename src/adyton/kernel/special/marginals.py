@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import partial
 
 from adyton.errors import InvalidRequest
-from adyton.kernel.accounting import Filter
+from adyton.kernel.accounting import Accounting
 from adyton.kernel.accounting.buying import cost_of_units, largest_epsilon
 from adyton.kernel.accounting.noisy_reading import stability_units
 from adyton.kernel.exact import UNITS_PER_ONE, units_up
@@ -41,7 +41,7 @@ class Marginals(ReadOnce):
     tables: tuple[tuple[Places, Histogram], ...]
     machine: AdaptiveMarginals
     guess: MarginalModel
-    rule: Filter
+    rule: Accounting
 
     @property
     def readings(self) -> tuple[Reading, ...]:
@@ -102,7 +102,7 @@ def marginals_sensitivity(
     return moved(max(2, largest), unit)
 
 
-def step_for(rule: Filter, moved: Sensitivity, units: int) -> AdaptiveRound:
+def step_for(rule: Accounting, moved: Sensitivity, units: int) -> AdaptiveRound:
     """The step that so many units pay for, and what it costs by the accounting.
 
     Claim:    what ``selecting`` and ``measuring`` say is what is charged for them, and not above ``units``.

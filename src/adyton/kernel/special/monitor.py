@@ -204,13 +204,13 @@ def stability_cost(machine: Machine, reaches: int = 1) -> ComposedCost:
     return ComposedCost(parts)
 
 
-def of_validity(filter_name: str, machine: Machine, reaches: int = 1) -> tuple[int, int]:
+def of_validity(accounting: str, machine: Machine, reaches: int = 1) -> tuple[int, int]:
     """What validity pays for comparisons, as a radius and as a pure part, in whole units.
 
     In a pure study the radius says it all.  The theorem of studies with Gaussian noise pays for comparisons
     by their epsilon, and for values as for other numbers, unless their noise is geometric.
     """
-    if filter_name == "pure":
+    if accounting == "pure":
         return stability_units(stability_cost(machine, reaches)), 0
     epsilon, radius = replace_one_cost(machine, reaches).pure, 0
     assert epsilon is not None
@@ -223,15 +223,13 @@ def of_validity(filter_name: str, machine: Machine, reaches: int = 1) -> tuple[i
     return radius, units_up(epsilon)
 
 
-def _validity_with_total(
-    filter_name: str, machine: NumericSparse, total: Mechanism | None
-) -> tuple[int, int]:
+def _validity_with_total(accounting: str, machine: NumericSparse, total: Mechanism | None) -> tuple[int, int]:
     """The same, and the total as the count that it is."""
     if total is None:
-        return of_validity(filter_name, machine)
-    if filter_name == "pure":
+        return of_validity(accounting, machine)
+    if accounting == "pure":
         return stability_units(ComposedCost(((stability_cost(machine), 1), (total.radius(_ONE), 1)))), 0
-    radius, pure = of_validity(filter_name, machine)
+    radius, pure = of_validity(accounting, machine)
     return radius + stability_units(total.radius(_ONE)), pure
 
 

@@ -64,7 +64,7 @@ def rewordings() -> int:
 def _allowed() -> int:
     """The mu**2 of one such question is 1/100."""
     with curator_of(HISTOGRAM) as curator:
-        limit = curator.study.filter.allowed(curator.study.limit)
+        limit = curator.study.rule.allowed(curator.study.limit)
     return limit * 100 // UNITS_PER_ONE
 
 

@@ -9,7 +9,7 @@ from adyton.accounting.textbook.comparison import THEOREMS, largest_price
 from adyton.accounting.textbook.corollaries import approximate_epsilon0, cautious_epsilon0
 from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import BASSI, BELLET
-from adyton.kernel.accounting import filter_named
+from adyton.kernel.accounting import accounting_named
 from adyton.kernel.exact import UNITS_PER_ONE
 from adyton.kernel.privacy import Guarantee, PureCost
 
@@ -48,8 +48,8 @@ def composition() -> LabReport:
         LabFinding("the rule of thumb, which is no proof: one over", 1 / rough, 800, 1e-6),
         LabFinding("the cautious rule: one over", 1 / cautious, 1600, 1e-6),
         LabFinding("what the cautious rule really comes to", _advanced(cautious), 0.504, 5e-4),
-        LabFinding("answers of 1/800 that a pure filter admits for epsilon 1", _admitted("pure"), 800, 0),
-        LabFinding("answers of 1/800 that a gdp filter admits", _admitted("gdp")),
+        LabFinding("answers of 1/800 that pure accounting admits for epsilon 1", _admitted("pure"), 800, 0),
+        LabFinding("answers of 1/800 that gdp accounting admits", _admitted("gdp")),
     ]
     return LabReport(COMPOSITION, tuple(findings), _NOTES, _chart())
 
@@ -63,8 +63,8 @@ def _advanced(each: float) -> float:
 
 
 def _admitted(name: str) -> int:
-    """The filter of a study decides one answer at a time, with nothing planned."""
-    chosen, delta = filter_named(name), Fraction(0) if name == "pure" else _DELTA
+    """The accounting of a study decides one answer at a time, with nothing planned."""
+    chosen, delta = accounting_named(name), Fraction(0) if name == "pure" else _DELTA
     return chosen.allowed(Guarantee(Fraction(1), delta)) // chosen.amount(PureCost(_EACH))
 
 
@@ -78,15 +78,15 @@ def _chart() -> Chart:
         )
         for name in ("basic", "advanced", "optimal")
     ]
-    units = [filter_named("gdp").amount(PureCost(_EACH)) * k for k in _ALONG]
-    gdp = tuple(filter_named("gdp").epsilon(spent, _DELTA) for spent in units)
+    units = [accounting_named("gdp").amount(PureCost(_EACH)) * k for k in _ALONG]
+    gdp = tuple(accounting_named("gdp").epsilon(spent, _DELTA) for spent in units)
     assert max(units) < UNITS_PER_ONE
     return Chart(
         "data sets with Bob in them, epsilon 1/800 each",
         "epsilon of all together, delta e^-32",
         (
             *lines,
-            ChartLine("gdp filter of a study", _ALONG, gdp),
+            ChartLine("gdp accounting of a study", _ALONG, gdp),
             ChartLine("promised: 1", _ALONG, (1.0,) * len(_ALONG), limit=True),
         ),
         ("x", "y"),

@@ -11,7 +11,7 @@ from adyton.accounting.textbook.comparison import THEOREMS, largest_price
 from adyton.arithmetic.search import largest_that_holds
 from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import BASSI
-from adyton.kernel.accounting import filter_named
+from adyton.kernel.accounting import accounting_named
 from adyton.kernel.exact import UNITS_PER_ONE
 from adyton.kernel.noise import Bits, two_sided_geometric
 from adyton.kernel.privacy import Guarantee
@@ -40,7 +40,7 @@ def laplace_error(bits: Bits) -> LabReport:
         LabFinding(
             "the same by advanced composition; Bassi's rough form", advanced_error(m), rough, rough / 20
         ),
-        LabFinding("the same by adyton's Gaussian noise and GDP filter", gaussian_error(m)),
+        LabFinding("the same by adyton's Gaussian noise and GDP accounting", gaussian_error(m)),
         _how_many("n", _ROWS, _ROWS**2 / (2 * _LOG)),
         _how_many("sqrt(n), that of sampling", _ROWS**0.5, _ROWS / (2 * _LOG)),
     )
@@ -69,7 +69,7 @@ def advanced_error(m: int) -> float:
 
 def gaussian_error(m: int) -> float:
     """The mean error of each of m counts with Gaussian noise inside (1, 1e-6): sigma = sqrt(m)/mu."""
-    units = filter_named("gdp").allowed(Guarantee(Fraction(1), _DELTA))
+    units = accounting_named("gdp").allowed(Guarantee(Fraction(1), _DELTA))
     return math.sqrt(m * UNITS_PER_ONE / units * 2 / math.pi)
 
 
@@ -108,7 +108,10 @@ def _chart() -> Chart:
                 "Laplace, advanced composition", m, tuple(min(1.0, advanced_error(k) / _ROWS) for k in m)
             ),
             ChartLine(
-                "Gaussian, GDP filter", m, tuple(min(1.0, gaussian_error(k) / _ROWS) for k in m), strong=True
+                "Gaussian, GDP accounting",
+                m,
+                tuple(min(1.0, gaussian_error(k) / _ROWS) for k in m),
+                strong=True,
             ),
             ChartLine("sampling error", m, tuple(_ROWS**-0.5 for _ in m), limit=True),
         ),

@@ -70,8 +70,8 @@ class Book(Shown):
         try:
             self.facts = BookFacts.of(self._ledger.facts(), self.path.name)
             header = self._ledger.header
-            theirs = (header.study, header.filter_name)
-            if theirs != (self.facts.fingerprint, self.facts.filter_name) or not same_limit(
+            theirs = (header.study, header.accounting)
+            if theirs != (self.facts.fingerprint, self.facts.accounting) or not same_limit(
                 header.limit, self.facts.allowed
             ):
                 raise LedgerCorrupt(f"the facts of the book {self.path.name} were changed")
@@ -86,7 +86,7 @@ class Book(Shown):
         *,
         epsilon: Number,
         delta: Number,
-        filter_name: str = "gdp",
+        accounting: str = "gdp",
         unit: Unit = "person",
         adjacency: Adjacency = "replace-one",
         rows: Rows = "related",
@@ -97,7 +97,7 @@ class Book(Shown):
         """A new book; an existing file is never overwritten, and what it says never changes."""
         facts = BookFacts(
             Guarantee(epsilon, delta),
-            filter_name,
+            accounting,
             unit,
             adjacency,
             rows,
@@ -105,7 +105,7 @@ class Book(Shown):
             confidence,
             stability,
         )
-        header = Header.fresh(facts.fingerprint, facts.filter_name, facts.allowed)
+        header = Header.fresh(facts.fingerprint, facts.accounting, facts.allowed)
         BookFile.create(path, header, facts.named).close()
         return cls(path)
 
@@ -234,8 +234,8 @@ class Book(Shown):
         return BookShare(
             name=self.name,
             limit=Promise(printed_up(facts.limit.epsilon), printed_up(facts.limit.delta)),
-            spent=Amount(facts.filter_name, totals.spent, limit),
-            left=Amount(facts.filter_name, limit - totals.spent, limit, is_left=True),
+            spent=Amount(facts.accounting, totals.spent, limit),
+            left=Amount(facts.accounting, limit - totals.spent, limit, is_left=True),
             charges=totals.receipts,
             rows=facts.rows,
         )

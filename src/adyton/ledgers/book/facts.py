@@ -10,9 +10,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Literal, get_args
 
 from adyton.errors import InvalidRequest, LedgerCorrupt
-from adyton.kernel.accounting import filter_named
+from adyton.kernel.accounting import accounting_named
 from adyton.kernel.exact import Number, keep_exactly
-from adyton.kernel.ledger.links import FILTER_NAMES
+from adyton.kernel.ledger.links import ACCOUNTING_NAMES
 from adyton.kernel.privacy import ADJACENCIES, Adjacency, Guarantee
 
 Unit = Literal["person", "row"]
@@ -20,7 +20,7 @@ Rows = Literal["same", "related", "unrelated"]
 _SAID = (
     "epsilon",
     "delta",
-    "filter",
+    "accounting",
     "unit",
     "adjacency",
     "rows",
@@ -41,7 +41,7 @@ class BookFacts:
     """
 
     limit: Guarantee
-    filter_name: str = "gdp"
+    accounting: str = "gdp"
     unit: Unit = "person"
     adjacency: Adjacency = "replace-one"
     rows: Rows = "related"
@@ -54,7 +54,7 @@ class BookFacts:
         def __init__(
             self,
             limit: Guarantee,
-            filter_name: str = "gdp",
+            accounting: str = "gdp",
             unit: Unit = "person",
             adjacency: Adjacency = "replace-one",
             rows: Rows = "related",
@@ -66,7 +66,7 @@ class BookFacts:
     def __post_init__(self) -> None:
         keep_exactly(self, "discovery_delta", "confidence", "stability")
         for value, what, known in (
-            (self.filter_name, "filter", FILTER_NAMES),
+            (self.accounting, "accounting", ACCOUNTING_NAMES),
             (self.unit, "unit", get_args(Unit)),
             (self.adjacency, "adjacency", ADJACENCIES),
             (self.rows, "rows", get_args(Rows)),
@@ -81,16 +81,18 @@ class BookFacts:
             raise InvalidRequest("confidence of a book must be above 0 and below 1, e.g. 0.95")
         if self.confidence is not None and self.rows != "same":
             raise InvalidRequest("confidence is fixed by a book of the same rows; others leave it to studies")
-        if self.stability is not None and (self.filter_name != "pure" or self.confidence is None):
-            raise InvalidRequest("stability goes with a book of the same rows, filter pure and a confidence")
+        if self.stability is not None and (self.accounting != "pure" or self.confidence is None):
+            raise InvalidRequest(
+                "stability goes with a book of the same rows, pure accounting and a confidence"
+            )
         if self.allowed < 1:
             raise InvalidRequest("epsilon of a book is too small: nothing could ever be asked")
 
     @property
     def allowed(self) -> int:
-        """All that may ever be spent by all studies together, in whole units of the filter."""
+        """All that may ever be spent by all studies together, in whole units of the accounting."""
         noise = Guarantee(self.limit.epsilon, self.limit.delta - self.discovery_delta)
-        return filter_named(self.filter_name).allowed(noise)
+        return accounting_named(self.accounting).allowed(noise)
 
     @property
     def counts(self) -> bool:
@@ -106,7 +108,7 @@ class BookFacts:
     def named(self) -> dict[str, str]:
         """Each fact as text, by its name."""
         limit = self.limit
-        values = (limit.epsilon, limit.delta, self.filter_name, self.unit, self.adjacency, self.rows)
+        values = (limit.epsilon, limit.delta, self.accounting, self.unit, self.adjacency, self.rows)
         more = (self.discovery_delta, self.confidence, self.stability)
         return {name: str(value) for name, value in zip(_SAID, (*values, *more), strict=True)}
 
@@ -121,7 +123,7 @@ class BookFacts:
         try:
             return cls(
                 Guarantee(Fraction(named["epsilon"]), Fraction(named["delta"])),
-                named["filter"],
+                named["accounting"],
                 named["unit"],  # type: ignore[arg-type]  # checked by the class, as the next two
                 named["adjacency"],  # type: ignore[arg-type]
                 named["rows"],  # type: ignore[arg-type]

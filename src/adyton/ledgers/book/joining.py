@@ -37,7 +37,7 @@ class Member(Protocol):
     @property
     def fingerprint(self) -> str: ...
     @property
-    def filter_name(self) -> str: ...
+    def accounting(self) -> str: ...
     @property
     def unit(self) -> PrivacyUnit: ...
     @property
@@ -91,7 +91,7 @@ def check_member(book: Book, study: Member) -> None:
 
 def _differs(facts: BookFacts, study: Member) -> str | None:
     for what, theirs, ours, why in (
-        ("filter", facts.filter_name, study.filter_name, "amounts of two filters have no sum"),
+        ("accounting", facts.accounting, study.accounting, "amounts under two accountings have no sum"),
         ("unit", facts.unit, study.unit.word, "a sum of losses is about one unit, and these are two"),
         (
             "adjacency",
@@ -133,7 +133,7 @@ def _no_validity(facts: BookFacts, study: Member) -> str | None:
             "validity.reserve keeps units from the questions of this study, and other studies of the book "
             "may read them; remove it, or declare the rows of the book unrelated if they are"
         )
-    if facts.filter_name == "pure" and study.discovery_delta != facts.discovery_delta:
+    if facts.accounting == "pure" and study.discovery_delta != facts.discovery_delta:
         return (
             "privacy.discovery_delta must be that of the book where its studies say something of a population"
         )

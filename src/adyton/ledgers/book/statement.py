@@ -94,7 +94,7 @@ def statement_of(book: Book) -> BookStatement:
             name,
             str(detail_of(last)["study"]),
             charges[name],
-            Amount(facts.filter_name, last.spent_by, limit),
+            Amount(facts.accounting, last.spent_by, limit),
             last.asked_at,
         )
         for name, last in newest.items()

@@ -76,7 +76,7 @@ def coordinated(outline: Outline, plain: PricedBatch, left: int, strategy: str |
     known: dict[str | None, StrategyName | None] = {None: None, **{n: n for n in get_args(StrategyName)}}
     if strategy not in known:
         raise InvalidRequest(f"unknown strategy {strategy!r}; known: {', '.join(get_args(StrategyName))}")
-    pure = outline.study.filter_name == "pure" and outline.study.validity is not None
+    pure = outline.study.accounting == "pure" and outline.study.validity is not None
     if strategy == "independent" or (strategy is None and pure):  # which would lose population intervals
         return plain
     try:
@@ -96,15 +96,15 @@ def _best(outline: Outline, plain: PricedBatch, left: int, strategy: StrategyNam
     questions = tuple(asking.question for asking in outline.requests)
     readings = tuple(one.reading for one in outline.measured)
     problem = problem_of(questions, readings)
-    norm = 1 if study.filter_name == "pure" else 2
+    norm = 1 if study.accounting == "pure" else 2
     best = _narrowest(problem, unit, norm, strategy)
     if price.by == "within":
         noise = best.within([float(price.of(r.name)) * (r.public_rows or 1) for r in readings])
-        at_least, amount = 1, study.filter.amount(noise.mechanism.cost(unit.adjacency))
+        at_least, amount = 1, study.rule.amount(noise.mechanism.cost(unit.adjacency))
         gain = plain.amount / amount
     else:
         at_least = amount = units_of(study, price, left)
-        noise = best.at(cost_of_units(study.filter_name, amount))
+        noise = best.at(cost_of_units(study.accounting, amount))
         gain = _spread_of(plain) / best.spread(noise)
     radius = stability_units(noise.mechanism.radius())
     plans = _plans(plain, problem, noise, best.norms)

@@ -39,7 +39,7 @@ def squares_of(study: Study, question: Question, measure: Measure) -> Fraction:
     if not isinstance(measure, Mean) or question.finds_keys or question.table.behind != study.table:
         return _NONE
     validity, lattice = study.validity, measure.value.lattice
-    if validity is None or validity.tolerance is not None or study.filter_name == "pure" or study.grid:
+    if validity is None or validity.tolerance is not None or study.accounting == "pure" or study.grid:
         return _NONE
     rows = study.rows_expected(question.table)
     if rows is None or rows < _ENOUGH * number_of_cells(question) or lattice.high - lattice.low < 2:

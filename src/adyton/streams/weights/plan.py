@@ -179,8 +179,8 @@ def _total(study: Study, priced: int) -> Mechanism | None:
     """The noise of the number of rows, if that is private."""
     if study.size_is_public:
         return None
-    kind = GeometricNoise if study.filter_name == "pure" else GaussianNoise
-    return kind.for_cost(_ONE, cost_of_units(study.filter_name, math.ceil(priced * _FOR_TOTAL)))
+    kind = GeometricNoise if study.accounting == "pure" else GaussianNoise
+    return kind.for_cost(_ONE, cost_of_units(study.accounting, math.ceil(priced * _FOR_TOTAL)))
 
 
 @lru_cache(maxsize=64)  # a preview, the opening and an opening again ask for the same
@@ -225,8 +225,8 @@ def _independent(study: Study, priced: int, questions: int, cells: int) -> float
 
     Of cells half make a count, and a unit that is exchanged for another moves two.
     """
-    cost = float(cost_of_units(study.filter_name, priced))
+    cost = float(cost_of_units(study.accounting, priced))
     moved = 2 if study.unit.adjacency == "replace-one" else 1
-    if study.filter_name == "pure":
+    if study.accounting == "pure":
         return min(questions, moved * math.sqrt(cells / 2)) * math.sqrt(2) / cost
     return math.sqrt(min(questions, moved * cells / 2) / cost)

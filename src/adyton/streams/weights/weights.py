@@ -137,7 +137,7 @@ class Weights:
             feeds=len(heads) - 1,
             total=self._total,
             head=heads[-1],
-            cost=Amount(self._study.filter_name, self._receipt.order.amount, self._study.allowed),
+            cost=Amount(self._study.accounting, self._receipt.order.amount, self._study.allowed),
             receipt=Proof(self.number, self._receipt.digest, self._receipt.previous),
             certificate=self._terms.certificate(self._study),
         )

@@ -62,7 +62,7 @@ class CapsContract:
         ledger = make_ledger(10)
         with pytest.raises(PrivacyRefused) as refused:
             ledger.charge(order(11, cap=Cap(100, 100)))
-        assert refused.value.facts["counted_in"] == ledger.header.filter_name
+        assert refused.value.facts["counted_in"] == ledger.header.accounting
         assert ledger.count() == 0
 
     def test_a_refusal_by_a_cap_says_which_and_what_still_fits(self, make_ledger: MakeLedger) -> None:

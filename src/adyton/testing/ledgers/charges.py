@@ -43,13 +43,13 @@ class ChargesContract:
         with pytest.raises(PrivacyRefused) as refused:
             ledger.charge(order(5 * 10**17))
         facts = refused.value.facts
-        filter_name = ledger.header.filter_name
+        accounting = ledger.header.accounting
         expected = {
             "requested": "0.5",
             "spent": "0.7",
             "limit": "1",
             "largest": "0.3",
-            "counted_in": filter_name,
+            "counted_in": accounting,
         }
         assert facts == expected
         assert all(fact in refused.value.message for fact in facts.values())

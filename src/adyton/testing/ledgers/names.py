@@ -77,7 +77,7 @@ class NamesContract:
         with pytest.raises(PrivacyRefused) as refused:
             ledger.charge(order(3 * tenth, by="ana", sub_limit=4 * tenth))
         facts = {"requested": "0.3", "spent": "0.2", "limit": "0.4", "largest": "0.2", "by": "ana"}
-        assert refused.value.facts == facts | {"counted_in": ledger.header.filter_name}
+        assert refused.value.facts == facts | {"counted_in": ledger.header.accounting}
         assert all(fact in refused.value.message for fact in refused.value.facts.values())
         ledger.charge(order(7 * tenth, by="ben"))
         with pytest.raises(PrivacyRefused) as nearly:  # the limit of all leaves less than the own one

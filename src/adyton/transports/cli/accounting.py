@@ -144,7 +144,7 @@ class Composition(Shown):
         rows = tuple((one.theorem, one.holds_for, _up(one.epsilon)) for one in self.results)
         notes = (
             "Every line is true, so the smallest that holds for your releases counts.",
-            "The prices are fixed in advance; for prices chosen on the way, use the filter of a study.",
+            "The prices are fixed in advance; for prices chosen on the way, use the accounting of a study.",
         )
         return Sheet(title, ("theorem", "holds for", "epsilon"), rows, notes, left_aligned=2)
 

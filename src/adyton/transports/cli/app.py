@@ -107,7 +107,7 @@ Strategy = Annotated[
 
 Verbose = Annotated[
     bool,
-    typer.Option("--verbose", help="Add amounts as the filter counts them, mechanisms and theorems."),
+    typer.Option("--verbose", help="Add amounts as the accounting counts them, mechanisms and theorems."),
 ]
 
 

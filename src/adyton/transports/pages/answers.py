@@ -67,7 +67,7 @@ def paid_for(answer: Answer, receipt: Receipt | None, name: str, request: str) -
     if receipt is None:
         return None
     order = receipt.order
-    amount = Amount(answer.spent.filter_name, order.amount, answer.spent.limit)
+    amount = Amount(answer.spent.accounting, order.amount, answer.spent.limit)
     return ShownCharge(receipt.number, receipt.digest, amount, (order.by, order.request) == (name, request))
 
 

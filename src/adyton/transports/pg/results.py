@@ -174,7 +174,7 @@ def preview_lines(preview: dict[str, Any], groups: int) -> Iterator[str]:
     yield (
         "Asked before: free of charge"
         if preview["repeated"]
-        else f"Cost: {100 * cost['share']:.4g} % of the limit ({cost['amount']} {cost['filter']})"
+        else f"Cost: {100 * cost['share']:.4g} % of the limit ({cost['amount']} {cost['accounting']})"
     )
     left = f"{100 * preview['left']['share']:.4g}"
     yield f"Left: {left} % of the limit; {preview['more']} of this cost would fit"

@@ -371,8 +371,8 @@ def _differences(ledger: StoredLedger, ours: Header, facts: Mapping[str, str] | 
             which = differing_facts(connection, facts)
         return [f"other public facts ({which}); {_WAY_OUT}"]
     found = []
-    if theirs.filter_name != ours.filter_name:
-        found.append(f"filter {theirs.filter_name}, not {ours.filter_name}")
+    if theirs.accounting != ours.accounting:
+        found.append(f"filter {theirs.accounting}, not {ours.accounting}")
     if not same_limit(theirs.limit, ours.limit):
         found.append(f"limit {decimal_text(theirs.limit)}, not {decimal_text(ours.limit)}")
     return found

@@ -323,12 +323,12 @@ class SqliteLedger(SqliteSession, StoredLedger):
         path: str | Path,
         *,
         study: str,
-        filter_name: str,
+        accounting: str,
         limit: int,
         facts: Mapping[str, str] | None = None,
     ) -> SqliteLedger:
         """The ledger of this very study, or an error that says what differs."""
-        ours = Header.fresh(study, filter_name, limit)
+        ours = Header.fresh(study, accounting, limit)
         return owned(cls(path), Path(path).name, ours, facts)
 
     @classmethod

@@ -70,7 +70,7 @@ class Connection(Protocol):
 
 def write_header(connection: Connection, header: Header, facts: Mapping[str, str] | None) -> None:
     """``facts``: what its study says, by name."""
-    row = (1, header.study, header.filter_name, str(header.limit), header.salt)
+    row = (1, header.study, header.accounting, str(header.limit), header.salt)
     connection.execute("INSERT INTO header VALUES (?, ?, ?, ?, ?, ?)", (*row, header.digest))
     if facts is not None:
         connection.execute("INSERT INTO facts VALUES (1, ?)", (json.dumps(dict(facts)),))
@@ -80,8 +80,8 @@ def read_header(connection: Connection) -> Header:
     stored = 'SELECT study, currency, "limit", salt, digest FROM header'
     rows = connection.execute(stored).fetchall()
     try:
-        ((study, filter_name, limit, salt, digest),) = rows
-        header = Header(study, filter_name, int(limit), salt)
+        ((study, accounting, limit, salt, digest),) = rows
+        header = Header(study, accounting, int(limit), salt)
     except (ValueError, TypeError, InvalidRequest):
         raise LedgerCorrupt("the header of the ledger is damaged") from None
     first = find(connection, "true ORDER BY number LIMIT 1")

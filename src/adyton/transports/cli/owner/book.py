@@ -18,7 +18,9 @@ Epsilon = Annotated[
     str, typer.Option(help="Limit for all studies together.", metavar="E", show_default=False)
 ]
 Delta = Annotated[str, typer.Option(help="Limit for all studies together.", metavar="D", show_default=False)]
-Filter = Annotated[str, typer.Option("--filter", help="gdp, zcdp or pure, as in every study.", metavar="F")]
+Accounting = Annotated[
+    str, typer.Option("--accounting", help="gdp, zcdp or pure, as in every study.", metavar="F")
+]
 Unit = Annotated[str, typer.Option(help="Who is protected: person or row.", metavar="U")]
 Adjacency = Annotated[str, typer.Option(help="replace-one or add-remove.", metavar="N")]
 Rows = Annotated[
@@ -35,16 +37,16 @@ Confidence = Annotated[
     typer.Option(help="With rows same: of all intervals of all studies at once, e.g. 0.95.", metavar="C"),
 ]
 Stability = Annotated[
-    str | None, typer.Option(help="With rows same and filter pure: validity.stability.", metavar="M")
+    str | None, typer.Option(help="With rows same and accounting pure: validity.stability.", metavar="M")
 ]
-Verbose = Annotated[bool, typer.Option("--verbose", help="Add amounts as the filter counts them.")]
+Verbose = Annotated[bool, typer.Option("--verbose", help="Add amounts as the accounting counts them.")]
 
 
 def create(
     file: File,
     epsilon: Epsilon,
     delta: Delta,
-    filter_name: Filter = "gdp",
+    accounting: Accounting = "gdp",
     unit: Unit = "person",
     adjacency: Adjacency = "replace-one",
     rows: Rows = "related",
@@ -64,7 +66,7 @@ def create(
             file,
             epsilon=epsilon,
             delta=delta,
-            filter_name=filter_name,
+            accounting=accounting,
             unit=unit,  # type: ignore[arg-type]  # checked by the book, as the next two
             adjacency=adjacency,  # type: ignore[arg-type]
             rows=rows,  # type: ignore[arg-type]

@@ -48,7 +48,7 @@ def accept(study: StudyFile, as_json: Json = False) -> None:
     done = run(work, as_json)
     if not as_json:
         typer.echo(
-            f"Receipt {done['receipt']} charges what the copy had lost: {done['charged']}, as the filter "
+            f"Receipt {done['receipt']} charges what the copy had lost: {done['charged']}, as the accounting "
             "counts it; adyton receipts shows it as a share of the limit."
         )
         typer.echo("Streams and weights of before are over, and so are receipts without an answer.")

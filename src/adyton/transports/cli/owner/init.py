@@ -31,7 +31,7 @@ _UNASKED = {
 
 Data = Annotated[Path, typer.Argument(help="A Parquet or CSV file.", show_default=False)]
 Epsilon = Annotated[str, typer.Option(help="The most that may ever be learned about one unit.")]
-Delta = Annotated[str, typer.Option(help="Below 1/rows; 0 with --filter pure.")]
+Delta = Annotated[str, typer.Option(help="Below 1/rows; 0 with --accounting pure.")]
 Output = Annotated[
     Path | None, typer.Option("-o", "--output", help="Study file to write; beside the data unless given.")
 ]
@@ -44,11 +44,11 @@ Lines = Annotated[
     typer.Option(help="With several rows per person: about how many rows count, all persons together."),
 ]
 Name = Annotated[str | None, typer.Option(help="Name of the table in questions.")]
-Filter = Annotated[
-    str | None, typer.Option("--filter", help="gdp, zcdp or pure; gdp unless --questions says better.")
+Accounting = Annotated[
+    str | None, typer.Option("--accounting", help="gdp, zcdp or pure; gdp unless --questions says better.")
 ]
 Questions = Annotated[
-    str | None, typer.Option(help="How many you expect: drafts the filter with less noise.", metavar="N")
+    str | None, typer.Option(help="How many you expect: drafts the accounting with less noise.", metavar="N")
 ]
 DictionaryOption = Annotated[
     str | None,
@@ -76,7 +76,7 @@ def init(
     rows: Rows = None,
     lines: Lines = None,
     name: Name = None,
-    filter_name: Filter = None,
+    accounting: Accounting = None,
     questions: Questions = None,
     dictionary: DictionaryOption = None,
     public: Public = False,
@@ -97,7 +97,7 @@ def init(
             whole_if_said(rows, "--rows"),
             whole_if_said(lines, "--lines"),
             name,
-            filter_name,
+            accounting,
             public,
             metadata,
             whole_if_said(questions, "--questions"),
@@ -108,8 +108,8 @@ def init(
             "study": str(study_file),
             "to_fill_in": text.count(f'"{FILL_IN}"'),
             "columns": [{"name": name, "to_fill_in": number} for name, number in _by_column(text).items()],
-            "filter": wishes.filter,
-            "why": wishes.why or ("as named" if filter_name else _UNASKED[wishes.filter or "gdp"]),
+            "accounting": wishes.accounting,
+            "why": wishes.why or ("as named" if accounting else _UNASKED[wishes.accounting or "gdp"]),
         }
 
     done = run(work, as_json)
@@ -161,7 +161,7 @@ def _say(done: dict[str, Any]) -> None:
     left, by_column = done["to_fill_in"], {one["name"]: one["to_fill_in"] for one in done["columns"]}
     many = f"{len(by_column)} column{'' if len(by_column) == 1 else 's'}"
     typer.echo(f"Wrote {done['study']} with {many}. Delete the columns that no query needs.")
-    typer.echo(f"Filter {done['filter']}: {done['why']}.")
+    typer.echo(f"Accounting {done['accounting']}: {done['why']}.")
     entries, it = ("1 entry still says", "it") if left == 1 else (f"{left} entries still say", "them")
     to_do = f"{entries} {FILL_IN!r}. Set {it} from public knowledge, never from the data."
     typer.echo(to_do if left else "It is complete.")

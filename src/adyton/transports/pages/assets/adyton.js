@@ -162,7 +162,7 @@ class Chain {
   async begin(page) {
     const h = page.header;
     this.header = {digest: h.digest, limit: units(h.limit), study: h.study};
-    const due = await digest("header", [quoted(h.study), quoted(page.filter), this.header.limit, quoted(h.salt)]);
+    const due = await digest("header", [quoted(h.study), quoted(page.accounting), this.header.limit, quoted(h.salt)]);
     if (due !== h.digest) throw new Error("the first link has another digest than its facts");
     if (this.head === due) this.found = 0;
   }

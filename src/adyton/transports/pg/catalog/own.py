@@ -26,7 +26,7 @@ def _statement(found: ServedStudy, who: Identity, _: Check) -> list[dict[str, An
     spent, left = told["spent"], told["left"]
     whole = {
         "whose": "all",
-        "counted_in": spent["filter"],
+        "counted_in": spent["accounting"],
         "spent": spent["amount"],
         "spent_share": spent["share"],
         "limit": limit,
@@ -41,7 +41,7 @@ def _statement(found: ServedStudy, who: Identity, _: Check) -> list[dict[str, An
         *(
             {
                 "whose": name,
-                "counted_in": spent["filter"],
+                "counted_in": spent["accounting"],
                 "spent": part["spent"],
                 "spent_share": float_up(_of(part["spent"], limit)),
                 "limit": part["limit"],

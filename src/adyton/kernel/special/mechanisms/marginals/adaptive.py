@@ -74,10 +74,11 @@ class AdaptiveMarginals:
     A round that taught less than its noise is followed by one that may cost ``growth`` times as much.
 
     Claim:    the amounts of all selections and measurements sum to at most ``units``, so all that is released
-              costs that much under the filter that the amounts are of; selections use no more of epsilon
+              costs that much under the accounting that the amounts are of; selections use no more of epsilon
               together than ``most_epsilon``.
     Assumes:  one unit moves every marginal as ``sensitivity`` says, a histogram of as many cells as the
-              largest has; an ``AdaptiveRound`` costs, by the filter, no more than it says; ``candidates``,
+              largest has; an ``AdaptiveRound`` costs, by the accounting, no more than it says;
+              ``candidates``,
               ``first`` and all numbers here are public; the guess sees nothing but what was released.
     Source:   after McKenna, Mullins, Sheldon, Miklau 2022 (AIM).  Theorem: ADAPTIVE-MARGINALS.
     """

@@ -33,7 +33,7 @@ class Sparse:
     Claim:    with c = ``positives``, epsilon-DP for epsilon = D / threshold_scale + c k D / question_scale,
               or, where ``refresh`` draws the threshold's noise anew after each positive, c times
               (D / threshold_scale + k D / question_scale); k = 1 if the questions are monotone, 2 otherwise.
-              The latter are c releases of one run each, and cost what these cost under any filter.
+              The latter are c releases of one run each, and cost what these cost under any accounting.
     Assumes:  as ABOVE-THRESHOLD: each integer moves by at most D, all the same way if monotone.  Nothing but
               the answers leaves: neither the noise of the threshold nor the noisy integer that was compared.
     Source:   Dwork, Roth 2014, section 3.6; Lyu, Su, Li 2017, Algorithms 1 (kept) and 2 (refreshed).

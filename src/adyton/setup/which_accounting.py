@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from adyton.arithmetic.search import largest_that_holds
 from adyton.errors import InvalidRequest
-from adyton.kernel.accounting import FilterName, filter_named
+from adyton.kernel.accounting import AccountingName, accounting_named
 from adyton.kernel.accounting.noisy_reading import LEVEL
 from adyton.kernel.exact import UNITS_PER_ONE
 from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
@@ -22,8 +22,8 @@ MOST_QUESTIONS = 10**6
 
 
 @dataclass(frozen=True, slots=True)
-class FilterChoice:
-    """The filter under which each of so many counts, at equal prices, has the narrower noise interval."""
+class AccountingChoice:
+    """The accounting under which each of so many counts, at equal prices, has the narrower noise interval."""
 
     questions: int
     gdp: int  # half-widths
@@ -31,7 +31,7 @@ class FilterChoice:
     pure_up_to: int  # so many counts; beyond, gdp is the better one
 
     @property
-    def name(self) -> FilterName:
+    def name(self) -> AccountingName:
         return "pure" if self.questions <= self.pure_up_to else "gdp"
 
     def __str__(self) -> str:
@@ -42,12 +42,12 @@ class FilterChoice:
         return f"{counts} within {self.pure:,} with pure, within {self.gdp:,} with gdp (95 %); {rest}"
 
 
-def choose_filter(limit: Guarantee, unit: PrivacyUnit, questions: int) -> FilterChoice:
+def choose_accounting(limit: Guarantee, unit: PrivacyUnit, questions: int) -> AccountingChoice:
     """For ``questions`` counts inside ``limit``; a pure study does not use its delta."""
     if not 1 <= questions <= MOST_QUESTIONS:
         raise InvalidRequest(f"--questions is a whole number from 1 to {MOST_QUESTIONS:,}")
     one = Sensitivity(((0, 1),), 1, unit.adjacency, unit.rows)
-    allowed = Fraction(filter_named("gdp").allowed(limit), UNITS_PER_ONE)
+    allowed = Fraction(accounting_named("gdp").allowed(limit), UNITS_PER_ONE)
 
     def gdp(n: int) -> int:
         return GaussianNoise.for_cost(one, allowed / n).error(LEVEL)
@@ -56,4 +56,4 @@ def choose_filter(limit: Guarantee, unit: PrivacyUnit, questions: int) -> Filter
         return GeometricNoise.for_cost(one, limit.epsilon / n).error(LEVEL)
 
     pure_up_to = largest_that_holds(lambda n: pure(n) <= gdp(n), MOST_QUESTIONS)
-    return FilterChoice(questions, gdp(questions), pure(questions), pure_up_to)
+    return AccountingChoice(questions, gdp(questions), pure(questions), pure_up_to)

@@ -1,8 +1,8 @@
 """Privacy filters: what may be spent, what a release costs, and what a limit that is spent promises.
 
-A study chooses one filter when it is created.  Its ledger adds whole units of 10**-18, and a release is
+A study chooses one accounting when it is created.  Its ledger adds whole units of 10**-18, and a release is
 admitted if the total, the candidate included, is not above ``allowed``.  Questions and prices may both depend
-on every earlier answer; the theorem named in each filter says why the total may be read as if they did not.
+on every earlier answer; the theorem named in each says why the total may be read as if they did not.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from adyton.kernel.exact import UNITS_PER_ONE, float_down, float_up, units_down,
 from adyton.kernel.exact.outward import square_root_up
 from adyton.kernel.privacy import Cost, Guarantee
 
-FilterName = Literal["gdp", "zcdp", "pure"]
-FILTERS: tuple[FilterName, ...] = get_args(FilterName)
+AccountingName = Literal["gdp", "zcdp", "pure"]
+ACCOUNTING_NAMES: tuple[AccountingName, ...] = get_args(AccountingName)
 
 LEAST_EPSILON = Fraction(1, 10**9)
 """Below it epsilon**2 is less than one unit, and a study with a tiny delta could never answer anything."""
@@ -29,11 +29,11 @@ LEAST_DELTA = Fraction(1, 10**300)
 """The conversions are certified down to here; floats end at about 10**-308."""
 
 
-class Filter(Protocol):
+class Accounting(Protocol):
     def __hash__(self) -> int: ...
 
     @property
-    def name(self) -> FilterName: ...
+    def name(self) -> AccountingName: ...
 
     @property
     def theorems(self) -> tuple[str, ...]:
@@ -52,13 +52,13 @@ class Filter(Protocol):
         """The epsilon, rounded up, that a limit of ``spent`` units guarantees at ``delta``.
 
         Of a limit that was fixed in advance: where ``spent`` is what happens to be spent at a moment that was
-        chosen by the answers, only the pure filter's is a promise.  See ``odometer``.
+        chosen by the answers, only the pure accounting's is a promise.  See ``odometer``.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class GdpFilter:
+class GdpAccounting:
     """Spends mu**2.
 
     Claim:    if the amounts of all releases sum to at most mu**2, all releases together are mu-GDP.
@@ -66,7 +66,7 @@ class GdpFilter:
     Source:   Smith, Thakurta 2022; Koskela, Tobaben, Honkela 2022.  Theorem: GDP-FILTER.
     """
 
-    name: ClassVar[FilterName] = "gdp"
+    name: ClassVar[AccountingName] = "gdp"
     theorems: ClassVar[tuple[str, ...]] = ("GDP-FILTER", "GDP-TO-APPROX")
 
     def allowed(self, guarantee: Guarantee) -> int:
@@ -83,7 +83,7 @@ class GdpFilter:
 
 
 @dataclass(frozen=True, slots=True)
-class ZcdpFilter:
+class ZcdpAccounting:
     """Spends rho.
 
     Claim:    if the amounts of all releases sum to at most rho, all releases together are rho-zCDP.
@@ -91,7 +91,7 @@ class ZcdpFilter:
     Source:   Feldman, Zrnic 2021; Whitehouse, Ramdas, Rogers, Wu 2023.  Theorem: ZCDP-FILTER.
     """
 
-    name: ClassVar[FilterName] = "zcdp"
+    name: ClassVar[AccountingName] = "zcdp"
     theorems: ClassVar[tuple[str, ...]] = ("ZCDP-FILTER", "ZCDP-TO-APPROX")
 
     def allowed(self, guarantee: Guarantee) -> int:
@@ -108,7 +108,7 @@ class ZcdpFilter:
 
 
 @dataclass(frozen=True, slots=True)
-class PureFilter:
+class PureAccounting:
     """Spends epsilon.
 
     Claim:    if the amounts of all releases sum to at most epsilon, all releases together are epsilon-DP.
@@ -116,7 +116,7 @@ class PureFilter:
     Source:   Rogers, Roth, Ullman, Vadhan 2016.  Theorem: PURE-FILTER.
     """
 
-    name: ClassVar[FilterName] = "pure"
+    name: ClassVar[AccountingName] = "pure"
     theorems: ClassVar[tuple[str, ...]] = ("PURE-FILTER",)
 
     def allowed(self, guarantee: Guarantee) -> int:
@@ -131,12 +131,12 @@ class PureFilter:
         return float_up(Fraction(spent, UNITS_PER_ONE))
 
 
-def filter_named(name: str) -> Filter:
-    rules: tuple[Filter, ...] = (GdpFilter(), ZcdpFilter(), PureFilter())
+def accounting_named(name: str) -> Accounting:
+    rules: tuple[Accounting, ...] = (GdpAccounting(), ZcdpAccounting(), PureAccounting())
     for rule in rules:
         if rule.name == name:
             return rule
-    raise InvalidRequest(f"unknown filter {name!r}; known: {', '.join(FILTERS)}")
+    raise InvalidRequest(f"unknown accounting {name!r}; known: {', '.join(ACCOUNTING_NAMES)}")
 
 
 def _amount(view: Fraction | None, unpriced: str) -> int:
