@@ -39,7 +39,7 @@ QUICK := $(addprefix tests/, \
 	theorems/test_gdp_filter.py theorems/test_zcdp_filter.py theorems/test_pure_filter.py \
 	theorems/test_sensitivity.py theorems/test_rounded_gaussian.py \
 	theorems/test_two_sided_geometric.py theorems/test_mechanisms.py theorems/test_subset.py \
-	attacks/test_question_attacks.py service/test_cli_money.py \
+	attacks/test_query_attacks.py service/test_cli_money.py \
 	docs/test_theorem_registry.py docs/test_public_surface.py docs/test_architecture.py)
 
 quick: $(VENV)/.installed-test
@@ -94,7 +94,7 @@ check: $(VENV)/.installed-check
 bench: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/run.py
 
-# Tries to refute every mechanism and every kind of question; writes what it found.
+# Tries to refute every mechanism and every kind of query; writes what it found.
 audit: $(VENV)/.installed-test
 	$(BIN)/adyton audit --all --write docs/audit.md
 

@@ -1,4 +1,4 @@
-"""What accounting costs: after every question, for a plan, and beside dp-accounting in the same run."""
+"""What accounting costs: after every query, for a plan, and beside dp-accounting in the same run."""
 
 from __future__ import annotations
 

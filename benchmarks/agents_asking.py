@@ -1,7 +1,7 @@
-"""One question through MCP at a server, beside the same over HTTP at the same server, in turns.
+"""One query through MCP at a server, beside the same over HTTP at the same server, in turns.
 
 First from bare sockets, so that the server is what is measured; then with the clients that people have: the
-SDK's own, and httpx.  Questions are fresh, and the ledger is a file on the disk.
+SDK's own, and httpx.  Queries are fresh, and the ledger is a file on the disk.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class BareAgent(PlainClient):
         )
 
     def send(self, number: int) -> None:
-        arguments = {"study": "people", "question": TEXT.format(number), "scale": SCALE}
+        arguments = {"study": "people", "query": TEXT.format(number), "scale": SCALE}
         known = "io.modelcontextprotocol/"
         meta = {f"{known}protocolVersion": VERSION, f"{known}clientCapabilities": {}}
         params = {"name": "ask", "arguments": arguments, "_meta": meta}
@@ -60,8 +60,8 @@ def run() -> list[dict[str, object]]:
         plain.close()
         agent.close()
         known = httpx2.get(f"{url}/v1/studies/people/statement", headers={"Authorization": f"Bearer {token}"})
-        if known.json()["questions"] != 2 * ROUNDS:  # a refusal would be quick
-            raise RuntimeError("not all questions were answered")
+        if known.json()["queries"] != 2 * ROUNDS:  # a refusal would be quick
+            raise RuntimeError("not all queries were answered")
         usual = asyncio.run(_usual_clients(url, token))
     return [
         row("MCP ask over HTTP", *bare, "ms", "the same over HTTP"),
@@ -77,7 +77,7 @@ def _in_turns(
         for place, ask in enumerate((ours, reference)):
             number, start = next(numbers), time.perf_counter()
             ask(number)
-            if turn > 10:  # the first ones import what a question needs
+            if turn > 10:  # the first ones import what a query needs
                 taken[place].append((time.perf_counter() - start) * 1000)
     return statistics.median(taken[0]), statistics.median(taken[1])
 
@@ -94,10 +94,10 @@ async def _usual_clients(url: str, token: str) -> tuple[float, float]:
         transport = streamable_http_client(f"{url}/mcp", http_client=other)
         agent = await stack.enter_async_context(Client(transport))
         for turn in range(ROUNDS):
-            start, asked = time.perf_counter(), {"question": TEXT.format(50_000 + turn), "scale": SCALE}
+            start, asked = time.perf_counter(), {"query": TEXT.format(50_000 + turn), "scale": SCALE}
             result = await agent.call_tool("ask", {"study": "people", **asked})
             assert not result.is_error
-            between, asked = time.perf_counter(), {"question": TEXT.format(60_000 + turn), "scale": SCALE}
+            between, asked = time.perf_counter(), {"query": TEXT.format(60_000 + turn), "scale": SCALE}
             answer = await http.post(f"{url}/v1/studies/people/ask", json=asked)
             assert answer.status_code == 200
             if turn > 10:

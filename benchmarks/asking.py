@@ -1,4 +1,4 @@
-"""Whole questions, through plan, durable charge, read, release and certificate, beside the bare aggregate."""
+"""Whole queries, through plan, durable charge, read, release and certificate, beside the bare aggregate."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from adyton.query.request import Requests
 from adyton.study import Study
 
 ROWS = 1_000
-QUESTIONS = 300
+QUERIES = 300
 PARSER = "sqlglot's parser alone"
 TABLE = Table(
     "people", (IntegerColumn("age", 0, 100), CategoryColumn("region", ("r0", "r1", "r2", "r3"))), ROWS
@@ -89,7 +89,7 @@ def _asking() -> list[dict[str, object]]:
             curator.ask(sql.format("-1.5"), scale=50)  # opens everything
             wall, cpu = _medians(
                 {
-                    "question": lambda i: curator.ask(sql.format(f"{i}.5"), scale=50),
+                    "query": lambda i: curator.ask(sql.format(f"{i}.5"), scale=50),
                     "repeat": lambda i: curator.ask(sql.format(f"{i}.5"), scale=50),
                     "charge": lambda _: charges.charge(ORDER),
                     "duckdb": lambda i: bare.execute(sql.format(f"{i}.5")).fetchall(),
@@ -98,10 +98,10 @@ def _asking() -> list[dict[str, object]]:
     name = f"filtered count, {ROWS:,} rows, durable ledger"
     alone = "charges of the same ledger alone"
     return [
-        _row(name, wall["question"] * 1e3, wall["duckdb"] * 1e3, "ms/question", "plain DuckDB"),
-        _row(f"{name}, rate", 1 / wall["question"], 1 / wall["charge"], "1/s", alone),
-        _row(f"{name}, rate by CPU time", 1 / cpu["question"], 1 / cpu["charge"], "1/s", alone),
-        _row("the same question again", wall["repeat"] * 1e3, wall["charge"] * 1e3, "ms", "a charge"),
+        _row(name, wall["query"] * 1e3, wall["duckdb"] * 1e3, "ms/query", "plain DuckDB"),
+        _row(f"{name}, rate", 1 / wall["query"], 1 / wall["charge"], "1/s", alone),
+        _row(f"{name}, rate by CPU time", 1 / cpu["query"], 1 / cpu["charge"], "1/s", alone),
+        _row("the same query again", wall["repeat"] * 1e3, wall["charge"] * 1e3, "ms", "a charge"),
     ]
 
 
@@ -148,7 +148,7 @@ def _medians(actions: dict[str, Callable[[int], object]]) -> tuple[dict[str, flo
     """Of the time on the wall, and of this process, in turns: a noisy moment of the machine meets all."""
     wall: dict[str, list[float]] = {name: [] for name in actions}
     cpu: dict[str, list[float]] = {name: [] for name in actions}
-    for i in range(QUESTIONS):
+    for i in range(QUERIES):
         for name, action in actions.items():
             start, used = time.perf_counter(), time.process_time()
             action(i)

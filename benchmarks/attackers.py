@@ -1,10 +1,10 @@
 """A server under attack: how long another analyst waits for fresh answers, and how much memory it takes.
 
 One server of one process.  Two attackers, at nice 19, repeat one attack each for some seconds: a stranger
-without a token, and an analyst.  Another analyst asks one question after the other over HTTP, first with
+without a token, and an analyst.  Another analyst asks one query after the other over HTTP, first with
 nobody else there.  Rates are lifted, so that all attacks meet the server and not its rate.
 
-The goals: the 99th percentile of a question is at most 4 times as long as without an attack, and the server
+The goals: the 99th percentile of a query is at most 4 times as long as without an attack, and the server
 never takes 3 times the memory that it had after the first answers.  Only 127.0.0.1 is attacked, and all ends.
 
     python benchmarks/attackers.py              # all of them, as JSON and as a table
@@ -118,7 +118,7 @@ def slow_cookie(at: Target) -> None:
 
 
 def large_tool_call(at: Target) -> None:
-    arguments = {"study": "people", "question": GROUPS.format(200), "epsilon": 0.001}
+    arguments = {"study": "people", "query": GROUPS.format(200), "epsilon": 0.001}
     params = {"name": "preview", "arguments": arguments}
     at.asked("/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
 
@@ -161,7 +161,7 @@ def one_letter(at: Target) -> None:
 
 def large_previews(at: Target) -> None:
     for accept in ("application/json", "text/csv", "application/vnd.apache.arrow.stream"):
-        body = json.dumps({"question": GROUPS.format(900), "epsilon": 0.001}).encode()
+        body = json.dumps({"query": GROUPS.format(900), "epsilon": 0.001}).encode()
         at.sent("/v1/studies/people/preview", body, Accept=accept)
 
 
@@ -313,7 +313,7 @@ class Found:
     """Times in seconds, memory in bytes."""
 
     attack: str
-    questions: int
+    queries: int
     steps: dict[str, int]
     idle: tuple[float, float]  # 50th and 99th percentile
     attacked: tuple[float, float]
@@ -361,7 +361,7 @@ def _show(found: Found) -> None:
     print(
         f"{found.attack:24s} idle {idle} ms, attacked {late} ms: {found.longer:5.1f} x; memory "
         f"{found.before / 2**20:4.0f} to {found.peak / 2**20:5.0f} MB: {found.larger:4.1f} x; "
-        f"{found.questions:4d} questions, steps {found.steps}; within the goals: {kept}",
+        f"{found.queries:4d} queries, steps {found.steps}; within the goals: {kept}",
         file=sys.stderr,
         flush=True,
     )

@@ -1,7 +1,7 @@
-"""A question through ``adyton.connect`` beside the same over bare HTTP, to one real server.
+"""A query through ``adyton.connect`` beside the same over bare HTTP, to one real server.
 
 Bare HTTP is a socket that stays open: it sends bytes, and reads bytes until the reply is whole.  A client
-makes the request, and reads the answer back into objects.  They take turns, with different questions.
+makes the request, and reads the answer back into objects.  They take turns, with different queries.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from adyton.service.tokens import Tokens
 from service import FREE_OF_LIMITS, SCALE, TEXT, Client, _helpers, _study
 
 ROUNDS = 40
-QUESTIONS = 10  # of each side in a round
+QUERIES = 10  # of each side in a round
 
 
 def run() -> list[dict[str, object]]:
@@ -45,7 +45,7 @@ def _measured(url: str, token: str) -> list[dict[str, object]]:
     bare = Client(url, token)
 
     def by_library(number: int) -> object:
-        body = {"question": TEXT.format(number), "scale": SCALE}
+        body = {"query": TEXT.format(number), "scale": SCALE}
         return json.loads(plain.post(f"{url}/v1/studies/people/ask", json=body).content)
 
     sides: dict[str, Callable[[int], object]] = {
@@ -66,20 +66,20 @@ def _measured(url: str, token: str) -> list[dict[str, object]]:
 def _seconds(
     sides: dict[str, Callable[[int], object]], ready: Callable[[], None]
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """Of one fresh question on each side, and of the same once more; ``ready`` is called before a turn."""
+    """Of one fresh query on each side, and of the same once more; ``ready`` is called before a turn."""
     numbers = itertools.count(1000)
     fresh: dict[str, list[float]] = {name: [] for name in sides}
     again: dict[str, list[float]] = {name: [] for name in sides}
     for turn in range(ROUNDS + 2):
         for name, ask in sides.items():
-            asked = list(itertools.islice(numbers, QUESTIONS))
+            asked = list(itertools.islice(numbers, QUERIES))
             ready()
             for taken in (fresh[name], again[name]):
                 start = time.perf_counter()
                 for number in asked:
                     ask(number)
-                if turn > 1:  # the first ones connect, and import what a first question needs
-                    taken.append((time.perf_counter() - start) / QUESTIONS)
+                if turn > 1:  # the first ones connect, and import what a first query needs
+                    taken.append((time.perf_counter() - start) / QUERIES)
     medians = [{name: statistics.median(each) for name, each in taken.items()} for taken in (fresh, again)]
     return medians[0], medians[1]
 

@@ -1,4 +1,4 @@
-"""Many linear questions together, beside independent noise at the same price in the same run.
+"""Many linear queries together, beside independent noise at the same price in the same run.
 
 Errors are of one table; both sides are measured on it.  A ratio below 1 says how much smaller ours is.
 """
@@ -30,7 +30,7 @@ from adyton.planning.coordinated.strategies import components, identity
 from adyton.planning.coordinated.strategy_choice import optimal_strategy, with_free_total
 from adyton.planning.plan import PricedBatch, make_batch
 from adyton.planning.price import Price
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.query.request import Request
 from adyton.streams.weights.run import PmwPlan
 from adyton.study import Study
@@ -38,7 +38,7 @@ from adyton.textbook.matrix import GaussianMatrix
 
 CELLS, RELEASES, ASKED_CELLS = 1024, 400, 128
 MU_SQUARED = Fraction(1, 20)
-SHAPE, UNITS, QUESTIONS, UPDATES, EPSILON = (10,) * 6, 10_000, 10_000, 80, 1
+SHAPE, UNITS, QUERIES, UPDATES, EPSILON = (10,) * 6, 10_000, 10_000, 80, 1
 BITS = SystemBits()
 
 
@@ -55,8 +55,8 @@ def row(name: str, ours: float, reference: float | None, unit: str, against: str
 
 
 def measured(mechanism: GaussianMatrix, workload: Ranges) -> float:
-    """The mean squared error over all questions, a quadratic form in the errors of the cells."""
-    nothing, form = np.zeros(workload.cells, dtype=np.int64), workload.gram() / workload.questions
+    """The mean squared error over all queries, a quadratic form in the errors of the cells."""
+    nothing, form = np.zeros(workload.cells, dtype=np.int64), workload.gram() / workload.queries
     releases = (mechanism.release(nothing, BITS) for _ in range(RELEASES))
     cells = (mechanism.answers(IdentityQueries(workload.cells), released) for released in releases)
     return float(np.mean([e @ form @ e for e in cells]))
@@ -94,7 +94,7 @@ def one_by_one(workload: Ranges, adjacency: Adjacency) -> float:
     if adjacency == "replace-one":
         moved = max(moved, (own[:, None] + own - 2 * form).max())
     sigma = float(moved / float(MU_SQUARED)) ** 0.5
-    return float(np.mean(rounded_gaussian.draw(sigma, workload.questions, BITS).astype(float) ** 2))
+    return float(np.mean(rounded_gaussian.draw(sigma, workload.queries, BITS).astype(float) ** 2))
 
 
 # Through the planner of a study ----------------------------------------------------------------------------
@@ -105,8 +105,8 @@ def a_study(*columns: CategoryColumn | IntegerColumn) -> Study:
     return Study(Table("t", columns, 10**6), PrivacyUnit("add-remove"), limit, "gdp")
 
 
-def planned(study: Study, questions: list[Question], strategy: str | None = None) -> PricedBatch:
-    price, requests = Price("epsilon", Fraction(1)), [Request(question) for question in questions]
+def planned(study: Study, queries: list[Query], strategy: str | None = None) -> PricedBatch:
+    price, requests = Price("epsilon", Fraction(1)), [Request(query) for query in queries]
     return make_batch(study, requests, price, study.allowed, strategy=strategy)
 
 
@@ -116,8 +116,8 @@ def between(column: IntegerColumn, low: int, high: int) -> tuple[Compare, Compar
     return Compare(ValueOf(column), ">=", ends[0]), Compare(ValueOf(column), "<=", ends[1])
 
 
-def counts(study: Study, *conditions: tuple[Compare, ...]) -> list[Question]:
-    return [Question(study.table, (("n", Count()),), And(condition)) for condition in conditions]
+def counts(study: Study, *conditions: tuple[Compare, ...]) -> list[Query]:
+    return [Query(study.table, (("n", Count()),), And(condition)) for condition in conditions]
 
 
 def asked() -> list[dict[str, object]]:
@@ -135,7 +135,7 @@ def asked() -> list[dict[str, object]]:
     )
     columns = [CategoryColumn(f"c{i}", tuple(range(10))) for i in range(8)]
     wide = a_study(*columns)
-    two = [Question(wide.table, (("n", Count()),), by=both) for both in combinations(columns, 2)]
+    two = [Query(wide.table, (("n", Count()),), by=both) for both in combinations(columns, 2)]
     start = time.perf_counter()
     tables = planned(wide, two)
     seconds = time.perf_counter() - start
@@ -192,47 +192,47 @@ def conjunctions(random: np.random.Generator) -> list[BoxQuery]:
                 for a in random.choice(6, random.integers(1, 4), replace=False)
             },
         )
-        for _ in range(QUESTIONS)
+        for _ in range(QUERIES)
     ]
 
 
 def private_mw() -> list[dict[str, object]]:
     random = np.random.default_rng()
-    histogram, questions = people(random), conjunctions(random)
-    exact = np.array([int(q.numerator(histogram)) for q in questions])
+    histogram, queries = people(random), conjunctions(random)
+    exact = np.array([int(q.numerator(histogram)) for q in queries])
     stream = NumericSparse.for_cost(Fraction(EPSILON), UPDATES)
-    spread = float(stream.sparse.threshold_scale) + float(stream.sparse.question_scale)
+    spread = float(stream.sparse.threshold_scale) + float(stream.sparse.query_scale)
     plan = PmwPlan(histogram.size, UNITS, stream, threshold=round(5 * spread), gap=2 * spread / UNITS)
     start = time.perf_counter()
     run, answers = plan.start(BITS), []
-    for question, value in zip(questions, exact.tolist(), strict=True):
+    for query, value in zip(queries, exact.tolist(), strict=True):
         # when all updates are spent the public guess still answers, free of charge
-        answers.append(run.guess.answer(question) if run.halted else run.ask(question, value, BITS).mean)
+        answers.append(run.guess.answer(query) if run.halted else run.ask(query, value, BITS).mean)
     seconds = time.perf_counter() - start
     start = time.perf_counter()
-    pure = two_sided_geometric.draw(QUESTIONS / EPSILON, QUESTIONS, BITS) / UNITS
+    pure = two_sided_geometric.draw(QUERIES / EPSILON, QUERIES, BITS) / UNITS
     independent = time.perf_counter() - start
     mu = gaussian.mu_down(EPSILON, 1e-6)
-    loud = rounded_gaussian.draw(QUESTIONS**0.5 / mu, QUESTIONS, BITS) / UNITS
-    title = f"PMW, {QUESTIONS:,} questions, {histogram.size:,} cells, {UNITS:,} units, epsilon {EPSILON}"
+    loud = rounded_gaussian.draw(QUERIES**0.5 / mu, QUERIES, BITS) / UNITS
+    title = f"PMW, {QUERIES:,} queries, {histogram.size:,} cells, {UNITS:,} units, epsilon {EPSILON}"
     truth = exact / UNITS
 
     def off(answer: np.ndarray) -> float:
         """Everybody may cut off what cannot be."""
         return float(np.sqrt(np.mean((np.clip(answer, 0, 1) - truth) ** 2)))
 
-    uniform = [np.prod([len(c) / 10 for c in q.chosen.values()]) for q in questions]
+    uniform = [np.prod([len(c) / 10 for c in q.chosen.values()]) for q in queries]
     return [
         row(title, seconds, independent, "s", "independent geometric noise"),
         row(f"{title}: error", off(np.array(answers)), off(truth + pure), "rmse", "the same noise"),
         row(f"{title}: error", off(np.array(answers)), off(truth + loud), "rmse", "Gaussian, delta 1e-6"),
         row(f"{title}: error", off(np.array(answers)), off(np.array(uniform)), "rmse", "no data"),
-        row(f"{title}: measured", run.updates, UPDATES, "questions", "paid for"),
+        row(f"{title}: measured", run.updates, UPDATES, "queries", "paid for"),
     ]
 
 
 def weights() -> list[dict[str, object]]:
-    """The same through a curator: opened, charged, fed one question after the other, kept in its ledger."""
+    """The same through a curator: opened, charged, fed one query after the other, kept in its ledger."""
     random = np.random.default_rng()
     values = tuple("123456789")  # and none: ten classes of each of six columns
     kind, columns = random.integers(0, 3, UNITS), {}
@@ -242,12 +242,12 @@ def weights() -> list[dict[str, object]]:
     people = pd.DataFrame(columns)
     table = adyton.Table("people", tuple(CategoryColumn(name, values) for name in columns), rows=UNITS)
     limit = adyton.Guarantee(Fraction(EPSILON), Fraction(1, 10**6))
-    truth, answers = np.empty(QUESTIONS), np.empty(QUESTIONS)
+    truth, answers = np.empty(QUERIES), np.empty(QUERIES)
     with adyton.open(adyton.Study(table, adyton.PrivacyUnit("replace-one"), limit), data=people) as curator:
-        preview = curator.preview_weights(list(columns), questions=QUESTIONS, share=1)
-        opened = curator.open_weights(list(columns), questions=QUESTIONS, share=1)
+        preview = curator.preview_weights(list(columns), queries=QUERIES, share=1)
+        opened = curator.open_weights(list(columns), queries=QUERIES, share=1)
         start = time.perf_counter()
-        for place in range(QUESTIONS):
+        for place in range(QUERIES):
             chosen = {
                 str(name): random.choice(values, 5, replace=False).tolist()
                 for name in random.choice(list(columns), random.integers(1, 4), replace=False)
@@ -257,17 +257,17 @@ def weights() -> list[dict[str, object]]:
             rows = np.logical_and.reduce([people[name].isin(own) for name, own in chosen.items()])
             truth[place] = rows.mean()
         seconds, used = time.perf_counter() - start, opened.statement()
-    loud = truth + rounded_gaussian.draw(preview.independent * UNITS, QUESTIONS, BITS) / UNITS
+    loud = truth + rounded_gaussian.draw(preview.independent * UNITS, QUERIES, BITS) / UNITS
 
     def off(answer: np.ndarray) -> float:
         return float(np.sqrt(np.mean((np.clip(answer, 0, 1) - truth) ** 2)))
 
-    title = f"weights, {QUESTIONS:,} questions, {preview.cells:,} cells, {UNITS:,} units, (1, 1e-6)"
+    title = f"weights, {QUERIES:,} queries, {preview.cells:,} cells, {UNITS:,} units, (1, 1e-6)"
     return [
         row(f"{title}: error", off(answers), off(loud), "rmse", "independent Gaussian noise"),
         row(f"{title}: error as planned", preview.error, preview.independent, "rmse", "independent, planned"),
-        row(f"{title}: measured", used.updates - used.updates_left, used.updates, "questions", "paid for"),
-        row(f"{title}: a question", seconds / QUESTIONS, None, "s", ""),
+        row(f"{title}: measured", used.updates - used.updates_left, used.updates, "queries", "paid for"),
+        row(f"{title}: a query", seconds / QUERIES, None, "s", ""),
     ]
 
 

@@ -1,4 +1,4 @@
-"""Questions to 10 million rows beside plain DuckDB: the same aggregates of the same loaded table, in one run.
+"""Queries to 10 million rows beside plain DuckDB: the same aggregates of the same loaded table, in one run.
 
 The table holds people with about 10 rows each; ADYTON_BENCH_ROWS makes it smaller.  The plain side keeps the
 types of the file.  What our side adds is the plan, the durable charge, the noise and the certificate.
@@ -28,13 +28,13 @@ from adyton.kernel.schema import BooleanColumn, CategoryColumn, IntegerColumn, R
 from adyton.kernel.terms.leaves import ValueOf
 from adyton.kernel.terms.measures import Quantile
 from adyton.planning.readings import readings_of
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.study import Study
 
 ROWS = int(os.environ.get("ADYTON_BENCH_ROWS", 10_000_000))
 PERSONS = max(1, ROWS // 10)
 REPETITIONS = 7
-FRESH_QUESTIONS = 15
+FRESH_QUERIES = 15
 
 REGIONS = tuple(f"region {i}" for i in range(50))
 AGES = tuple(range(18, 91))  # with the regions: 50 * 73 = 3,650 groups
@@ -68,7 +68,7 @@ FROM range({rows}) t(i)
 
 
 GENERATOR = generator(ROWS, PERSONS)
-QUESTIONS = {  # ours, and the same without privacy
+QUERIES = {  # ours, and the same without privacy
     "count": ("SELECT COUNT(*) FROM people", "SELECT count(*) FROM people"),
     "mean": ("SELECT AVG(income) FROM people", "SELECT avg(income) FROM people"),
     "50 groups": (
@@ -106,8 +106,8 @@ def run() -> list[dict[str, object]]:
         path = Path(folder) / "people.parquet"
         duckdb.connect().execute(f"COPY ({GENERATOR}) TO '{path}' (FORMAT parquet)")
         rows = [
-            *_questions(path, PrivacyUnit("add-remove"), "rows", ""),
-            *_questions(path, PrivacyUnit("add-remove", "user_id", 10), "persons", BOUNDED),
+            *_queries(path, PrivacyUnit("add-remove"), "rows", ""),
+            *_queries(path, PrivacyUnit("add-remove", "user_id", 10), "persons", BOUNDED),
         ]
         plain = duckdb.connect()
         plain.execute(f"CREATE TABLE people AS SELECT * FROM '{path}'")
@@ -117,7 +117,7 @@ def run() -> list[dict[str, object]]:
         return [*rows, row(f"peak memory, {ROWS:,} rows", *peaks, "MB", "plain DuckDB")]
 
 
-def _questions(path: Path, unit: PrivacyUnit, name: str, bound: str) -> list[dict[str, object]]:
+def _queries(path: Path, unit: PrivacyUnit, name: str, bound: str) -> list[dict[str, object]]:
     study = Study(
         people(unit),
         unit,
@@ -132,9 +132,7 @@ def _questions(path: Path, unit: PrivacyUnit, name: str, bound: str) -> list[dic
         start = time.perf_counter()
         curator.ask("SELECT COUNT(*) FROM people WHERE age > 1", epsilon=1)
         opening = time.perf_counter() - start
-        rows = [
-            _beside(curator, plain, f"{what}, {ROWS:,} rows, {name}", QUESTIONS[what]) for what in QUESTIONS
-        ]
+        rows = [_beside(curator, plain, f"{what}, {ROWS:,} rows, {name}", QUERIES[what]) for what in QUERIES]
         rows.append(_beside(curator, plain, f"median, {ROWS:,} rows, {name}", MEDIAN))
         rows.append(_rate(curator, plain, name))
         rows += [_fresh(curator, plain, f"{what}, {ROWS:,} rows, {name}", FRESH[what]) for what in FRESH]
@@ -144,20 +142,20 @@ def _questions(path: Path, unit: PrivacyUnit, name: str, bound: str) -> list[dic
 
 
 def _beside(curator: Any, plain: Any, name: str, texts: tuple[str, str]) -> dict[str, object]:
-    """Both sides in turn, best of several; each of our questions is new: its price differs."""
-    question, sql = texts
+    """Both sides in turn, best of several; each of our queries is new: its price differs."""
+    query, sql = texts
     ours, theirs = [], []
     for i in range(REPETITIONS):
-        ours.append(_seconds(lambda i=i: curator.ask(question, epsilon=1 + i / 1024)))
+        ours.append(_seconds(lambda i=i: curator.ask(query, epsilon=1 + i / 1024)))
         theirs.append(_seconds(lambda: plain.execute(sql).fetchall()))
     return row(name, min(ours) * 1e3, min(theirs) * 1e3, "ms", "plain DuckDB")
 
 
 def _fresh(curator: Any, plain: Any, name: str, asked: tuple[str, int]) -> dict[str, object]:
-    """Medians of both sides, in turn; each question has a filter of its own."""
+    """Medians of both sides, in turn; each query has a filter of its own."""
     text, start = asked
     ours, theirs = [], []
-    for i in range(FRESH_QUESTIONS):
+    for i in range(FRESH_QUERIES):
         sql = text.format(start + i)
         ours.append(_seconds(lambda sql=sql: curator.ask(sql, epsilon="0.5")))
         theirs.append(_seconds(lambda sql=sql: plain.execute(sql).fetchall()))
@@ -169,7 +167,7 @@ def _histogram(path: Path, plain: Any) -> dict[str, object]:
     income = PEOPLE.column("income")
     assert isinstance(income, RealColumn)
     unit = PrivacyUnit("add-remove")
-    readings = readings_of(Question(PEOPLE, (("m", Quantile(ValueOf(income), Fraction(1, 2))),)), unit)
+    readings = readings_of(Query(PEOPLE, (("m", Quantile(ValueOf(income), Fraction(1, 2))),)), unit)
     engine = DuckDBEngine(PEOPLE, unit, path)
     engine.prepare()
     ours, theirs = [], []
@@ -196,7 +194,7 @@ def _seconds(action: Callable[[], object]) -> float:
 
 
 def _peak(path: Path, side: str) -> float:
-    """The peak of a process of its own, that loads the table and asks the largest question."""
+    """The peak of a process of its own, that loads the table and asks the largest query."""
     code = f"import engines; engines.peak_of({str(path)!r}, {side!r})"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=Path(__file__).parent, capture_output=True, text=True, check=True
@@ -205,7 +203,7 @@ def _peak(path: Path, side: str) -> float:
 
 
 def peak_of(path: str, side: str) -> None:
-    question, sql = QUESTIONS["3650-group sum"]
+    query, sql = QUERIES["3650-group sum"]
     if side == "plain":
         plain = duckdb.connect()
         plain.execute(f"CREATE TABLE people AS SELECT * FROM '{path}'")
@@ -213,7 +211,7 @@ def peak_of(path: str, side: str) -> None:
     else:
         limit = Guarantee(Fraction(100), Fraction(1, 10**9))
         with adyton.open(Study(PEOPLE, PrivacyUnit("add-remove"), limit, "gdp", Path(path))) as curator:
-            curator.ask(question, epsilon=1)
+            curator.ask(query, epsilon=1)
     status = Path("/proc/self/status").read_text()  # getrusage would count the process that started us
     print(int(status.partition("VmHWM:")[2].split()[0]) / 1024)
 

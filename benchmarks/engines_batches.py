@@ -1,6 +1,6 @@
-"""A batch of 1,000 filtered means beside the same questions asked one by one, and counts on a small table.
+"""A batch of 1,000 filtered means beside the same queries asked one by one, and counts on a small table.
 
-All are SQL texts, and the ledger is a file.  The rate of single questions is that of some of them only.
+All are SQL texts, and the ledger is a file.  The rate of single queries is that of some of them only.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.study import Study
 
 FEW = 1_000
-QUESTIONS = 1_000
+QUERIES = 1_000
 SINGLES, ROUNDS = 15, 3
 COUNTS = 300
 
@@ -50,17 +50,17 @@ def _filtered_means() -> Iterator[str]:
 
 
 def _batch(curator: Any, rows: int) -> dict[str, object]:
-    """In turns; the batch is new each time because its price differs, and so is every single question."""
-    questions = list(_filtered_means())
-    assert len(set(questions)) == QUESTIONS
+    """In turns; the batch is new each time because its price differs, and so is every single query."""
+    queries = list(_filtered_means())
+    assert len(set(queries)) == QUERIES
     prices = (Fraction(1, 10) + Fraction(i, 1024) for i in count())
     together, alone = [], []
     for _ in range(ROUNDS):
-        some = questions[:: QUESTIONS // SINGLES][:SINGLES]
+        some = queries[:: QUERIES // SINGLES][:SINGLES]
         alone.append(_seconds(lambda some=some: [curator.ask(q, epsilon=next(prices)) for q in some]))
-        together.append(_seconds(lambda: curator.ask_many(questions, epsilon=10 * next(prices))))
-    name = f"ask_many of {QUESTIONS:,} filtered means, {rows:,} rows"
-    return row(name, QUESTIONS / min(together), SINGLES / min(alone), "1/s", "the same one by one")
+        together.append(_seconds(lambda: curator.ask_many(queries, epsilon=10 * next(prices))))
+    name = f"ask_many of {QUERIES:,} filtered means, {rows:,} rows"
+    return row(name, QUERIES / min(together), SINGLES / min(alone), "1/s", "the same one by one")
 
 
 def _counts(curator: Any, path: Path) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""The questions of engines.py beside OpenDP: the same rows, the same epsilon, in one run.
+"""The queries of engines.py beside OpenDP: the same rows, the same epsilon, in one run.
 
 Ours answers through a durable ledger; a context of OpenDP keeps its budget in memory.  OpenDP works with one
 version of polars only, so it gets an environment of its own, made by the first run inside the project's own.
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-from engines import GENERATOR, MEDIAN, QUESTIONS, ROWS, _seconds, generator, people, row
+from engines import GENERATOR, MEDIAN, QUERIES, ROWS, _seconds, generator, people, row
 
 import adyton
 from adyton.kernel.privacy import Guarantee, PrivacyUnit
@@ -25,7 +25,7 @@ from adyton.study import Study
 
 WANTED = ("opendp==0.16.0", "polars==1.36.1", "pyarrow", "numpy")
 FEW = 1_000
-REPETITIONS, COUNTS, COUNTS_BEFORE = 5, 30, 5  # a context of OpenDP is made for 50 questions
+REPETITIONS, COUNTS, COUNTS_BEFORE = 5, 30, 5  # a context of OpenDP is made for 50 queries
 UNITS = {"rows": PrivacyUnit("add-remove"), "persons": PrivacyUnit("add-remove", "user_id", 10)}
 
 
@@ -56,11 +56,11 @@ def _beside(python: Path, path: Path, rows: int, unit: str) -> list[dict[str, ob
 
 
 def _ours(path: Path, unit: str) -> dict[str, float]:
-    """Seconds, best of several; each question is new because its price differs."""
+    """Seconds, best of several; each query is new because its price differs."""
     limit, ledger = Guarantee(Fraction(500), Fraction(1, 10**9)), path.with_suffix(f".{unit}.ledger")
     with adyton.open(Study(people(UNITS[unit]), UNITS[unit], limit, "gdp", path, ledger)) as curator:
         curator.ask("SELECT COUNT(*) FROM people WHERE age > 1", epsilon=1)  # opens everything
-        texts = {**{what: question for what, (question, _) in QUESTIONS.items()}, "median": MEDIAN[0]}
+        texts = {**{what: query for what, (query, _) in QUERIES.items()}, "median": MEDIAN[0]}
         times = {what: min(_several(curator, text)) for what, text in texts.items()}
         counts = [f"SELECT COUNT(*) FROM people WHERE age > {20 + i}.5" for i in range(COUNTS)]
         taken = _seconds(lambda: [curator.ask(text, epsilon=1) for text in counts])
@@ -72,7 +72,7 @@ def _several(curator: Any, text: str) -> list[float]:
 
 
 def _theirs(python: Path, path: Path, rows: int, unit: str) -> dict[str, float]:
-    script = Path(__file__).parent / "peers" / "opendp_questions.py"
+    script = Path(__file__).parent / "peers" / "opendp_queries.py"
     done = subprocess.run(
         [python, script, path, str(rows), unit], stdout=subprocess.PIPE, text=True, check=True
     )
@@ -83,7 +83,7 @@ def _theirs(python: Path, path: Path, rows: int, unit: str) -> dict[str, float]:
 def _in_turns(python: Path, path: Path) -> list[dict[str, object]]:
     """A new filter each time, one side after the other, so that a noisy moment of the machine meets all."""
     script, limit = (
-        Path(__file__).parent / "peers" / "opendp_questions.py",
+        Path(__file__).parent / "peers" / "opendp_queries.py",
         Guarantee(Fraction(500), Fraction(1, 10**9)),
     )
     command = [python, script, path, str(FEW), "rows", "in turns"]

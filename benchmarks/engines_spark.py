@@ -1,4 +1,4 @@
-"""The questions of engines.py to a Spark frame in local mode, beside the same aggregates by Spark alone."""
+"""The queries of engines.py to a Spark frame in local mode, beside the same aggregates by Spark alone."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-from engines import GENERATOR, PEOPLE, QUESTIONS, ROWS, _seconds, row
+from engines import GENERATOR, PEOPLE, QUERIES, ROWS, _seconds, row
 
 import adyton
 from adyton.kernel.privacy import Guarantee, PrivacyUnit
@@ -55,10 +55,10 @@ def _beside_spark(spark: Any, path: Path) -> list[dict[str, object]]:
     rows = []
     with adyton.open(study, data=frame) as curator:
         curator.ask("SELECT COUNT(*) FROM people WHERE age > 1", epsilon=1)  # opens everything
-        for what, (question, sql) in QUESTIONS.items():
+        for what, (query, sql) in QUERIES.items():
             ours, theirs = [], []
             for i in range(REPETITIONS):
-                ours.append(_seconds(lambda q=question, i=i: curator.ask(q, epsilon=1 + i / 1024)))
+                ours.append(_seconds(lambda q=query, i=i: curator.ask(q, epsilon=1 + i / 1024)))
                 theirs.append(_seconds(lambda s=sql: spark.sql(s).collect()))
             name = f"{what}, {ROWS:,} rows, Spark"
             rows.append(row(name, min(ours) * 1e3, min(theirs) * 1e3, "ms", "plain Spark"))

@@ -44,7 +44,7 @@ def answer(groups: int, turn: int) -> dict[str, Any]:
         population = {"level": 0.95, "low": value - 70, "high": value + 60}
         told = {"value": value, "noise_interval": noise, "population_interval": population}
         rows.append({"keys": {"region": f"region {place}"}, "values": {"n": told}})
-    return {"question": "SELECT region, COUNT(*) AS n FROM people GROUP BY region", "answer": rows}
+    return {"query": "SELECT region, COUNT(*) AS n FROM people GROUP BY region", "answer": rows}
 
 
 def chain(many: int, turn: int) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""Whole questions after 20,000 receipts beside the same questions after ten: on a small table, durable.
+"""Whole queries after 20,000 receipts beside the same queries after ten: on a small table, durable.
 
-With persons and a population, a question also needs the newest count of all persons, which anyone may have
-asked: ``opening`` is the first question of a new curator, which looks for it in the whole ledger.
+With persons and a population, a query also needs the newest count of all persons, which anyone may have
+asked: ``opening`` is the first query of a new curator, which looks for it in the whole ledger.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from adyton.kernel.ledger import Header, SqliteLedger
 from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.study import Study, Validity
 
-ROWS, FEW, QUESTIONS = 1_000, 10, 40
+ROWS, FEW, QUERIES = 1_000, 10, 40
 LIMIT = Guarantee(Fraction(500), Fraction(1, 10**9))
 VALIDITY = Validity(Fraction(95, 100))
 ROW, PERSON = PrivacyUnit("add-remove"), PrivacyUnit("add-remove", "user_id", 10)
@@ -39,18 +39,18 @@ def run() -> list[dict[str, object]]:
 
 
 def _beside(study: Study, folder: Path, name: str) -> list[dict[str, object]]:
-    _times(study, folder / f"{name}-warm.ledger", FEW)  # what a process imports with its first question
+    _times(study, folder / f"{name}-warm.ledger", FEW)  # what a process imports with its first query
     found = [_times(study, folder / f"{name}-{receipts}.ledger", receipts) for receipts in (HISTORY, FEW)]
     (opening, asking), (opening_young, asking_young) = found
     against = f"the same after {FEW} receipts"
     return [
-        row(f"a question after {HISTORY:,} receipts, {name}", asking, asking_young, "ms, median", against),
+        row(f"a query after {HISTORY:,} receipts, {name}", asking, asking_young, "ms, median", against),
         row(f"opening with {HISTORY:,} receipts, {name}", opening, opening_young, "ms", against),
     ]
 
 
 def _times(study: Study, path: Path, receipts: int) -> tuple[float, float]:
-    """The first question of a new curator, without loading the table, and a question of a running one."""
+    """The first query of a new curator, without loading the table, and a query of a running one."""
     header = Header.fresh(study.fingerprint, study.accounting, study.allowed)
     ledger = SqliteLedger.create(path, header)
     fill(ledger, receipts)
@@ -58,7 +58,7 @@ def _times(study: Study, path: Path, receipts: int) -> tuple[float, float]:
         curator._engine.prepare()
         text = "SELECT COUNT(*) FROM people WHERE age > {}.5"
         opening = _seconds(lambda: curator.ask(text.format(1), scale=500))
-        asking = [_seconds(lambda i=i: curator.ask(text.format(20 + i), scale=500)) for i in range(QUESTIONS)]
+        asking = [_seconds(lambda i=i: curator.ask(text.format(20 + i), scale=500)) for i in range(QUERIES)]
     return opening * 1e3, statistics.median(asking) * 1e3
 
 

@@ -67,13 +67,13 @@ TABLE = Table(
     ),
     ROWS,
 )
-QUESTIONS = {
+QUERIES = {
     "averages": f"SELECT {', '.join(f'AVG({c}) AS {c}' for c in REALS)} FROM visits GROUP BY day, hour",
     "medians": f"SELECT {', '.join(f'MEDIAN({c}) AS {c}' for c in WHOLES)} FROM visits GROUP BY day",
 }
 PLAIN = {
-    "averages": QUESTIONS["averages"].replace("SELECT", "SELECT day, hour,"),
-    "medians": QUESTIONS["medians"].replace("SELECT", "SELECT day,"),
+    "averages": QUERIES["averages"].replace("SELECT", "SELECT day, hour,"),
+    "medians": QUERIES["medians"].replace("SELECT", "SELECT day,"),
 }
 NAMES = {
     "averages": f"{AVERAGES} averages over {24 * DAYS:,} cells of {ROWS:,} rows",
@@ -93,7 +93,7 @@ POINTS = Table(
 
 
 def run() -> list[dict[str, object]]:
-    common = [row for case in QUESTIONS for row in _rows(case, _measured(case))]
+    common = [row for case in QUERIES for row in _rows(case, _measured(case))]
     return common + [row for case in LARGEST for row in _largest_rows(case, _measured(case))]
 
 
@@ -176,18 +176,18 @@ def measure(case: str) -> dict[str, float]:
             plain_times = [_seconds(lambda: plain.execute(bare).fetchall()) for _ in range(TIMES)]
             start = _megabytes("VmRSS")
             Path("/proc/self/clear_refs").write_text("5")  # the most so far is what there is now
-            found = _asked(curator, LARGEST[case] if largest else QUESTIONS[case])
+            found = _asked(curator, LARGEST[case] if largest else QUERIES[case])
             memory = _megabytes("VmHWM") - start
     return {**found, "plain": statistics.median(plain_times), "memory": memory}
 
 
-def _asked(curator: Any, question: str) -> dict[str, float]:
+def _asked(curator: Any, query: str) -> dict[str, float]:
     """Medians of a few: each first is at another price, so that it is new."""
     times: dict[str, list[float]] = {}
     for i in range(TIMES):
         for which in ("first", "repeat"):
             start = _clocks()
-            answer = curator.ask(question, epsilon=PRICE + Fraction(i, 10**6))
+            answer = curator.ask(query, epsilon=PRICE + Fraction(i, 10**6))
             asked = _clocks()
             tuple(answer.rows.values.values())  # makes every value, and the ends of all intervals
             looked = _clocks()

@@ -26,7 +26,7 @@ NAMES = 50
 
 ORDER = Order("SELECT count(*) FROM people", '{"mechanism":"gaussian","scale":"100"}', 10**12, 10**12)
 ORDERS = [replace(ORDER, by=f"name {number}") for number in range(NAMES)]
-COLUMNS = "question TEXT, detail TEXT, amount TEXT, radius TEXT, previous TEXT, digest TEXT"
+COLUMNS = "query TEXT, detail TEXT, amount TEXT, radius TEXT, previous TEXT, digest TEXT"
 
 
 def medians(actions: dict[str, Callable[[], object]]) -> dict[str, float]:
@@ -79,7 +79,7 @@ def bare_table(path: Path) -> sqlite3.Connection:
 
 
 def bare_insert(connection: sqlite3.Connection) -> None:
-    row = (ORDER.question, ORDER.detail, str(ORDER.amount), str(ORDER.radius), "0" * 64, "0" * 64)
+    row = (ORDER.query, ORDER.detail, str(ORDER.amount), str(ORDER.radius), "0" * 64, "0" * 64)
     connection.execute("BEGIN IMMEDIATE")
     connection.execute("INSERT INTO charges VALUES (NULL, ?, ?, ?, ?, ?, ?)", row)
     connection.execute("COMMIT")

@@ -161,7 +161,7 @@ def _large(folder: Path) -> list[dict[str, object]]:
         form = {"form_value": here._form_value("/studies/days/ask"), "visit": "a", "do": "ask"}
         went = here.post("/studies/days/ask", data={**form, "sql": DAYS, "epsilon": "1"})
         address, headers = went.headers["location"], {"Authorization": f"Bearer {here.token}"}
-        body = {"question": DAYS, "epsilon": "1"}
+        body = {"query": DAYS, "epsilon": "1"}
         page, told = beside(
             lambda _: here.get(address),
             lambda _: here.post("/v1/studies/days/ask", json=body, headers=headers),

@@ -1,4 +1,4 @@
-"""Questions through psycopg beside the same through HTTP, of one server, one after the other, the grid off.
+"""Queries through psycopg beside the same through HTTP, of one server, one after the other, the grid off.
 
 HTTP is spoken by a bare socket that stays open: the server is what is measured, and psycopg's own work counts
 against it.  A catalog query is the longest that psql sends for ``\\d people``, beside ``SELECT 1``.
@@ -22,7 +22,7 @@ from adyton.service.roles import Role
 from adyton.service.tokens import Tokens
 from service import FREE_OF_LIMITS, TEXT, Client, _helpers, _study
 
-ROUNDS, QUESTIONS = 15, 10
+ROUNDS, QUERIES = 15, 10
 WIDTH = 4000  # of an interval: the same noise for both
 COLUMNS = """SELECT a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod),
   (SELECT pg_catalog.pg_get_expr(d.adbin, d.adrelid, true) FROM pg_catalog.pg_attrdef d
@@ -62,14 +62,14 @@ def _asking(plain: Client, connection: psycopg.Connection[tuple[object, ...]]) -
     plain.connect()
     taken: dict[str, list[float]] = {}
     for ask in sides.values():
-        ask(next(numbers))  # imports what a first question needs
+        ask(next(numbers))  # imports what a first query needs
     for _ in range(ROUNDS):
         plain.connect()  # servers close connections that nobody uses
         for name, ask in sides.items():
-            fresh = [next(numbers) for _ in range(QUESTIONS)]
+            fresh = [next(numbers) for _ in range(QUERIES)]
             for what in (name, f"{name}, again"):
                 taken.setdefault(what, []).append(_seconds(lambda: [ask(number) for number in fresh]))  # noqa: B023
-    times = {what: statistics.median(own) / QUESTIONS for what, own in taken.items()}
+    times = {what: statistics.median(own) / QUERIES for what, own in taken.items()}
     return [
         row("an ask through psycopg", times["psycopg"], times["HTTP"], "s", "HTTP"),
         row("a repeat through psycopg", times["psycopg, again"], times["HTTP, again"], "s", "HTTP"),

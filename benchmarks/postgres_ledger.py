@@ -24,7 +24,7 @@ from postgres_server import NoServer, postgres_server
 BARE = "bare Postgres INSERT, same server"
 TABLE = f"CREATE TABLE charges (number BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, {COLUMNS})"
 INSERT = f"INSERT INTO charges VALUES (DEFAULT, {', '.join(['%s'] * 6)})"
-ROW = (ORDER.question, ORDER.detail, str(ORDER.amount), str(ORDER.radius), "0" * 64, "0" * 64)
+ROW = (ORDER.query, ORDER.detail, str(ORDER.amount), str(ORDER.radius), "0" * 64, "0" * 64)
 
 
 def run() -> list[dict[str, object]]:

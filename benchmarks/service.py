@@ -1,4 +1,4 @@
-"""Questions over HTTP, from 8 clients of a real server, beside the same to a curator from 8 threads.
+"""Queries over HTTP, from 8 clients of a real server, beside the same to a curator from 8 threads.
 
 Each side has a study of its own with the same rows, and a ledger in a file on the disk.  They take turns, so
 that a noisy moment of the machine meets all.  Clients are bare sockets in one thread: the server is what is
@@ -40,10 +40,10 @@ from adyton.service.tokens import Tokens
 TESTS = Path(__file__).parent.parent / "tests"
 CLIENTS = 8
 ROUNDS = 15
-QUESTIONS = 10  # of each client in a round
+QUERIES = 10  # of each client in a round
 AGAIN = 5  # times: what is asked once more is asked by many, as by those who look at the same page
 TICK = 0.05  # seconds
-SCALE = 2_000  # of the noise: thousands of questions must fit
+SCALE = 2_000  # of the noise: thousands of queries must fit
 FREE_OF_LIMITS = "rate_by_token = 1000000\nrate_by_address = 1000000\n"
 TEXT = "SELECT COUNT(*) AS n FROM people WHERE income > {}"
 
@@ -66,7 +66,7 @@ class Client:
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def send(self, number: int) -> None:
-        body = json.dumps({"question": TEXT.format(number), "scale": SCALE})
+        body = json.dumps({"query": TEXT.format(number), "scale": SCALE})
         self.socket.sendall(f"{self._head}{len(body)}\r\n\r\n{body}".encode())
 
     def has_answer(self) -> bool:
@@ -95,7 +95,7 @@ class Client:
 
 
 def ask_all(clients: list[Client], first: int) -> None:
-    """All at once, each one question after the other; in one thread, which leaves more to the server."""
+    """All at once, each one query after the other; in one thread, which leaves more to the server."""
     with selectors.DefaultSelector() as waiting:
         for place, client in enumerate(clients):
             numbers = iter(_numbers(place, first))
@@ -115,7 +115,7 @@ def ask_all(clients: list[Client], first: int) -> None:
 
 def _numbers(client: int, first: int) -> list[int]:
     """What a client asks about in a round: no two ask the same."""
-    return [number * CLIENTS + client for number in range(first, first + QUESTIONS)]
+    return [number * CLIENTS + client for number in range(first, first + QUERIES)]
 
 
 @dataclass
@@ -142,20 +142,20 @@ def run() -> list[dict[str, object]]:
 
 
 def _rates(sides: dict[str, Side]) -> list[dict[str, object]]:
-    """Of fresh questions on each side, and of the same again."""
+    """Of fresh queries on each side, and of the same again."""
     wall: dict[str, list[float]] = {}
     used: dict[str, list[float]] = {}
-    numbers = itertools.count(1000, QUESTIONS)
+    numbers = itertools.count(1000, QUERIES)
     for turn in range(ROUNDS + 1):
         first = next(numbers)
         for name, side in sides.items():
             side.ready()
             for what in (name, f"{name}, first", *[f"{name}, again"] * AGAIN):
                 seconds, processor = _seconds(side, first)
-                if turn:  # before that, what a first question needs is imported
+                if turn:  # before that, what a first query needs is imported
                     wall.setdefault(what, []).append(seconds)
                     used.setdefault(what, []).append(processor)
-    asked = CLIENTS * QUESTIONS
+    asked = CLIENTS * QUERIES
     rate = {what: asked / statistics.median(taken) for what, taken in wall.items()}
     cpu = {what: asked / statistics.mean(taken) for what, taken in used.items()}  # its clock is coarse
     fresh, alone = f"fresh asks over HTTP, {CLIENTS} clients", f"Curator.ask from {CLIENTS} threads"
@@ -266,7 +266,7 @@ IMPORT = "import sys, time; {}start = time.perf_counter(); import adyton; print(
 
 
 def _memory() -> dict[str, object]:
-    """Resident, after the same question."""
+    """Resident, after the same query."""
     with tempfile.TemporaryDirectory() as folder:
         with _running(_large_study(Path(folder) / "served"), tick=0) as (process, clients):
             clients[0].connect()

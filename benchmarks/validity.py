@@ -1,4 +1,4 @@
-"""How many adaptive questions are certified, beside the best published method; how long planning takes."""
+"""How many adaptive queries are certified, beside the best published method; how long planning takes."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def certified() -> list[dict[str, object]]:
         offers = {option.method: option.value for option in plan(rows=n, tolerance=tolerance).options}
         ours = offers.pop("hinge")
         best = max(offers, key=lambda method: offers[method] or 0)
-        name = f"questions within {tolerance} from {n:,} rows"
-        rows.append(row(name, ours or 0, offers[best], "questions", best))
+        name = f"queries within {tolerance} from {n:,} rows"
+        rows.append(row(name, ours or 0, offers[best], "queries", best))
     return rows
 
 

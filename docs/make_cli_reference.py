@@ -31,12 +31,12 @@ Every command takes `--json`, except `serve` and `mcp`, and then prints one obje
 code: 2 the request is wrong, 3 refused, 4 the engine failed,
 5 the ledger cannot be trusted. See [errors.md](errors.md). Tables are as wide as the
 terminal allows, or as `COLUMNS` says. A whole number may be written 100000, 100_000, 100,000 or 1e5. The
-questions that are understood are in [sql.md](sql.md), the study file in [study-file.md](study-file.md). What
+queries that are understood are in [sql.md](sql.md), the study file in [study-file.md](study-file.md). What
 the other commands are for: [plan](../how-to/plan-a-study.md), [compose and calibrate](accounting.md),
 [audit](../how-to/audit-your-own.md), [lab](../how-to/lab.md), [holdout](../how-to/holdout.md),
 [stream](streams.md), [suggest-bounds](../how-to/bounds.md),
-[synthesize](../how-to/make-a-synthetic-table.md), [mock](../how-to/try-questions.md),
-[derive](../how-to/many-questions-at-once.md),
+[synthesize](../how-to/make-a-synthetic-table.md), [mock](../how-to/try-queries.md),
+[derive](../how-to/many-queries-at-once.md),
 [reserve](../how-to/keep-a-reserve.md).
 """
 

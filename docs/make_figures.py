@@ -31,15 +31,15 @@ REGIONS = ("north", "south", "east", "west")
 CONFIDENCE = Fraction("0.95")
 
 
-def certified_questions() -> Figure:
+def certified_queries() -> Figure:
     tolerance = Fraction("0.1")
     found = plan.curves(tolerance, CONFIDENCE, plan.rows_around(100_000))
     return plan.figure(found, tolerance, CONFIDENCE)
 
 
 def width_by_share() -> Figure:
-    rows, questions = 100_000, 100
-    return width.figure(width.curves(rows, questions, CONFIDENCE), rows, questions, CONFIDENCE)
+    rows, queries = 100_000, 100
+    return width.figure(width.curves(rows, queries, CONFIDENCE), rows, queries, CONFIDENCE)
 
 
 def measured_together() -> Figure:
@@ -78,8 +78,8 @@ def _curator() -> adyton.Curator:
 
 
 def answer() -> Figure:
-    question = "SELECT region, AVG(income) FROM people GROUP BY region"
-    return figure_of(_curator().ask(question, within=1000, expected_rows=12_000))
+    query = "SELECT region, AVG(income) FROM people GROUP BY region"
+    return figure_of(_curator().ask(query, within=1000, expected_rows=12_000))
 
 
 def histogram() -> Figure:
@@ -96,7 +96,7 @@ def left() -> Figure:
 
 
 PICTURES: dict[str, Callable[[], Figure]] = {
-    "certified-questions": certified_questions,
+    "certified-queries": certified_queries,
     "width-by-share": width_by_share,
     "measured-together": measured_together,
     "synthetic-table": synthetic_table,

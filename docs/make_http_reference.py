@@ -22,7 +22,7 @@ are the objects of [json.md](json.md); an answer to `ask` is Arrow with `Accept:
 `python docs/make_http_reference.py`; the same as a document for programs: [openapi.json](openapi.json), and from a server at `/v1/openapi.json`.
 
     curl -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" \\
-         -d '{"question": "SELECT COUNT(*) FROM people", "within": 50, "request": "my-first"}' \\
+         -d '{"query": "SELECT COUNT(*) FROM people", "within": 50, "request": "my-first"}' \\
          http://127.0.0.1:8000/v1/studies/people/ask
 
 """
@@ -38,19 +38,19 @@ The body is the error object of [json.md](json.md#errors), and nothing else: no 
 | 404 | `not_found` | there is no such thing, or it is not for this token: the same bytes |
 | 409 | `privacy_refused`, `validity_refused`, `scores_refused` | nothing is left for this price; `by` says whose limit it was, if it was that of one name |
 | 409 | `session_refused` | an agent has asked as often as one session allows |
-| 409 | `request_id_used` | this id was used for another question |
+| 409 | `request_id_used` | this id was used for another query |
 | 413 | `too_large` | more bytes than the server takes |
 | 415 | `invalid_request` | a form that is not sent in UTF-8 |
-| 422 | `invalid_request` | the question or the body is wrong; the message has the place and the fix |
+| 422 | `invalid_request` | the query or the body is wrong; the message has the place and the fix |
 | 429 | `too_many_requests` | this token or address comes too often, or asks too much at once; see `Retry-After` |
 | 500 | `failed` | a fault of ours; the operator finds the `reference` in the log |
-| 502 | `engine_failed` | the engine failed after the charge; the same question at the same price is tried again, free |
+| 502 | `engine_failed` | the engine failed after the charge; the same query at the same price is tried again, free |
 | 503 | `busy` | no place is free; see `Retry-After` |
 | 503 | `ledger_corrupt` | the ledger cannot be trusted: nothing is answered |
 
-**Retries.** Send a `request` id with each question. The same id again is the same receipt and the same answer, also if the connection broke before the answer came; ids are known to
+**Retries.** Send a `request` id with each query. The same id again is the same receipt and the same answer, also if the connection broke before the answer came; ids are known to
 your name alone. The statement has, beside the study's totals, `own`: what your name has spent, its limit and what is left of it; for owners and auditors also `by_name`: the same of everybody who ever asked or has a token.
-Where the sessions of your name are capped, `own.session` has `left`, `questions_left` and `ends_at`.
+Where the sessions of your name are capped, `own.session` has `left`, `queries_left` and `ends_at`.
 
 **The chain.** `receipts` shows `links`, the open part of every receipt, and `receipts`, your own with everything (all of them for owners and auditors), 500 at a time from `after` on; `?last=60` has the newest 60. With them
 every digest and every total can be computed again ([json.md](json.md#receipts)). Of a holdout `header` has the limit and a digest alone, and `answers` lists what a method answered that one receipt has paid for, for owners and auditors
@@ -64,7 +64,7 @@ A section `[oidc]` lets people in with tokens of an identity provider ([how](../
 (default `sub`), `roles_claim` (default `groups`), and `[[oidc.roles]]` with `claim`, `study`, `role` and, as a token has them, `limit_share`, `price_share`, `rate`.
 With `client_id`, `authorize` and `token` (addresses of the provider) and `redirect` (this server's `/login/back`, as the provider knows it) the web pages send people there to log in.
 
-A section `[agent]` caps what one session of an agent may do ([sessions](mcp.md#sessions)): `limit_share`, of the study's limit; `questions`, how many charges; `hours`, how long a session lasts (default 24).
+A section `[agent]` caps what one session of an agent may do ([sessions](mcp.md#sessions)): `limit_share`, of the study's limit; `queries`, how many charges; `hours`, how long a session lasts (default 24).
 """
 LIMITED = """## Fixed limits
 
@@ -72,7 +72,7 @@ These protect the server and everybody else who uses it. They are the same on ev
 
 - Send more than a small body only where you may: the server checks the token, the study or holdout, and the role before it reads a body.
 - A refusal names the limit, and charges nothing.
-- A `preview` or an answer on made-up rows with more than `free_values` values is not written as JSON. Send one question with `Accept: application/vnd.apache.arrow.stream` or `Accept: text/csv`: a preview
+- A `preview` or an answer on made-up rows with more than `free_values` values is not written as JSON. Send one query with `Accept: application/vnd.apache.arrow.stream` or `Accept: text/csv`: a preview
   then has the groups, and for each value `NAME_noise_half_width` and `NAME_population_half_width`. Answers that you paid for have no such limit.
 
 | limit | value | meaning |
@@ -80,7 +80,7 @@ These protect the server and everybody else who uses it. They are the same on ev
 MEANINGS = {
     "request_bytes": "largest body of a request",
     "upload_bytes": "largest body of a request to a holdout",
-    "questions_a_batch": "most questions of one batch",
+    "queries_a_batch": "most queries of one batch",
     "request_seconds": "until a whole request, head and body, has come in; then the connection is closed",
     "rate_by_token": "requests a minute by one token; a token may have a rate of its own",
     "rate_by_address": "requests a minute from one address",

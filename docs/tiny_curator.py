@@ -1,9 +1,9 @@
-"""A trusted curator on one page.  Read it from top to bottom: a question enters, an answer leaves.
+"""A trusted curator on one page.  Read it from top to bottom: a query enters, an answer leaves.
 
     Table -> Query -> sensitivity -> Mechanism -> Cost -> Ledger -> Engine -> Answer + Certificate
 
 Each section below is one package of adyton, in the same order and under the same name.  The page keeps the
-ideas and leaves out the comfort: one mechanism, two questions, add-remove neighbors, no SQL, no previews,
+ideas and leaves out the comfort: one mechanism, two queries, add-remove neighbors, no SQL, no previews,
 no intervals, and a sampler that is exact but slower than the real one and not of constant time.
 
     python docs/tiny_curator.py
@@ -60,7 +60,7 @@ class Table:
         raise InvalidRequest(f"table {self.name!r} has no column {name!r}")
 
 
-# query: a closed set of frozen questions -------------------------------------------------------------------
+# query: a closed set of frozen queries -------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class Count:
     pass

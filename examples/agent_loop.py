@@ -66,15 +66,15 @@ async def call(agent: Client, tool: str, **arguments: Any) -> Told:
     return Told(result.is_error, result.structured_content or {}, words)
 
 
-async def ask(agent: Client, study: str, question: str, **price: Any) -> Told | None:
+async def ask(agent: Client, study: str, query: str, **price: Any) -> Told | None:
     """Previews and asks; takes the price that a refusal says would fit; None if nothing fits."""
     for _ in range(TRIES):
-        previewed = await call(agent, "preview", study=study, question=question, **price)
+        previewed = await call(agent, "preview", study=study, query=query, **price)
         if previewed.refused:
             return None
         (preview,) = previewed.facts["previews"]
         if preview["affordable"] or preview["repeated"]:
-            answer = await call(agent, "ask", study=study, question=question, **price)
+            answer = await call(agent, "ask", study=study, query=query, **price)
             if not answer.refused:
                 return answer
             price = answer.facts["error"].get("fits") or {}
@@ -92,7 +92,7 @@ async def analyse(agent: Client, study: str) -> str:
     group = next(one["name"] for one in table["columns"] if one["kind"] == "category")
     number = next(one["name"] for one in table["columns"] if one["kind"] in ("real", "integer"))
     name = table["name"]
-    await call(agent, "ask", study=study, question=f"SELECT * FROM {name}", within=1)  # refused, and says why
+    await call(agent, "ask", study=study, query=f"SELECT * FROM {name}", within=1)  # refused, and says why
     counts = await ask(agent, study, f"SELECT {group}, COUNT(*) AS n FROM {name} GROUP BY {group}", within=1)
     if counts is None:
         return "nothing is left to ask with"
@@ -106,7 +106,7 @@ async def analyse(agent: Client, study: str) -> str:
 
 
 def decided(rows: list[dict[str, Any]], group: str) -> str:
-    """By population intervals: they hold for all answers at once, however the questions were chosen."""
+    """By population intervals: they hold for all answers at once, however the queries were chosen."""
     best = max(rows, key=lambda row: row["values"]["m"]["value"])
     low = best["values"]["m"]["population_interval"].get("low", float("-inf"))
     others = [

@@ -1,6 +1,6 @@
 """An hour in the life of a study, in a few seconds:  make demo
 
-A made-up table of 100,000 people, a handful of questions, each chosen in the light of the last answer, a
+A made-up table of 100,000 people, a handful of queries, each chosen in the light of the last answer, a
 repeat that is free, a refusal, and the books.  Then an analyst who adapts inside a planned study, and two
 intervals of which one is fooled.  Everything happens in a temporary directory.
 """
@@ -95,7 +95,7 @@ delta = 1e-6
 [validity]
 independent = true
 confidence = 0.95
-questions = {len(COINS) + 1}         # the plan: this many questions,
+queries = {len(COINS) + 1}         # the plan: this many queries,
 tolerance = 0.03        # each this close to the population,
 noise = "decreasing"    # the later, the less noise
 """
@@ -124,11 +124,11 @@ def main() -> None:
 
 def prepare(folder: Path) -> Path:
     """The two things that an owner brings: a table, and a file that says what everyone may know about it."""
-    show.print(Rule("adyton: question data you may not see"))
+    show.print(Rule("adyton: query data you may not see"))
     say(
         f"The owner has a table of {PEOPLE:,} people that nobody may look at, and writes down what is public "
         "anyway: names, kinds, bounds, how much all answers together may ever reveal about one person, and "
-        "that the people were drawn independently from the population that the questions are about."
+        "that the people were drawn independently from the population that the queries are about."
     )
     with duckdb.connect() as database:
         database.execute(MADE_UP)
@@ -140,7 +140,7 @@ def prepare(folder: Path) -> Path:
 
 
 def explore(curator: adyton.Curator) -> None:
-    """Each question is chosen after seeing the answer to the one before it."""
+    """Each query is chosen after seeing the answer to the one before it."""
     step("1. What would it cost? A preview reads nothing and is free")
     by_region = adyton.proportion("smoker", by="region")
     a_fifth = PEOPLE // len(REGIONS)  # a guess for each region
@@ -153,21 +153,21 @@ def explore(curator: adyton.Curator) -> None:
     region = largest(smokers)
 
     step(f"3. The answer points to {region!r}. What do they earn there?")
-    question = f"SELECT smoker, AVG(income) FROM people WHERE region = '{region}' GROUP BY smoker"
-    show.print(curator.ask(question, within=1000, expected_rows=6000))
+    query = f"SELECT smoker, AVG(income) FROM people WHERE region = '{region}' GROUP BY smoker"
+    show.print(curator.ask(query, within=1000, expected_rows=6000))
 
     step("4. A narrower condition, bought with a fifth of what is left")
     narrower = f"SELECT AVG(income), COUNT(*) FROM people WHERE region = '{region}' AND smoker AND age >= 65"
     show.print(curator.ask(narrower, share="0.2"))
     say("Fewer people match, so noise and luck weigh more: both intervals say so by themselves.")
 
-    step("5. The first question again, in other words")
+    step("5. The first query again, in other words")
     again = curator.ask("select region, proportion( SMOKER ) from people group by region", **price)
     assert again.repeated
     assert again.to_json()["answer"] == smokers.to_json()["answer"]
     say(
         f"The same meaning at the same price: the stored answer of receipt {again.receipt.number}, free. "
-        "So nobody can average the noise away by repeating a question."
+        "So nobody can average the noise away by repeating a query."
     )
 
     step("6. Greed: everyone's mean income within 5")
@@ -183,7 +183,7 @@ def refused(curator: adyton.Curator) -> None:
         assert fitting.affordable
         say("Nothing was read, and the study goes on. The width that would fit was computed, not guessed.")
     else:
-        raise AssertionError("a question that costs more than is left must be refused")
+        raise AssertionError("a query that costs more than is left must be refused")
 
 
 def books(curator: adyton.Curator) -> None:
@@ -200,7 +200,7 @@ def prepare_coins(folder: Path) -> Path:
     step("8. Another table, and an analyst who adapts")
     say(
         f"{ROWS:,} rows of {len(COINS)} fair coins, +1 or -1: there is nothing to find. This study plans its "
-        "questions, so none of them needs a price, and every answer is as exact as the plan says:"
+        "queries, so none of them needs a price, and every answer is as exact as the plan says:"
     )
     with duckdb.connect() as database:
         database.execute(
@@ -235,7 +235,7 @@ def adapt(curator: adyton.Curator) -> None:
     show.print(table)
     say(
         "The vote was chosen by the answers, so on these rows it wins too often. The noise interval speaks "
-        "about these rows, and misleads about the world. The population interval allows for questions that "
+        "about these rows, and misleads about the world. The population interval allows for queries that "
         f"were chosen by answers: it pays for everything seen before, and all {len(COINS) + 1} hold at once."
     )
 

@@ -43,7 +43,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 def pytest_collection() -> Generator[None, object, object]:
     """Fifteen thousand tests stay until the end: nobody needs to look through them for garbage again and again.
 
-    Nor after every seven hundred objects, as Python does: questions are trees, and searches make many fractions.
+    Nor after every seven hundred objects, as Python does: queries are trees, and searches make many fractions.
     """
     gc.disable()
     try:

@@ -1,4 +1,4 @@
-"""``adyton`` whose questions wait while a file says so: before their charge, or behind it, when they read.  Started by
+"""``adyton`` whose queries wait while a file says so: before their charge, or behind it, when they read.  Started by
 tests as a process of its own, with the folder of those files in HELD_ENGINE: ``python held_engine.py serve ...``.
 Further processes of that server load this file too, under another name.
 """

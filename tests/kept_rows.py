@@ -1,7 +1,7 @@
-"""Rows that are asked about again and again are loaded once: opening an engine takes longer than most questions.
+"""Rows that are asked about again and again are loaded once: opening an engine takes longer than most queries.
 
 What decides which rows are read is compared as a whole: the tables, their unit, the values, and the salt where there
-is something that it decides.  Cells that an engine keeps from one question to the next are forgotten in between.
+is something that it decides.  Cells that an engine keeps from one query to the next are forgotten in between.
 A test that breaks how rows are loaded has a dict of its own for ``_engines``.
 """
 

@@ -1,4 +1,4 @@
-"""A study behind all its doors on real ports, in this process: so that a test can hold a question where it wants."""
+"""A study behind all its doors on real ports, in this process: so that a test can hold a query where it wants."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HELD = {"before the charge": (NamedLedger, "charge"), "behind the charge": (Duck
 
 @dataclass
 class Gate:
-    """Questions that come to it wait until it is opened; ``held`` is set once so many have come."""
+    """Queries that come to it wait until it is opened; ``held`` is set once so many have come."""
 
     number: int = 1
     held: threading.Event = field(default_factory=threading.Event)

@@ -52,7 +52,7 @@ def _live(running: Server) -> None:
         made = httpx2.post(f"{running.url}/v1/tokens/people", headers=running.owner, json=body).json()
         headers = {"Authorization": f"Bearer {made['token']}"}
         for place in range(8):
-            asked = {"question": COUNTS.format(1000 * place), "within": 200 + 30 * place}
+            asked = {"query": COUNTS.format(1000 * place), "within": 200 + 30 * place}
             httpx2.post(f"{running.url}/v1/studies/people/ask", headers=headers, json=asked)
 
 
@@ -68,15 +68,15 @@ def _taken(one: Visit, running: Server, folder: Path, suffix: str) -> None:
         name = {"study": "people", "holdout": "test", "house": ""}[entry.of]
         one.open(entry.path.replace("{name}", name))
         take(re.sub(r"\W+", "-", f"{entry.of}-{entry.title}".lower()))
-    question = urlencode({"sql": MEANS, "within": "1000", "expected_rows": "12000"})
-    one.open(f"/studies/people/ask?{question}")
+    query = urlencode({"sql": MEANS, "within": "1000", "expected_rows": "12000"})
+    one.open(f"/studies/people/ask?{query}")
     take("study-ask-preview")
     one.page.get_by_role("button", name="Ask", exact=True).click()
     one.page.wait_for_url("**/answer?**")
     take("study-answer")
-    one.open(f"/studies/people/ask?{question}&do=try")
+    one.open(f"/studies/people/ask?{query}&do=try")
     take("study-ask-made-up")
-    one.open(f"/studies/people/ask?{question.replace('income', 'incom')}")
+    one.open(f"/studies/people/ask?{query.replace('income', 'incom')}")
     take("study-ask-problem")
     one.open("/studies/people/receipts")
     one.page.get_by_role("button", name="Verify in this browser").click()

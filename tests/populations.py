@@ -22,13 +22,13 @@ def standing_of(
     study: Study,
     units: int,
     *,
-    question: int = 1,
+    query: int = 1,
     before: Fraction = Fraction(0),
     own: Fraction = Fraction(0),
     values: int = 1,
 ) -> PopulationContext:
     """Where an answer with so many values stands, if so much was spent before it."""
-    return PopulationContext(population_of(study), Position(question, before, own, values), units)
+    return PopulationContext(population_of(study), Position(query, before, own, values), units)
 
 
 def undescribed(study: Study) -> Study:

@@ -96,11 +96,9 @@ class Served:
         return bearer(served.tokens.make(identity, expires)[0])
 
     def ask(
-        self, headers: dict[str, str], question: str = COUNT, study: str = "people", **words: Any
+        self, headers: dict[str, str], query: str = COUNT, study: str = "people", **words: Any
     ) -> httpx2.Response:
-        return self.client.post(
-            f"/v1/studies/{study}/ask", headers=headers, json={"question": question, **words}
-        )
+        return self.client.post(f"/v1/studies/{study}/ask", headers=headers, json={"query": query, **words})
 
 
 def bearer(token: str) -> dict[str, str]:

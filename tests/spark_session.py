@@ -38,7 +38,7 @@ def skip_without_spark() -> None:
         pytest.skip("Spark needs Java 17 or later (apt-get install default-jre-headless)")
 
 
-INTERPRETED = {  # many small questions: compiling takes longer
+INTERPRETED = {  # many small queries: compiling takes longer
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }

@@ -1,4 +1,4 @@
-"""Random questions about one small table, and what they mean: a reference evaluator in plain Python.
+"""Random queries about one small table, and what they mean: a reference evaluator in plain Python.
 
 A row is a dict from column name to the whole number of steps (integer, real), the day number (date), the
 category value, a bool, or None where the value is missing.
@@ -55,7 +55,7 @@ from adyton.kernel.terms.leaves import (
 )
 from adyton.kernel.terms.measures import Count, Mean, Measure, Proportion, Sum
 from adyton.query.conditions.possible_cells import kept_cells
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from fractions_drawn import fractions
 
 AGE = IntegerColumn("age", 0, 120)
@@ -165,27 +165,27 @@ def measures() -> st.SearchStrategy[Measure]:
 
 
 @cache
-def questions() -> st.SearchStrategy[Question]:
+def queries() -> st.SearchStrategy[Query]:
     names = st.one_of(
         st.sampled_from(["n", "total", "select", "Mean Income", 'a"b']), st.text("abcXYZ_", min_size=1)
     )
     named = st.lists(st.tuples(names, measures()), min_size=1, max_size=3).map(tuple)
     by = st.lists(st.sampled_from([REGION, YEAR, SMOKER]), unique=True, max_size=2).map(tuple)
-    return _where_possible(Question, st.just(PEOPLE), named, st.one_of(st.just(EVERY_ROW), conditions()), by)
+    return _where_possible(Query, st.just(PEOPLE), named, st.one_of(st.just(EVERY_ROW), conditions()), by)
 
 
 @cache
-def answered_questions() -> st.SearchStrategy[Question]:
+def answered_queries() -> st.SearchStrategy[Query]:
     """Those with a group that can match."""
 
-    def can_match(question: Question) -> bool:
+    def can_match(query: Query) -> bool:
         try:
-            kept_cells(question)
+            kept_cells(query)
         except InvalidRequest:
             return False
         return True
 
-    return questions().filter(can_match)
+    return queries().filter(can_match)
 
 
 @cache

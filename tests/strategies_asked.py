@@ -1,4 +1,4 @@
-"""Random questions of every kind about one small table of persons: all numbers, measures, groups and shapes."""
+"""Random queries of every kind about one small table of persons: all numbers, measures, groups and shapes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from adyton.kernel.terms.measures import (
     SumOfPersons,
     Variance,
 )
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.query.text import group_value_text
 from strategies import AGE, BORN, CITY, INCOME, PERSONS, REGION, SMOKER, YEAR, simple_conditions
 
@@ -150,7 +150,7 @@ def all_groups(draw: Draw) -> Group:
 
 
 @st.composite
-def all_questions(draw: Draw) -> Question:
+def all_queries(draw: Draw) -> Query:
     name = st.one_of(
         st.sampled_from(["n", "total", "select", "having", "Mean Income", 'a"b']),
         st.text("abcXYZ_", min_size=1),
@@ -159,4 +159,4 @@ def all_questions(draw: Draw) -> Question:
     by = draw(st.lists(all_groups(), max_size=2, unique_by=group_value_text))
     most = draw(st.one_of(st.none(), st.integers(1, 9)))
     where = draw(st.one_of(st.just(EVERY_ROW), simple_conditions()))
-    return _attempt(lambda: Question(PERSONS, tuple(named), where, tuple(by), most))
+    return _attempt(lambda: Query(PERSONS, tuple(named), where, tuple(by), most))

@@ -44,7 +44,7 @@ def write_study(
     return file
 
 
-def question(number: int) -> str:
+def query(number: int) -> str:
     return f"SELECT COUNT(*) FROM people WHERE age > {number}"
 
 

@@ -30,7 +30,7 @@ RIGHT_TO_LEFT = "\u05de\u05d7\u05d5\u05d6 \u05d4\u05e6\u05e4\u05d5\u05df"
 NAMES = ["New South Wales", UNBROKEN, RIGHT_TO_LEFT, "north_of_the_river", "M\u00fcnster-Hiltrup"]
 ALIASES = [f"avg_income_of_customer_{i}" for i in range(VALUES)]
 # Twelve values of a thousand groups, in ten thousand letters.
-QUESTION = "SELECT {group}, {values} FROM wide WHERE c001 NOT IN ({others}) GROUP BY {group}".format(
+QUERY = "SELECT {group}, {values} FROM wide WHERE c001 NOT IN ({others}) GROUP BY {group}".format(
     group=LONG,
     values=", ".join(f"AVG(c{i:03}) AS {alias}" for i, alias in enumerate(ALIASES)),
     others=", ".join(str(-(10**11) - n) for n in range(600)),

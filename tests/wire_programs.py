@@ -339,7 +339,7 @@ class Asyncpg:
         return done
 
     def too_slow(self, where: Where, text: str) -> tuple[str, Rows]:
-        """The same by a time-out of this question."""
+        """The same by a time-out of this query."""
 
         async def work(connection: Any) -> tuple[str, Rows]:
             with pytest.raises(TimeoutError) as late:

@@ -352,7 +352,7 @@ ABOUT_CATALOGS = [
 # Charts ----------------------------------------------------------------------------------------------------
 
 # What they draw charts with, written after what they show of it for a table of this study; rows are never answered.
-QUESTIONS = [
+QUERIES = [
     'SELECT "public"."people"."region" AS "region", COUNT(*) AS "count" FROM "public"."people" GROUP BY "public"."people"."region" ORDER BY "public"."people"."region" ASC',  # Metabase
     'SELECT AVG("public"."people"."income") AS "avg" FROM "public"."people" WHERE "public"."people"."region" = \'north\'',
     'SELECT SUM(CASE WHEN "public"."people"."income" > 30000 THEN 1 ELSE 0.0 END) AS "count-where" FROM "public"."people"',

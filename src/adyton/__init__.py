@@ -1,4 +1,4 @@
-"""adyton: question data you may not see.
+"""adyton: query data you may not see.
 
 Every answer is differentially private, carries its intervals, and leaves a receipt in a ledger that cannot be
 overspent.  ``adyton.open("people.toml").ask("SELECT COUNT(*) FROM people", within=50)``
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from adyton.kernel.privacy import Guarantee, PrivacyUnit
     from adyton.kernel.schema import Table
     from adyton.ledgers.book import Book
-    from adyton.query import questions
-    from adyton.query.questions import (
+    from adyton.query import queries
+    from adyton.query.queries import (
         count,
         count_persons,
         histogram,
@@ -64,7 +64,7 @@ _PLACES = {
     "kernel.ledger": ("MemoryLedger", "Receipt", "SqliteLedger"),
     "ledgers.book": ("Book",),
     "kernel.privacy": ("Guarantee", "PrivacyUnit"),
-    "query.questions": (
+    "query.queries": (
         "count",
         "count_persons",
         "histogram",
@@ -84,8 +84,8 @@ _LATE = {name: place for place, names in _PLACES.items() for name in names}
 def __getattr__(name: str) -> Any:
     if name == "open":
         return import_module("adyton.curator").open_study
-    if name == "questions":
-        return import_module("adyton.query.questions")
+    if name == "queries":
+        return import_module("adyton.query.queries")
     if name not in _LATE:
         raise AttributeError(f"module 'adyton' has no attribute {name!r}")
     return getattr(import_module(f"adyton.{_LATE[name]}"), name)
@@ -131,7 +131,7 @@ __all__ = [
     "open",
     "proportion",
     "quantile",
-    "questions",
+    "queries",
     "read_study",
     "sum_of",
 ]

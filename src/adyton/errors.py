@@ -1,13 +1,13 @@
 """The tree of errors.  The first level says who must act and what it cost.
 
     CuratorError
-    |-- InvalidRequest   whoever wrote it: fix the question or the study file; free of charge   exit 2
-    |   `-- RequestIdUsed     one id, two questions
+    |-- InvalidRequest   whoever wrote it: fix the query or the study file; free of charge   exit 2
+    |   `-- RequestIdUsed     one id, two queries
     |-- BudgetRefused    analyst: nothing left for this price; free of charge                   exit 3
     |   |-- PrivacyRefused    what may be learned about one unit
     |   |-- ValidityRefused   what population intervals were planned for
     |   |-- ScoresRefused     the scores of a holdout
-    |   `-- SessionRefused    the questions that an agent may ask in one session
+    |   `-- SessionRefused    the queries that an agent may ask in one session
     |-- Forbidden        owner: this may not be asked here; free of charge                      exit 3
     |-- Unreachable      whoever asks over the network: nothing was read; free of charge        exit 3
     |   |-- Unauthenticated   no valid token came with it
@@ -70,7 +70,7 @@ class InvalidRequest(CuratorError):
 
 
 class RequestIdUsed(InvalidRequest):
-    """A request id stands for one question; this one was used for another."""
+    """A request id stands for one query; this one was used for another."""
 
     kind = "request_id_used"
     status = 409
@@ -81,7 +81,7 @@ class BudgetRefused(CuratorError):
 
     One of the four below is raised, which says what has run out; this one catches them all.  ``facts`` say
     what was ``requested``, ``spent``, the ``limit`` and the ``largest`` that still fits, as decimal text,
-    and what these are ``counted_in``; of a question also the price that ``fits``.
+    and what these are ``counted_in``; of a query also the price that ``fits``.
 
     >>> try:
     ...     curator.ask("SELECT COUNT(*) FROM people", epsilon=100)
@@ -198,7 +198,7 @@ class TooMany(Unreachable):
 
 
 class Busy(Unreachable):
-    """The server has no place free for one more question."""
+    """The server has no place free for one more query."""
 
     kind = "busy"
     status = 503
@@ -207,7 +207,7 @@ class Busy(Unreachable):
 class Unanswered(CuratorError):
     """No answer came back, and nobody here knows whether it was charged.
 
-    ``facts["request"]`` is the id of the request: the same question under it is charged once at most, and
+    ``facts["request"]`` is the id of the request: the same query under it is charged once at most, and
     its answer can be fetched later.
 
     >>> adyton.errors.Unanswered.kind, adyton.errors.Unanswered.exit_code
@@ -241,7 +241,7 @@ class EngineFailed(CuratorError):
 
     def __init__(self, reference: str) -> None:
         super().__init__(
-            "the engine failed; the charge stands, and the same question at the same price is tried again "
+            "the engine failed; the charge stands, and the same query at the same price is tried again "
             f"free of charge (reference {reference})",
             reference=reference,
         )
@@ -267,7 +267,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 class LedgerCorrupt(CuratorError):
-    """The record of what was spent cannot be trusted; no question is answered until this is understood.
+    """The record of what was spent cannot be trusted; no query is answered until this is understood.
 
     >>> curator.verify(head="0" * 64)
     Traceback (most recent call last):

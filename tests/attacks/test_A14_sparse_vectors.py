@@ -125,7 +125,7 @@ def never_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Sparse, "after", lambda self, watch, above, bits: watch)
 
 
-def no_noise_on_questions(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_noise_on_queries(monkeypatch: pytest.MonkeyPatch) -> None:
     def is_above(exact: int, threshold: int, offset: int, scale: Fraction, bits: Any) -> bool:
         return exact >= threshold + offset
 
@@ -138,7 +138,7 @@ def tells_what_was_compared(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def for_cost(cls: type[NumericSparse], epsilon: Fraction, positives: int, **words: Any) -> NumericSparse:
         machine = Sparse.for_cost(epsilon, positives, **words)
-        return cls(machine, machine.question_scale)
+        return cls(machine, machine.query_scale)
 
     monkeypatch.setattr(NumericSparse, "for_cost", classmethod(for_cost))
     monkeypatch.setattr(NumericSparse, "cost", lambda self: self.sparse.cost())
@@ -146,7 +146,7 @@ def tells_what_was_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     def step(
         self: NumericSparse, watch: SparseState, exact: int, threshold: int, bits: Any
     ) -> tuple[int | None, SparseState]:
-        noisy = exact + above_threshold.draw_one(self.sparse.question_scale, bits)
+        noisy = exact + above_threshold.draw_one(self.sparse.query_scale, bits)
         above = noisy >= threshold + watch.offset
         return (noisy if above else None), self.sparse.after(watch, above, bits)
 
@@ -169,12 +169,12 @@ Plant = Callable[[pytest.MonkeyPatch], None]
         ),
         pytest.param((price_of_one,), AGAINST, 6, "1", False, id="Algorithm 4, noise does not grow with c"),
         pytest.param(
-            (no_noise_on_questions, never_ends),
+            (no_noise_on_queries, never_ends),
             (GAINS, LOSES),
             1,
             "1",
             False,
-            id="Algorithm 5, no noise on questions",
+            id="Algorithm 5, no noise on queries",
         ),
         pytest.param((never_ends,), AGAINST, 1, "1", False, id="Algorithm 6, no cutoff"),
     ],
@@ -187,7 +187,7 @@ def test_A14_a_broken_sparse_vector_in_our_streams_is_found(
     epsilon: str,
     numeric: bool,
 ) -> None:
-    """The four mutants are ``tells_what_was_compared``, ``price_of_one``, ``no_noise_on_questions`` and
+    """The four mutants are ``tells_what_was_compared``, ``price_of_one``, ``no_noise_on_queries`` and
     ``never_ends`` of this file, put into adyton.kernel.mechanisms; without them the same audit finds nothing.
     """
     samples = 70_000 if numeric else SAMPLES

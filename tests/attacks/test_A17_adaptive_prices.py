@@ -1,6 +1,6 @@
 """Case A17: whatever prices are named, in whatever order, the total never passes the limit, as exact rationals.
 
-Two thousand random analysts, ten thousand in ``make long``, buy questions until they are refused: by epsilon, by share of what is left, by width.
+Two thousand random analysts, ten thousand in ``make long``, buy queries until they are refused: by epsilon, by share of what is left, by width.
 Each price goes the way of ``Curator.ask`` up to the durable charge: planned, calibrated, rounded, filtered, written.
 What a release truly costs is worked out here again, as a fraction, from the noise scale in its receipt.
 """
@@ -36,12 +36,12 @@ from ordered import ordered
 SEQUENCES = often(600, 10_000)  # a charge of one unit too little is seen within fifty
 TABLE = Table("people", (IntegerColumn("age", 0, 100), BooleanColumn("smoker")), 50)
 # How far one exchanged unit moves the integer that is read: worked out by hand, not by the product.
-QUESTIONS = {
+QUERIES = {
     "SELECT COUNT(*) FROM people WHERE smoker": 1,
     "SELECT COUNT(*) FROM people WHERE age > 50": 1,
     "SELECT SUM(age) FROM people": 100,
 }
-ASKINGS = {text: request_of(text, TABLE) for text in QUESTIONS}
+ASKINGS = {text: request_of(text, TABLE) for text in QUERIES}
 
 
 def study(accounting: str, epsilon: Fraction) -> Study:
@@ -93,7 +93,7 @@ def one_analyst(known: Study, rng: random.Random) -> int:
     ledger, moves, refused = ledger_of(known), [], 0
     wishes = prices(rng)
     while refused < 3 and len(moves) < 12:
-        text, before = rng.choice(list(QUESTIONS)), ledger.spent()
+        text, before = rng.choice(list(QUERIES)), ledger.spent()
         try:
             left = known.allowed - before
             batch = make_batch(known, [ASKINGS[text]], price_of(**next(wishes)), left)
@@ -105,7 +105,7 @@ def one_analyst(known: Study, rng: random.Random) -> int:
             continue
         assert fits
         refused = 0
-        moves.append(QUESTIONS[text])
+        moves.append(QUERIES[text])
     check(known, ledger, moves)
     return len(moves)
 
@@ -136,13 +136,13 @@ def test_A17_the_same_through_ask(accounting: str) -> None:
         ledger, moves = ledger_of(known), []
         with Curator(known, kept_engine(TABLE, known.unit, frame), ledger) as curator:
             for price in itertools.islice(prices(rng), 12):
-                text = rng.choice(list(QUESTIONS))
+                text = rng.choice(list(QUERIES))
                 try:
                     answer = curator.ask(text, **price)
                 except (BudgetRefused, InvalidRequest):
                     continue
                 if not answer.repeated:
-                    moves.append(QUESTIONS[text])
+                    moves.append(QUERIES[text])
                 assert answer.receipt.number <= len(moves)
             check(known, ledger, moves)
             assert curator.verify().receipts == len(moves) > 0

@@ -30,7 +30,7 @@ from hostile_sql import CLAUSES, HEADS, NESTED, SELECTS, STATEMENTS
 
 CANARIES = ("8675309", "8675.309", "canary")
 KNOWN = ("age", "income", "region", "smoker", "born")
-MOST_CALLS = 200_000  # an ordinary question takes some thousands
+MOST_CALLS = 200_000  # an ordinary query takes some thousands
 RAW = [  # what a locked DuckDB still runs, and what it runs until it is stopped
     "SELECT list(income) FROM people",
     "SELECT string_agg(region, ',') FROM people",
@@ -156,7 +156,7 @@ def test_A26_no_payload_is_answered_and_nothing_raw_comes_out(
             assert raw_values_in(said(refused.value), payload) == []
             assert len(refused.value.message) < 2_000
     assert raw_values_in(caplog.text, "") == []
-    assert curator.statement().questions == 1
+    assert curator.statement().queries == 1
     assert curator.statement().spent == spent
 
 

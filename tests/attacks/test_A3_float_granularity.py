@@ -53,7 +53,7 @@ def study(accounting: str, largest: str, step: str, groups: int = GROUPS) -> Stu
 
 
 def released(known: Study, rows: tuple[float, ...], n: int) -> list[float]:
-    """``n`` sums as they are shown: some questions over all groups, at epsilon 1 each."""
+    """``n`` sums as they are shown: some queries over all groups, at epsilon 1 each."""
     frame = pd.DataFrame({"cell": [f"g{i}" for i in range(GROUPS) for _ in rows], "x": list(rows) * GROUPS})
     ledger = MemoryLedger.of(known)
     engine = DuckDBEngine(known.table, known.unit, frame)

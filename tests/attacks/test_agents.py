@@ -73,19 +73,19 @@ OTHERS = (
 
 
 def phrasings() -> Iterator[Try]:
-    """Each is tried once; none may be answered but those that are ordinary questions at an ordinary price."""
+    """Each is tried once; none may be answered but those that are ordinary queries at an ordinary price."""
     known = [*STATEMENTS, *SELECTS, *RAW]
     for number, text in enumerate(known):
         dress = DRESSES[number % len(DRESSES)]
-        yield "ask", {"study": "people", "question": dress.format(text), "epsilon": 0.01}
+        yield "ask", {"study": "people", "query": dress.format(text), "epsilon": 0.01}
     for dress, tool in itertools.product(DRESSES, ("ask", "preview", "try_on_mock")):
-        yield tool, {"study": "people", "question": dress.format(ROWS), "epsilon": 0.01}
+        yield tool, {"study": "people", "query": dress.format(ROWS), "epsilon": 0.01}
     for text in [*CLAUSES, *NESTED]:
-        yield "ask_many", {"study": "people", "questions": [COUNT, text], "epsilon": 0.01}
+        yield "ask_many", {"study": "people", "queries": [COUNT, text], "epsilon": 0.01}
     for tool, word in itertools.product(TOOLS, WORDS):
         yield tool, {**FINE[tool], word: "0.9"}
     for by, number in itertools.product(("within", "epsilon", "share", "scale"), NUMBERS):
-        yield "ask", {"study": "people", "question": COUNT, by: number}
+        yield "ask", {"study": "people", "query": COUNT, by: number}
     for by, number in (
         ("within", "0.001"),
         ("within", 20),
@@ -95,7 +95,7 @@ def phrasings() -> Iterator[Try]:
         ("share", 1.0001),
         ("scale", 1e-9),
     ):
-        yield "ask", {"study": "people", "question": COUNT, by: number}
+        yield "ask", {"study": "people", "query": COUNT, by: number}
     for (place, tool), name in itertools.product(PLACES, OTHERS):
         yield tool, {**FINE[tool], place: name}
     for tool in (
@@ -110,7 +110,7 @@ def phrasings() -> Iterator[Try]:
         "ASK",
         "eval",
     ):
-        yield tool, {"study": "people", "question": ROWS, "limit": 1000}
+        yield tool, {"study": "people", "query": ROWS, "limit": 1000}
     for given in (
         None,
         [],
@@ -126,10 +126,10 @@ def phrasings() -> Iterator[Try]:
 FINE: dict[str, dict[str, Any]] = {
     "list_studies": {},
     "describe": {"name": "people"},
-    "preview": {"study": "people", "question": COUNT, "epsilon": 0.01},
-    "ask": {"study": "people", "question": COUNT, "epsilon": 0.01},
-    "ask_many": {"study": "people", "questions": [COUNT], "epsilon": 0.01},
-    "try_on_mock": {"study": "people", "question": COUNT, "epsilon": 0.01},
+    "preview": {"study": "people", "query": COUNT, "epsilon": 0.01},
+    "ask": {"study": "people", "query": COUNT, "epsilon": 0.01},
+    "ask_many": {"study": "people", "queries": [COUNT], "epsilon": 0.01},
+    "try_on_mock": {"study": "people", "query": COUNT, "epsilon": 0.01},
     "statement": {"name": "people"},
     "score_on_holdout": {"holdout": "people", "predictions": [1]},
     "compare_on_holdout": {"holdout": "people", "first": [1], "second": [0]},
@@ -196,13 +196,11 @@ def _nothing_of_theirs(text: str, given: Any) -> None:
 
 
 def _is_ordinary(tool: str, given: Any) -> bool:
-    """A question that anybody may ask, at a price that an agent may pay."""
-    if not isinstance(given, dict) or given.get("question") != COUNT:
+    """A query that anybody may ask, at a price that an agent may pay."""
+    if not isinstance(given, dict) or given.get("query") != COUNT:
         return False
     by = next((by for by in ("within", "epsilon", "share", "scale") if by in given), None)
-    return (
-        tool == "ask" and given["question"] == COUNT and isinstance(given[by], (int, float)) and given[by] > 0
-    )
+    return tool == "ask" and given["query"] == COUNT and isinstance(given[by], (int, float)) and given[by] > 0
 
 
 def _has_noise(told: dict[str, Any]) -> bool:
@@ -224,12 +222,12 @@ async def _nothing_by_resources(http: httpx2.AsyncClient) -> None:
 
 
 def test_what_an_agent_is_answered_has_noise(tmp_path: Path) -> None:
-    """The control of the test above: ordinary questions are answered, and none exactly."""
+    """The control of the test above: ordinary queries are answered, and none exactly."""
 
     async def work(doors: Doors) -> None:
         async with doors.http(doors.made("bot", "agent", limit_share="0.1", price_share="0.001")) as http:
             for number in range(5):
-                given = {"study": "people", "question": COUNT.replace("30000", str(number)), "epsilon": 0.01}
+                given = {"study": "people", "query": COUNT.replace("30000", str(number)), "epsilon": 0.01}
                 told = (await called(http, "ask", given, number)).json()["result"]["structuredContent"]
                 value = told["answer"]["answer"][0]["values"]["n"]
                 assert value["noise_interval"]["high"] - value["noise_interval"]["low"] > 100
@@ -258,10 +256,10 @@ def test_A20_a_hundred_clients_at_two_doors_spend_exactly_the_limit(tmp_path: Pa
         """By two doors in turn, ana and others each at both."""
         mine = number % 4 < 2
         headers = ana if mine else others[number % 9]
-        question = COUNT.replace("30000", str(number))
+        query = COUNT.replace("30000", str(number))
         ask = _by_http if number % 2 == 0 else _by_agent if number % 10 == 1 else _by_call
         await gate.wait()
-        return ("ana" if mine else "others"), await ask(url, headers, question)
+        return ("ana" if mine else "others"), await ask(url, headers, query)
 
     async def crowd(url: str) -> Counter[tuple[str, str]]:
         gate = asyncio.Event()
@@ -289,20 +287,20 @@ def test_A20_a_hundred_clients_at_two_doors_spend_exactly_the_limit(tmp_path: Pa
         assert sum(receipt.order.by == "ana" for receipt in curator.receipts()) == seen["ana", "answered"]
 
 
-async def _by_http(url: str, headers: dict[str, str], question: str) -> str:
+async def _by_http(url: str, headers: dict[str, str], query: str) -> str:
     async with httpx2.AsyncClient(headers=headers, timeout=120) as http:
         while True:
-            body = {"question": question, "epsilon": 2}
+            body = {"query": query, "epsilon": 2}
             answer = (await http.post(f"{url}/v1/studies/people/ask", json=body)).json()
             if answer.get("error", {}).get("kind") not in ("busy", "too_many_requests"):
                 return str(answer["error"]["kind"]) if "error" in answer else "answered"
             await asyncio.sleep(0.1)
 
 
-async def _by_call(url: str, headers: dict[str, str], question: str) -> str:
+async def _by_call(url: str, headers: dict[str, str], query: str) -> str:
     async with httpx2.AsyncClient(base_url=url, headers=headers, timeout=120) as http:
         while True:
-            given = {"study": "people", "question": question, "epsilon": 2}
+            given = {"study": "people", "query": query, "epsilon": 2}
             result = (await called(http, "ask", given)).json()["result"]
             if not result.get("isError"):
                 return "answered"
@@ -312,10 +310,10 @@ async def _by_call(url: str, headers: dict[str, str], question: str) -> str:
             await asyncio.sleep(0.1)
 
 
-async def _by_agent(url: str, headers: dict[str, str], question: str) -> str:
+async def _by_agent(url: str, headers: dict[str, str], query: str) -> str:
     async with agent_at(url, headers) as agent:
         while True:
-            result = await agent.call_tool("ask", {"study": "people", "question": question, "epsilon": 2})
+            result = await agent.call_tool("ask", {"study": "people", "query": query, "epsilon": 2})
             if not result.is_error:
                 return "answered"
             kind = result.structured_content["error"]["kind"]

@@ -219,7 +219,7 @@ def test_randomized_response_that_takes_its_delta_for_each_category_is_found(tim
 
 
 @pytest.mark.parametrize("whole", [False, True])
-def test_a_survey_whose_every_question_gets_the_whole_epsilon_is_found(whole: bool) -> None:
+def test_a_survey_whose_every_query_gets_the_whole_epsilon_is_found(whole: bool) -> None:
     limits = [Guarantee(1, 0)] * 3 if whole else [Guarantee(Fraction(1, 3), 0)] * 3
     coins = [RandomizedResponse.for_guarantee(limit) for limit in limits]
 

@@ -1,4 +1,4 @@
-"""Bugs planted into studies that split their units: too little charged, or a part that two questions read.
+"""Bugs planted into studies that split their units: too little charged, or a part that two queries read.
 
 The sound studies are in ``make audit``.  Bits are seeded, so nothing here depends on luck.
 """
@@ -83,8 +83,8 @@ def test_half_a_charge_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("accounting", ACCOUNTING_NAMES)
-def test_a_part_that_both_questions_read_is_found(monkeypatch: pytest.MonkeyPatch, accounting: str) -> None:
-    """Mutant: every question reads nearly all units, and is charged as if it had a part of its own."""
+def test_a_part_that_both_queries_read_is_found(monkeypatch: pytest.MonkeyPatch, accounting: str) -> None:
+    """Mutant: every query reads nearly all units, and is charged as if it had a part of its own."""
 
     def nearly_all(named: Any, parts: int, spelling: Any) -> str:
         parting.in_part(named, parts, spelling)

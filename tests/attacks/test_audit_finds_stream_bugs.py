@@ -39,7 +39,7 @@ def refused(kind: StreamKind, adjacency: Adjacency) -> None:
 def test_our_streams_of_sums_and_means_are_replayed_without_a_fault(
     kind: StreamKind, adjacency: Adjacency
 ) -> None:
-    """On neighbors that move questions nearly as far as is allowed."""
+    """On neighbors that move queries nearly as far as is allowed."""
     found = replayed(kind, adjacency)
     assert found.faults == ()
     assert Fraction(999, 1000) < max(moved.l1 for moved in found.movements) <= 1
@@ -54,7 +54,7 @@ def test_a_factor_that_is_too_large_is_found(monkeypatch: pytest.MonkeyPatch) ->
     assert any("moved farther than the stream allows for" in fault for fault in found)
 
 
-def test_means_at_the_price_of_questions_that_move_one_way_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_means_at_the_price_of_queries_that_move_one_way_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan, "moves_one_way", lambda study, kind: study.unit.adjacency == "add-remove")
     refused("means", "add-remove")
     monkeypatch.setattr(Monitor, "check", lambda *_: None)

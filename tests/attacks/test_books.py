@@ -17,7 +17,7 @@ from adyton.ledgers.book import Book, BookedLedger
 from book_workers import fork_and_charge, kill_between, ledger_on_disk, order
 from books import book_of, study_of
 from processes import APART
-from study_on_disk import question, tamper, write_study
+from study_on_disk import query, tamper, write_study
 
 
 def charges(folder: Path) -> list[int]:
@@ -48,7 +48,7 @@ def test_a_kill_between_the_writes_wastes_and_never_forgets(folder: Path) -> Non
     killed((folder, order()))
     with closing(ledger_on_disk(folder, "one")) as ledger:
         assert (ledger.count(), charges(folder)) == (0, [7])
-        # Another question takes the number, and has to pay for itself.
+        # Another query takes the number, and has to pay for itself.
         ledger.charge(order("sum", 5))
         assert (ledger.spent(), charges(folder)) == (5, [7, 5])
         # What was paid for belonged to a number that is gone: wasted, not used for another one.
@@ -57,10 +57,10 @@ def test_a_kill_between_the_writes_wastes_and_never_forgets(folder: Path) -> Non
         ledger.verify()
 
 
-def test_the_same_question_after_a_kill_is_not_charged_to_the_book_again(folder: Path) -> None:
+def test_the_same_query_after_a_kill_is_not_charged_to_the_book_again(folder: Path) -> None:
     with closing(ledger_on_disk(folder, "two")) as other:
         other.charge(order("theirs", 2))
-    # A second crash, with another question, before the number was used, and the first question once more.
+    # A second crash, with another query, before the number was used, and the first query once more.
     killed((folder, order()), (folder, order("sum", 5)), (folder, order()))
     with closing(ledger_on_disk(folder, "two")) as other:
         other.charge(order("theirs", 2))
@@ -123,12 +123,12 @@ def test_an_answer_after_a_crash_is_the_one_that_was_paid_for(
     with monkeypatch.context() as patched, adyton.open(study) as curator:
         patched.setattr(Book, "enter", ending)
         with pytest.raises(Gone):
-            curator.ask(question(1), scale=1000)
+            curator.ask(query(1), scale=1000)
     with adyton.open(study) as curator, adyton.Book(book) as shared:
         assert (len(curator.receipts()), shared.totals().receipts) == (0, 1)
-        first = curator.ask(question(1), scale=1000)
+        first = curator.ask(query(1), scale=1000)
         assert shared.totals().receipts == 1
-        assert curator.ask(question(1), scale=1000).receipt == first.receipt
+        assert curator.ask(query(1), scale=1000).receipt == first.receipt
         curator.verify()
 
 
@@ -172,7 +172,7 @@ def test_a_copy_that_is_accepted_goes_on_in_its_book(tmp_path: Path) -> None:
     def ask(*numbers: int) -> int:
         with adyton.open(study) as curator, adyton.Book(book) as shared:
             for number in numbers:
-                curator.ask(question(number), scale=1000)
+                curator.ask(query(number), scale=1000)
             curator.verify()
             return shared.totals().receipts
 
@@ -198,7 +198,7 @@ def test_a_copy_is_not_accepted_if_its_book_was_put_back_too(tmp_path: Path) -> 
     def ask(*numbers: int) -> None:
         with adyton.open(study) as curator:
             for number in numbers:
-                curator.ask(question(number), scale=1000)
+                curator.ask(query(number), scale=1000)
 
     ask(1)
     copies = kept(tmp_path / "people.ledger"), kept(book)
@@ -376,7 +376,7 @@ def test_the_facts_of_a_book_cannot_be_changed(folder: Path) -> None:
 def test_a_book_is_no_ledger_of_a_study_and_no_ledger_is_a_book(tmp_path: Path) -> None:
     study = write_study(tmp_path)
     with adyton.open(study) as curator:
-        curator.ask(question(1), scale=1000)
+        curator.ask(query(1), scale=1000)
     with pytest.raises(InvalidRequest, match="is the ledger of a study or of a holdout, not a book"):
         Book(tmp_path / "people.ledger")
     with pytest.raises(InvalidRequest, match="there is no book none"):
@@ -399,7 +399,7 @@ def test_a_study_cannot_leave_its_book(tmp_path: Path) -> None:
     book = book_of(tmp_path / "shared.ledger", epsilon=100)
     study = write_study(tmp_path, more=f'book = "{book.name}"')
     with adyton.open(study) as curator:
-        curator.ask(question(1), scale=1000)
+        curator.ask(query(1), scale=1000)
     with pytest.raises(InvalidRequest, match=r"privacy\.book: shared in the ledger, nothing here"):
         adyton.open(write_study(tmp_path))
     book.rename(tmp_path / "moved.ledger")

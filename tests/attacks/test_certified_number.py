@@ -1,4 +1,4 @@
-"""Every attack at the very number of questions that a plan certifies, through the real curator.
+"""Every attack at the very number of queries that a plan certifies, through the real curator.
 
 An attacker knows the population: many kinds of rows, equally frequent, and in each kind half of the rows are y.
 He asks as often as the plan allows, at its prices, goes where the answers say that these rows are unlike the
@@ -38,14 +38,14 @@ class Plan:
     rows: int
     tolerance: Fraction
     noise: str
-    questions: int
+    queries: int
     adjacency: str = "replace-one"
     accounting: str = "gdp"
     persons: bool = False
 
-    def accepts(self, questions: int) -> bool:
+    def accepts(self, queries: int) -> bool:
         try:
-            study_of(self, questions)
+            study_of(self, queries)
         except InvalidRequest:
             return False
         return True
@@ -57,14 +57,14 @@ class Plan:
         return frame.assign(pid=np.arange(self.rows)) if self.persons else frame
 
     def opened(self, seed: int) -> Curator:
-        return seeded(study_of(self, self.questions), self.frame(seed), seed)
+        return seeded(study_of(self, self.queries), self.frame(seed), seed)
 
 
 @cache  # planning takes longer than most attacks
-def study_of(plan: Plan, questions: int) -> Study:
+def study_of(plan: Plan, queries: int) -> Study:
     planned = Validity(
         1 - FAILURE,
-        questions=questions,
+        queries=queries,
         tolerance=plan.tolerance,
         noise=plan.noise,  # type: ignore[arg-type]
     )
@@ -111,22 +111,20 @@ def most(votes: Kinds, part: float = 0.5) -> Kinds:
     return kinds
 
 
-def vote(
-    rows: int, questions: int, rng: np.random.Generator, top: float = 0.5, graded: bool = True
-) -> Attack:
+def vote(rows: int, queries: int, rng: np.random.Generator, top: float = 0.5, graded: bool = True) -> Attack:
     """Random halves, and then the top share by their answers: by which side they leaned to, or by how far."""
     votes = np.zeros(KINDS)
-    for _ in range(questions - 1):
+    for _ in range(queries - 1):
         asked = share(kinds := half(rng))
         off = (yield asked) - asked.truth
         votes += (off if graded else np.sign(off)) * (2 * kinds - 1)
     yield share(most(votes, top))
 
 
-def compare(rows: int, questions: int, rng: np.random.Generator, together: bool) -> Attack:
-    """Two groups against each other, as the difference of two filters or as two questions; then winners and losers."""
+def compare(rows: int, queries: int, rng: np.random.Generator, together: bool) -> Attack:
+    """Two groups against each other, as the difference of two filters or as two queries; then winners and losers."""
     votes = np.zeros(KINDS)
-    for _ in range((questions - 2) // (1 if together else 2)):
+    for _ in range((queries - 2) // (1 if together else 2)):
         one, other = half(rng, 0.25), half(rng, 0.25)
         other &= ~one
         if together:
@@ -145,28 +143,28 @@ def difference(one: Kinds, other: Kinds, rows: int) -> Ask:
     return Ask(f"SELECT SUM({chosen}) AS v FROM t", rows * float(one.mean() - other.mean()), 2.0 * rows)
 
 
-def repeat(rows: int, questions: int, rng: np.random.Generator) -> Attack:
+def repeat(rows: int, queries: int, rng: np.random.Generator) -> Attack:
     """One half again and again, each time with noise of its own; then the side to which it leans on average."""
     kinds, total = half(rng), 0.0
-    for i in range(questions - 1):
+    for i in range(queries - 1):
         asked = share(kinds, f" AND kind - kind <= {i}")
         total += (yield asked) - asked.truth
     yield share(kinds if total > 0 else ~kinds)
 
 
-def weigh(rows: int, questions: int, rng: np.random.Generator) -> Attack:
+def weigh(rows: int, queries: int, rng: np.random.Generator) -> Attack:
     """Multiplicative weights: asks for the kinds that it thinks too heavy here, and learns from the answer."""
     weights = np.ones(KINDS)
-    for _ in range(questions - 1):
+    for _ in range(queries - 1):
         asked = share(heavy := most(weights * np.exp(rng.normal(0, 1, KINDS))))  # and tries others
         weights *= np.exp(2 * ((yield asked) - asked.truth) * (2 * heavy - 1))
     yield share(most(weights))
 
 
-def subgroups(rows: int, questions: int, rng: np.random.Generator) -> Attack:
+def subgroups(rows: int, queries: int, rng: np.random.Generator) -> Attack:
     """The share of y in random groups, and then in the kinds whose groups had much of it: wider than shares of all."""
     votes = np.zeros(KINDS)
-    for _ in range(questions - 1):
+    for _ in range(queries - 1):
         kinds = half(rng)
         value = yield Ask(f"SELECT PROPORTION(y) AS v FROM t WHERE {listed(kinds)}", 0.5, np.inf)
         votes += (value - 0.5) * kinds
@@ -179,16 +177,16 @@ ATTACKS: dict[str, Callable[..., Attack]] = {
     "vote, top 1 %": partial(vote, top=0.01, graded=False),
     "tracing": vote,
     "tracing, top 5 %": partial(vote, top=0.05),
-    "comparison, one question": partial(compare, together=True),
-    "comparison, two questions": partial(compare, together=False),
-    "repeat one question": repeat,
+    "comparison, one query": partial(compare, together=True),
+    "comparison, two queries": partial(compare, together=False),
+    "repeat one query": repeat,
     "multiplicative weights": weigh,
     "subgroups": subgroups,
 }
 
 
-OVERFITTING = ("tracing", "comparison, one question", "comparison, two questions", "multiplicative weights")
-USUALLY = (*OVERFITTING, "vote, top 1 %", "repeat one question", "subgroups")  # the others are between these
+OVERFITTING = ("tracing", "comparison, one query", "comparison, two queries", "multiplicative weights")
+USUALLY = (*OVERFITTING, "vote, top 1 %", "repeat one query", "subgroups")  # the others are between these
 
 
 @dataclass(frozen=True)
@@ -238,8 +236,8 @@ LARGE = [Plan(4000, Fraction(3, 20), "constant", 154), Plan(4000, Fraction(3, 20
     "plan", [CONSTANT, DECREASING, *(LARGE if LONG else [])], ids=lambda p: f"{p.rows} {p.noise}"
 )
 def test_the_certified_number_is_all_that_a_study_accepts(plan: Plan) -> None:
-    assert plan.accepts(plan.questions)
-    assert not plan.accepts(plan.questions + max(1, plan.questions // 20))
+    assert plan.accepts(plan.queries)
+    assert not plan.accepts(plan.queries + max(1, plan.queries // 20))
 
 
 @pytest.mark.parametrize("name", ATTACKS if LONG else USUALLY)
@@ -249,8 +247,8 @@ def test_the_certified_number_is_all_that_a_study_accepts(plan: Plan) -> None:
 def test_theorem_PLANNED_NOISE_no_attack_at_the_certified_number(plan: Plan, name: str) -> None:
     """And some overfit: of these rows far more are of the kinds asked last than by chance, by 2.5 deviations."""
     with plan.opened(5) as asker:
-        said = attacked(asker, ATTACKS[name](plan.rows, plan.questions, np.random.default_rng(6)))
-        assert asker.statement().questions >= plan.questions - 1
+        said = attacked(asker, ATTACKS[name](plan.rows, plan.queries, np.random.default_rng(6)))
+        assert asker.statement().queries >= plan.queries - 1
     judge(name, said, plan.tolerance)
     if name in OVERFITTING:
         last = said[-1].ask
@@ -258,10 +256,10 @@ def test_theorem_PLANNED_NOISE_no_attack_at_the_certified_number(plan: Plan, nam
         assert chosen - last.truth > 2.5 * np.sqrt(last.truth * (1 - last.truth) / plan.rows)
 
 
-@pytest.mark.parametrize("name", ["tracing", "comparison, one question"])
+@pytest.mark.parametrize("name", ["tracing", "comparison, one query"])
 def test_theorem_PLANNED_NOISE_no_attack_at_the_certified_number_of_decreasing_noise(name: str) -> None:
     with DECREASING.opened(7) as asker:
-        said = attacked(asker, ATTACKS[name](DECREASING.rows, DECREASING.questions, np.random.default_rng(8)))
+        said = attacked(asker, ATTACKS[name](DECREASING.rows, DECREASING.queries, np.random.default_rng(8)))
     judge(name, said, DECREASING.tolerance)
 
 
@@ -275,10 +273,10 @@ WAYS = {
 
 @pytest.mark.parametrize("way", WAYS if LONG else ("zcdp", "persons, private number"))
 def test_theorem_PLANNED_NOISE_the_certified_number_in_every_way_of_asking(way: str) -> None:
-    """Where their number is private, one of the questions counts the units; the tolerance is then for about as many."""
+    """Where their number is private, one of the queries counts the units; the tolerance is then for about as many."""
     plan = WAYS[way]
     private = plan.adjacency == "add-remove"
-    attack = compare(plan.rows, plan.questions - private, np.random.default_rng(3), together=True)
+    attack = compare(plan.rows, plan.queries - private, np.random.default_rng(3), together=True)
     with plan.opened(2) as asker:
         if private:
             asker.ask(f"SELECT {'COUNT(DISTINCT pid)' if plan.persons else 'COUNT(*)'} FROM t")
@@ -287,9 +285,9 @@ def test_theorem_PLANNED_NOISE_the_certified_number_in_every_way_of_asking(way: 
 
 
 def test_theorem_PAY_AS_YOU_GO_the_attack_as_long_as_widths_are_within_the_tolerance() -> None:
-    """Nothing is planned: the last question is asked when the next one would be wider."""
+    """Nothing is planned: the last query is asked when the next one would be wider."""
     plan, scale = CONSTANT, 0.0175
-    study = study_of(plan, plan.questions)
+    study = study_of(plan, plan.queries)
     free = Study(study.table, study.unit, study.limit, study.accounting, validity=Validity(1 - FAILURE))
     rng = np.random.default_rng(9)
     with seeded(free, plan.frame(9), 9) as asker:
@@ -298,14 +296,14 @@ def test_theorem_PAY_AS_YOU_GO_the_attack_as_long_as_widths_are_within_the_toler
             (bound,) = asker.preview(share(half(rng)).sql, scale=scale).population.values()
             return bool(bound.half_width > plan.tolerance)
 
-        questions = 0
+        queries = 0
         votes, said = np.zeros(KINDS), list[Said]()
         while not wider():
-            kinds, questions = half(rng), questions + 1
+            kinds, queries = half(rng), queries + 1
             said += attacked(asker, iter_of(share(kinds)), {"scale": scale})
             votes += (said[-1].value - said[-1].ask.truth) * (2 * kinds - 1)
         said += attacked(asker, iter_of(share(most(votes))), {"scale": scale})
-    assert questions > plan.questions / 2
+    assert queries > plan.queries / 2
     judge("pay as you go", said[:-1], plan.tolerance)
     judge("pay as you go, last", said[-1:], plan.tolerance * 2)
 
@@ -317,7 +315,7 @@ def iter_of(ask: Ask) -> Attack:
 # Batches, quantiles and streams at the certified number ------------------------------------------------------
 #
 # What is asked last has little noise, because nothing is asked after it.  Three quarters of the shift are as little
-# seen here as above: at this confidence a question fixed in advance is as wide as the overfit of so few rows.  What
+# seen here as above: at this confidence a query fixed in advance is as wide as the overfit of so few rows.  What
 # each attack proves itself on is an interval that knows the rows alone: the noise interval of what was asked last
 # misses the population.
 
@@ -343,12 +341,12 @@ def said_last(name: str, ask: Ask, value: Any) -> bool:
 
 
 def test_theorem_PLANNED_NOISE_no_attack_in_batches_at_the_certified_number() -> None:
-    """A plan counts batches, not questions.  Last the kinds that lean most, and those that lean least."""
+    """A plan counts batches, not queries.  Last the kinds that lean most, and those that lean least."""
     with CONSTANT.opened(5) as asker:
-        votes = histograms(asker, range(CONSTANT.questions - 1))
+        votes = histograms(asker, range(CONSTANT.queries - 1))
         asks = [share(most(votes)), share(most(-votes))]
         last = [answer["v"] for answer in asker.ask_many([ask.sql for ask in asks], scale=0.005)]
-        assert asker.statement().questions == CONSTANT.questions
+        assert asker.statement().queries == CONSTANT.queries
     assert all(list(map(partial(said_last, "batches"), asks, last)))  # all are judged
 
 
@@ -365,10 +363,10 @@ def by_votes(votes: Kinds) -> str:
 def test_theorem_PLANNED_NOISE_no_attack_by_quantiles_at_the_certified_number() -> None:
     """Of the population a twentieth has each number, so that 9 is the quantile at 0.475; of these rows it is more."""
     with CONSTANT.opened(5) as asker:
-        number = by_votes(histograms(asker, range(CONSTANT.questions - 2)))
+        number = by_votes(histograms(asker, range(CONSTANT.queries - 2)))
         points = asker.ask(f"SELECT CDF({number}, 4, 9, 14) AS v FROM t", epsilon=20).rows
         quantile = asker.ask(f"SELECT QUANTILE({number}, 0.475) AS v FROM t", epsilon=20)["v"]
-        assert asker.statement().questions == CONSTANT.questions
+        assert asker.statement().queries == CONSTANT.queries
     missed = [
         said_last("distribution", Ask("", truth), row.values["v"])
         for truth, row in zip((0.25, 0.5, 0.75), points, strict=True)
@@ -378,8 +376,8 @@ def test_theorem_PLANNED_NOISE_no_attack_by_quantiles_at_the_certified_number() 
 
 
 def test_theorem_SUBSET_WITH_PURE_PARTS_no_attack_with_a_stream_at_the_certified_number() -> None:
-    """Opened after half of the questions, and fed with random halves until it halts: its answers vote as well."""
-    middle, rng = CONSTANT.questions // 2, np.random.default_rng(6)
+    """Opened after half of the queries, and fed with random halves until it halts: its answers vote as well."""
+    middle, rng = CONSTANT.queries // 2, np.random.default_rng(6)
     with CONSTANT.opened(5) as asker:
         votes = histograms(asker, range(middle))
         stream, fed = asker.open_stream(positives=3, epsilon=0.3), 0
@@ -389,10 +387,10 @@ def test_theorem_SUBSET_WITH_PURE_PARTS_no_attack_with_a_stream_at_the_certified
                 f"SELECT COUNT(*) FROM t WHERE {listed(kinds)}", above=CONSTANT.rows // 2 + 20
             )
             votes += (1 if found.above else -1) * (2 * kinds - 1)
-        votes += histograms(asker, range(middle, CONSTANT.questions - 2))
+        votes += histograms(asker, range(middle, CONSTANT.queries - 2))
         ask = share(most(votes))
         last = asker.ask(ask.sql, scale=0.005)
-        assert asker.statement().questions == CONSTANT.questions
+        assert asker.statement().queries == CONSTANT.queries
     assert "SUBSET-WITH-PURE-PARTS" in last.certificate.theorems
     assert fed > 3
     assert said_last("stream", ask, last["v"])

@@ -30,7 +30,7 @@ from adyton.ledgers.on_demand import LedgerOnDemand
 from adyton.transports.cli.app import app
 from kept_rows import open_kept
 from processes import APART
-from study_on_disk import question, tamper, write_study
+from study_on_disk import query, tamper, write_study
 
 CUT = [f"DELETE FROM {table} WHERE number > 2" for table in ("answers", "unanswered", "notes", "receipts")]
 
@@ -45,7 +45,7 @@ def study(tmp_path: Path) -> Path:
 def asked(study: Path) -> Path:
     with open_kept(study) as curator:
         for number in range(1, 4):
-            curator.ask(question(number), scale=1000)
+            curator.ask(query(number), scale=1000)
     return study
 
 
@@ -71,7 +71,7 @@ def test_the_checkpoint_says_how_far_the_ledger_is(asked: Path) -> None:
         assert (known["receipts"], known["answers"], known["notes"]) == (3, 3, 0)
         assert (known["spent"], known["spent_radius"]) == (str(last.spent), str(last.spent_radius))
         stream = curator.open_stream(positives=2, epsilon=1)
-        stream.feed(question(1), above=10)
+        stream.feed(query(1), above=10)
     known = json.loads(checkpoint_of(asked).read_text())
     assert (known["receipts"], known["answers"], known["notes"]) == (4, 3, 2)
     assert list(checkpoint_of(asked).parent.iterdir()) == [checkpoint_of(asked)]
@@ -85,7 +85,7 @@ def test_the_checkpoint_knows_a_charge_before_anything_is_read_for_it(asked: Pat
 
     monkeypatch.setattr(NoisyQueries, "release", stopped)
     with open_kept(asked) as curator, pytest.raises(Interrupted):
-        curator.ask(question(9), scale=1000)
+        curator.ask(query(9), scale=1000)
 
 
 def test_A24_a_tail_cut_off_cleanly_is_found(asked: Path) -> None:
@@ -96,7 +96,7 @@ def test_A24_a_tail_cut_off_cleanly_is_found(asked: Path) -> None:
 def test_A24_a_restored_copy_is_found(asked: Path) -> None:
     copy = shutil.copy(ledger_of(asked), asked.parent / "copy")
     with open_kept(asked) as curator:
-        curator.ask(question(9), scale=1000)
+        curator.ask(query(9), scale=1000)
     shutil.copy(copy, ledger_of(asked))
     refused(asked, "4 receipts", "has 3")
 
@@ -112,7 +112,7 @@ def test_A24_another_ledger_is_found(asked: Path, tmp_path: Path) -> None:
     plain = write_study(tmp_path)
     with open_kept(plain) as curator:
         for number in range(1, 5):
-            curator.ask(question(number), scale=1000)
+            curator.ask(query(number), scale=1000)
     kept.rename(asked)
     refused(asked, "another ledger")
 
@@ -146,10 +146,10 @@ class LedgerOnDemandOf:
 def test_A24_the_forgotten_answers_of_a_stream_are_found(asked: Path) -> None:
     with open_kept(asked) as curator:
         stream = curator.open_stream(positives=2, epsilon=1)
-        stream.feed(question(1), above=10)
+        stream.feed(query(1), above=10)
         copy = shutil.copy(ledger_of(asked), asked.parent / "copy")
         shutil.copy(str(ledger_of(asked)) + "-wal", str(copy) + "-wal")
-        stream.feed(question(2), above=10)
+        stream.feed(query(2), above=10)
     shutil.copy(copy, ledger_of(asked))
     shutil.copy(str(copy) + "-wal", str(ledger_of(asked)) + "-wal")
     refused(asked, "3 notes", "has 2")
@@ -194,8 +194,8 @@ def test_A24_what_a_crash_kept_from_the_checkpoint_is_counted_before_it_is_shown
         stream = curator.open_stream(positives=2, epsilon=1)
         copy_it()
         asks = {
-            "answers": lambda: curator.ask(question(9), scale=1000),
-            "notes": lambda: stream.feed(question(2), above=10),
+            "answers": lambda: curator.ask(query(9), scale=1000),
+            "notes": lambda: stream.feed(query(2), above=10),
         }
         with monkeypatch.context() as patch:
             patch.setattr(NoisyQueries, "release", copied_before)
@@ -204,7 +204,7 @@ def test_A24_what_a_crash_kept_from_the_checkpoint_is_counted_before_it_is_shown
                 asks[what]()
     with open_kept(asked) as curator:
         if what == "answers":
-            assert curator.ask(question(9), scale=1000).repeated
+            assert curator.ask(query(9), scale=1000).repeated
         else:
             assert len(curator.stream(stream.number).answers()) == 1
     for end in ("", "-wal"):
@@ -237,7 +237,7 @@ def test_the_owner_can_write_an_checkpoint_that_was_lost(asked: Path) -> None:
     assert done.exit_code == 0, done.output
     assert "there was none" in done.output
     with open_kept(asked) as curator:
-        assert curator.ask(question(7), scale=1000).receipt.number == 4
+        assert curator.ask(query(7), scale=1000).receipt.number == 4
 
 
 def test_a_ledger_that_was_cut_gives_nothing_back(asked: Path) -> None:
@@ -249,7 +249,7 @@ def test_a_ledger_that_was_cut_gives_nothing_back(asked: Path) -> None:
     assert CliRunner().invoke(app, ["checkpoint", "accept", str(asked)]).exit_code == 0
     with open_kept(asked) as curator:
         assert curator.ledger.spent() == spent
-        assert curator.ask(question(7), scale=1000).receipt.number == 5
+        assert curator.ask(query(7), scale=1000).receipt.number == 5
 
 
 def test_a_damaged_ledger_cannot_be_accepted(asked: Path) -> None:
@@ -267,7 +267,7 @@ def test_a_ledger_ahead_of_its_checkpoint_goes_on(asked: Path) -> None:
         ledger.annotate(4, 0, "a note")
         ledger.remember(4, "[]")
     with open_kept(asked) as curator:
-        assert curator.ask(question(8), scale=1000).receipt.number == 5
+        assert curator.ask(query(8), scale=1000).receipt.number == 5
     assert json.loads(checkpoint_of(asked).read_text())["receipts"] == 5
 
 
@@ -281,18 +281,18 @@ def test_a_crash_in_the_first_charge_leaves_a_study_that_can_be_asked(study: Pat
 
     monkeypatch.setattr(Checkpoint, "write", crash_after_the_charge)
     with open_kept(study) as curator, pytest.raises(KeyboardInterrupt):
-        curator.ask(question(1), scale=1000)
+        curator.ask(query(1), scale=1000)
     monkeypatch.undo()
     with open_kept(study) as curator:
-        assert curator.ask(question(1), scale=1000).receipt.number == 1
+        assert curator.ask(query(1), scale=1000).receipt.number == 1
 
 
 def test_looking_and_a_refused_first_charge_leave_neither_ledger_nor_checkpoint(study: Path) -> None:
     with open_kept(study) as curator:
-        curator.preview(question(1), scale=1000)
+        curator.preview(query(1), scale=1000)
         curator.statement()
         with pytest.raises(adyton.BudgetRefused):
-            curator.ask(question(1), scale="0.001")
+            curator.ask(query(1), scale="0.001")
     assert not ledger_of(study).exists()
     assert not checkpoint_of(study).exists()
 
@@ -301,20 +301,20 @@ def test_A23_an_checkpoint_that_cannot_be_written_stops_the_answer(asked: Path) 
     with open_kept(asked) as curator:
         shutil.rmtree(checkpoint_of(asked).parent)
         with pytest.raises(adyton.LedgerCorrupt, match="checkpoint"):
-            curator.ask(question(9), scale=1000)
+            curator.ask(query(9), scale=1000)
 
 
 def test_an_checkpoint_taken_away_from_a_running_curator_stops_it(asked: Path) -> None:
     with open_kept(asked) as curator:
         checkpoint_of(asked).unlink()
         with pytest.raises(adyton.LedgerCorrupt, match="was removed"):
-            curator.ask(question(9), scale=1000)
+            curator.ask(query(9), scale=1000)
 
 
 def ask_many(study: Path, first: int) -> None:
     with open_kept(study) as curator:
         for number in range(first, first + 15):
-            curator.ask(question(number), scale=1000)
+            curator.ask(query(number), scale=1000)
             with open_kept(study):  # would refuse if the checkpoint were ahead of the ledger
                 pass
 
@@ -355,7 +355,7 @@ def test_A20_nobody_else_can_write_to_the_ledger_while_its_checkpoint_is_written
 
     monkeypatch.setattr(Checkpoint, "write", watched)
     with open_kept(asked) as curator:
-        curator.ask(question(9), scale=1000)
+        curator.ask(query(9), scale=1000)
     assert locked == [True, True]  # for the charge and for the answer
 
 

@@ -85,7 +85,7 @@ def test_no_formula_that_is_found_as_a_group_is_executed_wherever_csv_is_written
     assert "\n'=1+1," in listed.stdout
     with served([study], QUICK) as house:
         token = house.made("ana")
-        body = {"question": ASKED, "epsilon": "1"}
+        body = {"query": ASKED, "epsilon": "1"}
         sent = house.client.post("/v1/studies/people/ask", json=body, headers={**token, "Accept": "text/csv"})
         check(sent.text)
         person = Browsing(house)

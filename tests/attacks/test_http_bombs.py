@@ -110,7 +110,7 @@ def started(folder: Path, *options: str) -> Iterator[House]:
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     with started(tmp_path_factory.mktemp("bombs")) as made:
         assert made.json(
-            "/v1/studies/people/preview", {"question": "SELECT COUNT(*) FROM people", "epsilon": 1}
+            "/v1/studies/people/preview", {"query": "SELECT COUNT(*) FROM people", "epsilon": 1}
         ).is_success
         yield made
 
@@ -277,7 +277,7 @@ def test_unfinished_uploads_hold_few_bytes(house: House) -> None:
         answers = [client.recv(300) for client in clients[3:]]
         assert all(answer.startswith(b"HTTP/1.1 429 ") for answer in answers)
         assert house.memory("VmRSS") < before + 3 * most
-        assert house.json("/v1/studies/people/preview", {"question": COUNT, "epsilon": 1}).is_success
+        assert house.json("/v1/studies/people/preview", {"query": COUNT, "epsilon": 1}).is_success
     body = {"predictions": [0] * 2000, "guess": None}
     end = time.monotonic() + PATIENCE
     while (again := house.json(SCORE.format("test"), body, **house.scores)).status_code == 429:
@@ -293,11 +293,11 @@ def test_large_and_small_bodies_are_understood_alike(house: House) -> None:
     """The same refusals, whichever way they went.  Mutant: a large body is checked by the framework alone, in the loop."""
     path, blanks = "/v1/studies/people/ask", " " * LIMITS.small_bytes
     for body, said in (
-        ('{"question": "SELECT", "epsilon": 1, "wrong": 1}', "wrong is not known here"),
-        ('{"question": 3}', "question must be text"),
+        ('{"query": "SELECT", "epsilon": 1, "wrong": 1}', "wrong is not known here"),
+        ('{"query": 3}', "query must be text"),
         ("[]", "the body must be an object"),
-        ('{"question": "x", "epsilon": }', "not JSON"),
-        ('{"question": "SELECT COUNT(*) FROM people", "epsilon": 100}', "would cost"),
+        ('{"query": "x", "epsilon": }', "not JSON"),
+        ('{"query": "SELECT COUNT(*) FROM people", "epsilon": 100}', "would cost"),
     ):
         told = [
             house.post(path, sent.encode(), **house.token, **{"Content-Type": "application/json"})
@@ -307,7 +307,7 @@ def test_large_and_small_bodies_are_understood_alike(house: House) -> None:
         assert told[0].json()["error"]["message"] == told[1].json()["error"]["message"]
         assert said in told[0].text
     spent = house.spent()
-    ok = json.dumps({"question": COUNT, "epsilon": 0.01}) + blanks
+    ok = json.dumps({"query": COUNT, "epsilon": 0.01}) + blanks
     assert (
         house.post(path, ok.encode(), **house.token, **{"Content-Type": "application/json"}).status_code
         == 200
@@ -325,48 +325,48 @@ def call(tool: str, **arguments: Any) -> dict[str, Any]:
 
 def test_a_large_preview_is_a_table_or_a_sentence(house: House) -> None:
     """Mutants: JSON of any size; no Arrow and no CSV."""
-    path, body = "/v1/studies/people/preview", {"question": GROUPS.format(900), "epsilon": 0.001}
+    path, body = "/v1/studies/people/preview", {"query": GROUPS.format(900), "epsilon": 0.001}
     refused = house.json(path, body)
     assert refused.status_code == 422
     for said in ("900,000 values", f"{LIMITS.free_values:,}", "text/csv", "nothing was charged"):
         assert said in refused.text
     assert (
         house.json(
-            "/v1/studies/people/preview_many", {"questions": [GROUPS.format(60)] * 2, "epsilon": 1}
+            "/v1/studies/people/preview_many", {"queries": [GROUPS.format(60)] * 2, "epsilon": 1}
         ).status_code
         == 422
     )
     assert house.json("/v1/studies/people/mock/ask", body).status_code == 422
-    table = house.json(path, {**body, "question": GROUPS.format(3)}, Accept="text/csv")
+    table = house.json(path, {**body, "query": GROUPS.format(3)}, Accept="text/csv")
     rows = table.text.splitlines()
     assert rows[0] == "a,b,n_noise_half_width,n_population_half_width"
     assert len(rows) == 3001
-    known = house.json(path, {**body, "question": GROUPS.format(3)}).json()["answer"][0]["values"]["n"]
+    known = house.json(path, {**body, "query": GROUPS.format(3)}).json()["answer"][0]["values"]["n"]
     assert float(rows[1].split(",")[2]) == known["noise_interval"]["half_width"]
     arrow = house.json(
-        path, {**body, "question": GROUPS.format(3)}, Accept="application/vnd.apache.arrow.stream"
+        path, {**body, "query": GROUPS.format(3)}, Accept="application/vnd.apache.arrow.stream"
     )
     assert pa.ipc.open_stream(arrow.content).read_all().num_rows == 3000
     assert arrow.headers["Adyton-Cost-Share"] == table.headers["Adyton-Cost-Share"]
 
 
 def test_an_agent_is_shown_few_values(house: House) -> None:
-    """Mutants: previews, answers or made-up rows of any size; a question is charged before it is refused."""
+    """Mutants: previews, answers or made-up rows of any size; a query is charged before it is refused."""
     spent = house.spent()
     for tool, named in (
-        ("preview", "question"),
-        ("ask", "question"),
-        ("try_on_mock", "question"),
-        ("ask_many", "questions"),
+        ("preview", "query"),
+        ("ask", "query"),
+        ("try_on_mock", "query"),
+        ("ask_many", "queries"),
     ):
         text = GROUPS.format(200)
-        asked = call(tool, study="people", epsilon=0.001, **{named: [text] if named == "questions" else text})
+        asked = call(tool, study="people", epsilon=0.001, **{named: [text] if named == "queries" else text})
         told = house.json("/mcp", asked, Accept="application/json").json()["result"]
         assert told["isError"]
         assert "200,000 values" in told["content"][0]["text"]
         assert "text/csv" in told["content"][0]["text"]
     assert house.spent() == spent
-    small = call("preview", study="people", epsilon=0.001, question=GROUPS.format(1))
+    small = call("preview", study="people", epsilon=0.001, query=GROUPS.format(1))
     assert (
         len(
             house.json("/mcp", small, Accept="application/json").json()["result"]["structuredContent"][
@@ -428,7 +428,7 @@ def test_no_number_is_a_fault_of_ours(house: House, number: int) -> None:
         {"share": number},
         {"scale": number},
     ):
-        body = {"question": "SELECT AVG(income) FROM people", **more}
+        body = {"query": "SELECT AVG(income) FROM people", **more}
         assert house.json("/v1/studies/people/preview", body).status_code < 500
     order = {"positives": number, "epsilon": 1}
     assert house.json("/v1/studies/people/streams/preview", order).status_code < 500
@@ -522,7 +522,7 @@ def test_the_oldest_that_waits_makes_room() -> None:
 def test_answers_that_nobody_reads_are_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Repeats are free, so a connection for each would take all memory.  Mutant: they are not counted."""
     monkeypatch.setattr(desk, "LIMITS", replace(LIMITS, unsent_bytes=10_000_000))
-    path, body = "/v1/studies/people/ask", {"question": GROUPS.format(20), "epsilon": 0.0001}
+    path, body = "/v1/studies/people/ask", {"query": GROUPS.format(20), "epsilon": 0.0001}
     with open_house([write_wide(tmp_path)]) as house, contextlib.ExitStack() as stack:
         token, seen, sent = bearer(house.token("ana")), list[bytes](), json.dumps(body)
         first = httpx2.post(f"{house.url}{path}", json=body, headers=token, timeout=PATIENCE)

@@ -26,7 +26,7 @@ from adyton.ledgers.postgres_session import PostgresSession
 from how_often import LONG
 from postgres_server import NoServer, postgres_server
 from processes import APART
-from study_on_disk import question, write_study
+from study_on_disk import query, write_study
 
 KILLS = int(os.environ.get("ADYTON_KILLS", "20"))
 
@@ -56,13 +56,13 @@ def die() -> None:
 def ask_from(study: Path, first: int, file: int) -> None:
     with adyton.open(study) as curator:
         for number in range(first, first + 1000):
-            tell(file, number, curator.ask(question(number), scale=1000))
+            tell(file, number, curator.ask(query(number), scale=1000))
 
 
 def kill_again_and_again(study: Path, report: Path) -> None:
     rng = random.Random(22)
     with adyton.open(study) as curator:
-        curator.preview(question(0), scale=1000)  # loads what each child would have to load again
+        curator.preview(query(0), scale=1000)  # loads what each child would have to load again
     with report.open("ab") as open_report:
         for _ in range(KILLS):
             lines = len(told(report))
@@ -89,11 +89,11 @@ def check(study: Path, report: Path) -> None:
     with adyton.open(study) as curator:
         curator.verify()
         receipts = {receipt.number: receipt for receipt in curator.receipts()}
-        asked = [receipt.order.question for receipt in receipts.values()]
+        asked = [receipt.order.query for receipt in receipts.values()]
         assert len(set(asked)) == len(asked)  # nothing was charged twice
         for number, receipt, digest, values in told(report):
             assert receipts[receipt].digest == digest
-            again = curator.ask(question(number), scale=1000)
+            again = curator.ask(query(number), scale=1000)
             assert again.receipt.number == receipt
             assert [str(value.value) for row in again.rows for value in row.values.values()] == values
         assert len(curator.receipts()) == len(receipts)
@@ -178,7 +178,7 @@ def die_once(study: Path, name: str) -> None:
         MOMENTS[name][0]()
         try:
             with adyton.open(study) as curator:
-                curator.ask(question(1), scale=1000)
+                curator.ask(query(1), scale=1000)
         finally:
             os._exit(1)
     assert os.waitpid(child, 0)[1] == signal.SIGKILL
@@ -212,6 +212,6 @@ def killed_once(study: Path, report: Path, name: str) -> None:
     in_another_process(die_once, study, name)
     with adyton.open(study) as curator, report.open("ab") as file:
         assert len(curator.receipts()) == MOMENTS[name][1]
-        tell(file.fileno(), 1, curator.ask(question(1), scale=1000))
+        tell(file.fileno(), 1, curator.ask(query(1), scale=1000))
         assert len(curator.receipts()) == 1
     check(study, report)

@@ -1,7 +1,7 @@
 """Who waits for answers about neighboring tables learns nothing from the time they take, but for whole ticks.
 
 A server of its own serves tables that differ in one row, with an engine that this row makes slow.  Pairs of the same
-question are sent, one to each table, and a fair coin says which comes first.  If a table has no influence on times, then
+query are sent, one to each table, and a fair coin says which comes first.  If a table has no influence on times, then
 in which half of a pair its answer took longer is another fair coin, whatever else the machine does: so the number of such
 pairs is bet against, and a wealth of ten million refutes it (false alarm 1e-7, at whatever moment somebody looks).
 """
@@ -86,8 +86,8 @@ class Analyst:
 
     def _asked(self, connection: http.client.HTTPConnection, table: str, number: int) -> float:
         """How long it took, as it is seen from outside."""
-        question = f"SELECT COUNT(*) AS n FROM people WHERE income > {number}"
-        body = json.dumps({"question": question, "scale": 2000})
+        query = f"SELECT COUNT(*) AS n FROM people WHERE income > {number}"
+        body = json.dumps({"query": query, "scale": 2000})
         headers = {"Authorization": f"Bearer {self._tokens[table]}", "Content-Type": "application/json"}
         began = time.perf_counter()
         connection.request("POST", f"/v1/studies/{table}/ask", body, headers)
@@ -143,7 +143,7 @@ def analyst_of(studies: Sequence[Path], tick: float) -> Iterator[Analyst]:
             made[study.stem] = tokens.make(Identity("ana", Role.ANALYST))[0]
     with server(studies, "--settings", str(settings), program=[slow_engine.__file__]) as running:
         analyst = Analyst(running.url, made, itertools.count(1000))
-        analyst.pairs("same", 1, 0)  # imports what a first question needs
+        analyst.pairs("same", 1, 0)  # imports what a first query needs
         yield analyst
 
 

@@ -122,7 +122,7 @@ def spend_stability(path: Path, caps: list[Cap], together: Any, accepted: Any) -
             except BudgetRefused:
                 continue
             assert cap.radius is None or receipt.spent_radius <= cap.radius
-            assert cap.questions is None or receipt.number <= cap.questions
+            assert cap.queries is None or receipt.number <= cap.queries
             with accepted.get_lock():
                 accepted.value += 1
 
@@ -132,7 +132,7 @@ def test_A20_two_processes_never_pass_a_cap(path: Path) -> None:
 
     What comes after the cap would be paid for, and would have no population interval.
     """
-    caps = [Cap(radius=7 * n) if n % 2 else Cap(questions=n) for n in range(1, 151)]
+    caps = [Cap(radius=7 * n) if n % 2 else Cap(queries=n) for n in range(1, 151)]
     together, accepted = APART.Barrier(2, timeout=20), APART.Value("i", 0)
     clients = [APART.Process(target=spend_stability, args=(path, caps, together, accepted)) for _ in range(2)]
     for client in clients:
@@ -182,7 +182,7 @@ def test_A21_one_request_sent_320_times_is_one_debit(ledger: SqliteLedger) -> No
     digests = {ledger.charge(order(60, request="again")).receipt.digest for _ in range(320)}
     assert len(digests) == 1
     assert (ledger.spent(), ledger.count()) == (60, 1)
-    with pytest.raises(InvalidRequest, match="already used for another question"):
+    with pytest.raises(InvalidRequest, match="already used for another query"):
         ledger.charge(order(1, request="again"))
 
 
@@ -403,7 +403,7 @@ EDITS = {
     "an amount that is none": ("UPDATE receipts SET amount = 'x' WHERE number = 3",),
     "a negative amount": ("UPDATE receipts SET amount = '-3' WHERE number = 3",),
     "a total": ("UPDATE receipts SET spent = '0' WHERE number = 6",),
-    "a question": ("UPDATE receipts SET question = 'sum' WHERE number = 3",),
+    "a query": ("UPDATE receipts SET query = 'sum' WHERE number = 3",),
     "a request id": ("UPDATE receipts SET request = NULL WHERE number = 3",),
     "a time": ("UPDATE receipts SET asked_at = '2001-01-01T00:00:00+00:00' WHERE number = 1",),
     "a digest": ("UPDATE receipts SET digest = previous WHERE number = 3",),
@@ -555,10 +555,8 @@ def test_A24_names_are_followed_from_before_the_checkpoint_on(path: Path) -> Non
         assert ledger.verify().receipts == 303
 
 
-def test_A24_an_answer_is_not_given_to_another_question(path: Path, history: str) -> None:
-    tamper(
-        path, "UPDATE answers SET question = (SELECT question FROM answers WHERE number = 2) WHERE number = 5"
-    )
+def test_A24_an_answer_is_not_given_to_another_query(path: Path, history: str) -> None:
+    tamper(path, "UPDATE answers SET query = (SELECT query FROM answers WHERE number = 2) WHERE number = 5")
     with closing(SqliteLedger(path)) as ledger, pytest.raises(LedgerCorrupt):
         ledger.repeated("count", "{}", 2)
 

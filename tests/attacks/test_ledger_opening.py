@@ -1,4 +1,4 @@
-"""A24 on the product: after an edit of the ledger no further question is answered.
+"""A24 on the product: after an edit of the ledger no further query is answered.
 
 Mutants that fail here: opening without ``check_newest``; ``_begin`` without ``check_since``; ``check_newest`` without
 ``check_unanswered``, without the comparison of the newest answers or of the newest notes; ``_last`` without
@@ -19,9 +19,9 @@ from adyton.kernel.ledger import Header, Order, SqliteLedger
 from adyton.kernel.ledger.base import next_receipt
 from adyton.kernel.ledger.stored import checking
 from adyton.kernel.ledger.stored.tables import CHECKPOINT, append, await_answer
-from study_on_disk import question, tamper, write_study
+from study_on_disk import query, tamper, write_study
 
-BEFORE = 8  # questions that were asked; the last is a stream with three answers
+BEFORE = 8  # queries that were asked; the last is a stream with three answers
 
 
 @pytest.fixture
@@ -29,17 +29,17 @@ def study(tmp_path: Path) -> Path:
     file = write_study(tmp_path)
     with adyton.open(file) as curator:
         for number in range(1, BEFORE):
-            curator.ask(question(number), scale=1000)
+            curator.ask(query(number), scale=1000)
         stream = curator.open_stream(positives=3, epsilon=1)
         for number in range(3):
-            stream.feed(question(number), above=40)
+            stream.feed(query(number), above=40)
     return file
 
 
 EDITS = {
     "an amount": ["UPDATE receipts SET amount = '1' WHERE number = 3"],
     "a total": ["UPDATE receipts SET spent = '0' WHERE number = 8"],
-    "a question": ["UPDATE receipts SET question = 'sum' WHERE number = 1"],
+    "a query": ["UPDATE receipts SET query = 'sum' WHERE number = 1"],
     "a receipt deleted": ["DELETE FROM receipts WHERE number = 3"],
     "a receipt deleted with its answer": [
         "DELETE FROM answers WHERE number = 3",
@@ -55,7 +55,7 @@ EDITS = {
     "an answer": ["UPDATE answers SET answer = '[[[\"7\"]]]' WHERE number = 2"],
     "an answer deleted, to get a second one": ["DELETE FROM answers WHERE number = 2"],
     "an answer put in": [
-        "INSERT INTO answers SELECT 8, question, radius, content, digest, answer FROM answers WHERE number = 7"
+        "INSERT INTO answers SELECT 8, query, radius, content, digest, answer FROM answers WHERE number = 7"
     ],
     "a note": ["UPDATE notes SET text = '{}' WHERE place = 2"],
     "a note deleted": ["DELETE FROM notes WHERE place = 1"],
@@ -84,10 +84,10 @@ def test_A24_a_running_curator_answers_nothing_that_rests_on_an_edited_receipt(
 ) -> None:
     """It has seen receipt 8, and somebody adds receipts and edits at the same time."""
     with adyton.open(study) as curator:
-        assert curator.ask(question(1), scale=1000).repeated
+        assert curator.ask(query(1), scale=1000).repeated
         with adyton.open(study) as other:
-            other.ask(question(20), scale=1000)
-            other.ask(question(21), scale=1000)
+            other.ask(query(20), scale=1000)
+            other.ask(query(21), scale=1000)
         edit = {
             "an amount": "UPDATE receipts SET amount = '1' WHERE number = 9",
             "a total": "UPDATE receipts SET spent = '0' WHERE number = 10",
@@ -96,7 +96,7 @@ def test_A24_a_running_curator_answers_nothing_that_rests_on_an_edited_receipt(
         }[name]
         tamper(study.with_suffix(".ledger"), edit)
         with pytest.raises(adyton.LedgerCorrupt):
-            curator.ask(question(30), scale=1000)
+            curator.ask(query(30), scale=1000)
 
 
 def long_ledger(path: Path, receipts: int) -> SqliteLedger:

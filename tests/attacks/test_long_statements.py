@@ -62,11 +62,11 @@ def _squares(depth: int) -> str:
     ],
     ids=["squares", "filters", "lists", "groups", "variance", "points", "one filter for all", "public lists"],
 )
-def test_a_question_that_grows_is_refused_free_of_charge(sql: str) -> None:
+def test_a_query_that_grows_is_refused_free_of_charge(sql: str) -> None:
     with mock_of(STUDY, 3) as curator:
         with pytest.raises(InvalidRequest, match="too long when it is written out"):
             curator.ask(sql, epsilon=1)
-        assert curator.statement().questions == 0
+        assert curator.statement().queries == 0
         curator.ask(f"SELECT SUM({_squares(5)}) FROM t WHERE bit IN (0, 1)", epsilon=1)
 
 
@@ -91,7 +91,7 @@ TOWERS: dict[str, Callable[[NumberExpression], NumberExpression]] = {
 
 
 @pytest.mark.parametrize("tower", TOWERS)
-def test_law_no_statement_is_much_longer_than_the_weight_of_its_question(tower: str) -> None:
+def test_law_no_statement_is_much_longer_than_the_weight_of_its_query(tower: str) -> None:
     number: NumberExpression = ValueOf(BIT)
     for _ in range(9):
         number = TOWERS[tower](number)

@@ -40,7 +40,7 @@ from adyton.kernel.schema import (
 from adyton.kernel.terms.leaves import ValueOf
 from adyton.kernel.terms.measures import Count, Sum
 from adyton.planning.readings import readings_of
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.testing.engines.cases import NASTY_TEXTS
 from adyton.testing.engines.values import value_of
 from how_often import LONG, crossed
@@ -175,7 +175,7 @@ def test_one_value_in_parquet_changes_no_other(bad: bytes, persons: bool, tmp_pa
                 "SELECT c0, c2, count(*) FROM units GROUP BY ALL ORDER BY c0"
             ).fetchall()
         )
-        (((total,),),) = engine.exact(readings_of(Question(table, (("n", Sum(ValueOf(columns[1]))),)), unit))
+        (((total,),),) = engine.exact(readings_of(Query(table, (("n", Sum(ValueOf(columns[1]))),)), unit))
         engine.close()
     assert total == 3000 * 3001 // 2
     assert kept[1] == [*kept[0], (None, kept[0][0][1], 1)]
@@ -246,7 +246,7 @@ def test_a_line_that_cannot_be_read_is_nobodys(tmp_path: Path) -> None:
     table = Table("t", (NUMBER,), 2)
     engine = DuckDBEngine(table, unit, path)
     engine.prepare()
-    assert engine.exact(readings_of(Question(table, (("n", Count()),)), unit)) == [[[3]]]
+    assert engine.exact(readings_of(Query(table, (("n", Count()),)), unit)) == [[[3]]]
     engine.close()
     assert count_units(path, "who") == 3  # for the owner, who may look: also the name that is too long
 

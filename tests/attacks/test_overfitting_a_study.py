@@ -125,7 +125,7 @@ def test_two_thirds_of_a_certified_interval_are_refuted(
     assert not refuted(asked, last, 1)
 
 
-def test_the_interval_of_a_question_fixed_in_advance_is_refuted(
+def test_the_interval_of_a_query_fixed_in_advance_is_refuted(
     asked: Asked, errors: tuple[Shares, Shares]
 ) -> None:
     """What is left without the shift of n mu0 / 2 is a few times its noise and its own fluctuation, and no more."""

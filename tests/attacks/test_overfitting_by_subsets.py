@@ -174,7 +174,7 @@ def weighing(asker: Curator, price: dict[str, Any]) -> Iterator[Claim]:
 
 
 def comparing(asker: Curator, price: dict[str, Any], *, together: bool) -> Iterator[Claim]:
-    """Of every two kinds, which has more rows: as one question or as two; then all winners against all losers."""
+    """Of every two kinds, which has more rows: as one query or as two; then all winners against all losers."""
     winners = []
     for one, other in zip(range(0, KINDS, 2), range(1, KINDS, 2), strict=True):
         if together:
@@ -205,10 +205,10 @@ ATTACKS: dict[str, tuple[Attack, dict[str, Any], dict[str, Any]]] = {
     "tracing": (voting, {"graded": True}, LITTLE),
     "tracing, top 5 %": (voting, {"graded": True, "top": 0.05}, LITTLE),
     "subgroups": (subgroups, {}, {"epsilon": 20}),
-    "repeat one question": (repeating, {}, LITTLE),
+    "repeat one query": (repeating, {}, LITTLE),
     "multiplicative weights": (weighing, {}, LITTLE),
-    "comparison, one question": (comparing, {"together": True}, {"scale": 6}),
-    "comparison, two questions": (comparing, {"together": False}, {"scale": 6}),
+    "comparison, one query": (comparing, {"together": True}, {"scale": 6}),
+    "comparison, two queries": (comparing, {"together": False}, {"scale": 6}),
 }
 
 
@@ -230,7 +230,7 @@ def test_theorem_PAY_AS_YOU_GO_no_attack_leaves_an_interval(name: str) -> None:
     assert max(worst) <= 1
 
 
-@pytest.mark.parametrize("name", ["vote", "tracing", "comparison, one question"])
+@pytest.mark.parametrize("name", ["vote", "tracing", "comparison, one query"])
 def test_the_attacks_leave_intervals_that_know_the_rows_alone(name: str) -> None:
     """Otherwise they would not be attacks: the noise interval of the last answer misses, in one of four at least."""
     attack, how, price = ATTACKS[name]
@@ -245,9 +245,9 @@ def test_the_attacks_leave_intervals_that_know_the_rows_alone(name: str) -> None
 WAYS: dict[str, dict[str, Any]] = {
     "zcdp": {"accounting": "zcdp"},
     "private number of units": {"adjacency": "add-remove"},
-    "planned": {"questions": 17, "tolerance": Fraction(1, 2)},
-    "decreasing": {"questions": 17, "tolerance": Fraction(1, 2), "noise": "decreasing"},
-    "planned for rare shares": {"questions": 17, "tolerance": Fraction(1, 5), "share": Fraction(1, 20)},
+    "planned": {"queries": 17, "tolerance": Fraction(1, 2)},
+    "decreasing": {"queries": 17, "tolerance": Fraction(1, 2), "noise": "decreasing"},
+    "planned for rare shares": {"queries": 17, "tolerance": Fraction(1, 5), "share": Fraction(1, 20)},
     "persons": {"persons": True},
     "persons, private number": {"persons": True, "adjacency": "add-remove"},
 }
@@ -262,7 +262,7 @@ def test_theorem_PAY_AS_YOU_GO_holds_in_every_way_of_asking(way: str) -> None:
             asker.ask(f"SELECT {whole} FROM t", scale=6)
         name = "vote of rare coins" if "rare" in way else "vote"
         price = (
-            {} if "questions" in made else LITTLE | ({"expected_rows": 2 * ROWS} if "persons" in made else {})
+            {} if "queries" in made else LITTLE | ({"expected_rows": 2 * ROWS} if "persons" in made else {})
         )
         assert survives(asker, name, price) <= 1
 
@@ -305,7 +305,7 @@ def many_coins(seed: int) -> Curator:
 def test_theorem_PAY_AS_YOU_GO_holds_for_batches_and_nothing_less_would(seed: int) -> None:
     """200 coins in one batch; the vote by how far each leaned, and its opposite, in the next.
 
-    The vote is off by more than a question fixed in advance would be at this very level: a study that paid
+    The vote is off by more than a query fixed in advance would be at this very level: a study that paid
     nothing for the batch would have missed it.  Noise is seeded, as it now and then would not be.
     """
     with many_coins(seed) as asker:

@@ -33,12 +33,12 @@ class Overtaken(MemoryLedger):
     def charge(self, order: Order, first: Any = None) -> Charged:
         radius, self.radius = self.radius, None
         if radius is not None:
-            super().charge(replace(order, question="another", radius=radius, request=None, cap=None))
+            super().charge(replace(order, query="another", radius=radius, request=None, cap=None))
         return super().charge(order)
 
 
 def study(**validity: Any) -> Study:
-    """Pure, so that there is a cap, unless the number of questions alone is limited."""
+    """Pure, so that there is a cap, unless the number of queries alone is limited."""
     pure = "beyond_plan" not in validity or validity["beyond_plan"] == "answer"
     declared = Validity(Fraction(95, 100), **(({"stability": CAP} if pure else {}) | validity))
     limit = Guarantee(Fraction(100), Fraction(0) if pure else Fraction(1, 10**6))
@@ -56,8 +56,8 @@ def overtaken(asked_of: Study, radius: int) -> Overtaken:
     ("validity", "radius", "counted_in"),
     [
         ({}, int(CAP**2 * UNITS_PER_ONE), "mu0²"),
-        ({"questions": 1}, 0, "questions"),
-        ({"questions": 1, "beyond_plan": "refuse"}, 0, "questions"),
+        ({"queries": 1}, 0, "queries"),
+        ({"queries": 1, "beyond_plan": "refuse"}, 0, "queries"),
     ],
 )
 def test_who_is_overtaken_is_refused_free_of_charge(
@@ -70,7 +70,7 @@ def test_who_is_overtaken_is_refused_free_of_charge(
         with pytest.raises(adyton.ValidityRefused) as refused:
             asker.ask(COUNT, scale=20)
         assert refused.value.facts["counted_in"] == counted_in
-        assert [receipt.order.question for receipt in asker.receipts()] == ["another"]
+        assert [receipt.order.query for receipt in asker.receipts()] == ["another"]
 
 
 @pytest.mark.parametrize("described", [False, True])

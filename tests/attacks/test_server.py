@@ -82,14 +82,14 @@ def token(study: Path, name: str, share: str | None = None) -> dict[str, str]:
     return bearer(Tokens(study).make(Identity(name, Role.ANALYST, part))[0])
 
 
-def question(number: int) -> str:
+def query(number: int) -> str:
     return f"SELECT COUNT(*) FROM people WHERE income > {number}"
 
 
 def asked(
     url: str, headers: dict[str, str], number: int, price: dict[str, Any], study: str = "people", **words: Any
 ) -> httpx2.Response:
-    body = {"question": question(number), **price, **words}
+    body = {"query": query(number), **price, **words}
     return httpx2.post(f"{url}/v1/studies/{study}/ask", headers=headers, json=body, timeout=120)
 
 
@@ -109,7 +109,7 @@ def test_A20_a_hundred_clients_of_two_processes_spend_exactly_the_limit(
     clients = 100 if LONG or name == "sqlite" else 30
     price = {"epsilon": 2}
     with adyton.open(study) as curator:
-        one = curator.preview(question(0), epsilon=2).cost.units
+        one = curator.preview(query(0), epsilon=2).cost.units
         fitting = curator.study.allowed // one
     part = adyton.kernel.exact.rational("0.3", "share")
     allowed_to_ana = int(part * curator.study.allowed) // one
@@ -198,7 +198,7 @@ def test_A22_no_kill_gives_an_answer_that_was_not_paid_for(study: Path) -> None:
             receipt = curator.ledger.receipt(answer["receipt"]["number"])
             assert receipt is not None
             assert receipt.digest == answer["receipt"]["digest"]
-            assert curator.ask(receipt.order.question, within=400).to_json()["answer"] == answer["answer"]
+            assert curator.ask(receipt.order.query, within=400).to_json()["answer"] == answer["answer"]
 
 
 def test_a_stopped_server_finishes_what_is_charged(study: Path) -> None:
@@ -224,7 +224,7 @@ def test_slow_clients_half_requests_and_clients_that_leave_harm_nobody(study: Pa
     with started(study) as running:
         host, port = running.url.removeprefix("http://").split(":")
         head = f"POST /v1/studies/people/ask HTTP/1.1\r\nHost: x\r\nAuthorization: {ana['Authorization']}\r\nContent-Type: application/json\r\n"
-        body = f'{{"question": "{question(31_000)}", "within": 40, "request": "left"}}'
+        body = f'{{"query": "{query(31_000)}", "within": 40, "request": "left"}}'
         held = []
         for _ in range(40):  # half a request each, kept open
             half = socket.create_connection((host, int(port)), timeout=30)
@@ -236,7 +236,7 @@ def test_slow_clients_half_requests_and_clients_that_leave_harm_nobody(study: Pa
         large = httpx2.post(
             f"{running.url}/v1/studies/people/ask",
             headers=ana,
-            json={"question": "SELECT " + "x" * 10_000_000},
+            json={"query": "SELECT " + "x" * 10_000_000},
             timeout=120,
         )
         assert large.status_code == 413
@@ -275,7 +275,7 @@ def test_who_sends_a_request_byte_by_byte_is_sent_away_and_who_waits_for_an_answ
             end = time.monotonic() + 1
             while time.monotonic() < end:
                 assert patient.get("/healthz").status_code == 200
-            body = {"question": question(33_000), "within": 40}
+            body = {"query": query(33_000), "within": 40}
             assert patient.post("/v1/studies/people/ask", headers=ana, json=body).status_code == 200
     with adyton.open(study) as curator:
         assert curator.verify().receipts == 1
@@ -333,7 +333,7 @@ def test_what_is_broken_is_found_before_the_server_listens(study: Path) -> None:
     assert broken.exit_code == 2
 
 
-def test_the_log_of_a_server_holds_no_token_question_or_value(study: Path) -> None:
+def test_the_log_of_a_server_holds_no_token_query_or_value(study: Path) -> None:
     """A19, with everything that the process writes."""
     ana = token(study, "ana")
     with started(study) as running:

@@ -36,12 +36,12 @@ def written(folder: Path, more: str = "") -> tuple[Path, list[str], dict[str, st
     return study, ["--settings", str(folder / "server.toml")], token
 
 
-def question(number: int) -> str:
+def query(number: int) -> str:
     return f"SELECT COUNT(*) FROM people WHERE income > {number}"
 
 
 def asked(url: str, headers: dict[str, str], number: int) -> httpx2.Response:
-    body = {"question": question(number), "within": 400}
+    body = {"query": query(number), "within": 400}
     return httpx2.post(f"{url}/v1/studies/people/ask", headers=headers, json=body, timeout=120)
 
 
@@ -53,7 +53,7 @@ def check(study: Path, seen: list[dict[str, Any]]) -> None:
             receipt = curator.ledger.receipt(answer["receipt"]["number"])
             assert receipt is not None
             assert receipt.digest == answer["receipt"]["digest"]
-            again = curator.ask(receipt.order.question, within=400).to_json()
+            again = curator.ask(receipt.order.query, within=400).to_json()
             assert (again["repeated"], again["answer"]) == (True, answer["answer"])
 
 
@@ -159,7 +159,7 @@ def test_A22_a_killed_postgres_gives_no_answer_that_was_not_kept(
                     answers: list[httpx2.Response] = []
                     while not answers or answers[-1].status_code == 200:
                         number = start + len(answers)
-                        answers.append(house.ask(ana, question(number), within=400))
+                        answers.append(house.ask(ana, query(number), within=400))
                     return answers
 
                 answers = list(pool.map(client, (10_000, 20_000, 30_000)))
@@ -169,7 +169,7 @@ def test_A22_a_killed_postgres_gives_no_answer_that_was_not_kept(
                 with again(*places[0]):
                     check(study, seen)
                     assert (
-                        house.ask(ana, question(99_000), within=400).status_code == 200
+                        house.ask(ana, query(99_000), within=400).status_code == 200
                     )  # it goes on by itself
     except NoServer as missing:
         pytest.skip(str(missing))

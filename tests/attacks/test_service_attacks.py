@@ -42,7 +42,7 @@ def house(tmp_path: Path) -> Iterator[Served]:
 
 @pytest.fixture
 def ticking(tmp_path: Path) -> Iterator[Served]:
-    split = '[validity]\nindependent = true\nmethod = "split"\nquestions = 5\nconfidence = 0.95'
+    split = '[validity]\nindependent = true\nmethod = "split"\nqueries = 5\nconfidence = 0.95'
     other = write_study(tmp_path, "parted")
     other.write_text(other.read_text().replace("[validity]\nindependent = true", split))
     with served([write_study(tmp_path), other], ON_A_GRID) as made:
@@ -303,26 +303,26 @@ def test_whatever_reads_data_is_on_the_grid(ticking: Served, monkeypatch: pytest
 
     for study, headers in (("people", ana), ("parted", parted)):
         for words in ({}, {"request": "one"}):
-            question = f"SELECT COUNT(*) AS n FROM people WHERE income > {len(words)}"
+            query = f"SELECT COUNT(*) AS n FROM people WHERE income > {len(words)}"
             price = {"epsilon": 1}
             failing.set()
-            assert ticking.ask(headers, question, study, **price, **words).status_code == 502
+            assert ticking.ask(headers, query, study, **price, **words).status_code == 502
             failing.clear()
             before = len(on_grid)
-            assert ticking.ask(headers, question, study, **price, **words).status_code == 200
+            assert ticking.ask(headers, query, study, **price, **words).status_code == 200
             assert len(on_grid) > before
     post(
         "/ask",
         {
-            "question": "SELECT region, COUNT(*) AS n FROM people GROUP BY region ORDER BY n DESC LIMIT 1",
+            "query": "SELECT region, COUNT(*) AS n FROM people GROUP BY region ORDER BY n DESC LIMIT 1",
             "epsilon": 0.1,
         },
     )
-    post("/ask_many", {"questions": [COUNT, COUNT.replace(">", "<")], "epsilon": 0.1})
+    post("/ask_many", {"queries": [COUNT, COUNT.replace(">", "<")], "epsilon": 0.1})
     post("/suggest_bounds", {"column": "income", "epsilon": 1})
     number = post("/streams", {"positives": 1, "epsilon": 0.5})["receipt"]["number"]
     before = len(on_grid)
-    post(f"/streams/{number}/feed", {"question": COUNT, "above": 990})
+    post(f"/streams/{number}/feed", {"query": COUNT, "above": 990})
     assert len(on_grid) == before + 1
     assert all(on_grid)
 
@@ -374,11 +374,11 @@ def test_nothing_is_written_down_before_the_tick(
     ana, entered, go_on = ticking.made("ana"), threading.Event(), threading.Event()
     study = next(one for one in ticking.house.served if one.name == "people")
     assert isinstance(study, ServedStudy)
-    number, body, path = 1, {"question": COUNT, "within": 50}, "/v1/studies/people/ask"
+    number, body, path = 1, {"query": COUNT, "within": 50}, "/v1/studies/people/ask"
     if kind == "feed":
         opened = {"positives": 1, "epsilon": 1}
         assert ticking.client.post("/v1/studies/people/streams", headers=ana, json=opened).status_code == 200
-        body, path = {"question": COUNT, "above": 990}, "/v1/studies/people/streams/1/feed"
+        body, path = {"query": COUNT, "above": 990}, "/v1/studies/people/streams/1/feed"
 
     def written() -> int:
         ledger = study._curator.ledger

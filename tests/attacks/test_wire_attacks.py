@@ -366,7 +366,7 @@ def test_newer_versions_of_the_protocol_are_told_which_one_is_spoken(house: Wire
 # Crowds ----------------------------------------------------------------------------------------------------
 
 
-def test_a_thousand_idle_connections_do_not_stop_a_question(house: Wired, token: str) -> None:
+def test_a_thousand_idle_connections_do_not_stop_a_query(house: Wired, token: str) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY and hard < 3000:
         pytest.skip("this system allows too few open files")

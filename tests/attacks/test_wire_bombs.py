@@ -112,7 +112,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
 @pytest.mark.parametrize("text", BOMBS.values(), ids=BOMBS.keys())
 def test_a_bomb_ends_with_a_word_and_others_live_on(house: House, text: str) -> None:
     """Mutants: each of the limits in catalog/, commands.py, ends.py and parameters.py taken away."""
-    about = "" if "people" in text or "SET" in text else " /* pg_catalog */"  # else it is read as a question
+    about = "" if "people" in text or "SET" in text else " /* pg_catalog */"  # else it is read as a query
     assert house.said(text + about)[:2] in ("", "0A", "22", "42", "54")
     assert house.said("SELECT 1") == ""
 
@@ -120,7 +120,7 @@ def test_a_bomb_ends_with_a_word_and_others_live_on(house: House, text: str) -> 
 def test_what_was_typed_is_in_no_log(house: House) -> None:
     """Mutant: the parser's own log."""
     for text in ("SHOW canary LEVEL x", "GRANT canary", "DECLARE canary CURSOR FOR SELECT 1"):
-        body = {"question": text, "dialect": "postgres", "epsilon": 0.01}
+        body = {"query": text, "dialect": "postgres", "epsilon": 0.01}
         reply = httpx2.post(f"{house.url}/v1/studies/people/preview", headers=bearer(house.token), json=body)
         assert reply.status_code == 422
     assert house.said("COPY (SELECT canary_in_a_log FROM people) TO STDOUT" + " " * 600) == "0A000"
@@ -197,7 +197,7 @@ def test_ends_stand_where_they_were_written() -> None:
 def test_a_parameter_is_never_a_word_of_the_grammar(house: House, dialect: str) -> None:
     """A backslash hides the sign behind it in some databases, the quote at the end of a literal for instance.
 
-    Mutant: dialects are not looked at; then the condition is always true, and the question is charged.
+    Mutant: dialects are not looked at; then the condition is always true, and the query is charged.
     """
     text = "SELECT COUNT(*) AS n FROM people WHERE region = %s AND region <> %s"
     words = {"host": HOST, "port": house.port, "user": "ana", "password": house.token, "dbname": "people"}

@@ -1,5 +1,5 @@
 """Several processes behind one port: what all of them charge is one exact total, and a request to cancel finds its
-question in whichever process it comes to.
+query in whichever process it comes to.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def test_a_hundred_clients_of_both_doors_spend_exactly_the_limit(two: Two) -> No
             time.sleep(0.1)
 
     def over_http(token: str, text: str) -> str:
-        body = {"question": text, "epsilon": 2}
+        body = {"query": text, "epsilon": 2}
         place = f"{two.running.url}/v1/studies/people/ask"
         answer = httpx2.post(place, headers=bearer(token), json=body, timeout=120)
         return {200: "answered", 409: "refused", 503: "busy"}[answer.status_code]
@@ -235,7 +235,7 @@ def between(port: int, processes: list[int]) -> Iterator[int]:
     not Path("/proc/net/tcp").exists(), reason="who takes a connection is known on Linux alone"
 )
 @pytest.mark.parametrize("place", PLACES)
-def test_a_question_is_cancelled_by_a_request_to_another_process(two: Two, place: str) -> None:
+def test_a_query_is_cancelled_by_a_request_to_another_process(two: Two, place: str) -> None:
     """Mutants: a request is passed on to nobody; what is cancelled before its charge is charged."""
     study, text = two.folder / "waiting.toml", COUNTED.format(len(place) + ord(place[2]))
     before, closed = receipts(study), two.folder / place

@@ -152,7 +152,7 @@ def test_what_changes_is_announced(site: Site, browser: Browser) -> None:
         assert page.locator("#preview").get_attribute("aria-live") == "polite"
         page.get_by_role("button", name="Ask", exact=True).click()
         assert page.get_by_role("alert").count() == 1
-        described = page.get_by_label("Question, in SQL").get_attribute("aria-describedby") or ""
+        described = page.get_by_label("Query, in SQL").get_attribute("aria-describedby") or ""
         assert "sql-problem" in described.split()
         one.open("/studies/people/receipts")
         assert page.locator("#verified").get_attribute("role") == "status"

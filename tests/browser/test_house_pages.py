@@ -62,7 +62,7 @@ def test_only_what_stands_beside_something_stays_in_sight(site: Site, browser: B
     [
         ("rows=many&tolerance=0.1", "Rows is a whole number, such as 100,000"),
         ("rows=1000", "two of"),
-        ("rows=&tolerance=&questions=&confidence=0.95", "two of"),
+        ("rows=&tolerance=&queries=&confidence=0.95", "two of"),
         ("rows=1000&tolerance=" + "9" * 50, "at most 40 characters"),
         (f"rows=1000&tolerance={SCRIPT}", "olerance"),
     ],
@@ -79,14 +79,14 @@ def test_a_plan_that_cannot_be_made_says_why_and_keeps_what_was_typed(
 
 
 def test_the_section_of_a_plan_is_taken_by_a_study_of_its_rows(tmp_path: Path) -> None:
-    """Mutant: the planner's own number of questions, which a study refuses."""
+    """Mutant: the planner's own number of queries, which a study refuses."""
     from adyton.study import read_study
     from served import write_study
 
     for given in (
         {"rows": 100_000, "tolerance": "0.05"},
-        {"rows": 100_000, "questions": 1000},
-        {"rows": 20_000, "questions": 50, "expect_share": "0.05"},
+        {"rows": 100_000, "queries": 1000},
+        {"rows": 20_000, "queries": 50, "expect_share": "0.05"},
     ):
         told = AllMethods(plan(**given))  # type: ignore[arg-type]
         assert told.section is not None

@@ -19,12 +19,12 @@ from adyton.kernel.schema import CategoryColumn
 from adyton.show import Sheet
 from browsers import Site, Visit, visit
 from hostile_names import PATH
-from wide_study import ALIASES, LONG, NAMES, QUESTION, UNBROKEN
+from wide_study import ALIASES, LONG, NAMES, QUERY, UNBROKEN
 
 PHONES = (320, 360, 390)
 SCREENS = (*PHONES, 768, 1280)
 HEIGHT = 740
-SHORT = QUESTION.replace(QUESTION[QUESTION.index(" WHERE") : QUESTION.index(" GROUP BY")], "")
+SHORT = QUERY.replace(QUERY[QUERY.index(" WHERE") : QUERY.index(" GROUP BY")], "")
 WIDE = "/studies/wide"
 WIDE_PAGES = [WIDE, f"{WIDE}/ask", f"{WIDE}/receipts", f"{WIDE}/budget", f"{WIDE}/access"]
 DOCUMENTS = ["/help", "/help/promise.md", "/help/reference/http.md", "/help/how-to/figures.md"]
@@ -103,10 +103,10 @@ async () => {
 """
 
 
-def asked(one: Visit, path: str, question: str, epsilon: str) -> None:
+def asked(one: Visit, path: str, query: str, epsilon: str) -> None:
     """The page of an answer."""
     one.open(path)
-    one.page.get_by_label("Question, in SQL").fill(question)
+    one.page.get_by_label("Query, in SQL").fill(query)
     one.page.get_by_label("Or a price: epsilon").fill(epsilon)
     one.page.get_by_role("button", name="Ask", exact=True).click()
     expect(one.page.get_by_role("heading", level=1)).to_have_text("Answer", timeout=60_000)
@@ -119,8 +119,8 @@ def everything(one: Visit) -> Iterator[str]:
     for path in (*pages("owner"), *WIDE_PAGES, *DOCUMENTS, *PLANS, preview):
         one.open(path)
         yield path
-    asked(one, f"{WIDE}/ask", QUESTION, epsilon="3")
-    yield "an answer of 1,000 groups and 12 values to a question of 10,000 letters"
+    asked(one, f"{WIDE}/ask", QUERY, epsilon="3")
+    yield "an answer of 1,000 groups and 12 values to a query of 10,000 letters"
     asked(
         one,
         "/studies/people/ask",
@@ -157,7 +157,7 @@ def test_a_figure_is_drawn_for_the_width_of_the_screen(
     site: Site, browser: Browser, width: int, drawn: int
 ) -> None:
     """Mutants: one picture for all screens; a picture that is scaled down until nobody can read it."""
-    body = {"question": "SELECT COUNT(*) AS n FROM people", "within": 100}
+    body = {"query": "SELECT COUNT(*) AS n FROM people", "within": 100}
     httpx2.post(f"{site.url}/v1/studies/people/ask", headers=site.headers("owner"), json=body)
     with visit(browser, site.url) as one:
         one.log_in(site.tokens["owner"])

@@ -15,7 +15,7 @@ PHONE = {"width": 360, "height": 640}
 
 def count(site: Site) -> int:
     told = httpx2.get(f"{site.url}/v1/studies/people/statement", headers=site.headers("auditor"))
-    return int(told.json()["questions"])
+    return int(told.json()["queries"])
 
 
 def tab_to(page: Page, name: str, role: str) -> None:
@@ -49,7 +49,7 @@ def test_by_keyboard_alone_from_the_log_in_to_a_verified_receipt(
             page.keyboard.press("Enter")
         tab_to(page, "For each", "combobox")
         page.keyboard.type("region")
-        expect(page.get_by_label("Question, in SQL")).to_have_value(
+        expect(page.get_by_label("Query, in SQL")).to_have_value(
             "SELECT region, COUNT(*) AS n FROM people GROUP BY region"
         )
         tab_to(page, "Accuracy: half-width of each noise interval", "textbox")
@@ -86,7 +86,7 @@ def test_without_a_script_preview_and_writing_are_buttons(site: Site, browser: B
         page.get_by_label("Measure").select_option("mean")
         page.get_by_label("Column").select_option("income")
         page.get_by_role("button", name="Write the SQL").click()
-        assert page.get_by_label("Question, in SQL").input_value() == "SELECT AVG(income) AS mean FROM people"
+        assert page.get_by_label("Query, in SQL").input_value() == "SELECT AVG(income) AS mean FROM people"
         page.get_by_label("Accuracy").fill("4000")
         page.get_by_label("Accuracy").press("Enter")  # previews, and never asks
         expect(page.locator("#preview .big")).to_contain_text("of the limit")
@@ -109,7 +109,7 @@ def test_a_double_click_two_tabs_and_the_back_button_are_one_charge(site: Site, 
     with visit(browser, site.url) as one:
         page = one.page
         one.log_in(site.tokens["analyst"], "/studies/people/ask")
-        page.get_by_label("Question, in SQL").fill("SELECT COUNT(*) AS n FROM people WHERE income > 12345")
+        page.get_by_label("Query, in SQL").fill("SELECT COUNT(*) AS n FROM people WHERE income > 12345")
         page.get_by_label("Accuracy").fill("43")
         expect(page.locator("#preview .big")).to_be_visible()
         form = page.locator("#ask").evaluate("form => new URLSearchParams(new FormData(form)).toString()")
@@ -135,11 +135,11 @@ def test_a_session_that_ended_keeps_what_was_typed_and_leads_back(site: Site, br
     with visit(browser, site.url) as one:
         page = one.page
         one.log_in(site.tokens["analyst"], "/studies/people/ask")
-        page.get_by_label("Question, in SQL").fill("SELECT COUNT(*) AS n FROM people")
+        page.get_by_label("Query, in SQL").fill("SELECT COUNT(*) AS n FROM people")
         one.context.clear_cookies()
         page.get_by_label("Accuracy").fill("50")
         expect(page.locator("#preview")).to_contain_text("Your session has ended")
-        assert page.get_by_label("Question, in SQL").input_value() == "SELECT COUNT(*) AS n FROM people"
+        assert page.get_by_label("Query, in SQL").input_value() == "SELECT COUNT(*) AS n FROM people"
         one.open("/studies/people/budget")
         page.get_by_label("Token").fill(site.tokens["analyst"])
         page.keyboard.press("Enter")
@@ -160,5 +160,5 @@ def test_the_slider_moves_the_accuracy_and_the_preview_follows(site: Site, brows
         expect(page.locator("#preview")).to_contain_text("± 10")
         page.get_by_label("Accuracy").fill("0.001")
         expect(page.locator("#preview .problem")).to_contain_text("does not fit")
-        page.get_by_label("Question, in SQL").fill("SELECT AVG(incom) FROM people")
+        page.get_by_label("Query, in SQL").fill("SELECT AVG(incom) FROM people")
         expect(page.locator("#preview .problem")).to_contain_text("did you mean 'income'?")

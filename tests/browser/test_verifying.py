@@ -28,7 +28,7 @@ def chain(site: Site) -> dict[str, Any]:
         (token, "SELECT SUM(income) FROM people", "c"),
     ]
     for headers, sql, request in asked:
-        body = {"question": sql, "epsilon": "0.05", "request": request}
+        body = {"query": sql, "epsilon": "0.05", "request": request}
         answer = httpx2.post(f"{site.url}/v1/studies/people/ask", headers=headers, json=body)
         assert answer.status_code == 200, answer.text
     return dict(httpx2.get(f"{site.url}/v1/studies/people/receipts", headers=site.headers("owner")).json())
@@ -101,7 +101,7 @@ CHANGES: dict[str, tuple[Change, str]] = {
         "does not name the digest",
     ),
     "links exchanged": (lambda told: told["links"].reverse(), "receipt "),
-    "another question": (lambda told: told["receipts"][-1].update(question="SELECT 1"), "what was sealed"),
+    "another query": (lambda told: told["receipts"][-1].update(query="SELECT 1"), "what was sealed"),
     "another name": (lambda told: told["receipts"][-1].update(by="mallory"), "what was sealed"),
     "another detail": (lambda told: told["receipts"][-1].update(detail="x"), "what was sealed"),
     "another request": (lambda told: told["receipts"][-1].update(request=None), "what was sealed"),
@@ -151,7 +151,7 @@ def made_anew(told: dict[str, Any]) -> None:
     whole = told["receipts"][-1]
     sub_limit = None if whole["sub_limit"] is None else units(whole["sub_limit"])
     order = Order(
-        whole["question"], whole["detail"], units(whole["amount"]), units(whole["radius"]), whole["request"],
+        whole["query"], whole["detail"], units(whole["amount"]), units(whole["radius"]), whole["request"],
         by=whole["by"], pure=units(whole["pure"]),
     )  # fmt: skip
     receipt = Receipt(

@@ -24,7 +24,7 @@ def test_from_the_log_in_to_a_verified_receipt(tmp_path: Path, browser: Browser)
             ):
                 page = one.page
                 one.log_in(running.owner["Authorization"].removeprefix("Bearer "), "/studies/people/ask")
-                page.get_by_label("Question, in SQL").fill("SELECT COUNT(*) AS n FROM people")
+                page.get_by_label("Query, in SQL").fill("SELECT COUNT(*) AS n FROM people")
                 page.get_by_label("Accuracy").fill("50")
                 expect(page.locator("#preview .big")).to_be_visible()
                 page.get_by_role("button", name="Ask", exact=True).click()

@@ -39,7 +39,7 @@ from adyton.kernel.terms.buckets import group_values
 from adyton.kernel.terms.leaves import ValueOf
 from adyton.kernel.terms.measures import Count, Mean, Sum
 from adyton.planning.readings import readings_of
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.setup.checking import check_study
 from adyton.study import Study
 from adyton.testing.engines.cases import readings_of_all_cells
@@ -53,7 +53,7 @@ from strategies import (
     SMOKER,
     YEAR,
     Row,
-    answered_questions,
+    answered_queries,
     conditions,
     evaluate_condition,
     evaluate_number,
@@ -118,24 +118,22 @@ def fixed_engine() -> Iterator[DuckDBEngine]:
     engine.close()
 
 
-@given(question=answered_questions())
+@given(query=answered_queries())
 @settings(max_examples=250, deadline=None)
-def test_law_every_question_means_the_same_to_the_engine(
-    fixed_engine: DuckDBEngine, question: Question
-) -> None:
-    readings = readings_of(question, ADD_REMOVE)
+def test_law_every_query_means_the_same_to_the_engine(fixed_engine: DuckDBEngine, query: Query) -> None:
+    readings = readings_of(query, ADD_REMOVE)
     assert fixed_engine.exact(readings) == expected(readings, FIXED)
 
 
 @given(table=st.lists(rows(), max_size=6), where=conditions())
 @settings(max_examples=40, deadline=None)
 def test_law_every_table_means_the_same_to_the_engine(table: list[dict[str, Any]], where: Any) -> None:
-    question = Question(
+    query = Query(
         PEOPLE,
         (("n", Count(where)), ("m", Mean(ValueOf(INCOME), where))),
         by=(REGION, SMOKER),
     )
-    readings = readings_of_all_cells(question, ADD_REMOVE)
+    readings = readings_of_all_cells(query, ADD_REMOVE)
     engine = DuckDBEngine(PEOPLE, ADD_REMOVE, as_source(table))
     engine.prepare()
     assert engine.exact(readings) == expected(readings, table)
@@ -157,7 +155,7 @@ def test_every_source_gives_the_same_integers(kind: str, tmp_path: Path) -> None
         "csv": tmp_path / "people.csv",
     }
     readings = readings_of(
-        Question(
+        Query(
             PEOPLE,
             (("n", Count()), ("s", Sum(ValueOf(INCOME))), ("m", Mean(ValueOf(AGE)))),
             by=(REGION, YEAR),
@@ -177,7 +175,7 @@ def _sum_of(column: RealColumn | IntegerColumn, values: pa.Array) -> int:
     table = Table("t", (column,))
     engine = DuckDBEngine(table, ADD_REMOVE, pa.table({column.name: values}))
     engine.prepare()
-    (((total,),),) = engine.exact(readings_of(Question(table, (("s", Sum(ValueOf(column))),)), ADD_REMOVE))
+    (((total,),),) = engine.exact(readings_of(Query(table, (("s", Sum(ValueOf(column))),)), ADD_REMOVE))
     engine.close()
     return total
 
@@ -269,7 +267,7 @@ def test_odd_names_values_and_capital_letters(tmp_path: Path) -> None:
     engine = DuckDBEngine(table, ADD_REMOVE, source)
     engine.prepare()
     readings = readings_of(
-        Question(table, (("n", Count()), ("s", Sum(ValueOf(table.columns[1])))), by=(category,)),
+        Query(table, (("n", Count()), ("s", Sum(ValueOf(table.columns[1])))), by=(category,)),
         ADD_REMOVE,
     )
     assert engine.exact(readings) == [[[1] * 5], [[0, 1, 2, 3, 4]]]
@@ -280,7 +278,7 @@ def test_odd_names_values_and_capital_letters(tmp_path: Path) -> None:
 
 def test_an_empty_table_has_every_declared_group() -> None:
     readings = readings_of(
-        Question(PEOPLE, (("n", Count()), ("m", Mean(ValueOf(AGE)))), by=(REGION,)), ADD_REMOVE
+        Query(PEOPLE, (("n", Count()), ("m", Mean(ValueOf(AGE)))), by=(REGION,)), ADD_REMOVE
     )
     engine = DuckDBEngine(PEOPLE, ADD_REMOVE, as_source([]))
     engine.prepare()
@@ -290,8 +288,8 @@ def test_an_empty_table_has_every_declared_group() -> None:
 
 def test_A6_a_row_of_nothing_but_missing_values_changes_no_shape_and_no_number() -> None:
     nothing: Row = dict.fromkeys(("age", "income", "region", "year", "smoker", "born"))
-    question = Question(PEOPLE, (("s", Sum(ValueOf(AGE))), ("m", Mean(ValueOf(INCOME)))), by=(REGION,))
-    readings = readings_of(question, ADD_REMOVE)
+    query = Query(PEOPLE, (("s", Sum(ValueOf(AGE))), ("m", Mean(ValueOf(INCOME)))), by=(REGION,))
+    readings = readings_of(query, ADD_REMOVE)
     seen = []
     for table in (FIXED, [*FIXED, nothing]):
         engine = DuckDBEngine(PEOPLE, ADD_REMOVE, as_source(table))
@@ -309,7 +307,7 @@ def _count(persons: list[Any], ages: list[Any], rows: int = 1) -> int:
     unit = PrivacyUnit("add-remove", "who", rows)
     engine = DuckDBEngine(table, unit, pd.DataFrame({"who": persons, "age": ages}))
     engine.prepare()
-    (((found,),),) = engine.exact(readings_of(Question(table, (("n", Count()),)), unit))
+    (((found,),),) = engine.exact(readings_of(Query(table, (("n", Count()),)), unit))
     engine.close()
     return found
 
@@ -335,7 +333,7 @@ def test_which_row_of_a_person_is_used_depends_on_that_person_alone() -> None:
     def chosen(frame: pd.DataFrame) -> int:
         engine = DuckDBEngine(table, unit, frame)
         engine.prepare()
-        (((total,),),) = engine.exact(readings_of(Question(table, (("s", Sum(ValueOf(AGE))),)), unit))
+        (((total,),),) = engine.exact(readings_of(Query(table, (("s", Sum(ValueOf(AGE))),)), unit))
         engine.close()
         return total
 
@@ -539,7 +537,7 @@ def test_one_line_of_csv_never_touches_another(evil: bytes, position: int, tmp_p
     engine = DuckDBEngine(table, ADD_REMOVE, tmp_path / "t.csv")
     engine.prepare()
     (((total,),),) = engine.exact(
-        readings_of(Question(table, (("s", Sum(ValueOf(table.columns[0]))),)), ADD_REMOVE)
+        readings_of(Query(table, (("s", Sum(ValueOf(table.columns[0]))),)), ADD_REMOVE)
     )
     assert 600 * 30 <= total <= 600 * 30 + 100
     engine.close()
@@ -572,7 +570,7 @@ def test_a_line_whose_quote_is_not_closed_is_a_row_with_everything_missing(
     engine = DuckDBEngine(table, ADD_REMOVE, file)
     engine.prepare()
     asked = (("s", Sum(ValueOf(table.columns[0]))), ("n", Count()))
-    found = engine.exact(readings_of(Question(table, asked), ADD_REMOVE))
+    found = engine.exact(readings_of(Query(table, asked), ADD_REMOVE))
     engine.close()
     assert found == [[[75 if read else 70]], [[3]]]
     declared = Study(table, ADD_REMOVE, Guarantee(Fraction(1), Fraction(1, 10**9)))
@@ -586,7 +584,7 @@ def test_csv_values_in_quotes_keep_separators_and_quotes(tmp_path: Path) -> None
     )
     engine = DuckDBEngine(Table("t", (place,)), ADD_REMOVE, tmp_path / "t.tsv")
     engine.prepare()
-    readings = readings_of(Question(Table("t", (place,)), (("n", Count()),), by=(place,)), ADD_REMOVE)
+    readings = readings_of(Query(Table("t", (place,)), (("n", Count()),), by=(place,)), ADD_REMOVE)
     assert engine.exact(readings) == [[[1, 1, 1]]]
     engine.close()
 

@@ -37,7 +37,7 @@ from adyton.kernel.schema import (
 from adyton.kernel.terms.leaves import ValueOf
 from adyton.kernel.terms.measures import Count, Sum
 from adyton.planning.readings import readings_of
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.setup.checking import check_study
 from adyton.study import Study
 from adyton.testing.engines.cases import AGE, PEOPLE, ROWS, SOME
@@ -46,7 +46,7 @@ from adyton.testing.engines.reference import Source, expected, value_of
 from error_tracker import CANARY, tracked
 from how_often import crossed
 from postgres_server import NoServer, postgres_server
-from strategies import answered_questions
+from strategies import answered_queries
 
 ARROW = {
     "integer": pa.int64(),
@@ -75,7 +75,7 @@ PERSONS = [(1, "integer"), (4, "integer"), (4, "float"), (100, "text")]
 
 
 class LoadedOnce(EngineContract):
-    """Tests that ask about the same rows load them once: it takes longer than most questions.
+    """Tests that ask about the same rows load them once: it takes longer than most queries.
 
     A test that changes an engine has one of its own, by ``make_engine``.
     """
@@ -148,7 +148,7 @@ class TestDuckDB(SurveyContract, PersonsOfEachKind):
                 DuckDBEngine(Table("t", (column,)), unit, source).prepare()
         engine = DuckDBEngine(Table("t", (AGE,)), ROWS, source)
         engine.prepare()
-        assert engine.exact(readings_of(Question(Table("t", (AGE,)), (("s", Sum(ValueOf(AGE))),)), ROWS)) == [
+        assert engine.exact(readings_of(Query(Table("t", (AGE,)), (("s", Sum(ValueOf(AGE))),)), ROWS)) == [
             [[15]]
         ]
         engine.close()
@@ -162,17 +162,17 @@ class TestDuckDB(SurveyContract, PersonsOfEachKind):
         engine.close()
         assert shown == [("95.3 MiB", 1)]
 
-    def test_an_endless_question_is_interrupted_and_the_next_one_is_not(self, make_engine: Any) -> None:
+    def test_an_endless_query_is_interrupted_and_the_next_one_is_not(self, make_engine: Any) -> None:
         engine = make_engine(PEOPLE, ROWS, SOME, "salt")
         engine.prepare()
         engine._time = TimeLimit(0.2)
         with pytest.raises(TimeoutError):
             engine._run("SELECT sum(a.i * b.i % 7) FROM range(10000000) a(i), range(10000000) b(i)")
         engine._time = TimeLimit(600)
-        assert engine.exact(readings_of(Question(PEOPLE, (("n", Count()),)), ROWS)) == [[[7]]]
+        assert engine.exact(readings_of(Query(PEOPLE, (("n", Count()),)), ROWS)) == [[[7]]]
         engine.close()
 
-    def test_a_question_that_takes_too_long_is_opaque_and_the_charge_stands(self) -> None:
+    def test_a_query_that_takes_too_long_is_opaque_and_the_charge_stands(self) -> None:
         study = Study(PEOPLE, ROWS, Guarantee(Fraction(50), Fraction(1, 10**9)))
         with adyton.open(study, data=arrow_table(SOME)) as curator:
             curator._engine._time = TimeLimit(1e-9)  # type: ignore[attr-defined]
@@ -288,7 +288,7 @@ class TestPostgres(SurveyContract, PersonsOfEachKind):
         engine = PostgresEngine(Table("t", (column,)), ROWS, address)
         engine.prepare()
         measure = Sum(ValueOf(column)) if not isinstance(column, DateColumn) else Count()
-        ((((found,),),)) = engine.exact(readings_of(Question(Table("t", (column,)), (("s", measure),)), ROWS))
+        ((((found,),),)) = engine.exact(readings_of(Query(Table("t", (column,)), (("s", measure),)), ROWS))
         engine.close()
         return found
 
@@ -390,7 +390,7 @@ class TestPostgres(SurveyContract, PersonsOfEachKind):
         table = Table("given", (TextColumn("city"),))
         engine = PostgresEngine(table, ROWS, address)
         engine.prepare()
-        found = engine.found(readings_of(Question(table, (("n", Count()),), by=table.columns), ROWS))
+        found = engine.found(readings_of(Query(table, (("n", Count()),), by=table.columns), ROWS))
         engine.close()
         assert found == ([("A",), ("a",), ("\u00e4",)], [[[1, 1, 1]]])
 
@@ -445,7 +445,7 @@ class TestPostgres(SurveyContract, PersonsOfEachKind):
         assert CANARY not in tracked(caught.value)
         assert caught.value.__context__ is None
 
-    def test_an_endless_question_is_cancelled_and_the_next_one_is_not(self, make_engine: Any) -> None:
+    def test_an_endless_query_is_cancelled_and_the_next_one_is_not(self, make_engine: Any) -> None:
         """By the server: its own limit is the one that ends this."""
         engine = make_engine(PEOPLE, ROWS, SOME, "salt")
         engine.prepare()
@@ -454,7 +454,7 @@ class TestPostgres(SurveyContract, PersonsOfEachKind):
         with pytest.raises(TimeoutError):
             engine._run("SELECT count(*) FROM generate_series(1, 1000000000000000) i")
         engine._time = TimeLimit(600)
-        assert engine.exact(readings_of(Question(PEOPLE, (("n", Count()),)), ROWS)) == [[[7]]]
+        assert engine.exact(readings_of(Query(PEOPLE, (("n", Count()),)), ROWS)) == [[[7]]]
         engine.close()
 
     def test_limits_are_set(self, given_table: Callable[[str], str]) -> None:
@@ -486,7 +486,7 @@ class TestPostgres(SurveyContract, PersonsOfEachKind):
         import psycopg
 
         table = Table("given", (AGE,))
-        readings = readings_of(Question(table, (("n", Count()),)), ROWS)
+        readings = readings_of(Query(table, (("n", Count()),)), ROWS)
         engine = PostgresEngine(table, ROWS, given_table("SELECT 1 AS age"))
         engine.prepare()
         owner.execute("SELECT pg_terminate_backend(%s)", (engine._connection.info.backend_pid,))
@@ -496,14 +496,14 @@ class TestPostgres(SurveyContract, PersonsOfEachKind):
         assert engine.exact(readings) == [[[1]]]
         engine.close()
 
-    def test_law_every_question_means_the_same(self, opened: Any) -> None:
-        """The random questions of the other laws, whose table is that of the contract."""
+    def test_law_every_query_means_the_same(self, opened: Any) -> None:
+        """The random queries of the other laws, whose table is that of the contract."""
         engine = opened(PEOPLE, SOME)
 
-        @given(question=answered_questions())
+        @given(query=answered_queries())
         @settings(max_examples=100, deadline=None, database=None)
-        def law(question: Question) -> None:
-            readings = readings_of(question, ROWS)
+        def law(query: Query) -> None:
+            readings = readings_of(query, ROWS)
             assert engine.exact(readings) == expected(PEOPLE, ROWS, SOME, "salt", readings)
 
         law()
@@ -572,5 +572,5 @@ def test_person_units_of_a_view_over_nothing_but_the_person() -> None:
     table, unit = Table("t", ()), PrivacyUnit("add-remove", "who", 2)
     engine = DuckDBEngine(table, unit, pa.table({"who": [1, 1, 1, 2, None]}))
     engine.prepare()
-    assert engine.exact(readings_of(Question(table, (("n", Count()),)), unit)) == [[[3]]]
+    assert engine.exact(readings_of(Query(table, (("n", Count()),)), unit)) == [[[3]]]
     engine.close()

@@ -310,7 +310,7 @@ class TestLedgerOnDemand(LedgerContract):
             ledger.close()
 
     @pytest.mark.parametrize(
-        "refused", [order(11), order(radius=3, cap=Cap(radius=2)), order(cap=Cap(questions=0))]
+        "refused", [order(11), order(radius=3, cap=Cap(radius=2)), order(cap=Cap(queries=0))]
     )
     def test_a_refused_first_charge_leaves_no_file(self, tmp_path: Path, refused: Order) -> None:
         ledger = LedgerOnDemand(tmp_path / "new.ledger", study=STUDY, accounting="gdp", limit=10)

@@ -22,7 +22,7 @@ from adyton.ledgers.postgres import PostgresLedger
 from adyton.testing.ledgers.contract import LedgerContract, Reopen, order
 from adyton.transports.cli.app import app
 from postgres_server import NoServer, postgres_server
-from study_on_disk import question, write_study
+from study_on_disk import query, write_study
 
 ROOT = Path(__file__).parents[2]
 STUDY = "ab" * 32
@@ -345,13 +345,13 @@ def test_a_study_with_its_ledger_in_postgres(server: str, tmp_path: Path) -> Non
     study = write_study(
         tmp_path, more=f'\n[ledger]\naddress = "{address}"\ncheckpoint = "people.checkpoint"\n'
     )
-    assert CliRunner().invoke(app, ["preview", str(study), question(1), "--scale", "1000"]).exit_code == 0
+    assert CliRunner().invoke(app, ["preview", str(study), query(1), "--scale", "1000"]).exit_code == 0
     assert not PostgresLedger.exists(address)
     first = json.loads(
-        CliRunner().invoke(app, ["ask", str(study), question(1), "--scale", "1000", "--json"]).output
+        CliRunner().invoke(app, ["ask", str(study), query(1), "--scale", "1000", "--json"]).output
     )
     again = json.loads(
-        CliRunner().invoke(app, ["ask", str(study), question(1), "--scale", "1000", "--json"]).output
+        CliRunner().invoke(app, ["ask", str(study), query(1), "--scale", "1000", "--json"]).output
     )
     assert (again["repeated"], again["answer"]) == (True, first["answer"])
     assert json.loads((tmp_path / "people.checkpoint").read_text())["receipts"] == 1
@@ -370,17 +370,17 @@ def test_an_checkpoint_in_a_database_sees_what_a_file_would(server: str, tmp_pat
     address = f"{server}/checkpoint_{next(NUMBERS)}"
     study = write_study(tmp_path, more=f'\n[ledger]\ncheckpoint = "{address}"\n')
     with adyton.open(study) as curator:
-        curator.ask(question(1), scale=1000)
+        curator.ask(query(1), scale=1000)
     copy = (tmp_path / "people.ledger").read_bytes()
     with adyton.open(study) as curator:
-        curator.ask(question(2), scale=1000)
+        curator.ask(query(2), scale=1000)
     (tmp_path / "people.ledger").write_bytes(copy)
     with pytest.raises(LedgerCorrupt, match="has seen 2 receipts"):
         adyton.open(study)
     accepted = CliRunner().invoke(app, ["checkpoint", "accept", str(study)])
     assert "Receipt 3 charges" in accepted.output
     with adyton.open(study) as curator:
-        assert curator.ask(question(3), scale=1000).receipt.number == 4
+        assert curator.ask(query(3), scale=1000).receipt.number == 4
     with psycopg.connect(server, autocommit=True) as owner:
         owner.execute(f"UPDATE {address.rpartition('/')[2]}.checkpoint SET text = 'x'".encode())
     with pytest.raises(LedgerCorrupt, match="damaged"):

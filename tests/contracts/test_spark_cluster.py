@@ -23,7 +23,7 @@ from adyton.engines.spark import SparkEngine, is_spark_frame
 from adyton.kernel.privacy import PrivacyUnit
 from adyton.kernel.terms.leaves import ValueOf
 from adyton.kernel.terms.measures import Count, Mean, Sum
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.kernel.schema import Table
 from adyton.kernel.sensitivity import readings_of
 from adyton.testing.engines.cases import AGE, INCOME, REGION
@@ -37,7 +37,7 @@ columns = {
     "region": [rng.choice(["north", "south", "nowhere"]) for _ in range(size)],
 }
 table, unit = Table("t", (AGE, INCOME, REGION)), PrivacyUnit("add-remove", "who", 5)
-question = Question(
+query = Query(
     table, (("n", Count()), ("s", Sum(ValueOf(INCOME))), ("m", Mean(ValueOf(AGE)))), by=(REGION,)
 )
 cluster = INTERPRETED | {
@@ -56,7 +56,7 @@ with spark_session(Path.cwd(), sys.argv[1], cluster) as spark:
         SparkEngine(table, unit, frame, "salt"),
     ):
         engine.prepare()
-        found.append(engine.exact(readings_of(question, unit)))
+        found.append(engine.exact(readings_of(query, unit)))
         engine.close()
     apart = spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size() - 1  # the driver is one of them
 assert found[0] == found[1], found
@@ -86,7 +86,7 @@ def same_integers(address: str, folder: Path) -> None:
     assert done.stdout.strip().endswith("the same integers"), done.stderr[-2000:]
 
 
-@pytest.mark.skipif(not LONG, reason="three Javas for one question, in a long run only")
+@pytest.mark.skipif(not LONG, reason="three Javas for one query, in a long run only")
 def test_two_executors(tmp_path: Path) -> None:
     skip_without_spark()
     same_integers(WITHIN, tmp_path)

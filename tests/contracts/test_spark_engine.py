@@ -19,7 +19,7 @@ from adyton.kernel.privacy import Guarantee
 from adyton.kernel.schema import Table
 from adyton.kernel.terms.measures import Count
 from adyton.planning.readings import readings_of
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.setup.checking import check_study
 from adyton.study import Study
 from adyton.testing.engines.cases import AGE, BUCKETS, PEOPLE, REGION, ROWS, SMOKER, SOME, YEAR
@@ -146,7 +146,7 @@ class SparkContract(SurveyContract, engines.LoadedOnce):
         with adyton.open(Study(PEOPLE, ROWS, LIMIT), data=frame(SOME)) as curator:
             assert abs(curator.ask("SELECT COUNT(*) FROM people", scale=1).value - 7) < 20
 
-    def test_an_endless_question_is_cancelled_and_the_next_one_is_not(
+    def test_an_endless_query_is_cancelled_and_the_next_one_is_not(
         self, opened: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         engine = opened(PEOPLE, SOME)
@@ -154,7 +154,7 @@ class SparkContract(SurveyContract, engines.LoadedOnce):
             hasty.setattr(engine, "_time", TimeLimit(0.2))
             with pytest.raises(TimeoutError):
                 engine._run(ENDLESS)
-        assert engine.exact(readings_of(Question(PEOPLE, (("n", Count()),)), ROWS)) == [[[7]]]
+        assert engine.exact(readings_of(Query(PEOPLE, (("n", Count()),)), ROWS)) == [[[7]]]
 
     def test_a_failing_engine_is_opaque_and_the_charge_stands(self, frame: Callable[[Source], Any]) -> None:
         with adyton.open(Study(PEOPLE, ROWS, LIMIT), data=frame(SOME)) as curator:
@@ -186,12 +186,12 @@ class TestClassic(SparkContract):
         return ways if LONG else ways[BUCKETS.index(bucket) % len(ways) :][:1]
 
     @pytest.mark.parametrize("by", [(REGION, SMOKER, YEAR), (), (SMOKER,)][: often(2, 3)], ids=len)
-    def test_every_kind_of_question_means_the_same(self, opened: Any, by: tuple[Any, ...]) -> None:
-        super().test_every_kind_of_question_means_the_same(opened, by)
+    def test_every_kind_of_query_means_the_same(self, opened: Any, by: tuple[Any, ...]) -> None:
+        super().test_every_kind_of_query_means_the_same(opened, by)
 
     @pytest.mark.parametrize("seed", range(often(2, 8)))
-    def test_random_questions_about_random_rows_mean_the_same(self, opened: Any, seed: int) -> None:
-        super().test_random_questions_about_random_rows_mean_the_same(opened, seed)
+    def test_random_queries_about_random_rows_mean_the_same(self, opened: Any, seed: int) -> None:
+        super().test_random_queries_about_random_rows_mean_the_same(opened, seed)
 
     @pytest.mark.parametrize(
         ("of", "most"),
@@ -252,21 +252,21 @@ class TestClassic(SparkContract):
     def spark(self, classic: Any) -> Any:
         return classic
 
-    def test_the_tags_of_questions_do_not_pile_up(self, opened: Any, classic: Any) -> None:
-        opened(PEOPLE, SOME).exact(readings_of(Question(PEOPLE, (("n", Count()),)), ROWS))
+    def test_the_tags_of_queries_do_not_pile_up(self, opened: Any, classic: Any) -> None:
+        opened(PEOPLE, SOME).exact(readings_of(Query(PEOPLE, (("n", Count()),)), ROWS))
         assert set(classic.sparkContext.getJobTags()) == set()
 
 
 class TestConnect(SparkContract):
     # The statements are those of classic frames, in the same Spark: what they mean is not asked twice.  What is left is
     # all that a client has its own part in: types, numbers and texts on their way, zones, views, tags, limits, errors.
-    test_random_questions_about_random_rows_mean_the_same = None
+    test_random_queries_about_random_rows_mean_the_same = None
     test_groups_that_are_left_out_hold_nothing = None
     test_bins_within_groups_of_which_some_are_left_out = None
     test_bins_and_parts_of_dates_are_groups = None
     test_parts_of_every_kind_of_day = None
     test_many_filters_in_one_call = None
-    test_a_filter_of_the_whole_question_means_the_same = None
+    test_a_filter_of_the_whole_query_means_the_same = None
     test_persons_under_the_keys_that_are_found = None
     test_texts_that_agree_up_to_a_comma_are_different_rows_of_a_person = None
     test_which_copy_is_kept_depends_on_the_person_alone = None
@@ -278,12 +278,12 @@ class TestConnect(SparkContract):
     test_rows_outside_a_filter_or_a_group_use_up_no_cell = None
     test_days_and_hours_in_a_zone = None
     test_functions_of_a_row_mean_the_same = None
-    test_every_kind_of_question_means_the_same = None
+    test_every_kind_of_query_means_the_same = None
     test_two_numbers_together_count_where_both_are_present = None
     if not LONG:  # the longest of the others
         test_counts_of_public_cells_add_up_to_plain_counts = None
         test_the_owners_check_counts_what_a_loop_counts = None
-        test_the_owners_check_reads_texts_as_questions_do = None
+        test_the_owners_check_reads_texts_as_queries_do = None
         test_the_owners_check_of_a_frame_shows_values_if_asked = None
         test_what_a_stream_compares_means_the_same = None
         test_the_declared_size_is_checked_only_where_it_is_public = None
@@ -308,6 +308,6 @@ class TestConnect(SparkContract):
     def spark(self, connect: Any) -> Any:
         return connect
 
-    def test_the_tags_of_questions_do_not_pile_up(self, opened: Any, connect: Any) -> None:
-        opened(PEOPLE, SOME).exact(readings_of(Question(PEOPLE, (("n", Count()),)), ROWS))
+    def test_the_tags_of_queries_do_not_pile_up(self, opened: Any, connect: Any) -> None:
+        opened(PEOPLE, SOME).exact(readings_of(Query(PEOPLE, (("n", Count()),)), ROWS))
         assert connect.getTags() == set()

@@ -53,7 +53,7 @@ def test_an_interrupt_that_fails_is_repeated_too() -> None:
 
 
 def test_no_interrupt_comes_after_the_end() -> None:
-    """It would hit the next question."""
+    """It would hit the next query."""
     ended = late = False
 
     def interrupt() -> None:
@@ -106,7 +106,7 @@ def test_only_the_late_one_of_many_is_interrupted(interrupted: threading.Event) 
     assert not other.is_set()
 
 
-def test_one_watcher_for_all_questions_and_none_when_closed() -> None:
+def test_one_watcher_for_all_queries_and_none_when_closed() -> None:
     before, limit = watchers(), TimeLimit(600)
     for _ in range(5):
         with limit.on(lambda: None):

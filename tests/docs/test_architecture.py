@@ -63,7 +63,7 @@ def test_every_step_is_where_the_page_says(functions: str, files: str) -> None:
 
 
 def test_the_query_passes_through_every_step(tmp_path: Path) -> None:
-    """The page's question goes through every file of its steps.  Mutant: a step with a file that is not used."""
+    """The page's query goes through every file of its steps.  Mutant: a step with a file that is not used."""
     called = files_called(one_query(tmp_path))
     named = set(re.findall(r"`([\w/]+\.py)`", "\n".join(files for _, files in STEPS)))
     assert len(named) > 15

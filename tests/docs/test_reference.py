@@ -53,7 +53,7 @@ independent = true
 """
 CAPPED = VALIDITY + "stability = 0.1\n"  # of a pure study
 LONG = "income > 12340 AND income < 98760 AND region IN ('north', 'south')"
-QUESTION = "SELECT region, AVG(income) FROM people GROUP BY region"
+QUERY = "SELECT region, AVG(income) FROM people GROUP BY region"
 
 
 # The command line ------------------------------------------------------------------------------------------
@@ -167,9 +167,9 @@ def test_the_study_page_has_the_nats_of_its_queries() -> None:
     columns = (IntegerColumn("age", 0, 120), IntegerColumn("income", 0, 150_000), regions, *booleans)
     table = adyton.Table("people", columns, rows=5000)
     for sql, schema, universal in told:
-        question = request_of(sql, table).question
-        measure = question.measures[0][1]
-        nats = [Dictionary(table, name).nats(question, measure) for name in ("schema", "universal")]
+        query = request_of(sql, table).query
+        measure = query.measures[0][1]
+        nats = [Dictionary(table, name).nats(query, measure) for name in ("schema", "universal")]
         assert [f"{one:.1f}" for one in nats if one is not None] == [schema, universal]
 
 
@@ -245,17 +245,17 @@ def test_the_json_page_lists_exactly_the_keys_that_are_printed(study: str) -> No
         STUDY.replace("delta = 1e-9", 'delta = 1e-9\nbook = "shared.ledger"'), encoding="utf-8"
     )
     three = (*both, "capped.toml", "booked.toml")
-    too_much = printed(3, "ask", "booked.toml", QUESTION, "--scale", "1")
-    printed(0, "ask", "booked.toml", QUESTION, "--share", "0.05")
+    too_much = printed(3, "ask", "booked.toml", QUERY, "--scale", "1")
+    printed(0, "ask", "booked.toml", QUERY, "--share", "0.05")
     precise = ("preview", "short.toml", f"SELECT COUNT(*) FROM people WHERE {LONG}", "--within", "9")
     for place in range(9):  # else nothing was released, and no description is narrower than that
         words = f"SELECT COUNT(*) FROM people WHERE income > {10_000 * place}"
         printed(0, "ask", "short.toml", words, "--share", "0.05")
     expected = {
         "preview": every_path(
-            *(printed(0, "preview", file, QUESTION, *price) for file in both), printed(0, *precise)
+            *(printed(0, "preview", file, QUERY, *price) for file in both), printed(0, *precise)
         ),
-        "ask": every_path(*(printed(0, "ask", file, QUESTION, "--share", "0.05") for file in both)),
+        "ask": every_path(*(printed(0, "ask", file, QUERY, "--share", "0.05") for file in both)),
         "statement": every_path(
             *(printed(0, "statement", file) for file in (*three, "kept.toml", "rounded.toml"))
         ),
@@ -272,8 +272,8 @@ def test_the_json_page_lists_exactly_the_keys_that_are_printed(study: str) -> No
     }
     for name, keys in expected.items():
         assert first_cells(sections[name]) == keys, name
-    refused = printed(3, "ask", study, QUESTION, "--scale", "1")
-    beyond = printed(3, "ask", "capped.toml", QUESTION, "--scale", "1")
+    refused = printed(3, "ask", study, QUERY, "--scale", "1")
+    beyond = printed(3, "ask", "capped.toml", QUERY, "--scale", "1")
     wrong = printed(2, "ask", study, "SELECT COUNT(*) FROM elsewhere", *price)
     assert first_cells(sections["errors"]) == every_path(refused, beyond, wrong, too_much) | {
         "error.reference"
@@ -282,10 +282,10 @@ def test_the_json_page_lists_exactly_the_keys_that_are_printed(study: str) -> No
 
 def test_the_json_page_lists_the_keys_of_the_other_commands() -> None:
     sections = sections_of(REFERENCE / "json.md")
-    rows, tolerance, questions = ("--rows", "1000"), ("--tolerance", "0.2"), ("--questions", "10")
-    given_two = ((*rows, *tolerance), (*rows, *questions), (*tolerance, *questions))
+    rows, tolerance, queries = ("--rows", "1000"), ("--tolerance", "0.2"), ("--queries", "10")
+    given_two = ((*rows, *tolerance), (*rows, *queries), (*tolerance, *queries))
     hopes = (("--expect-share", "0.1"), ("--spread", "0.1"), ("--group", "0.5"))
-    given_two += tuple((*rows, *questions, *hope) for hope in hopes)
+    given_two += tuple((*rows, *queries, *hope) for hope in hopes)
     one = printed(0, "audit", "laplace", "--samples", "2000")
     expected = {
         "plan": every_path(*(printed(0, "plan", *two) for two in given_two)),
@@ -332,7 +332,7 @@ def test_the_json_page_lists_the_keys_of_a_stream(study: str) -> None:
 def test_the_json_page_lists_the_keys_of_weights(study: str) -> None:
     """Those of statements and answers stand on the page once, also where they are printed in a list."""
     Path("valid.toml").write_text(STUDY + VALIDITY, encoding="utf-8")
-    wanted = ("valid.toml", "--columns", "region,income", "--bins", "income=2000", "--questions", "100000")
+    wanted = ("valid.toml", "--columns", "region,income", "--bins", "income=2000", "--queries", "100000")
     commands = (
         ("open", *wanted, "--share", "0.9", "--preview"),
         ("open", *wanted, "--share", "0.9"),
@@ -363,7 +363,7 @@ def test_the_json_page_lists_the_keys_of_a_survey(tmp_path: Path, monkeypatch: p
 def keys_of_all_audits(one: dict[str, Any]) -> set[str]:
     """What --all prints beyond the keys of one verdict, from the first trials of two entries that use all of them."""
     wish = target_of("1", "0.01")
-    trials = [next(iter(entry_named(name).trials(wish))) for name in ("gaussian", "gdp-questions")]
+    trials = [next(iter(entry_named(name).trials(wish))) for name in ("gaussian", "gdp-queries")]
     found = every_path(AuditReport(tuple(try_one(trial, 400, 0.999) for trial in trials)).to_json())
     as_above = {f"audits[].{inner}{key}" for inner in ("", "trade_off.") for key in paths(one)}
     more = {"trade_off.claim", "trade_off.lower_bound", "trade_off.power", "trade_off.power.probability"}

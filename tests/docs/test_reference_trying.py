@@ -70,7 +70,7 @@ def test_the_page_lists_the_keys_of_a_mock(sections: dict[str, str]) -> None:
 
 
 def test_an_answer_about_a_mock_has_one_key_more(sections: dict[str, str]) -> None:
-    question = ("ask", "people.toml", "SELECT region, COUNT(*) FROM people GROUP BY region", "--share", "0.1")
-    plain, mock = printed(*question), printed(*question, "--mock")
+    query = ("ask", "people.toml", "SELECT region, COUNT(*) FROM people GROUP BY region", "--share", "0.1")
+    plain, mock = printed(*query), printed(*query, "--mock")
     assert set(paths(mock)) - set(paths(plain)) == {"mock"}
     assert '`"mock": true`' in sections["ask"]

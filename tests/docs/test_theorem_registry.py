@@ -57,8 +57,8 @@ def named_by_certificates() -> set[str]:
         draws = Validity(Fraction("0.95"), stability=Fraction(1) if accounting == "pure" else None)
         study = adyton.Study(table, adyton.PrivacyUnit("replace-one"), limit, accounting, validity=draws)
         with adyton.open(study, data=Path("never-read.parquet")) as curator:
-            for question in (adyton.count(), adyton.mean("age", by="smoker")):
-                named |= set(curator.preview(question, share="0.5").certificate.theorems)
+            for query in (adyton.count(), adyton.mean("age", by="smoker")):
+                named |= set(curator.preview(query, share="0.5").certificate.theorems)
     return named
 
 

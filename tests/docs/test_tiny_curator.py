@@ -134,7 +134,7 @@ def test_law_refusal_costs_nothing(curator: tc.Curator) -> None:  # type: ignore
     assert curator.ledger.spent() == Fraction(3, 4)
 
 
-def test_law_the_same_question_again_is_free(curator: tc.Curator) -> None:  # type: ignore[name-defined]
+def test_law_the_same_query_again_is_free(curator: tc.Curator) -> None:  # type: ignore[name-defined]
     answers = [curator.ask(tc.Sum("age"), epsilon=Fraction(3, 4)) for _ in range(3)]
     assert len({answer.value for answer in answers}) == 1
     assert [answer.cost for answer in answers] == [Fraction(3, 4), 0, 0]

@@ -71,10 +71,10 @@ def _read(text: str, *tables: Any, dialect: str | None = None) -> dict[str, Any]
     except InvalidRequest as refused:
         return {"refused": refused.message}
     match asked:
-        case Request(question):
-            return {"canonical": canonical_text(question)}
+        case Request(query):
+            return {"canonical": canonical_text(query)}
         case Combined(parts):
-            return {"canonical": [canonical_text(part.request.question) for part in parts]}
+            return {"canonical": [canonical_text(part.request.query) for part in parts]}
         case free:
             return {"free": [free.text, free.why]}
 
@@ -95,7 +95,7 @@ def _documented() -> list[str]:
 
 @dataclass(frozen=True)
 class World:
-    """One of the studies, with its rows, and the price of each question."""
+    """One of the studies, with its rows, and the price of each query."""
 
     name: str
     study: Study

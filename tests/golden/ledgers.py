@@ -100,7 +100,7 @@ def _entries(name: str, tale: Tale) -> Iterator[Entry]:
 def _receipt(name: str, receipt: Any, settled: int, answer: str | None, notes: list[str]) -> Entry:
     order = receipt.order
     whole = {
-        "question": order.question,
+        "query": order.query,
         "detail": order.detail,
         "by": [order.by, receipt.spent_by, receipt.sub_limit, order.request],
         "amount": [order.amount, receipt.spent],
@@ -118,6 +118,6 @@ def _receipt(name: str, receipt: Any, settled: int, answer: str | None, notes: l
     }
     return Entry(
         name,
-        {**whole, "question": shortened(order.question), "detail": shortened(order.detail), **short},
+        {**whole, "query": shortened(order.query), "detail": shortened(order.detail), **short},
         whole,
     )

@@ -33,7 +33,7 @@ from books import book_of, study_of
 from golden.ledgers import Story, Tale
 from golden.rows import REGIONS, ROWS, people
 from kept_rows import open_kept
-from study_on_disk import question, write_study
+from study_on_disk import query, write_study
 
 ACCOUNTING_NAMES, BOTH = ("gdp", "zcdp", "pure"), ("replace-one", "add-remove")
 COUNT = "SELECT COUNT(*) AS n FROM people"
@@ -70,7 +70,7 @@ def opened(known: Study) -> tuple[Curator, MemoryLedger]:
 
 
 def plain(story: Story, known: Study) -> None:
-    """Questions of every kind at every price; one again, one under an id, one that does not fit, one that cannot be."""
+    """Queries of every kind at every price; one again, one under an id, one that does not fit, one that cannot be."""
     curator, ledger = opened(known)
     pure = known.accounting == "pure"
     asked: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -203,7 +203,7 @@ def streams(story: Story, known: Study) -> None:
 
 def weights(story: Story, known: Study) -> None:
     curator, ledger = opened(known)
-    words: dict[str, Any] = {"questions": 100_000, "bins": {"age": 101, "income": 500}, "share": "0.5"}
+    words: dict[str, Any] = {"queries": 100_000, "bins": {"age": 101, "income": 500}, "share": "0.5"}
     columns = ["age", "income", "region"]
     story.tell(partial(curator.preview_weights, columns, **words))
     guess = story.tell(partial(curator.open_weights, columns, **words))
@@ -270,12 +270,12 @@ def amended(story: Story, said: str = "\n[validity]\nindependent = true\n") -> N
     new = write_study(story.folder, name="corrected", more=said, epsilon="5", high=99)
     with open_kept(old) as curator:
         for number in range(3):
-            story.tell(partial(curator.ask, question(number), scale=9))
+            story.tell(partial(curator.ask, query(number), scale=9))
         story.keep(curator.ledger, "old")
     amend(*map(adyton.read_study, (old, new)))
     with open_kept(new) as curator:
         for number in range(3):
-            story.tell(partial(curator.ask, question(number), scale=12))
+            story.tell(partial(curator.ask, query(number), scale=12))
         story.tell(curator.statement)
         story.tell(lambda: curator.verify())
         story.keep(curator.ledger, "corrected")
@@ -294,7 +294,7 @@ def owner(story: Story, known: Study) -> None:
 
 
 def described(story: Story, known: Study) -> None:
-    """Many short questions: intervals of descriptions, of spreads that were learned, and of what was spent."""
+    """Many short queries: intervals of descriptions, of spreads that were learned, and of what was spent."""
     curator, ledger = opened(known)
     for number in range(8):
         story.tell(
@@ -308,7 +308,7 @@ def described(story: Story, known: Study) -> None:
 
 
 def planned(story: Story, known: Study) -> None:
-    """Where the study has planned its questions no price is named."""
+    """Where the study has planned its queries no price is named."""
     curator, ledger = opened(known)
     for number in range(7):
         story.tell(partial(curator.ask, f"{COUNT} WHERE age > {10 * number}"))
@@ -356,11 +356,11 @@ STORIES: dict[str, Tale] = {
     "book zcdp": partial(booked, accounting="zcdp"),
     "book pure": partial(booked, accounting="pure", validity=PURE_PLAN),
     "amended gdp": amended,
-    "planned gdp": lambda story: planned(story, study("gdp", validity=Validity("0.95", questions=8, tolerance="0.2"))),
+    "planned gdp": lambda story: planned(story, study("gdp", validity=Validity("0.95", queries=8, tolerance="0.2"))),
     "planned pure": lambda story: planned(
-        story, study("pure", validity=Validity("0.95", questions=8, tolerance="0.25", beyond_plan="refuse"))
+        story, study("pure", validity=Validity("0.95", queries=8, tolerance="0.25", beyond_plan="refuse"))
     ),
-    "split gdp": lambda story: described(story, study("gdp", validity=Validity("0.95", questions=20, method="split"))),
+    "split gdp": lambda story: described(story, study("gdp", validity=Validity("0.95", queries=20, method="split"))),
     "rounding gdp": lambda story: described(story, study("gdp", validity=Validity("0.95", method="rounding", grid="0.02"))),
     "dictionary gdp": lambda story: described(story, study("gdp", validity=Validity("0.95", dictionary="schema"))),
     "capped pure": lambda story: plain(story, study("pure", validity=PURE_PLAN)),

@@ -47,7 +47,7 @@ SURVEY = """
 [survey]
 name = "pets"
 epsilon = 2
-[questions.pet]
+[queries.pet]
 values = ["yes", "no"]
 """
 PURE = {
@@ -58,7 +58,7 @@ FILES: dict[str, dict[str, str]] = {
     "people": {},
     "pure": PURE,
     "zcdp": {"delta = 1e-9": 'delta = 1e-9\naccounting = "zcdp"'},
-    "planned": {"independent = true": "independent = true\nquestions = 50\ntolerance = 0.25"},
+    "planned": {"independent = true": "independent = true\nqueries = 50\ntolerance = 0.25"},
     "kept": {"independent = true": "independent = true\nreserve = 0.1"},
     "booked": {"delta = 1e-9": 'delta = 1e-9\nbook = "shared.ledger"'},
     "checkpointed": {"[validity]": '[ledger]\ncheckpoint = "people.checkpoint"\n[validity]'},
@@ -101,7 +101,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("stream", "feed", "zcdp.toml", "2", "SELECT AVG(age) FROM people", "--above", "20"),
     ("stream", "list", "zcdp.toml"),
     ("stream", "close", "zcdp.toml", "2"),
-    ("weights", "open", "many.toml", "--columns", "age,income,region", "--bins", "age=101", "--bins", "income=500", "--questions", "100000", "--share", "0.9"),
+    ("weights", "open", "many.toml", "--columns", "age,income,region", "--bins", "age=101", "--bins", "income=500", "--queries", "100000", "--share", "0.9"),
     ("weights", "feed", "many.toml", "1", "SELECT COUNT(*) AS n FROM people WHERE region = 'north'"),
     ("weights", "list", "many.toml"),
     ("amend", "people.toml", "corrected.toml"),
@@ -113,8 +113,8 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("compose", "--sigma", "5"),
     ("calibrate", "--epsilon", "1"),
     ("plan", "--rows", "1000", "--tolerance", "0.2"),
-    ("plan", "--rows", "1000", "--questions", "10", "--expect-share", "0.1"),
-    ("plan", "--tolerance", "0.2", "--questions", "10"),
+    ("plan", "--rows", "1000", "--queries", "10", "--expect-share", "0.1"),
+    ("plan", "--tolerance", "0.2", "--queries", "10"),
     ("audit", "--list"),
     ("lab",),
     ("holdout", "create", "h.toml", "--labels", "labels.npy", "--tolerance", "0.1"),
@@ -167,27 +167,27 @@ REQUESTS: tuple[tuple[str, str, str, Any], ...] = (
     ("ana", "GET", "/v1/studies", None),
     ("ana", "GET", STUDY, None),
     ("ana", "GET", "/v1/studies/none", None),
-    ("ana", "POST", f"{STUDY}/preview", {"question": GROUPS, "within": {"n": 30, "a": 2000}}),
-    ("ana", "POST", f"{STUDY}/preview_many", {"questions": [COUNT, GROUPS], "share": "0.1"}),
-    ("ana", "POST", f"{STUDY}/ask", {"question": GROUPS, "share": "0.05", "request": "one"}),
-    ("ana", "POST", f"{STUDY}/ask", {"question": GROUPS, "share": "0.05", "request": "one"}),
-    ("ana", "POST", f"{STUDY}/ask", {"question": COUNT, "share": "0.05", "request": "one"}),
-    ("ben", "POST", f"{STUDY}/ask", {"question": COUNT, "within": 40}),
-    ("ben", "POST", f"{STUDY}/ask", {"question": COUNT, "scale": "0.0001"}),
-    ("bot", "POST", f"{STUDY}/ask", {"question": COUNT, "within": 2}),
-    ("ana", "POST", f"{STUDY}/ask", {"question": WRONG, "share": "0.05"}),
-    ("ana", "POST", f"{STUDY}/ask", {"question": COUNT}),
+    ("ana", "POST", f"{STUDY}/preview", {"query": GROUPS, "within": {"n": 30, "a": 2000}}),
+    ("ana", "POST", f"{STUDY}/preview_many", {"queries": [COUNT, GROUPS], "share": "0.1"}),
+    ("ana", "POST", f"{STUDY}/ask", {"query": GROUPS, "share": "0.05", "request": "one"}),
+    ("ana", "POST", f"{STUDY}/ask", {"query": GROUPS, "share": "0.05", "request": "one"}),
+    ("ana", "POST", f"{STUDY}/ask", {"query": COUNT, "share": "0.05", "request": "one"}),
+    ("ben", "POST", f"{STUDY}/ask", {"query": COUNT, "within": 40}),
+    ("ben", "POST", f"{STUDY}/ask", {"query": COUNT, "scale": "0.0001"}),
+    ("bot", "POST", f"{STUDY}/ask", {"query": COUNT, "within": 2}),
+    ("ana", "POST", f"{STUDY}/ask", {"query": WRONG, "share": "0.05"}),
     ("ana", "POST", f"{STUDY}/ask", {"query": COUNT}),
-    ("eve", "POST", f"{STUDY}/ask", {"question": COUNT, "share": "0.05"}),
-    ("ana", "POST", f"{STUDY}/ask_many", {"questions": [COUNT, "SELECT COUNT(*) AS m FROM people"], "epsilon": "0.2"}),
-    ("ana", "POST", f"{STUDY}/mock/ask", {"question": COUNT, "within": 40}),
-    ("ana", "POST", f"{STUDY}/mock/ask_many", {"questions": [COUNT], "within": 40}),
+    ("ana", "POST", f"{STUDY}/ask", {"query": COUNT}),
+    ("eve", "POST", f"{STUDY}/ask", {"query": COUNT, "share": "0.05"}),
+    ("ana", "POST", f"{STUDY}/ask_many", {"queries": [COUNT, "SELECT COUNT(*) AS m FROM people"], "epsilon": "0.2"}),
+    ("ana", "POST", f"{STUDY}/mock/ask", {"query": COUNT, "within": 40}),
+    ("ana", "POST", f"{STUDY}/mock/ask_many", {"queries": [COUNT], "within": 40}),
     ("ana", "POST", f"{STUDY}/last_look", {"alpha": "0.05"}),
     ("bea", "POST", f"{STUDY}/last_look", {"alpha": "0.05", "p_value": "0.001"}),
     ("ana", "POST", f"{STUDY}/suggest_bounds", {"column": "income", "share": "0.1"}),
     ("ana", "POST", f"{STUDY}/streams/preview", {"positives": 2, "share": "0.1"}),
     ("ana", "POST", f"{STUDY}/streams", {"positives": 1, "share": "0.1", "numeric": True}),
-    ("ana", "POST", f"{STUDY}/streams/5/feed", {"question": COUNT, "above": 10}),
+    ("ana", "POST", f"{STUDY}/streams/5/feed", {"query": COUNT, "above": 10}),
     ("ana", "GET", f"{STUDY}/streams/5", None),
     ("ana", "POST", f"{STUDY}/streams/5/close", None),
     ("ben", "GET", f"{STUDY}/streams/5", None),
@@ -246,17 +246,17 @@ def _callers(house: Served) -> dict[str, dict[str, str]]:
 
 # Agents ----------------------------------------------------------------------------------------------------
 
-ASKED = {"study": "people", "question": COUNT}
+ASKED = {"study": "people", "query": COUNT}
 CALLS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("people", "list_studies", {}),
     ("people", "describe", {"name": "people"}),
     ("people", "preview", {**ASKED, "within": 100}),
     ("people", "ask", {**ASKED, "within": 100}),
     ("people", "ask", {**ASKED, "within": 100}),
-    ("people", "ask", {"study": "people", "question": GROUPS, "share": "0.1"}),
-    ("people", "ask_many", {"study": "people", "questions": [COUNT, GROUPS], "share": "0.05"}),
+    ("people", "ask", {"study": "people", "query": GROUPS, "share": "0.1"}),
+    ("people", "ask_many", {"study": "people", "queries": [COUNT, GROUPS], "share": "0.05"}),
     ("people", "ask", {**ASKED, "within": "0.01"}),
-    ("people", "ask", {"study": "people", "question": WRONG, "within": 100}),
+    ("people", "ask", {"study": "people", "query": WRONG, "within": 100}),
     ("people", "try_on_mock", {**ASKED, "within": 100}),
     ("people", "statement", {"name": "people"}),
     ("test", "describe", {"name": "test"}),

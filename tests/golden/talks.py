@@ -35,7 +35,7 @@ SAID: dict[str, bytes] = {
     "explained": query("EXPLAIN " + GROUPS + " LIMIT 2"),
     "free": query("SELECT DISTINCT region FROM people; SELECT 1 AS one, 'a' AS two"),
     "statement": query("SELECT * FROM adyton.statement"),
-    "receipts": query("SELECT number, question FROM adyton.receipts"),
+    "receipts": query("SELECT number, query FROM adyton.receipts"),
     "empty": query(""),
     "a transaction": query("BEGIN; SELECT 1; COMMIT"),
     "broken": query("SELECT COUNT( FROM people"),

@@ -17,12 +17,12 @@ from test_seam import TABLE, plan_of, split, study
 from adyton.errors import InvalidRequest
 from adyton.kernel import noisy
 from adyton.kernel.accounting.buying import cost_of_units
-from adyton.kernel.accounting.rules import accounting_named
 from adyton.kernel.accounting.noisy_reading import NoisyReading, stability_units
+from adyton.kernel.accounting.rules import accounting_named
 from adyton.kernel.exact import UNITS_PER_ONE, units_up
 from adyton.kernel.exact.cells import Cells
 from adyton.kernel.exact.outward import bits_of
-from adyton.kernel.exact.shares import question_share
+from adyton.kernel.exact.shares import query_share
 from adyton.kernel.histogram import Histogram
 from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
 from adyton.kernel.mechanisms.composed_cost import ComposedCost
@@ -333,7 +333,7 @@ def test_the_number_of_groups_moves_by_as_many_as_one_unit_is_in() -> None:
     assert own.cells == 1
     selection = query.discovery.selection(5)
     assert (selection.noise, selection.touched) == (counted.mechanism, 1)
-    assert selection.probability == query.discovery.failure * question_share(5)
+    assert selection.probability == query.discovery.failure * query_share(5)
     assert discovery._MOST_RECEIPTS == 10**9
     with pytest.raises(InvalidRequest, match="too small"):
         replace(query.discovery, failure=Fraction(1, 10**250))

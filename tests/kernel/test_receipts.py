@@ -147,7 +147,7 @@ def test_the_same_request_id_is_charged_once_where_units_are_split() -> None:
         charge(ledger, large, "an id")
     assert charge(ledger, small).receipt.order.amount == 1
     assert ledger.count() == 3
-    cheap = Order(large.label.question, large.label.detail, 1, large.due.radius, "another id")
+    cheap = Order(large.label.query, large.label.detail, 1, large.due.radius, "another id")
     other = MemoryLedger.of(known)
     record(other, cheap)
     with pytest.raises(InvalidRequest, match="another id"):
@@ -170,12 +170,10 @@ def test_a_receipt_of_a_split_study_pays_for_what_was_spent_in_total_by_then() -
     assert cheap.receipt.order.amount == 1
     assert resume(ledger, small, cheap.receipt).receipt == cheap.receipt
     other = MemoryLedger.of(known)
-    too_little = record(
-        other, Order(small.label.question, small.label.detail, small.due.amount - 1, 0)
-    ).receipt
+    too_little = record(other, Order(small.label.query, small.label.detail, small.due.amount - 1, 0)).receipt
     with pytest.raises(LedgerCorrupt, match="did not pay for this"):
         resume(other, small, too_little)
-    enough = record(other, Order(small.label.question, small.label.detail, 1, 0)).receipt
+    enough = record(other, Order(small.label.query, small.label.detail, 1, 0)).receipt
     assert resume(other, small, enough).receipt == enough
 
 

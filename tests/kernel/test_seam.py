@@ -52,8 +52,8 @@ def study(table: Table = TABLE, **more: Any) -> Study:
     return Study(table, more.pop("unit", PrivacyUnit("add-remove")), limit, **more)
 
 
-def split(questions: int) -> Study:
-    validity = Validity(Fraction(19, 20), questions=questions, method="split")
+def split(queries: int) -> Study:
+    validity = Validity(Fraction(19, 20), queries=queries, method="split")
     return study(replace(TABLE, rows=len(ROWS)), unit=PrivacyUnit("replace-one"), validity=validity)
 
 
@@ -239,12 +239,12 @@ def test_a_receipt_pays_for_its_own_release_alone(known: Study, ledger: MemoryLe
         priced_of(known, epsilon=2),
         priced_of(known, "SELECT COUNT(*) FROM people WHERE age > 16"),
         price(priced.measurement, known.protection, replace(label, detail="[]")),
-        price(priced.measurement, known.protection, replace(label, question="another")),
+        price(priced.measurement, known.protection, replace(label, query="another")),
     ]
     for other in others:
         with pytest.raises(LedgerCorrupt, match="did not pay for this"):
             resume(ledger, other, receipt)
-    order = Order(label.question, label.detail, priced.due.amount - 1, priced.due.radius)
+    order = Order(label.query, label.detail, priced.due.amount - 1, priced.due.radius)
     with pytest.raises(LedgerCorrupt, match="did not pay for this"):
         resume(ledger, priced, ledger.charge(order).receipt)
 

@@ -27,7 +27,7 @@ from adyton.kernel.sensitivity import Reading
 from adyton.kernel.terms.leaves import ValueOf
 from adyton.kernel.terms.measures import Extreme, Quantile
 from adyton.planning.readings import readings_of
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.testing.engines.reference import exact_of
 
 QUIET = GeometricNoise((Fraction(1, 100),))
@@ -42,7 +42,7 @@ Rows = list[tuple[Any, dict[str, Any]]]
 
 
 def part_of(column: IntegerColumn, measure: Any, *by: Any) -> NoisyReading:
-    (reading,) = readings_of(Question(Table("t", (column, REGION)), (("m", measure),), by=by), UNIT)
+    (reading,) = readings_of(Query(Table("t", (column, REGION)), (("m", measure),), by=by), UNIT)
     return NoisyReading(reading, QUIET, rounds_of(reading))
 
 

@@ -14,7 +14,7 @@ from certified import Certified, never_larger, never_smaller
 
 from adyton.holdout.methods import ladder, thresholdout
 from adyton.holdout.methods.base import HoldoutSize
-from adyton.holdout.methods.guess_and_check import first_step, most_wrong_guesses, question_failure
+from adyton.holdout.methods.guess_and_check import first_step, most_wrong_guesses, query_failure
 from adyton.holdout.methods.options import Aim, method_named
 from adyton.holdout.methods.sparse_validate import validate_width
 
@@ -83,7 +83,7 @@ HOLDOUT = (
     never_smaller(
         "thresholdout: width",
         lambda items, **a: thresholdout.width_of(_frame(items), **a),
-        dict(items=20_000, overfits=5, questions=1000, threshold=800, scale=80.0),
+        dict(items=20_000, overfits=5, queries=1000, threshold=800, scale=80.0),
     ),
     never_smaller(
         "ladder: width",
@@ -92,20 +92,18 @@ HOLDOUT = (
     ),
     never_smaller(
         "sparse validate: width",
-        lambda items, questions, rejections: validate_width(_frame(items), questions, rejections),
-        dict(items=4000, questions=100, rejections=5),
+        lambda items, queries, rejections: validate_width(_frame(items), queries, rejections),
+        dict(items=4000, queries=100, rejections=5),
     ),
     never_larger(
-        "guess and check: failure of a question",
-        question_failure,
+        "guess and check: failure of a query",
+        query_failure,
         dict(failure="1/20", asked=12, failed=2, answers=400),
     ),
     never_larger(
         "guess and check: wrong guesses",
-        lambda items, tolerance, questions, near: most_wrong_guesses(
-            _frame(items), tolerance, questions, near
-        ),
-        dict(items=4000, tolerance="1/10", questions=100, near="1/100"),
+        lambda items, tolerance, queries, near: most_wrong_guesses(_frame(items), tolerance, queries, near),
+        dict(items=4000, tolerance="1/10", queries=100, near="1/100"),
     ),
     never_smaller(
         "guess and check: first step",

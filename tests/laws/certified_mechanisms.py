@@ -179,8 +179,8 @@ NOISE = (
     ),
     never_smaller(
         "rounded means: bits",
-        lambda error, questions: RoundedMeans.within(error).bits(questions),
-        dict(error="1/50", questions=7),
+        lambda error, queries: RoundedMeans.within(error).bits(queries),
+        dict(error="1/50", queries=7),
     ),
 )
 
@@ -259,8 +259,8 @@ SELECTION = (
         dict(epsilon="1/7", monotone=True),
     ),
     never_smaller(
-        "sparse: noise of questions",
-        lambda epsilon, positives, **a: Sparse.for_cost(epsilon, positives, **a).question_scale,
+        "sparse: noise of queries",
+        lambda epsilon, positives, **a: Sparse.for_cost(epsilon, positives, **a).query_scale,
         *SPLITS,
     ),
     never_smaller(

@@ -20,7 +20,7 @@ from adyton.validity.last_look.told import NoisyIntegers, ReleasedTotals
 from adyton.validity.methods import METHODS
 from adyton.validity.planner import plan
 from adyton.validity.plans.expected import Expected
-from adyton.validity.plans.plans import questions_within, rows_needed, within
+from adyton.validity.plans.plans import queries_within, rows_needed, within
 from adyton.validity.plans.study_plans import StudyPlan, planned_study
 from adyton.validity.subset.last_look import p_value_threshold
 from adyton.validity.subset.tails import Before, gaussian_price, largest_normal, pure_price, ways_after
@@ -142,9 +142,9 @@ def _expected(wants: dict[str, Any]) -> Expected:
     return Expected.of(**{name: wants.pop(name) for name in ("share", "spread", "group") if name in wants})
 
 
-def _questions(**wants: Any) -> int:
+def _queries(**wants: Any) -> int:
     expected = _expected(wants)
-    return questions_within(**wants, expected=expected).questions
+    return queries_within(**wants, expected=expected).queries
 
 
 def _width(**wants: Any) -> float:
@@ -157,15 +157,15 @@ def _rows(**wants: Any) -> int:
     return rows_needed(**wants, expected=expected)[0]
 
 
-def _study(question: int, scale: float, rising: bool, **wants: Any) -> float:
+def _study(query: int, scale: float, rising: bool, **wants: Any) -> float:
     expected = _expected(wants)
     made = StudyPlan(10_000, 100, Fraction(1, 20), expected, (scale,), (100,), rising=rising)
-    return made.width(question)
+    return made.width(query)
 
 
-def _study_noise(noise: Any, question: int) -> float:
+def _study_noise(noise: Any, query: int) -> float:
     made = planned_study(10_000, 100, Fraction(1, 20), Fraction(1, 20), Expected(), noise)
-    return made.scale(question)
+    return made.scale(query)
 
 
 @cache
@@ -178,15 +178,15 @@ def _offer(method: str, **wants: Any) -> int | float:
 
 
 ASKED = dict(rows=10_000, tolerance=TWENTIETH, failure=TWENTIETH)
-WIDE = dict(rows=10_000, questions=1000, failure=TWENTIETH)
-NEEDED = dict(questions=1000, tolerance=TWENTIETH, failure=TWENTIETH)
+WIDE = dict(rows=10_000, queries=1000, failure=TWENTIETH)
+NEEDED = dict(queries=1000, tolerance=TWENTIETH, failure=TWENTIETH)
 KNOWN = (dict(), dict(share="1/20"), dict(spread="1/10"), dict(group="1/4"))
 NOISES = ("constant", "decreasing")
 
 PLANS = (
     never_larger(
-        "plan: questions",
-        _questions,
+        "plan: queries",
+        _queries,
         *(dict(**ASKED, noise=noise) for noise in NOISES),
         *(dict(**ASKED, noise="constant", **known) for known in KNOWN[1:]),
     ),
@@ -200,33 +200,29 @@ PLANS = (
     never_smaller(
         "study plan: width",
         _study,
-        *(
-            dict(scale=0.01, rising=rising, question=question)
-            for rising in (True, False)
-            for question in (1, 60)
-        ),
-        *(dict(scale=0.005, rising=True, question=60, **known) for known in KNOWN[1:]),
+        *(dict(scale=0.01, rising=rising, query=query) for rising in (True, False) for query in (1, 60)),
+        *(dict(scale=0.005, rising=True, query=60, **known) for known in KNOWN[1:]),
     ),
     never_larger(
         "study plan: noise",
         _study_noise,
-        dict(noise="constant", question=1),
-        dict(noise="decreasing", question=100),
+        dict(noise="constant", query=1),
+        dict(noise="decreasing", query=100),
     ),
     never_larger(
-        "planner: questions",
+        "planner: queries",
         _offer,
         *(dict(method=method.name, rows=20_000, tolerance="1/20") for method in METHODS),
     ),
     never_smaller(
         "planner: tolerance",
         _offer,
-        *(dict(method=method.name, rows=20_000, questions=100) for method in METHODS),
+        *(dict(method=method.name, rows=20_000, queries=100) for method in METHODS),
     ),
     never_smaller(
         "planner: rows",
         _offer,
-        *(dict(method=method.name, questions=100, tolerance="1/20") for method in METHODS),
+        *(dict(method=method.name, queries=100, tolerance="1/20") for method in METHODS),
     ),
 )
 

@@ -1,4 +1,4 @@
-"""Widths, thresholds of p-values, and how many questions or rows: every certified computation of
+"""Widths, thresholds of p-values, and how many queries or rows: every certified computation of
 ``adyton.validity``.
 """
 
@@ -11,7 +11,7 @@ from fractions import Fraction
 from certified import Certified, never_larger, never_smaller
 
 from adyton.validity.binomial import exact_interval, exact_width
-from adyton.validity.hinge.joint import joint_questions, joint_rows, joint_width
+from adyton.validity.hinge.joint import joint_queries, joint_rows, joint_width
 from adyton.validity.hinge.noise_part import (
     gaussian_multiplier,
     laplace_multiplier,
@@ -28,12 +28,12 @@ from adyton.validity.published.rogers import rrsstw_width, sum_width
 from adyton.validity.published.six_epsilon import laplace_width, six_epsilon_tail
 from adyton.validity.splitting import exact_splitting_width, expected_splitting_width, splitting_width
 from adyton.validity.textbook import concentration, generalization, max_information, stability
-from adyton.validity.textbook.accuracy import fixed_questions, fixed_width, forking_questions, forking_width
+from adyton.validity.textbook.accuracy import fixed_queries, fixed_width, forking_queries, forking_width
 from literature import information
 
 TWENTIETH = "1/20"
-MANY = dict(rows=10_000, questions=100, failure=TWENTIETH)
-FEW = dict(rows=500, questions=7, failure="1/100")
+MANY = dict(rows=10_000, queries=100, failure=TWENTIETH)
+FEW = dict(rows=500, queries=7, failure="1/100")
 
 FIXED = (
     never_smaller(
@@ -52,9 +52,9 @@ FIXED = (
     ),
     never_smaller("chebyshev rows", concentration.chebyshev_rows, dict(deviation=TWENTIETH, failure="1/100")),
     never_smaller("fixed width", fixed_width, MANY, FEW),
-    never_larger("fixed questions", fixed_questions, dict(rows=1000, alpha="1/10", failure=TWENTIETH)),
+    never_larger("fixed queries", fixed_queries, dict(rows=1000, alpha="1/10", failure=TWENTIETH)),
     never_smaller("forking width", forking_width, FEW, dict(**FEW, answers=11)),
-    never_larger("forking questions", forking_questions, dict(rows=1000, alpha="1/10", failure=TWENTIETH)),
+    never_larger("forking queries", forking_queries, dict(rows=1000, alpha="1/10", failure=TWENTIETH)),
     never_larger(
         "binomial: low",
         lambda successes, trials, failure: exact_interval(successes, trials, failure)[0],
@@ -82,8 +82,8 @@ PUBLISHED = (
     never_smaller("splitting, exact", exact_splitting_width, MANY, dict(**MANY, share="1/10")),
     never_smaller(
         "splitting, expected",
-        lambda rows, questions, failure, spread: expected_splitting_width(
-            rows, questions, failure, Expected.of(spread=spread)
+        lambda rows, queries, failure, spread: expected_splitting_width(
+            rows, queries, failure, Expected.of(spread=spread)
         ),
         dict(**MANY, spread="1/10"),
     ),
@@ -106,7 +106,7 @@ PUBLISHED = (
     never_smaller(
         "six epsilon: width",
         lambda **a: laplace_width(**a).tolerance,
-        dict(rows=10**8, questions=100, failure=TWENTIETH),
+        dict(rows=10**8, queries=100, failure=TWENTIETH),
     ),
     never_larger(
         "generalization: epsilon for an event",
@@ -115,15 +115,13 @@ PUBLISHED = (
     ),
     never_smaller("generalization: chosen event", generalization.chosen_event, dict(fixed="1/1000000")),
     never_larger(
-        "generalization: epsilon for a question",
-        generalization.epsilon_for_question,
+        "generalization: epsilon for a query",
+        generalization.epsilon_for_query,
         dict(rows=1000, tolerance=TWENTIETH),
     ),
+    never_smaller("generalization: tail", generalization.query_tail, dict(rows=10_000, tolerance=TWENTIETH)),
     never_smaller(
-        "generalization: tail", generalization.question_tail, dict(rows=10_000, tolerance=TWENTIETH)
-    ),
-    never_smaller(
-        "stability: expected overfit", stability.expected_overfit, dict(tv=0.01, rows=1000, questions=20)
+        "stability: expected overfit", stability.expected_overfit, dict(tv=0.01, rows=1000, queries=20)
     ),
     never_smaller("stability: total variation", stability.tv_from_multiplicative, dict(epsilon=0.1)),
     never_smaller("stability: relative entropy", stability.kl_from_multiplicative, dict(epsilon=0.1)),
@@ -173,14 +171,14 @@ HINGE = (
         "hinge: joint width", lambda **a: joint_width(**a).tolerance, MANY, dict(**MANY, scale=0.02)
     ),
     never_larger(
-        "hinge: joint questions",
-        lambda **a: joint_questions(**a)[0],
+        "hinge: joint queries",
+        lambda **a: joint_queries(**a)[0],
         dict(rows=20_000, tolerance=TWENTIETH, failure=TWENTIETH),
     ),
     never_smaller(
         "hinge: joint rows",
         lambda **a: joint_rows(**a)[0],
-        dict(questions=100, tolerance=TWENTIETH, failure=TWENTIETH),
+        dict(queries=100, tolerance=TWENTIETH, failure=TWENTIETH),
     ),
     never_smaller(
         "planned: tolerance",
@@ -202,11 +200,11 @@ HINGE = (
     never_smaller(
         "noise: gaussian multiplier",
         gaussian_multiplier,
-        dict(failure=TWENTIETH, questions=10),
+        dict(failure=TWENTIETH, queries=10),
         dict(failure="1/1000"),
     ),
     never_smaller("noise: laplace threshold", laplace_threshold, dict(excess="1/1000")),
-    never_smaller("noise: laplace multiplier", laplace_multiplier, dict(failure=TWENTIETH, questions=10)),
+    never_smaller("noise: laplace multiplier", laplace_multiplier, dict(failure=TWENTIETH, queries=10)),
 )
 
 COMPUTATIONS: tuple[Certified, ...] = FIXED + PUBLISHED + HINGE

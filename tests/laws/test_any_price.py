@@ -44,7 +44,7 @@ def test_a_plan_comes_back_as_it_was_or_not_at_all(curator: adyton.Curator, pric
         replace(order, detail=json.dumps(quieter)),
         replace(order, detail=json.dumps(json.loads(order.detail)[:1])),
         replace(order, detail="{}"),
-        replace(order, question=order.question + " "),
+        replace(order, query=order.query + " "),
     ):
         assert recorded_batch(curator.study, [request], other) is None
     again = answered_before(curator, TEXT)
@@ -52,7 +52,7 @@ def test_a_plan_comes_back_as_it_was_or_not_at_all(curator: adyton.Curator, pric
     assert (again.repeated, again.cost.units, again.records()) == (True, 0, answer.records())
 
 
-def test_the_newest_answer_is_shown_and_other_questions_have_none(curator: adyton.Curator) -> None:
+def test_the_newest_answer_is_shown_and_other_queries_have_none(curator: adyton.Curator) -> None:
     """Mutant: the oldest one is."""
     assert answered_before(curator, TEXT) is None
     curator.ask(TEXT, epsilon="0.2")

@@ -1,4 +1,4 @@
-"""Laws of the canonical text and of what is said beside a question, for every kind of question."""
+"""Laws of the canonical text and of what is said beside a query, for every kind of query."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ from adyton.kernel.terms.measures import (
     SumOfPersons,
     Variance,
 )
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.query.sql.read import parse, parse_group, parse_number
-from adyton.query.text import group_value_text, number_text, question_text
+from adyton.query.text import group_value_text, number_text, query_text
 from adyton.testing.engines import meaning as engine_meaning
 from how_often import often
 from strategies import AGE, BORN, INCOME, PERSONS, REGION, SMOKER, Row, rows
-from strategies_asked import all_groups, all_numbers, all_questions
+from strategies_asked import all_groups, all_numbers, all_queries
 
 law = settings(
     deadline=None,
@@ -52,17 +52,17 @@ law = settings(
 
 
 @law
-@given(all_questions())
-def test_law_the_canonical_text_of_every_question_asks_it_again(question: Question) -> None:
-    text = question_text(question)
+@given(all_queries())
+def test_law_the_canonical_text_of_every_query_asks_it_again(query: Query) -> None:
+    text = query_text(query)
     if len(text) > 10_000:
         return
     again = parse(text, PERSONS)
-    assert question_text(again) == text
-    assert [name for name, _ in again.measures] == [name for name, _ in question.measures]
-    assert [type(measure) for _, measure in again.measures] == [type(m) for _, m in question.measures]
-    assert [group.name for group in again.by] == [group.name for group in question.by]
-    assert again.most_groups == question.most_groups
+    assert query_text(again) == text
+    assert [name for name, _ in again.measures] == [name for name, _ in query.measures]
+    assert [type(measure) for _, measure in again.measures] == [type(m) for _, m in query.measures]
+    assert [group.name for group in again.by] == [group.name for group in query.by]
+    assert again.most_groups == query.most_groups
 
 
 @law
@@ -108,7 +108,7 @@ def _placed(column: object, value: object) -> object:
     return column.values.index(value)  # type: ignore[arg-type]
 
 
-# One text for one meaning: questions that differ in one thing only have different texts --------------------
+# One text for one meaning: queries that differ in one thing only have different texts --------------------
 
 A, EARNED, SMOKES = ValueOf(AGE), ValueOf(INCOME), IsTrue(SMOKER)
 ONE, TWO = Constant(Fraction(1)), Constant(Fraction(2))
@@ -187,29 +187,29 @@ GROUPS: list[tuple[Any, ...]] = [
 ]
 
 
-def test_questions_that_differ_have_different_texts() -> None:
-    asked = [Question(PERSONS, (("n", Sum(number)),)) for number in NUMBERS]
-    asked += [Question(PERSONS, (("m", measure),)) for measure in MEASURES]
-    asked += [Question(PERSONS, (("n", Count()),), by=by) for by in GROUPS]
-    asked += [Question(PERSONS, (("n", CountPersons()),), most_groups=most) for most in (None, 1, 2)]
-    texts = [question_text(question) for question in asked]
+def test_queries_that_differ_have_different_texts() -> None:
+    asked = [Query(PERSONS, (("n", Sum(number)),)) for number in NUMBERS]
+    asked += [Query(PERSONS, (("m", measure),)) for measure in MEASURES]
+    asked += [Query(PERSONS, (("n", Count()),), by=by) for by in GROUPS]
+    asked += [Query(PERSONS, (("n", CountPersons()),), most_groups=most) for most in (None, 1, 2)]
+    texts = [query_text(query) for query in asked]
     assert [pair for pair in itertools.combinations(texts, 2) if pair[0] == pair[1]] == []
-    assert [question_text(parse(text, PERSONS)) for text in texts] == texts
+    assert [query_text(parse(text, PERSONS)) for text in texts] == texts
 
 
 @law
-@given(all_questions(), st.data())
-def test_law_a_question_with_one_number_changed_has_another_text(question: Question, data: Any) -> None:
-    """Every constant of a question is in its text: changing one by itself changes the text."""
-    places = list(_fractions(question))
+@given(all_queries(), st.data())
+def test_law_a_query_with_one_number_changed_has_another_text(query: Query, data: Any) -> None:
+    """Every constant of a query is in its text: changing one by itself changes the text."""
+    places = list(_fractions(query))
     if not places:
         return
     place = data.draw(st.sampled_from(places))
     try:
-        changed = _with_changed(question, place)
-    except (InvalidRequest, AssertionError):  # such a question does not exist
+        changed = _with_changed(query, place)
+    except (InvalidRequest, AssertionError):  # such a query does not exist
         return
-    assert question_text(changed) != question_text(question)
+    assert query_text(changed) != query_text(query)
 
 
 def _fractions(node: Any, path: tuple[Any, ...] = ()) -> Any:

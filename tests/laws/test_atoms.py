@@ -29,7 +29,7 @@ from adyton.kernel.terms.leaves import Constant, DayOf, IsMissing, OneOf, ValueO
 from adyton.kernel.terms.measures import Count
 from adyton.planning.readings import histogram_of_axes, readings_of
 from adyton.query.conditions.atoms import Axes, axes_by, axes_of_columns
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.query.sql.read import parse
 from adyton.testing.engines.random import TABLE, random_condition
 
@@ -41,8 +41,8 @@ PEOPLE = Table("people", (AGE, INCOME, REGION, BORN, BooleanColumn("smoker"), Te
 
 
 def asked(*texts: str) -> Axes:
-    questions = [parse(f"SELECT {text}", PEOPLE) for text in texts]
-    return axes_by(PEOPLE, [one.where for one in questions], [group for one in questions for group in one.by])
+    queries = [parse(f"SELECT {text}", PEOPLE) for text in texts]
+    return axes_by(PEOPLE, [one.where for one in queries], [group for one in queries for group in one.by])
 
 
 def sizes(axes: Axes) -> dict[str, int]:
@@ -223,7 +223,7 @@ def test_theorem_PUBLIC_CELLS_masks_are_where_conditions_are_true_of_every_row()
         counts = counted(engine, axes)
         assert counts.sum() == len(all_rows)
         for condition in some:
-            asked = Question(table, (("n", Count(condition)),))
+            asked = Query(table, (("n", Count(condition)),))
             (((plain,),),) = engine.exact(readings_of(asked, PrivacyUnit("add-remove")))
             assert counts[axes.mask(condition)].sum() == plain
 
@@ -231,6 +231,6 @@ def test_theorem_PUBLIC_CELLS_masks_are_where_conditions_are_true_of_every_row()
 def test_a_condition_that_is_true_of_nobody_makes_no_group() -> None:
     axes = axes_by(PEOPLE, [Compare(DayOf(BORN), "<", DayOf(BORN))])
     assert axes.shape == (1,)
-    assert axes.question().by == ()
+    assert axes.query().by == ()
     engine = DuckDBEngine(PEOPLE, PrivacyUnit("add-remove"), people())
     assert list(counted(engine, axes)) == [40]

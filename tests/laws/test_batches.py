@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import adyton
 from adyton.certify import Bound
 from adyton.curator.curator import Curator
-from adyton.curator.tables import MOST_QUESTIONS
+from adyton.curator.tables import MOST_QUERIES
 from adyton.engines.duckdb import DuckDBEngine
 from adyton.engines.scans.reading import KeptCubes, cubes_of, exact_from, read_cube
 from adyton.errors import BudgetRefused, InvalidRequest
@@ -26,7 +26,7 @@ from adyton.kernel.terms.measures import Count, Mean, Sum
 from adyton.kernel.terms.names import columns_in
 from adyton.planning.readings import readings_of
 from adyton.query.conditions.possible import is_understood
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.study import Study, Validity
 from how_often import often
 from kept_rows import open_kept
@@ -65,12 +65,12 @@ FILTERED = [f"SELECT AVG(income) FROM people WHERE age > {age}" for age in range
 def test_a_batch_is_one_charge_and_every_answer_shows_it() -> None:
     asker = curator()
     answers = asker.ask_many(FILTERED, epsilon=1)
-    assert [answer.question for answer in answers] == [asker.preview(q, epsilon=1).question for q in FILTERED]
+    assert [answer.query for answer in answers] == [asker.preview(q, epsilon=1).query for q in FILTERED]
     assert {answer.receipt.number for answer in answers} == {1}
     assert {answer.batch_size for answer in answers} == {20}
-    assert asker.statement().questions == 1
+    assert asker.statement().queries == 1
     assert 0.999 < asker.study.epsilon_of(asker.statement().spent.units) <= 1 + 1e-9
-    assert "for 20 questions together" in str(answers[0])
+    assert "for 20 queries together" in str(answers[0])
     assert answers[0].to_json()["batch_size"] == 20
 
 
@@ -89,10 +89,10 @@ def test_the_same_batch_again_is_free_and_says_the_same() -> None:
 def test_a_preview_of_a_batch_names_its_price_and_charges_nothing() -> None:
     asker = curator()
     previews = asker.preview_many(FILTERED, epsilon=1)
-    assert asker.statement().questions == 0
+    assert asker.statement().queries == 0
     answers = asker.ask_many(FILTERED, epsilon=1)
     assert {p.cost for p in previews} == {a.cost for a in answers}
-    assert "for 20 questions together" in str(previews[0])
+    assert "for 20 queries together" in str(previews[0])
     assert all(p.repeated for p in asker.preview_many(FILTERED, epsilon=1))
 
 
@@ -101,7 +101,7 @@ def test_one_request_id_is_charged_once() -> None:
     first = asker.ask_many(FILTERED, request="mine", epsilon=1)
     again = asker.ask_many(FILTERED, request="mine", epsilon=1)
     assert [a.rows for a in again] == [a.rows for a in first]
-    assert asker.statement().questions == 1
+    assert asker.statement().queries == 1
 
 
 def test_all_are_answered_or_none() -> None:
@@ -110,14 +110,14 @@ def test_all_are_answered_or_none() -> None:
         asker.ask_many(FILTERED, within=1)
     with pytest.raises(InvalidRequest, match="no column"):
         asker.ask_many([*FILTERED, "SELECT AVG(nothing) FROM people"], epsilon="0.1")
-    assert asker.statement().questions == 0
+    assert asker.statement().queries == 0
 
 
 @pytest.mark.parametrize(
     ("asked", "reason"),
     [
-        ([], "1 to 10000 questions"),
-        (["SELECT COUNT(*) FROM people"] * (MOST_QUESTIONS + 1), "1 to 10000 questions"),
+        ([], "1 to 10000 queries"),
+        (["SELECT COUNT(*) FROM people"] * (MOST_QUERIES + 1), "1 to 10000 queries"),
         (["SELECT city, COUNT(*) FROM people GROUP BY city", "SELECT COUNT(*) FROM people"], "keys"),
         ([f"{q.replace('SELECT', 'SELECT WITH OPTIONS(epsilon = 1)')}" for q in FILTERED[:2]], "named twice"),
     ],
@@ -126,7 +126,7 @@ def test_what_is_no_batch_is_refused_free_of_charge(asked: list[str], reason: st
     asker = curator(discovery_delta=Fraction(1, 10**10))
     with pytest.raises(InvalidRequest, match=reason):
         asker.ask_many(asked, epsilon=1)
-    assert asker.statement().questions == 0
+    assert asker.statement().queries == 0
 
 
 @pytest.mark.parametrize(("adjacency", "times"), [("add-remove", 1), ("replace-one", 2)])
@@ -183,7 +183,7 @@ def test_a_batch_of_means_has_the_intervals_of_single_means() -> None:
     study = curator(validity=Validity(Fraction(95, 100))).study
     asked = [request_of(q, study.table) for q in [*FILTERED, "SELECT VARIANCE(age), COUNT(*) FROM people"]]
     batch = make_batch(study, asked, price_of(epsilon=1), study.allowed)
-    context = standing_of(study, ROWS, question=2, before=Fraction(1, 1000), values=21)
+    context = standing_of(study, ROWS, query=2, before=Fraction(1, 1000), values=21)
     rng = np.random.default_rng(1)
     stored = [
         Stored([[[int(z)] for z in rng.integers(1, 10**8, 2)] for _ in plan.parts])
@@ -205,7 +205,7 @@ def test_law_a_cube_reads_the_same_integers(wheres: list[Condition]) -> None:
 
     engine = _wide_engine()
     measures = [Count(), Sum(ValueOf(WIDE.column("age"))), Mean(ValueOf(WIDE.column("income")))]  # type: ignore[arg-type]
-    asked = [Question(WIDE, (("m", measures[i % 3]),), where) for i, where in enumerate(wheres)]
+    asked = [Query(WIDE, (("m", measures[i % 3]),), where) for i, where in enumerate(wheres)]
     readings = [r for q in asked for r in readings_of(q, PrivacyUnit("add-remove"))]
     one_by_one = [exact_from(engine._units, engine._run, [reading])[0] for reading in readings]
     assert engine.exact(readings) == one_by_one
@@ -231,14 +231,14 @@ def test_one_filter_after_another_on_the_same_columns_is_read_from_what_is_kept(
         from adyton.query.request import request_of
         from strategies import PEOPLE as WIDE
 
-        readings = readings_of(request_of(text, WIDE).question, PrivacyUnit("add-remove"))
+        readings = readings_of(request_of(text, WIDE).query, PrivacyUnit("add-remove"))
         alone = exact_from(engine._units, engine._run, readings)
         assert exact_from(engine._units, run, readings, kept=kept) == alone
 
     ages = [f"SELECT COUNT(*), AVG(income) FROM people WHERE age > {x} AND smoker" for x in range(0, 120, 9)]
     for text in ages:
         exact(text)
-    assert ["GROUP BY" in sql for sql in ran] == [False, True]  # the second question reads the cells
+    assert ["GROUP BY" in sql for sql in ran] == [False, True]  # the second query reads the cells
     ran.clear()
     for x in range(5):
         exact(f"SELECT COUNT(*) FROM people WHERE income > {x}")  # more values than are kept
@@ -257,7 +257,7 @@ def test_what_is_kept_is_little_and_a_table_without_rows_is_empty() -> None:
     for repeat in range(2):
         for x in range(70):
             text = f"SELECT SUM(age + {x + 1}), COUNT(*) FROM people WHERE age > {x // 2} AND NOT smoker"
-            readings = readings_of(request_of(text, PEOPLE).question, PrivacyUnit("add-remove"))
+            readings = readings_of(request_of(text, PEOPLE).query, PrivacyUnit("add-remove"))
             for _ in range(1 + repeat):
                 assert exact_from(empty._units, empty._run, readings, kept=kept) == [[[0]], [[0]]]
     assert len(kept._cubes) == module._MOST_KEPT

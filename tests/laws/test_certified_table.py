@@ -105,7 +105,7 @@ def test_the_table_is_large_and_no_computation_is_listed_twice() -> None:
         (0.05, 0.05 * (1 - 1e-3), "smaller", True),  # a tighter width
         (0.05, 0.05 * (1 - 2e-2), "smaller", False),  # too good to be true
         (0.05, 0.05 * (1 + 1e-9), "smaller", False),  # a margin that was loosened
-        (197, 198, "larger", True),  # one more question
+        (197, 198, "larger", True),  # one more query
         (197, 196, "larger", False),
         (197, 205, "larger", False),
         ("1/3", "1/3", "either", True),

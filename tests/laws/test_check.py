@@ -20,7 +20,7 @@ from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.kernel.schema import CategoryColumn, IntegerColumn, RealColumn, Table, TextColumn
 from adyton.kernel.terms.measures import Count
 from adyton.planning.readings import readings_of
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.setup.checking import check_study
 from adyton.study import PrivateTable, Study
 from adyton.transports.cli.app import app
@@ -79,14 +79,14 @@ def test_law_every_number_is_what_a_loop_over_the_rows_counts(seed: int, of_one:
     assert all(column.unparseable == 0 for column in table.columns)
 
 
-def test_what_counts_is_what_a_question_counts() -> None:
+def test_what_counts_is_what_a_query_counts() -> None:
     """The check and the engine that answers agree on which rows are left out."""
     study, data = study_of(AGE, REGION, of_one=2), people(seed=9)
     checked = check_study(study, data=data).tables[0]
     with adyton.open(study, data=data) as curator:
         curator._engine.prepare()
-        question = Question(study.table, (("n", Count()),))
-        assert curator._engine.exact(readings_of(question, study.unit)) == [[[checked.rows_that_count]]]
+        query = Query(study.table, (("n", Count()),))
+        assert curator._engine.exact(readings_of(query, study.unit)) == [[[checked.rows_that_count]]]
 
 
 # Findings ---------------------------------------------------------------------------------------------------
@@ -151,7 +151,7 @@ def test_under_replace_the_number_of_units_is_exact() -> None:
         assert check_study(study, data=data).ok
         found = check_study(study, data=data.iloc[1:])
         assert kinds(found) == {(None, "size")}
-        assert "every question is refused" in found.findings[0].text
+        assert "every query is refused" in found.findings[0].text
 
 
 def test_a_share_that_the_owner_allows_is_no_finding() -> None:
@@ -186,7 +186,7 @@ def test_further_private_tables_are_checked_and_whether_they_can_be_joined() -> 
 # Keys -------------------------------------------------------------------------------------------------------
 
 
-def test_keys_that_would_be_found_are_those_that_a_question_finds() -> None:
+def test_keys_that_would_be_found_are_those_that_a_query_finds() -> None:
     """Of two cities one is far above the threshold and one far below it."""
     rng = np.random.default_rng(5)
     data = pd.DataFrame({"pid": range(20_000), "city": rng.choice(["ur", "kish"], 20_000, p=[0.999, 0.001])})

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from adyton.audit import replay
 from adyton.audit.cases.catalogue import target_of
-from adyton.audit.cases.questions import ask_both
+from adyton.audit.cases.queries import ask_both
 from adyton.audit.report import try_one
 from adyton.curator import Curator
 from adyton.errors import EngineFailed, InvalidRequest
@@ -64,14 +64,14 @@ def study(
     )
 
 
-def planned(curator: Curator, questions: list[str], strategy: str | None = None, **price: Any) -> Any:
-    return curator._batch(questions, price, strategy)  # type: ignore[arg-type]
+def planned(curator: Curator, queries: list[str], strategy: str | None = None, **price: Any) -> Any:
+    return curator._batch(queries, price, strategy)  # type: ignore[arg-type]
 
 
 # What stays as it was --------------------------------------------------------------------------------------
 
 
-def test_one_question_and_parts_that_exclude_each_other_are_planned_as_ever() -> None:
+def test_one_query_and_parts_that_exclude_each_other_are_planned_as_ever() -> None:
     with open_kept(study(adjacency="add-remove"), people()) as curator:
         for asked in ([RANGES[0]], APART, ["SELECT region, COUNT(*) AS n FROM people GROUP BY region"]):
             assert planned(curator, asked, epsilon=1).independent is None
@@ -91,7 +91,7 @@ def test_independent_is_what_it_always_was_and_is_found_again() -> None:
         again = curator.ask_many(RANGES, epsilon=1)  # each of them was paid for by itself
         assert [a.value for a in again] == [a.value for a in first]
         assert again[0].repeated
-        assert curator.statement().questions == 1
+        assert curator.statement().queries == 1
 
 
 # Answers ---------------------------------------------------------------------------------------------------
@@ -224,7 +224,7 @@ def test_an_engine_that_fails_after_the_charge_is_read_again_under_its_receipt()
             curator.ask_many(RANGES, epsilon=1)
         curator._engine.exact = exact  # type: ignore[method-assign]
         answers = curator.ask_many(RANGES, epsilon=1)
-        assert (answers[0].receipt.number, curator.statement().questions) == (1, 1)
+        assert (answers[0].receipt.number, curator.statement().queries) == (1, 1)
 
 
 def _forget() -> None:
@@ -234,7 +234,7 @@ def _forget() -> None:
 
 def test_what_a_strategy_does_not_determine_is_not_derived(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two filters that overlap, measured as they are: nothing is known of those who meet both."""
-    monkeypatch.setattr(candidates, "_matrices", lambda _, workload, __: [candidates.the_questions(workload)])
+    monkeypatch.setattr(candidates, "_matrices", lambda _, workload, __: [candidates.the_queries(workload)])
     _forget()
     asked = [f"SELECT COUNT(*) AS n FROM people WHERE {where}" for where in ("age < 30", "smoker")]
     with open_kept(study(adjacency="add-remove"), people()) as curator:

@@ -1,4 +1,4 @@
-"""A question costs the same work after thousands of receipts as after ten: work is counted, never timed."""
+"""A query costs the same work after thousands of receipts as after ten: work is counted, never timed."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def opened(study: Study, ledger: SqliteLedger | MemoryLedger) -> Curator:
 
 
 def earlier(number: int) -> Order:
-    """A question of the past, each one different, too cheap to use up a limit or a cap."""
+    """A query of the past, each one different, too cheap to use up a limit or a cap."""
     text = f"SELECT COUNT(DISTINCT who) AS count FROM people WHERE age > {number}"
     return Order(text, '[["gaussian","1000000"]]', 1, 1)
 
@@ -101,21 +101,21 @@ def work(ledger: SqliteLedger, action: Callable[[], object]) -> tuple[int, int]:
     return statements, rounds
 
 
-def question(number: int) -> str:
+def query(number: int) -> str:
     return f"SELECT AVG(age) FROM people WHERE age > {number % 40}.5"
 
 
-# What an analyst does again and again.  A number makes a question new.
+# What an analyst does again and again.  A number makes a query new.
 ACTIONS: dict[str, Callable[[Curator, int], object]] = {
-    "ask": lambda curator, number: curator.ask(question(number), scale=1000 + number),
+    "ask": lambda curator, number: curator.ask(query(number), scale=1000 + number),
     "ask by request": lambda curator, number: curator.ask(
-        question(number), scale=2000 + number, request=f"r{number}"
+        query(number), scale=2000 + number, request=f"r{number}"
     ),
     "ask again": lambda curator, _: curator.ask("SELECT COUNT(*) FROM people WHERE age > 1", scale=1000),
     "ask many": lambda curator, number: curator.ask_many(
-        [question(number), question(number + 1)], scale=3000 + number
+        [query(number), query(number + 1)], scale=3000 + number
     ),
-    "preview": lambda curator, number: curator.preview(question(number), scale=1000 + number),
+    "preview": lambda curator, number: curator.preview(query(number), scale=1000 + number),
     "statement": lambda curator, _: curator.statement(),
 }
 
@@ -129,7 +129,7 @@ NAMES = [*STUDIES] if LONG else ["rows", "persons of a population"]  # the least
 
 
 def ready(curator: Curator) -> None:
-    """What is done once: the table is loaded, the units are counted, the question asked that is repeated."""
+    """What is done once: the table is loaded, the units are counted, the query asked that is repeated."""
     curator.ask("SELECT COUNT(*) FROM people WHERE age > 1", scale=1000)
     counted = "*" if curator.study.unit.rows == 1 else "DISTINCT who"
     curator.ask(f"SELECT COUNT({counted}) FROM people", scale=1000)
@@ -137,12 +137,12 @@ def ready(curator: Curator) -> None:
 
 def work_of_all(curator: Curator, ledger: SqliteLedger, number: int) -> dict[str, tuple[int, int]]:
     """Once without counting, because what others have asked in between is looked at once."""
-    curator.ask(question(number), scale=5000 + number)
+    curator.ask(query(number), scale=5000 + number)
     return {name: work(ledger, partial(act, curator, number)) for name, act in ACTIONS.items()}
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_work_of_a_question_does_not_grow_with_the_ledger(name: str, tmp_path: Path) -> None:
+def test_the_work_of_a_query_does_not_grow_with_the_ledger(name: str, tmp_path: Path) -> None:
     study = STUDIES[name]
     with closing(SqliteLedger.create(tmp_path / "people.ledger", header_of(study))) as ledger:
         curator = opened(study, ledger)
@@ -167,10 +167,10 @@ def test_opening_an_old_ledger_costs_what_opening_a_young_one_costs(name: str, t
             fill(ledger, receipts)
         with closing(SqliteLedger(path)) as ledger:
             curator = opened(study, ledger)
-            found.append(work(ledger, partial(curator.ask, question(1), scale=1000)))
+            found.append(work(ledger, partial(curator.ask, query(1), scale=1000)))
             counted = curator._claims.stand_in.counted
             assert (counted is None) == (study.validity is None)
-            assert counted is None or counted.question == 2
+            assert counted is None or counted.query == 2
     early, late = found
     assert late[0] == early[0]
     assert late[1] <= early[1] + (10_000 if study.validity is not None else 0)
@@ -230,7 +230,7 @@ def lines(action: Callable[[], object]) -> int:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_lines_run_by_a_question_do_not_grow_with_a_ledger_in_memory(name: str) -> None:
+def test_the_lines_run_by_a_query_do_not_grow_with_a_ledger_in_memory(name: str) -> None:
     """Noise takes a few lines more or less, so this is no equality; a walk would take as many as there are receipts, and more."""
     study = STUDIES[name]
     ledger = MemoryLedger(header_of(study))
@@ -238,8 +238,8 @@ def test_the_lines_run_by_a_question_do_not_grow_with_a_ledger_in_memory(name: s
     ready(curator)
 
     def asked(number: int) -> int:
-        curator.ask(question(number), scale=5000 + number)
-        return lines(partial(curator.ask, question(number), scale=1000 + number))
+        curator.ask(query(number), scale=5000 + number)
+        return lines(partial(curator.ask, query(number), scale=1000 + number))
 
     while ledger.count() < FEW:
         ledger.charge(earlier(ledger.count() + 1))

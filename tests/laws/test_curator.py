@@ -228,12 +228,12 @@ def test_A16_bad_prices_are_refused_free_of_charge(price: dict[str, Any], verb: 
 
 
 @pytest.mark.parametrize(
-    "question", ["SELECT age", "SELECT COUNT(*) FROM elsewhere", "SELECT AVG(wage) FROM people", 7, None]
+    "query", ["SELECT age", "SELECT COUNT(*) FROM elsewhere", "SELECT AVG(wage) FROM people", 7, None]
 )
-def test_bad_questions_are_refused_free_of_charge(question: Any) -> None:
+def test_bad_queries_are_refused_free_of_charge(query: Any) -> None:
     asker, engine, ledger = watched(study())
     with pytest.raises(adyton.InvalidRequest):
-        asker.ask(question, epsilon="0.1")
+        asker.ask(query, epsilon="0.1")
     assert (ledger.count(), engine.prepared) == (0, 0)
 
 
@@ -259,7 +259,7 @@ def test_law_no_sequence_of_prices_overspends_or_gives_back(shares: list[Fractio
 
 # Prices -------------------------------------------------------------------------------------------------
 
-QUESTIONS = [
+QUERIES = [
     "SELECT COUNT(*) FROM people WHERE age > 30",
     "SELECT SUM(income) FROM people",
     "SELECT AVG(income) FROM people WHERE smoker",
@@ -269,7 +269,7 @@ QUESTIONS = [
 ]
 
 
-@pytest.mark.parametrize("sql", QUESTIONS)
+@pytest.mark.parametrize("sql", QUERIES)
 def test_law_the_price_named_is_the_total(sql: str, accounting: str, adjacency: str) -> None:
     asker = curator(accounting, adjacency)
     answer = asker.ask(sql, epsilon="0.25")
@@ -277,7 +277,7 @@ def test_law_the_price_named_is_the_total(sql: str, accounting: str, adjacency: 
     assert asker.study.epsilon_of(answer.cost.units) >= 0.25 * (1 - 1e-6)
 
 
-@pytest.mark.parametrize("sql", QUESTIONS)
+@pytest.mark.parametrize("sql", QUERIES)
 def test_law_more_noise_never_costs_more(sql: str, accounting: str, adjacency: str) -> None:
     asker = curator(accounting, adjacency)
     names = asker.preview(sql, epsilon="0.1").bounds
@@ -290,7 +290,7 @@ def test_law_more_noise_never_costs_more(sql: str, accounting: str, adjacency: s
         assert costs[0] > costs[-1]
 
 
-@pytest.mark.parametrize("sql", QUESTIONS)
+@pytest.mark.parametrize("sql", QUERIES)
 def test_law_preview_says_what_ask_then_charges(sql: str, accounting: str, adjacency: str) -> None:
     asker, engine, ledger = watched(study(accounting, adjacency))
     seen = asker.preview(sql, epsilon="0.2")
@@ -332,7 +332,7 @@ def test_within_for_a_mean_needs_to_know_how_many_rows_match() -> None:
 # Repeats and request ids --------------------------------------------------------------------------------
 
 
-def test_law_the_same_question_again_is_free_however_it_is_spelled(accounting: str) -> None:
+def test_law_the_same_query_again_is_free_however_it_is_spelled(accounting: str) -> None:
     asker, engine, ledger = watched(study(accounting))
     first = asker.ask("SELECT COUNT(*) FROM people WHERE age > 30 AND smoker", epsilon="0.1")
     again = asker.ask("select count(*) as count from People where Smoker and 30 < AGE", epsilon="0.10")
@@ -345,7 +345,7 @@ def test_law_the_same_question_again_is_free_however_it_is_spelled(accounting: s
     assert not other.repeated
 
 
-def test_A21_one_request_id_is_charged_once_and_names_one_question() -> None:
+def test_A21_one_request_id_is_charged_once_and_names_one_query() -> None:
     asker, _, ledger = watched(study())
     first = asker.ask("SELECT COUNT(*) FROM people WHERE smoker", epsilon="0.1", request="r1")
     for _ in range(20):
@@ -437,7 +437,7 @@ def _spend_all(folder: str, barrier: Any, queue: Any) -> None:
 
 
 def test_A20_two_processes_never_overspend_one_study(tmp_path: Path) -> None:
-    """mu^2 = 1e-4 a question; two processes ask for 60 of them and together get what the limit allows."""
+    """mu^2 = 1e-4 a query; two processes ask for 60 of them and together get what the limit allows."""
     people().to_parquet(tmp_path / "people.parquet")
     barrier, queue = APART.Barrier(2), APART.Queue()
     workers = [APART.Process(target=_spend_all, args=(str(tmp_path), barrier, queue)) for _ in range(2)]
@@ -506,7 +506,7 @@ def test_A13_every_cell_has_noise_of_its_own() -> None:
     asker.close()
 
 
-def test_the_two_ways_to_ask_are_one_question() -> None:
+def test_the_two_ways_to_ask_are_one_query() -> None:
     asker = curator()
     sql = asker.ask("SELECT region, AVG(income) FROM people WHERE smoker GROUP BY region", epsilon="0.1")
     draft = asker.ask(adyton.mean("income", where="smoker", by="region"), epsilon="0.1")

@@ -46,8 +46,8 @@ def test_a_described_test_has_the_same_threshold_whatever_was_asked() -> None:
         assert last.corrected < 1e-3
         alone = curator.last_look(0.05)
         assert alone.threshold < last.threshold
-        question = curator._requests.of(SQL).question
-        nats = curator.study.nats(question, question.measures[0][1])
+        query = curator._requests.of(SQL).query
+        nats = curator.study.nats(query, query.measures[0][1])
         assert last.threshold < 0.05 * float(FOR_DESCRIBED) * exp(-nats)
         assert last.threshold > 0.05 * float(FOR_DESCRIBED) * exp(-nats) / 10_000  # method, side and number
 

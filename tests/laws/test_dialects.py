@@ -1,4 +1,4 @@
-"""Questions in the words of other databases mean here what they mean there, or are refused."""
+"""Queries in the words of other databases mean here what they mean there, or are refused."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_every_dialect_has_its_laws() -> None:
 
 
 @pytest.mark.parametrize(("dialect", "sql"), PAIRS)
-def test_law_a_translated_question_means_what_it_means_there(
+def test_law_a_translated_query_means_what_it_means_there(
     dialect: str, sql: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Mutant: the text is read as it stands, whatever the dialect."""
@@ -192,7 +192,7 @@ def test_what_is_no_dialect_is_refused_free_of_charge(dialect: Any) -> None:
         for ask in (asker.ask, asker.preview):
             with pytest.raises(InvalidRequest, match="there is no dialect"):
                 ask("SELECT COUNT(*) FROM people", epsilon="0.1", dialect=dialect)
-        assert asker.statement().questions == 0
+        assert asker.statement().queries == 0
 
 
 def test_a_name_that_the_parser_of_another_dialect_drops_is_not_lost_in_silence() -> None:
@@ -235,7 +235,7 @@ def test_a_study_file_and_the_command_line_name_the_dialect(
         assert done.exit_code == 0, done.output
         return json.loads(done.stdout)  # type: ignore[no-any-return]
 
-    assert run("ask", "people.toml", "SELECT COUNT(*) AS n FROM `people`")["question"].endswith("FROM people")
+    assert run("ask", "people.toml", "SELECT COUNT(*) AS n FROM `people`")["query"].endswith("FROM people")
     run("preview", "people.toml", "SELECT COUNT(*) AS n FROM [people]", "--dialect", "tsql")
     run("ask", "plain.toml", "SELECT COUNT(*) AS n FROM `people`", "--dialect", "bigquery")
     Path("asked.sql").write_text("SELECT COUNT(*) AS n FROM `people`; SELECT SUM(`age`) AS s FROM `people`")

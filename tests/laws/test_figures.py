@@ -51,7 +51,7 @@ def told(
 def answered(rows: dict[Any, dict[str, Any]], key: str = "region") -> dict[str, Any]:
     keys = [{} if group is None else {key: group} for group in rows]
     listed = [{"keys": own, "values": {"v": value}} for own, value in zip(keys, rows.values(), strict=True)]
-    return {"question": "SELECT v FROM people", "answer": listed}
+    return {"query": "SELECT v FROM people", "answer": listed}
 
 
 ANSWERS = {
@@ -179,7 +179,7 @@ def test_only_so_many_groups_and_values_are_drawn_and_the_picture_says_so() -> N
     first = {**many, "answer": many["answer"][:MOST_GROUPS]}
     assert any("of 3,650 groups" in text for text in read(answer_figure(first, groups=3650)).texts())
     wide = {
-        "question": "q",
+        "query": "q",
         "answer": [{"keys": {}, "values": {f"v{i}": told(1.0, (0.0, 2.0)) for i in range(9)}}],
     }
     svg = read(answer_figure(wide))
@@ -191,7 +191,7 @@ def test_a_picture_of_many_values_has_fewer_groups_and_says_so() -> None:
     """Mutant: forty groups of each of six values, which is as long as ten screens of a phone."""
     values = {f"v{i}": told(1.0, (0.0, 2.0)) for i in range(12)}
     rows = [{"keys": {"region": f"g{i}"}, "values": values} for i in range(100)]
-    figure = answer_figure({"question": "q", "answer": rows})
+    figure = answer_figure({"query": "q", "answer": rows})
     svg = read(figure, width=320)
     assert len(svg.marks("symbol")) == MOST_VALUES * (MOST_LINES // MOST_VALUES)
     assert any(f"the first {MOST_LINES // MOST_VALUES} of 100 groups" in text for text in svg.texts())
@@ -199,8 +199,8 @@ def test_a_picture_of_many_values_has_fewer_groups_and_says_so() -> None:
 
 
 def test_an_answer_without_rows_is_a_picture_too() -> None:
-    assert "No rows" in read(answer_figure({"question": "SELECT 1", "answer": []})).texts()
-    keys_alone = {"question": "SELECT DISTINCT region", "answer": [{"keys": {"region": "a"}, "values": {}}]}
+    assert "No rows" in read(answer_figure({"query": "SELECT 1", "answer": []})).texts()
+    keys_alone = {"query": "SELECT DISTINCT region", "answer": [{"keys": {"region": "a"}, "values": {}}]}
     assert "No values" in read(answer_figure(keys_alone)).texts()
 
 
@@ -224,7 +224,7 @@ def every_figure(*names: str) -> dict[str, Figure]:
         receipt["by"] = names[place % len(names)]
     curves = [ChartLine(name, (1, 2), (i, 2 * i)) for i, name in enumerate((*names, "another"))]
     return {
-        "answer": answer_figure({"question": first, "answer": rows}),
+        "answer": answer_figure({"query": first, "answer": rows}),
         "budget": burn_down(history),
         "curves": curves_figure(first, ChartAxis(first), ChartAxis(names[-1]), curves, first),
     }
@@ -506,7 +506,7 @@ def test_curves_go_through_their_points_on_logarithmic_axes() -> None:
     x, y = (10.0, 100.0, 1000.0, 10_000.0), (2.0, 0.0, 2e3, 7e4)
     svg = read(
         curves_figure(
-            "t", ChartAxis("rows", log=True), ChartAxis("questions", log=True), [ChartLine("a", x, y)]
+            "t", ChartAxis("rows", log=True), ChartAxis("queries", log=True), [ChartLine("a", x, y)]
         )
     )
     across, up = svg.scale("x", log=True), svg.scale("y", log=True)
@@ -549,7 +549,7 @@ def test_nothing_is_imported_before_somebody_looks() -> None:
     """Mutant: an import of altair at the top."""
     program = (
         "import sys; import adyton.figures.answers, adyton.figures.budget, adyton.figures.plan, adyton.figures.notebook;"
-        "adyton.figures.answers.answer_figure({'question': 'q', 'answer': []});"
+        "adyton.figures.answers.answer_figure({'query': 'q', 'answer': []});"
         "print([m for m in ('altair', 'vl_convert', 'jsonschema') if m in sys.modules])"
     )
     assert (

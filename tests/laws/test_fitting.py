@@ -120,13 +120,13 @@ def test_what_fits_also_fits_into_the_stability_that_is_certified(price: dict[st
 
 
 def test_a_refusal_names_no_price_where_none_would_fit() -> None:
-    one = {"questions": 1, "beyond_plan": "refuse"}
+    one = {"queries": 1, "beyond_plan": "refuse"}
     known = Validity(Fraction(95, 100), **one)  # type: ignore[arg-type]
     for planned in (curator("pure", **stable("0.5", **one)), curator(validity=known)):
         planned.ask(COUNT, epsilon="0.1")
         refusal = refused(planned, "SELECT COUNT(*) FROM people", epsilon="0.1")
         assert isinstance(refusal, adyton.ValidityRefused)
-        assert refusal.facts["counted_in"] == "questions"
+        assert refusal.facts["counted_in"] == "queries"
         assert refusal.facts["fits"] is None
         assert "would fit" not in refusal.message
     over = curator("pure")
@@ -150,18 +150,18 @@ def test_with_next_to_nothing_left_a_refusal_says_nothing_false(
         asker.ask(COUNT, **refusal.facts["fits"])
 
 
-def test_the_search_for_a_price_plans_thousands_of_questions_once_more_and_not_at_every_trial(
+def test_the_search_for_a_price_plans_thousands_of_queries_once_more_and_not_at_every_trial(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Mutant: ``repriced`` that makes the outline anew for every price."""
     made: list[int] = []
     monkeypatch.setattr(plan, "families_of", lambda *given: made.append(1) or families_of(*given))
     asker = curator()
-    questions = [f"SELECT COUNT(*) FROM people WHERE income > {i}" for i in range(20)]
+    queries = [f"SELECT COUNT(*) FROM people WHERE income > {i}" for i in range(20)]
     with pytest.raises(adyton.BudgetRefused, match="would fit now") as caught:
-        asker.ask_many(questions, within=1)
+        asker.ask_many(queries, within=1)
     assert len(made) == 2
-    assert len(asker.ask_many(questions, **caught.value.facts["fits"])) == 20
+    assert len(asker.ask_many(queries, **caught.value.facts["fits"])) == 20
 
 
 @pytest.mark.parametrize("accounting", ["gdp", "zcdp", "pure"])
@@ -179,7 +179,7 @@ def test_an_outline_costs_at_a_price_what_its_plans_cost(accounting: str) -> Non
 
 
 def test_a_plan_that_the_limit_cannot_pay_for_names_a_share() -> None:
-    plan = Validity(Fraction(95, 100), None, questions=3, tolerance=Fraction(1, 4))
+    plan = Validity(Fraction(95, 100), None, queries=3, tolerance=Fraction(1, 4))
     asker = curator(epsilon="0.01", validity=plan)
     refusal = refused(asker, COUNT)
     assert refusal.facts["fits"] == {"share": "1"}

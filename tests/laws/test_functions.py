@@ -28,7 +28,7 @@ from adyton.kernel.schema import (
 )
 from adyton.kernel.terms.buckets import group_values
 from adyton.query.conditions.possible import KnownRows
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.query.sql.functions.texts import is_like
 from adyton.query.sql.read import parse, parse_condition, parse_group, parse_number
 from adyton.query.text import condition_text, number_text
@@ -488,23 +488,23 @@ def test_every_day_of_some_years_has_the_parts_that_plain_duckdb_gives(first: in
 
 
 def test_the_groups_of_a_month_are_its_first_days_and_no_others() -> None:
-    question = parse("SELECT DATE_TRUNC('month', seen), COUNT(*) FROM people GROUP BY 1", PEOPLE)
-    assert _shown(question)[:3] == ["2003-02-01", "2003-03-01", "2003-04-01"]
-    assert len(_shown(question)) == 14
+    query = parse("SELECT DATE_TRUNC('month', seen), COUNT(*) FROM people GROUP BY 1", PEOPLE)
+    assert _shown(query)[:3] == ["2003-02-01", "2003-03-01", "2003-04-01"]
+    assert len(_shown(query)) == 14
 
 
 def test_equal_labels_are_one_group() -> None:
-    question = parse("SELECT LEFT(region, 1) AS first, COUNT(*) FROM people GROUP BY 1", PEOPLE)
-    assert _shown(question) == ["n", "S", "e", "w", "ö", "7"]
+    query = parse("SELECT LEFT(region, 1) AS first, COUNT(*) FROM people GROUP BY 1", PEOPLE)
+    assert _shown(query) == ["n", "S", "e", "w", "ö", "7"]
     same = parse("SELECT SUBSTR(region, 1, 99), COUNT(*) FROM people GROUP BY 1", PEOPLE)
     assert same == parse("SELECT region, COUNT(*) FROM people GROUP BY region", PEOPLE)
 
 
-def _shown(question: Question) -> list[Any]:
+def _shown(query: Query) -> list[Any]:
     from adyton.query.conditions.possible_cells import cell_codes
 
-    ((codes,), _) = cell_codes(question)
-    values = group_values(question.by[0])
+    ((codes,), _) = cell_codes(query)
+    values = group_values(query.by[0])
     return [values[code] for code in codes]
 
 
@@ -530,8 +530,8 @@ AVERAGES = {
 def test_an_aggregate_of_a_function_is_the_one_that_plain_duckdb_gives(
     text: str, plain: duckdb.DuckDBPyConnection
 ) -> None:
-    question = parse(f"SELECT {text} AS a FROM people", PEOPLE)
-    ((_, measure),) = question.measures
+    query = parse(f"SELECT {text} AS a FROM people", PEOPLE)
+    ((_, measure),) = query.measures
     used: Any = measure
     rows = [row for row in ROWS if meaning.condition(used.where, row) is True]
     if text.startswith("COUNT"):

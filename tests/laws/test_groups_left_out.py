@@ -168,7 +168,7 @@ def test_quantiles_of_fewer_groups_have_finer_bins() -> None:
         assert row.values["median_wide"].value == 2**29
 
 
-def test_a_batch_has_the_groups_of_each_question() -> None:
+def test_a_batch_has_the_groups_of_each_query() -> None:
     asked = [
         f"SELECT region, COUNT(*) FROM flights WHERE region IN ({s}) GROUP BY region"
         for s in ("'a'", "'b', 'c'")

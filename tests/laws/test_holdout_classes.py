@@ -156,7 +156,7 @@ def test_a_plan_knows_classes() -> None:
     found = class_method(plan(rows=10_000, tolerance="0.05"))
     assert (found.method, found.value, found.theorem) == ("class thresholds:1", MOST, "UNIFORM-CLASSES")
     assert class_method(plan(rows=700, tolerance="0.05")).value == 0
-    width = class_method(plan(rows=5000, questions=10**9)).value
+    width = class_method(plan(rows=5000, queries=10**9)).value
     assert width == threshold_width(5000, Fraction(1, 20))
-    rows = class_method(plan(questions=7, tolerance="0.05")).value
+    rows = class_method(plan(queries=7, tolerance="0.05")).value
     assert threshold_width(rows, Fraction(1, 20)) <= 0.05 < threshold_width(rows - 1, Fraction(1, 20))

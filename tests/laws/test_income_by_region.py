@@ -1,8 +1,8 @@
-"""The study of the README: 5,000 people, income from 0 to 200,000, epsilon 1 and delta 1e-9, and 36 questions.
+"""The study of the README: 5,000 people, income from 0 to 200,000, epsilon 1 and delta 1e-9, and 36 queries.
 
 The last of them is the mean income of each of four regions, about 1,250 people each.  At 3/36 of the price of all
-questions its noise alone is +-7,100 for each region (95 %), and +-13,000 at the level that each of its values has in
-a study whose 36 answers hold at once.  A textbook interval, for one question that was fixed in advance and without
+queries its noise alone is +-7,100 for each region (95 %), and +-13,000 at the level that each of its values has in
+a study whose 36 answers hold at once.  A textbook interval, for one query that was fixed in advance and without
 privacy, is +-1,000 where the standard deviation is 18,000; +-1,800 if 36 times four of them hold at once.
 """
 
@@ -19,7 +19,7 @@ from adyton.kernel.schema import BooleanColumn, CategoryColumn, IntegerColumn, R
 from adyton.study import Study, Validity
 from populations import seeded
 
-PEOPLE, QUESTIONS, TRUTH = 5_000, 36, 36_000.0
+PEOPLE, QUERIES, TRUTH = 5_000, 36, 36_000.0
 REGIONS = ("north", "south", "east", "west")
 SPREAD = "SELECT region, STDDEV(income) AS v FROM people GROUP BY region"
 OTHER = "SELECT region, COUNT(*) AS v FROM people WHERE smoker GROUP BY region"
@@ -42,7 +42,7 @@ def study() -> Study:
         Table("people", columns, PEOPLE, "person_id"),
         PrivacyUnit("replace-one", "person_id"),
         Guarantee(Fraction(1), Fraction(1, 10**9)),
-        validity=Validity(Fraction(19, 20), questions=QUESTIONS),
+        validity=Validity(Fraction(19, 20), queries=QUERIES),
     )
 
 
@@ -62,11 +62,11 @@ def people() -> pd.DataFrame:
 def asked(first: str) -> tuple[list[Interval], list[Interval]]:
     """The population intervals of the first answer and of the last, which cost 4/36 and 3/36 of all."""
     with seeded(study(), people(), 1) as curator:
-        questions = [BETWEEN[j % 3].format(20 + j) for j in range(2, QUESTIONS)]
+        queries = [BETWEEN[j % 3].format(20 + j) for j in range(2, QUERIES)]
         prices = [Fraction(4, 36), *[Fraction(29, 36 * 34)] * 34, Fraction(3, 36)]
         answers, left = [], Fraction(1)
-        for question, price in zip([first, *questions, MEAN], prices, strict=True):
-            answers.append(curator.ask(question, share=price / left))
+        for query, price in zip([first, *queries, MEAN], prices, strict=True):
+            answers.append(curator.ask(query, share=price / left))
             left -= price
     intervals = [[row.values["v"].population_interval for row in answers[i].rows] for i in (0, -1)]
     return intervals[0], intervals[1]  # type: ignore[return-value]

@@ -21,9 +21,9 @@ from adyton.kernel.schema import IntegerColumn, PublicJoin, Table
 from adyton.kernel.terms.measures import Count
 from adyton.kernel.terms.names import joined
 from adyton.planning.readings import readings_of
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.query.sql.read import parse
-from adyton.query.text import question_text
+from adyton.query.text import query_text
 from adyton.study import Study, read_study
 from cells_shown import cell_values
 
@@ -193,20 +193,20 @@ GROUPED = [
 ]
 
 
-def asked(study: Study, engine: Engines, sql: str) -> tuple[Question, list[list[int]]]:
+def asked(study: Study, engine: Engines, sql: str) -> tuple[Query, list[list[int]]]:
     """For each measure, its integers in all cells."""
-    question = parse(sql, *study.tables)
-    readings = readings_of(question, study.unit_of(question.table))
+    query = parse(sql, *study.tables)
+    readings = readings_of(query, study.unit_of(query.table))
     engine.prepare(readings)
     assert all(len(reading.coordinates) == 1 for reading in readings)
-    return question, [columns[0] for columns in engine.exact(readings)]
+    return query, [columns[0] for columns in engine.exact(readings)]
 
 
 @pytest.mark.parametrize("sql", TOTALS)
 def test_law_a_join_means_what_it_means_in_sql(study: Study, engine: Engines, plain: Any, sql: str) -> None:
-    question, found = asked(study, engine, sql)
+    query, found = asked(study, engine, sql)
     (wanted,) = plain.execute(sql).fetchall()
-    steps = [getattr(measure, "value", None) for _, measure in question.measures]
+    steps = [getattr(measure, "value", None) for _, measure in query.measures]
     steps = [1 if value is None else value.lattice.step for value in steps]
     assert [cells[0] * step for (cells, step) in zip(found, steps, strict=True)] == [w or 0 for w in wanted]
     assert any(wanted)
@@ -216,9 +216,9 @@ def test_law_a_join_means_what_it_means_in_sql(study: Study, engine: Engines, pl
 def test_law_groups_of_public_values_mean_what_they_mean_in_sql(
     study: Study, engine: Engines, plain: Any, sql: str
 ) -> None:
-    question, found = asked(study, engine, sql)
-    keys = [str(key) for key in _keys(question)]
-    wanted = {str(row[: len(question.by)]): row[len(question.by) :] for row in plain.execute(sql).fetchall()}
+    query, found = asked(study, engine, sql)
+    keys = [str(key) for key in _keys(query)]
+    wanted = {str(row[: len(query.by)]): row[len(query.by) :] for row in plain.execute(sql).fetchall()}
     for measure, cells in enumerate(found):
         got = {key: value for key, value in zip(keys, cells, strict=True) if value}
         assert got == {
@@ -227,8 +227,8 @@ def test_law_groups_of_public_values_mean_what_they_mean_in_sql(
         assert got
 
 
-def _keys(question: Question) -> list[tuple[Any, ...]]:
-    return [tuple(map(_shown, key)) for key in cell_values(question)]
+def _keys(query: Query) -> list[tuple[Any, ...]]:
+    return [tuple(map(_shown, key)) for key in cell_values(query)]
 
 
 def _shown(value: Any) -> Any:
@@ -240,34 +240,34 @@ def _shown(value: Any) -> Any:
 
 @pytest.mark.parametrize("sql", TOTALS + GROUPED)
 def test_law_the_canonical_text_of_a_join_asks_the_same(study: Study, engine: Engines, sql: str) -> None:
-    text = question_text(parse(sql, *study.tables))
-    assert question_text(parse(text, *study.tables)) == text
+    text = query_text(parse(sql, *study.tables))
+    assert query_text(parse(text, *study.tables)) == text
     (one, found), (two, again) = (asked(study, engine, spelled) for spelled in (sql, text))
     assert one.table == two.table
     assert [name for name, _ in one.measures] == [name for name, _ in two.measures]
     assert found == again
 
 
-def test_spellings_of_one_join_are_one_question(study: Study) -> None:
+def test_spellings_of_one_join_are_one_query(study: Study) -> None:
     spellings = [
         f"SELECT COUNT(*) FROM {ON_PERSON} JOIN regions USING (region) WHERE regions.zone = 'cold'",
         "select count(*) from VISITS v inner join People p on V.patient = P.PID "
         "join Regions r on R.region = p.REGION where R.Zone in ('cold')",
     ]
-    texts = {question_text(parse(sql, *study.tables)) for sql in spellings}
+    texts = {query_text(parse(sql, *study.tables)) for sql in spellings}
     assert texts == {
         "SELECT COUNT(*) AS count FROM people JOIN visits ON people.pid = visits.patient "
         "JOIN regions ON people.region = regions.region WHERE (zone IN ('cold'))"
     }
 
 
-def test_different_joins_are_different_questions(study: Study) -> None:
+def test_different_joins_are_different_queries(study: Study) -> None:
     tables = ["people", "visits", INNER, LEFT, ON_PERSON, f"{ON_PERSON} JOIN regions USING (region)", ALL]
-    texts = {question_text(parse(f"SELECT COUNT(*) FROM {table}", *study.tables)) for table in tables}
+    texts = {query_text(parse(f"SELECT COUNT(*) FROM {table}", *study.tables)) for table in tables}
     assert len(texts) == len(tables)
 
 
-def test_joins_in_other_words_are_one_question(study: Study) -> None:
+def test_joins_in_other_words_are_one_query(study: Study) -> None:
     spellings = [
         f"{ON_PERSON} JOIN regions USING (region) WHERE cost > 3 AND height > 5",
         "people JOIN visits ON pid = patient AND cost > 3 JOIN regions USING (region) WHERE height > 5",
@@ -280,7 +280,7 @@ def test_joins_in_other_words_are_one_question(study: Study) -> None:
         "(SELECT * FROM people) p JOIN (SELECT patient AS who FROM visits WHERE cost > 3) v ON v.who = p.pid "
         "JOIN (SELECT region AS r FROM regions WHERE height > 5) q ON q.r = p.region",
     ]
-    texts = {question_text(parse(f"SELECT COUNT(*) FROM {tables}", *study.tables)) for tables in spellings}
+    texts = {query_text(parse(f"SELECT COUNT(*) FROM {tables}", *study.tables)) for tables in spellings}
     assert texts == {
         "SELECT COUNT(*) AS count FROM people JOIN visits ON people.pid = visits.patient "
         "JOIN regions ON people.region = regions.region WHERE ((cost > 3) AND (height > 5))"
@@ -347,7 +347,7 @@ def test_names_in_several_tables_must_say_which(study: Study) -> None:
 
 def test_persons_of_any_joined_table_can_be_counted_and_not_looked_at(study: Study) -> None:
     texts = {
-        question_text(parse(f"SELECT COUNT(DISTINCT {who}) FROM {ON_PERSON}", *study.tables))
+        query_text(parse(f"SELECT COUNT(DISTINCT {who}) FROM {ON_PERSON}", *study.tables))
         for who in ("pid", "people.pid", "patient", "visits.patient")
     }
     assert len(texts) == 1
@@ -370,8 +370,8 @@ def test_four_private_tables_are_too_many() -> None:
 
 def test_each_engine_gets_its_own_readings(study: Study, engine: Engines) -> None:
     texts = ["people", "visits", ON_PERSON, "people", "visits"]
-    questions = [parse(f"SELECT COUNT(*) FROM {tables}", *study.tables) for tables in texts]
-    readings = [r for q in questions for r in readings_of(q, study.unit_of(q.table))]
+    queries = [parse(f"SELECT COUNT(*) FROM {tables}", *study.tables) for tables in texts]
+    readings = [r for q in queries for r in readings_of(q, study.unit_of(q.table))]
     engine.prepare(readings)
     one_by_one = [engine.exact([reading])[0] for reading in readings]
     assert engine.exact(readings) == one_by_one
@@ -379,9 +379,9 @@ def test_each_engine_gets_its_own_readings(study: Study, engine: Engines) -> Non
 
 
 def test_too_little_noise_for_a_join_reads_nothing(study: Study, engine: Engines) -> None:
-    """A question about a joined table that was priced as one about a single table."""
-    question = parse(f"SELECT COUNT(*) FROM {ON_PERSON}", *study.tables)
-    readings = readings_of(question, study.unit)
+    """A query about a joined table that was priced as one about a single table."""
+    query = parse(f"SELECT COUNT(*) FROM {ON_PERSON}", *study.tables)
+    readings = readings_of(query, study.unit)
     with pytest.raises(InvalidRequest, match="the noise does not fit"):
         engine.prepare(readings)
     with pytest.raises(InvalidRequest, match="the noise does not fit"):
@@ -394,9 +394,9 @@ def test_a_wrong_source_of_one_table_is_found_when_it_is_asked_about(study: Stud
     engine = engine_of(other, sources_of(other, None))
     assert isinstance(engine, Engines)
     engine.prepare()
-    question = parse(f"SELECT COUNT(*) FROM {ON_PERSON}", *other.tables)
+    query = parse(f"SELECT COUNT(*) FROM {ON_PERSON}", *other.tables)
     with pytest.raises(InvalidRequest, match=r"'nowhere\.parquet' does not exist"):
-        engine.prepare(readings_of(question, other.unit_of(question.table)))
+        engine.prepare(readings_of(query, other.unit_of(query.table)))
     engine.close()
 
 
@@ -413,15 +413,15 @@ def test_sources_by_name(study: Study) -> None:
         engine.of(joined(study.tables))
 
 
-def test_a_question_of_another_study_is_refused(study: Study) -> None:
+def test_a_query_of_another_study_is_refused(study: Study) -> None:
     from adyton.query.request import request_of
 
-    mine = Question(joined(study.tables), (("n", Count()),))
+    mine = Query(joined(study.tables), (("n", Count()),))
     assert request_of(mine, *study.tables).alone is mine
     wider = replace(study.tables[0], columns=(IntegerColumn("age", 0, 10**6),), dimensions=())
     for table in (wider, joined((wider, study.tables[1])), joined(study.tables[::-1])):
         with pytest.raises(InvalidRequest, match="about another table"):
-            request_of(Question(table, (("n", Count()),)), *study.tables)
+            request_of(Query(table, (("n", Count()),)), *study.tables)
 
 
 def test_a_joined_table_is_only_what_its_parts_say(study: Study) -> None:
@@ -431,7 +431,7 @@ def test_a_joined_table_is_only_what_its_parts_say(study: Study) -> None:
     people = study.tables[0]
     (regions,) = people.dimensions
     good = joined(study.tables, (PublicJoin("people", regions, left=False),))
-    assert request_of(Question(good, (("n", Count()),)), *study.tables).alone.table == good
+    assert request_of(Query(good, (("n", Count()),)), *study.tables).alone.table == good
     tampered = replace(regions, attributes=regions.attributes[1:])
     wider = tuple(replace(c, high=10**6) if isinstance(c, IntegerColumn) else c for c in good.columns)
     for table in (
@@ -441,7 +441,7 @@ def test_a_joined_table_is_only_what_its_parts_say(study: Study) -> None:
         replace(good, rows=5),
     ):
         with pytest.raises(InvalidRequest, match="about another table"):
-            request_of(Question(table, (("n", Count()),)), *study.tables)
+            request_of(Query(table, (("n", Count()),)), *study.tables)
 
 
 def test_how_many_rows_a_join_has_is_not_known() -> None:
@@ -457,18 +457,18 @@ def test_a_public_table_can_be_joined_and_asked(folder: Path) -> None:
         assert [row.keys["zone"] for row in answer.rows] == ["cold", "warm"]
 
 
-def test_ready_questions_may_be_about_every_table_of_the_study(study: Study) -> None:
+def test_ready_queries_may_be_about_every_table_of_the_study(study: Study) -> None:
     """And about no other: bounds of one's own would not fit the noise."""
     from adyton.query.request import request_of
 
     people, visits = study.tables
     for table in (people, visits, joined((people, visits))):
-        question = Question(table, (("n", Count()),))
-        assert request_of(question, *study.tables).question == question
+        query = Query(table, (("n", Count()),))
+        assert request_of(query, *study.tables).query == query
     narrower = replace(visits, columns=(IntegerColumn("cost", 0, 1),), dimensions=())
     for table in (narrower, joined((people, narrower))):
         with pytest.raises(InvalidRequest, match="another table"):
-            request_of(Question(table, (("n", Count()),)), *study.tables)
+            request_of(Query(table, (("n", Count()),)), *study.tables)
     forged = replace(joined((people, visits)), columns=(IntegerColumn("cost", 0, 1),))
     with pytest.raises(InvalidRequest, match="another table"):
-        request_of(Question(forged, (("n", Count()),)), *study.tables)
+        request_of(Query(forged, (("n", Count()),)), *study.tables)

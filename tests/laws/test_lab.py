@@ -159,7 +159,7 @@ ALL = [
 
 
 def possible(sparse: BrokenSparse, length: int) -> list[tuple[str, ...]]:
-    """Every sequence of above and below that can come out of that many questions."""
+    """Every sequence of above and below that can come out of that many queries."""
     found = set()
     for outputs in product((ABOVE, BELOW), repeat=length):
         ends = [i for i, output in enumerate(outputs) if output == ABOVE]
@@ -168,25 +168,25 @@ def possible(sparse: BrokenSparse, length: int) -> list[tuple[str, ...]]:
     return sorted(found)
 
 
-def runs(questions: tuple[int, ...], outputs: tuple[str, ...]) -> list[RepeatedQuery]:
-    return [RepeatedQuery(question, output) for question, output in zip(questions, outputs, strict=False)]
+def runs(queries: tuple[int, ...], outputs: tuple[str, ...]) -> list[RepeatedQuery]:
+    return [RepeatedQuery(query, output) for query, output in zip(queries, outputs, strict=False)]
 
 
 @pytest.mark.parametrize("sparse", ALL, ids=lambda s: s.name)
 def test_the_chances_of_all_outputs_sum_to_one(sparse: BrokenSparse) -> None:
-    questions = (1, -2, 0, 3)
-    chances = [math.exp(sparse.log_chance(runs(questions, o), 1)) for o in possible(sparse, 4)]
+    queries = (1, -2, 0, 3)
+    chances = [math.exp(sparse.log_chance(runs(queries, o), 1)) for o in possible(sparse, 4)]
     assert math.fsum(chances) == pytest.approx(1, abs=1e-9)
 
 
 @pytest.mark.parametrize("sparse", ALL, ids=lambda s: s.name)
 def test_what_is_released_has_the_stated_law(sparse: BrokenSparse, monkeypatch: pytest.MonkeyPatch) -> None:
     """3,000 runs; more than 6 standard deviations in any output would be a 2e-9 event, 2e-7 for all."""
-    questions, bits, tries = (1, -2, 0), Seeded(5), 3_000
+    queries, bits, tries = (1, -2, 0), Seeded(5), 3_000
     monkeypatch.setattr(two_sided_geometric, "draw", in_bulk(two_sided_geometric.draw, bits))
-    seen = Counter(tuple(sparse.release(questions, 1, bits)) for _ in range(tries))
+    seen = Counter(tuple(sparse.release(queries, 1, bits)) for _ in range(tries))
     for outputs in possible(sparse, 3):
-        chance = math.exp(sparse.log_chance(runs(questions, outputs), 1))
+        chance = math.exp(sparse.log_chance(runs(queries, outputs), 1))
         assert abs(seen.pop(outputs, 0) - tries * chance) <= 6 * math.sqrt(tries * chance) + 6
     assert not seen
 
@@ -220,7 +220,7 @@ def test_a_run_is_the_same_as_its_single_outputs() -> None:
 
 @pytest.mark.parametrize("c", [1, 2])
 def test_the_right_versions_keep_their_promise_on_every_small_pair(c: int) -> None:
-    """All pairs of streams of three questions that differ by at most 1 each, all outputs; the slide does not."""
+    """All pairs of streams of three queries that differ by at most 1 each, all outputs; the slide does not."""
     moves = list(product((-1, 0, 1), repeat=3))
     for make, keeps in (
         (broken.corrected_sparse, True),
@@ -230,10 +230,10 @@ def test_the_right_versions_keep_their_promise_on_every_small_pair(c: int) -> No
     ):
         sparse = make(Fraction(1), c)
         worst = 0.0
-        for questions in ((0, 0, 0), (0, 0, -6), (-6, 0, -6), (3, -3, 0), (-9, -9, -9)):
-            here = {o: sparse.log_chance(runs(questions, o)) for o in possible(sparse, 3)}
+        for queries in ((0, 0, 0), (0, 0, -6), (-6, 0, -6), (3, -3, 0), (-9, -9, -9)):
+            here = {o: sparse.log_chance(runs(queries, o)) for o in possible(sparse, 3)}
             for move in moves:
-                there = tuple(q + m for q, m in zip(questions, move, strict=True))
+                there = tuple(q + m for q, m in zip(queries, move, strict=True))
                 worst = max(worst, *(abs(here[o] - sparse.log_chance(runs(there, o))) for o in here))
         assert (worst <= 1 + 1e-9) is keeps
 
@@ -335,7 +335,7 @@ def _more(owner: object, name: str, factor: float) -> Planted:
 
 
 def _cheap_sparse() -> Planted:
-    """A price that forgets the questions: the noise is then too small for what is said."""
+    """A price that forgets the queries: the noise is then too small for what is said."""
     right = Sparse_.cost
     return Sparse_, "cost", lambda self: ComposedCost(((PureCost(right(self).pure / 2), 1),))
 

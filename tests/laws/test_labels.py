@@ -13,7 +13,7 @@ from adyton.errors import InvalidRequest
 from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.kernel.schema import IntegerColumn, Table
 from adyton.query.request import request_of
-from adyton.query.text import question_text
+from adyton.query.text import query_text
 from adyton.study import Study
 from populations import seeded
 
@@ -54,7 +54,7 @@ def test_a_text_may_have_the_name_of_a_key_that_is_called_otherwise() -> None:
 
 
 def test_sets_without_a_key_call_it_as_they_like() -> None:
-    question = "SELECT {} AS region, COUNT(*) AS n FROM people GROUP BY ROLLUP(region)"
+    query = "SELECT {} AS region, COUNT(*) AS n FROM people GROUP BY ROLLUP(region)"
     named = [
         "COALESCE(region, 'all')",
         "CASE WHEN GROUPING(region) = 1 THEN 'all' ELSE region END",
@@ -62,7 +62,7 @@ def test_sets_without_a_key_call_it_as_they_like() -> None:
     ]
     with curator_of(["north"] * 10, seed=4) as curator:
         for item in named:
-            answer = curator.ask(question.format(item), epsilon=1)
+            answer = curator.ask(query.format(item), epsilon=1)
             assert [row.keys["region"] for row in answer.rows] == [*_regions(), "all"]
             assert list(answer.rows.keys.columns) == ["region"]
         last = curator.ask(
@@ -76,12 +76,12 @@ def _regions() -> list[str]:
     return list(column.values)  # type: ignore[union-attr]
 
 
-def test_what_is_computed_from_keys_is_no_part_of_the_question() -> None:
+def test_what_is_computed_from_keys_is_no_part_of_the_query() -> None:
     table = Table("t", (IntegerColumn("year", 2000, 2009),))
     request = request_of(
         "SELECT year + 1 AS y, COUNT(*) AS n FROM t GROUP BY year ORDER BY y DESC LIMIT 2", table
     )
-    assert question_text(request.question) == "SELECT year, COUNT(*) AS n FROM t GROUP BY year"
+    assert query_text(request.query) == "SELECT year, COUNT(*) AS n FROM t GROUP BY year"
     rows = [({"year": year}, {"n": 1.0}) for year in range(2000, 2010)]
     assert request.shape.applied(rows) == (9, 8)
 

@@ -31,7 +31,7 @@ COLUMNS = (
     CategoryColumn("region", ("north", "south", "east", "west")),
     TextColumn("town"),
 )
-QUESTIONS = (
+QUERIES = (
     "SELECT COUNT(*) AS n FROM people",
     "SELECT AVG(income) AS m, MEDIAN(income) AS half, STDDEV(income) AS s FROM people GROUP BY region",
     "SELECT AVG(income) AS m, COUNT(*) AS n FROM people GROUP BY place",  # more cells than one block has
@@ -62,7 +62,7 @@ def opened(rows: int, epsilon: int) -> Curator:
 
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Of how many questions numbers were made, each time that some were."""
+    """Of how many queries numbers were made, each time that some were."""
     sizes: list[int] = []
     make = estimate.values_of_many
 
@@ -85,21 +85,21 @@ def test_numbers_are_made_at_the_first_look_and_once(curator: Curator, made: lis
     """Also of a repeat, and of a batch.  Mutants: numbers made at once; not kept by ``LateNumbers._of``; the
     newest not kept by the curator; another receipt's kept instead.
     """
-    answer = curator.ask(QUESTIONS[2], epsilon=1)
+    answer = curator.ask(QUERIES[2], epsilon=1)
     assert len(answer.rows) == 10_000
     assert set(answer.rows.values) == {"m", "n"}
-    again = curator.ask(QUESTIONS[2], epsilon=1)
+    again = curator.ask(QUERIES[2], epsilon=1)
     assert again.repeated
     assert again.cost.units == 0
     assert not made
     assert bits(answer.rows) == bits(answer.rows)
     assert bits(answer.rows) == bits(again.rows)
     assert made == [1]
-    batch = curator.ask_many([QUESTIONS[0], QUESTIONS[1]], epsilon=1)
+    batch = curator.ask_many([QUERIES[0], QUERIES[1]], epsilon=1)
     assert made == [1]
     assert [len(one.rows.to_json()) for one in batch] == [1, 4]
     assert made == [1, 2]
-    older = curator.ask(QUESTIONS[2], epsilon=1)
+    older = curator.ask(QUERIES[2], epsilon=1)
     assert bits(older.rows) == bits(answer.rows)
     assert made == [1, 2, 1]
 
@@ -120,8 +120,8 @@ def test_numbers_of_the_newest_answers_are_kept_and_no_more(
     assert [looked_at(text) for text in texts] == [1, 1, 1, 1]
     assert [looked_at(text) for text in reversed(texts)] == [0, 0, 0, 1]
     assert [looked_at(text) for text in texts[:3]] == [0, 0, 0]
-    assert looked_at(QUESTIONS[2]) == 1
-    assert [looked_at(QUESTIONS[2]), looked_at(texts[0]), looked_at(QUESTIONS[2])] == [0, 1, 1]
+    assert looked_at(QUERIES[2]) == 1
+    assert [looked_at(QUERIES[2]), looked_at(texts[0]), looked_at(QUERIES[2])] == [0, 1, 1]
 
 
 def test_a_repeat_knows_what_was_learned_since_elsewhere() -> None:
@@ -150,7 +150,7 @@ def test_a_repeat_knows_what_was_learned_since_elsewhere() -> None:
     assert spread.population_interval.low > counted.population_interval.low
 
 
-@pytest.mark.parametrize("sql", QUESTIONS[:3])
+@pytest.mark.parametrize("sql", QUERIES[:3])
 def test_late_numbers_are_those_of_what_is_stored(curator: Curator, sql: str) -> None:
     """However much was asked in between: what is said of a population stands where the answer stood."""
     answer = curator.ask(sql, epsilon=1)
@@ -158,7 +158,7 @@ def test_late_numbers_are_those_of_what_is_stored(curator: Curator, sql: str) ->
     receipt, text = curator._asked_before(basket) or pytest.fail("it is stored")
     context = curator._claims.context(basket, Position.of(receipt), many_from_text(text))
     (rows,) = estimate.rows_of_many(basket.plans, many_from_text(text), context)
-    curator.ask(QUESTIONS[0], epsilon=2)
+    curator.ask(QUERIES[0], epsilon=2)
     assert bits(answer.rows) == bits(rows)
     assert not any(isinstance(values.population, Absent) for values in rows.values.values())
 
@@ -177,7 +177,7 @@ def test_found_keys_are_counted_at_once(curator: Curator) -> None:
 
 
 def test_an_answer_that_nobody_looked_at_can_be_sent_away(curator: Curator) -> None:
-    answer = curator.ask(QUESTIONS[1], epsilon=1)
+    answer = curator.ask(QUERIES[1], epsilon=1)
     sent = pickle.loads(pickle.dumps(answer))
     assert bits(sent.rows) == bits(answer.rows)
     assert sent.to_json() == answer.to_json()

@@ -21,13 +21,13 @@ from adyton.kernel.ledger import Header, Order, SqliteLedger
 from adyton.kernel.ledger.faults import reason
 from adyton.kernel.schema import CategoryColumn, IntegerColumn, RealColumn
 from adyton.study import Validity, named_facts
-from study_on_disk import question, tamper, write_study
+from study_on_disk import query, tamper, write_study
 
 
 def asked(study: Path, numbers: int = 2) -> Path:
     with adyton.open(study) as curator:
         for number in range(numbers):
-            curator.ask(question(number), scale=1000)
+            curator.ask(query(number), scale=1000)
     return study
 
 
@@ -96,7 +96,7 @@ def test_every_fact_of_the_fingerprint_has_a_name(tmp_path: Path) -> None:
     known = adyton.read_study(write_study(tmp_path))
     table = known.table
     age = IntegerColumn("age", 0, 120)
-    plan = Validity(Fraction(9, 10), questions=1, tolerance=Fraction(9, 10))
+    plan = Validity(Fraction(9, 10), queries=1, tolerance=Fraction(9, 10))
     pure = {"accounting": "pure", "limit": adyton.Guarantee(known.limit.epsilon, Fraction(0))}
     changes: list[Any] = [
         {"table": replace(table, name="persons")},
@@ -113,8 +113,8 @@ def test_every_fact_of_the_fingerprint_has_a_name(tmp_path: Path) -> None:
         {"discovery_delta": Fraction(1, 10**10)},
         {"validity": Validity(Fraction(9, 10))},
         {"validity": Validity(Fraction(8, 10))},
-        {"validity": Validity(Fraction(9, 10), questions=5)},
-        {"validity": Validity(Fraction(9, 10), questions=5, beyond_plan="answer")},
+        {"validity": Validity(Fraction(9, 10), queries=5)},
+        {"validity": Validity(Fraction(9, 10), queries=5, beyond_plan="answer")},
         {"validity": plan},
         {"validity": replace(plan, tolerance=Fraction(8, 9))},
         {"validity": replace(plan, noise="decreasing")},
@@ -135,7 +135,7 @@ def test_every_fact_of_the_fingerprint_has_a_name(tmp_path: Path) -> None:
 # To read only
 
 
-# As nobody else may read root's Python, all that will be needed is loaded first, by a question elsewhere.
+# As nobody else may read root's Python, all that will be needed is loaded first, by a query elsewhere.
 BECOME_NOBODY = """
 import os, sys, adyton
 from pathlib import Path
@@ -150,7 +150,7 @@ READ = """
 assert not os.access(study.parent, os.W_OK)
 with adyton.open(study) as curator:
     assert len(curator.receipts()) == curator.verify().receipts == int(sys.argv[3])
-    assert curator.statement().questions == int(sys.argv[3])
+    assert curator.statement().queries == int(sys.argv[3])
     assert curator.ask("SELECT COUNT(*) FROM people WHERE age > 0", scale=1000).repeated
     try:
         curator.ask("SELECT COUNT(*) FROM people WHERE age > 77", scale=1000)
@@ -192,7 +192,7 @@ def test_a_copy_with_its_log_is_read_with_its_log(tmp_path: Path, public_folder:
     """A mutant that opens it as immutable sees an older ledger, and calls it whole."""
     study = asked(write_study(tmp_path))
     with adyton.open(study) as curator:
-        curator.ask(question(5), scale=1000)
+        curator.ask(query(5), scale=1000)
         shutil.copytree(tmp_path, public_folder, dirs_exist_ok=True)
         assert (public_folder / "people.ledger-wal").stat().st_size
     (public_folder / "people.ledger-shm").unlink()

@@ -31,7 +31,7 @@ from adyton.study import Validity
 from books import book_of
 from how_often import often
 from kept_rows import open_kept
-from study_on_disk import question, write_study
+from study_on_disk import query, write_study
 
 ROWS = 240
 PEOPLE = pd.DataFrame(
@@ -53,7 +53,7 @@ KINDS: dict[str, Any] = {
     "zcdp": {"accounting": "zcdp"},
     "pure": {"accounting": "pure", "delta": 0},
     "reserve": {"validity": Validity("0.95", reserve="0.25")},
-    "split": {"validity": Validity("0.95", questions=40, method="split")},
+    "split": {"validity": Validity("0.95", queries=40, method="split")},
 }
 
 
@@ -104,7 +104,7 @@ def test_what_was_left_is_told_from_the_receipt(kind: str, booked: bool, tmp_pat
             left = who.left_for(request, PRICE)
             amount = int(left * Fraction(drawn.randint(1, 300), 1000))
             if left and amount:
-                order = Order(f"question {step}", "", amount, 0, request)
+                order = Order(f"query {step}", "", amount, 0, request)
                 receipt = who.ledger.charge(order).receipt
                 known.append((who, request, left))
                 if drawn.random() < 0.5:
@@ -185,16 +185,16 @@ def test_many_at_once_under_one_id_get_one_answer(share: str, tmp_path: Path) ->
     path = write_study(tmp_path)
     barrier = threading.Barrier(8)
     with open_kept(path) as one, open_kept(path) as two:
-        one.ask(question(1), share="0.01")
+        one.ask(query(1), share="0.01")
 
         def asks(number: int) -> Any:
             who = (one, two)[number % 2]
             barrier.wait(60)
             if number > 5:
-                return who.ask(question(10 + number), share="0.05")
+                return who.ask(query(10 + number), share="0.05")
             for _ in range(20):
                 try:
-                    return who.ask(question(5), share=share, request="mine")
+                    return who.ask(query(5), share=share, request="mine")
                 except RequestIdUsed:
                     continue
             raise AssertionError("the id was never known")

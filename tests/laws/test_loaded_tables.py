@@ -13,7 +13,7 @@ import pytest
 
 import adyton
 from adyton.audit.cases.catalogue import target_of
-from adyton.audit.cases.questions_asked import QUESTIONS, study_of, tables_of
+from adyton.audit.cases.queries_asked import QUERIES, study_of, tables_of
 from adyton.audit.loaded import LoadedTables
 from adyton.curator import Curator
 from adyton.engines.duckdb import DuckDBEngine
@@ -25,7 +25,7 @@ from adyton.query.request import request_of
 from adyton.study import Study, Validity
 from kept_rows import open_kept
 
-CASE, TARGET = QUESTIONS["persons by region"], target_of()
+CASE, TARGET = QUERIES["persons by region"], target_of()
 STUDY = study_of(CASE, "replace-one", "gdp", TARGET)
 Opens = Callable[[Study, Any], Curator]
 
@@ -46,7 +46,7 @@ def loads(monkeypatch: pytest.MonkeyPatch) -> list[DuckDBEngine]:
 
 def integers(curator: Curator, sql: str = CASE.asked[0]) -> Any:
     study = curator.study
-    readings = readings_of(request_of(sql, study.table).question, study.unit_of(study.table))
+    readings = readings_of(request_of(sql, study.table).query, study.unit_of(study.table))
     curator._engine.prepare(readings)
     return curator._engine.exact(readings)
 
@@ -85,7 +85,7 @@ def test_what_is_not_the_same_is_loaded_anew(tmp_path: Path, opens: Opens, loads
 
 def test_another_unit_is_checked_anew(tmp_path: Path, opens: Opens) -> None:
     """Under replace the number of rows is public, and must be right.  Mutant: without the unit."""
-    case = QUESTIONS["count"]
+    case = QUERIES["count"]
     _, fewer = tables_of(case, "add-remove", tmp_path)
     with opens(study_of(case, "add-remove", "gdp", TARGET), fewer) as curator:
         integers(curator, case.asked[0])
@@ -98,7 +98,7 @@ def test_another_unit_is_checked_anew(tmp_path: Path, opens: Opens) -> None:
 
 def test_no_run_is_spared_a_scan(tmp_path: Path, opens: Opens, monkeypatch: pytest.MonkeyPatch) -> None:
     """Mutant: cells that an engine keeps stay from one curator to the next."""
-    case = QUESTIONS["count"]
+    case = QUERIES["count"]
     study, (here, _) = study_of(case, "replace-one", "gdp", TARGET), tables_of(case, "replace-one", tmp_path)
     scans: list[str] = []
     sound = DuckDBEngine._run

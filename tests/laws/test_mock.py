@@ -132,24 +132,24 @@ def test_answers_say_that_they_are_about_a_mock() -> None:
         ]
         assert answers[-1].repeated
         for answer in answers:
-            assert answer.question.startswith("/* mock */ SELECT ")
+            assert answer.query.startswith("/* mock */ SELECT ")
             assert answer.to_json()["mock"] is True
             assert "made up" in str(answer)
             assert "made up" in answer._repr_html_()
             assert "made up" in answer.certificate.assumptions[0]
-            assert curator.ask(answer.question, epsilon="0.01")  # what is copied can be asked
+            assert curator.ask(answer.query, epsilon="0.01")  # what is copied can be asked
         previews = curator.preview_many(
             ["SELECT AVG(age) FROM people", "SELECT COUNT(*) FROM people"], epsilon=1
         )
         for preview in (*previews, curator.preview("SELECT COUNT(*) FROM people", epsilon=1)):
-            assert preview.question.startswith("/* mock */ SELECT ")
+            assert preview.query.startswith("/* mock */ SELECT ")
             assert "made up" in preview.certificate.assumptions[0]
         with pytest.raises(InvalidRequest, match="no streams"):
             curator.open_stream(positives=1, epsilon=1)
         with pytest.raises(InvalidRequest, match="no streams"):
             curator.stream(1)
         with pytest.raises(InvalidRequest, match="no weights"):
-            curator.open_weights(["smoker"], questions=10, epsilon=1)
+            curator.open_weights(["smoker"], queries=10, epsilon=1)
         with pytest.raises(InvalidRequest, match="no weights"):
             curator.weights(1)
 
@@ -178,18 +178,18 @@ def test_no_word_of_a_curator_escapes_the_mark() -> None:
 
 def test_a_mock_costs_what_the_study_would_and_has_a_budget_of_its_own() -> None:
     study = rows_study()
-    question = "SELECT region, AVG(income) FROM people WHERE age > 30 GROUP BY region"
+    query = "SELECT region, AVG(income) FROM people WHERE age > 30 GROUP BY region"
     real = open_study(study, data=Path("gone.parquet"))
     with mock_of(study) as first, mock_of(study) as second:
-        assert first.preview(question, within=50).cost == real.preview(question, within=50).cost
-        assert first.ask(question, share=1).spent.share == pytest.approx(1)
+        assert first.preview(query, within=50).cost == real.preview(query, within=50).cost
+        assert first.ask(query, share=1).spent.share == pytest.approx(1)
         with pytest.raises(BudgetRefused):
             first.ask("SELECT COUNT(*) FROM people", epsilon=1)
-        assert second.statement().questions == 0
-    assert real.statement().questions == 0
+        assert second.statement().queries == 0
+    assert real.statement().queries == 0
 
 
-def test_questions_of_every_shape_are_answered_without_the_data() -> None:
+def test_queries_of_every_shape_are_answered_without_the_data() -> None:
     with mock_of(visits_study()) as curator:
         found = curator.ask("SELECT employer, COUNT(*) FROM people GROUP BY employer", epsilon=20)
         assert [row.keys["employer"] for row in found.rows][:3] == ["a", "b", "c"]
@@ -211,22 +211,22 @@ def test_a_written_mock_is_read_as_the_mock_that_is_asked(suffix: str, tmp_path:
     first, second = write_mock(study, tmp_path / f"made{suffix}", 200)
     assert (first.name, second.name) == (f"made{suffix}", f"made.visits{suffix}")
     sums = "SUM(income), SUM(age), COUNT(born), COUNT(region), COUNT(employer)"
-    questions = [
+    queries = [
         f"SELECT {sums} FROM people",
         "SELECT region, COUNT(*) FROM people WHERE born > '1960-01-01' AND code = 5 GROUP BY region",
         "SELECT smoker, COUNT(*) FROM people GROUP BY smoker",
         "SELECT SUM(cost) FROM people JOIN visits ON people.person_id = visits.patient",
     ]
     with mock_of(study, 200) as made, open_study(study, data={"people": first, "visits": second}) as written:
-        for question in questions:
+        for query in queries:
             readings = make_plan(
-                study, parse(question, *study.tables), Price("epsilon", Fraction(1)), 10**18
+                study, parse(query, *study.tables), Price("epsilon", Fraction(1)), 10**18
             ).readings
             exact = []
             for curator in (made, written):
                 curator._engine.prepare(readings)
                 exact.append(curator._engine.exact(readings))
-            assert exact[0] == exact[1], question
+            assert exact[0] == exact[1], query
             assert any(any(column) for columns in exact[0] for column in columns)
 
 

@@ -58,7 +58,7 @@ PERSONS = FRAME.groupby("pid")
 
 
 def asker(*, persons: bool, accounting: str, limit: int = 490, seed: int = 7) -> Curator:
-    """Noise that is the same in every test run, and for most questions a budget that does not run out."""
+    """Noise that is the same in every test run, and for most queries a budget that does not run out."""
     unit = PrivacyUnit("add-remove", "pid" if persons else None, 6 if persons else 1)
     table = Table("people", COLUMNS, rows=2000, person=unit.person)
     promised, discovery_delta = (
@@ -70,7 +70,7 @@ def asker(*, persons: bool, accounting: str, limit: int = 490, seed: int = 7) ->
 
 
 def answers(sql: str, epsilon: float, *, persons: bool, accounting: str) -> Iterator[adyton.Answer]:
-    """The same question again and again, each time at a price of its own: otherwise it is only asked once.
+    """The same query again and again, each time at a price of its own: otherwise it is only asked once.
 
     Keys are found in studies of a small budget, one after the other: the threshold grows with the whole budget.
     """

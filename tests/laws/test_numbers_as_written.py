@@ -17,7 +17,7 @@ from adyton.kernel.schema import RealColumn, Table
 from adyton.kernel.terms.leaves import Constant
 from adyton.query.canonical import canonical_text
 from adyton.query.doubles import remarks_on, shortest
-from adyton.query.questions import cdf, count
+from adyton.query.queries import cdf, count
 from adyton.query.request import Request, Requests, asked_of
 from adyton.query.sql.read import parse_number
 from adyton.query.text import fraction_text
@@ -36,7 +36,7 @@ def test_a_limit_is_what_was_written(delta: object) -> None:
 
 
 def test_a_plan_is_what_was_written() -> None:
-    plain = Validity(0.95, questions=10, tolerance="0.1", share=0.01)
+    plain = Validity(0.95, queries=10, tolerance="0.1", share=0.01)
     assert plain == Validity(Fraction(19, 20), None, 10, Fraction(1, 10), share=Fraction(1, 100))
 
 
@@ -64,7 +64,7 @@ LITERALS = {
 def where_of(sql: str, dialect: str | None = None) -> str:
     asked = asked_of(sql, T, dialect=dialect)
     assert isinstance(asked, Request)
-    return canonical_text(asked.question).partition("WHERE ")[2]
+    return canonical_text(asked.query).partition("WHERE ")[2]
 
 
 @pytest.mark.parametrize("written", LITERALS)
@@ -139,7 +139,7 @@ def test_the_answer_says_which_literal_was_read_as_another(tmp_path: Path) -> No
         for number in range(4):
             again = curator.ask(text.format(f"2000{number}.300000000001"), within=100)
             assert any("was read as" in one for one in again.remarks)
-            assert f"income > 2000{number}.3)" in again.question
+            assert f"income > 2000{number}.3)" in again.query
         drafted = curator.ask(count("income > 20000.300000000001", name="m"), within=100)
         assert (drafted.repeated, drafted.remarks) == (True, (said,))
         union = curator.ask(
@@ -147,7 +147,7 @@ def test_the_answer_says_which_literal_was_read_as_another(tmp_path: Path) -> No
         )
         assert len(union.remarks) == 1
         points = curator.preview(cdf("income", [20000.300000000001, 30000]), epsilon="0.1")
-        assert "20000.3," in points.question
+        assert "20000.3," in points.query
     asked = Requests(T).of("SELECT COUNT(*) FROM t WHERE x > 0.5")
     assert isinstance(asked, Request)
     assert asked.remarks == ()

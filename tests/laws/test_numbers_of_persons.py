@@ -25,10 +25,10 @@ from adyton.kernel.terms.persons import PersonNumber, TableOfPersons, table_of_p
 from adyton.planning.learned import Learned
 from adyton.planning.readings import readings_of
 from adyton.population.base import spread_key
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.query.request import request_of
 from adyton.query.sql.read import parse
-from adyton.query.text import question_text
+from adyton.query.text import query_text
 from adyton.study import Study, Validity
 from cells_shown import cell_values
 from how_often import crossed, often
@@ -146,15 +146,15 @@ def plain(data: pd.DataFrame) -> Iterator[Any]:
     connection.close()
 
 
-def asked(curator: Curator, sql: str) -> tuple[Question, list[list[Any]]]:
+def asked(curator: Curator, sql: str) -> tuple[Query, list[list[Any]]]:
     """For each measure, its values in all cells."""
-    question = parse(sql, *curator.study.tables)
-    assert isinstance(question.table, TableOfPersons)
-    readings = readings_of(question, curator.study.unit_of(question.table))
-    steps = [getattr(measure, "value", None) for _, measure in question.measures]
+    query = parse(sql, *curator.study.tables)
+    assert isinstance(query.table, TableOfPersons)
+    readings = readings_of(query, curator.study.unit_of(query.table))
+    steps = [getattr(measure, "value", None) for _, measure in query.measures]
     steps = [1 if value is None else value.lattice.step for value in steps]
     exact = curator._engine.exact(readings)
-    return question, [[cell * step for cell in own[0]] for own, step in zip(exact, steps, strict=True)]
+    return query, [[cell * step for cell in own[0]] for own, step in zip(exact, steps, strict=True)]
 
 
 @pytest.mark.parametrize("sql", TOTALS)
@@ -166,8 +166,8 @@ def test_law_numbers_of_persons_mean_what_they_mean_in_sql(curator: Curator, pla
 
 @pytest.mark.parametrize("sql", GROUPED)
 def test_law_groups_of_persons_mean_what_they_mean_in_sql(curator: Curator, plain: Any, sql: str) -> None:
-    question, found = asked(curator, sql)
-    keys, by = cell_values(question), len(question.by)
+    query, found = asked(curator, sql)
+    keys, by = cell_values(query), len(query.by)
     wanted = {tuple(row[:by]): row[by:] for row in plain.execute(sql).fetchall()}
     for measure, cells in enumerate(found):
         got = {key: value for key, value in zip(keys, cells, strict=True) if value}
@@ -175,7 +175,7 @@ def test_law_groups_of_persons_mean_what_they_mean_in_sql(curator: Curator, plai
         assert got
 
 
-def random_question(rng: random.Random) -> str:
+def random_query(rng: random.Random) -> str:
     """Numbers of persons, computed and filtered inside and outside."""
     conditions = [
         "age > 40",
@@ -208,12 +208,12 @@ def random_question(rng: random.Random) -> str:
 def test_law_random_numbers_of_persons_mean_what_they_mean_in_sql(
     curator: Curator, plain: Any, seed: int
 ) -> None:
-    sql = random_question(random.Random(seed))
+    sql = random_query(random.Random(seed))
     _, found = asked(curator, sql)
     (wanted,) = plain.execute(sql).fetchall()
     assert [cells[0] for cells in found] == [w or 0 for w in wanted], sql
-    text = question_text(parse(sql, VISITS))
-    assert question_text(parse(text, VISITS)) == text
+    text = query_text(parse(sql, VISITS))
+    assert query_text(parse(text, VISITS)) == text
 
 
 EACH_SOMEWHERE = sorted(crossed(TOTALS + GROUPED, range(3)), key=itemgetter(1))  # rows are loaded once
@@ -221,16 +221,16 @@ EACH_SOMEWHERE = sorted(crossed(TOTALS + GROUPED, range(3)), key=itemgetter(1)) 
 
 @pytest.mark.parametrize(("sql", "data"), EACH_SOMEWHERE, indirect=["data"])
 def test_law_the_canonical_text_asks_the_same(curator: Curator, sql: str) -> None:
-    text = question_text(parse(sql, VISITS))
-    assert question_text(parse(text, VISITS)) == text
+    text = query_text(parse(sql, VISITS))
+    assert query_text(parse(text, VISITS)) == text
     (one, found), (two, again) = (asked(curator, spelled) for spelled in (sql, text))
     assert [name for name, _ in one.measures] == [name for name, _ in two.measures]
     assert found == again
 
 
-def test_what_nobody_asks_about_is_no_part_of_the_question() -> None:
+def test_what_nobody_asks_about_is_no_part_of_the_query() -> None:
     short = "SELECT AVG(visits) FROM (SELECT pid, COUNT(*) AS visits FROM visits GROUP BY pid)"
-    texts = {question_text(parse(sql, VISITS)) for sql in (short, f"SELECT AVG(visits) FROM ({OF_EACH}) p")}
+    texts = {query_text(parse(sql, VISITS)) for sql in (short, f"SELECT AVG(visits) FROM ({OF_EACH}) p")}
     assert texts == {short.replace("AVG(visits)", "AVG(visits) AS avg_visits")}
 
 
@@ -313,15 +313,15 @@ def test_a_table_of_persons_is_bounded_by_the_study_that_is_asked() -> None:
     narrow = table_of_persons(
         replace(VISITS, most_rows=2), PARSED.table.given, (("v", PersonNumber("rows")),)
     )
-    question = Question(narrow, (("n", Count()),))
+    query = Query(narrow, (("n", Count()),))
     with pytest.raises(InvalidRequest, match="another table"):
-        request_of(question, *study().tables)
+        request_of(query, *study().tables)
     with pytest.raises(InvalidRequest, match="do not fit"):
         study().unit_of(narrow)
     with pytest.raises(InvalidRequest, match="follow from the rows of a person that count"):
         replace(narrow, columns=(IntegerColumn("v", 0, 1),))
     wide = replace(PARSED.table, of=replace(VISITS, most_rows=MOST))
-    assert request_of(replace(PARSED, table=wide), *study().tables).question == PARSED
+    assert request_of(replace(PARSED, table=wide), *study().tables).query == PARSED
 
 
 PARSED = parse("SELECT AVG(age) FROM (SELECT pid, MAX(age) AS age FROM visits GROUP BY pid)", VISITS)

@@ -17,8 +17,8 @@ from adyton.kernel.terms.expressions import And, Compare, Condition, Not, Or
 from adyton.kernel.terms.leaves import Constant, Day, DayOf, IsMissing, IsTrue, OneOf, ValueOf
 from adyton.query.canonical import canonical_text
 from adyton.query.conditions.covering import covered
-from adyton.query.nodes import Question
-from adyton.query.questions import count, mean
+from adyton.query.nodes import Query
+from adyton.query.queries import count, mean
 from adyton.query.request import Request, asked_of
 from adyton.query.sql.read import parse
 from adyton.query.text import condition_text
@@ -37,7 +37,7 @@ from strategies import (
     evaluate_condition,
     rows,
 )
-from strategies_asked import all_questions
+from strategies_asked import all_queries
 
 law = settings(deadline=None, max_examples=often(100, 1000))
 
@@ -45,7 +45,7 @@ law = settings(deadline=None, max_examples=often(100, 1000))
 def text_of(sql: str) -> str:
     asked = asked_of(sql, PERSONS)
     assert isinstance(asked, Request)
-    return canonical_text(asked.question)
+    return canonical_text(asked.query)
 
 
 # Filters ----------------------------------------------------------------------------------------------------
@@ -161,7 +161,7 @@ def test_numbers_of_a_person_that_are_never_missing_lose_their_cover() -> None:
     def said(given_: str, outer: str) -> str:
         asked = asked_of(f"SELECT COUNT(*) FROM ({inner.format(given_)}) AS t WHERE {outer}", table)
         assert isinstance(asked, Request)
-        return canonical_text(asked.question)
+        return canonical_text(asked.query)
 
     every = said("smoker IN (TRUE, FALSE)", "n >= 1")
     assert every == said("smoker IS NOT NULL", "n BETWEEN 0 AND 5")
@@ -173,15 +173,15 @@ def test_numbers_of_a_person_that_are_never_missing_lose_their_cover() -> None:
 
 
 @law
-@given(all_questions(), st.text("abcxyz_", min_size=1, max_size=8))
-def test_law_the_canonical_text_has_no_names_that_were_given(question: Question, stem: str) -> None:
+@given(all_queries(), st.text("abcxyz_", min_size=1, max_size=8))
+def test_law_the_canonical_text_has_no_names_that_were_given(query: Query, stem: str) -> None:
     """Mutants: the names of groups are kept; values are not numbered apart."""
-    named = tuple((f"{stem}{place}", measure) for place, (_, measure) in enumerate(question.measures))
+    named = tuple((f"{stem}{place}", measure) for place, (_, measure) in enumerate(query.measures))
     try:
-        other = replace(question, measures=named)
+        other = replace(query, measures=named)
     except InvalidRequest:  # a group is called so
         return
-    text = canonical_text(question)
+    text = canonical_text(query)
     assert canonical_text(other) == text
     if len(text) <= 10_000:
         assert canonical_text(parse(text, PERSONS)) == text
@@ -220,7 +220,7 @@ def test_another_name_is_the_stored_answer(curator: adyton.Curator, price: dict[
         assert curator.preview(sql, **price).repeated == bool(answers)  # type: ignore[arg-type]
         answers.append(curator.ask(sql, **price))  # type: ignore[arg-type]
         assert list(answers[-1][0].values) == names
-        assert f"COUNT(*) AS {names[0]} FROM" in answers[-1].question
+        assert f"COUNT(*) AS {names[0]} FROM" in answers[-1].query
     drafted = curator.ask(count(name="d"), **price)  # type: ignore[arg-type]
     batched = curator.ask_many([count(name="e")], **price)[0]  # type: ignore[arg-type]
     for again in (*answers[1:], drafted, batched):
@@ -228,7 +228,7 @@ def test_another_name_is_the_stored_answer(curator: adyton.Curator, price: dict[
         assert again.value == answers[0].value
         assert again.receipt == answers[0].receipt
     assert len(curator.receipts()) == 1
-    assert "COUNT(*) AS count FROM" in curator.receipts()[0].order.question
+    assert "COUNT(*) AS count FROM" in curator.receipts()[0].order.query
 
 
 def test_a_batch_under_other_names_is_the_stored_batch(curator: adyton.Curator) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from adyton import questions
+from adyton import queries
 from adyton.audit import replay
 from adyton.curator.mock import mock_of
 from adyton.errors import InvalidRequest
@@ -23,10 +23,10 @@ from adyton.kernel.terms.leaves import IsOutside
 from adyton.kernel.terms.measures import Count
 from adyton.kernel.terms.names import joined
 from adyton.planning.readings import readings_of
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.query.request import request_of
 from adyton.query.sql.read import parse, parse_condition, parse_number
-from adyton.query.text import condition_text, question_text
+from adyton.query.text import condition_text, query_text
 from adyton.study import Study
 from kept_rows import open_kept
 from strategies import AGE, BORN, INCOME, PEOPLE, PERSONS, REGION, YEAR
@@ -84,10 +84,10 @@ def test_it_is_a_condition_and_not_a_number() -> None:
 
 def test_a_column_may_be_called_like_a_function() -> None:
     table = Table("t", (IntegerColumn("clipped", 0, 1), IntegerColumn("undeclared", 0, 1)))
-    question = parse("SELECT AVG(clipped) FROM t WHERE CLIPPED(undeclared) OR undeclared = 1", table)
-    text = question_text(question)
+    query = parse("SELECT AVG(clipped) FROM t WHERE CLIPPED(undeclared) OR undeclared = 1", table)
+    text = query_text(query)
     assert "WHERE ((undeclared = 1) OR CLIPPED(undeclared))" in text
-    assert question_text(parse(text, table)) == text
+    assert query_text(parse(text, table)) == text
 
 
 def test_values_and_groups_are_called_after_it() -> None:
@@ -95,14 +95,14 @@ def test_values_and_groups_are_called_after_it() -> None:
         "SELECT CLIPPED(age) AS far, PROPORTION(CLIPPED(income)), COUNT_IF(UNDECLARED(region)) "
         "FROM people GROUP BY 1"
     )
-    question = parse(sql, PEOPLE)
-    assert [name for name, _ in question.measures] == [
+    query = parse(sql, PEOPLE)
+    assert [name for name, _ in query.measures] == [
         "proportion_clipped_income",
         "count_if_undeclared_region",
     ]
-    assert isinstance(question.by[0].value, Case)  # type: ignore[union-attr]
-    assert parse(question_text(question), PEOPLE) == question
-    draft = questions.proportion("CLIPPED(income)", where="NOT UNDECLARED(region)", by="smoker")
+    assert isinstance(query.by[0].value, Case)  # type: ignore[union-attr]
+    assert parse(query_text(query), PEOPLE) == query
+    draft = queries.proportion("CLIPPED(income)", where="NOT UNDECLARED(region)", by="smoker")
     assert (
         request_of(draft, PEOPLE).alone
         == request_of(
@@ -113,7 +113,7 @@ def test_values_and_groups_are_called_after_it() -> None:
 
 
 def test_columns_of_public_tables_are_refused() -> None:
-    """Also where the question is built by hand; the private key beside them is not."""
+    """Also where the query is built by hand; the private key beside them is not."""
     city = CategoryColumn("city", ("ur", "kish"))
     size, code = IntegerColumn("size", 1, 2), CategoryColumn("kind", ("old", "older"))
     dimension = Dimension(
@@ -124,13 +124,13 @@ def test_columns_of_public_tables_are_refused() -> None:
         table = joined((people,), (PublicJoin("people", dimension, left),))
         for column in (size, code):
             with pytest.raises(InvalidRequest, match=f"{column.name!r} is a column of a public table"):
-                Question(table, (("n", Count(IsOutside(column))),))
+                Query(table, (("n", Count(IsOutside(column))),))
         join = "LEFT JOIN" if left else "JOIN"
         head = f"FROM people {join} cities ON people.city = cities.name"
         with pytest.raises(InvalidRequest, match="is a column of a public table"):
             parse(f"SELECT PROPORTION(CLIPPED(size)) {head}", people)
-        question = parse(f"SELECT PROPORTION(UNDECLARED(people.city)), COUNT_IF(CLIPPED(age)) {head}", people)
-        readings = readings_of(question, PrivacyUnit("add-remove"))
+        query = parse(f"SELECT PROPORTION(UNDECLARED(people.city)), COUNT_IF(CLIPPED(age)) {head}", people)
+        readings = readings_of(query, PrivacyUnit("add-remove"))
         assert all(reading.table == people for reading in readings)
     with pytest.raises(InvalidRequest, match="is a column of a public table"):
         parse(

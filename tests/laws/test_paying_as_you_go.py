@@ -1,6 +1,6 @@
 """Studies with Gaussian noise pay as they go: every answer pays for what was released before it, and for nothing else.
 
-Nothing is planned and nothing runs out: the first answer is as narrow as that of a question fixed in advance, and
+Nothing is planned and nothing runs out: the first answer is as narrow as that of a query fixed in advance, and
 later ones are as wide as what was spent makes them.  Where noise would decide, it is seeded.
 """
 
@@ -105,14 +105,14 @@ def ahead(asker: Curator, sql: str = OTHER, scale: float = 30) -> float:
 
 
 @pytest.mark.parametrize("accounting", ["gdp", "zcdp"])
-@pytest.mark.parametrize("questions", [None, 1, 40])
+@pytest.mark.parametrize("queries", [None, 1, 40])
 @pytest.mark.parametrize("scale", [5.0, 30.0, 400.0])
-def test_theorem_PAY_AS_YOU_GO_the_first_answer_is_that_of_a_question_fixed_in_advance(
-    accounting: str, questions: int | None, scale: float
+def test_theorem_PAY_AS_YOU_GO_the_first_answer_is_that_of_a_query_fixed_in_advance(
+    accounting: str, queries: int | None, scale: float
 ) -> None:
-    with opened(accounting=accounting, questions=questions) as asker:
+    with opened(accounting=accounting, queries=queries) as asker:
         value = only(asker.ask(COUNT, scale=scale))
-        share = OpenLevels().share(1) if questions is None else KnownLevels(questions).share(1)
+        share = OpenLevels().share(1) if queries is None else KnownLevels(queries).share(1)
         level = float(claims_failure(asker.study.validity, asker.study.unit.adjacency)) * share / 2
     released = asker._ledger.recall(1)
     assert released is not None
@@ -155,7 +155,7 @@ def test_widths_grow_with_every_answer_and_old_answers_keep_theirs() -> None:
 
 
 def test_less_noise_before_is_wider_after() -> None:
-    """The level of the third question is the same; only what was spent before it differs."""
+    """The level of the third query is the same; only what was spent before it differs."""
     widths = []
     for scale in (400, 100, 30, 10, 3):
         with opened() as asker:
@@ -174,14 +174,14 @@ def test_a_preview_says_how_wide_a_share_of_one_half_will_be() -> None:
         assert got == pytest.approx(seen, rel=0.02)
 
 
-def test_no_question_is_one_too_many() -> None:
+def test_no_query_is_one_too_many() -> None:
     """Levels never run out, however much was spent: 300 answers of little noise, and the last has an interval."""
     with opened() as asker:
         for i in range(300):
             answer = asker.ask(f"SELECT COUNT(*) AS n FROM t WHERE f{i % COINS} AND age < {i}", scale=20)
         interval = ends(answer)
         assert 0 <= interval.low < interval.high <= ROWS
-        assert asker.statement().certified_questions is None
+        assert asker.statement().certified_queries is None
         assert "stability" not in str(asker.statement())
 
 
@@ -230,10 +230,10 @@ def test_theorem_SUBSET_VARIANCE_no_answer_settles_for_more_than_it_was_charged(
 
 def spread_of(asker: Curator, sql: str, frame: pd.DataFrame) -> float:
     """The mean squared distance of these rows from their mean, in units of the noise, over all that was read."""
-    asked = asker.preview(sql, epsilon=1).question
-    receipt = next(r for r in asker.receipts() if r.order.question == asked)
-    question = request_of(sql, asker.study.table).question
-    (reading,) = readings_of(question, asker.study.unit)
+    asked = asker.preview(sql, epsilon=1).query
+    receipt = next(r for r in asker.receipts() if r.order.query == asked)
+    query = request_of(sql, asker.study.table).query
+    (reading,) = readings_of(query, asker.study.unit)
     (detail,) = json.loads(receipt.order.detail)
     scales = [float(scale) for scale in detail[2 : 2 + len(reading.coordinates)]]
     kept, value = MATCHING[sql]
@@ -472,7 +472,7 @@ def test_a_dearer_stream_costs_more_width_and_several_cost_the_sum_of_their_epsi
                 asker.open_stream(positives=1, epsilon=epsilon)
             epsilons.append(asker._ledger.totals().pure)
             assert epsilons[-1] == sum(receipt.order.pure for receipt in asker.receipts())
-            for i in range(3 - len(streams)):  # the same number of questions, so the same level
+            for i in range(3 - len(streams)):  # the same number of queries, so the same level
                 asker.ask(f"SELECT COUNT(*) FROM t WHERE f{i}", scale=10**5)
             widths.append(ahead(asker))
     assert epsilons[1] == 3 * epsilons[0]
@@ -483,7 +483,7 @@ def test_a_dearer_stream_costs_more_width_and_several_cost_the_sum_of_their_epsi
 # Batches and persons.
 
 
-def test_the_questions_of_a_batch_pay_for_what_was_before_it_and_share_one_level() -> None:
+def test_the_queries_of_a_batch_pay_for_what_was_before_it_and_share_one_level() -> None:
     asked = [f"SELECT COUNT(*) AS n FROM t WHERE f{i}" for i in range(8)]
     with opened() as asker, opened() as single:
         for one in (asker, single):
@@ -492,7 +492,7 @@ def test_the_questions_of_a_batch_pay_for_what_was_before_it_and_share_one_level
         alone = [length(ends(single.ask(sql, scale=30))) for sql in asked]
         assert max(together) / min(together) < 1.02
         assert alone[0] < together[0]  # an eighth of the level
-        assert together[-1] < alone[-1]  # and nothing of the batch was seen before its last question
+        assert together[-1] < alone[-1]  # and nothing of the batch was seen before its last query
         assert asker._ledger.totals().receipts == 2
         assert asker._ledger.totals().radius <= sum(receipt.order.radius for receipt in asker.receipts())
         later, after = ahead(asker), ahead(single)
@@ -584,7 +584,7 @@ def test_theorem_SUBSET_SUMS_a_sum_is_narrower_once_the_spread_of_its_values_was
 
 @pytest.mark.parametrize("measure", ["SUM", "AVG"])
 def test_of_a_batch_only_those_are_narrower_whose_spread_was_asked(measure: str) -> None:
-    """Two questions that differ in their filter alone are told together, unless something is known of one."""
+    """Two queries that differ in their filter alone are told together, unless something is known of one."""
     batch = [f"SELECT {measure}(steady - 48) AS s FROM t WHERE {f}" for f in ("f0", "f1", "f2")]
     with opened() as asker:
         before = [length(ends(answer)) for answer in asker.ask_many(batch, epsilon=1)]
@@ -608,7 +608,7 @@ BESIDE = [
 def test_theorem_SUBSET_BENNETT_a_spread_is_learned_beside_other_values(
     measure: str, asked: list[str]
 ) -> None:
-    """And for others of the same batch, which are told when all of it is known.  Mutants: one question alone
+    """And for others of the same batch, which are told when all of it is known.  Mutants: one query alone
     is looked at; batches are parted at every semicolon.
     """
     mean = f"SELECT {measure}(steady - 48) AS s FROM t WHERE f0"
@@ -625,14 +625,14 @@ def test_theorem_SUBSET_BENNETT_a_spread_is_learned_beside_other_values(
 def test_theorem_SUBSET_BENNETT_what_is_learned_from_a_batch_has_the_level_of_the_batch() -> None:
     """Shared by all its values: the upper end that is learned is the one that was said.
 
-    Mutants: the values of its own question alone; one for each question; without the rounds of a search; another
+    Mutants: the values of its own query alone; one for each query; without the rounds of a search; another
     variance of the same batch.
     """
     with opened() as asker:
         said = asker.ask_many(BESIDE, epsilon=40)[-1].rows[0].values["stddev"].population_interval
         assert isinstance(said, Interval)
         readings = readings_of(
-            request_of("SELECT AVG(steady - 48) FROM t WHERE f0", asker.study.table).question,
+            request_of("SELECT AVG(steady - 48) FROM t WHERE f0", asker.study.table).query,
             asker.study.unit,
         )
         context = asker._claims.context(
@@ -658,7 +658,7 @@ def test_an_unanswered_spread_does_not_hide_an_older_one() -> None:
 def test_theorem_SUBSET_VARIANCE_a_mean_settles_for_the_spread_that_was_asked_with_it(
     together: bool,
 ) -> None:
-    """In one question, or in one batch; and for no less than how spread the rows are."""
+    """In one query, or in one batch; and for no less than how spread the rows are."""
     for seed in range(3):
         paid = {}
         for what in ("steady", "age"):
@@ -680,7 +680,7 @@ def spread_of_both(detail: str, asker: Curator, frame: pd.DataFrame) -> float:
     sql = "SELECT AVG(steady), STDDEV(steady) FROM t WHERE f0"
     total, at = 0.0, 2 * frame.steady.to_numpy() / 100 - 1
     for reading, (_, _, *scales) in zip(
-        readings_of(request_of(sql, asker.study.table).question, asker.study.unit),
+        readings_of(request_of(sql, asker.study.table).query, asker.study.unit),
         json.loads(detail),
         strict=True,
     ):
@@ -749,39 +749,39 @@ def test_theorem_PLANNED_NOISE_every_answer_of_a_plan_is_within_the_tolerance(
     plan: dict[str, Any], tolerance: float, sql: str, span: float
 ) -> None:
     """To the last one, each at the price that the plan names; and beyond the plan the study goes on."""
-    questions = often(12, 30)
-    made = {"questions": questions, "tolerance": Fraction(tolerance).limit_denominator(1000), **plan}
+    queries = often(12, 30)
+    made = {"queries": queries, "tolerance": Fraction(tolerance).limit_denominator(1000), **plan}
     with planned(**made) as asker:
-        for k in range(questions):
+        for k in range(queries):
             interval = ends(asker.ask(sql.format(i=k % (COINS - 1), j=k)))
             # What is expected of a spread is only known once somebody has asked for it.
             more = 1.15 if "spread" in plan else 1.001
             assert length(interval) / 2 <= tolerance * span * more, k
-        assert asker.statement().questions == questions
+        assert asker.statement().queries == queries
         later = ends(asker.ask(sql.format(i=0, j=99)))
         assert 0 <= later.low < later.high <= 2 * span
 
 
-def test_beyond_a_plan_a_question_is_refused_if_the_owner_says_so() -> None:
-    plan = {"questions": 3, "tolerance": Fraction(1, 5), "beyond_plan": "refuse"}
+def test_beyond_a_plan_a_query_is_refused_if_the_owner_says_so() -> None:
+    plan = {"queries": 3, "tolerance": Fraction(1, 5), "beyond_plan": "refuse"}
     with planned(**plan) as asker:
         for i in range(3):
             asker.ask(f"SELECT COUNT(*) FROM t WHERE f{i}")
         assert not asker.preview("SELECT COUNT(*) FROM t WHERE f3", scale=100).fits
-        with pytest.raises(BudgetRefused, match="questions"):
+        with pytest.raises(BudgetRefused, match="queries"):
             asker.ask("SELECT COUNT(*) FROM t WHERE f3")
-        assert asker.statement().questions == 3
+        assert asker.statement().queries == 3
         assert asker.ask("SELECT COUNT(*) FROM t WHERE f0").repeated
 
 
-def scales(asker: Curator, questions: int) -> Iterator[float]:
-    for i in range(questions):
+def scales(asker: Curator, queries: int) -> Iterator[float]:
+    for i in range(queries):
         asker.ask(f"SELECT COUNT(*) AS n FROM t WHERE age <> {i}")
         yield float(json.loads(asker.receipts()[-1].order.detail)[0][2])
 
 
 def test_theorem_PLANNED_NOISE_is_constant_or_falls_as_was_said() -> None:
-    plan: dict[str, Any] = {"questions": 40, "tolerance": Fraction(1, 10)}
+    plan: dict[str, Any] = {"queries": 40, "tolerance": Fraction(1, 10)}
     with planned(**plan) as constant, planned(noise="decreasing", **plan) as falling:
         same, less = list(scales(constant, 40)), list(scales(falling, 40))
     assert max(same) == pytest.approx(min(same), rel=1e-5)
@@ -793,7 +793,7 @@ def test_theorem_PLANNED_NOISE_is_constant_or_falls_as_was_said() -> None:
 def test_what_a_plan_expects_promises_nothing() -> None:
     """A plan for rare shares, asked about common ones: wider than the tolerance, and not wrong."""
     tolerance = Fraction(3, 100)
-    made: dict[str, Any] = {"questions": 10, "tolerance": tolerance, "share": Fraction(1, 100)}
+    made: dict[str, Any] = {"queries": 10, "tolerance": tolerance, "share": Fraction(1, 100)}
     with planned(**made) as asker:
         for i in range(10):
             interval = ends(asker.ask(f"SELECT PROPORTION(f{i}) FROM t"))
@@ -805,16 +805,16 @@ def test_what_a_plan_expects_promises_nothing() -> None:
     ("facts", "says"),
     [
         ({"stability": Fraction(1, 20)}, "the cap of a pure study"),
-        ({"tolerance": Fraction(1, 10)}, "validity.tolerance needs validity.questions"),
+        ({"tolerance": Fraction(1, 10)}, "validity.tolerance needs validity.queries"),
         ({"share": Fraction(1, 10)}, "give validity.tolerance"),
-        ({"noise": "decreasing", "questions": 3}, "give validity.tolerance"),
+        ({"noise": "decreasing", "queries": 3}, "give validity.tolerance"),
         (
-            {"questions": 3, "tolerance": Fraction(1, 2), "share": Fraction(1), "spread": Fraction(1, 9)},
+            {"queries": 3, "tolerance": Fraction(1, 2), "share": Fraction(1), "spread": Fraction(1, 9)},
             "one of the two",
         ),
-        ({"questions": 3, "tolerance": Fraction(1, 2), "spread": Fraction(2, 3)}, "at most 0.5"),
-        ({"questions": 3, "tolerance": Fraction(1, 2), "group": Fraction(0)}, "above 0"),
-        ({"questions": 10**6, "tolerance": Fraction(1, 10)}, "rows certify 1000000 adaptive questions"),
+        ({"queries": 3, "tolerance": Fraction(1, 2), "spread": Fraction(2, 3)}, "at most 0.5"),
+        ({"queries": 3, "tolerance": Fraction(1, 2), "group": Fraction(0)}, "above 0"),
+        ({"queries": 10**6, "tolerance": Fraction(1, 10)}, "rows certify 1000000 adaptive queries"),
     ],
 )
 def test_what_does_not_go_with_gaussian_noise_is_refused(facts: dict[str, Any], says: str) -> None:
@@ -822,7 +822,7 @@ def test_what_does_not_go_with_gaussian_noise_is_refused(facts: dict[str, Any], 
         opened(**facts)
 
 
-def test_theorem_SUBSET_VARIANCE_a_question_of_another_table_settles_for_nothing_less() -> None:
+def test_theorem_SUBSET_VARIANCE_a_query_of_another_table_settles_for_nothing_less() -> None:
     """Half of the sample is in the other table, and so are persons of no sample: their number looks like all.
 
     Mutant: settle every answer, as if all that was counted belonged to the sample.

@@ -44,7 +44,7 @@ def study(
     adjacency: Adjacency,
     epsilon: Fraction,
     rows: int,
-    questions: int,
+    queries: int,
     *,
     persons: bool = False,
     tolerance: Fraction = Fraction(1),
@@ -55,7 +55,7 @@ def study(
         PrivacyUnit(adjacency, "who", 3) if persons else PrivacyUnit(adjacency),
         Guarantee(epsilon, discovery_delta if accounting == "pure" else Fraction(1, 10**13)),
         accounting,
-        validity=Validity(Fraction(9, 10), questions=questions, tolerance=tolerance),
+        validity=Validity(Fraction(9, 10), queries=queries, tolerance=tolerance),
         discovery_delta=discovery_delta,
         further=(VISITS,) if persons else (),
     )
@@ -63,13 +63,13 @@ def study(
 
 @pytest.mark.parametrize("accounting", ["gdp", "zcdp", "pure"])
 @pytest.mark.parametrize("epsilon", [Fraction(1, 1000), Fraction(1), Fraction(500)])
-@pytest.mark.parametrize(("rows", "questions", "persons"), [(5000, 10, False), (10**5, 7000, True)])
-def test_every_question_of_a_plan_gets_its_part_up_to_a_millionth(
-    accounting: str, epsilon: Fraction, rows: int, questions: int, persons: bool
+@pytest.mark.parametrize(("rows", "queries", "persons"), [(5000, 10, False), (10**5, 7000, True)])
+def test_every_query_of_a_plan_gets_its_part_up_to_a_millionth(
+    accounting: str, epsilon: Fraction, rows: int, queries: int, persons: bool
 ) -> None:
     """Also where the study's budget could not pay for it: that is for the ledger to say."""
     adjacency: Adjacency = "add-remove" if persons else "replace-one"
-    made = study(accounting, adjacency, epsilon, rows, questions, persons=persons)
+    made = study(accounting, adjacency, epsilon, rows, queries, persons=persons)
     each = population_of(made).each(1)
     assert each is not None
     for texts in ASKED + (OF_PERSONS if persons else ()):
@@ -79,18 +79,18 @@ def test_every_question_of_a_plan_gets_its_part_up_to_a_millionth(
 
 @pytest.mark.parametrize("accounting", ["gdp", "zcdp", "pure"])
 @pytest.mark.parametrize(
-    ("rows", "questions", "tolerance"),
+    ("rows", "queries", "tolerance"),
     [(10**9, 10**6, "0.0025"), (10**9, 10**9, "0.02"), (10**10, 10**11, "0.02")],
 )
 def test_where_a_part_is_few_units_it_is_still_never_passed(
-    accounting: str, rows: int, questions: int, tolerance: str
+    accounting: str, rows: int, queries: int, tolerance: str
 ) -> None:
     """Radii are whole units, rounded up for each noise: steps of a search of 27 comparisons are 27 units wide.
 
     A plan with Gaussian noise spends no more than its tolerance needs, so there it is near the least possible.
     """
     within = Fraction(1) if accounting == "pure" else Fraction(tolerance)
-    made = study(accounting, "add-remove", Fraction(1), rows, questions, persons=True, tolerance=within)
+    made = study(accounting, "add-remove", Fraction(1), rows, queries, persons=True, tolerance=within)
     each = population_of(made).each(1)
     assert each is not None
     for texts in ASKED + OF_PERSONS:

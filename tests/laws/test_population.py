@@ -147,7 +147,7 @@ def test_preview_says_how_wide_it_will_be() -> None:
         assert seen.half_width == pytest.approx((got.high - got.low) / 2)
 
 
-def test_beyond_the_cap_of_a_pure_study_a_question_is_refused_free_of_charge() -> None:
+def test_beyond_the_cap_of_a_pure_study_a_query_is_refused_free_of_charge() -> None:
     with curator(1, accounting="pure") as asker:
         with pytest.raises(adyton.BudgetRefused, match="stability") as caught:
             asker.ask("SELECT COUNT(*) FROM t WHERE f0", scale=5)
@@ -155,7 +155,7 @@ def test_beyond_the_cap_of_a_pure_study_a_question_is_refused_free_of_charge() -
         assert Fraction(caught.value.facts["requested"]) == Fraction(wanted, UNITS_PER_ONE)
         assert (caught.value.facts["spent"], caught.value.facts["largest"]) == ("0", "0.0025")
         assert not asker.preview("SELECT COUNT(*) FROM t WHERE f0", scale=5).affordable
-        assert asker.statement().questions == 0
+        assert asker.statement().queries == 0
         asker.ask("SELECT COUNT(*) FROM t WHERE f0", scale=100)
 
 
@@ -187,26 +187,24 @@ def test_and_beyond_the_cap_queries_with_a_description_keep_their_intervals() ->
 
 
 @pytest.mark.parametrize("accounting", ["gdp", "pure"])
-def test_a_known_number_of_questions_within_a_tolerance(accounting: str) -> None:
-    plan = {"stability": None, "questions": 5, "tolerance": Fraction(1, 5), "beyond_plan": "refuse"}
+def test_a_known_number_of_queries_within_a_tolerance(accounting: str) -> None:
+    plan = {"stability": None, "queries": 5, "tolerance": Fraction(1, 5), "beyond_plan": "refuse"}
     with curator(1, accounting=accounting, **plan) as asker:
         for i in range(5):
             value = only(asker.ask(f"SELECT PROPORTION(f{i}) FROM t", scale=0.014))
             assert value.population_interval.high - value.population_interval.low <= 0.4
-        with pytest.raises(adyton.BudgetRefused, match="questions"):
+        with pytest.raises(adyton.BudgetRefused, match="queries"):
             asker.ask("SELECT PROPORTION(f9) FROM t", scale=0.02)
 
 
 @pytest.mark.parametrize("accounting", ["gdp", "zcdp", "pure"])
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
-def test_theorem_CENTRED_HINGE_PLAN_a_planned_question_needs_no_price(
-    adjacency: str, accounting: str
-) -> None:
-    """Every question gets its part of the plan, and a proportion the tolerance.
+def test_theorem_CENTRED_HINGE_PLAN_a_planned_query_needs_no_price(adjacency: str, accounting: str) -> None:
+    """Every query gets its part of the plan, and a proportion the tolerance.
 
     In a pure study all parts together are the cap of its stability; with Gaussian noise there is none.
     """
-    plan = {"stability": None, "questions": 6, "tolerance": Fraction(1, 5), "beyond_plan": "refuse"}
+    plan = {"stability": None, "queries": 6, "tolerance": Fraction(1, 5), "beyond_plan": "refuse"}
     with curator(1, adjacency, accounting, **plan) as asker:
         asker.ask("SELECT COUNT(*) FROM t")
         count = only(asker.ask("SELECT COUNT(*) FROM t WHERE f3")).population_interval
@@ -220,25 +218,25 @@ def test_theorem_CENTRED_HINGE_PLAN_a_planned_question_needs_no_price(
         ):
             value = only(asker.ask(sql))
             assert isinstance(value.population_interval, Interval)
-            assert only(asker.ask(sql)) == value  # the same question at the plan's price again is free
+            assert only(asker.ask(sql)) == value  # the same query at the plan's price again is free
         seen = asker.preview("SELECT COUNT(*) FROM t WHERE f5")
         assert seen.fits
         last = only(asker.ask("SELECT COUNT(*) FROM t WHERE f5")).population_interval
         near = 1e-6 if accounting == "pure" else 0.05  # it is for a share of one half
         assert seen.population["count"].half_width == pytest.approx((last.high - last.low) / 2, rel=near)
         statement = asker.statement()
-        assert statement.questions == 6
+        assert statement.queries == 6
         if accounting == "pure":
             assert 0.9999 * statement.stability_cap < statement.stability <= statement.stability_cap
         else:
             assert (statement.stability, statement.stability_cap) == (None, None)
-        with pytest.raises(adyton.BudgetRefused, match="questions"):
+        with pytest.raises(adyton.BudgetRefused, match="queries"):
             asker.ask("SELECT COUNT(*) FROM t WHERE f6")
 
 
 @pytest.mark.parametrize("accounting", ["gdp", "pure"])
 def test_theorem_CENTRED_HINGE_PLAN_less_noise_is_narrower_and_more_is_wider(accounting: str) -> None:
-    plan = {"stability": None, "questions": 5, "tolerance": Fraction(1, 5), "beyond_plan": "answer"}
+    plan = {"stability": None, "queries": 5, "tolerance": Fraction(1, 5), "beyond_plan": "answer"}
     with curator(1, accounting=accounting, described=False, **plan) as asker:
         halves = [
             asker.preview("SELECT COUNT(*) FROM t WHERE f3", scale=scale).population["count"].half_width
@@ -255,19 +253,19 @@ def test_without_a_plan_a_price_must_be_named() -> None:
         asker.ask("SELECT COUNT(*) FROM t")
 
 
-def test_a_planned_question_with_bad_options_is_refused() -> None:
-    plan = {"stability": None, "questions": 6, "tolerance": Fraction(1, 5)}
+def test_a_planned_query_with_bad_options_is_refused() -> None:
+    plan = {"stability": None, "queries": 6, "tolerance": Fraction(1, 5)}
     with curator(1, **plan) as asker:
         for bad in ({"expected_rows": 0}, {"budget": 3}, {"epsilon": 0}, {"epsilon": 1, "share": 1}):
             with pytest.raises(InvalidRequest):
                 asker.ask("SELECT COUNT(*) FROM t", **bad)
-        assert asker.statement().questions == 0
+        assert asker.statement().queries == 0
 
 
 def test_a_plan_that_the_rows_cannot_bear_is_refused_in_python_too() -> None:
     for accounting, k in (("gdp", 1000), ("pure", 100)):
-        with pytest.raises(InvalidRequest, match=f"rows certify {k} adaptive questions within"):
-            curator(1, accounting=accounting, stability=None, questions=k, tolerance=Fraction(1, 10))
+        with pytest.raises(InvalidRequest, match=f"rows certify {k} adaptive queries within"):
+            curator(1, accounting=accounting, stability=None, queries=k, tolerance=Fraction(1, 10))
 
 
 def test_where_the_size_is_private_a_noisy_count_stands_in() -> None:
@@ -326,33 +324,33 @@ GAUSSIAN = [
     ("", "validity.independent must be true"),
     ("independent = false", "validity.independent must be true"),
     ("independent = true\nstability = 0.02", "the cap of a pure study"),
-    ("independent = true\nstability = 0.02\ntolerance = 0.1", "needs validity.questions"),
-    ("independent = true\ntolerance = 0.1", "needs validity.questions"),
+    ("independent = true\nstability = 0.02\ntolerance = 0.1", "needs validity.queries"),
+    ("independent = true\ntolerance = 0.1", "needs validity.queries"),
     ("independent = true\nconfidence = 1", "validity.confidence must be"),
     ("independent = true\nbeyond_plan = 'x'", "validity.beyond_plan"),
-    ("independent = true\nquestions = 0", "at least 1"),
-    ("independent = true\ntolerance = 0.01\nquestions = 100000", "certify 100000 adaptive questions within"),
+    ("independent = true\nqueries = 0", "at least 1"),
+    ("independent = true\ntolerance = 0.01\nqueries = 100000", "certify 100000 adaptive queries within"),
     ("independent = true\nshare = 0.01", "choose the noise of a plan"),
-    ("independent = true\ntolerance = 0.1\nquestions = 9\nnoise = 'falling'", "validity.noise"),
-    ("independent = true\ntolerance = 0.1\nquestions = 9\nshare = 0", "validity.share must be above 0"),
-    ("independent = true\ntolerance = 0.1\nquestions = 9\nspread = 0.6", "validity.spread must be"),
-    ("independent = true\ntolerance = 0.1\nquestions = 9\ngroup = 2", "validity.group must be"),
-    ("independent = true\ntolerance = 0.1\nquestions = 9\nspred = 0.1", "did you mean 'spread'?"),
+    ("independent = true\ntolerance = 0.1\nqueries = 9\nnoise = 'falling'", "validity.noise"),
+    ("independent = true\ntolerance = 0.1\nqueries = 9\nshare = 0", "validity.share must be above 0"),
+    ("independent = true\ntolerance = 0.1\nqueries = 9\nspread = 0.6", "validity.spread must be"),
+    ("independent = true\ntolerance = 0.1\nqueries = 9\ngroup = 2", "validity.group must be"),
+    ("independent = true\ntolerance = 0.1\nqueries = 9\nspred = 0.1", "did you mean 'spread'?"),
 ]
 PURE = [
     ("stability = 0.02", "validity.independent must be true"),
     ("independent = false\nstability = 0.02", "validity.independent must be true"),
     ("independent = true", "either validity.stability, or validity.tolerance"),
-    ("independent = true\nstability = 0.02\ntolerance = 0.1\nquestions = 9", "gives either"),
-    ("independent = true\ntolerance = 0.1", "needs validity.questions"),
+    ("independent = true\nstability = 0.02\ntolerance = 0.1\nqueries = 9", "gives either"),
+    ("independent = true\ntolerance = 0.1", "needs validity.queries"),
     ("independent = true\nstability = 0", "validity.stability must be above 0"),
     ("independent = true\nstability = nan", "finite number"),
     ("independent = true\nstability = 3", "certifies nothing"),
     ("independent = true\nstability = 0.02\nconfidence = 1", "validity.confidence must be"),
     ("independent = true\nstability = 0.02\nbeyond_plan = 'x'", "validity.beyond_plan"),
-    ("independent = true\nstability = 0.02\nquestions = 0", "at least 1"),
-    ("independent = true\ntolerance = 0.01\nquestions = 100000", "certify 100000 adaptive questions within"),
-    ("independent = true\ntolerance = 0.5\nquestions = 2\nshare = 0.1", "go with Gaussian noise"),
+    ("independent = true\nstability = 0.02\nqueries = 0", "at least 1"),
+    ("independent = true\ntolerance = 0.01\nqueries = 100000", "certify 100000 adaptive queries within"),
+    ("independent = true\ntolerance = 0.5\nqueries = 2\nshare = 0.1", "go with Gaussian noise"),
     ("independent = true\nstabilty = 0.02", "did you mean 'stability'?"),
 ]
 
@@ -373,20 +371,18 @@ def test_a_wrong_validity_section_is_named_with_its_fix(
 
 def test_a_validity_section_is_read(tmp_path: Path) -> None:
     (tmp_path / "t.toml").write_text(
-        BASE + "independent = true\nquestions = 100\ntolerance = 0.1\nbeyond_plan = 'answer'\n"
+        BASE + "independent = true\nqueries = 100\ntolerance = 0.1\nbeyond_plan = 'answer'\n"
     )
     expected = Validity(Fraction(95, 100), None, 100, Fraction(1, 10), "answer")
     assert read_study(tmp_path / "t.toml").validity == expected
     (tmp_path / "t.toml").write_text(BASE + "independent = true\n")
     assert read_study(tmp_path / "t.toml").validity == Validity(Fraction(95, 100))
-    more = (
-        "questions = 9\ntolerance = 0.3\nshare = 0.01\ngroup = 0.5\nnoise = 'decreasing'\nconfidence = 0.9\n"
-    )
+    more = "queries = 9\ntolerance = 0.3\nshare = 0.01\ngroup = 0.5\nnoise = 'decreasing'\nconfidence = 0.9\n"
     (tmp_path / "t.toml").write_text(BASE + "independent = true\n" + more)
     read = read_study(tmp_path / "t.toml").validity
     assert read == Validity(
         Fraction(9, 10),
-        questions=9,
+        queries=9,
         tolerance=Fraction(3, 10),
         share=Fraction(1, 100),
         group=Fraction(1, 2),
@@ -432,7 +428,7 @@ def test_a_level_of_a_test_is_a_probability(alpha: Any) -> None:
 def test_no_threshold_for_p_values_where_keys_may_be_found(accounting: str) -> None:
     """A release with a delta has no bounded information, and no theorem here covers it.
 
-    A pure study knows its delta when it is made; with Gaussian noise only a question that found keys matters.
+    A pure study knows its delta when it is made; with Gaussian noise only a query that found keys matters.
     """
     keys = Fraction(1, 10**9)
     made = Study(

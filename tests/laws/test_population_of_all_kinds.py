@@ -45,7 +45,7 @@ def sample(seed: int) -> pd.DataFrame:
 
 OPEN = Validity(CONFIDENCE)
 CAPPED = Validity(CONFIDENCE, stability=Fraction(1, 10), beyond_plan="answer")  # of a pure study
-PLANNED = Validity(CONFIDENCE, questions=8, tolerance=Fraction(1, 20))
+PLANNED = Validity(CONFIDENCE, queries=8, tolerance=Fraction(1, 20))
 
 
 def asker(

@@ -138,7 +138,7 @@ def test_values_that_are_not_named_are_as_wide_as_can_be() -> None:
         (COUNT, float("inf"), "expect"),
         (COUNT, True, "expect"),
         (COUNT, {}, "names no value"),
-        (COUNT, {"k": 5}, "not a value of the question; its values are: n"),
+        (COUNT, {"k": 5}, "not a value of the query; its values are: n"),
         (COUNT, "n=5,N=6", "twice"),
         (COUNT, "=5", "one number"),
         ("SELECT PROPORTION(rare) AS p FROM t", "1.01", "from 0 to 1"),
@@ -308,8 +308,8 @@ def test_the_command_line_takes_what_is_expected(tmp_path: Path) -> None:
     file = write_study(tmp_path, rows=2000, more="[validity]\nindependent = true\n")
 
     def preview(*words: str) -> Any:
-        question = ("preview", str(file), "SELECT COUNT(*) AS n FROM people WHERE age > 70", "--scale", "5")
-        return CliRunner().invoke(app, [*question, *words, "--json"])
+        query = ("preview", str(file), "SELECT COUNT(*) AS n FROM people WHERE age > 70", "--scale", "5")
+        return CliRunner().invoke(app, [*query, *words, "--json"])
 
     def half(*words: str) -> float:
         found: float = json.loads(preview(*words).output)["answer"][0]["values"]["n"]["population_interval"][

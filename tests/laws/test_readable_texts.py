@@ -56,13 +56,13 @@ def test_functions_of_days_are_written_as_they_are_asked(written: str) -> None:
     """Mutants: months that were added are not found; a day inside a day is not looked at."""
     asked = asked_of(f"SELECT {written}, COUNT(*) FROM people GROUP BY 1", PERSONS)
     assert isinstance(asked, Request)
-    text = canonical_text(asked.question)
+    text = canonical_text(asked.query)
     assert text.endswith(f"FROM people GROUP BY {GROUPS[written]}")
     again = asked_of(text, PERSONS)
     assert isinstance(again, Request)
-    assert canonical_text(again.question) == text
+    assert canonical_text(again.query) == text
     if "UNIX" not in written:
-        assert again.question.by[0].value == asked.question.by[0].value  # type: ignore[union-attr]
+        assert again.query.by[0].value == asked.query.by[0].value  # type: ignore[union-attr]
 
 
 DAYS = st.dates(datetime.date(1800, 1, 1), datetime.date(2200, 1, 1))
@@ -148,13 +148,13 @@ def test_titles_figures_and_receipts_show_what_was_asked(tmp_path: Path) -> None
         listed = curator.ask("SELECT TO_CHAR(day, 'YYYY-MM') AS m, COUNT(*) FROM stops GROUP BY 1", within=50)
         receipts = [row[2] for row in curator.receipts().sheet().rows]
         titles = preview.sheet().title, answer.sheet().title, receipts[0]
-        told = (*titles, answer.question, answer.to_json()["question"])
+        told = (*titles, answer.query, answer.to_json()["query"])
         for one in told:
             assert "DATE_TRUNC('month', day)" in str(one)
             assert "UNIX" not in str(one)
-        assert "AS month, COUNT(*) AS stops FROM" in answer.question
+        assert "AS month, COUNT(*) AS stops FROM" in answer.query
         assert list(answer[0].keys) == ["month"]
         assert "DATE_TRUNC('month', day)" in str(figure_of(answer).vega_lite())
         assert "'2022-01', '2022-02', ..., '2023-12'" in listed.sheet().title
-        assert "'2022-07'" in listed.question
+        assert "'2022-07'" in listed.query
         assert "..., '2023-12'" in receipts[1]

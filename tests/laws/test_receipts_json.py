@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import adyton
-from study_on_disk import question, write_study
+from study_on_disk import query, write_study
 
 
 def printed(study: Path) -> dict[str, Any]:
     with adyton.open(study) as curator:
         for number in range(3):
-            curator.ask(question(number), scale=1000, request=f"é {number}")
+            curator.ask(query(number), scale=1000, request=f"é {number}")
         return dict(json.loads(json.dumps(curator.receipts().to_json())))
 
 
@@ -30,7 +30,7 @@ def units(text: str | None) -> int | None:
 def sealed_of(told: dict[str, Any]) -> str:
     spent = (units(told["spent_by"]), units(told["sub_limit"]))
     return digest(
-        "sealed", told["secret"], told["by"], *spent, told["question"], told["detail"], told["request"]
+        "sealed", told["secret"], told["by"], *spent, told["query"], told["detail"], told["request"]
     )
 
 

@@ -30,7 +30,7 @@ from adyton.kernel.terms.buckets import Bucket
 from adyton.kernel.terms.measures import Proportion
 from adyton.query.released.answered import Answered, Told
 from adyton.query.request import request_of
-from adyton.query.text import condition_text, group_value_text, measure_text, question_text
+from adyton.query.text import condition_text, group_value_text, measure_text, query_text
 from adyton.study import Study, Validity
 from how_often import LONG
 from kept_rows import open_kept
@@ -103,22 +103,22 @@ def _measure(measure: Any) -> str:
 def _computed(sql: str, data: pd.DataFrame) -> list[dict[str, Any]]:
     """The aggregates exactly, by DuckDB; the rest by adyton."""
     asked = request_of(sql, TABLE)
-    question, shape = asked.question, asked.shape
-    groups = [group_value_text(group) for group in question.by]
-    listed = ", ".join([*groups, *(_measure(measure) for _, measure in question.measures)])
+    query, shape = asked.query, asked.shape
+    groups = [group_value_text(group) for group in query.by]
+    listed = ", ".join([*groups, *(_measure(measure) for _, measure in query.measures)])
     grouped = f" GROUP BY {', '.join(groups)} ORDER BY {', '.join(groups)}" if groups else ""
     found = duckdb.sql(f"SELECT {listed} FROM data{grouped}").fetchall()
     columns: dict[str, Told] = {}
-    for place, group in enumerate(question.by):
+    for place, group in enumerate(query.by):
         assert isinstance(group, Bucket | CategoryColumn | BooleanColumn)
         columns[group.name] = ([row[place] for row in found], np.arange(len(found)))
-    for place, (name, _) in enumerate(question.measures):
+    for place, (name, _) in enumerate(query.measures):
         columns[name] = np.array([float(row[len(groups) + place]) for row in found])
     kept = shape.kept(columns, len(found))
     answered = Answered(columns, len(found), {}).at(kept)
     places = shape.places(answered)
-    shown = [(group.name, answered.told(_name(group.name))) for group in question.by]
-    values = shape.shown or tuple((name, _name(name)) for name, _ in question.measures)
+    shown = [(group.name, answered.told(_name(group.name))) for group in query.by]
+    values = shape.shown or tuple((name, _name(name)) for name, _ in query.measures)
     shown += [(name, answered.told(node)) for name, node in values]
     return [{name: _at(told, place) for name, told in shown} for place in places.tolist()]
 
@@ -208,7 +208,7 @@ def test_the_same_aggregates_under_another_expression_are_free() -> None:
         ):
             again = curator.ask(sql, epsilon=1)
             assert again.repeated
-            assert again.question == first.question
+            assert again.query == first.query
             assert curator.preview(sql, epsilon=1).repeated
         assert len(curator.receipts()) == 1
         thrice = {row.keys["region"]: row.values["count"].value for row in again}
@@ -220,7 +220,7 @@ def test_hidden_values_are_asked_for_and_said() -> None:
     with open_kept(study(), people(1)) as curator:
         preview, answer = curator.preview(sql, epsilon=1), curator.ask(sql, epsilon=1)
         asked = "SELECT region, AVG(age) AS avg_age, COUNT(*) AS count, SUM(income) AS sum_income FROM people GROUP BY region"
-        assert preview.question == answer.question == asked
+        assert preview.query == answer.query == asked
         assert preview.hidden == answer.hidden == ("count", "sum_income")
         note = "Asked for, paid for and not shown: count, sum_income."
         assert note in preview.sheet().notes
@@ -245,7 +245,7 @@ def test_a_share_is_asked_for_as_a_share_and_a_mean_as_a_mean() -> None:
         ),
     }.items():
         asked = request_of(sql, TABLE)
-        assert question_text(asked.question) == f"SELECT {same} FROM people"
+        assert query_text(asked.query) == f"SELECT {same} FROM people"
 
 
 def test_a_single_computed_value_is_the_value_of_its_answer() -> None:
@@ -352,7 +352,7 @@ def test_windows_over_very_many_rows_are_refused_before_they_are_paid_for() -> N
     sql = "SELECT FLOOR(income) AS i, age, COUNT(*) AS n{} FROM people GROUP BY 1, 2"
     with pytest.raises(InvalidRequest, match="windows are worked out over at most 10,000 rows"):
         request_of(sql.format(", SUM(COUNT(*)) OVER () AS t"), TABLE)
-    assert request_of(sql.format(", COUNT(*) / 2 AS h"), TABLE).question.cells > 10_000
+    assert request_of(sql.format(", COUNT(*) / 2 AS h"), TABLE).query.cells > 10_000
 
 
 def test_a_mock_computes_too() -> None:

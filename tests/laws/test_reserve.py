@@ -84,7 +84,7 @@ def read_rows() -> int:
 
 @pytest.mark.parametrize("unit", UNITS, ids=IDS)
 @pytest.mark.parametrize("accounting", ["gdp", "pure"])
-def test_questions_read_the_others_alone_and_say_so(unit: PrivacyUnit, accounting: str) -> None:
+def test_queries_read_the_others_alone_and_say_so(unit: PrivacyUnit, accounting: str) -> None:
     """A proportion of all has the right denominator.  Mutant: the public number of rows as its denominator."""
     with opened(unit, accounting) as curator:
         answer = curator.ask("SELECT side, COUNT(*) AS n FROM t GROUP BY side", scale="0.3")
@@ -94,7 +94,9 @@ def test_questions_read_the_others_alone_and_say_so(unit: PrivacyUnit, accountin
         share = curator.ask("SELECT PROPORTION(small) AS p FROM t", scale="0.001").rows.values["p"].value[0]
         assert share == pytest.approx(1, abs=0.01)
         units = "rows" if unit.person is None else "persons"
-        said = f"No question reads the reserve, about 25 % of the {units}: counts and sums are those of the others"
+        said = (
+            f"No query reads the reserve, about 25 % of the {units}: counts and sums are those of the others"
+        )
         preview = curator.preview("SELECT COUNT(*) FROM t WHERE small", scale=2)
         for told in (answer, preview):
             assert said in told.to_json()["left_out_rows"]
@@ -135,7 +137,7 @@ def _bounds(curator: Curator) -> tuple[float, float]:
 def test_weights_count_the_others(unit: PrivacyUnit) -> None:
     """The number of units is not public any more: it is measured, and paid for.  Mutant: ``table.rows``."""
     with opened(unit) as curator:
-        words: dict[str, Any] = {"questions": 100_000, "bins": {"age": 1000}, "epsilon": 3}
+        words: dict[str, Any] = {"queries": 100_000, "bins": {"age": 1000}, "epsilon": 3}
         weights = curator.open_weights(["side", "age", "small"], **words)
         assert abs(weights.statement().total - read_rows()) < 0.1 * SIZE
         assert weights._terms.rows is None
@@ -183,7 +185,7 @@ def test_the_rows_of_the_reserve_are_written_for_the_owner(
     unit: PrivacyUnit, suffix: str, tmp_path: Path
 ) -> None:
     frame, file = marked(), tmp_path / f"kept.{suffix}"
-    frame.loc[frame.index[frame.side == "kept"][0], "age"] = 5000  # clipped, as for questions
+    frame.loc[frame.index[frame.side == "kept"][0], "age"] = 5000  # clipped, as for queries
     frame.loc[frame.index[frame.side == "kept"][1], "city"] = None
     with open_kept(study_of(unit), data=frame) as curator:
         told = open_reserve(curator, ["one", "two"], alpha="0.05", to=file, data=frame)
@@ -298,7 +300,7 @@ def test_names_of_a_service_are_told_that_it_was_opened() -> None:
 
 
 def test_another_request_id_of_this_name_is_not_in_the_way() -> None:
-    """A question under the same id, by nobody, is another one."""
+    """A query under the same id, by nobody, is another one."""
     with opened(UNITS[0]) as curator:
         curator._ledger.charge(Order("SELECT 1", "[]", 1, 0, request="the reserve is opened once"))
         assert ReserveLook.of(curator.study, curator._ledger).opening is None
@@ -353,7 +355,7 @@ def test_the_file_says_it_and_the_fingerprint_knows_it(tmp_path: Path) -> None:
     assert named_facts(study)["validity.reserve"] == "1/4"
     others = [replace(study, validity=replace(study.validity, reserve=share)) for share in (None, "0.3")]
     assert len({one.fingerprint for one in (study, *others)}) == 3
-    assert "about 25 % of the rows: no question reads them" in str(study)
+    assert "about 25 % of the rows: no query reads them" in str(study)
     assert study.rows_expected(study.table) == study.units_expected == 600
 
 
@@ -363,7 +365,7 @@ def test_the_file_says_it_and_the_fingerprint_knows_it(tmp_path: Path) -> None:
         ({"validity": "reserve = 0"}, "validity.reserve"),
         ({"validity": "reserve = 1"}, "above 0 and below 1"),
         ({"validity": "reserve = 'half'"}, "validity.reserve"),
-        ({"validity": "reserve = 0.2\nmethod = 'split'\nquestions = 3"}, "remove one of the two"),
+        ({"validity": "reserve = 0.2\nmethod = 'split'\nqueries = 3"}, "remove one of the two"),
         ({"validity": "reserve = 0.001"}, "less than one is expected in the reserve"),
         ({"validity": "reserve = 0.999"}, "less than one is expected outside of it"),
         ({"adjacency": "add-remove"}, "privacy.unit = 'person', or adjacency = 'replace-one'"),
@@ -416,7 +418,7 @@ def test_the_owners_check_counts_all_and_says_what_that_means(tmp_path: Path) ->
 def test_planned_studies_plan_for_the_others(tmp_path: Path) -> None:
     for accounting, delta in (("gdp", Fraction(1, 10**9)), ("pure", Fraction(0))):
         table = Table("t", (SMALL,), 100_000)
-        validity = Validity(Fraction(19, 20), questions=10, tolerance="0.2", reserve=SHARE)
+        validity = Validity(Fraction(19, 20), queries=10, tolerance="0.2", reserve=SHARE)
         planned = Study(table, UNITS[0], Guarantee(100, delta), accounting, validity=validity)
         size = np.random.default_rng(1).random(100_000) < 0.5
         with open_kept(planned, data=pd.DataFrame({"small": size})) as curator:

@@ -79,9 +79,9 @@ def test_an_id_of_another_share_is_refused() -> None:
         assert asker.ledger.count() == 1
 
 
-def test_a_planned_question_has_the_noise_of_its_number() -> None:
+def test_a_planned_query_has_the_noise_of_its_number() -> None:
     """Mutant: the number of the next receipt is taken."""
-    planned = Validity("0.95", questions=20, tolerance="0.2", noise="decreasing", share="0.5")
+    planned = Validity("0.95", queries=20, tolerance="0.2", noise="decreasing", share="0.5")
     with curator(epsilon=20, validity=planned) as asker:
         first = asker.ask(TEXTS[0], request="mine")
         for age in range(5):
@@ -94,7 +94,7 @@ def test_a_planned_question_has_the_noise_of_its_number() -> None:
 @pytest.mark.parametrize("what", [TEXTS[0], "a stream"])
 def test_a_cap_that_was_reached_since_refuses_no_retry(what: str) -> None:
     """Mutant: what is beyond the cap now is refused, though it was charged before."""
-    capped = Validity("0.95", questions=1, stability="0.1", beyond_plan="refuse")
+    capped = Validity("0.95", queries=1, stability="0.1", beyond_plan="refuse")
     with curator(accounting="pure", epsilon="0.05", delta=0, validity=capped) as asker:
         charge = CHARGES[what]
         first = charge(asker, "mine")

@@ -29,8 +29,8 @@ from adyton.kernel.schema import (
 from adyton.query.sql.expressions import SqlText
 from adyton.query.sql.read import known_words, parse_request
 from adyton.query.sql.rewrite import rewritten
-from adyton.query.sql.words import question_tree
-from adyton.query.text import question_text
+from adyton.query.sql.words import query_tree
+from adyton.query.text import query_text
 from how_often import often
 
 KINDS = ("a", "b", "c", "d")
@@ -116,7 +116,7 @@ def _rows_of(public: Dimension) -> Iterator[tuple[Any, ...]]:
 
 
 def _tree(text: str) -> exp.Expr:
-    _, tree = question_tree(text, known_words(*TABLES))
+    _, tree = query_tree(text, known_words(*TABLES))
     return rewritten(SqlText(text, SALES), tree, TABLES)
 
 
@@ -309,7 +309,7 @@ class _Writer:
     def __init__(self, seed: int) -> None:
         self.dice = random.Random(seed)
 
-    def question(self) -> str:
+    def query(self) -> str:
         table, columns = self.rows(self.dice.randrange(1, 4))
         asked = self.dice.sample(columns, 2) if len(columns) > 1 else columns * 2
         where = self.where(columns)
@@ -359,11 +359,11 @@ class _Writer:
 
 @pytest.mark.parametrize("seed", range(often(75, 150)))
 def test_law_random_sub_selects_mean_the_same(databases: list[Any], seed: int) -> None:
-    text = _Writer(seed).question()
+    text = _Writer(seed).query()
     assert _same(databases, text), text
 
 
-# The question that is asked ---------------------------------------------------------------------------------------
+# The query that is asked ---------------------------------------------------------------------------------------
 
 BY_HAND = [
     (
@@ -407,9 +407,9 @@ BY_HAND = [
 
 @pytest.mark.parametrize(("text", "by_hand"), BY_HAND)
 def test_what_is_asked_is_what_one_would_write_by_hand(text: str, by_hand: str) -> None:
-    """The same question costs the same, and a repetition of either is free."""
+    """The same query costs the same, and a repetition of either is free."""
     one, two = (parse_request(sql, *TABLES) for sql in (text, by_hand))
-    assert question_text(one.question) == question_text(two.question)
+    assert query_text(one.query) == query_text(two.query)
     assert one.shape == two.shape
 
 
@@ -470,7 +470,7 @@ def test_what_a_column_cannot_be_is_left_out_of_a_list() -> None:
         "SELECT COUNT(*) FROM sales WHERE kind NOT IN (SELECT zone FROM shops WHERE zone IN ('cold', 'warm'))",
         *TABLES,
     )
-    assert "IS NULL" in question_text(asked.question)
+    assert "IS NULL" in query_text(asked.query)
 
 
 def test_rows_of_a_public_table_that_are_not_kept_are_not_guessed() -> None:
@@ -525,5 +525,5 @@ def test_what_grows_too_long_is_refused_in_time(text: str) -> None:
 
 def test_deep_sub_selects_are_read() -> None:
     text = "SELECT COUNT(*) FROM " + "(SELECT * FROM " * 19 + "sales" + ")" * 19
-    assert question_text(parse_request(text, *TABLES).question) == "SELECT COUNT(*) AS count FROM sales"
+    assert query_text(parse_request(text, *TABLES).query) == "SELECT COUNT(*) AS count FROM sales"
     assert parse_request(_doubled(8, "x + 1"), *TABLES)

@@ -25,8 +25,8 @@ PEOPLE = Table("people", (AGE,))
 
 
 def emitted(expression: str) -> str:
-    question = parse(f"SELECT SUM({expression}) AS s FROM people", PEOPLE)
-    value = question.measures[0][1].value  # type: ignore[union-attr]
+    query = parse(f"SELECT SUM({expression}) AS s FROM people", PEOPLE)
+    value = query.measures[0][1].value  # type: ignore[union-attr]
     return RowSql({"age": "c0"}, DuckDBDialect()).number(value)
 
 

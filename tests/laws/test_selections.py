@@ -269,7 +269,7 @@ def test_law_the_way_that_comes_nearer_is_taken(accounting: str, adjacency: str,
             assert chosen.otherwise == float(max(selected.within, released.within))
 
 
-def test_law_all_values_are_those_of_the_plain_question_and_paid_for_once() -> None:
+def test_law_all_values_are_those_of_the_plain_query_and_paid_for_once() -> None:
     known = study("gdp", "replace-one", "5")
     selection = adyton.best_of(BY_REGION, 2)
     with open_kept(known, people()) as curator:
@@ -343,12 +343,10 @@ def test_law_texts_whose_widths_or_values_are_asked_for_are_answered_as_before()
         for text, price in plain:
             answer = curator.ask(text, **price)
             assert answer.chosen is None
-            assert answer.question.startswith("SELECT region, " if "smoker" not in text else "SELECT smoker")
+            assert answer.query.startswith("SELECT region, " if "smoker" not in text else "SELECT smoker")
         both = curator.ask_many([plain[0][0], plain[1][0]], share="0.1")
         assert [answer.chosen for answer in both] == [None, None]
-    parted = study(
-        "gdp", "replace-one", "10", validity=Validity(Fraction(19, 20), questions=5, method="split")
-    )
+    parted = study("gdp", "replace-one", "10", validity=Validity(Fraction(19, 20), queries=5, method="split"))
     with open_kept(parted, data=people()) as curator:
         assert curator.ask(plain[0][0], share="0.5").chosen is None
         with pytest.raises(InvalidRequest, match="split"):
@@ -523,11 +521,11 @@ def test_law_a_selection_prints_exports_and_is_json() -> None:
         assert answer.to_csv().splitlines()[1] == names(answer)[0]
         assert "Selected among 5 candidates" in str(answer)
         assert names(answer)[0] in answer._repr_html_()
-        assert "QUESTIONS" in answer.question
+        assert "QUERIES" in answer.query
         receipts = curator.receipts()
-        assert receipts[0].order.question.startswith("LARGEST 2 OF SELECT COUNT(*)")
+        assert receipts[0].order.query.startswith("LARGEST 2 OF SELECT COUNT(*)")
         assert "LARGEST 2 OF" in str(receipts)
-        assert curator.statement().questions == 1
+        assert curator.statement().queries == 1
         assert set(answer.certificate.theorems) >= {"BOUNDED-RANGE", "TOP-K", "SCORE-SPAN", "GDP-FILTER"}
         mock = curator.mock().ask(adyton.best_of(AGES, 2), share="0.5")
         assert "mock" in mock.to_json()
@@ -581,7 +579,7 @@ def test_law_a_study_that_refuses_beyond_its_plan_refuses_a_choice_free_of_charg
         assert not curator.receipts()
 
 
-def test_law_all_values_of_groups_are_priced_as_the_question_they_are() -> None:
+def test_law_all_values_of_groups_are_priced_as_the_query_they_are() -> None:
     known = study()
     plan = plan_all_values(known, adyton.best_of(BY_REGION).on(known.table), price_of(share=1), known.allowed)
     assert isinstance(plan, AllValues)

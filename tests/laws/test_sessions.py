@@ -38,7 +38,7 @@ def nothing() -> int:
 
 
 def test_a_session_outlives_connections_processes_and_restarts(tmp_path: Path, clock: Clock) -> None:
-    """Mutants: a session is begun whenever somebody connects; its end is counted from the last question."""
+    """Mutants: a session is begun whenever somebody connects; its end is counted from the last query."""
     first, other = (AgentSessions(tmp_path / "people.toml", Fraction(2), clock) for _ in range(2))
     begun = first.current("bot", lambda: 7)
     assert begun.spent_before == 7
@@ -80,7 +80,7 @@ def test_as_many_charges_as_a_session_has_are_taken_and_no_more(tmp_path: Path) 
     with pytest.raises(SessionRefused) as refused:
         every[0].take("bot", sessions[0], 37)
     assert refused.value.facts == {
-        "requested": "1", "spent": "37", "limit": "37", "largest": "0", "counted_in": "questions", "by": "bot",
+        "requested": "1", "spent": "37", "limit": "37", "largest": "0", "counted_in": "queries", "by": "bot",
     }  # fmt: skip
 
 
@@ -98,7 +98,7 @@ def named(sessions: AgentSessions, ledger: Any, caps: Caps) -> NamedLedger:
 
 
 def order(number: int, amount: int, request: str | None = None) -> Order:
-    return Order(f"question {number}", "", amount, 0, request)
+    return Order(f"query {number}", "", amount, 0, request)
 
 
 def test_the_price_of_a_session_is_a_condition_of_the_charge(tmp_path: Path, clock: Clock) -> None:
@@ -123,7 +123,7 @@ def test_only_what_is_charged_counts(tmp_path: Path) -> None:
     """Mutants: a refusal is counted; a retry is; a retry is refused when the session is used up."""
     ledger = MemoryLedger(Header.fresh("study", "gdp", LIMIT))
     sessions = AgentSessions(tmp_path / "people.toml")
-    agent = named(sessions, ledger, Caps(questions=2))
+    agent = named(sessions, ledger, Caps(queries=2))
     with pytest.raises(PrivacyRefused):
         agent.charge(order(1, LIMIT + 1))
     first = agent.charge(order(2, 1, "once"))
@@ -144,12 +144,12 @@ def test_only_what_is_charged_counts(tmp_path: Path) -> None:
         ({"limit_share": 0}, "agent.limit_share"),
         ({"limit_share": 1.5}, "agent.limit_share"),
         ({"limit_share": "much"}, "agent.limit_share"),
-        ({"questions": 0}, "agent.questions"),
-        ({"questions": 2.5}, "agent.questions"),
-        ({"questions": True}, "agent.questions"),
+        ({"queries": 0}, "agent.queries"),
+        ({"queries": 2.5}, "agent.queries"),
+        ({"queries": True}, "agent.queries"),
         ({"hours": 0}, "agent.hours"),
         ({"hours": 10**6}, "agent.hours"),
-        ({"question": 3}, "agent.question is not known; known: limit_share, questions, hours"),
+        ({"query": 3}, "agent.query is not known; known: limit_share, queries, hours"),
     ],
 )
 def test_what_is_wrong_in_the_section_is_said_at_the_start(section: dict[str, Any], said: str) -> None:
@@ -160,7 +160,7 @@ def test_what_is_wrong_in_the_section_is_said_at_the_start(section: dict[str, An
 def test_the_section_of_the_server_file(tmp_path: Path) -> None:
     file = tmp_path / "server.toml"
     file.write_text(
-        '[server]\nnames = ["stats.example.org"]\n[agent]\nlimit_share = 0.05\nquestions = 20\nhours = 1\n'
+        '[server]\nnames = ["stats.example.org"]\n[agent]\nlimit_share = 0.05\nqueries = 20\nhours = 1\n'
     )
     settings = read_settings(file)
     assert settings.caps == Caps(Fraction(1, 20), 20, Fraction(1))

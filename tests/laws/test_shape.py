@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from adyton.curator.mock import mock_of
 from adyton.errors import InvalidRequest
 from adyton.kernel.privacy import Guarantee, PrivacyUnit
-from adyton.query.questions import count
+from adyton.query.queries import count
 from adyton.query.released.nodes import Every, Opposite, Relation, ReleasedName, Some, Term
 from adyton.query.request import AS_ASKED, Request, Shape, request_of
 from adyton.query.sql.read import parse
@@ -131,12 +131,12 @@ def test_missing_values_have_the_logic_of_sql(
     assert list(shape.applied(rows)) == [place for (place,) in found]
 
 
-def test_a_question_without_more_is_shown_as_it_is() -> None:
+def test_a_query_without_more_is_shown_as_it_is() -> None:
     asking = request_of("SELECT COUNT(*) FROM people", PEOPLE)
     assert asking == Request(parse("SELECT COUNT(*) FROM people", PEOPLE))
     assert asking.shape == AS_ASKED
     assert AS_ASKED.applied([({}, {"n": 1.0})] * 3) == (0, 1, 2)
-    assert request_of(count(), PEOPLE) == asking == request_of(asking.question, PEOPLE)
+    assert request_of(count(), PEOPLE) == asking == request_of(asking.query, PEOPLE)
 
 
 SHAPES = {
@@ -191,7 +191,7 @@ def test_two_values_of_one_meaning_are_told_apart_by_place_and_name() -> None:
     assert ordered == ["a", "b", "b", "a"]
 
 
-def test_the_head_of_a_question_names_a_price() -> None:
+def test_the_head_of_a_query_names_a_price() -> None:
     head = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon = 0.5, delta = 1e-7, privacy_unit_column = pid)"
     asking = request_of(f"{head} COUNT(*) FROM people", PERSONS)
     assert asking == Request(
@@ -199,7 +199,7 @@ def test_the_head_of_a_question_names_a_price() -> None:
     )
     short = request_of("SELECT WITH OPTIONS(epsilon = .5, delta = .01) COUNT(*) FROM people", PERSONS)
     assert (short.epsilon, short.delta) == (Fraction(1, 2), Fraction(1, 100))
-    with pytest.raises(InvalidRequest, match="a question alone"):
+    with pytest.raises(InvalidRequest, match="a query alone"):
         parse(f"{head} COUNT(*) FROM people", PERSONS)
     with pytest.raises(InvalidRequest, match="the unit"):
         request_of("SELECT WITH OPTIONS(max_groups_contributed = 2) COUNT(*) FROM people", PEOPLE)
@@ -218,7 +218,7 @@ def test_orders_are_total_and_bad_shapes_cannot_be_built() -> None:
 
 
 def test_a_column_is_shown_under_the_name_that_it_is_given() -> None:
-    """The question is the same: the answer was paid for once, whatever its keys are called."""
+    """The query is the same: the answer was paid for once, whatever its keys are called."""
     renamed = request_of(
         'SELECT region AS r, smoker AS "Smokes?", COUNT(*) AS n FROM people GROUP BY r, smoker '
         "HAVING r <> 'north' ORDER BY \"Smokes?\" DESC, region",
@@ -229,7 +229,7 @@ def test_a_column_is_shown_under_the_name_that_it_is_given() -> None:
         "HAVING region <> 'north' ORDER BY smoker DESC, region",
         PEOPLE,
     )
-    assert renamed.question == plain.question
+    assert renamed.query == plain.query
     assert (renamed.shape.order, renamed.shape.having) == (plain.shape.order, plain.shape.having)
     keys = {"region": "south", "smoker": True}
     assert renamed.shape.named(keys) == {"r": "south", "Smokes?": True}

@@ -19,7 +19,7 @@ ROWS = Table("people", COLUMNS, 1000)
 LIMIT = Guarantee(Fraction(10), Fraction(1, 10**6))
 OF_PERSONS = Table("people", COLUMNS, 1000, person="id", lines=2500)
 PER_PERSON = PrivacyUnit("add-remove", "id", 3)
-SPLIT = Validity(Fraction(1, 20), questions=10, method="split")
+SPLIT = Validity(Fraction(1, 20), queries=10, method="split")
 STUDIES = {
     "replace-one": Study(ROWS, PrivacyUnit("replace-one"), LIMIT),
     "zcdp": Study(ROWS, PrivacyUnit("add-remove"), LIMIT, "zcdp"),
@@ -93,6 +93,6 @@ def test_a_filtered_value_at_a_named_width_is_planned_once() -> None:
             batch = shapes.batch([request], agreed_price([request], {"scale": scale}, study))
             assert batch is not None
             assert batch.plans[0].parts[0].only.mechanism.scales == (Fraction(scale),)
-            assert batch.plans[0].question == request.question
+            assert batch.plans[0].query == request.query
     assert shapes._planned.cache_info().misses == 2
     assert shapes._planned.cache_info().hits == 4

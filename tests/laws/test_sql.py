@@ -15,8 +15,8 @@ from adyton.kernel.terms.expressions import And, Compare, Indicator, Not, Or, Pl
 from adyton.kernel.terms.leaves import Constant, Day, DayOf, IsTrue, OneOf, ValueOf
 from adyton.kernel.terms.measures import Count, Mean, Proportion, Sum
 from adyton.query.draft import Draft
-from adyton.query.nodes import Question
-from adyton.query.questions import (
+from adyton.query.nodes import Query
+from adyton.query.queries import (
     cdf,
     count,
     count_persons,
@@ -34,10 +34,10 @@ from adyton.query.questions import (
 from adyton.query.request import Requests, request_of
 from adyton.query.sql.grammar import NAMED_ARGUMENTS
 from adyton.query.sql.read import FUNCTIONS, parse, parse_condition, parse_number
-from adyton.query.text import condition_text, number_text, question_text
+from adyton.query.text import condition_text, number_text, query_text
 from strategies import AGE, BORN, INCOME, PEOPLE, PERSONS, REGION, SMOKER, YEAR
 
-QUESTIONS = {
+QUERIES = {
     "SELECT COUNT(*) FROM people": "COUNT(*) AS count FROM people",
     "select count(*) from PEOPLE;": "COUNT(*) AS count FROM people",
     "SELECT AVG(age::INT), COUNT(*) FROM people": "AVG(age) AS avg_age, COUNT(*) AS count FROM people",
@@ -310,11 +310,11 @@ NUMBERS = {
 }
 
 
-@pytest.mark.parametrize("sql", QUESTIONS)
-def test_a_question_means_its_canonical_text(sql: str) -> None:
-    text = question_text(parse(sql, PERSONS))
-    assert text == "SELECT " + QUESTIONS[sql]
-    assert question_text(parse(text, PERSONS)) == text
+@pytest.mark.parametrize("sql", QUERIES)
+def test_a_query_means_its_canonical_text(sql: str) -> None:
+    text = query_text(parse(sql, PERSONS))
+    assert text == "SELECT " + QUERIES[sql]
+    assert query_text(parse(text, PERSONS)) == text
 
 
 @pytest.mark.parametrize("text", CONDITIONS)
@@ -332,8 +332,8 @@ def test_every_function_that_is_let_pass_has_a_meaning_and_is_documented() -> No
     assert [name for name in (*FUNCTIONS, *NAMED_ARGUMENTS) if name.lower() not in page.lower()] == []
 
 
-def test_a_parsed_question_is_the_one_built_by_hand() -> None:
-    built = Question(
+def test_a_parsed_query_is_the_one_built_by_hand() -> None:
+    built = Query(
         PEOPLE,
         (("avg", Mean(Times(Plus(ValueOf(AGE), Constant(Fraction(-5))), ValueOf(INCOME)), IsTrue(SMOKER))),),
         OneOf(REGION, ("north",)),
@@ -382,9 +382,9 @@ DRAFTS = {
 
 
 @pytest.mark.parametrize("sql", DRAFTS)
-def test_a_draft_and_its_SQL_are_one_question(sql: str) -> None:
+def test_a_draft_and_its_SQL_are_one_query(sql: str) -> None:
     drafted, asked = request_of(DRAFTS[sql], PERSONS).alone, request_of(sql, PERSONS).alone
-    assert question_text(drafted) == question_text(asked)
+    assert query_text(drafted) == query_text(asked)
     assert drafted.measures == asked.measures
 
 
@@ -454,11 +454,11 @@ def test_what_no_table_could_mean_is_refused_at_once(case: str) -> None:
         HASTY[case]()
 
 
-def test_a_question_about_another_table_is_refused() -> None:
+def test_a_query_about_another_table_is_refused() -> None:
     other = Table("people", (IntegerColumn("age", 0, 1),))
-    question = Question(other, (("n", Count()),))
-    assert request_of(question, other).alone is question
-    for asked in (question, 3, None, b"SELECT COUNT(*) FROM people"):
+    query = Query(other, (("n", Count()),))
+    assert request_of(query, other).alone is query
+    for asked in (query, 3, None, b"SELECT COUNT(*) FROM people"):
         with pytest.raises(InvalidRequest):
             request_of(asked, PEOPLE)  # type: ignore[arg-type]
 
@@ -492,17 +492,17 @@ ILL_TYPED = {
     "sum of zeros": lambda: Sum(Constant(Fraction(0))),
     "proportion of a number": lambda: Proportion(ValueOf(AGE)),
     "too large": lambda: Times(*[Times(*[Times(ValueOf(INCOME), ValueOf(INCOME))] * 2)] * 2),
-    "no measure": lambda: Question(PEOPLE, ()),
-    "a node as measure": lambda: Question(PEOPLE, (("n", ValueOf(AGE)),)),
-    "two of one name": lambda: Question(PEOPLE, (("n", Count()), ("N", Count()))),
-    "name of a group": lambda: Question(PEOPLE, (("region", Count()),), by=(REGION,)),
-    "unprintable name": lambda: Question(PEOPLE, (("a\x1b[2J", Count()),)),
-    "group by number": lambda: Question(PEOPLE, (("n", Count()),), by=(AGE,)),
-    "a column with other bounds": lambda: Question(PEOPLE, (("s", Sum(ValueOf(OTHER_AGE))),)),
-    "a hidden other column": lambda: Question(
+    "no measure": lambda: Query(PEOPLE, ()),
+    "a node as measure": lambda: Query(PEOPLE, (("n", ValueOf(AGE)),)),
+    "two of one name": lambda: Query(PEOPLE, (("n", Count()), ("N", Count()))),
+    "name of a group": lambda: Query(PEOPLE, (("region", Count()),), by=(REGION,)),
+    "unprintable name": lambda: Query(PEOPLE, (("a\x1b[2J", Count()),)),
+    "group by number": lambda: Query(PEOPLE, (("n", Count()),), by=(AGE,)),
+    "a column with other bounds": lambda: Query(PEOPLE, (("s", Sum(ValueOf(OTHER_AGE))),)),
+    "a hidden other column": lambda: Query(
         PEOPLE, (("n", Count(Not(And((Compare(ValueOf(OTHER_AGE), "=", ValueOf(AGE)),))))),)
     ),
-    "a group of another table": lambda: Question(PEOPLE, (("n", Count()),), by=(BooleanColumn("gone"),)),
+    "a group of another table": lambda: Query(PEOPLE, (("n", Count()),), by=(BooleanColumn("gone"),)),
 }
 
 
@@ -513,7 +513,7 @@ def test_an_ill_typed_node_cannot_be_built(case: str) -> None:
 
 
 def test_drafts_load_no_parser_until_text_is_read() -> None:
-    code = "import adyton.query.questions, sys; sys.exit('sqlglot' in sys.modules)"
+    code = "import adyton.query.queries, sys; sys.exit('sqlglot' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

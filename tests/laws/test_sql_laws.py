@@ -17,10 +17,10 @@ from sqlglot.tokens import Tokenizer
 from adyton.errors import InvalidRequest
 from adyton.kernel.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table, day_of
 from adyton.kernel.terms.expressions import Compare, Condition
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.query.request import Shape
 from adyton.query.sql.read import parse, parse_condition, parse_number, parse_request
-from adyton.query.text import condition_text, number_text, question_text
+from adyton.query.text import condition_text, number_text, query_text
 from adyton.testing.engines import meaning as engine_meaning
 from how_often import often
 from strategies import (
@@ -30,7 +30,7 @@ from strategies import (
     conditions,
     evaluate_condition,
     numbers,
-    questions,
+    queries,
     rows,
 )
 
@@ -43,7 +43,7 @@ def asked(sql: str) -> tuple[str, Shape, Fraction | None, Fraction | None] | Non
         asking = parse_request(sql, PERSONS)
     except InvalidRequest:
         return None
-    return question_text(asking.question), asking.shape, asking.epsilon, asking.delta
+    return query_text(asking.query), asking.shape, asking.epsilon, asking.delta
 
 
 def canonical(sql: str) -> str | None:
@@ -53,10 +53,10 @@ def canonical(sql: str) -> str | None:
 
 
 @law
-@given(questions())
-def test_law_canonical_text_asks_the_same_question_again(question: Question) -> None:
-    text = question_text(question)
-    assert question_text(parse(text, PEOPLE)) == text
+@given(queries())
+def test_law_canonical_text_asks_the_same_query_again(query: Query) -> None:
+    text = query_text(query)
+    assert query_text(parse(text, PEOPLE)) == text
 
 
 @law
@@ -180,7 +180,7 @@ def test_law_no_word_can_be_left_out(sql: str) -> None:
 
 @law
 @given(st.text())
-def test_law_any_text_is_a_question_or_refused(text: str) -> None:
+def test_law_any_text_is_a_query_or_refused(text: str) -> None:
     canonical(text)
     for attempt in (parse_condition, parse_number):
         try:
@@ -194,7 +194,7 @@ def test_law_any_text_is_a_question_or_refused(text: str) -> None:
     st.lists(st.sampled_from([*" ".join(GOOD).split(), *WORDS]), max_size=25),
     st.sampled_from(GOOD),
 )
-def test_law_any_mixture_of_words_is_a_question_or_refused(words: list[str], sql: str) -> None:
+def test_law_any_mixture_of_words_is_a_query_or_refused(words: list[str], sql: str) -> None:
     for text in (
         " ".join(words),
         f"{sql} {' '.join(words)}",
@@ -206,7 +206,7 @@ def test_law_any_mixture_of_words_is_a_question_or_refused(words: list[str], sql
 
 @law
 @given(st.sampled_from(GOOD), st.integers(0, 400), st.integers(0, 5), st.text(max_size=3))
-def test_law_mutated_SQL_is_a_question_or_refused(sql: str, start: int, length: int, text: str) -> None:
+def test_law_mutated_SQL_is_a_query_or_refused(sql: str, start: int, length: int, text: str) -> None:
     said = canonical(sql[:start] + text + sql[start + length :])
     assert said is None or canonical(said) == said
 
@@ -255,8 +255,8 @@ def test_law_any_word_can_be_a_name(letter: str) -> None:
             quoted = (
                 f'SELECT COUNT(*) AS "{word}", SUM("{word}") FROM "{word}" WHERE "{word} b" AND "{word}" > 1'
             )
-            text = question_text(parse(quoted, table))
-            assert question_text(parse(text, table)) == text
+            text = query_text(parse(quoted, table))
+            assert query_text(parse(text, table)) == text
 
 
 # The meaning of SQL is that of an engine ------------------------------------------------------------------

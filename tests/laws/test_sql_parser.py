@@ -80,8 +80,8 @@ def test_texts_that_differ_in_numbers_alone_are_written_out_once(monkeypatch: py
     monkeypatch.setattr(Dialect, "generate", noticed)
     table = Table("people", (IntegerColumn("age", 0, 100), CategoryColumn("region", ("north", "south"))))
     text = "SELECT COUNT(*) AS once FROM people WHERE age > {} AND region = '{}' AND age < {}"
-    questions = {parse(text.format(low, "north", high), table) for low in (1, 2.5, 0.5) for high in (70, 80)}
-    assert len(questions) == 6
+    queries = {parse(text.format(low, "north", high), table) for low in (1, 2.5, 0.5) for high in (70, 80)}
+    assert len(queries) == 6
     assert len(written) == 1
     parse(text.format(1, "south", 70), table)
     parse(text.format(1, "north", 70).replace("once", "twice"), table)

@@ -321,7 +321,7 @@ def _refused(attempt: object, text: str, table: object = PEOPLE) -> str:
     assert 10 < len(refused.value.message) < 400
     assert refused.value.message.isprintable()
     assert quotes_the_text(refused.value.message, text)
-    about_all = refused.value.message.startswith(("the text ", "SQL is a string", "a question alone"))
+    about_all = refused.value.message.startswith(("the text ", "SQL is a string", "a query alone"))
     assert about_all or re.search(r" \(line \d+, column \d+: .+\)$", refused.value.message)
     return refused.value.message
 
@@ -359,10 +359,10 @@ def test_only_text_is_read(text: str) -> None:
     "said",
     ["ORDER BY n", "LIMIT 3", "OFFSET 1", "HAVING n > 3", "ORDER BY 1 DESC LIMIT 0"],
 )
-def test_where_a_question_alone_is_needed_nothing_is_said_about_its_answer(said: str) -> None:
+def test_where_a_query_alone_is_needed_nothing_is_said_about_its_answer(said: str) -> None:
     asked = f"SELECT region, COUNT(*) AS n FROM people GROUP BY region {said}"
-    assert parse_request(asked, PEOPLE).question == parse(asked.removesuffix(said), PEOPLE)
-    assert "a question alone is needed" in _refused(parse, asked)
+    assert parse_request(asked, PEOPLE).query == parse(asked.removesuffix(said), PEOPLE)
+    assert "a query alone is needed" in _refused(parse, asked)
 
 
 WHERE = "SELECT COUNT(*) FROM people WHERE "
@@ -420,7 +420,7 @@ LARGE = {
 
 
 @pytest.mark.parametrize("case", LARGE)
-def test_a_large_question_is_read_in_time(case: str) -> None:
+def test_a_large_query_is_read_in_time(case: str) -> None:
     start = time.process_time()
     parse(LARGE[case], PEOPLE)
     assert time.process_time() - start < 2
@@ -453,7 +453,7 @@ MESSAGES = {
         "column 14: DISTINCT age, region",
     ],
     "SELECT MAX(age) - age FROM people": ["what is released", "max_age", "column 19"],
-    "SELECT MAX(age) - MIN(age) FROM people": ["a question alone is needed", "arithmetic"],
+    "SELECT MAX(age) - MIN(age) FROM people": ["a query alone is needed", "arithmetic"],
     "SELECT COUNT(*) > 3 FROM people": ["CASE WHEN", "column 8"],
     "SELECT COUNT(*) % age FROM people": ["what is released", "column 19"],
     "SELECT COUNT(*) % 2.5 FROM people": ["by a whole number", "column 8"],
@@ -467,7 +467,7 @@ MESSAGES = {
     "SELECT COUNT(*) FROM people WHERE LN(age) > 1": ["LN", "above 0", "LN(x + 1)"],
     "SELECT COUNT(*) FROM people WHERE HYPOT(age) > 1": ["HYPOT", "there is no function"],
     "SELECT * FROM people": ["single rows are never answered"],
-    "SELECT MODE(region), COUNT(*) FROM people": ["only aggregate", "question of their own", "column 22"],
+    "SELECT MODE(region), COUNT(*) FROM people": ["only aggregate", "query of their own", "column 22"],
     "SELECT 2 * COUNT(DISTINCT region) FROM people": [
         "SELECT COUNT(DISTINCT region) FROM people",
         "column 18",
@@ -483,7 +483,7 @@ MESSAGES = {
     "SELECT SUM(1 / age) FROM people": ["division", "age", "column 16"],
     "SELECT COUNT(*) / 0 FROM people": ["by 0", "column 19"],
     "SELECT SAFE_DIVIDE(SUM(age), 0) FROM people": ["by 0"],
-    "SELECT COUNT(*) FROM people; SELECT 1": ["one question at a time", "--file", "column 28"],
+    "SELECT COUNT(*) FROM people; SELECT 1": ["one query at a time", "--file", "column 28"],
     "SELECT COUNT(*) FROM people WHERE (age = 1": ["line 1, column 42"],
     "SELECT COUNT(*)\nFROM (SELECT age FROM people LIMIT 5)": ["LIMIT inside", "line 2, column 30: LIMIT 5"],
     "SELECT AVG(b)\nFROM (SELECT a AS b FROM\n(SELECT ag AS a FROM people))": ["'ag'", "line 3, column 9"],

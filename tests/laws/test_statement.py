@@ -12,22 +12,22 @@ from adyton.kernel.exact import UNITS_PER_ONE
 CAP = UNITS_PER_ONE // 400  # mu0 = 0.05
 
 
-def statement(questions: int = 3, **validity: Any) -> Statement:
+def statement(queries: int = 3, **validity: Any) -> Statement:
     spent, left = Amount("gdp", 10**16, 10**17), Amount("gdp", 9 * 10**16, 10**17, is_left=True)
     odometer = Odometer(0.4, 1e-6, "ZCDP-ODOMETER")
-    return Statement(spent, left, Promise(1.0, 1e-6), questions, 9, odometer, **validity)
+    return Statement(spent, left, Promise(1.0, 1e-6), queries, 9, odometer, **validity)
 
 
 def test_without_a_declaration_nothing_is_said_about_stability() -> None:
     plain = statement()
-    assert set(plain.to_json()) == {"spent", "left", "limit", "questions", "more", "odometer"}
+    assert set(plain.to_json()) == {"spent", "left", "limit", "queries", "more", "odometer"}
     assert "stability" not in str(plain)
     assert not plain.beyond
 
 
 def test_with_a_declaration_a_statement_says_how_much_stability_is_spent_of_what() -> None:
     declared = statement(stability=CAP // 5, stability_cap=CAP)
-    expected = {"spent": "0.0005", "cap": "0.0025", "questions": None, "beyond": False}
+    expected = {"spent": "0.0005", "cap": "0.0025", "queries": None, "beyond": False}
     assert declared.to_json()["validity"] == expected
     shown = " ".join(str(declared).split())
     for part in ("stability spent, of what is certified │ 20 %", "any number"):
@@ -51,14 +51,14 @@ def test_what_a_person_sees_is_the_promise_and_shares_of_it_and_no_running_epsil
     assert "10 % (0.01 gdp)" in statement().sheet(verbose=True).text()
 
 
-def test_a_study_for_a_known_number_of_questions_says_how_many() -> None:
-    declared = statement(stability=0, stability_cap=CAP, certified_questions=1000)
-    assert declared.to_json()["validity"]["questions"] == 1000
+def test_a_study_for_a_known_number_of_queries_says_how_many() -> None:
+    declared = statement(stability=0, stability_cap=CAP, certified_queries=1000)
+    assert declared.to_json()["validity"]["queries"] == 1000
     assert "1,000" in str(declared)
 
 
 @pytest.mark.parametrize(
-    ("questions", "spent", "certified", "beyond"),
+    ("queries", "spent", "certified", "beyond"),
     [
         (3, CAP, None, False),
         (3, CAP + 1, None, True),
@@ -67,15 +67,15 @@ def test_a_study_for_a_known_number_of_questions_says_how_many() -> None:
         (2, CAP + 1, 3, True),
     ],
 )
-def test_what_is_beyond_is_said(questions: int, spent: int, certified: int | None, beyond: bool) -> None:
-    made = statement(questions, stability=spent, stability_cap=CAP, certified_questions=certified)
+def test_what_is_beyond_is_said(queries: int, spent: int, certified: int | None, beyond: bool) -> None:
+    made = statement(queries, stability=spent, stability_cap=CAP, certified_queries=certified)
     assert made.beyond is beyond
     assert made.to_json()["validity"]["beyond"] is beyond
     assert ("no population interval" in str(made)) is beyond
 
 
 def test_a_study_with_gaussian_noise_is_never_beyond() -> None:
-    """Its answers beyond a plan have intervals as well.  Mutant: a plan of three questions ends them."""
-    made = statement(4, certified_questions=3)
+    """Its answers beyond a plan have intervals as well.  Mutant: a plan of three queries ends them."""
+    made = statement(4, certified_queries=3)
     assert not made.beyond
     assert "no population interval" not in str(made)

@@ -47,8 +47,8 @@ NONSENSE: tuple[Any, ...] = (
 )
 GARBAGE = (
     *("", "[]", "{}", "null", "[" * 5000, '{"left": 1, "offset": Infinity}'),
-    '{"question": "q", "threshold": "1/0", "above": true, "value": null, "left": 0, "offset": "0"}',
-    '{"question": "q", "threshold": "1", "above": false, "value": null, "left": 99, "offset": "0"}',
+    '{"query": "q", "threshold": "1/0", "above": true, "value": null, "left": 0, "offset": "0"}',
+    '{"query": "q", "threshold": "1", "above": false, "value": null, "left": 99, "offset": "0"}',
 )
 
 
@@ -189,7 +189,7 @@ class StreamMachine(RuleBasedStateMachine):
         ledger = self.curators[0]._ledger
         offset = json.loads(ledger.notes(model.number)[-1])["offset"]
         threshold, above = sign * 10**400, sign < 0
-        note = {"question": "old", "threshold": str(threshold), "above": above, "value": None}
+        note = {"query": "old", "threshold": str(threshold), "above": above, "value": None}
         note |= {"left": model.left - above, "offset": offset}
         assert ledger.annotate(model.number, len(model.said) + 1, json.dumps(note))
         model.said.append((None, Fraction(threshold), above))
@@ -225,7 +225,7 @@ class StreamMachine(RuleBasedStateMachine):
     def the_books_agree(self) -> None:
         for curator in self.curators:
             assert curator.verify().receipts == len(self.models)
-            assert curator.statement().questions == len(self.models)
+            assert curator.statement().queries == len(self.models)
 
     def teardown(self) -> None:
         for curator in self.curators:

@@ -147,7 +147,7 @@ def test_law_the_quieter_of_two_thresholds_is_bought(
     kept, anew, chosen = bought(False), bought(True), bought(None)
     assert (kept.refresh, anew.refresh) == (False, True)
     assert chosen == (anew if accounting != "pure" and positives > 1 else kept)
-    loudness = [one.threshold_scale**2 + one.question_scale**2 for one in (kept, anew, chosen)]
+    loudness = [one.threshold_scale**2 + one.query_scale**2 for one in (kept, anew, chosen)]
     assert min(loudness) == loudness[2]
 
 
@@ -159,9 +159,9 @@ def test_law_runs_are_charged_one_by_one() -> None:
         (receipt,) = ledger.receipts()
         machine = machine_of(receipt)
         assert isinstance(machine, Sparse)
-        variance = 2 * float(machine.threshold_scale**2 + machine.question_scale**2)
+        variance = 2 * float(machine.threshold_scale**2 + machine.query_scale**2)
         assert variance**0.5 == pytest.approx(deviation, rel=1e-3)
-        cost = AboveThreshold(machine.threshold_scale, machine.question_scale).cost()
+        cost = AboveThreshold(machine.threshold_scale, machine.query_scale).cost()
         assert ledger.spent() >= positives * (cost.gdp * UNITS_PER_ONE)
         assert ledger.spent() == pytest.approx(positives * float(cost.gdp) * UNITS_PER_ONE, rel=1e-12)
 
@@ -228,7 +228,7 @@ def test_law_a_person_of_several_rows_moves_a_count_by_as_many() -> None:
             machine = machine_of(curator.receipts()[0])
             assert machine.sensitivity == rows
             assert stream.feed("SELECT COUNT(*) FROM people", above=10**6).above is False
-            scales.append(machine.question_scale)
+            scales.append(machine.query_scale)
     assert scales[1] == pytest.approx(3 * scales[0], rel=1e-12)
 
 
@@ -266,7 +266,7 @@ def test_law_every_answer_says_where_the_stream_stands() -> None:
     first, second = stream.feed(COUNT.format(9), above=NEVER), stream.feed(COUNT.format(9), above=0)
     assert (first.above, first.value, first.positives_left, first.feeds) == (False, None, 2, 1)
     assert (second.above, second.value, second.positives_left, second.feeds) == (True, None, 1, 2)
-    assert second.question == "SELECT COUNT(*) AS count FROM people WHERE (age < 9)"
+    assert second.query == "SELECT COUNT(*) AS count FROM people WHERE (age < 9)"
     assert stream.answers() == [first, second]
     assert stream.statement().to_json()["halted"] is False
     assert json.dumps(second.to_json())
@@ -274,7 +274,7 @@ def test_law_every_answer_says_where_the_stream_stands() -> None:
     assert "1 of 2" in str(stream.statement())
 
 
-def test_law_the_same_question_again_gets_fresh_noise() -> None:
+def test_law_the_same_query_again_gets_fresh_noise() -> None:
     curator, _, _ = asker(study("pure"))
     stream = curator.open_stream(positives=30, epsilon=1, numeric=True)
     answers = [stream.feed(COUNT.format(34), above=100) for _ in range(30)]
@@ -287,7 +287,7 @@ def test_law_the_same_question_again_gets_fresh_noise() -> None:
 
 
 def test_law_answers_fall_as_the_accuracy_bound_says() -> None:
-    """200 questions beyond the 95 % error, on both sides: at seed 3 all are right."""
+    """200 queries beyond the 95 % error, on both sides: at seed 3 all are right."""
     curator, _, _ = asker(study("pure", epsilon="20"), seed=3)
     stream = curator.open_stream(positives=101, epsilon=20)
     error = stream.error(200)
@@ -323,7 +323,7 @@ def test_law_a_stream_halts_after_exactly_its_positives(positives: int, refresh:
 
 
 @pytest.mark.parametrize(
-    ("question", "above"),
+    ("query", "above"),
     [
         ("SELECT smoker, COUNT(*) FROM people GROUP BY smoker", 3),
         ("SELECT SUM(age) FROM people", 3),
@@ -343,12 +343,12 @@ def test_law_a_stream_halts_after_exactly_its_positives(positives: int, refresh:
     ],
     ids=str,
 )
-def test_law_what_is_not_one_count_with_a_threshold_is_refused(question: Any, above: Any) -> None:
+def test_law_what_is_not_one_count_with_a_threshold_is_refused(query: Any, above: Any) -> None:
     curator, engine, ledger = asker(study())
     stream = curator.open_stream(positives=2, epsilon="0.1")
     before = (ledger.spent(), ledger.notes(1))
     with pytest.raises(adyton.InvalidRequest):
-        stream.feed(question, above=above)
+        stream.feed(query, above=above)
     assert (ledger.spent(), ledger.notes(1), engine.charged_at_read) == (*before, [])
     assert stream.feed(adyton.count(where="smoker"), above=0).feeds == 1
 
@@ -726,7 +726,7 @@ def test_law_a_kept_head_notices_a_stream_that_was_rolled_back(tmp_path: Path) -
 
 def test_law_a_head_says_nothing_about_the_secret() -> None:
     """Two streams with the same answers, and other noise, differ by their receipts alone."""
-    public = {"question": "q", "threshold": "3", "above": True, "value": None, "left": 1}
+    public = {"query": "q", "threshold": "3", "above": True, "value": None, "left": 1}
     ledgers = [MemoryLedger(header(study())) for _ in range(2)]
     for offset, ledger in enumerate(ledgers, start=5):
         ledger.charge(Order("q", "d", 1, 0))
@@ -734,7 +734,7 @@ def test_law_a_head_says_nothing_about_the_secret() -> None:
         ledger.annotate(1, 1, json.dumps({**public, "offset": str(offset)}))
     ((fed,), (other,)) = map(entries_of, ledgers)
     assert chained("head", fed) == chained("head", other)
-    others = (replace(fed, question="p"), replace(fed, threshold=Fraction(4)), replace(fed, above=False))
+    others = (replace(fed, query="p"), replace(fed, threshold=Fraction(4)), replace(fed, above=False))
     assert (
         len({chained("head", one) for one in (fed, *others, replace(fed, value=7))} | {chained("h", fed)})
         == 6
@@ -799,7 +799,7 @@ def test_law_who_closes_while_another_feeds_closes_after_the_answer() -> None:
 def test_law_a_note_after_the_last_stops_the_stream() -> None:
     curator, _, ledger = asker(study("pure", epsilon="400"))
     stream = curator.open_stream(positives=2, epsilon=100)
-    fed = {"question": "q", "threshold": "3", "above": False, "value": None, "left": 2}
+    fed = {"query": "q", "threshold": "3", "above": False, "value": None, "left": 2}
     (secret,) = secrets_of(ledger)
     stream.close()
     assert ledger.annotate(1, 2, json.dumps({**fed, "offset": str(secret)}))
@@ -858,7 +858,7 @@ def test_law_the_error_of_a_sum_is_told_in_its_own_unit() -> None:
     assert excess == pytest.approx(years, rel=1e-6)
     preview = curator.preview_stream(positives=2, epsilon=9, of="means")
     assert preview.right_beyond == pytest.approx(rows, rel=1e-6)
-    with pytest.raises(adyton.InvalidRequest, match="depends on the question"):
+    with pytest.raises(adyton.InvalidRequest, match="depends on the query"):
         stream.error(100)
 
 
@@ -867,7 +867,7 @@ def test_law_a_study_in_a_dialect_is_fed_in_it() -> None:
     curator, _, _ = asker(known)
     stream = curator.open_stream(positives=2, epsilon=100)
     sql = "SELECT COUNT(*) FROM people WHERE age::int < 50"
-    assert stream.feed(sql, above=ALWAYS).question == "SELECT COUNT(*) AS count FROM people WHERE (age < 50)"
+    assert stream.feed(sql, above=ALWAYS).query == "SELECT COUNT(*) AS count FROM people WHERE (age < 50)"
     with pytest.raises(adyton.InvalidRequest):
         curator.stream(1).feed(
             "SELECT COUNT(*) FROM people WHERE age < 5 UNION ALL SELECT COUNT(*) FROM people", above=3

@@ -319,7 +319,7 @@ def test_law_a_written_text_is_read_as_it_was(text: str) -> None:
 @pytest.mark.parametrize("section", ["survey", "holdout", "server"])
 def test_a_file_of_another_kind_is_told_apart_in_one_sentence(tmp_path: Path, section: str) -> None:
     file = tmp_path / "other.toml"
-    file.write_text(f'[{section}]\nname = "x"\n[questions.smokes]\nvalues = ["yes", "no"]\n')
+    file.write_text(f'[{section}]\nname = "x"\n[queries.smokes]\nvalues = ["yes", "no"]\n')
     with pytest.raises(InvalidRequest) as refused:
         read_study(file)
     assert f"'other.toml' is a {section} file, not a study file: " in str(refused.value)

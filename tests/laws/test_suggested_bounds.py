@@ -116,17 +116,17 @@ def test_nearly_all_values_lie_between_and_the_clamp_can_be_asked() -> None:
         assert "may be clipped" in str(found)
 
 
-def test_it_is_one_question_and_free_the_second_time() -> None:
+def test_it_is_one_query_and_free_the_second_time() -> None:
     with curator() as asked:
         first = asked.suggest_bounds("income", epsilon=1)
         again = asked.suggest_bounds("income", epsilon=1)
-        assert asked.statement().questions == 1
+        assert asked.statement().queries == 1
         assert asked.study.epsilon_of(asked.statement().spent.units) == pytest.approx(1)
         assert again.answer.repeated
         assert (first.low, first.high, first.more_rows) == (again.low, again.high, again.more_rows)
         with pytest.raises(BudgetRefused):
             asked.suggest_bounds("income", epsilon=1000 // 20 + 1)
-        assert asked.statement().questions == 1
+        assert asked.statement().queries == 1
 
 
 @pytest.mark.parametrize("accounting", ["gdp", "pure"])
@@ -174,7 +174,7 @@ def test_names_rows_and_further_tables() -> None:
     with curator() as asked:
         odd = asked.suggest_bounds("odd name", epsilon=5, where="smoker", expected_rows=2000)
         assert odd.clamp.startswith('CLAMP("odd name", ')
-        assert odd.answer.question.endswith("WHERE smoker")
+        assert odd.answer.query.endswith("WHERE smoker")
         assert asked.ask(f"SELECT AVG({odd.clamp}) FROM people", epsilon=5).value == pytest.approx(
             24.5, abs=3
         )
@@ -190,7 +190,7 @@ def test_names_rows_and_further_tables() -> None:
     }
     with open_study(both, data=frames) as asked:
         found = asked.suggest_bounds("Visits.cost", epsilon=10, expected_rows=2000, high_fraction="0.9")
-        assert found.answer.question.endswith("FROM visits")
+        assert found.answer.query.endswith("FROM visits")
         assert 80 <= found.high <= 120
 
 
@@ -223,4 +223,4 @@ def test_what_makes_no_sense_is_refused_free_of_charge(words: dict[str, Any], sa
     with curator() as asked:
         with pytest.raises(InvalidRequest, match=says):
             asked.suggest_bounds(**({"column": "income", "epsilon": 1} | words))
-        assert asked.statement().questions == 0
+        assert asked.statement().queries == 0

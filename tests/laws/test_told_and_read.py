@@ -151,16 +151,16 @@ KINDS: dict[str, tuple[dict[str, Any], Any, dict[str, Any]]] = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_only_some_answers_say_is_read_back(kind: str) -> None:
     """Mutants: the ``columns`` of an answer without rows are not told; nor is ``widths_named``."""
-    more, question, price = KINDS[kind]
+    more, query, price = KINDS[kind]
     with curator(**more) as asker:
-        assert_same(asker.preview(question, **price))
-        again = assert_same_answer(asker.ask(question, **price))
+        assert_same(asker.preview(query, **price))
+        again = assert_same_answer(asker.ask(query, **price))
         if kind == "no key is found":
             assert len(again) == 0
             assert again.keys_found is not None
         if kind == "a mean within a width":
             assert any(note.startswith("WIDER THAN ASKED") for note in again.notes())
-        assert_same_answer(asker.ask(question, **price))  # once more: free of charge
+        assert_same_answer(asker.ask(query, **price))  # once more: free of charge
         assert_same(asker.statement())
 
 
@@ -228,7 +228,7 @@ def test_receipts_are_read_back_and_a_changed_one_is_found() -> None:
         told, kept = sent(asker.receipts().to_json()), list(asker.receipts())
         assert header_from(told["header"], told["accounting"]) == asker.ledger.header
     assert [receipt_from(one, 0) for one in told["receipts"]] == kept
-    for name in ("question", "by", "amount", "spent", "asked_at", "secret"):
+    for name in ("query", "by", "amount", "spent", "asked_at", "secret"):
         changed = {**told["receipts"][0], name: "1"}
         with pytest.raises(LedgerCorrupt):
             receipt_from(changed, 0)

@@ -14,7 +14,7 @@ from adyton.kernel.schema import BooleanColumn, IntegerColumn, Table
 from adyton.query.sql.expressions import SqlText
 from adyton.query.sql.read import known_words
 from adyton.query.sql.rewrite import rewritten
-from adyton.query.sql.words import question_tree
+from adyton.query.sql.words import query_tree
 from adyton.study import Study
 from kept_rows import plain_database
 from populations import seeded
@@ -35,7 +35,7 @@ TEXTS = {
 @pytest.mark.parametrize("text", TEXTS)
 @pytest.mark.parametrize("seed", range(12))
 def test_rewritten_and_original_mean_the_same(text: str, seed: int) -> None:
-    _, tree = question_tree(text, known_words(TABLE))
+    _, tree = query_tree(text, known_words(TABLE))
     written: exp.Expr = rewritten(SqlText(text, TABLE), tree, (TABLE,))
     dice = random.Random(seed)
     with plain_database() as plain:

@@ -1,4 +1,4 @@
-"""A receipt that was charged and never answered is read again when the same question comes at the same price."""
+"""A receipt that was charged and never answered is read again when the same query comes at the same price."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from adyton.kernel.ledger import SqliteLedger
 from adyton.kernel.noisy import NoisyQueries
 from how_often import often
 from kept_rows import open_kept
-from study_on_disk import question, write_study
+from study_on_disk import query, write_study
 
 KEYS = """
 discovery_delta = 1e-10
@@ -55,20 +55,20 @@ def values(answer: adyton.Answer) -> list[Any]:
     return [value.value for row in answer.rows for value in row.values.values()]
 
 
-def test_the_same_question_again_is_paid_for_and_gets_one_answer(study: Path, monkeypatch: Any) -> None:
+def test_the_same_query_again_is_paid_for_and_gets_one_answer(study: Path, monkeypatch: Any) -> None:
     with open_kept(study) as curator:
-        stop = interrupted(monkeypatch, lambda: curator.ask(question(1), scale=1000))
+        stop = interrupted(monkeypatch, lambda: curator.ask(query(1), scale=1000))
         assert stop.receipt == curator.paid_for == 1
         assert stop.message == "interrupted after receipt 1 was paid; ask the same again: it is paid for"
-        assert curator.preview(question(1), scale=1000).repeated
+        assert curator.preview(query(1), scale=1000).repeated
         spent = curator.statement().to_json()
     with open_kept(study) as curator:  # also after a restart
-        answer = curator.ask(question(1), scale=1000)
+        answer = curator.ask(query(1), scale=1000)
         assert answer.receipt.number == 1
-        assert values(curator.ask(question(1), scale=1000)) == values(answer)
+        assert values(curator.ask(query(1), scale=1000)) == values(answer)
         assert curator.statement().to_json() == spent
-        assert curator.ask(question(2), scale=1000).receipt.number == 2
-        assert curator.ask(question(1), scale=1001).receipt.number == 3  # another price is another question
+        assert curator.ask(query(2), scale=1000).receipt.number == 2
+        assert curator.ask(query(1), scale=1001).receipt.number == 3  # another price is another query
 
 
 @pytest.mark.parametrize("request_id", [None, "r"])
@@ -85,52 +85,52 @@ def test_an_interrupt_between_the_commit_and_its_receipt_is_told_as_paid(
     with open_kept(study) as curator:
         monkeypatch.setattr(SqliteLedger, "charge", stopped)
         with pytest.raises(Interrupted, match="after receipt 1 was paid"):
-            curator.ask(question(1), scale=1000, request=request_id)
+            curator.ask(query(1), scale=1000, request=request_id)
         monkeypatch.undo()
-        assert curator.ask(question(1), scale=1000, request=request_id).receipt.number == 1
+        assert curator.ask(query(1), scale=1000, request=request_id).receipt.number == 1
 
 
 @pytest.mark.parametrize("price", [{"share": "0.1"}, {"epsilon": "0.1"}, {"within": 2000}])
 def test_every_kind_of_price_finds_its_receipt(study: Path, monkeypatch: Any, price: dict[str, Any]) -> None:
     """A share of what is left is the same price again: what was left before the charge that was not answered."""
     with open_kept(study) as curator:
-        curator.ask(question(9), share="0.5")
-        interrupted(monkeypatch, lambda: curator.ask(question(1), **price))
-        assert curator.preview(question(1), **price).repeated
-        assert curator.ask(question(1), **price).receipt.number == 2
+        curator.ask(query(9), share="0.5")
+        interrupted(monkeypatch, lambda: curator.ask(query(1), **price))
+        assert curator.preview(query(1), **price).repeated
+        assert curator.ask(query(1), **price).receipt.number == 2
         assert len(curator.receipts()) == 2
 
 
 def test_a_share_after_another_charge_means_what_it_paid_for(study: Path, monkeypatch: Any) -> None:
     with open_kept(study) as curator:
-        interrupted(monkeypatch, lambda: curator.ask(question(1), share="0.1"))
-        curator.ask(question(2), share="0.1")
-        assert curator.ask(question(1), share="0.1").receipt.number == 1
-        assert curator.ask(question(1), share="0.11").receipt.number == 3
+        interrupted(monkeypatch, lambda: curator.ask(query(1), share="0.1"))
+        curator.ask(query(2), share="0.1")
+        assert curator.ask(query(1), share="0.1").receipt.number == 1
+        assert curator.ask(query(1), share="0.11").receipt.number == 3
 
 
 def test_a_batch_is_answered_as_one(study: Path, monkeypatch: Any) -> None:
-    batch = [question(1), question(2)]
+    batch = [query(1), query(2)]
     with open_kept(study) as curator:
         stop = interrupted(monkeypatch, lambda: curator.ask_many(batch, scale=1000))
         assert stop.receipt == 1
         answers = curator.ask_many(batch, scale=1000)
         assert [answer.receipt.number for answer in answers] == [1, 1]
-        assert curator.ask(question(1), scale=1000).receipt.number == 2  # alone it is another question
+        assert curator.ask(query(1), scale=1000).receipt.number == 2  # alone it is another query
 
 
 @pytest.mark.parametrize("later", ["r", None, "s"])
-def test_a_request_id_and_its_question_find_the_same_receipt(
+def test_a_request_id_and_its_query_find_the_same_receipt(
     study: Path, monkeypatch: Any, later: str | None
 ) -> None:
     with open_kept(study) as curator:
-        stop = interrupted(monkeypatch, lambda: curator.ask(question(1), scale=1000, request="r"))
+        stop = interrupted(monkeypatch, lambda: curator.ask(query(1), scale=1000, request="r"))
         assert stop.receipt == 1
-        answer = curator.ask(question(1), scale=1000, request=later)
-        assert values(curator.ask(question(1), scale=1000, request="r")) == values(answer)
+        answer = curator.ask(query(1), scale=1000, request=later)
+        assert values(curator.ask(query(1), scale=1000, request="r")) == values(answer)
         assert len(curator.receipts()) == 1
         with pytest.raises(adyton.InvalidRequest, match="already used"):
-            curator.ask(question(2), scale=1000, request="r")
+            curator.ask(query(2), scale=1000, request="r")
 
 
 def test_keys_are_found_with_the_share_of_the_receipt_that_paid(tmp_path: Path, monkeypatch: Any) -> None:
@@ -142,7 +142,7 @@ def test_keys_are_found_with_the_share_of_the_receipt_that_paid(tmp_path: Path, 
     with open_kept(study) as curator:
         fresh = curator.ask(asked + " HAVING COUNT(*) > -1000", epsilon=3)
         interrupted(monkeypatch, lambda: curator.ask(asked, epsilon=2))
-        curator.ask(question(3), scale=1000)
+        curator.ask(query(3), scale=1000)
         again = curator.ask(asked, epsilon=2)
         assert again.receipt.number == 2
         once_more = curator.ask(asked, epsilon="2.0000001")
@@ -165,7 +165,7 @@ def test_a_stream_that_was_paid_for_is_opened_by_its_receipt(study: Path, monkey
             with pytest.raises(KeyboardInterrupt):
                 curator.open_stream(positives=2, epsilon=1)
         assert SqliteLedger.annotate is annotate
-        assert curator.stream(1).feed(question(1), above=10).stream == 1
+        assert curator.stream(1).feed(query(1), above=10).stream == 1
         assert curator.open_stream(positives=2, epsilon=1).number == 2
 
 
@@ -181,10 +181,10 @@ def test_two_who_ask_the_same_at_once_see_one_answer(study: Path, monkeypatch: A
 
     def ask(_: int) -> adyton.Answer:
         with open_kept(study) as curator:
-            return curator.ask(question(1), scale=1000)
+            return curator.ask(query(1), scale=1000)
 
     with open_kept(study) as curator:
-        interrupted(monkeypatch, lambda: curator.ask(question(1), scale=1000))
+        interrupted(monkeypatch, lambda: curator.ask(query(1), scale=1000))
         monkeypatch.setattr(NoisyQueries, "release", together)
         with ThreadPoolExecutor(2) as pool:
             one, two = pool.map(ask, range(2))

@@ -142,8 +142,8 @@ def test_a_single_value_that_says_nothing_is_no_number() -> None:
     ],
 )
 def test_what_is_known_of_a_value_before_it_is_asked(measure: str, known: KnownRange) -> None:
-    question = request_of(f"SELECT {measure} FROM people", Table("people", COLUMNS, ROWS)).question
-    assert known_of(question.measures[0][1]) == known
+    query = request_of(f"SELECT {measure} FROM people", Table("people", COLUMNS, ROWS)).query
+    assert known_of(query.measures[0][1]) == known
 
 
 @given(st.floats(-10, 10), st.floats(0, 10), st.floats(-5, 5), st.floats(0, 5))
@@ -176,16 +176,16 @@ TABLE = Table("visits", COLUMNS, ROWS, person="pid")
 )
 def test_a_study_of_persons_says_which_rows_never_count(rows: int, sql: str, said: str) -> None:
     study = Study(TABLE, PrivacyUnit("replace-one", "pid", rows), Guarantee(Fraction(1), Fraction(1, 10**9)))
-    assert left_out_rows(study, request_of(f"SELECT {sql} FROM visits", TABLE).question) == said
+    assert left_out_rows(study, request_of(f"SELECT {sql} FROM visits", TABLE).query) == said
     assert "rows without a person do not" in str(study)
 
 
 def test_a_count_of_persons_who_match_depends_on_which_rows_are_used() -> None:
     study = Study(TABLE, PrivacyUnit("replace-one", "pid", 3), Guarantee(Fraction(1), Fraction(1, 10**9)))
     for tail in ("WHERE age > 3", "GROUP BY region"):
-        question = request_of(f"SELECT COUNT(DISTINCT pid) FROM visits {tail}", TABLE).question
+        query = request_of(f"SELECT COUNT(DISTINCT pid) FROM visits {tail}", TABLE).query
         assert (
-            left_out_rows(study, question)
+            left_out_rows(study, query)
             == "At most 3 rows of each person count; rows without a person do not."
         )
 
@@ -194,5 +194,5 @@ def test_a_study_of_rows_leaves_none_out() -> None:
     study = Study(
         Table("people", COLUMNS, ROWS), PrivacyUnit("replace-one"), Guarantee(Fraction(1), Fraction(1, 10**9))
     )
-    assert left_out_rows(study, request_of("SELECT COUNT(*) FROM people", study.table).question) is None
+    assert left_out_rows(study, request_of("SELECT COUNT(*) FROM people", study.table).query) is None
     assert "person" not in str(study)

@@ -21,7 +21,7 @@ from adyton.kernel.schema import BooleanColumn, CategoryColumn, IntegerColumn, R
 from adyton.query.request import Combined, asked_of
 from adyton.study import Study, Validity
 from adyton.transports.cli.app import app
-from adyton.transports.questions_file import split_questions
+from adyton.transports.queries_file import split_queries
 from how_often import often
 from kept_rows import open_kept, plain_database
 from populations import seeded
@@ -128,7 +128,7 @@ def answered(sql: str, people: pd.DataFrame) -> tuple[list[tuple[Any, ...]], lis
 @pytest.mark.usefixtures("no_noise")
 @pytest.mark.parametrize("seed", range(often(1, 3)))
 @pytest.mark.parametrize("sql", [*UNIONS, *SETS])
-def test_law_a_table_of_several_questions_has_the_rows_of_a_plain_database(sql: str, seed: int) -> None:
+def test_law_a_table_of_several_queries_has_the_rows_of_a_plain_database(sql: str, seed: int) -> None:
     """Declared groups that no row is in are there as well, with nothing in them."""
     people = rows(seed)
     wanted = brute(sql, people)
@@ -162,7 +162,7 @@ def test_law_order_and_limit_behind_are_of_the_whole_table(sql: str, seed: int) 
     assert answered(sql, people)[0] == brute(sql, people)
 
 
-def test_it_is_the_batch_of_its_questions_and_costs_the_same() -> None:
+def test_it_is_the_batch_of_its_queries_and_costs_the_same() -> None:
     """So each repeats the other free of charge."""
     by_hand = [
         "SELECT region, kind, COUNT(*) AS n FROM people GROUP BY region, kind",
@@ -174,7 +174,7 @@ def test_it_is_the_batch_of_its_questions_and_costs_the_same() -> None:
         rolled = "SELECT region, kind, COUNT(*) AS n FROM people GROUP BY ROLLUP(region, kind)"
         preview = asker.preview(rolled, epsilon=1)
         assert preview.repeated
-        assert "3 questions in one batch" in str(preview)
+        assert "3 queries in one batch" in str(preview)
         again = asker.ask(rolled, epsilon=1)
         joined = asker.ask(
             "SELECT region, kind, COUNT(*) AS n FROM people GROUP BY region, kind UNION ALL "
@@ -187,7 +187,7 @@ def test_it_is_the_batch_of_its_questions_and_costs_the_same() -> None:
         assert again.receipt.number == joined.receipt.number == first[0].receipt.number
         assert again.records() == joined.records()
         assert [row.values["n"] for row in again] == [row.values["n"] for answer in first for row in answer]
-        assert asker.statement().questions == 1
+        assert asker.statement().queries == 1
     for words in ({"epsilon": 1}, {"within": 30}, {"share": "0.1"}):
         with curator(rows(0), 10) as asker:
             cost = asker.preview(rolled, **words).cost  # type: ignore[arg-type]
@@ -195,7 +195,7 @@ def test_it_is_the_batch_of_its_questions_and_costs_the_same() -> None:
             assert cost == asker.ask(rolled, **words).cost  # type: ignore[arg-type]
 
 
-def test_a_batch_may_hold_unions_and_free_questions() -> None:
+def test_a_batch_may_hold_unions_and_free_queries() -> None:
     with curator(rows(0), 10) as asker:
         asked = [
             UNIONS[0],
@@ -286,7 +286,7 @@ def test_the_head_names_the_price_of_all() -> None:
                 asker.ask(asked, **words)  # type: ignore[arg-type]
         with pytest.raises(InvalidRequest, match="named twice"):
             asker.ask_many([asked, "SELECT COUNT(*) FROM people"])
-        assert asker.statement().questions == 0
+        assert asker.statement().queries == 0
 
 
 REFUSED = {
@@ -320,10 +320,10 @@ def test_what_makes_no_table_is_refused_free_of_charge(sql: str) -> None:
         with pytest.raises(InvalidRequest) as refused:
             asker.ask(sql, epsilon=1)
         assert REFUSED[sql] in str(refused.value)
-        assert asker.statement().questions == 0
+        assert asker.statement().queries == 0
 
 
-def test_a_file_of_questions_keeps_a_union_together() -> None:
+def test_a_file_of_queries_keeps_a_union_together() -> None:
     text = """SELECT COUNT(*) FROM people
 UNION ALL
 SELECT SUM(age) FROM people  -- both
@@ -334,7 +334,7 @@ SELECT 1
 WITH x AS (
 SELECT age FROM people)
 SELECT COUNT(*) FROM x; SELECT 2"""
-    assert [question.split()[0] + question.split()[-1] for question in split_questions(text)] == [
+    assert [query.split()[0] + query.split()[-1] for query in split_queries(text)] == [
         "SELECT)",
         "SELECT1",
         "WITHx",

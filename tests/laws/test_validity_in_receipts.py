@@ -19,7 +19,7 @@ from adyton.kernel.special.monitor import replace_one_cost
 from adyton.setup.amending import amend, check_amended
 from adyton.streams.plan import machine_of
 from adyton.study import Study, read_study
-from study_on_disk import question, write_study
+from study_on_disk import query, write_study
 
 ROWS = 200
 TABLE = Table("people", (IntegerColumn("age", 0, 120), TextColumn("city")), ROWS)
@@ -66,7 +66,7 @@ def test_an_amended_study_carries_all_of_it_and_every_radius_in_full(tmp_path: P
     """Mutants: carried without ``pure``, without ``unproved``, or with radii as they were settled."""
     old = write_study(tmp_path)
     with adyton.open(old) as curator:
-        curator.ask(question(1), scale=1000)
+        curator.ask(query(1), scale=1000)
         curator.open_stream(positives=1, epsilon="0.1")
     with closing(SqliteLedger(old.with_suffix(".ledger"))) as ledger:
         ledger.charge(Order("found keys", "[]", 5, 70, unproved=True))

@@ -20,8 +20,8 @@ from adyton.query.request import Free, asked_of, request_of
 from adyton.query.sql.expressions import SqlText
 from adyton.query.sql.read import known_words
 from adyton.query.sql.rewrite import rewritten
-from adyton.query.sql.words import question_tree
-from adyton.query.text import question_text
+from adyton.query.sql.words import query_tree
+from adyton.query.text import query_text
 from adyton.study import Study
 from populations import seeded
 
@@ -30,7 +30,7 @@ PEOPLE = strategies.PEOPLE
 
 def written_out(sql: str) -> str:
     """What the text becomes, in DuckDB's words: a row of no group counts for nothing."""
-    tree = rewritten(SqlText(sql, PEOPLE), question_tree(sql, known_words(PEOPLE))[1], (PEOPLE,))
+    tree = rewritten(SqlText(sql, PEOPLE), query_tree(sql, known_words(PEOPLE))[1], (PEOPLE,))
     for window in list(tree.find_all(exp.Window)):
         if str(window.this.this) == "OCCURRING":
             count, value = (part.sql("duckdb") for part in window.this.expressions)
@@ -97,7 +97,7 @@ def test_the_most_common_values_have_the_largest_counts(databases: list[Any], by
 
 
 @pytest.mark.parametrize(
-    ("sql", "question"),
+    ("sql", "query"),
     [
         (
             "SELECT MODE(region) FROM people WHERE smoker",
@@ -107,9 +107,9 @@ def test_the_most_common_values_have_the_largest_counts(databases: list[Any], by
         ("SELECT TOPK(age, 5) FROM people", "age, COUNT(*) AS count FROM people"),
     ],
 )
-def test_the_question_is_the_one_that_is_written_by_hand(sql: str, question: str) -> None:
-    key = question.split(",")[0]
-    assert question_text(request_of(sql, PEOPLE).question) == f"SELECT {question} GROUP BY {key}"
+def test_the_query_is_the_one_that_is_written_by_hand(sql: str, query: str) -> None:
+    key = query.split(",")[0]
+    assert query_text(request_of(sql, PEOPLE).query) == f"SELECT {query} GROUP BY {key}"
 
 
 def test_without_rows_its_columns_are_told() -> None:

@@ -132,7 +132,7 @@ def test_receipts_are_a_list_that_prints() -> None:
         receipts = curator.receipts()
         assert isinstance(receipts, list)
         assert [r.number for r in receipts] == [1, 2]
-        assert receipts[-1].order.question in str(receipts)
+        assert receipts[-1].order.query in str(receipts)
         assert receipts == list(receipts)
         assert [r["number"] for r in json.loads(json.dumps(receipts.to_json()))["receipts"]] == [1, 2]
         for view in views(receipts):

@@ -39,7 +39,7 @@ from kept_rows import kept_engine
 from processes import APART
 from seeded import Seeded
 
-ROWS, QUESTIONS = 5000, 10_000
+ROWS, QUERIES = 5000, 10_000
 LETTERS = tuple("abcdefghijklmnopqrstuvwxyz")
 COLUMNS = ["age", "income", "letter"]
 BINS = {"age": 20, "income": 198}
@@ -109,14 +109,14 @@ def asker(known: Study, ledger: Ledger | None = None, seed: int = 1) -> tuple[Cu
 
 
 def opened(curator: Curator, **words: Any) -> Weights:
-    return curator.open_weights(COLUMNS, **({"questions": QUESTIONS, "bins": BINS, "share": "0.5"} | words))
+    return curator.open_weights(COLUMNS, **({"queries": QUERIES, "bins": BINS, "share": "0.5"} | words))
 
 
-def quiet(updates: int = 3, questions: int = 50, threshold: int = 100) -> Terms:
+def quiet(updates: int = 3, queries: int = 50, threshold: int = 100) -> Terms:
     """Weights almost without noise: what they do is then certain."""
     tiny = Fraction((3 * updates + 1) / 450)
     machine = NumericSparse(Sparse(updates, tiny, tiny), tiny)
-    return Terms(("age",), (("age", 20),), 21, questions, ROWS, None, threshold, machine)
+    return Terms(("age",), (("age", 20),), 21, queries, ROWS, None, threshold, machine)
 
 
 def quietly(
@@ -203,7 +203,7 @@ def test_law_weights_that_do_not_fit_are_refused_free_of_charge() -> None:
 
 def test_law_a_preview_is_free_and_says_what_the_opening_charges(accounting: str, adjacency: str) -> None:
     curator, engine, ledger = asker(study(accounting, adjacency))
-    seen = curator.preview_weights(COLUMNS, questions=QUESTIONS, bins=BINS, share="0.5")
+    seen = curator.preview_weights(COLUMNS, queries=QUERIES, bins=BINS, share="0.5")
     assert (ledger.count(), engine.charged_at_read) == (0, [])
     assert seen.fits
     assert seen.against is None
@@ -220,7 +220,7 @@ def test_law_a_preview_is_free_and_says_what_the_opening_charges(accounting: str
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        ({"questions": 100}, "noise of its own"),
+        ({"queries": 100}, "noise of its own"),
         ({"columns": ["letter"]}, "for each cell, would be better"),
         ({"share": "0.02"}, "the most that teaches"),
         ({"tolerance": "0.01"}, "above the tolerance of 0.01"),
@@ -228,7 +228,7 @@ def test_law_a_preview_is_free_and_says_what_the_opening_charges(accounting: str
 )
 def test_law_what_is_not_worth_its_price_is_refused_with_the_numbers(words: dict[str, Any], why: str) -> None:
     curator, engine, ledger = asker(study())
-    asked = {"columns": COLUMNS, "questions": QUESTIONS, "share": 1, "bins": BINS} | words
+    asked = {"columns": COLUMNS, "queries": QUERIES, "share": 1, "bins": BINS} | words
     asked["bins"] = {name: bins for name, bins in BINS.items() if name in asked["columns"]}
     seen = curator.preview_weights(**asked)
     assert seen.against is not None
@@ -247,15 +247,15 @@ def test_law_more_units_make_independent_noise_better() -> None:
     table = replace(TABLE, rows=100_000)
     large = replace(study(), table=table)
     with adyton.open(large, data=people().sample(100_000, replace=True)) as curator:
-        seen = curator.preview_weights(COLUMNS, questions=QUESTIONS, bins=BINS, share=1)
+        seen = curator.preview_weights(COLUMNS, queries=QUERIES, bins=BINS, share=1)
         assert seen.error > seen.independent
 
 
 def test_law_a_tolerance_buys_updates_up_to_it() -> None:
     curator, _, _ = asker(study())
-    plain = curator.preview_weights(COLUMNS, questions=QUESTIONS, bins=BINS, share=1)
+    plain = curator.preview_weights(COLUMNS, queries=QUERIES, bins=BINS, share=1)
     wide = curator.preview_weights(
-        COLUMNS, questions=QUESTIONS, bins=BINS, share=1, tolerance=plain.farthest * 1.05
+        COLUMNS, queries=QUERIES, bins=BINS, share=1, tolerance=plain.farthest * 1.05
     )
     assert plain.farthest < wide.farthest <= plain.farthest * 1.05
     assert wide.updates > plain.updates
@@ -277,12 +277,12 @@ def test_law_a_guess_that_is_right_is_free_and_one_that_is_wrong_is_measured() -
     assert (second.value, second.measured, second.updates_left) == (5000, True, 2)
     third = weights.feed("SELECT COUNT(*) FROM people WHERE age IS NULL")
     assert (third.value, third.measured, third.checked) == (0, False, True)  # it has learned; 238 before
-    assert weights.feed(adyton.proportion("age < 20")).question == first.question
+    assert weights.feed(adyton.proportion("age < 20")).query == first.query
     assert (first.feeds, second.feeds, third.feeds) == (1, 2, 3)
     assert first.share == 952 / ROWS
 
 
-def test_law_the_same_question_after_an_update_is_answered_better() -> None:
+def test_law_the_same_query_after_an_update_is_answered_better() -> None:
     curator, _, ledger = asker(generous())
     weights = quietly(curator, ledger, quiet(updates=40))
     said = [weights.feed("SELECT COUNT(*) FROM people WHERE age >= 0") for _ in range(3)]
@@ -299,12 +299,12 @@ def test_law_an_interval_is_that_of_the_noise_or_of_the_comparisons() -> None:
     assert {a.measured for a in answers} == {True, False} or not any(a.measured for a in answers)
     run = terms.run(ROWS)
     for answer in answers:
-        half = terms.machine.value_error(0.95) if answer.measured else run.guess_error(0.95, QUESTIONS)
+        half = terms.machine.value_error(0.95) if answer.measured else run.guess_error(0.95, QUERIES)
         assert answer.noise_interval.high - answer.value == answer.value - answer.noise_interval.low == half
     assert weights.answers() == answers
 
 
-def test_law_questions_are_kept_in_one_spelling() -> None:
+def test_law_queries_are_kept_in_one_spelling() -> None:
     curator, _, ledger = asker(generous())
     weights = quietly(curator, ledger)
     spellings = [
@@ -312,16 +312,16 @@ def test_law_questions_are_kept_in_one_spelling() -> None:
         adyton.count(where="age < 20"),
         "SELECT COUNT(*) FILTER (WHERE age < 20) FROM people",
     ]
-    texts = [weights.feed(one).question for one in spellings]
+    texts = [weights.feed(one).query for one in spellings]
     assert texts[1] == texts[2] == "SELECT COUNT(*) AS count FROM people WHERE (age < 20)"
-    assert json.loads(ledger.notes(1)[2])["question"] == texts[1]
+    assert json.loads(ledger.notes(1)[2])["query"] == texts[1]
 
 
 def test_law_dates_and_edges_come_back_as_they_were_given() -> None:
     curator, _, ledger = asker(study())
     bins = {"day": [date(2020, 1, 11), date(2020, 1, 21)], "age": [18, "64.5"], "income": 198}
     columns = ["day", "age", "income", "letter"]
-    weights = curator.open_weights(columns, questions=QUESTIONS, bins=bins, share=1)
+    weights = curator.open_weights(columns, queries=QUERIES, bins=bins, share=1)
     assert weights.feed("SELECT COUNT(*) FROM people WHERE day < DATE '2020-01-11'").feeds == 1
     assert weights.feed("SELECT COUNT(*) FROM people WHERE age >= 65").feeds == 2
     with pytest.raises(adyton.InvalidRequest, match="'day'"):
@@ -333,7 +333,7 @@ def test_law_dates_and_edges_come_back_as_they_were_given() -> None:
 # Halting -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("terms", [quiet(updates=1), quiet(questions=1)], ids=["updates", "questions"])
+@pytest.mark.parametrize("terms", [quiet(updates=1), quiet(queries=1)], ids=["updates", "queries"])
 def test_law_after_halting_the_guess_answers_free_and_without_a_promise(terms: Terms) -> None:
     """Mutant: the data are read, or a note is written, after the last update."""
     curator, engine, ledger = asker(generous())
@@ -357,7 +357,7 @@ def test_law_after_halting_the_guess_answers_free_and_without_a_promise(terms: T
 
 
 @pytest.mark.parametrize(
-    "question",
+    "query",
     [
         "SELECT letter, COUNT(*) FROM people GROUP BY letter",
         "SELECT SUM(age) FROM people",
@@ -373,12 +373,12 @@ def test_law_after_halting_the_guess_answers_free_and_without_a_promise(terms: T
     ],
     ids=str,
 )
-def test_law_what_the_cells_cannot_tell_is_refused(question: Any) -> None:
+def test_law_what_the_cells_cannot_tell_is_refused(query: Any) -> None:
     curator, engine, ledger = asker(study())
     weights = opened(curator)
     before = (ledger.spent(), ledger.notes(1))
     with pytest.raises(adyton.InvalidRequest) as refused:
-        weights.feed(question)
+        weights.feed(query)
     assert (ledger.spent(), ledger.notes(1), engine.charged_at_read) == (*before, [])
     assert "canary" not in str(refused.value)
 
@@ -400,9 +400,9 @@ def test_law_what_the_cells_cannot_tell_is_refused(question: Any) -> None:
             {"columns": [*COLUMNS, "day"], "bins": {"age": 100, "income": 198, "day": 60}},
             "leave out 'income'",
         ),
-        ({"questions": 0}, "whole number"),
-        ({"questions": True}, "whole number"),
-        ({"questions": 10**7}, "whole number"),
+        ({"queries": 0}, "whole number"),
+        ({"queries": True}, "whole number"),
+        ({"queries": 10**7}, "whole number"),
         ({"tolerance": 0}, "tolerance"),
         ({"tolerance": 2}, "tolerance"),
         ({"share": 0}, "share"),
@@ -416,9 +416,7 @@ def test_law_what_the_cells_cannot_tell_is_refused(question: Any) -> None:
 def test_law_weights_that_make_no_sense_are_refused_free_of_charge(wrong: dict[str, Any], why: str) -> None:
     curator, engine, ledger = asker(study())
     with pytest.raises(adyton.InvalidRequest, match=why):
-        curator.open_weights(
-            **({"columns": COLUMNS, "questions": QUESTIONS, "bins": BINS, "share": 1} | wrong)
-        )
+        curator.open_weights(**({"columns": COLUMNS, "queries": QUERIES, "bins": BINS, "share": 1} | wrong))
     assert (ledger.count(), engine.charged_at_read) == (0, [])
 
 
@@ -440,7 +438,7 @@ def test_law_persons_of_several_rows_splits_and_unknown_sizes_are_refused() -> N
 
 
 def test_law_joins_and_numbers_of_each_person_are_refused() -> None:
-    """Mutant: the table of a question is not looked at."""
+    """Mutant: the table of a query is not looked at."""
     keys = Dimension(
         "words", "first", "letter", LETTERS, (Attribute(IntegerColumn("vowel", 0, 1), (0, 1) * 13),)
     )
@@ -448,13 +446,13 @@ def test_law_joins_and_numbers_of_each_person_are_refused() -> None:
     known = replace(study(), table=table, unit=PrivacyUnit("replace-one", person="person"))
     curator, engine, ledger = asker(known)
     weights = opened(curator)
-    for question in (
+    for query in (
         "SELECT COUNT(*) FROM people JOIN words ON people.letter = words.first WHERE words.vowel = 1",
         "SELECT COUNT(*) FROM (SELECT person, COUNT(*) AS n FROM people GROUP BY person) WHERE n = 1",
     ):
-        assert curator.preview(question, epsilon="0.1").cost.units > 0
+        assert curator.preview(query, epsilon="0.1").cost.units > 0
         with pytest.raises(adyton.InvalidRequest, match="without joins"):
-            weights.feed(question)
+            weights.feed(query)
     assert (len(ledger.notes(1)), engine.charged_at_read) == (1, [])
     assert "1 row" in (weights.feed("SELECT COUNT(*) FROM people").left_out_rows or "")
 
@@ -473,18 +471,18 @@ def test_law_a_receipt_that_paid_for_something_else_is_no_weights() -> None:
         curator.weights(9)
 
 
-def test_law_the_study_says_in_which_words_questions_are_asked() -> None:
+def test_law_the_study_says_in_which_words_queries_are_asked() -> None:
     """Mutants: ``feed`` does not look at the dialect of the study, or not at its own."""
     spoken = 'SELECT COUNTIF(letter = "b") FROM `people`'
     plain = "SELECT COUNT(*) FROM people WHERE letter = 'b'"
     curator, _, _ = asker(replace(study(), dialect="bigquery"))
     weights = opened(curator)
-    assert weights.feed(spoken).question == weights.feed(spoken, dialect="bigquery").question
+    assert weights.feed(spoken).query == weights.feed(spoken, dialect="bigquery").query
     weights = opened(asker(study())[0])
     with pytest.raises(adyton.InvalidRequest):
         weights.feed(spoken)
-    assert weights.feed(spoken, dialect="bigquery").question == weights.feed(plain).question
-    with pytest.raises(adyton.InvalidRequest, match="one question"):
+    assert weights.feed(spoken, dialect="bigquery").query == weights.feed(plain).query
+    with pytest.raises(adyton.InvalidRequest, match="one query"):
         weights.feed("SELECT letter, COUNT(*) FROM people GROUP BY ROLLUP (letter)", dialect="bigquery")
 
 
@@ -493,14 +491,14 @@ def test_law_several_are_fed_in_their_order_or_none() -> None:
     curator, engine, ledger = asker(generous())
     weights = quietly(curator, ledger)
     read = len(engine.charged_at_read)
-    with pytest.raises(adyton.InvalidRequest, match="question 2 of 2: the cells do not tell apart"):
+    with pytest.raises(adyton.InvalidRequest, match="query 2 of 2: the cells do not tell apart"):
         weights.feed_many([COUNT.format(50), COUNT.format(51)])
     assert (len(engine.charged_at_read), weights.statement().feeds) == (read, 0)
     told = weights.feed_many([COUNT.format(age) for age in (5, 50, 95)])
     assert list(told.answers) == weights.answers()
     assert [one.measured for one in told.answers] == [False, True, True]  # 5 % is what an even guess says
     assert told.to_json()["updates_left"] == weights.statement().updates_left == 1
-    assert "updates left: 1, questions left: 47" in str(told)
+    assert "updates left: 1, queries left: 47" in str(told)
 
 
 def test_law_all_weights_of_a_study_are_listed_without_reading() -> None:
@@ -542,12 +540,12 @@ def test_law_a_restart_between_any_two_steps_changes_nothing(tmp_path: Path) -> 
     known = generous()
     curator, _, ledger = asker(known)
     weights = quietly(curator, ledger, quiet(updates=4, threshold=20))
-    at_once = [weights.feed(question) for question in FED]
-    for step, question in enumerate(FED):
+    at_once = [weights.feed(query) for query in FED]
+    for step, query in enumerate(FED):
         kept = SqliteLedger.open_or_create(tmp_path / "people.ledger", header(known))
         curator, _, _ = asker(known, kept, seed=step)
         again = curator.weights(1) if step else quietly(curator, kept, quiet(updates=4, threshold=20))
-        answer = again.feed(question)
+        answer = again.feed(query)
         assert (answer.value, answer.measured) == (at_once[step].value, at_once[step].measured)
         assert again.answers() == at_once[: step + 1]
         kept.verify()
@@ -573,8 +571,8 @@ def test_law_a_crash_at_any_step_loses_no_privacy(step: tuple[str, int], after: 
     try:
         dying = Curator(known, engine, Interrupted(ledger, verb, nth, after), Seeded(1))  # type: ignore[arg-type]
         weights = opened(dying)
-        for question in FED:
-            answers.append(weights.feed(question))  # noqa: PERF401
+        for query in FED:
+            answers.append(weights.feed(query))  # noqa: PERF401
     except KeyboardInterrupt:
         pass
     if not ledger.count():
@@ -594,7 +592,7 @@ def test_law_a_crash_at_any_step_loses_no_privacy(step: tuple[str, int], after: 
 def test_law_a_failing_engine_says_nothing_and_what_was_paid_for_goes_on(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """At the total, then at a question."""
+    """At the total, then at a query."""
     curator, engine, ledger = asker(study("gdp", "add-remove"))
     real = engine.exact
 
@@ -627,8 +625,8 @@ def test_law_the_head_covers_every_answer_and_the_total_but_no_secret() -> None:
     curator, _, ledger = asker(generous())
     weights = quietly(curator, ledger)
     heads = [weights.statement().head]
-    for question in FED:
-        weights.feed(question)
+    for query in FED:
+        weights.feed(query)
         heads.append(weights.statement().head)
     assert len(set(heads)) == len(heads)
     assert weights.verify(heads[2]).head == heads[-1]
@@ -677,7 +675,7 @@ def test_law_one_total_and_one_noise_are_kept_whoever_opens_first() -> None:
 def test_law_threads_share_one_guess() -> None:
     """Mutant: the guess is corrected by two threads at once, or a note twice."""
     curator, _, ledger = asker(generous())
-    weights = quietly(curator, ledger, quiet(updates=6, questions=60, threshold=20))
+    weights = quietly(curator, ledger, quiet(updates=6, queries=60, threshold=20))
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda place: weights.feed(FED[place % len(FED)]), range(40)))
     again = curator.weights(1)
@@ -723,7 +721,7 @@ def test_law_two_processes_share_one_run(tmp_path: Path) -> None:
 def test_audit_two_neighboring_tables_move_what_is_compared_by_one(adjacency: str) -> None:
     """The same noise on two tables: one charge, one order of events, and every count moved by at most one.
 
-    Mutant: the guess, or the number of questions that are read, depends on an exact count.
+    Mutant: the guess, or the number of queries that are read, depends on an exact count.
     """
     known, one = study("gdp", adjacency), people()
     other = one.assign(age=[99, *one["age"][1:]]) if adjacency == "replace-one" else one.iloc[1:]

@@ -1,4 +1,4 @@
-"""For how many questions which filter leaves less noise, by the calculators that price the questions later."""
+"""For how many queries which filter leaves less noise, by the calculators that price the queries later."""
 
 from __future__ import annotations
 
@@ -34,24 +34,24 @@ def test_law_the_better_filter_has_no_wider_intervals(epsilon: str, adjacency: A
     limit = Guarantee(Fraction(epsilon), Fraction(1, 10**6))
     crossing = choose_accounting(limit, unit, 1).pure_up_to
     assert crossing >= 1
-    for questions in {1, crossing, crossing + 1, 100}:
-        choice = choose_accounting(limit, unit, questions)
+    for queries in {1, crossing, crossing + 1, 100}:
+        choice = choose_accounting(limit, unit, queries)
         chosen, other = (choice.pure, choice.gdp) if choice.name == "pure" else (choice.gdp, choice.pure)
         assert chosen <= other
         assert choice.pure_up_to == crossing
 
 
-@pytest.mark.parametrize("questions", [1, 7, 8, 30])
-def test_the_widths_are_those_that_a_study_then_answers_with(questions: int) -> None:
-    """Mutant: the limit is not shared by the questions."""
-    choice = choose_accounting(LIMIT, PrivacyUnit("replace-one"), questions)
+@pytest.mark.parametrize("queries", [1, 7, 8, 30])
+def test_the_widths_are_those_that_a_study_then_answers_with(queries: int) -> None:
+    """Mutant: the limit is not shared by the queries."""
+    choice = choose_accounting(LIMIT, PrivacyUnit("replace-one"), queries)
     for accounting, width in (("gdp", choice.gdp), ("pure", choice.pure)):
         asker = curator(accounting)
-        seen = asker.preview("SELECT COUNT(*) FROM people", share=Fraction(1, questions))
+        seen = asker.preview("SELECT COUNT(*) FROM people", share=Fraction(1, queries))
         assert seen.bounds["count"].half_width == width
 
 
-@pytest.mark.parametrize("questions", [0, -1, 10**6 + 1])
-def test_numbers_of_questions_that_mean_nothing_are_refused(questions: int) -> None:
+@pytest.mark.parametrize("queries", [0, -1, 10**6 + 1])
+def test_numbers_of_queries_that_mean_nothing_are_refused(queries: int) -> None:
     with pytest.raises(InvalidRequest, match="from 1 to 1,000,000"):
-        choose_accounting(LIMIT, PrivacyUnit("replace-one"), questions)
+        choose_accounting(LIMIT, PrivacyUnit("replace-one"), queries)

@@ -136,7 +136,7 @@ def test_a_batch_shares_names_and_one_number_only_within_a_unit() -> None:
         ({"n": 5}, "within says nothing about avg_income"),
         (
             {"n": 5, "avg_income": 5, "x": 5},
-            "'x', which is not a value of this question; its values are: n, avg_income",
+            "'x', which is not a value of this query; its values are: n, avg_income",
         ),
         ({"n": 5, "avg_income": 0}, "within for 'avg_income' must be above 0"),
         ({"n": 5, "avg_income": "wide"}, "within for 'avg_income' must be a finite number"),
@@ -155,7 +155,7 @@ def test_a_width_that_is_missing_or_wrong_is_refused_by_name(within: Any, reason
     with pytest.raises(InvalidRequest) as refused:
         getattr(asker, verb)(BOTH, within=within)
     assert reason in refused.value.message
-    assert asker.statement().questions == 0
+    assert asker.statement().queries == 0
 
 
 def test_values_that_have_no_width_are_refused_as_before() -> None:

@@ -101,6 +101,6 @@ def test_a_refusal_says_what_would_fit_or_that_nothing_does() -> None:
 
 
 def test_when_nothing_is_left_the_advice_is_to_stop() -> None:
-    told = {"question": "q", "repeated": False, "answer": []}
+    told = {"query": "q", "repeated": False, "answer": []}
     assert "Next: report what you have" in words._asked_next(told, Fraction(0))
     assert "Left to you: 50 %" in words._asked_next(told, Fraction(1, 2))

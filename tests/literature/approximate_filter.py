@@ -34,7 +34,7 @@ class ApproximateFilter:
 
     S is the sum of epsilon_i**2 and D the sum of delta_i; d2 = ``set_aside``, and d1 is the rest of delta.
 
-    Claim:    all releases together are (epsilon, d1 + d2)-DP, though questions, epsilon_i and delta_i may
+    Claim:    all releases together are (epsilon, d1 + d2)-DP, though queries, epsilon_i and delta_i may
               depend on every earlier answer: the same as if all had been fixed in advance.
     Assumes:  release i is (epsilon_i, delta_i)-DP given everything released before it; the noise is fresh.
     Source:   Whitehouse, Ramdas, Rogers, Wu 2023 (Fully adaptive composition).  Theorem: APPROXIMATE-FILTER.

@@ -12,9 +12,9 @@ from adyton.kernel.exact import Number, float_down, probability, whole
 from adyton.validity.published.jung import closed_form_epsilon
 
 
-def published_width_at(rows: int, questions: int, failure: Number, rho: float, delta: float) -> float:
+def published_width_at(rows: int, queries: int, failure: Number, rho: float, delta: float) -> float:
     """(e**epsilon - 1 + 2t delta + sqrt(ln(4k/delta) / rho) / n) / (1 - (1 - beta)**t), t = floor(1/beta)."""
-    n, k = whole(rows, "the number of rows"), whole(questions, "the number of questions")
+    n, k = whole(rows, "the number of rows"), whole(queries, "the number of queries")
     share = float_down(probability(failure, "the failure probability"))
     times = math.floor(1 / share)
     epsilon = closed_form_epsilon(k * rho, delta)
@@ -24,9 +24,9 @@ def published_width_at(rows: int, questions: int, failure: Number, rho: float, d
     return (math.expm1(epsilon) + 2 * times * delta + noise) / (1 - (1 - share) ** times)
 
 
-def published_width(rows: int, questions: int, failure: Number) -> float:
+def published_width(rows: int, queries: int, failure: Number) -> float:
     """The least of them that a search finds."""
-    n, k = rows, questions
+    n, k = rows, queries
     middle = 0.5 / (n * math.sqrt(k))
 
     def over_delta(rho: float) -> float:

@@ -22,7 +22,7 @@ def information_of(rows: int, spent: Number) -> float:
 
 
 def expected_gap(information: float, rows: int) -> float:
-    """sqrt(I / (2n)): |E[q(S) - q(P)]| for a question chosen by the transcript, rounded up.
+    """sqrt(I / (2n)): |E[q(S) - q(P)]| for a query chosen by the transcript, rounded up.
 
     Source:   Russo, Zou 2016; Xu, Raginsky 2017.  Theorem: MUTUAL-INFORMATION-GAP.
     """
@@ -30,7 +30,7 @@ def expected_gap(information: float, rows: int) -> float:
 
 
 def gap_square(information: float, rows: int) -> float:
-    """E[(q(S) - q(P))**2] for a question chosen by the transcript, rounded up.
+    """E[(q(S) - q(P))**2] for a query chosen by the transcript, rounded up.
 
     Claim:    at most (2 I - ln(1 - l)) / (4 n l) for every 0 < l < 1, I the mutual information in nats.
     Assumes:  independent rows; values in [0, 1].

@@ -32,7 +32,7 @@ class Marginals:
         return prod(self.shape)
 
     @property
-    def questions(self) -> int:
+    def queries(self) -> int:
         return sum(prod(self.shape[a] for a in kept) for kept in self._tables())
 
     def numerators(self, histogram: Any) -> Any:
@@ -40,7 +40,7 @@ class Marginals:
         return np.concatenate([view.sum(axis=self._dropped(kept)).ravel() for kept in self._tables()])
 
     def gram(self) -> Floats:
-        """Two cells share the question of a table where they agree on all of its attributes."""
+        """Two cells share the query of a table where they agree on all of its attributes."""
         total = np.zeros((self.cells, self.cells))
         for kept in self._tables():
             block: Any = np.ones((1, 1))
@@ -59,14 +59,14 @@ class Marginals:
             tables.append(einsum(pairs, [*range(size), *both], list(kept)).ravel())
         return np.concatenate(tables)
 
-    def question(self, index: int) -> LinearQuery:
+    def query(self, index: int) -> LinearQuery:
         for kept in self._tables():
             sizes = [self.shape[a] for a in kept]
             if 0 <= index < prod(sizes):
                 place = np.unravel_index(index, sizes) if sizes else ()
                 return BoxQuery(self.shape, {a: [int(c)] for a, c in zip(kept, place, strict=True)})
             index -= prod(sizes)
-        raise InvalidRequest(f"there are {self.questions} questions in these marginals")
+        raise InvalidRequest(f"there are {self.queries} queries in these marginals")
 
     def _tables(self) -> list[tuple[int, ...]]:
         return list(itertools.combinations(range(len(self.shape)), self.ways))

@@ -22,9 +22,9 @@ def loose_divergence(epsilon: Number) -> float:
     return float_up(upper(e * (exp(e) - 1)))
 
 
-def first_release_width(rows: int, questions: int, failure: Number) -> float:
+def first_release_width(rows: int, queries: int, failure: Number) -> float:
     """The published figure: twice the larger term, where both are equal.  Theorem: RRSSTW-MONITOR."""
-    n, k = whole(rows, "the number of rows"), whole(questions, "the number of questions")
+    n, k = whole(rows, "the number of rows"), whole(queries, "the number of queries")
     share = probability(failure, "the failure probability")
     rate, log = float_down(share), log_up(4 * k / share)
 

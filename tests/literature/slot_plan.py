@@ -1,7 +1,7 @@
 """Plan mode: slots declared in advance, priced once by privacy loss distributions, used in any order.
 
 A plan is not a filter.  Its price is the price of everything declared, on the first day as on the last: there
-is no epsilon "so far".  Questions and the order of slots may depend on every earlier answer; slots may not.
+is no epsilon "so far".  Queries and the order of slots may depend on every earlier answer; slots may not.
 """
 
 from __future__ import annotations

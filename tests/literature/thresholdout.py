@@ -7,13 +7,13 @@ import math
 from adyton.arithmetic.search import largest_that_holds
 
 
-def published_overfits(items: int, tolerance: float, failure: float, questions: int) -> int:
+def published_overfits(items: int, tolerance: float, failure: float, queries: int) -> int:
     """The most overfits that the published theorem certifies: 0 for every n up to 10**6 and tau up to 0.1.
 
     T = 3 tau / 4, sigma = tau / (96 ln(4 m / beta)), n >= min(n0, n1)(B, sigma, tau / 8, beta / (2 m)).
     """
-    sigma = tolerance / (96 * math.log(4 * questions / failure))
-    tau, beta = tolerance / 8, failure / (2 * questions)
+    sigma = tolerance / (96 * math.log(4 * queries / failure))
+    tau, beta = tolerance / 8, failure / (2 * queries)
 
     def enough(overfits: int) -> bool:
         n0 = max(2 * overfits / (sigma * tau), math.log(6 / beta) / tau**2)

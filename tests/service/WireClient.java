@@ -29,11 +29,11 @@ public class WireClient {
             keys += column(about.getIndexInfo(null, "public", "people", false, false), "INDEX_NAME").size();
             System.out.println("keys: " + keys);
             about.getTypeInfo().close();
-            String question = "SELECT region, COUNT(*) AS n FROM people WHERE income > ? AND region IN (?, ?, 'east', 'west') GROUP BY region";
+            String query = "SELECT region, COUNT(*) AS n FROM people WHERE income > ? AND region IN (?, ?, 'east', 'west') GROUP BY region";
             List<Double> before = null;
             boolean same = true;
             for (int i = 0; i < 7; i++) {  // from the fifth on it is prepared on the server, and binary
-                try (PreparedStatement asked = connection.prepareStatement(question)) {
+                try (PreparedStatement asked = connection.prepareStatement(query)) {
                     asked.setInt(1, 12000);
                     asked.setString(2, "north");
                     asked.setString(3, "south");

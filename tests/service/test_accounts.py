@@ -48,10 +48,10 @@ def test_a_share_of_nothing_is_refused_like_any_price_that_does_not_fit(house: S
     told = statement(house, owner)
     assert last.json()["error"]["limit"] == last.json()["error"]["spent"] == told["spent"]["amount"]
     assert "by" not in last.json()["error"]
-    before = told["questions"]
+    before = told["queries"]
     for path, body in (
-        ("preview", {"question": COUNT}),
-        ("ask_many", {"questions": [COUNT, COUNT.replace(">", "<")]}),
+        ("preview", {"query": COUNT}),
+        ("ask_many", {"queries": [COUNT, COUNT.replace(">", "<")]}),
         ("suggest_bounds", {"column": "income"}),
         ("streams", {"positives": 1}),
         ("streams/preview", {"positives": 1}),
@@ -62,7 +62,7 @@ def test_a_share_of_nothing_is_refused_like_any_price_that_does_not_fit(house: S
             )
             assert refused.status_code == 409, (path, refused.text)
             assert ("by" in refused.json()["error"]) == (headers is ben)
-    assert statement(house, owner)["questions"] == before
+    assert statement(house, owner)["queries"] == before
 
 
 def test_a_price_that_is_too_small_for_a_charge_is_still_a_wrong_one(house: Served) -> None:

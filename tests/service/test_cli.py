@@ -89,13 +89,13 @@ def test_the_walk_of_the_readme() -> None:
     preview = run("preview", "people.toml", "SELECT AVG(income) FROM people WHERE smoker", "--within", "500")
     assert preview.exit_code == 0
     assert "Nothing was read and nothing was charged" in preview.stdout
-    assert of(run("statement", "people.toml", "--json"))["questions"] == 0
+    assert of(run("statement", "people.toml", "--json"))["queries"] == 0
     answer = of(run(*ASK))
     assert of(run("statement", "people.toml", "--json")) == {
         "spent": answer["spent"],
         "left": answer["left"],
         "limit": {"epsilon": 1.0, "delta": 1e-9},
-        "questions": 1,
+        "queries": 1,
         "more": answer["more"],
         "odometer": of(run("statement", "people.toml", "--json"))["odometer"],
     }
@@ -116,7 +116,7 @@ def test_the_walk_of_the_readme() -> None:
 def test_the_json_contract_of_ask() -> None:
     answer = of(run(*ASK))
     assert set(answer) == {
-        "question",
+        "query",
         "repeated",
         "answer",
         "cost",
@@ -131,7 +131,7 @@ def test_the_json_contract_of_ask() -> None:
         "remarks",
     }
     assert answer["left_out_rows"] == "At most 1 row of each person counts; rows without a person do not."
-    assert answer["question"] == "SELECT region, COUNT(*) AS count FROM people GROUP BY region"
+    assert answer["query"] == "SELECT region, COUNT(*) AS count FROM people GROUP BY region"
     assert answer["repeated"] is False
     assert [row["keys"] for row in answer["answer"]] == [{"region": "north"}, {"region": "south"}]
     for row in answer["answer"]:
@@ -164,7 +164,7 @@ def test_the_json_contract_of_ask() -> None:
 
 
 @pytest.mark.usefixtures("study")
-def test_a_question_without_groups_has_one_row_without_keys() -> None:
+def test_a_query_without_groups_has_one_row_without_keys() -> None:
     answer = of(
         run("ask", "people.toml", "SELECT COUNT(*) FROM people WHERE smoker", "--scale", "100", "--json")
     )
@@ -268,7 +268,7 @@ def test_a_missing_or_broken_data_file_is_found_free_of_charge(study: Path) -> N
         if content is not None:
             data.write_bytes(content)
         assert run(*ASK).exit_code == 2
-    assert of(run("statement", "people.toml", "--json"))["questions"] == 0
+    assert of(run("statement", "people.toml", "--json"))["queries"] == 0
 
 
 def test_a_ledger_of_another_study_is_refused(study: Path) -> None:
@@ -368,7 +368,7 @@ def test_a_terminal_that_knows_only_ascii_shows_what_was_paid_for() -> None:
 
 
 @pytest.mark.usefixtures("study")
-def test_the_largest_of_the_questions_in_a_file_or_of_the_groups_of_one() -> None:
+def test_the_largest_of_the_queries_in_a_file_or_of_the_groups_of_one() -> None:
     Path("candidates.sql").write_text(
         "SELECT COUNT(*) FROM people WHERE smoker; SELECT COUNT(*) FROM people WHERE NOT smoker"
     )

@@ -42,7 +42,7 @@ def printed(*words: str, code: int = 0) -> Any:
     return json.loads(said(*words, "--json", code=code))
 
 
-def test_questions(place: str, folder: Path) -> None:
+def test_queries(place: str, folder: Path) -> None:
     """Mutant: an address is taken for a file."""
     preview = printed("preview", place, GROUPS, "--within", "51", "--expect", "250")
     assert preview["affordable"]
@@ -54,12 +54,12 @@ def test_questions(place: str, folder: Path) -> None:
     assert "noise interval" in said("ask", place, GROUPS, "--within", "51", "--verbose")
     assert said("ask", place, GROUPS, "--within", "51", "--csv").startswith("region,n,n_noise_low")
     assert printed("ask", place, GROUPS, "--within", "51", "--mock")["mock"] is True
-    Path("questions.sql").write_text(f"{COUNT};\n{GROUPS};\n", encoding="utf-8")
+    Path("queries.sql").write_text(f"{COUNT};\n{GROUPS};\n", encoding="utf-8")
     assert [
-        one["batch_size"] for one in printed("ask", place, "--file", "questions.sql", "--share", "0.001")
+        one["batch_size"] for one in printed("ask", place, "--file", "queries.sql", "--share", "0.001")
     ] == [2, 2]
-    assert len(printed("preview", place, "--file", "questions.sql", "--share", "0.001")) == 2
-    assert len(printed("ask", place, "--file", "questions.sql", "--share", "0.1", "--mock")) == 2
+    assert len(printed("preview", place, "--file", "queries.sql", "--share", "0.001")) == 2
+    assert len(printed("ask", place, "--file", "queries.sql", "--share", "0.1", "--mock")) == 2
 
 
 def test_the_account(place: str) -> None:
@@ -81,7 +81,7 @@ def test_bounds_streams_and_made_up_files(place: str) -> None:
     opened = printed("stream", "open", place, "--positives", "2", "--share", "0.02")
     number = str(opened["number"])
     assert printed("stream", "feed", place, number, COUNT, "--above", "0")["above"] is True
-    Path("fed.json").write_text(json.dumps([{"question": COUNT, "above": 1000}]), encoding="utf-8")
+    Path("fed.json").write_text(json.dumps([{"query": COUNT, "above": 1000}]), encoding="utf-8")
     assert printed("stream", "feed", place, number, "--file", "fed.json")["feeds"] == 2
     assert [one["number"] for one in printed("stream", "list", place)["streams"]] == [opened["number"]]
     assert len(printed("stream", "list", place, number)["answers"]) == 2

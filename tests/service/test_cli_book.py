@@ -71,7 +71,7 @@ def test_two_studies_share_a_book_from_creation_to_refusal() -> None:
     shares = [one["spent"]["share"] for one in spent["studies"]]
     assert sum(shares) == pytest.approx(spent["spent"]["share"])
     own = told("statement", "sizes.toml")
-    assert own["questions"] == 1
+    assert own["queries"] == 1
     assert own["book"]["spent"] == spent["spent"]
     assert own["spent"]["amount"] == spent["studies"][0]["spent"]["amount"]
     refused = run("ask", "sizes.toml", "SELECT COUNT(*) FROM sizes", "--epsilon", "1.5", "--json")
@@ -110,12 +110,12 @@ def test_a_book_that_makes_no_sense_is_not_made(words: tuple[str, ...], said: st
 
 
 def test_what_is_missing_or_does_not_fit_is_said_with_the_way_out() -> None:
-    question = ("SELECT COUNT(*) FROM sizes", "--within", "50")
-    missing = run("ask", "sizes.toml", *question)
+    query = ("SELECT COUNT(*) FROM sizes", "--within", "50")
+    missing = run("ask", "sizes.toml", *query)
     assert missing.exit_code == 2
     assert "make it with: adyton book create clinic.ledger" in missing.stderr
     run(*CREATE[:-1], "person")
-    for command in (("ask", "sizes.toml", *question), ("statement", "sizes.toml"), ("check", "sizes.toml")):
+    for command in (("ask", "sizes.toml", *query), ("statement", "sizes.toml"), ("check", "sizes.toml")):
         done = run(*command)
         assert done.exit_code == 2
         assert "privacy.unit is row here and person in the book" in done.stderr
@@ -150,7 +150,7 @@ def test_a_corrected_study_goes_on_in_its_book_and_in_no_other() -> None:
 
 
 def test_whatever_a_study_releases_is_in_its_book() -> None:
-    """Questions, batches, selections, streams, synthetic tables, bounds, tests that were published."""
+    """Queries, batches, selections, streams, synthetic tables, bounds, tests that were published."""
     run(*CREATE, "--rows", "same", "--confidence", "0.95")
     low = {"share": "0.05"}
     with adyton.open("sizes.toml") as curator, adyton.Book("clinic.ledger") as book:

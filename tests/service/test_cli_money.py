@@ -126,7 +126,7 @@ def test_widths_by_name_on_the_command_line() -> None:
 
 
 def test_init_drafts_the_accounting_with_less_noise_and_says_why() -> None:
-    few = run(*INIT, "--delta", "1e-6", "--questions", "3")
+    few = run(*INIT, "--delta", "1e-6", "--queries", "3")
     assert (
         "Accounting pure: 3 counts at equal prices are each within 9 with pure, within 14 with gdp"
         in few.stdout
@@ -135,25 +135,25 @@ def test_init_drafts_the_accounting_with_less_noise_and_says_why() -> None:
     assert 'accounting = "pure"' in text
     assert "delta = 0\n" in text
     assert "# 3 counts at equal prices are each within 9 with pure, within 14 with gdp (95 %)" in text
-    many = of(run(*INIT, "--delta", "1e-6", "--questions", "100", "--force", "--json"))
+    many = of(run(*INIT, "--delta", "1e-6", "--queries", "100", "--force", "--json"))
     assert (many["accounting"], "pure is better up to 7" in many["why"]) == ("gdp", True)
     assert 'accounting = "gdp"' in Path("new.toml").read_text()
 
 
 def test_an_accounting_that_is_named_is_drafted_and_compared() -> None:
-    done = of(run(*INIT, "--delta", "1e-6", "--questions", "3", "--accounting", "zcdp", "--json"))
+    done = of(run(*INIT, "--delta", "1e-6", "--queries", "3", "--accounting", "zcdp", "--json"))
     assert done["accounting"] == "zcdp"
     assert "within 9 with pure" in done["why"]
 
 
-def test_without_a_number_of_questions_gdp_is_drafted_with_one_line() -> None:
+def test_without_a_number_of_queries_gdp_is_drafted_with_one_line() -> None:
     done = run(*INIT, "--delta", "1e-6")
-    assert "Accounting gdp: better for many questions; --questions N compares for yours." in done.stdout
+    assert "Accounting gdp: better for many queries; --queries N compares for yours." in done.stdout
     assert 'accounting = "gdp"' in Path("new.toml").read_text()
 
 
 def test_a_delta_of_0_is_a_pure_study() -> None:
-    done = of(run(*INIT, "--delta", "0", "--questions", "3", "--json"))
+    done = of(run(*INIT, "--delta", "0", "--queries", "3", "--json"))
     assert (done["accounting"], done["why"]) == ("pure", "the one whose delta is 0")
     Path("new.toml").write_text(filled(Path("new.toml").read_text()))
     assert read_study(Path("new.toml")).accounting == "pure"
@@ -206,10 +206,10 @@ def filled(draft: str) -> str:
 
 
 @pytest.mark.parametrize("number", ["0", "-3", "many", "1e9", "9999999"])
-def test_a_number_of_questions_that_means_nothing_is_refused(number: str) -> None:
-    done = run(*INIT, "--delta", "1e-6", "--questions", number)
+def test_a_number_of_queries_that_means_nothing_is_refused(number: str) -> None:
+    done = run(*INIT, "--delta", "1e-6", "--queries", number)
     assert done.exit_code == 2
-    assert "--questions" in done.stderr
+    assert "--queries" in done.stderr
     assert not Path("new.toml").exists()
 
 

@@ -1,4 +1,4 @@
-"""Testing a real table after questions, from the command line: 569 tumours, as they come with scikit-learn."""
+"""Testing a real table after queries, from the command line: 569 tumours, as they come with scikit-learn."""
 
 from __future__ import annotations
 
@@ -76,11 +76,11 @@ def refused(*words: str) -> str:
     return result.stderr
 
 
-def test_a_test_after_questions(study: str) -> None:
-    """Alpha before, less and less after each question, the winner named; what is real is still found."""
+def test_a_test_after_queries(study: str) -> None:
+    """Alpha before, less and less after each query, the winner named; what is real is still found."""
     before = of("p-value", "tumours.toml", "--p", "0.03")
     assert (before["threshold"], before["corrected"]) == pytest.approx((0.05, 0.03), rel=1e-12)
-    assert (before["route"], before["questions"]) == ("nothing was released", 0)
+    assert (before["route"], before["queries"]) == ("nothing was released", 0)
     run("ask", "tumours.toml", SHARE, "--epsilon", "0.05")
     table = load_breast_cancer(as_frame=True).frame
     p_value = ttest_ind(

@@ -37,22 +37,22 @@ def test_the_json_contract_and_the_numbers_of_the_headline() -> None:
     assert (made["rows"], made["tolerance"], made["confidence"]) == (100000, 0.1, 0.95)
     assert made["recommended"] == "subset, decreasing"
     found = methods(result)
-    assert set(found["hinge"]) == {"method", "questions", "scale", "theorem"}
+    assert set(found["hinge"]) == {"method", "queries", "scale", "theorem"}
     expected = {"split": 219, "rounding": 412, "laplace": 1, "jlnrss": 153, "rrsstw": 263, "hinge": 7943}
-    for name, questions in expected.items():
-        assert abs(found[name]["questions"] - questions) <= max(1, questions // 100)
+    for name, queries in expected.items():
+        assert abs(found[name]["queries"] - queries) <= max(1, queries // 100)
     assert 80_000 < made["attack_limit"] < 100_000 < made["decreasing_attack_limit"] < 250_000
-    assert found["subset"]["questions"] >= 0.999 * 50_754
-    assert found["subset, decreasing"]["questions"] >= 0.99 * 99_722
-    assert found["ladder"]["questions"] > found["hinge"]["questions"]
+    assert found["subset"]["queries"] >= 0.999 * 50_754
+    assert found["subset, decreasing"]["queries"] >= 0.99 * 99_722
+    assert found["ladder"]["queries"] > found["hinge"]["queries"]
     assert found["thresholdout"]["overfits"] >= 1
     assert found["ladder"]["applies"] == "only the best score so far is published"
 
 
-def test_the_two_inverse_questions() -> None:
-    tolerance = methods(run("--rows", "100000", "--questions", "7943", "--json"))["hinge"]["tolerance"]
+def test_the_two_inverse_queries() -> None:
+    tolerance = methods(run("--rows", "100000", "--queries", "7943", "--json"))["hinge"]["tolerance"]
     assert tolerance == pytest.approx(0.1, rel=1e-3)
-    rows = methods(run("--tolerance", "0.1", "--questions", "7943", "--json"))["hinge"]["rows"]
+    rows = methods(run("--tolerance", "0.1", "--queries", "7943", "--json"))["hinge"]["rows"]
     assert rows == pytest.approx(100_000, rel=1e-2)
 
 
@@ -62,8 +62,8 @@ def test_the_two_inverse_questions() -> None:
 def test_the_rung_of_a_ladder_is_one_that_certifies_its_scores(rows: int, tolerance: str, least: int) -> None:
     found = methods(run("--rows", str(rows), "--tolerance", tolerance, "--json"))["ladder"]
     frame = HoldoutSize(rows, 2, Fraction(0), Fraction(1, 20))
-    assert found["questions"] >= least
-    assert ladder_width(frame, found["questions"], round(found["scale"] * frame.whole)) <= Fraction(tolerance)
+    assert found["queries"] >= least
+    assert ladder_width(frame, found["queries"], round(found["scale"] * frame.whole)) <= Fraction(tolerance)
 
 
 def test_a_method_that_certifies_nothing_has_no_conditions() -> None:
@@ -75,9 +75,9 @@ def test_a_method_that_certifies_nothing_has_no_conditions() -> None:
 
 def test_guess_and_check_says_how_many_guesses_may_be_wrong() -> None:
     found = methods(run("--rows", "100000", "--tolerance", "0.1", "--json"))["guess_and_check"]
-    keys = {"method", "questions", "scale", "theorem", "wrong_guesses", "at_worst", "applies"}
+    keys = {"method", "queries", "scale", "theorem", "wrong_guesses", "at_worst", "applies"}
     assert set(found) == keys
-    assert (found["questions"], found["wrong_guesses"], found["theorem"]) == (10_000, 56, "GUESS-AND-CHECK")
+    assert (found["queries"], found["wrong_guesses"], found["theorem"]) == (10_000, 56, "GUESS-AND-CHECK")
     assert found["at_worst"] == pytest.approx(590, abs=5)
     assert found["scale"] == pytest.approx(1 / 6)
     assert "at most 56 of the guesses are off by more than 0.05" in found["applies"]
@@ -85,26 +85,26 @@ def test_guess_and_check_says_how_many_guesses_may_be_wrong() -> None:
 
 def test_guess_and_check_with_few_rows_or_many_takes_any_guesses() -> None:
     few = methods(run("--rows", "1000", "--tolerance", "0.1", "--json"))["guess_and_check"]
-    assert few["questions"] == few["wrong_guesses"] == few["at_worst"] == 4
+    assert few["queries"] == few["wrong_guesses"] == few["at_worst"] == 4
     many = methods(run("--rows", "10000000", "--tolerance", "0.1", "--json"))["guess_and_check"]
-    assert many["questions"] == many["wrong_guesses"] == 10_000
+    assert many["queries"] == many["wrong_guesses"] == 10_000
     none = methods(run("--rows", "20", "--tolerance", "0.01", "--json"))["guess_and_check"]
-    assert (none["questions"], none["scale"]) == (0, None)
+    assert (none["queries"], none["scale"]) == (0, None)
 
 
 def test_guess_and_check_has_both_inverses_and_they_agree() -> None:
     """Ten wrong guesses, which the output says; one row less, or a little less tolerance, is not enough."""
-    exact = methods(run("--rows", "100000", "--questions", "1000", "--json"))["guess_and_check"]
+    exact = methods(run("--rows", "100000", "--queries", "1000", "--json"))["guess_and_check"]
     assert exact["wrong_guesses"] == 10
     assert "at most 10 of the guesses" in exact["applies"]
     tolerance = Fraction(exact["tolerance"])
     assert 0.04 < tolerance < 0.06
     assert allowed(100_000, tolerance, 1000) == 10
     assert allowed(100_000, tolerance * Fraction(9999, 10_000), 1000) < 10
-    rows = methods(run("--tolerance", "0.05", "--questions", "1000", "--json"))["guess_and_check"]["rows"]
+    rows = methods(run("--tolerance", "0.05", "--queries", "1000", "--json"))["guess_and_check"]["rows"]
     assert allowed(rows, Fraction(1, 20), 1000) == 10
     assert allowed(rows - 1, Fraction(1, 20), 1000) < 10
-    nothing = methods(run("--rows", "10", "--questions", "5", "--json"))["guess_and_check"]
+    nothing = methods(run("--rows", "10", "--queries", "5", "--json"))["guess_and_check"]
     assert nothing["tolerance"] is None
 
 
@@ -118,36 +118,36 @@ def test_thresholdout_has_both_inverses_and_they_agree() -> None:
             is not None
         )
 
-    exact = methods(run("--rows", "1000000", "--questions", "1000", "--json"))["thresholdout"]
+    exact = methods(run("--rows", "1000000", "--queries", "1000", "--json"))["thresholdout"]
     assert (exact["overfits"], exact["theorem"]) == (10, "THRESHOLDOUT-VALIDITY")
     assert fits(10**6, Fraction(exact["tolerance"]))
     assert not fits(10**6, Fraction(exact["tolerance"]) * Fraction(99, 100))
-    rows = methods(run("--tolerance", "0.05", "--questions", "1000", "--json"))["thresholdout"]["rows"]
+    rows = methods(run("--tolerance", "0.05", "--queries", "1000", "--json"))["thresholdout"]["rows"]
     assert fits(rows, failure)
     assert not fits(rows * 98 // 100, failure)
-    assert methods(run("--rows", "10", "--questions", "5", "--json"))["thresholdout"]["tolerance"] is None
-    wide = methods(run("--tolerance", "0.9999", "--questions", "1000", "--json"))["thresholdout"]["rows"]
+    assert methods(run("--rows", "10", "--queries", "5", "--json"))["thresholdout"]["tolerance"] is None
+    wide = methods(run("--tolerance", "0.9999", "--queries", "1000", "--json"))["thresholdout"]["rows"]
     assert wide is None or fits(wide, Fraction("0.9999"))
 
 
 def test_a_ladder_has_both_inverses_and_they_agree() -> None:
     failure = Fraction(1, 20)
-    exact = methods(run("--rows", "100000", "--questions", "1000", "--json"))["ladder"]
+    exact = methods(run("--rows", "100000", "--queries", "1000", "--json"))["ladder"]
     frame = HoldoutSize(100_000, 2, Fraction(0), failure)
     assert ladder_width(frame, 1000, round(exact["scale"] * frame.whole)) == exact["tolerance"]
     tolerance = str(exact["tolerance"] * 1.0001)
-    scores = methods(run("--rows", "100000", "--tolerance", tolerance, "--json"))["ladder"]["questions"]
+    scores = methods(run("--rows", "100000", "--tolerance", tolerance, "--json"))["ladder"]["queries"]
     assert 1000 <= scores <= 1010
-    rows = methods(run("--tolerance", tolerance, "--questions", "1000", "--json"))["ladder"]["rows"]
+    rows = methods(run("--tolerance", tolerance, "--queries", "1000", "--json"))["ladder"]["rows"]
     assert 0.99 * 100_000 <= rows <= 100_000
-    assert methods(run("--rows", "10", "--questions", "5", "--json"))["ladder"]["tolerance"] is None
-    many = methods(run("--rows", "100000", "--questions", "100000000", "--json"))
+    assert methods(run("--rows", "10", "--queries", "5", "--json"))["ladder"]["tolerance"] is None
+    many = methods(run("--rows", "100000", "--queries", "100000000", "--json"))
     assert many["ladder"]["tolerance"] is many["thresholdout"]["tolerance"] is None
 
 
-def allowed(rows: int, tolerance: Fraction, questions: int) -> int:
+def allowed(rows: int, tolerance: Fraction, queries: int) -> int:
     frame = HoldoutSize(rows, 2, Fraction(0), Fraction(1, 20))
-    return most_wrong_guesses(frame, tolerance, questions, tolerance / 2, enough=10) or 0
+    return most_wrong_guesses(frame, tolerance, queries, tolerance / 2, enough=10) or 0
 
 
 def test_a_special_method_is_never_recommended() -> None:
@@ -162,13 +162,13 @@ def test_people_get_a_table() -> None:
     assert 'noise = "decreasing"' in " ".join(shown.split())
     assert "known attack" in shown
     assert "promises nothing" not in shown
-    few = " ".join(run("--rows", "1000", "--questions", "2").stdout.split())
-    assert "If all questions are shares, which are means of values 0 and 1, split, exact is better." in few
+    few = " ".join(run("--rows", "1000", "--queries", "2").stdout.split())
+    assert "If all queries are shares, which are means of values 0 and 1, split, exact is better." in few
 
 
 def test_what_is_expected_is_called_no_promise() -> None:
     """Rare shares, little spread, a group: the noise is chosen for them, and the words say no more."""
-    words = ("--rows", "100000", "--questions", "100")
+    words = ("--rows", "100000", "--queries", "100")
     result = run(*words, "--expect-share", "0.01", "--json")
     assert json.loads(result.stdout)["expected"] == {"share": 0.01}
     found = methods(result)
@@ -192,11 +192,11 @@ def test_what_is_expected_is_called_no_promise() -> None:
         ("--rows", "100", "--tolerance", "0"),
         ("--rows", "100", "--tolerance", "nan"),
         ("--rows", "100", "--tolerance", "2"),
-        ("--rows", "100", "--tolerance", "0.1", "--questions", "5"),
+        ("--rows", "100", "--tolerance", "0.1", "--queries", "5"),
         ("--rows", "100", "--tolerance", "0.1", "--confidence", "1"),
-        ("--rows", "100", "--questions", "5", "--expect-share", "2"),
-        ("--rows", "100", "--questions", "5", "--spread", "0.6"),
-        ("--rows", "100", "--questions", "5", "--group", "x"),
+        ("--rows", "100", "--queries", "5", "--expect-share", "2"),
+        ("--rows", "100", "--queries", "5", "--spread", "0.6"),
+        ("--rows", "100", "--queries", "5", "--group", "x"),
         ("--rows", "100", "--tolerance", "0.1", "--figure", "x.gif"),
         ("--rows", "100", "--tolerance", "0.1", "--figure", "no/such/folder.html"),
     ],
@@ -226,7 +226,7 @@ def test_the_figure_is_about_the_rows_that_were_given(rows: int) -> None:
 def test_the_figure_is_about_the_rows_that_are_needed(tmp_path: Path) -> None:
     pytest.importorskip("altair", reason="figures need the extra 'plot'")
     path = tmp_path / "plan.json"
-    found = methods(run("--questions", "3", "--tolerance", "0.2", "--figure", str(path), "--json"))
+    found = methods(run("--queries", "3", "--tolerance", "0.2", "--figure", str(path), "--json"))
     assert found["split"]["rows"] < 1000
     shown = {point["x"] for points in json.loads(path.read_text())["datasets"].values() for point in points}
     assert {1, 3, 10, 32, 100, 316, 1000, 3162, 10000, 31623, 100000} <= shown
@@ -236,7 +236,7 @@ def test_the_figure_is_about_the_rows_that_are_needed(tmp_path: Path) -> None:
 def test_the_figure_of_widths_against_shares(tmp_path: Path) -> None:
     pytest.importorskip("altair", reason="figures need the extra 'plot'")
     path = tmp_path / "plan.svg"
-    assert run("--rows", "10000", "--questions", "20", "--figure", str(path)).exit_code == 0
+    assert run("--rows", "10000", "--queries", "20", "--figure", str(path)).exit_code == 0
     for name in ("sample splitting, exact", "fixed in advance", "an attack is off by more in 5"):
         assert name in path.read_text()
 

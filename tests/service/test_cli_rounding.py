@@ -63,7 +63,7 @@ def value(answer: dict[str, Any], name: str) -> dict[str, Any]:
     return found
 
 
-def test_a_rounding_study_from_the_first_question_to_the_last(file: Path) -> None:
+def test_a_rounding_study_from_the_first_query_to_the_last(file: Path) -> None:
     """The table has 357 benign tumours of 569, .627, and their mean radius is 12.15."""
     share = "SELECT PROPORTION(benign) AS share FROM tumours"
     preview = told("preview", str(file), share, "--epsilon", "3")
@@ -103,13 +103,13 @@ def test_a_rounding_study_from_the_first_question_to_the_last(file: Path) -> Non
         ("SELECT COUNT(*) FROM tumours", ("--within", "1e-9"), "times this width or more"),
     ],
 )
-def test_bad_questions_are_refused_and_nothing_is_charged(
+def test_bad_queries_are_refused_and_nothing_is_charged(
     file: Path, sql: str, price: tuple[str, str], reason: str
 ) -> None:
     result = run("ask", str(file), sql, *price, "--json")
     assert result.exit_code == 2
     assert reason in json.loads(result.stdout)["error"]["message"]
-    assert told("statement", str(file))["questions"] == 0
+    assert told("statement", str(file))["queries"] == 0
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_bad_questions_are_refused_and_nothing_is_charged(
     [
         ("", "needs validity.grid"),
         ("grid = 0.9", "at most 0.5"),
-        ("grid = 0.1\ntolerance = 0.1", "needs validity.questions"),
+        ("grid = 0.1\ntolerance = 0.1", "needs validity.queries"),
     ],
 )
 def test_study_files_that_cannot_be_are_refused_with_the_fix(file: Path, grid: str, reason: str) -> None:

@@ -103,13 +103,13 @@ def test_counts_sums_and_means_until_the_stream_halts() -> None:
     assert "halted" in stream("list", "p.toml").stdout
 
 
-def test_a_file_has_a_threshold_for_each_question() -> None:
+def test_a_file_has_a_threshold_for_each_query() -> None:
     said("open", "p.toml", "--positives", "2", "--of", "sums", "--share", "0.9")
     fed = [
-        {"question": COUNT, "above": 200},
-        {"question": SUM, "above": 15000.5},
+        {"query": COUNT, "above": 200},
+        {"query": SUM, "above": 15000.5},
         COUNT,
-        {"question": SUM, "above": "1e4"},
+        {"query": SUM, "above": "1e4"},
     ]
     Path("fed.json").write_text(json.dumps(fed))
     found = said("feed", "p.toml", "1", "--file", "fed.json", "--above", "180")
@@ -125,17 +125,17 @@ def test_a_file_has_a_threshold_for_each_question() -> None:
     assert ([a["above"] for a in found["answers"]], found["not_asked"]) == ([True], 2)
     said("open", "p.toml", "--positives", "1", "--share", "0.9")
     shown = stream("feed", "p.toml", "2", "--file", "-", "--above", "20", stdin=f"{COUNT}; {COUNT}").stdout
-    assert "1 question was not asked: nothing was read for it." in " ".join(shown.split())
+    assert "1 query was not asked: nothing was read for it." in " ".join(shown.split())
 
 
-def test_one_bad_question_in_a_file_and_none_is_asked() -> None:
+def test_one_bad_query_in_a_file_and_none_is_asked() -> None:
     said("open", "p.toml", "--positives", "2", "--epsilon", "9")
-    fed = [{"question": COUNT, "above": 20}, {"question": SUM, "above": 20}]
-    assert "question 2 of 2: a stream of counts takes one COUNT" in refused(
+    fed = [{"query": COUNT, "above": 20}, {"query": SUM, "above": 20}]
+    assert "query 2 of 2: a stream of counts takes one COUNT" in refused(
         2, "feed", "p.toml", "1", "--file", "-", stdin=json.dumps(fed)
     )
     assert said("list", "p.toml")["streams"][0]["feeds"] == 0
-    assert "question 1 of 1: a stream compares each number with a threshold" in refused(
+    assert "query 1 of 1: a stream compares each number with a threshold" in refused(
         2, "feed", "p.toml", "1", "--file", "-", stdin=COUNT
     )
 
@@ -173,7 +173,7 @@ BAD = [
     ),
     (["open", "p.toml", "--positives", "2", "--epsilon", "x"], "epsilon"),
     (["open", "none.toml", "--positives", "2", "--epsilon", "1"], "none.toml"),
-    (["feed", "p.toml", "1"], "either a question or --file"),
+    (["feed", "p.toml", "1"], "either a query or --file"),
     (["feed", "p.toml", "1", COUNT], "--above"),
     (["feed", "p.toml", "x", COUNT, "--above", "1"], "NUMBER must be a whole number"),
     (["feed", "p.toml", "7", COUNT, "--above", "1"], "there is no receipt 7"),
@@ -196,7 +196,7 @@ BAD = [
 def test_bad_input_is_explained_and_changes_nothing() -> None:
     said("open", "p.toml", "--positives", "2", "--of", "means", "--epsilon", "1")
     Path("bad.json").write_text("[1, ")
-    Path("odd.json").write_text('[{"question": "SELECT 1", "threshold": 3}]')
+    Path("odd.json").write_text('[{"query": "SELECT 1", "threshold": 3}]')
     before = said("list", "p.toml")
     for words, why in BAD:
         done = stream(*words, "--json")

@@ -15,7 +15,7 @@ from typer.testing import CliRunner, Result
 from adyton.kernel.exact import UNITS_PER_ONE
 from adyton.study import read_study
 from adyton.transports.cli.app import app
-from adyton.transports.questions_file import split_questions
+from adyton.transports.queries_file import split_queries
 
 STUDY = """
 [table]
@@ -72,11 +72,11 @@ def refused(result: Result) -> str:
 def test_a_mock_is_asked_where_there_is_no_data_and_nothing_is_charged() -> None:
     answer = of(run("ask", "people.toml", COUNT, "--scale", "1", "--mock", "--json"))
     assert answer["mock"] is True
-    assert answer["question"] == "/* mock */ SELECT COUNT(*) AS count FROM people"
+    assert answer["query"] == "/* mock */ SELECT COUNT(*) AS count FROM people"
     assert answer["answer"][0]["values"]["count"]["value"] == pytest.approx(500, abs=8)
     shown = run("ask", "people.toml", COUNT, "--scale", "1", "--mock").stdout
     assert "made up" in shown
-    assert of(run("statement", "people.toml", "--json"))["questions"] == 0
+    assert of(run("statement", "people.toml", "--json"))["queries"] == 0
     assert [path.name for path in Path().iterdir()] == ["people.toml"]
     assert "people.csv" in refused(run("ask", "people.toml", COUNT, "--scale", "1"))
 
@@ -113,14 +113,14 @@ def test_what_cannot_be_written_is_refused(words: tuple[str, ...], says: str) ->
 
 
 @pytest.mark.usefixtures("data")
-def test_a_file_of_questions_is_one_charge() -> None:
+def test_a_file_of_queries_is_one_charge() -> None:
     Path("q.sql").write_text(f"{COUNT};\nSELECT AVG(age) FROM people\n  WHERE region = 'north';\n")
     answers = of(run("ask", "people.toml", "--file", "q.sql", "--epsilon", "10", "--json"))
     assert [answer["batch_size"] for answer in answers] == [2, 2]
     assert answers[0]["receipt"] == answers[1]["receipt"]
-    assert answers[1]["question"].startswith("SELECT AVG(age)")
+    assert answers[1]["query"].startswith("SELECT AVG(age)")
     statement = of(run("statement", "people.toml", "--json"))
-    assert statement["questions"] == 1
+    assert statement["queries"] == 1
     spent = int(Fraction(statement["spent"]["amount"]) * UNITS_PER_ONE)
     assert read_study(Path("people.toml")).epsilon_of(spent) == pytest.approx(10)
     shown = run("ask", "people.toml", "--file", "q.sql", "--epsilon", "10").stdout
@@ -128,16 +128,16 @@ def test_a_file_of_questions_is_one_charge() -> None:
 
 
 @pytest.mark.usefixtures("data")
-def test_a_file_of_questions_is_previewed_free_of_charge() -> None:
+def test_a_file_of_queries_is_previewed_free_of_charge() -> None:
     Path("q.sql").write_text(f"{COUNT};\nSELECT AVG(age) FROM people;")
     batch = ("people.toml", "--file", "q.sql", "--epsilon", "10")
     first, second = of(run("preview", *batch, "--json"))
     assert first["cost"] == second["cost"]
     assert "Nothing was read" in run("preview", *batch).stdout
-    assert of(run("statement", "people.toml", "--json"))["questions"] == 0
+    assert of(run("statement", "people.toml", "--json"))["queries"] == 0
     assert of(run("ask", *batch, "--json"))[0]["cost"] == first["cost"]
     Path("q.sql").write_text(f"{COUNT}; SELECT")
-    assert "question 2 of 2" in refused(run("preview", *batch))
+    assert "query 2 of 2" in refused(run("preview", *batch))
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_a_file_of_questions_is_previewed_free_of_charge() -> None:
         (f"-- only a comment; here\n{COUNT}; /* SELECT; */ ;;\n", 1),
     ],
 )
-def test_questions_are_read_from_standard_input(text: str, number: int) -> None:
+def test_queries_are_read_from_standard_input(text: str, number: int) -> None:
     asked = run("ask", "people.toml", "--file", "-", "--epsilon", "1", "--mock", "--json", stdin=text)
     assert len(of(asked)) == number
 
@@ -158,31 +158,31 @@ def test_questions_are_read_from_standard_input(text: str, number: int) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        (f"{COUNT}; SELECT COUNT(*) FROM peple;", "question 2 of 2: "),
-        (f"{COUNT};\nDROP TABLE people", "question 2 of 2: "),
+        (f"{COUNT}; SELECT COUNT(*) FROM peple;", "query 2 of 2: "),
+        (f"{COUNT};\nDROP TABLE people", "query 2 of 2: "),
         ("[1]", "holds strings"),
         ("[", "is not JSON"),
-        ("[]", "has no question in it"),
-        (" \n-- nothing\n", "has no question in it"),
-        (f"{COUNT};{COUNT} WHERE age = 'x", "question 2 of 2: "),
+        ("[]", "has no query in it"),
+        (" \n-- nothing\n", "has no query in it"),
+        (f"{COUNT};{COUNT} WHERE age = 'x", "query 2 of 2: "),
     ],
 )
-def test_a_bad_file_of_questions_costs_nothing_and_says_which(text: str, says: str) -> None:
+def test_a_bad_file_of_queries_costs_nothing_and_says_which(text: str, says: str) -> None:
     Path("q.sql").write_text(text)
     assert says in refused(run("ask", "people.toml", "--file", "q.sql", "--epsilon", "1"))
-    assert of(run("statement", "people.toml", "--json"))["questions"] == 0
+    assert of(run("statement", "people.toml", "--json"))["queries"] == 0
 
 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ((), "give either a question or --file"),
-        ((COUNT, "--file", "q.sql"), "give either a question or --file"),
-        (("--file", "gone.sql"), "there is no file of questions"),
+        ((), "give either a query or --file"),
+        ((COUNT, "--file", "q.sql"), "give either a query or --file"),
+        (("--file", "gone.sql"), "there is no file of queries"),
         (("--file", "."), "cannot be read as text"),
     ],
 )
-def test_either_a_question_or_a_file(words: tuple[str, ...], says: str) -> None:
+def test_either_a_query_or_a_file(words: tuple[str, ...], says: str) -> None:
     Path("q.sql").write_text(COUNT)
     assert says in refused(run("ask", "people.toml", *words, "--epsilon", "1"))
 
@@ -199,17 +199,17 @@ _NAMES = st.text("ab;'\"-/*\n ", max_size=6)
     st.lists(_NAMES, min_size=1, max_size=4),
     st.sampled_from([";", ";\n", "\n", " ; -- end; 'x\n", ";/* ; */"]),
 )
-def test_law_what_is_quoted_ends_no_question(names: list[str], between: str) -> None:
-    questions = [
+def test_law_what_is_quoted_ends_no_query(names: list[str], between: str) -> None:
+    queries = [
         f"""SELECT COUNT(*) AS "{name.replace('"', '""')}" FROM t WHERE x = '{name.replace("'", "''")}'"""
         for name in names
     ]
-    assert split_questions(between.join(questions)) == questions
+    assert split_queries(between.join(queries)) == queries
 
 
-def test_lines_that_begin_with_select_begin_questions() -> None:
+def test_lines_that_begin_with_select_begin_queries() -> None:
     text = "select 1\n  , 2\n/* mock */ SELECT 3\n\tSELECT 4 -- SELECT 5\n SELECTED 6"
-    assert split_questions(text) == ["select 1\n  , 2", "/* mock */ SELECT 3", "SELECT 4  \n SELECTED 6"]
+    assert split_queries(text) == ["select 1\n  , 2", "/* mock */ SELECT 3", "SELECT 4  \n SELECTED 6"]
 
 
 # Bounds -----------------------------------------------------------------------------------------------------
@@ -246,7 +246,7 @@ def test_bounds_are_suggested_for_a_part_of_the_budget() -> None:
 )
 def test_bad_wishes_for_bounds_cost_nothing(words: tuple[str, ...], says: str) -> None:
     assert says in refused(run("suggest-bounds", "people.toml", *words))
-    assert of(run("statement", "people.toml", "--json"))["questions"] == 0
+    assert of(run("statement", "people.toml", "--json"))["queries"] == 0
 
 
 def test_the_help_says_that_declared_bounds_may_be_generous() -> None:

@@ -47,7 +47,7 @@ values = ["1", "2"]
 [columns.name]
 kind = "text"
 """
-COLUMNS = ("--columns", "age,bmi,bp,sex", "--bins", "age=20,bmi=18.5/25/30/35,bp=100", "--questions", "10000")
+COLUMNS = ("--columns", "age,bmi,bp,sex", "--bins", "age=20,bmi=18.5/25/30/35,bp=100", "--queries", "10000")
 COUNT = "SELECT COUNT(*) FROM patients WHERE bmi < 30"
 OPEN = ("open", "p.toml", *COLUMNS, "--epsilon", "20")
 
@@ -74,7 +74,7 @@ def said(*words: str, stdin: str | None = None) -> Any:
 
 
 def test_opened_fed_and_listed_each_by_a_process_of_its_own() -> None:
-    """Mutants: ``list`` forgets what was fed; ``--file`` feeds the first question alone; updates are not told."""
+    """Mutants: ``list`` forgets what was fed; ``--file`` feeds the first query alone; updates are not told."""
     assert said("list", "p.toml") == {"weights": []}
     preview = said(*OPEN, "--preview")
     assert preview["error"] < preview["independent"]
@@ -87,7 +87,7 @@ def test_opened_fed_and_listed_each_by_a_process_of_its_own() -> None:
     kept = said("list", "p.toml", "1")
     assert kept["answers"] == [one, *several["answers"]]
     assert [answer["feeds"] for answer in kept["answers"]] == [1, 2, 3, 4]
-    assert "sex IN ('1')" in kept["answers"][2]["question"]
+    assert "sex IN ('1')" in kept["answers"][2]["query"]
     used = sum(answer["measured"] for answer in kept["answers"])
     (listed,) = said("list", "p.toml")["weights"]
     assert listed["updates_left"] == kept["updates_left"] == opened["updates"] - used
@@ -157,34 +157,34 @@ BAD = [
     (["open", "p.toml", *COLUMNS, "--epsilon", "1", "--share", "1"], "exactly one price"),
     (["open", "p.toml", *COLUMNS, "--epsilon", "0"], "epsilon must be above 0"),
     (["open", "p.toml", *COLUMNS, "--epsilon", "1", "--tolerance", "2"], "tolerance is a share"),
-    (["open", "p.toml", "--columns", "age", "--questions", "9", "--epsilon", "1"], "bins"),
+    (["open", "p.toml", "--columns", "age", "--queries", "9", "--epsilon", "1"], "bins"),
     (["open", "p.toml", *COLUMNS, "--epsilon", "1", "--bins", "age=20", "--bins", "age=9"], "twice"),
-    (["open", "p.toml", "--columns", "name", "--questions", "9", "--epsilon", "1"], "name"),
-    (["open", "p.toml", "--columns", "sex", "--questions", "many", "--epsilon", "1"], "--questions must be"),
-    (["open", "p.toml", "--columns", "sex", "--questions", "9", "--epsilon", "1"], "would be better"),
-    (["open", "p.toml", *COLUMNS[:2], "--bins", "age", "--questions", "9", "--epsilon", "1"], "--bins is"),
+    (["open", "p.toml", "--columns", "name", "--queries", "9", "--epsilon", "1"], "name"),
+    (["open", "p.toml", "--columns", "sex", "--queries", "many", "--epsilon", "1"], "--queries must be"),
+    (["open", "p.toml", "--columns", "sex", "--queries", "9", "--epsilon", "1"], "would be better"),
+    (["open", "p.toml", *COLUMNS[:2], "--bins", "age", "--queries", "9", "--epsilon", "1"], "--bins is"),
     (
-        ["open", "p.toml", *COLUMNS[:2], "--bins", "age=5/x", "--questions", "9", "--epsilon", "1"],
+        ["open", "p.toml", *COLUMNS[:2], "--bins", "age=5/x", "--queries", "9", "--epsilon", "1"],
         "bins of age",
     ),
     (
         ["open", "p.toml", "--columns", "age", "--bins", "age=2020-13-01/", *COLUMNS[-2:], "--epsilon", "1"],
         "a day is",
     ),
-    (["feed", "p.toml", "1"], "either a question or --file"),
+    (["feed", "p.toml", "1"], "either a query or --file"),
     (["feed", "p.toml", "x", COUNT], "NUMBER must be a whole number"),
     (["feed", "p.toml", "7", COUNT], "there is no receipt 7"),
     (["feed", "p.toml", "1", "SELECT COUNT(*) FROM patients WHERE bmi < 30.5"], "begin at 30 and 35"),
     (["feed", "p.toml", "1", "SELECT COUNT(*) FROM patients WHERE name = 'x'"], "name"),
     (["feed", "p.toml", "1", "SELECT AVG(age) FROM patients"], "weights take one COUNT"),
     (["feed", "p.toml", "1", COUNT, "--dialect", "french"], "french"),
-    (["feed", "p.toml", "1", "--file", "two.sql"], "question 2 of 2"),
+    (["feed", "p.toml", "1", "--file", "two.sql"], "query 2 of 2"),
     (["list", "p.toml", "x"], "NUMBER must be a whole number"),
 ]
 
 
 def test_bad_input_is_explained_and_changes_nothing() -> None:
-    """Also of a file: if one question of it cannot be asked, none is."""
+    """Also of a file: if one query of it cannot be asked, none is."""
     said(*OPEN[:-1], "10")
     Path("two.sql").write_text(f"{COUNT};\nSELECT COUNT(*) FROM patients WHERE bmi < 30.5")
     before = said("list", "p.toml")

@@ -118,7 +118,7 @@ def test_every_public_method_of_a_curator_is_there_or_is_known_not_to_be() -> No
 # Every method -----------------------------------------------------------------------------------------------------
 
 
-def test_a_question_is_answered_as_in_process(ana: RemoteStudy, folder: Path) -> None:
+def test_a_query_is_answered_as_in_process(ana: RemoteStudy, folder: Path) -> None:
     answer = ana.ask(GROUPS, within=50)
     assert isinstance(answer, adyton.Answer)
     with adyton.open(folder / "people.toml") as curator:
@@ -136,7 +136,7 @@ def test_a_question_is_answered_as_in_process(ana: RemoteStudy, folder: Path) ->
 
 def test_drafts_are_sent_as_their_text(ana: RemoteStudy) -> None:
     draft = adyton.mean("income", where="region = 'north'", by="region")
-    assert ana.ask(draft, within=Fraction(90_000), expected_rows=250).question.startswith(
+    assert ana.ask(draft, within=Fraction(90_000), expected_rows=250).query.startswith(
         "SELECT region, AVG(income)"
     )
     assert (
@@ -175,7 +175,7 @@ def test_bounds_streams_and_a_mock(ana: RemoteStudy) -> None:
     with pytest.raises(adyton.PrivacyRefused, match="halted"):
         stream.feed(COUNT, above=0)
     second = ana.open_stream(positives=2, share="0.02")
-    with pytest.raises(adyton.InvalidRequest, match=r"question 2 of 2.*1 before it were answered"):
+    with pytest.raises(adyton.InvalidRequest, match=r"query 2 of 2.*1 before it were answered"):
         second.feed_many([(COUNT, 1000), ("SELECT nothing", 0)])
     assert second.close().closed
     assert [one.short_state for one in ana.streams().streams] == ["halted", "closed"]
@@ -291,11 +291,11 @@ def test_errors_are_those_in_process(ana: RemoteStudy, folder: Path, running: Se
     dear = (COUNT, {"epsilon": 100})
     twice = (COUNT, {"within": 5, "epsilon": 1})
     with adyton.open(folder / "people.toml") as curator:
-        for (question, price), kind in (
+        for (query, price), kind in (
             (wrong, adyton.InvalidRequest), (twice, adyton.InvalidRequest), (dear, adyton.PrivacyRefused),
         ):  # fmt: skip
-            here = refused(lambda q=question, p=price: curator.ask(q, **p), kind)
-            there = refused(lambda q=question, p=price: ana.ask(q, **p), kind)
+            here = refused(lambda q=query, p=price: curator.ask(q, **p), kind)
+            there = refused(lambda q=query, p=price: ana.ask(q, **p), kind)
             assert (here.message, here.facts) == (there.message, there.facts)
     ana.ask(COUNT, within=62, request="once")
     assert (
@@ -420,7 +420,7 @@ def test_a_changed_receipt_is_found_here(line: BrokenLine, folder: Path) -> None
         lies = [
             other("links", "spent", "0.1"), other("links", "amount", "0.000000000000000001"), other("links", "sealed", "0" * 64),
             other("links", "previous", "0" * 64), other("links", "digest", "0" * 64), other("links", "number", 10**6, 0),
-            other("receipts", "question", "SELECT 1"), other("receipts", "spent_by", "0.1"), other("receipts", "by", "ben"),
+            other("receipts", "query", "SELECT 1"), other("receipts", "spent_by", "0.1"), other("receipts", "by", "ben"),
             other("header", "limit", "5"), other("header", "salt", "x"),
             lambda told: {**told, "links": told["links"][:-1]}, lambda told: {**told, "links": told["links"][1:]},
             lambda told: {**told, "links": told["links"][:-1], "receipts": told["receipts"][:-1]},

@@ -93,16 +93,16 @@ def test_an_id_of_a_share_is_one_charge_whatever_others_spend_in_between(
 ) -> None:
     """Mutant: ``left_before`` looks at the newest receipt."""
     ann, ben = study(running, line, "ann"), study(running, line, "ben")
-    question = "SELECT COUNT(*) AS n, AVG(income) AS mean FROM people WHERE region = 'east'"
-    first = ann.ask(question, share="0.1", request="mine")
+    query = "SELECT COUNT(*) AS n, AVG(income) AS mean FROM people WHERE region = 'east'"
+    first = ann.ask(query, share="0.1", request="mine")
     ann.ask(COUNT, scale=333)
     ben.ask(COUNT, share="0.2")
-    again = ann.ask(question, share="0.1", request="mine")
+    again = ann.ask(query, share="0.1", request="mine")
     assert again.repeated
     assert again.receipt == first.receipt
     assert list(again.rows) == list(first.rows)
     with pytest.raises(errors.RequestIdUsed):
-        ann.ask(question, share="0.2", request="mine")
+        ann.ask(query, share="0.2", request="mine")
     assert spent(ann)[0] == 2
 
 
@@ -142,14 +142,14 @@ def test_who_gives_up_says_how_to_fetch_the_answer(
     running: Server, line: BrokenLine, waited: list[float]
 ) -> None:
     asker = study(running, line, "unlucky", retries=2)
-    question = "SELECT COUNT(*) FROM people WHERE income > 41234"
+    query = "SELECT COUNT(*) FROM people WHERE income > 41234"
     line.plans["/ask"] = [AFTER, BEFORE, AFTER]
     with pytest.raises(errors.Unanswered) as lost:
-        asker.ask(question, share="0.1")
+        asker.ask(query, share="0.1")
     request = lost.value.facts["request"]
     assert f"request={request!r}" in lost.value.message
     assert len(waited) == 2
-    fetched = asker.ask(question, share="0.1", request=request)
+    fetched = asker.ask(query, share="0.1", request=request)
     assert fetched.repeated
     assert spent(asker)[0] == 1
     line.plans["/ask"] = [
@@ -177,7 +177,7 @@ def test_what_is_free_is_never_in_doubt(running: Server, line: BrokenLine, waite
     line.plans["/statement"] = [AFTER, AFTER, BEFORE]
     with pytest.raises(errors.Unreachable, match="nothing was charged"):
         asker.statement()
-    assert asker.statement().questions >= 0
+    assert asker.statement().queries >= 0
     assert len(waited) == 2
 
 

@@ -23,7 +23,7 @@ from adyton.transports.cli.app import app
 from adyton.transports.figure_file import check_figure, write_figure
 
 COMMANDS = {
-    "plan": ("plan", "--rows", "1000", "--questions", "5"),
+    "plan": ("plan", "--rows", "1000", "--queries", "5"),
     "compose": ("compose", "--epsilon", "0.1", "--times", "9"),
     "calibrate": ("calibrate", "--epsilon", "1", "--times", "3"),
     "lab": ("lab", "uniform-noise"),
@@ -164,15 +164,15 @@ def test_a_file_that_cannot_be_written_after_all_is_named(folder: Path) -> None:
             write()
 
 
-def test_several_questions_have_no_figure(folder: Path) -> None:
-    (folder / "questions.sql").write_text(
+def test_several_queries_have_no_figure(folder: Path) -> None:
+    (folder / "queries.sql").write_text(
         "SELECT COUNT(*) FROM people; SELECT COUNT(*) FROM people WHERE region = 'north'"
     )
     words = [
         "ask",
         "people.toml",
         "--file",
-        "questions.sql",
+        "queries.sql",
         "--epsilon",
         "0.1",
         "--figure",

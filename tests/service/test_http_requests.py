@@ -24,7 +24,7 @@ from served import COUNT, QUICK, Served, served, write_holdout, write_study
 from study_on_disk import copied, put_back
 
 GROUPS = "SELECT region, COUNT(*) AS n FROM people GROUP BY region"
-LIMITED = Settings(**{**QUICK.to_json(), "request_bytes": 10_000, "questions_a_batch": 3})
+LIMITED = Settings(**{**QUICK.to_json(), "request_bytes": 10_000, "queries_a_batch": 3})
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def test_an_answer_is_the_object_that_the_command_line_prints(house: Served, tmp
         again = json.loads(json.dumps(curator.ask(GROUPS, within=50).to_json()))
     assert again["repeated"]
     assert not answer["repeated"]
-    same = ("question", "answer", "limit", "receipt", "certificate")
+    same = ("query", "answer", "limit", "receipt", "certificate")
     assert {key: answer[key] for key in same} == {key: again[key] for key in same}
 
 
@@ -87,7 +87,7 @@ def test_a_name_spends_its_part_and_no_more(house: Served) -> None:
     assert house.ask(ben, COUNT + " AND region = 'north'", within=200).status_code == 200
 
 
-def test_an_agent_pays_at_most_its_largest_price_for_one_question(house: Served) -> None:
+def test_an_agent_pays_at_most_its_largest_price_for_one_query(house: Served) -> None:
     """Mutant: ``charge`` of a name does not look at the largest price."""
     agent = house.made("bot", "agent", limit_share="0.5", price_share="0.0001")
     refused = house.ask(agent, COUNT, share=1)
@@ -149,7 +149,7 @@ def told_back(told: dict[str, Any]) -> tuple[Header, list[OpenLink], list[Receip
     for one in told["receipts"]:
         a = {n: units(one[n]) for n in (*amounts, "spent_by")}
         order = Order(
-            one["question"],
+            one["query"],
             one["detail"],
             a["amount"],
             a["radius"],
@@ -178,17 +178,17 @@ def test_A16_odd_prices_are_refused_and_free(calm: Served, price: dict[str, Any]
 
 
 BAD: list[tuple[Any, int, str]] = [
-    ({"question": "SELECT nope FROM people", "within": 5}, 422, "line 1, column 8"),
-    ({"question": "DROP TABLE people", "within": 5}, 422, "DROP is not supported"),
-    ({"question": COUNT}, 422, "price"),
-    ({"question": COUNT, "within": 5, "epsilon": 1}, 422, "2 prices"),
-    ({"question": COUNT, "withn": 5}, 422, "withn is not known here"),
-    ({"question": 5, "within": 5}, 422, "question must be text"),
-    ({"within": 5}, 422, "question is missing"),
+    ({"query": "SELECT nope FROM people", "within": 5}, 422, "line 1, column 8"),
+    ({"query": "DROP TABLE people", "within": 5}, 422, "DROP is not supported"),
+    ({"query": COUNT}, 422, "price"),
+    ({"query": COUNT, "within": 5, "epsilon": 1}, 422, "2 prices"),
+    ({"query": COUNT, "withn": 5}, 422, "withn is not known here"),
+    ({"query": 5, "within": 5}, 422, "query must be text"),
+    ({"within": 5}, 422, "query is missing"),
     ([], 422, "body"),
-    ({"question": COUNT, "within": 5, "request": "x" * 201}, 422, "request"),
-    ({"question": COUNT, "within": 5, "request": "a\nb"}, 422, "printable"),
-    ({"question": "x" * 20_000, "within": 5}, 413, "bytes"),
+    ({"query": COUNT, "within": 5, "request": "x" * 201}, 422, "request"),
+    ({"query": COUNT, "within": 5, "request": "a\nb"}, 422, "printable"),
+    ({"query": "x" * 20_000, "within": 5}, 413, "bytes"),
 ]
 
 
@@ -201,7 +201,7 @@ def test_bad_input_gets_a_place_and_a_fix(calm: Served, body: Any, status: int, 
     assert spent(calm, headers) == "0"
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe", b'{"question": NaN}', b"[" * 5000])
+@pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe", b'{"query": NaN}', b"[" * 5000])
 def test_what_is_no_json_is_refused(calm: Served, content: bytes) -> None:
     headers = {**calm.made("ana"), "Content-Type": "application/json"}
     answer = calm.client.post("/v1/studies/people/ask", headers=headers, content=content)
@@ -211,7 +211,7 @@ def test_what_is_no_json_is_refused(calm: Served, content: bytes) -> None:
 
 def test_a_batch_is_bounded(calm: Served) -> None:
     headers = calm.made("ana")
-    body = {"questions": [COUNT] * 4, "within": 50}
+    body = {"queries": [COUNT] * 4, "within": 50}
     answer = calm.client.post("/v1/studies/people/ask_many", headers=headers, json=body)
     assert (answer.status_code, "at most 3" in answer.text) == (422, True)
 
@@ -315,10 +315,10 @@ def test_a_server_that_is_full_refuses_at_once_and_free(
         assert len(house.client.get("/v1/studies/people/receipts", headers=cal).json()["links"]) == 3
 
 
-def test_nobody_waits_for_those_whose_questions_take_long(
+def test_nobody_waits_for_those_whose_queries_take_long(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Mutant: the next question waits until the one before is done."""
+    """Mutant: the next query waits until the one before is done."""
     held, inside, exact = threading.Event(), threading.Semaphore(0), DuckDBEngine.exact
 
     def slow(self: DuckDBEngine, *readings: Any) -> Any:
@@ -354,12 +354,12 @@ def test_a_stream_belongs_to_whoever_opened_it(house: Served) -> None:
         "/v1/studies/people/streams", headers=ana, json={"positives": 2, "share": 0.1}
     ).json()["receipt"]["number"]
     path = f"/v1/studies/people/streams/{number}"
-    fed = house.client.post(f"{path}/feed", headers=ana, json={"question": COUNT, "above": 100})
+    fed = house.client.post(f"{path}/feed", headers=ana, json={"query": COUNT, "above": 100})
     assert fed.json()["above"] is True
     assert house.client.get(path, headers=ana).json()["answers"] == [fed.json()]
-    foreign = house.client.post(f"{path}/feed", headers=ben, json={"question": COUNT, "above": 100})
+    foreign = house.client.post(f"{path}/feed", headers=ben, json={"query": COUNT, "above": 100})
     missing = house.client.post(
-        "/v1/studies/people/streams/77/feed", headers=ben, json={"question": COUNT, "above": 100}
+        "/v1/studies/people/streams/77/feed", headers=ben, json={"query": COUNT, "above": 100}
     )
     assert foreign.status_code == 404
     assert foreign.content == missing.content
@@ -368,12 +368,12 @@ def test_a_stream_belongs_to_whoever_opened_it(house: Served) -> None:
 def test_made_up_rows_are_free_and_marked(calm: Served) -> None:
     headers = calm.made("ana")
     answer = calm.client.post(
-        "/v1/studies/people/mock/ask", headers=headers, json={"question": COUNT, "epsilon": 9.9}
+        "/v1/studies/people/mock/ask", headers=headers, json={"query": COUNT, "epsilon": 9.9}
     ).json()
     assert answer["mock"] is True
     assert spent(calm, headers) == "0"
     again = calm.client.post(
-        "/v1/studies/people/mock/ask", headers=headers, json={"question": COUNT, "epsilon": 9.9}
+        "/v1/studies/people/mock/ask", headers=headers, json={"query": COUNT, "epsilon": 9.9}
     )
     assert again.status_code == 200  # its budget is thrown away each time
 

@@ -161,7 +161,7 @@ def test_while_a_batch_is_read_that_is_paid_for(study: Path, folder: Path, as_js
     [
         (["audit", "--all", "--samples", "100000000"], "adyton.audit.cases.catalogue"),
         (["lab", "holdout-science"], "adyton.figures.report"),
-        (["plan", "--rows", "100000", "--questions", "5000"], "adyton.validity.planner"),
+        (["plan", "--rows", "100000", "--queries", "5000"], "adyton.validity.planner"),
         (["holdout", "score", WAITS, "nothing.csv"], "adyton.holdout.holdout"),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else None,

@@ -74,7 +74,7 @@ except duckdb.Error as error:
 
 
 @pytest.mark.parametrize("source", ["frame", "folder / 'people.csv'", "folder / 'people.parquet'"])
-def test_a_question_is_answered_in_a_kernel_without_widgets(source: str, run: Run) -> None:
+def test_a_query_is_answered_in_a_kernel_without_widgets(source: str, run: Run) -> None:
     printed = run(f"""
 with adyton.open(study, data={source}) as curator:
     print(curator.ask("SELECT COUNT(*) FROM people WHERE income < 500", within=100).value)

@@ -38,18 +38,18 @@ OTHERS = [1, *GUESSES[1:]]
 CALLS: dict[str, tuple[Action | None, dict[str, Any]]] = {
     "list_studies": (None, {}),
     "describe": (Action.LOOK, {"name": "people"}),
-    "preview": (Action.PREVIEW, {"study": "people", "question": COUNT, "within": 100}),
-    "ask": (Action.ASK, {"study": "people", "question": COUNT, "within": 100}),
-    "ask_many": (Action.ASK, {"study": "people", "questions": [COUNT, GROUPS], "within": 100}),
-    "try_on_mock": (Action.TRY, {"study": "people", "question": COUNT, "within": 100}),
+    "preview": (Action.PREVIEW, {"study": "people", "query": COUNT, "within": 100}),
+    "ask": (Action.ASK, {"study": "people", "query": COUNT, "within": 100}),
+    "ask_many": (Action.ASK, {"study": "people", "queries": [COUNT, GROUPS], "within": 100}),
+    "try_on_mock": (Action.TRY, {"study": "people", "query": COUNT, "within": 100}),
     "statement": (Action.STATEMENT, {"name": "people"}),
     "score_on_holdout": (Action.SCORE, {"holdout": "test", "predictions": GUESSES}),
     "compare_on_holdout": (Action.SCORE, {"holdout": "test", "first": GUESSES, "second": OTHERS}),
 }
-ASKED = {"study": "people", "question": COUNT}
+ASKED = {"study": "people", "query": COUNT}
 NAMES = ("study", "holdout", "name")
 PATIENCE = 30.0
-QUESTIONING = ("preview", "ask", "ask_many", "try_on_mock")
+QUERYING = ("preview", "ask", "ask_many", "try_on_mock")
 ROOT = Path(__file__).parents[2]
 
 
@@ -89,12 +89,12 @@ def test_an_answer_is_the_object_that_http_gives(files: list[Path]) -> None:
     async def work(doors: Doors) -> None:
         headers = doors.made("ana")
         async with doors.agent(headers) as agent, doors.http(headers) as http:
-            asked = await agent.call_tool("ask", {"study": "people", "question": GROUPS, "within": 50})
-            same = await http.post("/v1/studies/people/ask", json={"question": GROUPS, "within": 50})
+            asked = await agent.call_tool("ask", {"study": "people", "query": GROUPS, "within": 50})
+            same = await http.post("/v1/studies/people/ask", json={"query": GROUPS, "within": 50})
             facts = await agent.call_tool("describe", {"name": "people"})
             assert facts.structured_content == (await http.get("/v1/studies/people")).json()
         first, again = asked.structured_content["answer"], same.json()
-        kept = ("question", "answer", "limit", "receipt", "certificate")
+        kept = ("query", "answer", "limit", "receipt", "certificate")
         assert {key: first[key] for key in kept} == {key: again[key] for key in kept}
         assert again["repeated"]
 
@@ -182,17 +182,17 @@ WRONG = [
     ("ask", {**ASKED, "within": 50, "token": "adyton_"}, "token is not known here"),
     ("ask", {**ASKED, "within": 50, "path": "/etc/passwd"}, "path is not known here"),
     ("ask", {**ASKED, "within": 50, "by": "owner"}, "by is not known here"),
-    ("ask", {"study": "people", "within": 50}, "question is missing"),
-    ("ask", {"question": COUNT, "within": 50}, "study is missing"),
-    ("ask", {**ASKED, "question": ["SELECT"], "within": 50}, "question must be text"),
+    ("ask", {"study": "people", "within": 50}, "query is missing"),
+    ("ask", {"query": COUNT, "within": 50}, "study is missing"),
+    ("ask", {**ASKED, "query": ["SELECT"], "within": 50}, "query must be text"),
     ("ask", {**ASKED, "study": "x" * 300, "within": 50}, "study"),
     ("ask", {**ASKED, "within": True}, "within"),
     ("ask", {**ASKED, "within": 50, "expected_rows": "many"}, "expected_rows must be a whole number"),
     ("ask", {**ASKED, "within": 50, "request": ""}, "request"),
-    ("ask_many", {"study": "people", "questions": COUNT, "within": 50}, "questions must be a list"),
-    ("ask_many", {"study": "people", "questions": [], "within": 50}, "questions"),
-    ("preview", {"study": "people", "within": 50}, "give question, or questions"),
-    ("preview", {**ASKED, "questions": [COUNT], "within": 50}, "give question, or questions"),
+    ("ask_many", {"study": "people", "queries": COUNT, "within": 50}, "queries must be a list"),
+    ("ask_many", {"study": "people", "queries": [], "within": 50}, "queries"),
+    ("preview", {"study": "people", "within": 50}, "give query, or queries"),
+    ("preview", {**ASKED, "queries": [COUNT], "within": 50}, "give query, or queries"),
     ("statement", {}, "name is missing"),
     ("list_studies", {"folder": "/"}, "folder is not known here"),
     ("score_on_holdout", {"holdout": "test", "predictions": 3}, "predictions must be a list"),
@@ -244,7 +244,7 @@ def test_what_does_not_exist_and_what_is_not_yours_look_the_same(files: list[Pat
 
 
 def test_a_call_that_is_sent_again_is_one_charge(files: list[Path]) -> None:
-    """Under its id; and by share, as the same question at the same share is a repeat.
+    """Under its id; and by share, as the same query at the same share is a repeat.
 
     Mutants: no id is made; the id does not depend on the call, or not on what is asked.
     """
@@ -264,8 +264,8 @@ def test_a_call_that_is_sent_again_is_one_charge(files: list[Path]) -> None:
             assert again["repeated"]
             assert (text["receipt"], text["answer"]) == (first["receipt"], first["answer"])  # another id
             assert (await ask(8, share=0.02))["receipt"]["number"] == 2
-            assert (await ask(7, question=GROUPS))["receipt"]["number"] == 3
-            batch = {"study": "people", "questions": [COUNT, GROUPS], "share": 0.01}
+            assert (await ask(7, query=GROUPS))["receipt"]["number"] == 3
+            batch = {"study": "people", "queries": [COUNT, GROUPS], "share": 0.01}
             for _ in range(3):
                 result = (await called(http, "ask_many", batch, 7)).json()["result"]
                 assert result["structuredContent"]["answers"][0]["receipt"]["number"] == 4
@@ -291,7 +291,7 @@ def test_a_refusal_says_what_would_fit_and_that_fits(files: list[Path]) -> None:
             assert doors.spent() == 0
             assert refused.structured_content["error"]["fits"] == {"within": fits}
             assert not (await agent.call_tool("ask", {**ASKED, "within": int(fits)})).is_error
-            previewed = await agent.call_tool("preview", {"study": "people", "question": GROUPS, "within": 1})
+            previewed = await agent.call_tool("preview", {"study": "people", "query": GROUPS, "within": 1})
             assert not previewed.is_error
             assert "It does not fit. Next: within = " in said(previewed)
 
@@ -350,7 +350,7 @@ def test_no_tool_has_a_word_for_a_limit_a_token_or_a_path() -> None:
     """Mutant: one more argument."""
     words = {word for tool in TOOLS.values() for word in tool.takes.model_fields}
     assert words == {
-        "name", "study", "holdout", "question", "questions", "predictions", "guess", "first", "second", "within",
+        "name", "study", "holdout", "query", "queries", "predictions", "guess", "first", "second", "within",
         "epsilon", "share", "scale", "expected_rows", "expect", "dialect", "strategy", "request",
     }  # fmt: skip
     assert all(tool.takes.model_json_schema()["additionalProperties"] is False for tool in TOOLS.values())
@@ -448,7 +448,7 @@ def test_too_many_bytes_and_what_is_no_call(files: list[Path]) -> None:
 
     async def work(doors: Doors) -> None:
         async with doors.http(doors.made("ana")) as http:
-            large = await called(http, "ask", {**ASKED, "question": "x" * 20_000, "within": 5})
+            large = await called(http, "ask", {**ASKED, "query": "x" * 20_000, "within": 5})
             assert large.status_code == 413
             headers = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
             modern = {**headers, "MCP-Protocol-Version": VERSION}
@@ -471,15 +471,15 @@ def test_too_many_bytes_and_what_is_no_call(files: list[Path]) -> None:
             for method, given in itertools.product(("GET", "DELETE", "PUT", "OPTIONS"), (headers, modern)):
                 async with asyncio.timeout(PATIENCE):  # a stream that stays open would never end
                     assert (await http.request(method, "/mcp", headers=given)).status_code == 405
-            batch = {"study": "people", "questions": [COUNT] * 4, "within": 500}
+            batch = {"study": "people", "queries": [COUNT] * 4, "within": 500}
             refused = (await called(http, "ask_many", batch)).json()["result"]
-            assert "at most 3 questions" in refused["content"][0]["text"]
+            assert "at most 3 queries" in refused["content"][0]["text"]
             unknown = (await called(http, "raise_limit", {"epsilon": 100})).json()
             assert unknown["error"]["code"] == -32602
             assert doors.spent() == 0
             assert "result" in (await called(http, "ask", {**ASKED, "within": 500})).json()
 
-    limited = {"request_bytes": 10_000, "questions_a_batch": 3}
+    limited = {"request_bytes": 10_000, "queries_a_batch": 3}
     with_doors(files, work, Settings(**{**QUICK.to_json(), **limited}))
 
 
@@ -526,11 +526,9 @@ def test_nothing_that_was_typed_is_counted_or_logged(
         async with app.router.lifespan_context(app), httpx2.AsyncClient(
             transport=httpx2.ASGITransport(app), base_url=PLACE, headers=doors.made("ana")
         ) as http:  # fmt: skip
-            await called(http, "ask", {**ASKED, "question": "SELECT canary FROM people", "within": 5})
+            await called(http, "ask", {**ASKED, "query": "SELECT canary FROM people", "within": 5})
             await called(http, "canary", {"canary": "canary"})
-            await called(
-                http, "ask", {**ASKED, "question": COUNT.replace("AS n", "AS canary"), "within": 500}
-            )
+            await called(http, "ask", {**ASKED, "query": COUNT.replace("AS n", "AS canary"), "within": 500})
         counted.append(generate_latest(app.state.metrics.registry).decode())
 
     with caplog.at_level(logging.DEBUG):
@@ -554,7 +552,7 @@ def test_the_page_names_every_tool_and_every_argument() -> None:
         for words, whose in re.findall(r"^\| (`.+?) \| (.+?) \|", arguments, flags=re.MULTILINE)
         for word in re.findall(r"`(\w+)`", words)
         for tool in (
-            [name for name in TOOLS if name in QUESTIONING]
+            [name for name in TOOLS if name in QUERYING]
             if "those" in whose
             else re.findall(r"`(\w+)`", whose)
         )

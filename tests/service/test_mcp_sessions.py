@@ -24,10 +24,10 @@ def capped(**section: Any) -> Settings:
 
 
 def about(number: int, **words: Any) -> dict[str, Any]:
-    return {"question": COUNT.replace("30000", str(number)), **(words or {"within": 500})}
+    return {"query": COUNT.replace("30000", str(number)), **(words or {"within": 500})}
 
 
-def test_so_many_questions_a_session_whatever_connects(files: list[Path]) -> None:
+def test_so_many_queries_a_session_whatever_connects(files: list[Path]) -> None:
     """Mutants: sessions are counted by connection; the caps hold at one door alone; repeats are counted."""
 
     async def work(doors: Doors) -> None:
@@ -39,7 +39,7 @@ def test_so_many_questions_a_session_whatever_connects(files: list[Path]) -> Non
             assert (await http.post("/v1/studies/people/ask", json=about(3))).status_code == 200
             refused = await agent.call_tool("ask", {"study": "people", **about(4)})
             assert refused.is_error
-            assert "has asked the 3 questions of its session" in said(refused)
+            assert "has asked the 3 queries of its session" in said(refused)
             assert "Next: stop asking" in said(refused)
             elsewhere = await http.post("/v1/studies/people/ask", json=about(4))
             assert (elsewhere.status_code, elsewhere.json()["error"]["kind"]) == (409, "session_refused")
@@ -47,7 +47,7 @@ def test_so_many_questions_a_session_whatever_connects(files: list[Path]) -> Non
             previewed = await agent.call_tool("preview", {"study": "people", **about(5)})
             assert "It does not fit" in said(previewed)
             statement = await agent.call_tool("statement", {"name": "people"})
-            assert statement.structured_content["own"]["session"]["questions_left"] == 0
+            assert statement.structured_content["own"]["session"]["queries_left"] == 0
             sessions = doors.study().sessions
             now = sessions._clock()
             sessions._clock = lambda: now + 86_400
@@ -59,7 +59,7 @@ def test_so_many_questions_a_session_whatever_connects(files: list[Path]) -> Non
             assert (await http.post("/v1/studies/people/ask", json=about(14))).status_code == 200
         assert doors.study()._curator.verify().receipts == 8
 
-    with_doors(files, work, capped(questions=3))
+    with_doors(files, work, capped(queries=3))
 
 
 def test_so_much_a_session(files: list[Path]) -> None:
@@ -95,7 +95,7 @@ def test_scores_of_a_session(files: list[Path]) -> None:
                 results.append((await agent.call_tool("score_on_holdout", sent)).is_error)
             assert results == [False, False, True, False]
 
-    with_doors(files, work, capped(questions=2))
+    with_doors(files, work, capped(queries=2))
 
 
 @pytest.fixture
@@ -129,8 +129,8 @@ def test_what_an_engine_lost_is_not_charged_again_by_share(
         raise RuntimeError
 
     for number, headers in enumerate((house.made("ana"), house.made("bot", "agent", price_share="0.01"))):
-        question = COUNT.replace("3", str(6 + number))
+        query = COUNT.replace("3", str(6 + number))
         monkeypatch.setattr(DuckDBEngine, "exact", broken)
-        assert house.ask(headers, question, share=0.9).status_code == 502
+        assert house.ask(headers, query, share=0.9).status_code == 502
         monkeypatch.setattr(DuckDBEngine, "exact", exact)
-        assert house.ask(headers, question, share=0.9).json()["receipt"]["number"] == number + 1
+        assert house.ask(headers, query, share=0.9).json()["receipt"]["number"] == number + 1

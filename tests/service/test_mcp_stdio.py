@@ -32,7 +32,7 @@ def test_every_tool_over_standard_input(tmp_path: Path) -> None:
     """Mutants: the name does not travel; the parts of the command line are not held."""
     files = [write_study(tmp_path), write_holdout(tmp_path)]
     log = tmp_path / "errors.txt"
-    asked = {"study": "people", "question": COUNT}
+    asked = {"study": "people", "query": COUNT}
     calls: list[tuple[str, dict[str, Any], bool]] = [
         ("list_studies", {}, False),
         ("describe", {"name": "people"}, False),
@@ -43,8 +43,8 @@ def test_every_tool_over_standard_input(tmp_path: Path) -> None:
         ("ask", {**asked, "share": 0.01}, False),  # of the largest price, which stays: a repeat
         ("ask", {**asked, "within": 1}, True),
         ("ask", {**asked, "within": 50, "limit_share": 1}, True),
-        ("ask", {**asked, "question": "SELECT * FROM people", "within": 50}, True),
-        ("ask_many", {"study": "people", "questions": [COUNT, COUNT.replace(">", "<")], "within": 90}, False),
+        ("ask", {**asked, "query": "SELECT * FROM people", "within": 50}, True),
+        ("ask_many", {"study": "people", "queries": [COUNT, COUNT.replace(">", "<")], "within": 90}, False),
         ("statement", {"name": "people"}, False),
         ("statement", {"name": "test"}, False),
         ("score_on_holdout", {"holdout": "test", "predictions": GUESSES}, False),
@@ -73,7 +73,7 @@ def test_every_tool_over_standard_input(tmp_path: Path) -> None:
 def test_standard_output_has_lines_of_the_protocol_and_nothing_else(tmp_path: Path) -> None:
     """A call that is sent twice is one charge.  Mutant: something is printed."""
     study = write_study(tmp_path)
-    asked = {"study": "people", "question": COUNT, "share": 0.01}
+    asked = {"study": "people", "query": COUNT, "share": 0.01}
     params = {"name": "ask", "arguments": asked, "_meta": META}
     call = {"jsonrpc": "2.0", "method": "tools/call", "params": params}
     other = {**call, "params": {**params, "arguments": {**asked, "share": 0.02}}}
@@ -107,7 +107,7 @@ def test_the_first_interrupt_ends_it_and_says_no_more_than_is_known(tmp_path: Pa
     study = write_study(tmp_path)
     params = {
         "name": "ask",
-        "arguments": {"study": "people", "question": COUNT, "share": 0.01},
+        "arguments": {"study": "people", "query": COUNT, "share": 0.01},
         "_meta": META,
     }
     command = [sys.executable, "-m", "adyton.transports.cli.app", "mcp", str(study), "--price-share", "1"]

@@ -37,7 +37,7 @@ def test_http_agents_and_tables_show_null_or_say_who_is_in_no_group(study: Path,
         headers = house.made("ana")
         told: dict[str, Any] = house.ask(headers, GROUPS, within=100).json()
         previewed = house.client.post(
-            "/v1/studies/people/preview", headers=headers, json={"question": GROUPS, "within": 100}
+            "/v1/studies/people/preview", headers=headers, json={"query": GROUPS, "within": 100}
         ).json()
         facts = house.client.get("/v1/studies/people", headers=headers).json()
         csv = house.ask({**headers, "Accept": "text/csv"}, GROUPS, within=100).text.splitlines()

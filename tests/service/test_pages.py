@@ -189,7 +189,7 @@ def test_the_address_of_an_answer_never_asks(house: Served, ana: Browsing) -> No
     assert charged(house) == 1
 
 
-def test_what_is_changed_and_sent_again_is_another_question(house: Served, ana: Browsing) -> None:
+def test_what_is_changed_and_sent_again_is_another_query(house: Served, ana: Browsing) -> None:
     form = ana.get("/studies/people/ask")
     assert ana.asked(COUNT, form, within="50").status_code == 200
     assert ana.asked(COUNT, form, within="60").status_code == 200
@@ -198,7 +198,7 @@ def test_what_is_changed_and_sent_again_is_another_question(house: Served, ana: 
     assert charged(house) == 2
 
 
-def test_a_question_that_was_asked_says_so_before_you_press(house: Served, ana: Browsing) -> None:
+def test_a_query_that_was_asked_says_so_before_you_press(house: Served, ana: Browsing) -> None:
     house.ask(house.made("bob"), COUNT, within="50")
     shown = ana.get("/studies/people/ask", params={"sql": COUNT, "within": "50"})
     assert "Asked before: the stored answer is free of charge." in shown.text
@@ -241,7 +241,7 @@ def test_a_preview_says_price_share_of_what_is_left_both_widths_and_rows(house: 
     told = house.client.post(
         "/v1/studies/people/preview",
         headers=house.made("ana", limit_share="0.5"),
-        json={"question": "SELECT AVG(income) AS m FROM people", "within": "2000"},
+        json={"query": "SELECT AVG(income) AS m FROM people", "within": "2000"},
     ).json()
     share = 2 * told["cost"]["share"]  # half of the limit is the own part, and nothing is spent
     found = re.search(r"Costs ([\d.]+) % of the limit, ([\d.]+) % of what is left to you", text)
@@ -317,7 +317,7 @@ def test_a_failure_of_the_engine_is_said_and_the_same_form_is_free_then(
     assert charged(house) == 1
 
 
-def test_a_long_question_is_answered_without_an_address(house: Served, ana: Browsing) -> None:
+def test_a_long_query_is_answered_without_an_address(house: Served, ana: Browsing) -> None:
     long = COUNT.replace(" WHERE", " " * 7000 + "WHERE")
     assert len(long) > 6000
     shown = ana.asked(long, within="50")
@@ -503,7 +503,7 @@ def test_an_analyst_sees_the_own_part_and_the_total_and_an_owner_all_names(house
     assert ana.get("/studies/people/budget.svg?dark=1").text != picture.text
 
 
-def test_receipts_come_page_by_page_and_others_questions_are_sealed(house: Served) -> None:
+def test_receipts_come_page_by_page_and_others_queries_are_sealed(house: Served) -> None:
     ana, owner, headers = Browsing(house), Browsing(house), house.made("bob")
     ana.log_in(house.made("ana"))
     owner.log_in(house.made("boss", "owner"))

@@ -1,4 +1,4 @@
-"""Questions go by a short way in front of the framework: it says what that would say, and leaves the unusual to it."""
+"""Queries go by a short way in front of the framework: it says what that would say, and leaves the unusual to it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from adyton.transports.pages.headers import HEADERS
 from served import COUNT, Served, bearer, served, write_study
 
 ASK, STATEMENT = "/v1/studies/people/ask", "/v1/studies/people/statement"
-BODY = json.dumps({"question": COUNT, "within": 60}).encode()
+BODY = json.dumps({"query": COUNT, "within": 60}).encode()
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def receipts(house: Served) -> int:
 
 
 def sent(house: Served, *messages: dict[str, Any], headers: list[tuple[bytes, bytes]]) -> tuple[int, Any]:
-    """What is answered to a question that comes in like this."""
+    """What is answered to a query that comes in like this."""
     scope = {
         "type": "http",
         "method": "POST",
@@ -125,7 +125,7 @@ def test_what_is_not_said_to_be_json_is_not_taken_for_it(house: Served) -> None:
     assert receipts(house) == before
 
 
-def test_a_body_that_ends_early_is_no_question(house: Served) -> None:
+def test_a_body_that_ends_early_is_no_query(house: Served) -> None:
     """Also if what came of it would be one.  Mutant: it is taken for the whole."""
     before, body = receipts(house), BODY.replace(b"60", b"62")
     headers = [

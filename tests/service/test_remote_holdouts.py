@@ -27,7 +27,7 @@ from served import QUICK, Server, bearer, served, server, write_holdout
 LABELS = np.random.default_rng(2).integers(0, 2, 2000)  # as write_holdout has them
 SETTINGS = (
     "[server]\ntick = 0\nrate_by_token = 1000000\nrate_by_address = 1000000\n"
-    'public_boards = ["test"]\n[agent]\nquestions = 2\n'
+    'public_boards = ["test"]\n[agent]\nqueries = 2\n'
 )
 
 
@@ -334,8 +334,8 @@ def test_a_server_that_lies_about_the_chain_is_found_out(
         def total(told: dict[str, Any]) -> None:
             told["links"][-1]["spent"] = "1"
 
-        def question(told: dict[str, Any]) -> None:
-            told["receipts"][-1]["question"] = "SCORE somebody else's"
+        def query(told: dict[str, Any]) -> None:
+            told["receipts"][-1]["query"] = "SCORE somebody else's"
 
         def limit(told: dict[str, Any]) -> None:
             told["header"]["limit"] = "0"
@@ -343,7 +343,7 @@ def test_a_server_that_lies_about_the_chain_is_found_out(
         def first(told: dict[str, Any]) -> None:
             told["header"]["digest"] = "0" * 64
 
-        for lie in (cut, total, question, limit, first):
+        for lie in (cut, total, query, limit, first):
             line.plans["/receipts"] = [changed(lambda told, lie=lie: (lie(told), told)[1])]
             with pytest.raises(adyton.LedgerCorrupt):
                 ann.verify()

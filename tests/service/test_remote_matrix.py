@@ -38,7 +38,7 @@ _numbers = itertools.count(20_000)
 
 
 def fresh() -> str:
-    """A question that nobody has asked."""
+    """A query that nobody has asked."""
     return f"SELECT COUNT(*) AS n FROM people WHERE income > {next(_numbers)}"
 
 
@@ -90,7 +90,7 @@ def test_connect_two_at_once(house: OpenHouse, asker: Any) -> None:
     assert house.spent() == before + 2 * cost
 
 
-def test_connect_interrupts_a_question_that_runs_and_fetches_its_answer_later(
+def test_connect_interrupts_a_query_that_runs_and_fetches_its_answer_later(
     house: OpenHouse, asker: Any
 ) -> None:
     """HTTP has no word to cancel: Ctrl-C ends the waiting, and says under which id the answer is fetched.
@@ -127,7 +127,7 @@ def test_connect_with_a_wrong_token_an_unknown_and_a_foreign_study(house: OpenHo
 
 @dataclass
 class Door:
-    """How an agent enters, what was spent, and how its questions are held until ``go``: ``hold(number)``."""
+    """How an agent enters, what was spent, and how its queries are held until ``go``: ``hold(number)``."""
 
     agent: Callable[[], AbstractAsyncContextManager[Client]]
     spent: Callable[[], int]
@@ -189,7 +189,7 @@ def test_agents(house: OpenHouse, tmp_path: Path, door: Callable[[OpenHouse, Pat
         async with made.agent() as agent:
 
             async def ask(text: str, **words: Any) -> Any:
-                return await agent.call_tool("ask", {"study": "people", "question": text, **words})
+                return await agent.call_tool("ask", {"study": "people", "query": text, **words})
 
             await look_around(agent)
             await ask_and_be_refused(ask, made, cost)
@@ -258,7 +258,7 @@ def test_agents_with_a_wrong_token_an_unknown_and_a_foreign_study(house: OpenHou
         assert [type(one) for one in flat(refused.value)] == [MCPError]
         async with agent_at(house.url, bearer(house.token("foreign agent", study="other"))) as agent:
             told = [
-                said(await agent.call_tool("ask", {"study": name, "question": fresh(), "within": WITHIN}))
+                said(await agent.call_tool("ask", {"study": name, "query": fresh(), "within": WITHIN}))
                 for name in ("people", "nothing")
             ]
         assert told[0] == told[1]

@@ -103,7 +103,7 @@ def test_repeats_count_as_requests(tmp_path: Path) -> None:
 
 
 def test_a_form_and_a_request_id_are_part_of_what_is_asked(house: Served) -> None:
-    """Mutant: what is kept is found by the text of the question alone."""
+    """Mutant: what is kept is found by the text of the query alone."""
     ana, csv = house.made("ana"), {"Accept": "text/csv"}
     asked_three_times(house, ana)
     for _ in range(3):
@@ -178,7 +178,7 @@ def test_what_is_kept_is_bounded(house: Served, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_only_what_is_asked_again_is_stamped(house: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Mutants: every question is stamped, which is one more look into a file; what was asked is kept for ever."""
+    """Mutants: every query is stamped, which is one more look into a file; what was asked is kept for ever."""
     assert house.ask(house.made("ana"), within=50).status_code == 200
     kept: Repeats[str] = Repeats(house.house.served[0]._curator.ledger)
     monkeypatch.setattr(repeats, "_MOST_ASKED", 2)
@@ -229,4 +229,4 @@ def test_another_name_is_free_and_shown_as_it_was_asked(house: Served) -> None:
     assert [list(one["answer"][0]["values"]) for one in told] == [["a"], ["b"], ["count"]]
     assert len({one["receipt"]["digest"] for one in told}) == 1
     assert [one["cost"]["amount"] == "0" for one in told] == [False, True, True]
-    assert "COUNT(*) AS b FROM" in told[1]["question"]
+    assert "COUNT(*) AS b FROM" in told[1]["query"]

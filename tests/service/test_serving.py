@@ -294,15 +294,15 @@ class Names(RuleBasedStateMachine):
         (served,) = self.house.house.served
         own, limit = f"{name} {self.turn}", served._header.limit
         total = served._ledger.spent()
-        question = f"SELECT COUNT(*) FROM people WHERE income > {time.monotonic_ns() % 10**9 / 10**6:.6f}"
+        query = f"SELECT COUNT(*) FROM people WHERE income > {time.monotonic_ns() % 10**9 / 10**6:.6f}"
         told = self.house.client.post(
-            "/v1/studies/people/preview", headers=headers, json={"question": question, "epsilon": price}
+            "/v1/studies/people/preview", headers=headers, json={"query": query, "epsilon": price}
         ).json()
         amount = int(rational(told["cost"]["amount"], "cost") * 10**18)
         fits = total + amount <= limit and self.spent.get(own, 0) + amount <= int(
             rational(str(share), "share") * limit
         )
-        answer = self.house.ask(headers, question, epsilon=price)
+        answer = self.house.ask(headers, query, epsilon=price)
         assert answer.status_code == (200 if fits else 409), answer.text
         self.spent[own] = self.spent.get(own, 0) + (amount if fits else 0)
         assert served._ledger.spent_by(own) == self.spent[own]

@@ -471,7 +471,7 @@ def test_a_view_that_shows_something_else_is_noticed(
 
 def test_csv_is_for_programs_and_its_notes_for_people(tmp_path: Path) -> None:
     answer = ask(tmp_path, "person", False, "a mean by group")
-    study, questions = str(tmp_path / "people.toml"), tmp_path / "questions.sql"
+    study, queries = str(tmp_path / "people.toml"), tmp_path / "queries.sql"
     words = ["ask", study, ASKED["a mean by group"], "--epsilon", EPSILON]
     done = CliRunner().invoke(app, [*words, "--csv"])
     assert done.stdout == answer.to_csv()
@@ -482,8 +482,8 @@ def test_csv_is_for_programs_and_its_notes_for_people(tmp_path: Path) -> None:
     both = CliRunner().invoke(app, [*words, "--csv", "--json"])
     assert both.exit_code == 2
     assert json.loads(both.stdout)["error"]["message"] == "give either --json or --csv"
-    questions.write_text("SELECT COUNT(*) FROM people; SELECT region, COUNT(*) FROM people GROUP BY region;")
-    batch = CliRunner().invoke(app, ["ask", study, "--file", str(questions), "--epsilon", "0.2", "--csv"])
+    queries.write_text("SELECT COUNT(*) FROM people; SELECT region, COUNT(*) FROM people GROUP BY region;")
+    batch = CliRunner().invoke(app, ["ask", study, "--file", str(queries), "--epsilon", "0.2", "--csv"])
     first, second = batch.stdout.split("\n\n")
     assert len(first.splitlines()) == 2
     assert [line.partition(",")[0] for line in second.splitlines()] == ["region", *REGIONS]

@@ -19,7 +19,7 @@ from adyton.transports.terminal import whole
 )
 def test_a_hundred_thousand_in_every_spelling(text: str) -> None:
     assert whole(text, "--rows") == 100_000
-    plan = CliRunner().invoke(app, ["plan", "--rows", text, "--questions", "1", "--json"])
+    plan = CliRunner().invoke(app, ["plan", "--rows", text, "--queries", "1", "--json"])
     assert plan.exit_code == 0, plan.output
     assert json.loads(plan.stdout)["rows"] == 100_000
 

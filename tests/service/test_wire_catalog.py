@@ -31,7 +31,7 @@ from wire_statements import (
     EMPTY,
     METABASE,
     METABASE_RECORDED,
-    QUESTIONS,
+    QUERIES,
     ROWS,
     TABLEAU,
 )
@@ -126,7 +126,7 @@ def test_what_tools_learn_of_tables(connection: psycopg.Connection[Any]) -> None
 
 
 def test_recorded_charts_are_answered_and_rows_are_not(connection: psycopg.Connection[Any]) -> None:
-    for statement in QUESTIONS:
+    for statement in QUERIES:
         assert connection.execute(statement.encode()).fetchall()
     for statement in ROWS:
         with pytest.raises(psycopg.Error) as refused:
@@ -278,7 +278,7 @@ def test_like_looks_at_each_letter_a_few_times() -> None:
         matches("x", "(x*)*")
 
 
-def test_a_statement_about_both_is_a_question(served: ServedStudy) -> None:
+def test_a_statement_about_both_is_a_query(served: ServedStudy) -> None:
     own = frozenset({"people", "pg_mine"})
     table = {
         "SELECT 1": True,

@@ -95,7 +95,7 @@ def test_psql_asks_with_and_without_a_price_and_again(house: Wired, token: str) 
     again = psql(house, token, "SET adyton.within = 60", GROUPS)
     assert "Asked before: free of charge" in again.stderr
     assert again.stdout == asked.stdout
-    unnamed = psql(house, token, GROUPS)  # an answer to the very same question is there
+    unnamed = psql(house, token, GROUPS)  # an answer to the very same query is there
     assert unnamed.stdout.splitlines() == asked.stdout.splitlines()[1:]
 
 
@@ -161,7 +161,7 @@ def test_a_parameter_that_is_a_double_means_its_shortest_text(
         assert value is not None
         assert float(value) == plain[0]
         (told,) = connection.execute(
-            "SELECT COUNT(*) FROM adyton.receipts WHERE question LIKE '%20000.3%'"
+            "SELECT COUNT(*) FROM adyton.receipts WHERE query LIKE '%20000.3%'"
         ).fetchall()
         assert told == (1,)  # the same query, however its value is called
 

@@ -68,7 +68,7 @@ def where(free: Where) -> Where:
 
 
 def fresh() -> str:
-    """A question that nobody has asked."""
+    """A query that nobody has asked."""
     return f"SELECT COUNT(*) AS n FROM people WHERE income > {next(_numbers)}"
 
 
@@ -92,7 +92,7 @@ def test_connect_list_tables_and_describe(program: Program, free: Where) -> None
 def test_ask_without_and_with_a_price_and_again(
     house: OpenHouse, program: Program, free: Where, where: Where
 ) -> None:
-    """Mutants: a question without a price gets one; a repeat is charged."""
+    """Mutants: a query without a price gets one; a repeat is charged."""
     text = fresh()
     before, cost = house.spent(), house.cost(text, within=WITHIN)
     assert cost > 0
@@ -102,11 +102,11 @@ def test_ask_without_and_with_a_price_and_again(
     asked = number(program.ask(where, text))
     assert house.spent() == before + cost
     assert number(program.ask(where, text)) == asked
-    assert number(program.ask(free, text)) == asked  # an answer to the very same question is there
+    assert number(program.ask(free, text)) == asked  # an answer to the very same query is there
     assert house.spent() == before + cost
 
 
-def test_refused_budgets_have_their_facts_and_wrong_questions_their_place(
+def test_refused_budgets_have_their_facts_and_wrong_queries_their_place(
     house: OpenHouse, program: Program, where: Where
 ) -> None:
     """Mutants: no DETAIL; a place that counts from 0."""
@@ -139,7 +139,7 @@ def test_cancel(house: OpenHouse, name: str, program: Program, where: Where, pla
 
 @pytest.mark.parametrize("name", ["asyncpg", "pgjdbc"], indirect=True)
 def test_cancel_by_a_time_out_of_the_program(house: OpenHouse, name: str, program: Any, where: Where) -> None:
-    """Whenever it comes: one question, one charge."""
+    """Whenever it comes: one query, one charge."""
     text = fresh()
     before, cost = house.spent(), house.cost(text, within=WITHIN)
     with gate("behind the charge"):
@@ -151,7 +151,7 @@ def test_cancel_by_a_time_out_of_the_program(house: OpenHouse, name: str, progra
 
 
 def test_two_connections_ask_at_once(house: OpenHouse, program: Program, where: Where) -> None:
-    """Both wait behind their charges until both are there.  Mutants: one question at a time; a lost charge."""
+    """Both wait behind their charges until both are there.  Mutants: one query at a time; a lost charge."""
     texts = [fresh(), fresh()]
     before, cost = house.spent(), house.cost(texts[0], within=WITHIN)
     with gate("behind the charge", 2) as held, ThreadPoolExecutor(2) as pool:

@@ -49,7 +49,7 @@ from served import COUNT, QUICK, write_study
 from wire import Wired, wired
 
 GROUPS = "SELECT region, COUNT(*) AS n FROM people GROUP BY region"
-PLANNED = "[validity]\nindependent = true\nquestions = 50\ntolerance = 0.2\nconfidence = 0.9\n"
+PLANNED = "[validity]\nindependent = true\nqueries = 50\ntolerance = 0.2\nconfidence = 0.9\n"
 ROWS = 400
 EVERY_KIND = """
 [table]
@@ -232,11 +232,11 @@ def test_free_tables_say_what_http_says(house: Wired) -> None:
         connection.execute("SELECT COUNT(*) FROM people WHERE income > 55")
     with house.connect(ana, within="95") as connection:
         connection.execute("SELECT COUNT(*) FROM people WHERE income > 66")
-        questions = [
-            q for (q,) in connection.execute('SELECT question FROM adyton.receipts WHERE "by" = current_user')
+        queries = [
+            q for (q,) in connection.execute('SELECT query FROM adyton.receipts WHERE "by" = current_user')
         ]
         assert "income > 55" not in str(connection.execute("SELECT * FROM adyton.receipts").fetchall())
-        assert any("income > 66" in one for one in questions)
+        assert any("income > 66" in one for one in queries)
         own = connection.execute(
             "SELECT spent, left FROM adyton.statement WHERE whose = %s", ("ana",)
         ).fetchone()
@@ -273,7 +273,7 @@ SHAPES: list[tuple[str, list[dict[str, Any]]]] = [
 def test_any_earlier_answer_is_the_repeat_where_no_price_is_named(
     house: Wired, token: str, shape: str, prices: list[dict[str, Any]]
 ) -> None:
-    """Mutants: noise is planned anew; a question that nobody asked is answered."""
+    """Mutants: noise is planned anew; a query that nobody asked is answered."""
     headers = {"Authorization": f"Bearer {token}"}
     with house.connect(token) as connection:
         for number, price in enumerate(prices):
@@ -299,7 +299,7 @@ def test_a_share_again_is_the_stored_answer_on_every_surface_and_for_everybody(
         again = house.ask(who, text, share="0.01").json()
         assert (again["repeated"], again["answer"]) == (True, first["answer"])
         preview = house.client.post(
-            "/v1/studies/people/preview", headers=who, json={"question": text, "share": "0.01"}
+            "/v1/studies/people/preview", headers=who, json={"query": text, "share": "0.01"}
         ).json()
         assert preview["repeated"]
     values = [(row["keys"]["region"], row["values"]["n"]["value"]) for row in first["answer"]]
@@ -526,7 +526,7 @@ def test_a_fault_of_ours_is_told_when_it_is_no_longer_handled(
 def test_cancel_ends_the_waiting_and_the_answer_is_kept(
     house: Wired, token: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Mutant: a place is given back while the question is still worked on."""
+    """Mutant: a place is given back while the query is still worked on."""
     going, held = threading.Event(), threading.Event()
     exact = DuckDBEngine.exact
 

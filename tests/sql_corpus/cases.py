@@ -5,8 +5,8 @@ A block ends at an empty line.  Its lines that begin with ``-- word:`` say, befo
     name       what it is called, once in the whole corpus
     outcome    answered (if nothing is said), free, or refused: a part of the reason
     judge      what it means in plain DuckDB on cleaned tables, where that is not the statement itself
-    plain      the same in the grammar that every version has had: never cheaper, and the same question
-    dearer     the same without being the same question: never cheaper
+    plain      the same in the grammar that every version has had: never cheaper, and the same query
+    dearer     the same without being the same query: never cheaper
     tolerance  how far a value may be from the judge's, beside roundings: quantiles are found in bins
     order      no: the statement leaves some rows in any order
     dialect    the words are those of another database

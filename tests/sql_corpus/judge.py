@@ -86,12 +86,12 @@ class Court:
 
 
 def canonical(study: Study, sql: str) -> list[str]:
-    """The texts of the questions that are asked, whatever the answer's rows are called and how they are shown."""
+    """The texts of the queries that are asked, whatever the answer's rows are called and how they are shown."""
     match asked_of(sql, *study.tables):
-        case Request(question):
-            return [canonical_text(question)]
+        case Request(query):
+            return [canonical_text(query)]
         case Combined(parts):
-            return [canonical_text(part.request.question) for part in parts]
+            return [canonical_text(part.request.query) for part in parts]
         case Free():
             return []
 

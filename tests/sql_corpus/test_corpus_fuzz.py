@@ -97,7 +97,7 @@ PAIRS_IN_LIST = re.compile(r"\(\w+, \w+\) (NOT )?IN\b")
 
 
 @pytest.mark.parametrize("part", range(4))
-def test_law_a_random_statement_is_a_question_or_refused_with_its_place(
+def test_law_a_random_statement_is_a_query_or_refused_with_its_place(
     courts: dict[str, Court], part: int
 ) -> None:
     asked = 0

@@ -115,7 +115,7 @@ def test_a_number_that_is_refused_where_another_one_was_answered(text: str, fine
 
 
 def test_other_numbers_where_they_decide_more_than_a_comparison() -> None:
-    """Mutant: a question is kept wherever its condition holds each number once, as with IN, whose list may shrink."""
+    """Mutant: a query is kept wherever its condition holds each number once, as with IN, whose list may shrink."""
     assert [
         text
         for sql in TRICKY
@@ -129,10 +129,10 @@ def test_a_text_like_an_earlier_one_is_not_parsed_again(monkeypatch: pytest.Monk
 
     def noted(text: str, *args: Any) -> Any:
         parsed.append(text)
-        return question_tree(text, *args)
+        return query_tree(text, *args)
 
-    question_tree = read.question_tree
-    monkeypatch.setattr(read, "question_tree", noted)
+    query_tree = read.query_tree
+    monkeypatch.setattr(read, "query_tree", noted)
     reader = TextReader(PEOPLE)
     for number in range(10):
         asked = reader.asked(

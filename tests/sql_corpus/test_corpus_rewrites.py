@@ -26,7 +26,7 @@ def courts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Court
 
 
 def noise(here: Court, sql: str) -> list[float]:
-    """The scales of all noisy numbers that a question is answered from."""
+    """The scales of all noisy numbers that a query is answered from."""
     return sorted(s for step in here.curator.preview(sql, epsilon=PRICE).steps for s in step.scales)
 
 

@@ -1,8 +1,8 @@
-"""The true delta of an analyst who stops at the best moment: exact laws, by induction from the last question back.
+"""The true delta of an analyst who stops at the best moment: exact laws, by induction from the last query back.
 
-A running epsilon ``shown[n]`` after n questions claims that, whenever somebody stops, P(S) <= E'[exp(shown); S] +
+A running epsilon ``shown[n]`` after n queries claims that, whenever somebody stops, P(S) <= E'[exp(shown); S] +
 delta for every S.  The worst S is where the loss L is above what is shown, so the least true delta is the value of a
-game: the analyst sees L after each question and wins (1 - exp(shown[n] - L))_+ by stopping.
+game: the analyst sees L after each query and wins (1 - exp(shown[n] - L))_+ by stopping.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ class Script:
 
     def words(self, count: int) -> Words:
         given, self._words = self._words[:count], self._words[count:]
-        assert len(given) == count, "more bits were read than the question needs"
+        assert len(given) == count, "more bits were read than the query needs"
         return np.array(given, dtype=np.uint64)
 
 

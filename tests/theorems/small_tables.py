@@ -1,6 +1,6 @@
 """Tables small enough that everything about two adaptive answers can be integrated.
 
-n rows from a universe of two or three values; the second question is chosen by the first answer.  For every
+n rows from a universe of two or three values; the second query is chosen by the first answer.  For every
 pair of answers on a fine grid the law of a row given both is exact, and so is the noise that they hide.
 """
 
@@ -16,11 +16,11 @@ Array = np.ndarray[Any, np.dtype[np.float64]]
 
 
 class Small:
-    """n rows from a universe, two questions (the second chosen by the first answer), all by quadrature."""
+    """n rows from a universe, two queries (the second chosen by the first answer), all by quadrature."""
 
     def __init__(self, law: list[float], tables: list[list[float]], n: int, sigma: float) -> None:
         self.law, self.n, self.sigma = np.array(law), n, sigma
-        self.tables = np.array(tables)  # first question, second if a_1 < 1/2, second if not
+        self.tables = np.array(tables)  # first query, second if a_1 < 1/2, second if not
         grid, step = np.linspace(-6 * sigma, 1 + 6 * sigma, 161, retstep=True)
         self.first, self.second = np.meshgrid(grid, grid, indexing="ij")
         self.cell = step**2

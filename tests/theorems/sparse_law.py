@@ -1,6 +1,6 @@
 """The exact law of a sparse vector on short streams, taken from the code itself.
 
-Noise is scripted: the code is run with each value of the threshold's noise, and the least question noise that
+Noise is scripted: the code is run with each value of the threshold's noise, and the least query noise that
 it calls above is found by halving.  Probabilities of noise are closed forms, so a stream's law is one finite sum
 over the threshold's noise r, cut off where what is left out has probability ``left_out``.
 """
@@ -88,7 +88,7 @@ def _chances(machine: Any, gap: int, grid: npt.NDArray[np.int64]) -> tuple[Float
             return bool(machine.step(SparseState(1, offset), gap, 0, None)[0])
 
         says(int(grid[0]), 0)
-        if not scales:  # a mutant without question noise
+        if not scales:  # a mutant without query noise
             sure = np.array([float(says(int(r), 0)) for r in grid])
             return sure, 1 - sure
         least = np.array([_least_noise(says, int(r), int(r) - gap) for r in grid], float)
@@ -126,7 +126,7 @@ def answers(length: int, positives: int) -> list[Said]:
 
 
 def law(table: Table, said: Said, gaps: Sequence[Sequence[int]]) -> Floats:
-    """P(said) for every stream of the product of ``gaps``: one axis a question."""
+    """P(said) for every stream of the product of ``gaps``: one axis a query."""
     result: Floats = np.ones(())
     for run, columns in _runs(table, said, gaps):
         joint = table.weights.reshape(-1)
@@ -160,7 +160,7 @@ def worst_loss(
     value_loss: Callable[[int], float] = lambda move: 0.0,
 ) -> float:
     """The largest ln(P(said | stream) / P(said | neighbor)) over all streams of ``gaps``, all neighbors whose
-    questions moved by ``moves``, and all sequences of answers: an upper bound, the cut-off included.
+    queries moved by ``moves``, and all sequences of answers: an upper bound, the cut-off included.
     ``value_loss`` is added for each positive, by how far it moved.
     """
     every = sorted({g + m for g in gaps for m in (*moves, 0)})
@@ -192,7 +192,7 @@ def chance(table: Table, said: Said, gaps: Sequence[int]) -> float:
 
 
 def hardest(machine: Any, positives: int, below: int = 30, high: int = 30, low: int = -60) -> float:
-    """The loss of the stream for which the proof loses nothing: many questions far above that are said to be
+    """The loss of the stream for which the proof loses nothing: many queries far above that are said to be
     below, then the positives, far below; where the threshold is refreshed, that for each positive.  A lower
     bound of the true epsilon, the cut-off included.
     """

@@ -16,7 +16,7 @@ from seeded import Seeded
 
 
 class Stepwise:
-    """AboveThreshold one question at a time, as the law of a stream needs it; ``release`` is compared below."""
+    """AboveThreshold one query at a time, as the law of a stream needs it; ``release`` is compared below."""
 
     def __init__(self, whole: AboveThreshold) -> None:
         self.whole, self.monotone = whole, whole.monotone
@@ -25,7 +25,7 @@ class Stepwise:
         return SparseState(1, draw_one(self.whole.threshold_scale, bits))
 
     def step(self, watch: SparseState, exact: int, threshold: int, bits: Any) -> tuple[bool, SparseState]:
-        above = is_above(exact, threshold, watch.offset, self.whole.question_scale, bits)
+        above = is_above(exact, threshold, watch.offset, self.whole.query_scale, bits)
         return above, SparseState(watch.left - above, watch.offset)
 
 
@@ -34,7 +34,7 @@ def machine(epsilon: str = "1", *, monotone: bool = False, sensitivity: int = 1)
 
 
 def test_theorem_ABOVE_THRESHOLD_release_is_the_comparison_of_noisy_numbers() -> None:
-    """Every noise from -2 to 2 on a threshold and three questions, against one line written down again."""
+    """Every noise from -2 to 2 on a threshold and three queries, against one line written down again."""
     exact, thresholds = [1, 0, -1], [0, 1, -1]
     for r, *noise in itertools.product(range(-2, 3), repeat=4):
         expected = []
@@ -45,9 +45,7 @@ def test_theorem_ABOVE_THRESHOLD_release_is_the_comparison_of_noisy_numbers() ->
         scales: list[float] = []
         with scripted([r, *noise], scales):
             assert machine().release(exact, thresholds, Seeded(0)) == expected
-        assert scales == [float(machine().threshold_scale)] + [float(machine().question_scale)] * len(
-            expected
-        )
+        assert scales == [float(machine().threshold_scale)] + [float(machine().query_scale)] * len(expected)
 
 
 @pytest.mark.parametrize("epsilon", ["0.25", "1", "3"])
@@ -63,7 +61,7 @@ def test_theorem_ABOVE_THRESHOLD_every_short_stream(epsilon: str, monotone: bool
     assert worst_loss(one, [-30, 0, 9], 4, directions[0]) <= claim + FLOAT
 
 
-def test_theorem_ABOVE_THRESHOLD_questions_of_sensitivity_three() -> None:
+def test_theorem_ABOVE_THRESHOLD_queries_of_sensitivity_three() -> None:
     one = Stepwise(machine("1.5", sensitivity=3))
     assert worst_loss(one, [-9, -1, 0, 1, 9], 3, (-3, -1, 0, 2, 3)) <= 1.5 + FLOAT
     assert worst_loss(one, [-9, -1, 0, 1, 9], 3, (-4, 0, 4)) > 1.5  # a unit that moves more than was declared
@@ -76,12 +74,12 @@ def test_theorem_ABOVE_THRESHOLD_nothing_is_wasted(monotone: bool) -> None:
     assert hardest(Stepwise(one), 1) == pytest.approx(1, abs=1e-6)
     less = Fraction(9, 10)
     for t, q in ((less, Fraction(1)), (Fraction(1), less)):
-        mutant = AboveThreshold(one.threshold_scale * t, one.question_scale * q, 1, monotone)
+        mutant = AboveThreshold(one.threshold_scale * t, one.query_scale * q, 1, monotone)
         assert mutant.cost().epsilon > 1
         assert hardest(Stepwise(mutant), 1) > 1.03
 
 
-def test_theorem_ABOVE_THRESHOLD_half_the_noise_is_only_for_monotone_questions() -> None:
+def test_theorem_ABOVE_THRESHOLD_half_the_noise_is_only_for_monotone_queries() -> None:
     assert worst_loss(Stepwise(machine(monotone=True)), [-30, 0, 9], 4, (-1, 0, 1)) > 1.2
 
 

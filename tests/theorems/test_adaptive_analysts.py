@@ -17,7 +17,7 @@ from scipy.stats import binom
 
 from adyton.validity.attack_limit import attack_limit, decreasing_attack_limit, overfit, success
 from adyton.validity.hinge.joint import joint_width
-from adyton.validity.plans.plans import questions_within
+from adyton.validity.plans.plans import queries_within
 from adyton.validity.textbook.accuracy import fixed_width
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
@@ -31,7 +31,7 @@ def allowed(runs: int) -> int:
 
 
 class Table:
-    """Rows with endless random bits; a question is a column; every answer is the mean and noise."""
+    """Rows with endless random bits; a query is a column; every answer is the mean and noise."""
 
     def __init__(self, rows: int, scale: float, random: Generator) -> None:
         self.rows, self.scale, self.random = rows, scale, random
@@ -43,29 +43,29 @@ class Table:
         return answer
 
 
-def vote(table: Table, questions: int) -> None:
-    """Random questions, weighted by their answers, then the vote itself."""
-    columns = table.random.integers(0, 2, (questions - 1, table.rows)).astype(float)
+def vote(table: Table, queries: int) -> None:
+    """Random queries, weighted by their answers, then the vote itself."""
+    columns = table.random.integers(0, 2, (queries - 1, table.rows)).astype(float)
     weights = np.array([table.ask(column, 0.5) - 0.5 for column in columns])
     table.ask((weights @ (columns - 0.5) > 0).astype(float), 0.5)
 
 
-def greedy(table: Table, questions: int) -> None:
+def greedy(table: Table, queries: int) -> None:
     """Keep a new random score in the sum only if the answer to "is the sum positive?" grows."""
     total = np.zeros(table.rows)
     best = -math.inf
-    for _ in range(questions):
+    for _ in range(queries):
         trial = total + table.random.standard_normal(table.rows)
         answer = table.ask((trial > 0).astype(float), 0.5)
         if answer > best:
             total, best = trial, answer
 
 
-def binary_encoding(table: Table, questions: int) -> None:
+def binary_encoding(table: Table, queries: int) -> None:
     """Read from the digits of weighted means which values are in the table, then ask for those (002-09)."""
     bits = table.rows.bit_length()  # a digit for how often a value occurs
     digits = 45 // bits
-    universe = digits * (questions - 1)
+    universe = digits * (queries - 1)
     values = table.random.integers(0, universe, table.rows)
     seen = np.zeros(universe)
     for first in range(0, universe, digits):
@@ -78,9 +78,9 @@ def binary_encoding(table: Table, questions: int) -> None:
     table.ask(guess[values], float(guess.mean()))
 
 
-def unrealistic_example(table: Table, questions: int) -> None:
+def unrealistic_example(table: Table, queries: int) -> None:
     """Many small parts of the rows; of every two the one that looks better; then these together (000-25)."""
-    parts = questions // 2 * 2 - 2
+    parts = queries // 2 * 2 - 2
     values = table.random.integers(0, 2, table.rows).astype(float)
     part = table.random.integers(0, parts, table.rows)  # drawn with the row, so each is an independent draw
     answers = np.array([table.ask(values * (part == i), 0.5 / parts) for i in range(parts)])
@@ -89,13 +89,13 @@ def unrealistic_example(table: Table, questions: int) -> None:
 
 
 def failures(
-    analyst: Callable[[Table, int], None], rows: int, questions: int, scale: float, width: float
+    analyst: Callable[[Table, int], None], rows: int, queries: int, scale: float, width: float
 ) -> int:
     random = np.random.default_rng(11)
     count = 0
     for _ in range(RUNS):
         table = Table(rows, scale, random)
-        analyst(table, questions)
+        analyst(table, queries)
         count += max(table.errors) > width
     return count
 
@@ -109,28 +109,28 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("analyst", "rows", "questions"), CASES)
+@pytest.mark.parametrize(("analyst", "rows", "queries"), CASES)
 def test_simultaneous_interval_holds_for_adaptive_analysts(
-    analyst: Callable[[Table, int], None], rows: int, questions: int
+    analyst: Callable[[Table, int], None], rows: int, queries: int
 ) -> None:
-    width = joint_width(rows, questions, FAILURE)
+    width = joint_width(rows, queries, FAILURE)
     assert width.tolerance < 0.5  # it says something
-    assert failures(analyst, rows, questions, width.scale, width.tolerance) <= allowed(RUNS)
+    assert failures(analyst, rows, queries, width.scale, width.tolerance) <= allowed(RUNS)
 
 
 @pytest.mark.parametrize(
-    ("analyst", "rows", "questions"),
+    ("analyst", "rows", "queries"),
     [(vote, 500, 400), (greedy, 400, 500), (binary_encoding, 20, 41), (unrealistic_example, 4000, 1000)],
 )
 def test_naive_interval_fails_for_adaptive_analysts(
-    analyst: Callable[[Table, int], None], rows: int, questions: int
+    analyst: Callable[[Table, int], None], rows: int, queries: int
 ) -> None:
-    """The averages themselves, with an interval that would be right for questions fixed in advance."""
+    """The averages themselves, with an interval that would be right for queries fixed in advance."""
     random, runs, count = np.random.default_rng(12), 20, 0
     for _ in range(runs):
         table = Table(rows, 0.0, random)
-        analyst(table, questions)
-        count += max(table.errors) > fixed_width(rows, questions, FAILURE)
+        analyst(table, queries)
+        count += max(table.errors) > fixed_width(rows, queries, FAILURE)
     assert count > allowed(runs) + 5
 
 
@@ -162,11 +162,11 @@ def test_attack_limit_is_above_what_is_certified(
     assert found > 10 * certified
     scale = joint_width(rows, certified, FAILURE).scale
     assert success(rows, certified, scale, float(tolerance)) < FAILURE / 100
-    same = questions_within(rows, Fraction(tolerance), Fraction(1, 20))
-    falling = questions_within(rows, Fraction(tolerance), Fraction(1, 20), "decreasing")
+    same = queries_within(rows, Fraction(tolerance), Fraction(1, 20))
+    falling = queries_within(rows, Fraction(tolerance), Fraction(1, 20), "decreasing")
     assert same is not None
     assert falling is not None
-    assert same.questions < found < falling.questions * 1.3
+    assert same.queries < found < falling.queries * 1.3
     longest = decreasing_attack_limit(rows, tolerance, FAILURE)
     assert longest is not None
-    assert 1.8 * falling.questions < longest < 3 * falling.questions
+    assert 1.8 * falling.queries < longest < 3 * falling.queries

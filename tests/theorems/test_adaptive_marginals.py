@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from adyton.errors import InvalidRequest
-from adyton.kernel.accounting.rules import accounting_named
 from adyton.kernel.accounting.noisy_reading import stability_units
+from adyton.kernel.accounting.rules import accounting_named
 from adyton.kernel.exact import UNITS_PER_ONE
 from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
 from adyton.kernel.noise import two_sided_geometric as sampler

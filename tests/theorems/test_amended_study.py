@@ -21,7 +21,7 @@ from adyton.setup import amending
 from adyton.setup.amending import amend, check_amended
 from adyton.transports.cli.app import app
 from kept_rows import open_kept
-from study_on_disk import question, tamper, write_study
+from study_on_disk import query, tamper, write_study
 
 VALID = "\n[validity]\nindependent = true\n{more}\n"
 CHECKPOINTED = '\n[ledger]\ncheckpoint = "{name}.checkpoint"\n'
@@ -38,9 +38,9 @@ def read(*files: Path) -> list[adyton.Study]:
     return [adyton.read_study(file) for file in files]
 
 
-def spend(study: Path, questions: int, first: int = 0, scale: int = 100) -> list[adyton.Answer]:
+def spend(study: Path, queries: int, first: int = 0, scale: int = 100) -> list[adyton.Answer]:
     with open_kept(study) as curator:
-        return [curator.ask(question(first + n), scale=scale) for n in range(questions)]
+        return [curator.ask(query(first + n), scale=scale) for n in range(queries)]
 
 
 def test_theorem_AMENDED_STUDY_one_limit_for_all_answers(tmp_path: Path) -> None:
@@ -53,16 +53,16 @@ def test_theorem_AMENDED_STUDY_one_limit_for_all_answers(tmp_path: Path) -> None
     with open_kept(new) as curator:
         (first,) = curator.receipts()
         assert first == amended.first
-        assert curator.statement().more is None, "it is no question that could be asked again"
+        assert curator.statement().more is None, "it is no query that could be asked again"
         assert (first.spent, first.spent_radius) == (last.spent, last.spent_radius)
         assert curator._ledger.header.limit == limit
         number = 0
-        while curator.preview(question(number), scale="0.7").fits:
-            curator.ask(question(number), scale="0.7")
+        while curator.preview(query(number), scale="0.7").fits:
+            curator.ask(query(number), scale="0.7")
             number += 1
         assert number > 3
         with pytest.raises(adyton.BudgetRefused):
-            curator.ask(question(number), scale="0.7")
+            curator.ask(query(number), scale="0.7")
         assert curator.receipts()[-1].spent <= limit
         assert last.spent + sum(r.order.amount for r in curator.receipts()[1:]) == curator._ledger.spent()
 
@@ -77,7 +77,7 @@ def test_theorem_AMENDED_STUDY_numbers_go_on_so_no_share_is_used_twice(tmp_path:
     again = write_study(tmp_path, name="again", high=90)
     assert amend(*read(new, again)).first.number == 7  # a second amendment carries the first
     with open_kept(again) as curator:
-        assert curator.statement().questions == 7
+        assert curator.statement().queries == 7
 
 
 def test_theorem_AMENDED_STUDY_radii_add_up(tmp_path: Path) -> None:
@@ -126,15 +126,15 @@ def test_theorem_AMENDED_STUDY_the_cap_of_a_pure_study_stays(tmp_path: Path, was
         amend(*read(old, new))
 
 
-def test_theorem_AMENDED_STUDY_a_cap_on_questions_counts_all(tmp_path: Path) -> None:
-    more = VALID.format(more='questions = 5\nbeyond_plan = "refuse"')
+def test_theorem_AMENDED_STUDY_a_cap_on_queries_counts_all(tmp_path: Path) -> None:
+    more = VALID.format(more='queries = 5\nbeyond_plan = "refuse"')
     old, new = studies(tmp_path, more)
     spend(old, 3, scale=100)
     amend(*read(old, new))
     spend(new, 1, scale=100)
     with open_kept(new) as curator, pytest.raises(adyton.BudgetRefused) as refused:
-        curator.ask(question(9), scale=100)
-    assert refused.value.facts["counted_in"] == "questions"
+        curator.ask(query(9), scale=100)
+    assert refused.value.facts["counted_in"] == "queries"
 
 
 REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
@@ -147,14 +147,14 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
         {"more": VALID.format(more="confidence = 0.8")},
         "validity.confidence",
     ),
-    "another number of questions": (
-        VALID.format(more="questions = 5"),
-        {"more": VALID.format(more="questions = 6")},
-        "validity.questions",
+    "another number of queries": (
+        VALID.format(more="queries = 5"),
+        {"more": VALID.format(more="queries = 6")},
+        "validity.queries",
     ),
     "another plan": (
-        VALID.format(more="questions = 1\ntolerance = 0.9"),
-        {"more": VALID.format(more="questions = 1\ntolerance = 0.9\nshare = 0.1")},
+        VALID.format(more="queries = 1\ntolerance = 0.9"),
+        {"more": VALID.format(more="queries = 1\ntolerance = 0.9\nshare = 0.1")},
         "validity.share",
     ),
     "nothing": ("", {"high": 120}, "nothing to amend"),
@@ -217,7 +217,7 @@ def test_theorem_AMENDED_STUDY_no_name_of_a_table_makes_its_persons_a_column(tmp
 
 
 def test_theorem_AMENDED_STUDY_rows_of_a_plan_stay(tmp_path: Path) -> None:
-    plan = "\n[validity]\nindependent = true\ntolerance = 0.9\nquestions = 2\n"
+    plan = "\n[validity]\nindependent = true\ntolerance = 0.9\nqueries = 2\n"
     old, new = studies(tmp_path, plan, rows=50)
     more = write_study(tmp_path, name="grown", more=plan, rows=60)
     spend(old, 1)
@@ -239,20 +239,20 @@ def test_the_old_study_is_closed_for_good(tmp_path: Path) -> None:
     """Mutant: ``refuse_if_closed`` left out of charge, remember or annotate."""
     old, new = studies(tmp_path)
     with open_kept(old) as running:
-        told = running.ask(question(1), scale=100)
+        told = running.ask(query(1), scale=100)
         stream = running.open_stream(positives=3, epsilon=1)
-        stream.feed(question(1), above=10)
+        stream.feed(query(1), above=10)
         ledger = SqliteLedger(old.with_suffix(".ledger"))
         ledger.charge(next(iter(ledger.receipts())).order)
         amend(*read(old, new))
         with pytest.raises(adyton.Forbidden, match="amended"):
-            running.ask(question(2), scale=100)
+            running.ask(query(2), scale=100)
         with pytest.raises(adyton.Forbidden):
-            stream.feed(question(2), above=10)
+            stream.feed(query(2), above=10)
         with pytest.raises(adyton.Forbidden):
             ledger.remember(3, "[]")
         ledger.close()
-        again = running.ask(question(1), scale=100)  # what was answered stays answered
+        again = running.ask(query(1), scale=100)  # what was answered stays answered
         assert again.rows == told.rows
         assert running.verify().receipts == 3
 
@@ -287,7 +287,7 @@ def test_a_crash_in_between_leaves_no_two_ledgers_and_the_command_goes_on(
     assert made == (moment == "noting")
     if moment != "closing":
         with open_kept(old) as curator, pytest.raises(adyton.Forbidden):
-            curator.ask(question(7), scale=100)
+            curator.ask(query(7), scale=100)
     first = amend(*read(old, new)).first
     assert amend(*read(old, new)).first == first  # once more is the same
     assert [answer.receipt.number for answer in spend(new, 1)] == [4]
@@ -344,7 +344,7 @@ def test_an_old_copy_from_before_the_amendment_is_behind_its_checkpoint(tmp_path
     with pytest.raises(adyton.LedgerCorrupt, match="closed"):
         open_kept(old)
     with open_kept(new) as curator:
-        curator.ask(question(1), scale=100)
+        curator.ask(query(1), scale=100)
 
 
 def test_verify_compares_with_the_old_ledger(tmp_path: Path) -> None:

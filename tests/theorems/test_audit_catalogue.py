@@ -44,9 +44,9 @@ def test_A1_the_lower_bound_comes_near_the_claim(name: str) -> None:
     assert found.mechanism == name
 
 
-def test_A1_so_it_does_for_questions() -> None:
+def test_A1_so_it_does_for_queries() -> None:
     """For every one of the first five, and not only for the worst of them."""
-    for trial in islice(entry_named("gdp-questions").trials(target_of(bits=SeededByHash(2))), 5):
+    for trial in islice(entry_named("gdp-queries").trials(target_of(bits=SeededByHash(2))), 5):
         found = try_one(trial, 40_000, 0.999)
         assert not found.refuted
         assert found.verdict.lower_bound > 0.5, trial.title
@@ -175,7 +175,7 @@ def test_the_page_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     text = target.read_text(encoding="utf-8")
     assert "| randomized-response, 2 categories | replace | 1 |" in text
     assert "none of them refuted" in text
-    trials = islice(entry_named("gdp-questions").trials(target_of(bits=SeededByHash(5))), 1)
+    trials = islice(entry_named("gdp-queries").trials(target_of(bits=SeededByHash(5))), 1)
     report = AuditReport(tuple(try_one(trial, 2000, 0.999) for trial in trials))
     for part in ("trade-off curve", "## Replay", "No samples at all"):
         assert part in page(report, 0.999)

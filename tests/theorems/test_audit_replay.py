@@ -16,7 +16,7 @@ import pytest
 import adyton
 from adyton.audit import replay
 from adyton.audit.cases.catalogue import target_of
-from adyton.audit.cases.questions import QUESTIONS, ask_both
+from adyton.audit.cases.queries import QUERIES, ask_both
 from adyton.audit.watching import RecordedBits
 from adyton.curator import Curator
 from adyton.errors import InvalidRequest
@@ -31,7 +31,7 @@ from kept_rows import open_kept
 from seeded import SeededByHash
 
 TABLE = Table("people", (IntegerColumn("age", 0, 100), CategoryColumn("region", ("north", "south"))), rows=4)
-QUESTION = "SELECT region, SUM(age) FROM people GROUP BY region"
+QUERY = "SELECT region, SUM(age) FROM people GROUP BY region"
 
 
 def study(adjacency: Adjacency = "replace-one", accounting: str = "gdp") -> Study:
@@ -46,25 +46,25 @@ def people(*ages: float) -> pd.DataFrame:
 PAIR = people(30, 40, 50, 100), people(30, 40, 50, 0)
 
 
-TARGET = target_of()  # its tables are loaded once for all questions
+TARGET = target_of()  # its tables are loaded once for all queries
 
-# How far integers move does not depend on the noise: every question meets all neighbors and both kinds of noise, and
+# How far integers move does not depend on the noise: every query meets all neighbors and both kinds of noise, and
 # each with each in a long run.  The noise of zcdp is that of gdp at another price, so it is for a long run as well.
 CASES = [
     (name, adjacency, accounting)
-    for place, (name, adjacency, accounting) in enumerate(product(QUESTIONS, ADJACENCIES, ("gdp", "pure")))
+    for place, (name, adjacency, accounting) in enumerate(product(QUERIES, ADJACENCIES, ("gdp", "pure")))
     if LONG or place % 8 in (0, 3, 5, 6)
 ]
 
 
 @pytest.mark.parametrize(
     ("name", "adjacency", "accounting"),
-    [*CASES, *(product(QUESTIONS, ADJACENCIES, ["zcdp"]) if LONG else [])],
+    [*CASES, *(product(QUERIES, ADJACENCIES, ["zcdp"]) if LONG else [])],
 )
 def test_theorem_REPLAY_finds_no_fault_in_the_curator(
     name: str, adjacency: Adjacency, accounting: str
 ) -> None:
-    """All questions of the catalogue, hostile values included; most pairs move as far as is allowed."""
+    """All queries of the catalogue, hostile values included; most pairs move as far as is allowed."""
     found = ask_both(name, adjacency, accounting, replace(TARGET, bits=SeededByHash(1))).replayed
     assert found.faults == ()
     assert found.movements
@@ -82,7 +82,7 @@ def test_theorem_REPLAY_finds_no_fault_in_the_curator(
 
 
 def test_theorem_REPLAY_takes_anyones_tables_and_shows_itself() -> None:
-    found = replay(study(), PAIR, QUESTION, bits=SeededByHash(2), epsilon="1")
+    found = replay(study(), PAIR, QUERY, bits=SeededByHash(2), epsilon="1")
     assert not found.refuted
     assert found.movements[0].l1 == 100
     assert found.movements[0].l1_allowed == 200  # had the row moved to the other region
@@ -112,11 +112,11 @@ def test_an_engine_that_clips_wrongly_is_found() -> None:
         return Curator(known, ForgetsToClip(data["age"].tolist()), made._ledger)  # type: ignore[arg-type]
 
     wild = people(30, 40, 50, 5000), people(30, 40, 50, 0)
-    found = replay(study(), wild, QUESTION, opened_by=opened, bits=SeededByHash(3), epsilon="1")
+    found = replay(study(), wild, QUERY, opened_by=opened, bits=SeededByHash(3), epsilon="1")
     assert found.refuted
     assert any("moved farther" in fault for fault in found.faults)
     assert not replay(
-        study(), wild, QUESTION, bits=SeededByHash(3), epsilon="1"
+        study(), wild, QUERY, bits=SeededByHash(3), epsilon="1"
     ).refuted  # the real engine clips
 
 
@@ -167,7 +167,7 @@ def refuses(exact: list[Any], bits: Bits) -> Any:
 )
 def test_a_planted_fault_is_found(touched: Touched, said: str) -> None:
     with planted(touched):
-        found = replay(study(), PAIR, QUESTION, opened_by=open_kept, bits=SeededByHash(4), epsilon="1")
+        found = replay(study(), PAIR, QUERY, opened_by=open_kept, bits=SeededByHash(4), epsilon="1")
     assert found.refuted
     assert any(said in fault for fault in found.faults), found.faults
 
@@ -186,7 +186,7 @@ def test_a_charge_that_depends_on_the_data_is_found(monkeypatch: Any) -> None:
     sound = paid.order_of
     monkeypatch.setattr(paid, "order_of", dear)
     monkeypatch.setattr(paid, "_is_for", lambda *_: True)
-    found = replay(study(), PAIR, QUESTION, opened_by=opened, bits=SeededByHash(4), epsilon="1")
+    found = replay(study(), PAIR, QUERY, opened_by=opened, bits=SeededByHash(4), epsilon="1")
     assert any("cost differs" in fault for fault in found.faults), found.faults
 
 
@@ -198,8 +198,8 @@ def test_what_planning_says_that_something_costs_is_not_what_is_charged() -> Non
             return replace(super()._batch(*asked, **how), amount=1, radius=0)
 
     opened = open_kept(study(), PAIR[0])
-    honest = open_kept(study(), PAIR[0]).ask(QUESTION, epsilon="1")
-    cheap = Cheap(opened.study, opened._engine, opened._ledger).ask(QUESTION, epsilon="1")
+    honest = open_kept(study(), PAIR[0]).ask(QUERY, epsilon="1")
+    cheap = Cheap(opened.study, opened._engine, opened._ledger).ask(QUERY, epsilon="1")
     assert cheap.cost.units == honest.cost.units
     assert [receipt.order.amount for receipt in opened.receipts()] == [honest.cost.units]
 
@@ -219,7 +219,7 @@ def test_two_runs_that_fail_alike_are_not_called_consistent() -> None:
     with pytest.raises(
         InvalidRequest, match=r"nothing was compared: neither table was answered \(engine_failed\)"
     ):
-        replay(study(), PAIR, QUESTION, opened_by=opened, bits=SeededByHash(4), epsilon="1")
+        replay(study(), PAIR, QUERY, opened_by=opened, bits=SeededByHash(4), epsilon="1")
     with pytest.raises(InvalidRequest, match=r"neither table was answered \(invalid_request\)"):
         replay(study(), PAIR, "SELECT AVG(height) FROM people", bits=SeededByHash(4), epsilon="1")
 
@@ -241,31 +241,29 @@ def wide(*ages: int) -> pd.DataFrame:
 WIDE_PAIR = wide(30, 400_000, 500_000, 1_000_000), wide(30, 400_000, 500_000, 0)
 
 
-@pytest.mark.parametrize("question", [*SEARCHES, SEARCHES])
-def test_theorem_REPLAY_follows_a_search_to_its_end(question: Any) -> None:
+@pytest.mark.parametrize("query", [*SEARCHES, SEARCHES])
+def test_theorem_REPLAY_follows_a_search_to_its_end(query: Any) -> None:
     """Two levels, on tables between which the searches part ways; alone and in a batch."""
-    found = replay(wide_study(), WIDE_PAIR, question, opened_by=open_kept, bits=SeededByHash(8), epsilon="1")
+    found = replay(wide_study(), WIDE_PAIR, query, opened_by=open_kept, bits=SeededByHash(8), epsilon="1")
     assert found.faults == ()
     assert found.movements
 
 
-@pytest.mark.parametrize("question", [SEARCHES[0], SEARCHES[2]])
-def test_a_planted_fault_in_a_search_is_found(question: Any) -> None:
+@pytest.mark.parametrize("query", [SEARCHES[0], SEARCHES[2]])
+def test_a_planted_fault_in_a_search_is_found(query: Any) -> None:
     def shifts(exact: list[Any], bits: Bits) -> Any:
         counts = list(exact[0][0])
         counts[0] += sum(counts[:40_000]) < 4  # someone is far up: one more at the bottom
         return [[counts], *exact[1:]]
 
     with planted(shifts):
-        found = replay(
-            wide_study(), WIDE_PAIR, question, opened_by=open_kept, bits=SeededByHash(8), epsilon="1"
-        )
+        found = replay(wide_study(), WIDE_PAIR, query, opened_by=open_kept, bits=SeededByHash(8), epsilon="1")
     assert any("noise depends on the data" in fault for fault in found.faults), found.faults
 
 
 def test_replay_does_not_spend_from_a_ledger_file(tmp_path: Any) -> None:
     with pytest.raises(InvalidRequest, match="ledger file"):
-        replay(replace(study(), ledger=tmp_path / "x.ledger"), PAIR, QUESTION, epsilon="1")
+        replay(replace(study(), ledger=tmp_path / "x.ledger"), PAIR, QUERY, epsilon="1")
 
 
 def test_replayed_bits_are_the_recorded_ones() -> None:

@@ -23,7 +23,7 @@ import adyton
 from adyton.certify import Interval
 from adyton.errors import InvalidRequest, PrivacyRefused, ValidityRefused
 from adyton.kernel.exact import UNITS_PER_ONE
-from adyton.kernel.exact.shares import question_share
+from adyton.kernel.exact.shares import query_share
 from adyton.kernel.ledger import MemoryLedger
 from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.kernel.schema import CategoryColumn, IntegerColumn, TextColumn
@@ -73,21 +73,21 @@ def _odds(scale: float, distance: int) -> float:
 
 
 @pytest.mark.parametrize("accounting", ["gdp", "zcdp", "pure"])
-def test_theorem_BOOK_the_limit_of_the_book_is_that_of_one_study_with_all_questions(
+def test_theorem_BOOK_the_limit_of_the_book_is_that_of_one_study_with_all_queries(
     tmp_path: Path, accounting: str
 ) -> None:
-    """Two studies of a book spend what one study would spend on the questions of both, unit by unit."""
+    """Two studies of a book spend what one study would spend on the queries of both, unit by unit."""
     delta = Fraction(0) if accounting == "pure" else Fraction(1, 10**9)
     book = book_of(tmp_path / "b.ledger", delta=delta, accounting=accounting)
     alone = study_of("one", None, delta=delta, accounting=accounting)
     with open_kept(alone, data=DATA) as curator:
-        for question in (COUNT.format("one"), "SELECT COUNT(*) FROM one"):
-            curator.ask(question, scale=40)
+        for query in (COUNT.format("one"), "SELECT COUNT(*) FROM one"):
+            curator.ask(query, scale=40)
         spent = curator.receipts()[-1].spent
-    for name, question in (("one", COUNT.format("one")), ("two", "SELECT COUNT(*) FROM two")):
+    for name, query in (("one", COUNT.format("one")), ("two", "SELECT COUNT(*) FROM two")):
         study = study_of(name, book, delta=delta, accounting=accounting)
         with open_kept(study, data=DATA) as curator:
-            curator.ask(question, scale=40)
+            curator.ask(query, scale=40)
     with adyton.Book(book) as shared:
         assert shared.totals().spent == spent
         assert shared.header.limit == alone.allowed
@@ -134,19 +134,19 @@ def test_theorem_BOOK_shares_of_delta_for_keys_go_by_the_numbers_of_the_book(tmp
     for name in ("one", "two"):
         study = study_of(name, book, columns=(TextColumn("t"),), epsilon=20, discovery_delta=half)
         with open_kept(study, data=data) as curator:
-            question = f"SELECT t, COUNT(*) FROM {name} GROUP BY t"
-            foreseen = curator.preview(question, epsilon=5).keys_sought
-            answer = curator.ask(question, epsilon=5)
+            query = f"SELECT t, COUNT(*) FROM {name} GROUP BY t"
+            foreseen = curator.preview(query, epsilon=5).keys_sought
+            answer = curator.ask(query, epsilon=5)
             assert answer.receipt.number == 1
             assert foreseen is not None
             assert answer.keys_found is not None
             assert foreseen.threshold == answer.keys_found.threshold
             thresholds[name] = answer.keys_found.threshold
-            again = curator.ask(question, epsilon=5)
+            again = curator.ask(query, epsilon=5)
             assert again.keys_found is not None
             assert again.keys_found.threshold == thresholds[name]
     assert thresholds["two"] > thresholds["one"]
-    assert sum(question_share(number) for number in (1, 2)) <= 1 < 2 * question_share(1)
+    assert sum(query_share(number) for number in (1, 2)) <= 1 < 2 * query_share(1)
 
 
 # Validity --------------------------------------------------------------------------------------------------
@@ -221,7 +221,7 @@ def test_theorem_BOOK_an_attack_across_two_studies_misses_without_the_totals_of_
 
 
 @pytest.mark.parametrize("kind", ["same", "related"])
-def test_theorem_BOOK_positions_are_those_of_one_study_with_all_questions(tmp_path: Path, kind: str) -> None:
+def test_theorem_BOOK_positions_are_those_of_one_study_with_all_queries(tmp_path: Path, kind: str) -> None:
     """The third study has the interval of a study that was charged the same before, to the last digit.
 
     On the same rows by what answers settled for; on related rows, of which they say nothing, in full.
@@ -232,22 +232,22 @@ def test_theorem_BOOK_positions_are_those_of_one_study_with_all_questions(tmp_pa
     confidence = {"confidence": declared.confidence} if kind == "same" else {}
     book = book_of(tmp_path / "b.ledger", epsilon=3, rows=kind, **confidence)
     alone = MemoryLedger.of(study_of("three", None, **said))
-    for name, question in (
+    for name, query in (
         ("one", "SELECT COUNT(*) FROM one WHERE v > 97"),
         ("two", "SELECT COUNT(*) FROM two WHERE v < 3"),
     ):
         with open_kept(study_of(name, book, **said), data=data) as curator:
-            curator.ask(question, scale=60)
+            curator.ask(query, scale=60)
             (receipt,), settled = curator.receipts(), curator._ledger.settled(1)
         assert settled < receipt.order.radius / 1.2
-        number = alone.charge(replace(receipt.order, question="another")).receipt.number
+        number = alone.charge(replace(receipt.order, query="another")).receipt.number
         alone.remember(number, "[]", settled if kind == "same" else None)
     last = "SELECT COUNT(*) FROM three WHERE v < 50"
     with open_kept(study_of("three", None, **said), data=data, ledger=alone) as curator:
         (expected,) = curator.preview(last, scale=60).population.values()
     with open_kept(study_of("three", book, **said), data=data) as curator:
         (width,) = curator.preview(last, scale=60).population.values()
-        assert curator.statement().questions == 0
+        assert curator.statement().queries == 0
     with adyton.Book(book) as shared:
         assert shared.totals().radius == alone.totals().radius
     assert width == expected
@@ -305,8 +305,8 @@ def test_theorem_BOOK_a_pure_cap_is_reached_by_all_studies_together(tmp_path: Pa
         ({}, {"validity": Validity(Fraction(9, 10))}, "validity.confidence is 0.9 here and not declared"),
         (
             {"rows": "related"},
-            {"validity": Validity(Fraction(9, 10), questions=5)},
-            "validity.questions plans",
+            {"validity": Validity(Fraction(9, 10), queries=5)},
+            "validity.queries plans",
         ),
         (
             {"rows": "related"},
@@ -316,7 +316,7 @@ def test_theorem_BOOK_a_pure_cap_is_reached_by_all_studies_together(tmp_path: Pa
         (
             {"rows": "related"},
             {"validity": Validity(Fraction(9, 10), reserve=Fraction(1, 5))},
-            "validity.reserve keeps units from the questions of this study",
+            "validity.reserve keeps units from the queries of this study",
         ),
         ({"delta": Fraction(1, 50)}, {}, "must be below 1/rows = 1/100"),
     ],
@@ -381,13 +381,13 @@ def test_theorem_BOOK_noise_has_what_finding_keys_leaves_of_delta(accounting: st
 def test_a_plan_and_a_split_go_with_unrelated_rows(tmp_path: Path) -> None:
     """Each study then goes by its own numbers and totals, and says what it assumes."""
     book = book_of(tmp_path / "b.ledger", epsilon=9, rows="unrelated")
-    declared = Validity(Fraction(95, 100), questions=2, method="split")
+    declared = Validity(Fraction(95, 100), queries=2, method="split")
     one = study_of("one", book)
     with open_kept(one, data=DATA) as curator:
         curator.ask(COUNT.format("one"), scale=20)
     with open_kept(study_of("two", book, validity=declared), data=DATA) as curator:
-        for question in (COUNT.format("two"), "SELECT COUNT(*) FROM two"):
-            answer = curator.ask(question, scale=20)
+        for query in (COUNT.format("two"), "SELECT COUNT(*) FROM two"):
+            answer = curator.ask(query, scale=20)
         assert isinstance(answer.population_interval, Interval)
         assert any("says nothing about these" in text for text in answer.certificate.assumptions)
         assert "BOOK" in answer.certificate.theorems
@@ -408,6 +408,6 @@ def test_persons_of_studies_without_public_sizes(tmp_path: Path) -> None:
         without = curator.ask(COUNT.format("two"), scale=20)
         curator.ask("SELECT COUNT(*) FROM two", scale=20)
         assert curator._claims.stand_in.counted is not None
-        assert curator._claims.stand_in.counted.question == 4
+        assert curator._claims.stand_in.counted.query == 4
     assert isinstance(own.population_interval, Interval)
     assert not isinstance(without.population_interval, Interval)

@@ -66,7 +66,7 @@ from adyton.kernel.terms.names import columns_in
 from adyton.planning.readings import readings_of
 from adyton.query.conditions import possible_cells as cells_module
 from adyton.query.conditions.possible_cells import kept_cells, number_of_cells
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.study import Study
 from adyton.testing.engines.cases import readings_of_all_cells
 from adyton.testing.engines.meaning import condition as meaning
@@ -92,25 +92,25 @@ VALUES: dict[str, list[Any]] = {
 EVERY = [dict(zip(VALUES, row, strict=True)) for row in itertools.product(*VALUES.values())]
 
 
-def counted_cells(question: Question) -> set[int]:
+def counted_cells(query: Query) -> set[int]:
     """The cells in which some row of all that there can be counts, by a plain loop."""
-    sizes = [group_size(group) for group in question.by]
+    sizes = [group_size(group) for group in query.by]
     found = set[int]()
-    for reading in readings_of_all_cells(question, PrivacyUnit("replace-one")):
+    for reading in readings_of_all_cells(query, PrivacyUnit("replace-one")):
         keys = {key for key, _ in told_of_each(partial(_contribution, reading), EVERY) if key is not None}
         found |= {int(np.ravel_multi_index(key, sizes)) for key in keys}
     return found
 
 
-def kept_set(question: Question) -> set[int]:
+def kept_set(query: Query) -> set[int]:
     try:
-        kept = kept_cells(question)
+        kept = kept_cells(query)
     except InvalidRequest:  # no declared group can match
         return set()
-    return set(range(question.cells)) if kept is None else set(kept)
+    return set(range(query.cells)) if kept is None else set(kept)
 
 
-# Random questions ------------------------------------------------------------------------------------------
+# Random queries ------------------------------------------------------------------------------------------
 
 
 def a_number(rng: random.Random, depth: int) -> NumberExpression:
@@ -172,10 +172,10 @@ def small(bucket: Bucket) -> Bucket:
     return bucket
 
 
-def a_question(rng: random.Random) -> Question:
+def a_query(rng: random.Random) -> Query:
     own = [EVERY_ROW, EVERY_ROW, a_condition(rng, 1)]
     measures = tuple((f"m{i}", Count(rng.choice(own))) for i in range(rng.choice([1, 2])))
-    asked = Question(TABLE, measures, a_condition(rng, 2), some_groups(rng))
+    asked = Query(TABLE, measures, a_condition(rng, 2), some_groups(rng))
     return asked if rng.random() < 0.5 else with_null(asked)
 
 
@@ -202,7 +202,7 @@ def possible(make: Callable[[], Any]) -> Any:
 # What is left out ------------------------------------------------------------------------------------------
 
 
-# Usually twenty questions for each number of rows at a time, in a long run the same forty for all.
+# Usually twenty queries for each number of rows at a time, in a long run the same forty for all.
 @pytest.mark.parametrize(("seed", "most"), crossed(range(often(60, 40)), [2**20, 30, 1]))
 def test_theorem_CELLS_THAT_CAN_MATCH_no_row_that_counts_is_left_out(
     seed: int, most: int, monkeypatch: pytest.MonkeyPatch
@@ -212,8 +212,8 @@ def test_theorem_CELLS_THAT_CAN_MATCH_no_row_that_counts_is_left_out(
     """
     monkeypatch.setattr(cells_module, "_MOST_ROWS", most)
     cells_module._kept.cache_clear()
-    question = a_question(random.Random(seed))
-    assert counted_cells(question) <= kept_set(question)
+    query = a_query(random.Random(seed))
+    assert counted_cells(query) <= kept_set(query)
     cells_module._kept.cache_clear()
 
 
@@ -224,11 +224,11 @@ def test_theorem_CELLS_THAT_CAN_MATCH_every_cell_is_possible_where_only_keys_are
     """Where the conditions read columns of the groups alone, what is kept is exactly what can match."""
     rng = random.Random(seed)
     for _ in range(20):
-        question = a_question(rng)
-        names = {column.name for column in columns_in(question.by)}
-        read = columns_in(question.where, *(measure.where for _, measure in question.measures))
+        query = a_query(rng)
+        names = {column.name for column in columns_in(query.by)}
+        read = columns_in(query.where, *(measure.where for _, measure in query.measures))
         if {column.name for column in read} <= names:
-            assert kept_set(question) == counted_cells(question)
+            assert kept_set(query) == counted_cells(query)
 
 
 def region_in(*values: str) -> Condition:
@@ -268,15 +268,15 @@ KNOWN: list[tuple[Condition, tuple[Group, ...], list[tuple[Any, ...]]]] = [
 def test_the_groups_that_everybody_expects_are_kept(
     where: Condition, by: tuple[Group, ...], keys: list[tuple[Any, ...]]
 ) -> None:
-    question = Question(TABLE, (("n", Count()),), where, by)
-    assert cell_values(question) == keys
-    assert number_of_cells(question) == len(keys)
+    query = Query(TABLE, (("n", Count()),), where, by)
+    assert cell_values(query) == keys
+    assert number_of_cells(query) == len(keys)
 
 
 def test_a_group_that_one_of_several_measures_can_see_is_kept() -> None:
     def asked(*conditions: Condition) -> list[tuple[Any, ...]]:
         measures = tuple((f"n{i}", Count(where)) for i, where in enumerate(conditions))
-        return cell_values(Question(TABLE, measures, Not(region_in("c")), (REGION,)))
+        return cell_values(Query(TABLE, measures, Not(region_in("c")), (REGION,)))
 
     assert asked(region_in("a")) == [("a",)]
     assert asked(region_in("a"), region_in("b", "c")) == [("a",), ("b",)]
@@ -295,15 +295,15 @@ def test_long_columns_are_not_tried_value_by_value() -> None:
             region_in("b"),
         )
     )
-    kept = cell_values(Question(table, (("n", Count()),), between, (bins, REGION)))
+    kept = cell_values(Query(table, (("n", Count()),), between, (bins, REGION)))
     assert kept == [(2, "b"), (3, "b"), (4, "b")]
     or_null = replace(bins, null=True)
-    assert cell_values(Question(table, (("n", Count()),), between, (or_null, REGION))) == kept
-    some = Question(table, (("n", Count()),), region_in("b"), (or_null, REGION))
+    assert cell_values(Query(table, (("n", Count()),), between, (or_null, REGION))) == kept
+    some = Query(table, (("n", Count()),), region_in("b"), (or_null, REGION))
     assert cell_values(some)[-2:] == [(1000, "b"), (None, "b")]
     assert cell_values(replace(some, where=And((IsMissing(cents), region_in("b"))))) == [(None, "b")]
     squares = Bucket("square", Floor(Square(ValueOf(cents)), Fraction(10**13)))
-    assert number_of_cells(Question(table, (("n", Count()),), between, (squares, REGION))) == 11
+    assert number_of_cells(Query(table, (("n", Count()),), between, (squares, REGION))) == 11
 
 
 def test_groups_of_one_column_are_looked_at_together_beside_a_long_one() -> None:
@@ -318,8 +318,8 @@ def test_groups_of_one_column_are_looked_at_together_beside_a_long_one() -> None
             Compare(ValueOf(cents), "<", Constant(Fraction(10**6))),
         )
     )
-    question = Question(Table("t", (day, cents)), (("n", Count()),), spring, (month, bins, year))
-    assert cell_values(question) == [(1, 0, 2013), (11, 0, 2012), (12, 0, 2012)]
+    query = Query(Table("t", (day, cents)), (("n", Count()),), spring, (month, bins, year))
+    assert cell_values(query) == [(1, 0, 2013), (11, 0, 2012), (12, 0, 2012)]
 
 
 def test_how_many_groups_there_may_be_is_counted_after_some_are_left_out() -> None:
@@ -329,16 +329,16 @@ def test_how_many_groups_there_may_be_is_counted_after_some_are_left_out() -> No
     by = (Bucket("day", DayOf(day)), Bucket("hour", ValueOf(hour)), kind)
     first = Day(day_number(datetime.date(2013, 1, 1)))
     with pytest.raises(InvalidRequest, match="at most 1000000 are answered"):
-        Question(table, (("n", Count()),), by=by)
+        Query(table, (("n", Count()),), by=by)
     with pytest.raises(InvalidRequest, match="at most 1000000 are answered"):
-        kept_cells(Question(table, (("n", Count()),), Compare(DayOf(day), ">", first), by))
+        kept_cells(Query(table, (("n", Count()),), Compare(DayOf(day), ">", first), by))
     week = And((Compare(DayOf(day), ">=", first), Compare(DayOf(day), "<", Day(first.number + 7))))
-    assert number_of_cells(Question(table, (("n", Count()),), week, by)) == 7 * 24 * 4
+    assert number_of_cells(Query(table, (("n", Count()),), week, by)) == 7 * 24 * 4
     longest = [IntegerColumn(f"x{i}", 0, 999_999) for i in range(4)]
     beyond = [Compare(ValueOf(column), "=", Constant(Fraction(7))) for column in longest]
     numbered = tuple(Bucket(column.name, ValueOf(column)) for column in longest)
     with pytest.raises(InvalidRequest, match="more than can be numbered"):
-        kept_cells(Question(Table("t", tuple(longest)), (("n", Count()),), And(tuple(beyond)), numbered))
+        kept_cells(Query(Table("t", tuple(longest)), (("n", Count()),), And(tuple(beyond)), numbered))
 
 
 # What is paid for what is kept -----------------------------------------------------------------------------
@@ -363,8 +363,8 @@ def test_theorem_L2_SENSITIVITY_of_the_cells_that_are_kept(
     """All pairs of units of one row: nobody moves what is kept by more than is paid, and somebody by as much."""
     from adyton.testing.engines.reference import exact_of
 
-    question = Question(TABLE, (("m", measure),), region_in(*regions), (REGION,))
-    (reading,) = readings_of(question, PrivacyUnit(adjacency))
+    query = Query(TABLE, (("m", measure),), region_in(*regions), (REGION,))
+    (reading,) = readings_of(query, PrivacyUnit(adjacency))
     assert reading.kept == tuple("abc".index(region) for region in regions)
     one = (Fraction(1),) * len(reading.coordinates)
     vectors = [np.array(exact_of([(0, row)], False, "", [reading])[0]) for row in FEW]
@@ -401,7 +401,7 @@ def test_theorem_REPLAY_of_groups_that_were_left_out(sql: str, adjacency: Adjace
     every_pair = list(itertools.combinations([[*rest, unit] for unit in units], 2))
     pairs = (
         every_pair if LONG else every_pair[1:4]
-    )  # a and c, a and nothing, b and c: both kinds for each question
+    )  # a and c, a and nothing, b and c: both kinds for each query
     if adjacency == "add-remove":
         pairs = [([*rest, unit], rest) for unit in units]
     for one, other in pairs:

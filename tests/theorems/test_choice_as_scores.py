@@ -95,7 +95,7 @@ def test_theorem_CHOICE_AS_SCORES_in_a_holdout(tmp_path: Path, labels: np.ndarra
         plan = plan_gaussian(HoldoutSize(N, 2, Fraction(0), Fraction(1, 20)), GaussianWish(Fraction("0.1")))
         worse = (math.log(3) + math.log(0.95 / 0.05)) / (2 * float(choosing_rate(plan, (1,))))  # in items
         assert N * chosen.within == pytest.approx(worse, abs=1)  # which is a whole number of steps
-        again = holdout.best_of(dict(reversed(models.items())))  # in another order: the same question
+        again = holdout.best_of(dict(reversed(models.items())))  # in another order: the same query
         assert (again.winner, again.repeated, again.scores_left) == ("0.9", True, left - 1)
         better = holdout.best_of(models, scores=4)
         assert better.scores_left == left - 5

@@ -20,11 +20,11 @@ from adyton.validity.published.compressibility import (
 )
 from adyton.validity.textbook.accuracy import (
     Accuracy,
-    fixed_questions,
+    fixed_queries,
     fixed_width,
-    forking_questions,
+    forking_queries,
     forking_width,
-    loose_forking_questions,
+    loose_forking_queries,
     tree_size,
     union,
 )
@@ -48,41 +48,41 @@ def test_theorem_UNION_BOUND_over_all_small_families() -> None:
     assert (two.alpha, two.beta) == (pytest.approx(0.3), Fraction(3, 20))
 
 
-def test_theorem_FIXED_QUESTIONS_of_the_seed() -> None:
-    assert fixed_questions(10**5, "0.01", "0.01") == 2_425_825
+def test_theorem_FIXED_QUERIES_of_the_seed() -> None:
+    assert fixed_queries(10**5, "0.01", "0.01") == 2_425_825
     assert fixed_width(10**5, 2_425_825, "0.01") <= 0.01
     assert fixed_width(10**5, 2_425_826, "0.01") > 0.01 - 1e-11
     true = math.sqrt(math.log(2 * 2_425_826 / 0.01) / (2 * 10**5))
     assert true > 0.01  # the seed rounds 2,425,825.98 up
     with pytest.raises(InvalidRequest):
-        fixed_questions(10**9, "0.5", "0.01")
+        fixed_queries(10**9, "0.5", "0.01")
 
 
-@pytest.mark.parametrize(("answers", "questions"), list(product((1, 2, 3, 5), (1, 2, 3, 4))))
-def test_theorem_FORKING_PATHS_counts_every_node(answers: int, questions: int) -> None:
-    nodes = sum(1 for depth in range(questions) for _ in product(range(answers), repeat=depth))
-    assert tree_size(questions, answers) == nodes
+@pytest.mark.parametrize(("answers", "queries"), list(product((1, 2, 3, 5), (1, 2, 3, 4))))
+def test_theorem_FORKING_PATHS_counts_every_node(answers: int, queries: int) -> None:
+    nodes = sum(1 for depth in range(queries) for _ in product(range(answers), repeat=depth))
+    assert tree_size(queries, answers) == nodes
 
 
 def test_theorem_FORKING_PATHS_of_the_seed() -> None:
-    assert forking_questions(10**5, "0.01", "0.01") == 21
-    assert loose_forking_questions(10**5, "0.01", "0.01") == 14
+    assert forking_queries(10**5, "0.01", "0.01") == 21
+    assert loose_forking_queries(10**5, "0.01", "0.01") == 14
     assert forking_width(10**5, 21, "0.01") <= 0.01 < forking_width(10**5, 22, "0.01")
     with pytest.raises(InvalidRequest):
         tree_size(10**7, 2)
 
 
 def test_theorem_FORKING_PATHS_worst_path_of_a_small_table() -> None:
-    """Six fair bits; the next question depends on whether the last mean was high: the worst of all analysts.
+    """Six fair bits; the next query depends on whether the last mean was high: the worst of all analysts.
 
-    Bit i of a row is question i.  For each table the analyst walks to the question with the largest error among
+    Bit i of a row is query i.  For each table the analyst walks to the query with the largest error among
     those that the answers lead to; the exact law of that error is enumerated over 2**12 tables.
     """
     rows, failure = 4, Fraction(1, 2)
     width = forking_width(rows, 2, failure)
     wrong = 0
     for bits in product((0, 1), repeat=rows * 3):
-        table = np.array(bits).reshape(3, rows)  # the root's question, and the one after each answer
+        table = np.array(bits).reshape(3, rows)  # the root's query, and the one after each answer
         first = table[0].mean()
         second = table[1 if first < 0.5 else 2].mean()
         wrong += max(abs(first - 0.5), abs(second - 0.5)) > width
@@ -90,10 +90,10 @@ def test_theorem_FORKING_PATHS_worst_path_of_a_small_table() -> None:
 
 
 def test_theorem_TRANSCRIPT_COMPRESSION_is_a_union_over_transcripts() -> None:
-    """b bits and k questions are 2**b k questions fixed in advance."""
-    for bits, questions in ((0, 1), (5, 3), (20, 7)):
-        assert compressed_width(1000, questions, bits, "0.05") == pytest.approx(
-            fixed_width(1000, questions * 2**bits, "0.05"), rel=1e-9
+    """b bits and k queries are 2**b k queries fixed in advance."""
+    for bits, queries in ((0, 1), (5, 3), (20, 7)):
+        assert compressed_width(1000, queries, bits, "0.05") == pytest.approx(
+            fixed_width(1000, queries * 2**bits, "0.05"), rel=1e-9
         )
     assert compressed_width(1000, 3, 5, "0.05", empirical=0.1) == pytest.approx(
         0.1 + compressed_width(1000, 3, 5, "0.05")
@@ -102,7 +102,7 @@ def test_theorem_TRANSCRIPT_COMPRESSION_is_a_union_over_transcripts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "tolerance", "questions"),
+    ("rows", "tolerance", "queries"),
     [
         (10**4, 0.05, 7),
         (10**5, 0.05, 86),
@@ -112,10 +112,10 @@ def test_theorem_TRANSCRIPT_COMPRESSION_is_a_union_over_transcripts() -> None:
         (10**6, 0.1, 4144),
     ],
 )
-def test_theorem_TRANSCRIPT_COMPRESSION_rounding_table(rows: int, tolerance: float, questions: int) -> None:
-    assert rounding_width(rows, questions, "0.05").tolerance <= tolerance
-    assert rounding_width(rows, int(questions * 1.01) + 1, "0.05").tolerance > tolerance
-    assert counted_rounding_width(rows, questions, "0.05").tolerance < tolerance
+def test_theorem_TRANSCRIPT_COMPRESSION_rounding_table(rows: int, tolerance: float, queries: int) -> None:
+    assert rounding_width(rows, queries, "0.05").tolerance <= tolerance
+    assert rounding_width(rows, int(queries * 1.01) + 1, "0.05").tolerance > tolerance
+    assert counted_rounding_width(rows, queries, "0.05").tolerance < tolerance
 
 
 def test_theorem_TRANSCRIPT_COMPRESSION_best_grid() -> None:
@@ -130,15 +130,15 @@ def test_theorem_TRANSCRIPT_COMPRESSION_best_grid() -> None:
 
 def test_theorem_TRANSCRIPT_COMPRESSION_voting_analyst_with_rounded_answers() -> None:
     """At the promised 5 % more than 23 of 200 runs fail with probability below 1e-4."""
-    rows, questions, random, wrong = 2000, 12, np.random.default_rng(4), 0
-    plan = rounding_width(rows, questions, "0.05")
+    rows, queries, random, wrong = 2000, 12, np.random.default_rng(4), 0
+    plan = rounding_width(rows, queries, "0.05")
     assert plan.tolerance < 0.25
     for _ in range(200):
-        columns = random.integers(0, 2, (questions - 1, rows))
+        columns = random.integers(0, 2, (queries - 1, rows))
         answers = (np.floor(columns.mean(axis=1) * plan.levels) + 0.5) / plan.levels
         vote = ((answers - 0.5) @ (columns - 0.5) > 0).astype(float)
         last = (math.floor(vote.mean() * plan.levels) + 0.5) / plan.levels
-        fresh = random.integers(0, 2, (questions - 1, 20000)) - 0.5
+        fresh = random.integers(0, 2, (queries - 1, 20000)) - 0.5
         truth = float(((answers - 0.5) @ fresh > 0).mean())
         wrong += max(np.abs(answers - 0.5).max(), abs(last - truth)) > plan.tolerance
     assert wrong <= 23

@@ -133,14 +133,14 @@ def test_theorem_EXACT_BINOMIAL_known_interval() -> None:
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(20, 300), st.integers(1, 10), st.floats(0.01, 0.3))
-def test_theorem_SAMPLE_SPLITTING_every_coin(n: int, questions: int, failure: float) -> None:
-    plain = splitting_width(n, questions, failure)
-    exact = exact_splitting_width(n, questions, failure)
+def test_theorem_SAMPLE_SPLITTING_every_coin(n: int, queries: int, failure: float) -> None:
+    plain = splitting_width(n, queries, failure)
+    exact = exact_splitting_width(n, queries, failure)
     assert plain is not None
     assert exact is not None
     for p in np.linspace(0.02, 0.98, 25):
         for width in (plain, exact):
-            assert questions * tail(n // questions, float(p), width + 1e-9) <= failure * (1 + 1e-7)
+            assert queries * tail(n // queries, float(p), width + 1e-9) <= failure * (1 + 1e-7)
 
 
 def test_theorem_SAMPLE_SPLITTING_published_widths() -> None:

@@ -49,8 +49,8 @@ SETS = [
 
 
 def problem(texts: list[str], table: Table = TABLE) -> LinearBatch:
-    questions = tuple(parse(f"SELECT {text}", table) for text in texts)
-    return problem_of(questions, tuple(reading for q in questions for reading in readings_of(q, UNIT)))
+    queries = tuple(parse(f"SELECT {text}", table) for text in texts)
+    return problem_of(queries, tuple(reading for q in queries for reading in readings_of(q, UNIT)))
 
 
 def written_out(one: LinearBatch, kept: tuple[int, ...], cell: tuple[int, ...]) -> np.ndarray:
@@ -87,7 +87,7 @@ def test_theorem_COORDINATED_ANSWERS_values_are_least_squares(
     texts: list[str], adjacency: Any, norm: int, strategy: Any
 ) -> None:
     one = problem(texts)
-    questions = np.concatenate(
+    queries = np.concatenate(
         [
             (linear.everywhere(one.shape).places == np.arange(linear.size)[:, None]).astype(float)
             for linear in one.linears
@@ -104,10 +104,10 @@ def test_theorem_COORDINATED_ANSWERS_values_are_least_squares(
         again = measuring_from(measuring.told())  # as it would be read back
         estimate = again.estimate((matrix @ counts).astype(float))
         values = np.concatenate([again.values(linear, estimate) for linear in one.linears])
-        assert np.allclose(values, questions @ counts)
+        assert np.allclose(values, queries @ counts)
         norms = [measuring.norms(linear) for linear in one.linears]
         deviations = np.concatenate([own.deviations for own in norms])
-        least = np.sqrt(np.einsum("qc,cd,qd->q", questions, plain.inverse, questions))
+        least = np.sqrt(np.einsum("qc,cd,qd->q", queries, plain.inverse, queries))
         assert np.allclose(deviations, least)
         assert (np.concatenate([own.largest for own in norms]) <= deviations * (1 + 1e-9) + 1).all()
         assert (np.concatenate([own.off for own in norms]) < 1e-9).all()
@@ -328,7 +328,7 @@ COLUMNS = tuple(BooleanColumn(f"b{place}") for place in range(7))
     ],
 )
 def test_a_strategy_that_is_not_possible_is_refused_for_its_own_reason(strategy: Any, reason: str) -> None:
-    """Mutant: the most cells of another strategy, which these questions do not have."""
+    """Mutant: the most cells of another strategy, which these queries do not have."""
     table = Table("people", COLUMNS, 1000)
     many = problem([f"b{place}, COUNT(*) FROM people GROUP BY b{place}" for place in range(7)], table)
     with pytest.raises(InvalidRequest, match=f"{reason}: ask for less at a time, or leave the strategy out"):

@@ -19,7 +19,7 @@ from adyton.kernel.terms.measures import Cdf
 from adyton.planning.measures.distribution import Distribution, Error, _added, _ends, _weighted
 from adyton.planning.readings import readings_of
 from adyton.population.base import PopulationContext
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.study import Study, Validity
 from how_often import often
 from populations import standing_of
@@ -106,8 +106,8 @@ def test_theorem_CUMULATED_COUNTS_errors_are_convex(
 
 
 def distribution(noise: Mechanism) -> Distribution:
-    question = Question(TABLE, (("f", Cdf(ValueOf(AGE), POINTS)),), by=(REGION,))
-    (reading,) = readings_of(question, PrivacyUnit("replace-one"))
+    query = Query(TABLE, (("f", Cdf(ValueOf(AGE), POINTS)),), by=(REGION,))
+    (reading,) = readings_of(query, PrivacyUnit("replace-one"))
     return Distribution(NoisyReading(reading, noise))
 
 

@@ -66,7 +66,7 @@ def frame_of_cells() -> pd.DataFrame:
 
 def ends(sql: str, accounting: str, words: int, monkeypatch: pytest.MonkeyPatch) -> Ends:
     """Those of all cells, if they are ``words`` of equal weight."""
-    monkeypatch.setattr(description, "number_of_cells", lambda question: words)
+    monkeypatch.setattr(description, "number_of_cells", lambda query: words)
     columns = IntegerColumn("w", 0, CELLS - 1), IntegerColumn("x", 0, 100)
     with seeded(study(columns, CELLS * ROWS, accounting, (sql,)), frame_of_cells(), 1) as curator:
         answer = curator.ask(sql, epsilon=400)
@@ -107,7 +107,7 @@ def test_theorem_DESCRIBED_QUERIES_hold_for_the_worst_of_the_medians_that_have_t
     be.  Only the column that is asked for is loaded.  Mutant, tried each time: bounds of one
     median that was fixed in advance miss in nearly every study.
     """
-    monkeypatch.setattr(description, "number_of_cells", lambda question: WORDS)
+    monkeypatch.setattr(description, "number_of_cells", lambda query: WORDS)
     known, rng = study((IntegerColumn("y", 0, 9),), PEOPLE, accounting, (MEDIAN,)), np.random.default_rng(2)
     width = described_width(np.array([PEOPLE / 4]), np.array([0.5]), math.log(2 / FAILURE))
     counts = rng.binomial(PEOPLE, 0.5, (MEDIAN_STUDIES, WORDS))

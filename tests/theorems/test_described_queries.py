@@ -187,8 +187,8 @@ def test_theorem_DESCRIBED_QUERIES_who_sees_the_rows_finds_no_query_that_misses(
 
 
 def _nats(study: adyton.Study, text: str) -> float:
-    question = request_of(text, study.table).question
-    nats = study.nats(question, question.measures[0][1])
+    query = request_of(text, study.table).query
+    nats = study.nats(query, query.measures[0][1])
     assert nats is not None
     return nats
 
@@ -285,19 +285,19 @@ def test_theorem_DESCRIBED_QUERIES_every_constant_is_counted(shorter: str, longe
     table = Table("t", (CategoryColumn("city", CITIES), IntegerColumn("y", -10, 10)), rows=100)
     lengths = []
     for text in (shorter, longer):
-        question = request_of(text, table).question
-        nats = Dictionary(table, "schema").nats(question, question.measures[0][1])
+        query = request_of(text, table).query
+        nats = Dictionary(table, "schema").nats(query, query.measures[0][1])
         assert nats is not None
-        lengths.append(nats - math.log(number_of_cells(question)))
+        lengths.append(nats - math.log(number_of_cells(query)))
     assert lengths[1] > lengths[0] + 1
 
 
 def test_theorem_DESCRIBED_QUERIES_nats_are_rounded_up() -> None:
     table = Table("t", COLUMNS, rows=100)
-    question = request_of("SELECT COUNT(*) FROM t WHERE a0 < 7", table).question
+    query = request_of("SELECT COUNT(*) FROM t WHERE a0 < 7", table).query
     dictionary = Dictionary(table, "schema")
-    nats = dictionary.nats(question, question.measures[0][1])
-    exact = dictionary._described(question, question.measures[0][1])
+    nats = dictionary.nats(query, query.measures[0][1])
+    exact = dictionary._described(query, query.measures[0][1])
     assert nats is not None
     assert 0 < nats - exact < 1 / 64 + 1e-6
     assert rational_nats(Fraction(1, 3)) > rational_nats(Fraction(1))

@@ -52,7 +52,7 @@ from adyton.query.description_weights import (
     text_nats,
     whole_nats,
 )
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.query.request import request_of
 
 TINY = Table(
@@ -162,7 +162,7 @@ BY = ["", " GROUP BY b", " GROUP BY c", " GROUP BY b, c", " GROUP BY FLOOR(n / 2
 
 
 @cache
-def questions() -> dict[str, Question]:
+def queries() -> dict[str, Query]:
     """Every value alone, under some conditions and in groups; counts under every pair of conditions."""
     some = ["", *(f" WHERE {condition}" for condition in CONDITIONS[::9])]
     written = [f"SELECT {v} FROM t{w}{g}" for v, w, g in product(VALUES, some, BY)]
@@ -170,23 +170,23 @@ def questions() -> dict[str, Question]:
     written += [f"SELECT COUNT(*) FROM t WHERE {a} AND {b}" for a, b in combinations(CONDITIONS[::5], 2)]
     found = {}
     for text in written:
-        question = request_of(text, TINY).question
+        query = request_of(text, TINY).query
         with suppress(InvalidRequest):  # groups that no row can be in
-            number_of_cells(question)
-            found[canonical_value(question, question.measures[0][1])] = question
+            number_of_cells(query)
+            found[canonical_value(query, query.measures[0][1])] = query
     return found
 
 
 def described(dictionary: Dictionary) -> dict[str, float]:
     """For each value that means something of its own how many nats it has, its cell included."""
-    nats = {text: dictionary.nats(q, q.measures[0][1]) for text, q in questions().items()}
+    nats = {text: dictionary.nats(q, q.measures[0][1]) for text, q in queries().items()}
     return {text: length for text, length in nats.items() if length is not None}
 
 
 def mass(dictionary: Dictionary) -> float:
     """The weight of all cells of all queries."""
     nats = described(dictionary)
-    return sum(number_of_cells(questions()[text]) * weight(length) for text, length in nats.items())
+    return sum(number_of_cells(queries()[text]) * weight(length) for text, length in nats.items())
 
 
 @pytest.mark.parametrize("name", ["schema", "universal"])
@@ -235,9 +235,9 @@ def test_theorem_DESCRIBED_QUERIES_no_condition_weighs_more_than_its_description
 PRESENT = "n IS NOT NULL"
 
 
-def _asked(where: str) -> tuple[Question, Measure]:
-    question = request_of(f"SELECT COUNT(*) FROM t{where}", TINY).question
-    return question, question.measures[0][1]
+def _asked(where: str) -> tuple[Query, Measure]:
+    query = request_of(f"SELECT COUNT(*) FROM t{where}", TINY).query
+    return query, query.measures[0][1]
 
 
 def _where(rng: random.Random) -> tuple[str, ...] | None:

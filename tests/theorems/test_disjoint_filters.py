@@ -22,7 +22,7 @@ from adyton.kernel.terms.expressions import And, Compare, Condition, Not, Or
 from adyton.kernel.terms.leaves import Constant, Day, DayOf, IsMissing, IsOutside, IsTrue, OneOf, ValueOf
 from adyton.kernel.terms.measures import Count, Measure, Sum
 from adyton.planning.readings import readings_of
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.testing.engines.meaning import OUTSIDE
 from adyton.testing.engines.meaning import condition as holds
 from adyton.testing.engines.meaning import number as value_in
@@ -128,8 +128,8 @@ YOUNG, OLD = (Compare(ValueOf(AGE), sign, Constant(Fraction(0))) for sign in ("<
 def test_theorem_DISJOINT_FILTERS_no_row_meets_two_of_a_family(several: list[Condition], rows: int) -> None:
     """However many came before, and on whichever columns they were told apart; nobody is left out."""
     unit = PrivacyUnit("replace-one", "pid" if rows > 1 else None, rows)
-    question = Question(TABLE, tuple((f"m{i}", Count(one)) for i, one in enumerate(several)))
-    families = families_of(readings_of(question, unit), unit)
+    query = Query(TABLE, tuple((f"m{i}", Count(one)) for i, one in enumerate(several)))
+    families = families_of(readings_of(query, unit), unit)
     assert sorted(place for family in families for place in family) == list(range(len(several)))
     for family in families:
         for row in EVERY_KIND_OF_ROW:
@@ -197,8 +197,8 @@ def test_theorem_DISJOINT_FILTERS_covers_every_unit(
     Mutants: noise that is drawn several times is paid for once, by privacy or by validity; half of the distance.
     """
     unit = PrivacyUnit(adjacency, "pid" if rows > 1 else None, rows)
-    question = Question(TABLE, tuple((f"m{i}", measure) for i, measure in enumerate(measures)))
-    readings = readings_of(question, unit)
+    query = Query(TABLE, tuple((f"m{i}", measure) for i, measure in enumerate(measures)))
+    readings = readings_of(query, unit)
     families = families_of(readings, unit)
     assert len(families) < len(measures)
     scales = [Fraction(3, 2), Fraction(2), Fraction(5, 4)]
@@ -263,8 +263,8 @@ def test_shares_never_cost_more_than_the_price() -> None:
     rule = accounting_named("gdp")
     for measures, adjacency in itertools.product(PARTS, ("add-remove", "replace-one")):
         unit = PrivacyUnit(adjacency)  # type: ignore[arg-type]
-        question = Question(TABLE, tuple((f"m{i}", measure) for i, measure in enumerate(measures)))
-        readings = readings_of(question, unit)
+        query = Query(TABLE, tuple((f"m{i}", measure) for i, measure in enumerate(measures)))
+        readings = readings_of(query, unit)
         families = families_of(readings, unit)
         shares = shares_of(families, unit)
         noise: list[Mechanism] = [
@@ -279,8 +279,8 @@ def test_parts_of_persons_stay_alone() -> None:
     from adyton.kernel.terms.measures import CountPersons
 
     measures = (CountPersons(OneOf(REGION, ("a",))), CountPersons(OneOf(REGION, ("b",))))
-    question = Question(TABLE, tuple((f"m{i}", measure) for i, measure in enumerate(measures)))
+    query = Query(TABLE, tuple((f"m{i}", measure) for i, measure in enumerate(measures)))
     for rows, expected in ((1, 1), (2, 2)):
         unit = PrivacyUnit("add-remove", "pid", rows)
-        readings = readings_of(question, unit)
+        readings = readings_of(query, unit)
         assert len(families_of(readings, unit)) == expected

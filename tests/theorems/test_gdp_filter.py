@@ -87,9 +87,7 @@ def steps(levels: list[float]) -> Strategy:
 
 
 any_levels = st.lists(st.one_of(st.sampled_from([0.0, 1.0]), st.floats(0, 1)), min_size=16, max_size=16)
-inner_levels = st.lists(
-    st.floats(0, 0.9), min_size=16, max_size=16
-)  # something is left for the third question
+inner_levels = st.lists(st.floats(0, 0.9), min_size=16, max_size=16)  # something is left for the third query
 totals = st.floats(0.05, 3)
 shares = st.floats(0.05, 0.95)
 signs = st.sampled_from([1, -1])
@@ -147,10 +145,10 @@ def test_theorem_GDP_FILTER_mu_is_rounded_up(spent: int) -> None:
     assert true <= Fraction(square_root_up(true)) ** 2 <= true * (1 + Fraction(1, 10**15))
 
 
-@pytest.mark.parametrize(("epsilon", "questions"), [(1, 560), (4, 7020)])
-def test_theorem_GDP_FILTER_questions_of_one_hundredth(epsilon: int, questions: int) -> None:
+@pytest.mark.parametrize(("epsilon", "queries"), [(1, 560), (4, 7020)])
+def test_theorem_GDP_FILTER_queries_of_one_hundredth(epsilon: int, queries: int) -> None:
     cost = GDP.amount(GaussianCost(Fraction(1, 10**4)))
-    assert GDP.allowed(Guarantee(Fraction(epsilon), MILLIONTH)) // cost == questions
+    assert GDP.allowed(Guarantee(Fraction(epsilon), MILLIONTH)) // cost == queries
 
 
 def test_theorem_GDP_FILTER_thousand_gaussians() -> None:

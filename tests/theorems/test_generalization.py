@@ -16,9 +16,9 @@ from adyton.validity.textbook.generalization import (
     LEAST_SECOND_TAKE,
     chosen_event,
     epsilon_for_event,
-    epsilon_for_question,
+    epsilon_for_query,
     first_take,
-    question_tail,
+    query_tail,
     second_take,
 )
 
@@ -51,12 +51,12 @@ def test_theorem_DP_GENERALIZES_the_test_would_see_a_wrong_epsilon() -> None:
 
 
 def test_theorem_DP_GENERALIZES_numbers_of_the_seed() -> None:
-    assert epsilon_for_question(10**4, "0.05") == pytest.approx(0.049652, abs=5e-7)
-    assert question_tail(10**4, "0.05") == pytest.approx(5.9e-11, rel=0.01)
-    assert epsilon_for_question(10, "0.01") == 0
+    assert epsilon_for_query(10**4, "0.05") == pytest.approx(0.049652, abs=5e-7)
+    assert query_tail(10**4, "0.05") == pytest.approx(5.9e-11, rel=0.01)
+    assert epsilon_for_query(10, "0.01") == 0
     beta = 2 * math.exp(-2 * 500 * 0.1**2)
-    assert question_tail(500, "0.1") == pytest.approx(chosen_event(beta))
-    assert epsilon_for_question(500, "0.1") == pytest.approx(epsilon_for_event(500, beta))
+    assert query_tail(500, "0.1") == pytest.approx(chosen_event(beta))
+    assert epsilon_for_query(500, "0.1") == pytest.approx(epsilon_for_event(500, beta))
 
 
 def test_theorem_MAX_INFORMATION_GENERALIZES_both_takes() -> None:
@@ -121,32 +121,30 @@ def test_theorem_SIX_EPSILON_window() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "questions", "tolerance"), [(10**6, 14, 0.05), (10**5, 1, 0.1), (10**6, 124, 0.1)]
+    ("rows", "queries", "tolerance"), [(10**6, 14, 0.05), (10**5, 1, 0.1), (10**6, 124, 0.1)]
 )
-def test_theorem_SIX_EPSILON_with_laplace_noise(rows: int, questions: int, tolerance: float) -> None:
-    width = laplace_width(rows, questions, "0.05")
+def test_theorem_SIX_EPSILON_with_laplace_noise(rows: int, queries: int, tolerance: float) -> None:
+    width = laplace_width(rows, queries, "0.05")
     assert width is not None
     assert width.tolerance <= tolerance
-    more = laplace_width(rows, questions + 1 + questions // 60, "0.05")
+    more = laplace_width(rows, queries + 1 + queries // 60, "0.05")
     assert more is not None
     assert more.tolerance > tolerance
 
 
-@pytest.mark.parametrize(("rows", "questions"), [(10**5, 3), (10**6, 100)])
-def test_theorem_SIX_EPSILON_laplace_parameters_satisfy_the_theorem(rows: int, questions: int) -> None:
+@pytest.mark.parametrize(("rows", "queries"), [(10**5, 3), (10**6, 100)])
+def test_theorem_SIX_EPSILON_laplace_parameters_satisfy_the_theorem(rows: int, queries: int) -> None:
     """Recomputed from the scale alone: some epsilon and delta in the window keep the whole failure below 5 %."""
-    width = laplace_width(rows, questions, "0.05")
+    width = laplace_width(rows, queries, "0.05")
     assert width is not None
     best = 1.0
     for epsilon in np.linspace(math.sqrt(12 / rows), width.tolerance / 6, 1500):
         noise = width.tolerance - 6 * epsilon
         each = 1 / (rows * width.scale)
         for delta in (epsilon * 0.05 * share / 4 for share in np.linspace(0.01, 0.99, 99)):
-            strong = each * math.sqrt(-2 * questions * math.log(delta)) + questions * each * math.tanh(
-                each / 2
-            )
-            spent = min(questions * each, strong)
+            strong = each * math.sqrt(-2 * queries * math.log(delta)) + queries * each * math.tanh(each / 2)
+            spent = min(queries * each, strong)
             if noise > 0 and spent <= epsilon * (1 + 1e-9):
                 transfer = max(4 * delta / epsilon, math.exp(-(epsilon**2) * rows / 8))
-                best = min(best, transfer + questions * math.exp(-noise / width.scale))
+                best = min(best, transfer + queries * math.exp(-noise / width.scale))
     assert best <= 0.051  # a grid finds the parameters only nearly

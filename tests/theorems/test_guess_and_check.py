@@ -18,7 +18,7 @@ from adyton.holdout.methods.guess_and_check import (
     GuessAndCheckPlan,
     first_step,
     most_wrong_guesses,
-    question_failure,
+    query_failure,
 )
 from adyton.kernel.noise import SystemBits
 from adyton.validity.textbook.concentration import hoeffding_width
@@ -33,13 +33,13 @@ def machine(items: int, tolerance: str = "0.1") -> GuessAndCheckPlan:
 
 @pytest.mark.parametrize("depth", [1, 4, 7])
 def test_theorem_GUESS_AND_CHECK_the_failures_of_all_histories_sum_to_beta(depth: int) -> None:
-    """The whole tree: after each question the guess was confirmed, or one of its cells was answered."""
+    """The whole tree: after each query the guess was confirmed, or one of its cells was answered."""
     made = machine(4000)
 
     def walk(state: State, level: int, times: int) -> Fraction:
         if level == depth or made.refusal(state) is not None:
             return Fraction(0)
-        own = question_failure(made.frame.failure, state["asked"], state["failed"], int(state["answers"]))
+        own = query_failure(made.frame.failure, state["asked"], state["failed"], int(state["answers"]))
         cells = made.cells(state)
         confirmed = {**state, "asked": state["asked"] + 1}
         failed = {**confirmed, "failed": state["failed"] + 1, "answers": str(int(state["answers"]) * cells)}
@@ -61,7 +61,7 @@ def test_theorem_GUESS_AND_CHECK_an_answer_is_within_the_tolerance_if_the_items_
     values = np.full(4000, total // 4000, dtype=np.uint16)
     values[: total % 4000] += 1
     reply, after = made.step(state, values, guess, BITS)
-    share = question_failure(made.frame.failure, asked + failed, failed, 7**failed)
+    share = query_failure(made.frame.failure, asked + failed, failed, 7**failed)
     stray = Fraction(hoeffding_width(4000, share))
     assert abs(reply.value - Fraction(total, 8000)) <= made.tolerance - stray
     assert (reply.said == "confirmed") is (after["failed"] == failed)
@@ -118,7 +118,7 @@ def test_theorem_GUESS_AND_CHECK_under_attack() -> None:
 
 
 def answered(made: GuessAndCheckPlan, wrong: Iterable[bool], near: Fraction) -> int:
-    """For how many questions the machine answers and would confirm a guess that is only ``near``."""
+    """For how many queries the machine answers and would confirm a guess that is only ``near``."""
     state = made.start(BITS)
     for count, is_wrong in enumerate(wrong):
         cells = made.cells(state)
@@ -130,11 +130,11 @@ def answered(made: GuessAndCheckPlan, wrong: Iterable[bool], near: Fraction) -> 
     return count + 1
 
 
-def orders(questions: int, wrong: int) -> list[list[bool]]:
+def orders(queries: int, wrong: int) -> list[list[bool]]:
     """Wrong guesses last, first, evenly spread, and anyhow."""
-    last = [i >= questions - wrong for i in range(questions)]
-    even = [(i * wrong) // questions != ((i + 1) * wrong) // questions for i in range(questions)]
-    shuffled = random.Random(5).sample(last, questions)
+    last = [i >= queries - wrong for i in range(queries)]
+    even = [(i * wrong) // queries != ((i + 1) * wrong) // queries for i in range(queries)]
+    shuffled = random.Random(5).sample(last, queries)
     return [last, last[::-1], even, shuffled]
 
 
@@ -147,26 +147,26 @@ PLANS = [
 ]
 
 
-@pytest.mark.parametrize(("items", "tolerance", "questions"), PLANS)
+@pytest.mark.parametrize(("items", "tolerance", "queries"), PLANS)
 @pytest.mark.parametrize("share", [Fraction(0), Fraction(1, 2), Fraction(9, 10)])
 def test_theorem_GUESS_AND_CHECK_goes_on_as_long_as_planned(
-    items: int, tolerance: str, questions: int, share: Fraction
+    items: int, tolerance: str, queries: int, share: Fraction
 ) -> None:
     """In any order, of which usually two for each share; and the plan is not much too careful: a few more wrong
     guesses are too many.
     """
     made = machine(items, tolerance)
     near = share * made.tolerance
-    wrong = most_wrong_guesses(made.frame, made.tolerance, questions, near)
+    wrong = most_wrong_guesses(made.frame, made.tolerance, queries, near)
     if wrong is None:
-        assert answered(made, [False] * questions, near) < questions
+        assert answered(made, [False] * queries, near) < queries
         return
-    for order in orders(questions, wrong) if LONG else orders(questions, wrong)[share > 0 :: 2]:
+    for order in orders(queries, wrong) if LONG else orders(queries, wrong)[share > 0 :: 2]:
         assert sum(order) == wrong
-        assert answered(made, order, near) == questions
-    if wrong < questions:
-        more = min(questions, wrong + 3 + wrong // 20)
-        assert answered(made, orders(questions, more)[0], near) < questions or more == questions
+        assert answered(made, order, near) == queries
+    if wrong < queries:
+        more = min(queries, wrong + 3 + wrong // 20)
+        assert answered(made, orders(queries, more)[0], near) < queries or more == queries
 
 
 @settings(deadline=None)
@@ -178,23 +178,23 @@ def test_theorem_GUESS_AND_CHECK_goes_on_as_long_as_planned(
     st.sampled_from([Fraction(1, 20), Fraction(1, 1000)]),
 )
 def test_theorem_GUESS_AND_CHECK_goes_on_in_every_order(
-    items: int, tolerance: Fraction, share: Fraction, questions: int, failure: Fraction
+    items: int, tolerance: Fraction, share: Fraction, queries: int, failure: Fraction
 ) -> None:
     made = GuessAndCheckPlan(HoldoutSize(items, 2, Fraction(0), failure), tolerance)
     near = share * tolerance
-    wrong = most_wrong_guesses(made.frame, tolerance, questions, near)
-    for order in itertools.product([False, True], repeat=questions):
+    wrong = most_wrong_guesses(made.frame, tolerance, queries, near)
+    for order in itertools.product([False, True], repeat=queries):
         if wrong is not None and sum(order) <= wrong:
-            assert answered(made, order, near) == questions
+            assert answered(made, order, near) == queries
 
 
-def test_theorem_GUESS_AND_CHECK_more_questions_or_a_nearer_guess_allow_fewer_wrong_ones() -> None:
+def test_theorem_GUESS_AND_CHECK_more_queries_or_a_nearer_guess_allow_fewer_wrong_ones() -> None:
     frame, tolerance = machine(10**5).frame, Fraction(1, 10)
-    by_questions = [
+    by_queries = [
         most_wrong_guesses(frame, tolerance, k, Fraction(1, 20)) for k in (100, 10**3, 10**4, 10**9)
     ]
-    assert by_questions == sorted(by_questions, reverse=True)
-    assert by_questions[0] > by_questions[-1] > 0
+    assert by_queries == sorted(by_queries, reverse=True)
+    assert by_queries[0] > by_queries[-1] > 0
     by_near = [most_wrong_guesses(frame, tolerance, 10**3, Fraction(i, 100)) for i in range(0, 10, 3)]
     assert by_near == sorted(by_near, reverse=True)
     assert most_wrong_guesses(frame, tolerance, 10**3, Fraction(1, 20), enough=7) == 7

@@ -13,20 +13,18 @@ from hypothesis import strategies as st
 from scipy.special import ndtr, ndtri
 
 from adyton.errors import InvalidRequest
-from adyton.kernel.exact.shares import question_share
+from adyton.kernel.exact.shares import query_share
 from adyton.kernel.noise import two_sided_geometric
 from adyton.validity.hinge.noise_part import gaussian_multiplier, laplace_multiplier
 
 
 @settings(deadline=None, max_examples=60)
 @given(st.floats(-12, -0.05), st.integers(1, 10**9))
-def test_theorem_NOISE_GIVEN_TRANSCRIPT_is_never_below_fifty_digits(
-    log_failure: float, questions: int
-) -> None:
+def test_theorem_NOISE_GIVEN_TRANSCRIPT_is_never_below_fifty_digits(log_failure: float, queries: int) -> None:
     failure = 10**log_failure
-    z = gaussian_multiplier(failure, questions)
+    z = gaussian_multiplier(failure, queries)
     with mpmath.workdps(50):
-        tail = mpmath.mpf(str(failure)) / (2 * questions)
+        tail = mpmath.mpf(str(failure)) / (2 * queries)
         u = max(mpmath.mpf(0), mpmath.sqrt(2) * mpmath.erfinv(1 - 2 * tail))
         exact = u + (mpmath.npdf(u) - u * mpmath.erfc(u / mpmath.sqrt(2)) / 2) / tail
         assert exact <= z <= exact * (1 + mpmath.mpf(10) ** -9)
@@ -41,13 +39,13 @@ def test_theorem_NOISE_GIVEN_TRANSCRIPT_is_attained(failure: float) -> None:
     assert attained <= z <= attained * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("questions", [1, 10, 1000])
-def test_theorem_NOISE_GIVEN_TRANSCRIPT_revealed_noise(questions: int) -> None:
-    """Constant questions reveal their noise: the largest of k is beyond z with probability below failure."""
-    z = gaussian_multiplier("0.05", questions)
-    assert -math.expm1(questions * math.log1p(-2 * ndtr(-z))) <= 0.05
+@pytest.mark.parametrize("queries", [1, 10, 1000])
+def test_theorem_NOISE_GIVEN_TRANSCRIPT_revealed_noise(queries: int) -> None:
+    """Constant queries reveal their noise: the largest of k is beyond z with probability below failure."""
+    z = gaussian_multiplier("0.05", queries)
+    assert -math.expm1(queries * math.log1p(-2 * ndtr(-z))) <= 0.05
     union_forgotten = gaussian_multiplier("0.05")
-    assert questions == 1 or -math.expm1(questions * math.log1p(-2 * ndtr(-union_forgotten))) > 0.05
+    assert queries == 1 or -math.expm1(queries * math.log1p(-2 * ndtr(-union_forgotten))) > 0.05
 
 
 def test_theorem_NOISE_GIVEN_TRANSCRIPT_laplace_and_shares() -> None:
@@ -55,15 +53,15 @@ def test_theorem_NOISE_GIVEN_TRANSCRIPT_laplace_and_shares() -> None:
     assert z == pytest.approx(math.log(400) + 1)
     a = math.log(1 / 0.05)  # released: whether |Z| > a, and the sign; then |E[Z | T]| = a + 1
     assert a + 1 <= laplace_multiplier("0.05")
-    assert sum(question_share(j) for j in range(1, 2000)) < 1
-    assert float(question_share(3)) == pytest.approx(6 / (3 * math.pi) ** 2)
+    assert sum(query_share(j) for j in range(1, 2000)) < 1
+    assert float(query_share(3)) == pytest.approx(6 / (3 * math.pi) ** 2)
 
 
 @pytest.mark.parametrize(
-    ("questions", "z"), [(1, 2.337803), (98, 3.728143), (518, 4.129571), (6560, 4.680810), (493568, 5.500811)]
+    ("queries", "z"), [(1, 2.337803), (98, 3.728143), (518, 4.129571), (6560, 4.680810), (493568, 5.500811)]
 )
-def test_theorem_NOISE_GIVEN_TRANSCRIPT_reference_values(questions: int, z: float) -> None:
-    assert gaussian_multiplier("0.05", questions) == pytest.approx(z, abs=6e-7)
+def test_theorem_NOISE_GIVEN_TRANSCRIPT_reference_values(queries: int, z: float) -> None:
+    assert gaussian_multiplier("0.05", queries) == pytest.approx(z, abs=6e-7)
 
 
 @pytest.mark.parametrize("scale", [0.2, 0.9, 2.0, 35.0])
@@ -86,12 +84,12 @@ def test_theorem_NOISE_GIVEN_TRANSCRIPT_geometric_noise_with_one_step_more(scale
 def test_theorem_NOISE_GIVEN_TRANSCRIPT_certifies_no_failure_that_floats_cannot_hold(
     multiplier: Callable[..., float],
 ) -> None:
-    """Not even where it comes from many questions.  Mutant: Laplace's logarithm of any share, which overflows."""
+    """Not even where it comes from many queries.  Mutant: Laplace's logarithm of any share, which overflows."""
     assert multiplier(Fraction(1, 10**290)) > 0
-    for failure, questions in (
+    for failure, queries in (
         (Fraction(1, 10**291), 1),
         (Fraction(1, 10**280), 10**11),
         (Fraction(1, 10**400), 1),
     ):
-        with pytest.raises(InvalidRequest, match="below 1e-290 for one question cannot be certified"):
-            multiplier(failure, questions)
+        with pytest.raises(InvalidRequest, match="below 1e-290 for one query cannot be certified"):
+            multiplier(failure, queries)

@@ -154,7 +154,7 @@ def bit_given(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.nda
 
 @pytest.mark.parametrize("scale", [0.8, 2.0])
 def test_theorem_HINGE_OF_A_PAIR_two_adaptive_laplace_answers(scale: float) -> None:
-    """The second question is the bit or its complement, or nothing, whichever the first answer says."""
+    """The second query is the bit or its complement, or nothing, whichever the first answer says."""
     grid, step = np.linspace(-14 * scale, 1 + 14 * scale, 1201, retstep=True)
     a, b = np.meshgrid(grid, grid, indexing="ij")
 

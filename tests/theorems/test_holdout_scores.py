@@ -183,7 +183,7 @@ def lattice(scale: float, reach: float = 7.0) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("share", [0.5, 0.9])
 @pytest.mark.parametrize("scale", [2.0, 9.0])
 def test_theorem_HOLDOUT_SCORES_covers_what_the_first_score_chose(share: float, scale: float) -> None:
-    """Exactly, over all counts and released numbers: the second question is the first one or its complement."""
+    """Exactly, over all counts and released numbers: the second query is the first one or its complement."""
     items = 40
     plan = GaussianPlan(frame(items), ScoreBlocks((2,), (scale,)), (0.9, 0.9))
     noise, law = lattice(scale)
@@ -262,7 +262,7 @@ def test_theorem_HOLDOUT_SCORES_boosting_never_leaves_an_interval() -> None:
     """Runs with the certified number of scores; the population value of every submission is 1/2.
 
     The certificate allows 5 % of the runs, the theorem is sharp to about 1.3, so none is expected; false alarm 1e-6 if
-    5 % were so.  Mutant: intervals as of questions that were fixed in advance: 36 of 200 runs miss, and one of 60 does
+    5 % were so.  Mutant: intervals as of queries that were fixed in advance: 36 of 200 runs miss, and one of 60 does
     but for a chance of 1e-5.
     """
     times = often(60, 200)
@@ -322,7 +322,7 @@ def test_theorem_HOLDOUT_SCORES_top_share_attack_through_the_real_holdout(
 
 
 def test_theorem_HOLDOUT_SCORES_one_direction_again_and_again(tmp_path: Path) -> None:
-    """The same question, one item apart each time; then the question or its complement, by the mean of the answers."""
+    """The same query, one item apart each time; then the query or its complement, by the mean of the answers."""
     n, misses, runs = 400, 0, 15
     for run in range(runs):
         rng = np.random.default_rng(100 + run)

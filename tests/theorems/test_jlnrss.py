@@ -40,12 +40,12 @@ def test_published_widths_of_bnsssu() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "tolerance", "questions"),
+    ("rows", "tolerance", "queries"),
     [(10**5, 0.05, 11), (10**6, 0.05, 832), (10**4, 0.1, 2), (10**5, 0.1, 153), (10**6, 0.1, 11616)],
 )
-def test_theorem_JLNRSS_TRANSFER_certified_questions(rows: int, tolerance: float, questions: int) -> None:
-    assert jlnrss_width(rows, questions, "0.05").tolerance <= tolerance
-    assert jlnrss_width(rows, int(questions * 1.01) + 1, "0.05").tolerance > tolerance
+def test_theorem_JLNRSS_TRANSFER_certified_queries(rows: int, tolerance: float, queries: int) -> None:
+    assert jlnrss_width(rows, queries, "0.05").tolerance <= tolerance
+    assert jlnrss_width(rows, int(queries * 1.01) + 1, "0.05").tolerance > tolerance
 
 
 def gdp_delta(mu: float, epsilon: float) -> float:

@@ -33,7 +33,7 @@ from adyton.kernel.terms.leaves import ValueOf
 from adyton.kernel.terms.measures import Count, CountPersons, SumOfPersons
 from adyton.kernel.terms.names import joined
 from adyton.planning.readings import readings_of
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.study import PrivateTable, Study
 from how_often import often
 from kept_rows import open_kept
@@ -91,7 +91,7 @@ def databases(number: int) -> list[tuple[Rows, Rows]]:
 
 @pytest.mark.parametrize(("r", "s"), [(1, 1), (2, 3), (3, 1)])
 def test_theorem_JOINED_ROWS_a_person_moves_at_most_the_product(r: int, s: int) -> None:
-    (reading,) = readings_of(Question(BOTH, (("n", Count()),), by=(WARD,)), study(r, s).unit_of(BOTH))
+    (reading,) = readings_of(Query(BOTH, (("n", Count()),), by=(WARD,)), study(r, s).unit_of(BOTH))
     bound = reading.sensitivity.l1_diameter(ONE)
     assert bound == r * s
     for people, visits in databases(often(2, 6)):
@@ -171,7 +171,7 @@ def test_theorem_JOINED_ROWS_a_person_is_in_as_many_groups_as_the_grouped_tables
     unit = study(r, s).unit_of(BOTH)
     readings = []
     for by, most in GROUPED:
-        own = readings_of(Question(BOTH, (("n", CountPersons()), ("s", own_sum)), by=by), unit)
+        own = readings_of(Query(BOTH, (("n", CountPersons()), ("s", own_sum)), by=by), unit)
         assert [reading.sensitivity.touched for reading in own] == [most(r, s)] * 2
         readings += own
     different: tuple[Rows, Rows] = ([("a", 0, 0), ("b", 3, 0)][:r], [(1, 0), (2, 0), (0, 0)][:s])
@@ -193,7 +193,7 @@ def test_theorem_JOINED_ROWS_a_column_of_a_public_table_is_one_of_the_table_that
     big = BooleanColumn("big")
     unit = PrivacyUnit("add-remove", "pid", 1)
     asked = Study(PEOPLE, unit, LIMIT, further=(PrivateTable(VISITS, 5),))
-    (reading,) = readings_of(Question(LINKED, (("n", CountPersons()),), by=(big,)), asked.unit_of(LINKED))
+    (reading,) = readings_of(Query(LINKED, (("n", CountPersons()),), by=(big,)), asked.unit_of(LINKED))
     assert reading.sensitivity.touched == 1
 
 

@@ -34,7 +34,7 @@ from adyton.kernel.terms.measures import Count, CountPersons
 from adyton.planning.keys import plan_keys
 from adyton.planning.price import Pricing, price_of
 from adyton.planning.readings import readings_of
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.study import Study, keys_failure
 from how_often import crossed
 
@@ -241,9 +241,9 @@ def test_theorem_KEY_SELECTION_failures_cost_f_once_whatever_else_is_said(
 
 def made_share() -> Fraction:
     """What the first receipt may use."""
-    from adyton.kernel.exact.shares import question_share
+    from adyton.kernel.exact.shares import query_share
 
-    return question_share(1)
+    return query_share(1)
 
 
 def test_theorem_KEY_SELECTION_what_nobody_counts_is_never_shown() -> None:
@@ -289,9 +289,9 @@ def test_theorem_KEY_SELECTION_sensitivities_of_counts_and_of_their_number(
         discovery_delta=Fraction(1, 10**4),
     )
     measure = CountPersons() if most_groups else Count()
-    question = Question(table, (("n", measure),), by=(CITY,), most_groups=most_groups)
+    query = Query(table, (("n", measure),), by=(CITY,), most_groups=most_groups)
     pricing = Pricing(study, price_of(epsilon=1), study.allowed, None)
-    made = plan_keys(question, study.unit, pricing, 10)
+    made = plan_keys(query, study.unit, pricing, 10)
     counted, number = (one.reading.sensitivity for one in made.noisy)
     one = (Fraction(1),)
     both = 2 if adjacency == "replace-one" else 1
@@ -305,7 +305,7 @@ def test_what_validity_pays_for_keys_does_not_rest_on_how_many_there_are() -> No
     """No list bounds the keys, so a centre that is spread over all cells would be too far from some unit."""
     for measure in (Count(), CountPersons()):
         unit = persons("add-remove", 3)
-        (reading,) = readings_of(Question(TABLE, (("n", measure),), by=(CITY,)), unit)
+        (reading,) = readings_of(Query(TABLE, (("n", measure),), by=(CITY,)), unit)
         noisy = NoisyReading(reading, GaussianNoise((Fraction(2),)))
         reach = 9 if isinstance(measure, Count) else 3  # squared: three rows of one key, or three keys
         assert noisy.radius() == UNITS_PER_ONE * reach // 4

@@ -1,4 +1,4 @@
-"""P-values after questions, by every route: exact error probabilities against the best test there is.
+"""P-values after queries, by every route: exact error probabilities against the best test there is.
 
 Rows are coins, and what is released depends on their number of heads; so a sample is that number, its law is
 binomial, and the best test after a transcript is found by sorting.  Nothing is simulated here.
@@ -262,7 +262,7 @@ def test_theorem_LAST_LOOK_ROUTES_the_parts_of_the_level_never_sum_to_more_than_
 
 
 @pytest.mark.parametrize("gaussian", [True, False])
-def test_theorem_LAST_LOOK_ROUTES_before_any_question_the_level_is_whole(gaussian):
+def test_theorem_LAST_LOOK_ROUTES_before_any_query_the_level_is_whole(gaussian):
     for alpha in (Fraction(1, 20), Fraction(1, 3), Fraction(1, 10**9)):
         (route,) = routes_after(ReleasedTotals(), 5000, gaussian=gaussian)
         assert route.threshold(alpha) == pytest.approx(float(alpha), rel=1e-15)

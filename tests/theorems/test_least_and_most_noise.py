@@ -56,7 +56,7 @@ def test_theorem_SUBSET_MEANS_the_most_noise_alone_would_not_do():
 
 
 def _noised(sql: str, *scales: int) -> NoisyReading:
-    (reading,) = readings_of(request_of(sql, TABLE).question, PrivacyUnit("replace-one"))
+    (reading,) = readings_of(request_of(sql, TABLE).query, PrivacyUnit("replace-one"))
     return NoisyReading(reading, GaussianNoise(tuple(map(Fraction, scales))))
 
 
@@ -121,7 +121,7 @@ def test_theorem_SUBSET_VARIANCE_where_nearly_all_have_a_property_floats_lose_no
         assert Fraction(learned._most_spread(first, most, most, 1)) >= exact
 
 
-def test_theorem_SUBSET_VARIANCE_after_an_answer_no_question_was_fixed_in_advance(monkeypatch):
+def test_theorem_SUBSET_VARIANCE_after_an_answer_no_query_was_fixed_in_advance(monkeypatch):
     """Also where the noise, against all odds, left less than nothing: 0 would mean that nothing was released."""
     monkeypatch.setattr(learned, "_settled", lambda *_: 0)
     part = SimpleNamespace(only=_noised("SELECT COUNT(*) FROM t", 5))
@@ -212,7 +212,7 @@ def test_theorem_SUBSET_VARIANCE_every_sum_whose_noise_is_bounded_has_a_part_of_
     assert seen == [Fraction(1, 500)]
 
 
-def test_theorem_PLANNED_NOISE_questions_with_more_noise_than_the_next_are_judged_by_their_own():
+def test_theorem_PLANNED_NOISE_queries_with_more_noise_than_the_next_are_judged_by_their_own():
     plan = StudyPlan(100_000, 10_000, Fraction(1, 20), ANYTHING, (0.5, 0.01), (1, 10_000), rising=False)
     assert plan.tolerance >= plan.width(1)
 

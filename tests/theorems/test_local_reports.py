@@ -69,7 +69,7 @@ def least_delta(here: Sequence[Law], there: Sequence[Law], epsilon: Fraction) ->
 
 
 def worst_delta(laws: Sequence[Sequence[Law]], epsilon: Fraction) -> Fraction:
-    """Over all pairs of lists of answers; ``laws`` of a question are those of its answers.
+    """Over all pairs of lists of answers; ``laws`` of a query are those of its answers.
 
     Answers are alike, so the first list may have the answer 0 and the other one 0 or 1; where all answers
     are few, all pairs are tried.
@@ -87,7 +87,7 @@ def worst_delta(laws: Sequence[Sequence[Law]], epsilon: Fraction) -> Fraction:
     )
 
 
-def questions_of(sizes: Sequence[int]) -> tuple[CategoryQuestion, ...]:
+def queries_of(sizes: Sequence[int]) -> tuple[CategoryQuestion, ...]:
     return tuple(
         CategoryQuestion(f"q{place}", tuple(f"v{value}" for value in range(size)))
         for place, size in enumerate(sizes)
@@ -116,18 +116,18 @@ def test_theorem_LOCAL_REPORTS_of_all_pairs_of_lists_of_answers(
 ) -> None:
     """Each way of dividing a limit, and the one that a survey takes.
 
-    Mutants: parts, the optimum or mu**2 of one question fewer; the whole delta for each question.
+    Mutants: parts, the optimum or mu**2 of one query fewer; the whole delta for each query.
     """
-    questions = questions_of(sizes)
-    ways = [way(questions, limit) for way in WAYS.values()] if limit.delta else []
-    for chosen in (*ways, Survey("s", questions, limit).randomizers):
+    queries = queries_of(sizes)
+    ways = [way(queries, limit) for way in WAYS.values()] if limit.delta else []
+    for chosen in (*ways, Survey("s", queries, limit).randomizers):
         assert worst_delta(laws_of(chosen), limit.epsilon) <= limit.delta
 
 
 def test_theorem_LOCAL_REPORTS_two_people_of_whom_one_differs() -> None:
     """All reports of both, for every pair of tables that differ in all answers of one person."""
     limit = Guarantee(1, "0.05")
-    laws = laws_of(Survey("s", questions_of((2, 2)), limit).randomizers)
+    laws = laws_of(Survey("s", queries_of((2, 2)), limit).randomizers)
     lists = list(product(range(2), range(2)))
     for mine, yours, other in product(lists, lists, lists):
         here = [own[v] for own, v in zip([*laws, *laws], (*mine, *other), strict=True)]
@@ -159,8 +159,8 @@ def test_theorem_LOCAL_REPORTS_of_categories_and_numbers(
     Mutant: a number with a tenth less noise.
     """
     monkeypatch.setattr(dividing, "MOVED", one_integer(FEW))
-    questions = (*questions_of((3,)), NumberQuestion("a", 0, 1), NumberQuestion("b", 0, 1))
-    category, *numbers = WAYS[way](questions, limit)
+    queries = (*queries_of((3,)), NumberQuestion("a", 0, 1), NumberQuestion("b", 0, 1))
+    category, *numbers = WAYS[way](queries, limit)
     assert isinstance(category, RandomizedResponse)
     laws = laws_of([category])
     for noise in numbers:
@@ -180,11 +180,11 @@ def test_theorem_LOCAL_REPORTS_of_categories_and_numbers(
 def test_theorem_LOCAL_REPORTS_of_categories_and_numbers_by_mu(sizes: tuple[int, ...], numbers: int) -> None:
     """Gaussian noises are one, of the sum of their squares; rounding them tells no more.  To 40 digits.
 
-    Mutant: mu**2 of one question fewer.
+    Mutant: mu**2 of one query fewer.
     """
     limit = Guarantee(1, "0.001")
-    questions = (*questions_of(sizes), *(NumberQuestion(f"n{i}", 0, 1) for i in range(numbers)))
-    chosen = _by_mu(questions, limit)
+    queries = (*queries_of(sizes), *(NumberQuestion(f"n{i}", 0, 1) for i in range(numbers)))
+    chosen = _by_mu(queries, limit)
     laws = laws_of([one for one in chosen if isinstance(one, RandomizedResponse)])
     moved = [MOVED.l2_diameter_squared(one.scales) for one in chosen if isinstance(one, GaussianNoise)]
     assert len(moved) == numbers

@@ -169,7 +169,7 @@ def test_theorem_MATRIX_MECHANISM_ERROR_at_a_price_is_trace_times_sensitivity_ov
         predicted = GaussianMatrix.for_cost(strategy, adjacency, price).predicted_error(workload)
         by_hand = (
             float((np.linalg.inv(strategy.gram) * workload.gram()).sum())
-            / workload.questions
+            / workload.queries
             * strategy.l2_diameter_squared(adjacency)
             / float(price)
         )
@@ -241,10 +241,10 @@ def test_theorem_MATRIX_MECHANISM_ERROR_is_infinite_where_nothing_was_measured()
 
 
 @pytest.mark.parametrize("large", [1, 1000, 2**20])
-def test_theorem_MATRIX_MECHANISM_ERROR_is_infinite_if_one_small_question_was_not_measured(
+def test_theorem_MATRIX_MECHANISM_ERROR_is_infinite_if_one_small_query_was_not_measured(
     large: int,
 ) -> None:
-    """Beside a question that is large it must not be taken for answered, with an error of 0."""
+    """Beside a query that is large it must not be taken for answered, with an error of 0."""
     first_cell = Strategy("the first cell", np.array([[1, 0]]))
     both = ExplicitQueries([[large, 0], [0, 1]])
     assert error_factor(both, first_cell) == math.inf
@@ -266,7 +266,7 @@ def _least_possible(workload: LinearQueries) -> float:
         scale = np.sqrt(multipliers)
         values, vectors = np.linalg.eigh(scale[:, None] * workload.gram() * scale)
         roots = np.sqrt(np.maximum(values, 0))
-        bound = (2 * roots.sum() - multipliers.sum()) / workload.questions
+        bound = (2 * roots.sum() - multipliers.sum()) / workload.queries
         multipliers = (vectors**2) @ roots
     return float(bound)
 

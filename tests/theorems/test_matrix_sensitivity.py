@@ -184,21 +184,21 @@ def test_an_implicit_workload_is_its_matrix(workload: LinearQueries) -> None:
     histogram = random.integers(0, 100, workload.cells)
     square = random.normal(size=(workload.cells, workload.cells))
     covariance = square @ square.T
-    assert matrix.shape == (workload.questions, workload.cells)
+    assert matrix.shape == (workload.queries, workload.cells)
     assert np.array_equal(workload.numerators(histogram), matrix @ histogram)
     assert workload.numerators(histogram).dtype == np.int64
     assert np.array_equal(workload.gram(), matrix.T @ matrix)
     assert np.allclose(workload.variances(covariance), np.diag(matrix @ covariance @ matrix.T))
     for index, row in enumerate(matrix):
-        question, weights = workload.question(index), np.zeros(workload.cells)
-        question.spread(1.0, weights)
+        query, weights = workload.query(index), np.zeros(workload.cells)
+        query.spread(1.0, weights)
         assert np.array_equal(weights, row)
-        assert question.numerator(histogram) == row @ histogram
+        assert query.numerator(histogram) == row @ histogram
 
 
 @given(rows=matrices, denominator=st.integers(1, 6))
 @settings(max_examples=40, deadline=None, derandomize=True)
-def test_written_out_questions_keep_their_fractions(rows: list[list[int]], denominator: int) -> None:
+def test_written_out_queries_keep_their_fractions(rows: list[list[int]], denominator: int) -> None:
     exact = [[Fraction(w, denominator) for w in row] for row in rows]
     workload = ExplicitQueries(exact)
     matrix = np.array(exact, dtype=float)
@@ -247,8 +247,8 @@ def test_a_box_is_its_indicator(shape: list[int], data: st.DataObject) -> None:
         lambda: Marginals((2, 2), 3),
         lambda: ExplicitQueries([]),
         lambda: ExplicitQueries([[Fraction(1, 3), Fraction(1, 2**20 + 1)]]),
-        lambda: Ranges(4).question(10),
-        lambda: Marginals((2, 2), 1).question(4),
+        lambda: Ranges(4).query(10),
+        lambda: Marginals((2, 2), 1).query(4),
         lambda: tree(5, 1),
         lambda: identity(0),
         lambda: identity(5000),

@@ -26,7 +26,7 @@ from adyton.kernel.terms.measures import Count, Mean
 from adyton.noise_intervals.widths import noise_within, ratio_band, worst_error
 from adyton.planning.plan import make_plan
 from adyton.planning.price import price_of
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.study import Study
 from populations import standing_of
 from seeded import SeededByHash
@@ -208,8 +208,8 @@ def test_theorem_POST_PROCESSING_answers_are_functions_of_the_plan_and_the_relea
     study = Study(
         Table("people", (age,), 1000), PrivacyUnit("replace-one"), Guarantee(Fraction(1), Fraction(1, 10**6))
     )
-    question = Question(study.table, (("n", Count()), ("m", Mean(ValueOf(age)))))
-    plan = make_plan(study, question, price_of(epsilon="0.5"), 10**18)
+    query = Query(study.table, (("n", Count()), ("m", Mean(ValueOf(age)))))
+    plan = make_plan(study, query, price_of(epsilon="0.5"), 10**18)
     context = standing_of(study, 1000, own=Fraction(1, 1000), values=2)
     first = rows_of_many([plan], [Stored([[[10]], [[50], [2000]]])], context)
     assert first == rows_of_many([plan], [Stored([[[10]], [[50], [2000]]])], context)

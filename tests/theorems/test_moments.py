@@ -26,7 +26,7 @@ from adyton.planning.learned import _noises
 from adyton.planning.measures.moments import NEEDED, Joint, range_of
 from adyton.planning.readings import readings_of
 from adyton.population.base import PopulationContext
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 
 X, Y = IntegerColumn("x", 7, 12), RealColumn("y", Fraction(-2), Fraction(1), Fraction(1, 2))
 TABLE = Table("t", (X, Y), rows=100)
@@ -35,8 +35,8 @@ Pairs = Sequence[tuple[Fraction, Fraction]]  # of x and y
 
 
 def joint(which: Which, scale: int = 1) -> Joint:
-    question = Question(TABLE, (("v", Moments(ValueOf(Y), ValueOf(X), which)),))
-    (reading,) = readings_of(question, PrivacyUnit("replace-one"))
+    query = Query(TABLE, (("v", Moments(ValueOf(Y), ValueOf(X), which)),))
+    (reading,) = readings_of(query, PrivacyUnit("replace-one"))
     return Joint(NoisyReading(reading, GaussianNoise((Fraction(scale),) * 6)))
 
 

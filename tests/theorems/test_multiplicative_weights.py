@@ -40,9 +40,9 @@ def test_theorem_MW_POTENTIAL_falls_by_at_least_step_times_gap_less_an_eighth_of
     before = np.log(data.draw(distributions(cells)) * 0.999 + 0.001 / cells)
     before -= math.log(np.exp(before).sum())
     weights = data.draw(st.lists(st.integers(0, denominator), min_size=cells, max_size=cells))
-    question, q = WeightedQuery(weights, denominator), np.array(weights) / denominator
+    query, q = WeightedQuery(weights, denominator), np.array(weights) / denominator
     after = before.copy()
-    returned = mw_update(after, question, step)
+    returned = mw_update(after, query, step)
     assert np.allclose(returned, np.exp(after))
     assert returned.sum() == pytest.approx(1)
     assert np.allclose(
@@ -68,16 +68,16 @@ def test_theorem_MW_POTENTIAL_has_no_better_constant() -> None:
 @given(data=st.data(), cells=st.integers(2, 40), gap=st.floats(0.1, 0.5), slack=st.floats(0, 1))
 @settings(deadline=None, derandomize=True, max_examples=100)
 def test_theorem_MW_UPDATES_are_never_more(data: st.DataObject, cells: int, gap: float, slack: float) -> None:
-    """The worst question each time, until no question has the gap left; the gap is known only roughly."""
+    """The worst query each time, until no query has the gap left; the gap is known only roughly."""
     p = data.draw(distributions(cells))
     guess, updates = CellDistribution(cells), 0
     while True:
-        question = WeightedQuery((p > guess.weights).astype(np.int64))
-        true = float(p @ question.weights) - guess.answer(question)  # the total variation
+        query = WeightedQuery((p > guess.weights).astype(np.int64))
+        true = float(p @ query.weights) - guess.answer(query)  # the total variation
         if true < gap:
             break
         heard = gap + slack * 2 * (true - gap)  # any number with heard >= gap and 2 true - heard >= gap
-        guess.correct(question, min(heard, 2 * true - gap))
+        guess.correct(query, min(heard, 2 * true - gap))
         updates += 1
         assert updates <= most_updates(cells, gap)
 
@@ -89,20 +89,20 @@ def test_theorem_MW_UPDATES_is_about_as_many_as_a_stubborn_case_needs() -> None:
     p[0] = 1.0
     guess, updates = CellDistribution(cells), 0
     for level in range(16):
-        question = BoxQuery((cells,), {0: range(cells >> (level + 1))})
-        while float(p[0]) - guess.answer(question) >= gap:
-            guess.correct(question, gap)
+        query = BoxQuery((cells,), {0: range(cells >> (level + 1))})
+        while float(p[0]) - guess.answer(query) >= gap:
+            guess.correct(query, gap)
             updates += 1
     assert 0.3 * most_updates(cells, gap) < updates <= most_updates(cells, gap)
 
 
 def test_a_guess_of_ten_million_cells_is_updated_in_memory() -> None:
     guess = CellDistribution(10**7)
-    question = BoxQuery((10,) * 7, {0: [1, 2], 6: [3]})
-    assert guess.answer(question) == pytest.approx(0.02)
-    guess.correct(question, 0.3)
+    query = BoxQuery((10,) * 7, {0: [1, 2], 6: [3]})
+    assert guess.answer(query) == pytest.approx(0.02)
+    guess.correct(query, 0.3)
     lifted = 0.02 * math.exp(1.2)
-    assert guess.answer(question) == pytest.approx(lifted / (lifted + 0.98))
+    assert guess.answer(query) == pytest.approx(lifted / (lifted + 0.98))
     assert guess.weights.sum() == pytest.approx(1)
 
 

@@ -52,7 +52,7 @@ def test_theorem_MUTUAL_INFORMATION_OF_ANSWERS_small_tables(small: Small) -> Non
 
 @pytest.mark.parametrize("small", SMALL)
 def test_theorem_MUTUAL_INFORMATION_GAP_small_tables(small: Small) -> None:
-    """For every transcript the question with the largest expected gap, and the largest expected square."""
+    """For every transcript the query with the largest expected gap, and the largest expected square."""
     nats = information(small)
     gaps, squares = [], []
     for function in functions(small):
@@ -114,13 +114,13 @@ def test_theorem_RRSSTW_MONITOR_published_widths() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "tolerance", "questions"),
+    ("rows", "tolerance", "queries"),
     [(10**5, 0.05, 16), (10**6, 0.05, 1532), (10**4, 0.1, 2), (10**5, 0.1, 263), (10**6, 0.1, 21184)],
 )
-def test_theorem_RRSSTW_MONITOR_certified_questions(rows: int, tolerance: float, questions: int) -> None:
-    assert rrsstw_width(rows, questions, "0.05").tolerance <= tolerance
-    assert rrsstw_width(rows, int(questions * 1.01) + 1, "0.05").tolerance > tolerance
-    assert rrsstw_width(rows, questions, "0.05", centred=True).tolerance < 0.85 * tolerance
+def test_theorem_RRSSTW_MONITOR_certified_queries(rows: int, tolerance: float, queries: int) -> None:
+    assert rrsstw_width(rows, queries, "0.05").tolerance <= tolerance
+    assert rrsstw_width(rows, int(queries * 1.01) + 1, "0.05").tolerance > tolerance
+    assert rrsstw_width(rows, queries, "0.05", centred=True).tolerance < 0.85 * tolerance
 
 
 @pytest.mark.parametrize("small", SMALL)

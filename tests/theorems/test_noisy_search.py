@@ -37,7 +37,7 @@ from adyton.kernel.terms.measures import Extreme, Quantile
 from adyton.planning.measures.search import Search, surely_between
 from adyton.planning.readings import readings_of
 from adyton.population.base import PopulationContext
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.study import Study, Validity
 from adyton.testing.engines.meaning import condition, number
 from how_often import often
@@ -128,7 +128,7 @@ def test_theorem_NOISY_SEARCH_sensitivity_of_a_comparison_equals_brute_force(
 ) -> None:
     """All tables of one other row and a unit, all places at once in all cells: the worst is what is charged."""
     unit = PrivacyUnit(adjacency, "pid" if rows > 1 else None, rows)
-    (reading,) = readings_of(Question(TABLE, (("q", measure),), by=by), unit)
+    (reading,) = readings_of(Query(TABLE, (("q", measure),), by=by), unit)
     sensitivity = reading.sensitivity
     owned = [list(u) for u in itertools.combinations_with_replacement(KINDS, rows)] + [[]]
     points = np.array([_compared(reading, measure, unit) for unit in owned])  # units x cells x places
@@ -172,7 +172,7 @@ def _compared(reading: Reading, measure: Quantile | Extreme, rows: Sequence[Mapp
 
 def test_theorem_NOISY_SEARCH_every_comparison_is_charged() -> None:
     unit, rule = PrivacyUnit("replace-one"), accounting_named("gdp")
-    (reading,) = readings_of(Question(TABLE, (("q", MEASURES[0]),)), unit)
+    (reading,) = readings_of(Query(TABLE, (("q", MEASURES[0]),)), unit)
     noise = GaussianNoise((Fraction(2),))
     one, all_rounds = NoisyReading(reading, noise), NoisyReading(reading, noise, rounds_of(reading))
     assert rounds_of(reading) == 5  # three for six values, and two for the ends of the interval
@@ -189,7 +189,7 @@ WIDE_TABLE = Table("people", (WIDE,), rows=120)
 
 
 def _search(measure: Quantile | Extreme, noise: Mechanism) -> Search:
-    (reading,) = readings_of(Question(WIDE_TABLE, (("q", measure),)), PrivacyUnit("replace-one"))
+    (reading,) = readings_of(Query(WIDE_TABLE, (("q", measure),)), PrivacyUnit("replace-one"))
     return Search(NoisyReading(reading, noise, rounds_of(reading)))
 
 
@@ -232,7 +232,7 @@ def test_theorem_NOISY_SEARCH_counts_what_lies_below_through_three_levels(target
     table = Table("people", (FINE,), rows=9)
     measure = Quantile(ValueOf(FINE), Fraction(1, 2))
     assert len(levels_of(measure.value, 1)) == 3
-    (reading,) = readings_of(Question(table, (("q", measure),)), PrivacyUnit("replace-one"))
+    (reading,) = readings_of(Query(table, (("q", measure),)), PrivacyUnit("replace-one"))
     search = Search(NoisyReading(reading, GaussianNoise((Fraction(1, 1000),)), rounds_of(reading)))
     rows = [{"fine": step} for step in [0] * 4 + [target] + [2**40] * 4]
 
@@ -292,9 +292,9 @@ def test_a_last_bin_with_one_value_is_searched_to_its_end(sql: str) -> None:
     ("accounting", "validity"),
     [
         ("gdp", Validity(Fraction(9, 10))),
-        ("zcdp", Validity(Fraction(9, 10), questions=1, tolerance=Fraction(1, 10))),
+        ("zcdp", Validity(Fraction(9, 10), queries=1, tolerance=Fraction(1, 10))),
         ("pure", Validity(Fraction(9, 10), stability=Fraction(1, 10**4))),
-        ("pure", Validity(Fraction(9, 10), questions=1, tolerance=Fraction(1, 4))),
+        ("pure", Validity(Fraction(9, 10), queries=1, tolerance=Fraction(1, 4))),
     ],
 )
 def test_theorem_NOISY_SEARCH_the_population_interval_holds_what_no_comparison_excludes(
@@ -311,7 +311,7 @@ def test_theorem_NOISY_SEARCH_the_population_interval_holds_what_no_comparison_e
     limit = Guarantee(Fraction(5), Fraction(0) if pure else Fraction(1, 10**6))
     study = Study(table, unit, limit, accounting, validity=validity)
     noise = GeometricNoise((Fraction(scale),)) if pure else GaussianNoise((Fraction(scale),))
-    (reading,) = readings_of(Question(table, (("q", Quantile(ValueOf(column), Fraction(1, 2))),)), unit)
+    (reading,) = readings_of(Query(table, (("q", Quantile(ValueOf(column), Fraction(1, 2))),)), unit)
     search = Search(NoisyReading(reading, noise, rounds_of(reading)))
     assert search.noises == 11
     context = standing_of(study, rows, values=search.noises)

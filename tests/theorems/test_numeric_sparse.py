@@ -35,7 +35,7 @@ def value_loss(one: NumericSparse, move: int) -> float:
 def test_theorem_NUMERIC_SPARSE_values_have_noise_of_their_own(refresh: bool) -> None:
     """Every noise from -1 to 1: the value is the exact one plus a draw that no comparison has seen."""
     one, exact = machine(2, refresh=refresh), 5
-    t, q, v = (float(s) for s in (one.sparse.threshold_scale, one.sparse.question_scale, one.value_scale))
+    t, q, v = (float(s) for s in (one.sparse.threshold_scale, one.sparse.query_scale, one.value_scale))
     for offset, compared, *rest in itertools.product(range(-1, 2), repeat=4):
         scales: list[float] = []
         with scripted([compared, *rest], scales):
@@ -114,8 +114,8 @@ def test_theorem_NUMERIC_SPARSE_a_gaussian_value_has_noise_of_its_own(
 def test_theorem_NUMERIC_SPARSE_gaussian_values_by_the_exact_law(
     refresh: bool, gaps: tuple[tuple[int, ...], tuple[int, ...]]
 ) -> None:
-    """All answers to three questions with the values of the positives, both rounded Gaussians enumerated:
-    never above mu-GDP of the whole.  In the last pair every question is surely above, the values tell all,
+    """All answers to three queries with the values of the positives, both rounded Gaussians enumerated:
+    never above mu-GDP of the whole.  In the last pair every query is surely above, the values tell all,
     and their part of the price is attained to three per cent: a tenth less noise is refuted.
     """
     c, sigma = 2, 3.0

@@ -32,9 +32,9 @@ def study(accounting: str, delta: str, epsilon: str = "1", discovery_delta: str 
     return Study(TABLE, PrivacyUnit("replace-one"), limit, accounting=accounting, discovery_delta=keys)
 
 
-def geometric(known: Study, questions: int, ratio: float) -> list[int]:
+def geometric(known: Study, queries: int, ratio: float) -> list[int]:
     """Totals in units, each ``ratio`` times the one before, the last of them all that is allowed."""
-    return [int(known.allowed / ratio ** (questions - 1 - i)) for i in range(questions)]
+    return [int(known.allowed / ratio ** (queries - 1 - i)) for i in range(queries)]
 
 
 def true_delta(known: Study, totals: list[int], shown: list[float]) -> float:
@@ -48,13 +48,13 @@ def true_delta(known: Study, totals: list[int], shown: list[float]) -> float:
 
 @pytest.mark.parametrize("accounting", ["gdp", "zcdp"])
 @pytest.mark.parametrize("delta", ["1e-6", "1e-9"])
-@pytest.mark.parametrize(("epsilon", "questions", "ratio"), [("1", 12, 2), ("4", 12, 2), ("0.1", 40, 1.2)])
+@pytest.mark.parametrize(("epsilon", "queries", "ratio"), [("1", 12, 2), ("4", 12, 2), ("0.1", 40, 1.2)])
 def test_theorem_ZCDP_ODOMETER_holds_against_best_stopping(
-    accounting: str, delta: str, epsilon: str, questions: int, ratio: float
+    accounting: str, delta: str, epsilon: str, queries: int, ratio: float
 ) -> None:
     """Mutants that fail: slopes that do not share delta, half of rho, the best slope at every moment."""
     known = study(accounting, delta, epsilon)
-    totals = geometric(known, questions, ratio)
+    totals = geometric(known, queries, ratio)
     shown = [read_odometer(known, spent).epsilon for spent in totals]
     assert true_delta(known, totals, shown) <= 0.99
 
@@ -63,7 +63,7 @@ def test_theorem_ZCDP_ODOMETER_holds_against_best_stopping(
     ("accounting", "delta", "times"), [("gdp", "1e-6", 9), ("gdp", "1e-9", 11), ("zcdp", "1e-6", 2.4)]
 )
 def test_a_running_epsilon_from_the_filter_is_no_promise(accounting: str, delta: str, times: float) -> None:
-    """Twelve questions at geometric prices, and stopping at the best moment: delta is far above the one shown."""
+    """Twelve queries at geometric prices, and stopping at the best moment: delta is far above the one shown."""
     known = study(accounting, delta)
     totals = geometric(known, 12, 2)
     shown = [known.epsilon_of(spent) for spent in totals]

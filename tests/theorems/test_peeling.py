@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adyton.errors import InvalidRequest
-from adyton.kernel.exact.shares import question_share
+from adyton.kernel.exact.shares import query_share
 from adyton.validity.hinge import peeling
 from adyton.validity.hinge.noise_part import gaussian_multiplier
 from adyton.validity.hinge.peeling import WidthSchedule
@@ -21,9 +21,9 @@ from adyton.validity.hinge.stability import stability_width
 FIRST, AFTER_LOW, AFTER_HIGH = 2.0, 0.9, 4.0  # noise of the first answer, and of the second after it
 
 
-def width_of(schedule: WidthSchedule, spent: Fraction, question: int, sigma: float) -> float:
-    """Of question j of an open study, if its noise is normal."""
-    noise = gaussian_multiplier(schedule.noise_failure * question_share(question)) * sigma
+def width_of(schedule: WidthSchedule, spent: Fraction, query: int, sigma: float) -> float:
+    """Of query j of an open study, if its noise is normal."""
+    noise = gaussian_multiplier(schedule.noise_failure * query_share(query)) * sigma
     return noise + schedule.stability(spent)
 
 

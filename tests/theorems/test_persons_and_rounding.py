@@ -26,7 +26,7 @@ TABLE = Table("t", (IntegerColumn("age", 3, 5), IntegerColumn("debt", -2, 1)), 4
 
 
 def noisy(sql: str, rows: int = 1, accounting: str = "gdp") -> tuple[Study, NoisyReading]:
-    """The study and the first noisy integer of a question, for units of at most so many rows."""
+    """The study and the first noisy integer of a query, for units of at most so many rows."""
     person = "who" if rows > 1 else None
     table, pure = replace(TABLE, person=person), accounting == "pure"
     limit = Guarantee(Fraction(1), Fraction(0) if pure else Fraction(1, 10**9))

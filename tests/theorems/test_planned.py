@@ -1,4 +1,4 @@
-"""A plan of questions whose noise may differ: the joint form with an equal excess for each."""
+"""A plan of queries whose noise may differ: the joint form with an equal excess for each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from adyton.kernel.privacy import Adjacency, Guarantee, PrivacyUnit, PureCost
 from adyton.kernel.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table
 from adyton.planning.measures.spread import Spread
 from adyton.planning.part import MeasurePlan
-from adyton.planning.plan import QuestionPlan, make_plan
+from adyton.planning.plan import QueryPlan, make_plan
 from adyton.planning.price import price_of
 from adyton.population.base import PopulationContext
 from adyton.population.hinge import HingePopulation
@@ -57,7 +57,7 @@ def test_theorem_CENTRED_HINGE_PLAN_laplace_noise() -> None:
 
 @settings(deadline=None, max_examples=40)
 @given(st.floats(-3, 3), st.integers(1, 1000))
-def test_theorem_CENTRED_HINGE_PLAN_a_question_keeps_to_its_part(power: float, noises: int) -> None:
+def test_theorem_CENTRED_HINGE_PLAN_a_query_keeps_to_its_part(power: float, noises: int) -> None:
     """However large its noise: the excess of all its noises together, in ranges, is what was planned for one."""
     plan = PlannedSchedule.plan(10**4, 50, "0.1")
     relative = Fraction(10**power) * plan.excess * 100
@@ -156,7 +156,7 @@ ASKED = [
 
 def asked(
     sql: str, rows: int, adjacency: Adjacency, accounting: str
-) -> tuple[Study, QuestionPlan, PopulationContext]:
+) -> tuple[Study, QueryPlan, PopulationContext]:
     person = "who" if rows > 1 else None
     table = replace(TABLE, person=person)
     study = Study(
@@ -164,10 +164,10 @@ def asked(
         PrivacyUnit(adjacency, person, rows),
         Guarantee(Fraction(1), Fraction(0) if accounting == "pure" else Fraction(1, 10**9)),
         accounting,
-        validity=Validity(Fraction(9, 10), questions=10, tolerance=Fraction(1, 3)),
+        validity=Validity(Fraction(9, 10), queries=10, tolerance=Fraction(1, 3)),
     )
     plan = make_plan(study, parse(sql, table), price_of(epsilon="0.01"), study.allowed)
-    return study, plan, standing_of(study, 5000, values=plan.values(plan.question.cells))
+    return study, plan, standing_of(study, 5000, values=plan.values(plan.query.cells))
 
 
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
@@ -197,7 +197,7 @@ def test_theorem_CENTRED_HINGE_PLAN_all_noises_of_an_answer_share_the_excess(
             population._hidden(part, context), part.mechanism.scales, weights, strict=True
         ):
             u = float((hidden - 1) / scale)
-            total += plan.question.cells * part.times * weight * float(scale) * math.exp(-u) / length
+            total += plan.query.cells * part.times * weight * float(scale) * math.exp(-u) / length
         drifts = [population._drift(part, replace(context, units=units)) for units in (4000, 5000, 6000)]
         width = Fraction(schedule.stability(Fraction(0)))
         assert drifts == [length * width, length * width, length * width * 6 / 5]
@@ -217,7 +217,7 @@ def test_theorem_PAY_AS_YOU_GO_all_claims_of_an_answer_share_its_level(
     study, plan, context = asked(sql, 1, adjacency, "gdp")
     population = context.population
     assert isinstance(population, SubsetPopulation)
-    claims = plan.question.cells * sum(one.times for part in plan.parts for one in claims_of(part))
+    claims = plan.query.cells * sum(one.times for part in plan.parts for one in claims_of(part))
     used = claims * population._certain(context).level
     level = float(claims_failure(study.validity, study.unit.adjacency)) * gaussian_plan(study).levels.share(1)
     assert 0.999 * level < used <= level * (1 + 1e-12)

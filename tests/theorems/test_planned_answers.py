@@ -31,7 +31,7 @@ from adyton.validity.hinge.peeling import NOISE_SHARE
 from adyton.validity.hinge.planned import PlannedSchedule
 from populations import standing_of
 
-ROWS, QUESTIONS = 5000, 10
+ROWS, QUERIES = 5000, 10
 LEFT = 1 - FOR_DESCRIBED - FOR_THEIR_NOISE  # of the failure, for what does not go by descriptions
 COLUMNS = (
     IntegerColumn("age", 0, 100),
@@ -42,10 +42,10 @@ TABLE = Table("t", COLUMNS, ROWS)
 
 
 def planned(
-    accounting: str = "gdp", adjacency: Adjacency = "replace-one", questions: int = QUESTIONS, **more: Any
+    accounting: str = "gdp", adjacency: Adjacency = "replace-one", queries: int = QUERIES, **more: Any
 ) -> Study:
     delta = Fraction(0) if accounting == "pure" else Fraction(1, 10**6)
-    declared = Validity(Fraction(9, 10), questions=questions, tolerance=Fraction(1, 3), beyond_plan="answer")
+    declared = Validity(Fraction(9, 10), queries=queries, tolerance=Fraction(1, 3), beyond_plan="answer")
     return Study(
         TABLE,
         PrivacyUnit(adjacency),
@@ -71,7 +71,7 @@ def point_of(study: Study) -> tuple[Distribution, PopulationContext]:
     plan = make_plan(study, parse(sql, TABLE), price_of(epsilon="0.5"), study.allowed)
     (part,) = plan.parts
     assert isinstance(part, Distribution)
-    values = plan.values(plan.question.cells)
+    values = plan.values(plan.query.cells)
     assert values == BINS * CELLS
     return part, standing_of(study, ROWS, values=values)
 
@@ -147,7 +147,7 @@ def test_theorem_CENTRED_HINGE_PLAN_a_count_at_the_price_of_the_plan_has_its_tol
         assert 0.999 * promised < seen.half_width <= promised * (1 + 1e-5) + 1.01
         return
     plan = gaussian_plan(study)
-    assert 0.999 * plan.tolerance < max(plan.width(j) for j in range(1, QUESTIONS + 1)) <= plan.tolerance
+    assert 0.999 * plan.tolerance < max(plan.width(j) for j in range(1, QUERIES + 1)) <= plan.tolerance
     assert plan.tolerance <= 1 / 3
     assert seen.half_width <= plan.width(1) * ROWS * (1 + 1e-5) + 1.01
 
@@ -158,9 +158,9 @@ def test_theorem_CENTRED_HINGE_PLAN_a_count_at_the_price_of_the_plan_has_its_tol
 def test_theorem_CENTRED_HINGE_PLAN_every_count_has_an_equal_part_of_the_failure() -> None:
     """A count may be too low by its noise: all of them together but for a hundredth of what is left."""
     study, scale, released = planned("pure", "add-remove"), 40.0, 4321
-    each = float(schedule_of(study).counting) / QUESTIONS
-    assert each == pytest.approx(0.1 * float(LEFT) / 100 / QUESTIONS)
-    for number in (1, QUESTIONS):
+    each = float(schedule_of(study).counting) / QUERIES
+    assert each == pytest.approx(0.1 * float(LEFT) / 100 / QUERIES)
+    for number in (1, QUERIES):
         counted = Counted(released, scale, number)
         above = HingePopulation(study).units_at_most(counted) - released
         too_low = math.exp(-(above + 1) / scale) / 2
@@ -201,19 +201,19 @@ def sample() -> pd.DataFrame:
 def test_theorem_CENTRED_HINGE_PLAN_no_answer_beyond_the_planned_number_has_an_interval(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Two questions were planned, and no third has a part of the excess; repeating one is no third question.
+    """Two queries were planned, and no third has a part of the excess; repeating one is no third query.
 
     Of queries without a description: one that has one needs no plan.
     """
     monkeypatch.setattr(Study, "nats", lambda *_: None)
-    with adyton.open(planned("pure", questions=2), data=sample()) as asker:
+    with adyton.open(planned("pure", queries=2), data=sample()) as asker:
         found = []
         for age in (10, 20, 10, 30, 20):
             answer = asker.ask(f"SELECT COUNT(*) FROM t WHERE age < {age}", scale=1000)
             ((value,),) = [row.values.values() for row in answer.rows]
             found.append(value.population_interval)
     assert [isinstance(one, Interval) for one in found] == [True, True, True, False, True]
-    assert "beyond the 2 questions" in str(found[3])
+    assert "beyond the 2 queries" in str(found[3])
     assert (found[2], found[4]) == (found[0], found[1])
 
 
@@ -225,7 +225,7 @@ def test_theorem_HINGE_WITH_DELTA_a_study_that_may_find_keys_has_wider_intervals
     """By 3 f / failure, f all of discovery_delta, at every level's own failure, without what is kept for descriptions."""
     discovery_delta = Fraction(5, 10**5)
     validity = (
-        Validity(Fraction(9, 10), questions=10, tolerance=Fraction(1, 3))
+        Validity(Fraction(9, 10), queries=10, tolerance=Fraction(1, 3))
         if declared == "plan"
         else Validity(Fraction(9, 10), stability=Fraction(1, 10))
     )
@@ -257,7 +257,7 @@ def test_theorem_HINGE_WITH_DELTA_a_plan_that_keys_make_too_wide_is_refused() ->
     table, unit = Table("t", COLUMNS, 1000), PrivacyUnit("replace-one")
 
     def study(tolerance: Fraction, keys: Fraction = Fraction(0)) -> Study:
-        declared = Validity(Fraction(95, 100), questions=5, tolerance=tolerance)
+        declared = Validity(Fraction(95, 100), queries=5, tolerance=tolerance)
         return Study(
             table, unit, Guarantee(Fraction(1, 10), keys), "pure", validity=declared, discovery_delta=keys
         )

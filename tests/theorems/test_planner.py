@@ -1,4 +1,4 @@
-"""The planner: the table of certified questions, its three tasks, its JSON, and how much it computes."""
+"""The planner: the table of certified queries, its three tasks, its JSON, and how much it computes."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ TABLE = {
 
 
 @pytest.mark.parametrize(("rows", "tolerance"), TABLE)
-def test_certified_questions_of_every_method(rows: int, tolerance: str) -> None:
+def test_certified_queries_of_every_method(rows: int, tolerance: str) -> None:
     """The table was searched to half a per cent; ours is exact, so it may be that much above."""
     made = plan(rows=rows, tolerance=tolerance)
     found = {option.method: option.value for option in made.options}
@@ -95,27 +95,27 @@ def test_json_of_the_first_task() -> None:
         *(route.name for route in ROUTES),
     ]
     methods, routes = found["methods"][: len(METHODS)], found["methods"][len(METHODS) :]
-    assert all(list(m) == ["method", "questions", "scale", "theorem"] for m in methods[:-1])
-    assert all(list(m) == ["method", "questions", "scale", "theorem", "applies"] for m in routes)
+    assert all(list(m) == ["method", "queries", "scale", "theorem"] for m in methods[:-1])
+    assert all(list(m) == ["method", "queries", "scale", "theorem", "applies"] for m in routes)
     falling = methods[-1]
-    assert list(falling) == ["method", "questions", "scale", "last_scale", "theorem"]
+    assert list(falling) == ["method", "queries", "scale", "last_scale", "theorem"]
     assert falling["scale"] > 5 * falling["last_scale"] > 0
     hinge = methods[9]
-    assert (hinge["questions"], hinge["theorem"]) == (7943, "CENTRED-HINGE-JOINT")
+    assert (hinge["queries"], hinge["theorem"]) == (7943, "CENTRED-HINGE-JOINT")
     assert hinge["scale"] == pytest.approx(0.01066, abs=5e-6)
     assert found["recommended"] == "subset, decreasing"
     assert made.attack_limit() == pytest.approx(91_337, rel=0.004)
     assert made.decreasing_attack_limit() == pytest.approx(214_000, rel=0.01)
-    assert plan(rows=10**5, questions=9).decreasing_attack_limit() is None
+    assert plan(rows=10**5, queries=9).decreasing_attack_limit() is None
     assert plan(rows=10**12, tolerance="0.5").attack_limit() is None  # not with any number that is looked at
 
 
 def test_json_of_the_other_tasks() -> None:
-    widths = plan(rows=100_000, questions=7943).to_json()
-    assert list(widths) == ["rows", "questions", "confidence", "methods", "recommended"]
+    widths = plan(rows=100_000, queries=7943).to_json()
+    assert list(widths) == ["rows", "queries", "confidence", "methods", "recommended"]
     assert isinstance(widths["methods"], list)
     assert widths["methods"][9]["tolerance"] == pytest.approx(0.0999974, abs=5e-7)
-    rows = plan(tolerance="0.1", questions=7943)
+    rows = plan(tolerance="0.1", queries=7943)
     assert rows.to_json()["recommended"] == "subset, decreasing"
     assert rows.options[9].value == pytest.approx(99_995, abs=5)
     assert rows.attack_limit() is None
@@ -128,7 +128,7 @@ def test_json_of_the_other_tasks() -> None:
     st.sampled_from(["0.9", "0.95", "0.999"]),
 )
 def test_law_the_three_tasks_agree(rows: int, tolerance: str, confidence: str) -> None:
-    """What is certified as questions is within the tolerance as a width, and needs no more rows."""
+    """What is certified as queries is within the tolerance as a width, and needs no more rows."""
     failure = 1 - Fraction(confidence)
     made = plan(rows=rows, tolerance=tolerance, confidence=confidence)
     for option, method in zip(made.options, METHODS, strict=True):
@@ -150,8 +150,8 @@ def test_law_the_three_tasks_agree(rows: int, tolerance: str, confidence: str) -
     "given_two",
     [
         {"rows": 10**8, "tolerance": "0.05"},
-        {"rows": 10**8, "questions": 10**7},
-        {"tolerance": "0.003", "questions": 10**6},
+        {"rows": 10**8, "queries": 10**7},
+        {"tolerance": "0.003", "queries": 10**6},
     ],
 )
 def test_a_plan_computes_few_widths(given_two: dict[str, int | str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,9 +159,9 @@ def test_a_plan_computes_few_widths(given_two: dict[str, int | str], monkeypatch
     computed: list[str] = []
 
     def counted(method: Method) -> Method:
-        def width(rows: int, questions: int, failure: Fraction, expected: Expected) -> Certified | None:
+        def width(rows: int, queries: int, failure: Fraction, expected: Expected) -> Certified | None:
             computed.append(method.name)
-            return method.width(rows, questions, failure, expected)
+            return method.width(rows, queries, failure, expected)
 
         return replace(method, width=width)
 
@@ -174,27 +174,27 @@ def test_a_plan_computes_few_widths(given_two: dict[str, int | str], monkeypatch
 def test_the_last_row_that_is_looked_at_is_not_forgotten() -> None:
     certified = {option.method: option.value for option in plan(rows=10**15, tolerance="0.5").options}
     for name in ("split", "rounding"):
-        needed = plan(tolerance="0.5", questions=int(certified[name] or 0))
+        needed = plan(tolerance="0.5", queries=int(certified[name] or 0))
         assert {option.method: option.value for option in needed.options}[name] is not None
 
 
 def test_nothing_to_offer() -> None:
     assert plan(rows=10, tolerance="0.01").recommended is None
-    assert plan(rows=10, questions=100).recommended is None  # every width is above 1/2
+    assert plan(rows=10, queries=100).recommended is None  # every width is above 1/2
 
 
 def test_refuses_what_is_not_two_of_three() -> None:
     for wrong in (
         {},
         {"rows": 100},
-        {"rows": 100, "tolerance": "0.1", "questions": 5},
+        {"rows": 100, "tolerance": "0.1", "queries": 5},
         {"rows": 0, "tolerance": "0.1"},
         {"rows": 100.5, "tolerance": "0.1"},
         {"rows": 100, "tolerance": "0"},
         {"rows": 100, "tolerance": "1"},
         {"rows": 100, "tolerance": "nan"},
         {"rows": 10**16, "tolerance": "0.1"},
-        {"rows": 100, "questions": -1},
+        {"rows": 100, "queries": -1},
         {"rows": 100, "tolerance": "0.1", "confidence": "1"},
         {"rows": 100, "tolerance": "0.1", "confidence": 0},
         {"rows": 100, "tolerance": "0.1", "expect_share": "1.5"},
@@ -214,20 +214,16 @@ def test_law_a_tolerance_is_never_shown_smaller_than_it_is(value: float) -> None
 def test_a_plan_reads_well() -> None:
     shown = str(plan(rows=100_000, tolerance="0.1"))
     title, *lines = shown.splitlines()
-    assert title == "Given rows 100,000, tolerance 0.1, confidence 0.95: questions of every method"
+    assert title == "Given rows 100,000, tolerance 0.1, confidence 0.95: queries of every method"
     assert len(lines) == len(METHODS) + len(ROUTES)
     assert lines[9].split() == ["hinge", "7,943", "noise", "scale", "0.01066", "CENTRED-HINGE-JOINT"]
     best = lines[len(METHODS) - 1]
     assert best.startswith("> subset, decreasing ")
     assert " .. " in best
     assert "&gt; subset, decreasing" in plan(rows=100_000, tolerance="0.1")._repr_html_()
-    rare = str(plan(rows=100_000, questions=100, expect_share="0.01", group="0.5"))
-    assert rare.startswith(
-        "Given rows 100,000, questions 100, confidence 0.95; expected share 0.01, group 0.5"
-    )
-    assert "confidence 0.999999999:" in str(
-        plan(rows=100, questions=1, confidence="0.999999999")
-    )  # and not 1
+    rare = str(plan(rows=100_000, queries=100, expect_share="0.01", group="0.5"))
+    assert rare.startswith("Given rows 100,000, queries 100, confidence 0.95; expected share 0.01, group 0.5")
+    assert "confidence 0.999999999:" in str(plan(rows=100, queries=1, confidence="0.999999999"))  # and not 1
 
 
 @pytest.fixture
@@ -239,26 +235,26 @@ def remembered(monkeypatch: pytest.MonkeyPatch) -> Sequence[Method]:
 
 
 @pytest.mark.parametrize(
-    ("rows", "share", "questions"),
+    ("rows", "share", "queries"),
     [*product([300, 10**4, 10**6], [None, "0.3", "0.01"], [1, 2, 3, 4, 6, 8, 10, 13, 20, 100])]
     if LONG
     else [
-        (rows, (None, "0.3", "0.01")[(i + j) % 3], questions)
+        (rows, (None, "0.3", "0.01")[(i + j) % 3], queries)
         for i, rows in enumerate([300, 10**4, 10**6])
-        for j, questions in enumerate([1, 3, 8, 13, 100])
+        for j, queries in enumerate([1, 3, 8, 13, 100])
     ],
 )
-def test_the_recommendation_is_right_for_every_number_of_questions(
-    remembered: Sequence[Method], rows: int, share: str | None, questions: int
+def test_the_recommendation_is_right_for_every_number_of_queries(
+    remembered: Sequence[Method], rows: int, share: str | None, queries: int
 ) -> None:
-    """No method that may be used is narrower: with shares the exact one, which wins where questions are few."""
+    """No method that may be used is narrower: with shares the exact one, which wins where queries are few."""
     expected, failure = Expected.of(share=share), Fraction(1, 20)
-    made = plan(rows=rows, questions=questions, expect_share=share)
+    made = plan(rows=rows, queries=queries, expect_share=share)
     widths = {}
     for method in remembered:
         if method.name in {one.name for one in ALIKE} and not share:
             continue
-        certified = method.width(rows, questions, failure, expected)
+        certified = method.width(rows, queries, failure, expected)
         if certified is not None and certified.value is not None and certified.value < HALF:
             widths[method.name] = certified.value
     allowed = {name: width for name, width in widths.items() if share or name != "split, exact"}
@@ -266,26 +262,26 @@ def test_the_recommendation_is_right_for_every_number_of_questions(
     assert made.recommended_for_shares == (min(widths, key=widths.__getitem__) if widths else None)
 
 
-def test_few_questions_about_shares_are_best_split() -> None:
+def test_few_queries_about_shares_are_best_split() -> None:
     asked = range(1, 12) if LONG else (1, 2, 3, 4, 5, 11)
     for rows in (10**3, 10**5, 10**7):
-        best = [plan(rows=rows, questions=k).recommended_for_shares for k in asked]
+        best = [plan(rows=rows, queries=k).recommended_for_shares for k in asked]
         assert best[:2] == ["split, exact"] * 2
         assert set(best[4:]) == {"subset, decreasing"}
         assert best.index("subset, decreasing") + best.count("subset, decreasing") == len(best)
 
 
 def test_what_is_expected_is_said_and_narrows() -> None:
-    plain = {option.method: option.value for option in plan(rows=10**5, questions=100).options}
-    made = plan(rows=10**5, questions=100, spread="0.1")
+    plain = {option.method: option.value for option in plan(rows=10**5, queries=100).options}
+    made = plan(rows=10**5, queries=100, spread="0.1")
     narrow = {option.method: option.value for option in made.options}
     assert made.to_json()["expected"] == {"spread": 0.1}
-    assert "expected" not in plan(rows=10**5, questions=100).to_json()
+    assert "expected" not in plan(rows=10**5, queries=100).to_json()
     assert narrow["hinge"] == plain["hinge"]  # knows nothing of it
     for name in ("split", "subset", "subset, decreasing"):
         assert narrow[name] < 0.6 * plain[name]  # type: ignore[operator]
     assert narrow["subset, alike"] < narrow["subset"]  # type: ignore[operator]
-    grouped = plan(rows=10**5, questions=100, group="0.1")
+    grouped = plan(rows=10**5, queries=100, group="0.1")
     assert [option.method for option in grouped.options][:2] == ["split", "subset"]
     assert grouped.recommended_for_shares == grouped.recommended
 
@@ -303,7 +299,7 @@ def closed_form(rows: int, nats: float) -> float:
 @pytest.mark.parametrize("rows", [400, 10**4, 10**5, 10**9])
 def test_theorem_DESCRIBED_QUERIES_a_plan_has_their_width_whatever_is_asked(rows: int) -> None:
     """As a study's intervals, without noise.  Mutants: the whole failure; one side's level for both."""
-    few, many = plan(rows=rows, questions=1), plan(rows=rows, questions=10**6)
+    few, many = plan(rows=rows, queries=1), plan(rows=rows, queries=10**6)
     for nats in (12, 35):
         found = {option.method: option for option in few.routes}[f"described, {nats} nats"]
         assert found in many.routes
@@ -326,7 +322,7 @@ def test_theorem_DESCRIBED_QUERIES_a_share_of_one_half_has_the_widest_interval()
 def test_described_queries_of_a_plan_are_any_number_from_some_rows_on() -> None:
     method, failure = described(12), Fraction(1, 20)
     needed = method.rows(1, Fraction(1, 10), failure).value
-    assert needed == plan(tolerance="0.1", questions=10**7).routes[-2].value
+    assert needed == plan(tolerance="0.1", queries=10**7).routes[-2].value
     assert needed is not None
     assert closed_form(int(needed), 12) <= 0.1 < closed_form(int(needed) - 1, 12)
     enough, too_few = plan(rows=int(needed), tolerance="0.1"), plan(rows=int(needed) - 1, tolerance="0.1")
@@ -340,7 +336,7 @@ def test_described_queries_of_a_plan_are_any_number_from_some_rows_on() -> None:
 
 @pytest.mark.parametrize("hope", [{"expect_share": "0.02"}, {"spread": "0.14"}])
 def test_described_queries_of_a_plan_know_what_is_expected(hope: dict[str, str]) -> None:
-    plain, rare = plan(rows=10**5, questions=100), plan(rows=10**5, questions=100, **hope)  # type: ignore[arg-type]
+    plain, rare = plan(rows=10**5, queries=100), plan(rows=10**5, queries=100, **hope)  # type: ignore[arg-type]
     assert rare.routes[-1].value < 0.5 * plain.routes[-1].value  # type: ignore[operator]
 
 

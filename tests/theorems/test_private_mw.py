@@ -26,7 +26,7 @@ from adyton.streams.weights.run import PmwAnswer, PmwPlan
 from seeded import Seeded
 
 TOTAL, DENOMINATOR = 3, 2
-QUESTIONS: list[LinearQuery] = [WeightedQuery([2, 1], 2), WeightedQuery([0, 2], 2), WeightedQuery([1, 0])]
+QUERIES: list[LinearQuery] = [WeightedQuery([2, 1], 2), WeightedQuery([0, 2], 2), WeightedQuery([1, 0])]
 
 
 class Scripted:
@@ -54,11 +54,11 @@ def _run(
     stream = Scripted(real, script)
     plan = PmwPlan(2, TOTAL, stream, threshold=2, gap=0.25)  # type: ignore[arg-type]
     run, answers = plan.start(Seeded(0)), []
-    for question in QUESTIONS:
+    for query in QUERIES:
         if run.halted:
             break
         try:
-            answers.append(run.ask(question, int(question.numerator(histogram)), Seeded(0)))
+            answers.append(run.ask(query, int(query.numerator(histogram)), Seeded(0)))
         except StopIteration:
             break
     return answers, stream.fed, run.guess.weights
@@ -67,7 +67,7 @@ def _run(
 def _log_chance(real: NumericSparse, fed: list[tuple[int, int, int | None]]) -> float:
     """Of these answers, by the definition of the sparse vector: the threshold's noise is summed over."""
     sparse, total = real.sparse, 0.0
-    t, q, v = (float(s) for s in (sparse.threshold_scale, sparse.question_scale, real.value_scale))
+    t, q, v = (float(s) for s in (sparse.threshold_scale, sparse.query_scale, real.value_scale))
     for offset in range(-60, 61):
         chance = two_sided_geometric.pmf(t, offset)
         for exact, threshold, answer in fed:
@@ -90,7 +90,7 @@ def _adjacency(x: np.ndarray, y: np.ndarray, relation: str) -> bool:
 
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
 def test_theorem_PMW_PRIVACY_the_law_of_short_runs_on_all_adjacency(relation: str) -> None:
-    """Every place of the one positive, and several measured values; the guess changes between questions."""
+    """Every place of the one positive, and several measured values; the guess changes between queries."""
     real = NumericSparse.for_cost(Fraction(3), 1, sensitivity=DENOMINATOR)
     epsilon = float(real.cost().pure)
     law = np.array([[_log_chance(real, _run(real, x, s)[1]) for s in SCRIPTS] for x in TABLES])
@@ -125,21 +125,21 @@ def test_theorem_PMW_PRIVACY_costs_what_its_stream_costs_and_halts_when_it_does(
     assert plan.cost() == stream.cost()
     assert plan.cost().pure <= 1
     run, bits = plan.start(Seeded(1)), Seeded(2)
-    question = BoxQuery((4,), {0: [0]})
+    query = BoxQuery((4,), {0: [0]})
     for _ in range(200):
         if run.halted:
             break
-        run.ask(question, 10**6 if run.updates % 2 else -(10**6), bits)
+        run.ask(query, 10**6 if run.updates % 2 else -(10**6), bits)
     assert run.halted
     assert run.updates == 3
     with pytest.raises(InvalidRequest, match="updates are spent"):
-        run.ask(question, 0, bits)
+        run.ask(query, 0, bits)
 
 
 # How good the answers are ---------------------------------------------------------------------------------
 
 
-def _questions(shape: tuple[int, ...], count: int, random: np.random.Generator) -> list[BoxQuery]:
+def _queries(shape: tuple[int, ...], count: int, random: np.random.Generator) -> list[BoxQuery]:
     made = []
     for _ in range(count):
         axes = random.choice(len(shape), 2, replace=False)
@@ -155,23 +155,23 @@ def _questions(shape: tuple[int, ...], count: int, random: np.random.Generator) 
 def test_theorem_PMW_ERROR_all_answers_are_within_the_bound_and_it_never_halts(
     total: int, epsilon: int
 ) -> None:
-    """20 runs of 150 questions over 256 cells; at a true 90 % fewer than the 1e-7 quantile would be an alarm.
+    """20 runs of 150 queries over 256 cells; at a true 90 % fewer than the 1e-7 quantile would be an alarm.
 
-    The histogram has one heavy cell and questions are asked adaptively: after a measured answer the same
-    question is asked again, which must now be answered well.
+    The histogram has one heavy cell and queries are asked adaptively: after a measured answer the same
+    query is asked again, which must now be answered well.
     """
-    shape, questions, runs = (4, 4, 4, 4), 150, 20
+    shape, queries, runs = (4, 4, 4, 4), 150, 20
     random, bits = np.random.Generator(np.random.Philox(5)), Seeded(7)
-    plan = PmwPlan.for_cost(Fraction(epsilon), 256, total, questions, confidence=0.9)
-    bound = plan.error(0.9, questions)
+    plan = PmwPlan.for_cost(Fraction(epsilon), 256, total, queries, confidence=0.9)
+    bound = plan.error(0.9, queries)
     assert plan.cost().pure <= epsilon
     assert bound < 0.45
     good = 0
     for _ in range(runs):
         histogram = random.multinomial(total, random.dirichlet(np.full(256, 0.02)))
         run, worst, again = plan.start(bits), 0.0, list[BoxQuery]()
-        for question in _questions(shape, questions, random):
-            asked = again.pop() if again else question
+        for query in _queries(shape, queries, random):
+            asked = again.pop() if again else query
             exact = int(asked.numerator(histogram))
             answer = run.ask(asked, exact, bits)
             worst = max(worst, abs(answer.mean - exact / total))
@@ -183,17 +183,17 @@ def test_theorem_PMW_ERROR_all_answers_are_within_the_bound_and_it_never_halts(
 
 
 def test_theorem_PMW_ERROR_every_update_is_worth_its_price_and_their_number_is_bounded() -> None:
-    """An adversary who always asks the worst question: the updates stay within ln(cells) / (2 gap**2)."""
+    """An adversary who always asks the worst query: the updates stay within ln(cells) / (2 gap**2)."""
     cells, total = 64, 10**7
     plan = PmwPlan.for_cost(Fraction(1), cells, total, 1000, confidence=0.999)
     histogram = np.zeros(cells, dtype=np.int64)
     histogram[5] = total
     run, bits = plan.start(Seeded(8)), Seeded(9)
     for _ in range(500):
-        question = WeightedQuery((histogram / total > run.guess.weights).astype(np.int64))
+        query = WeightedQuery((histogram / total > run.guess.weights).astype(np.int64))
         before = run.updates
         old = -math.log(run.guess.weights[5])  # the relative entropy of the guess from the truth
-        answer = run.ask(question, int(question.numerator(histogram)), bits)
+        answer = run.ask(query, int(query.numerator(histogram)), bits)
         assert abs(answer.mean - 1) <= plan.error(0.999, 1000)
         if run.updates > before:
             assert old + math.log(run.guess.weights[5]) >= 2 * plan.gap**2
@@ -202,7 +202,7 @@ def test_theorem_PMW_ERROR_every_update_is_worth_its_price_and_their_number_is_b
 
 @pytest.mark.parametrize("gap", [1e-6, 0.2])
 def test_theorem_PMW_ERROR_guesses_are_within_the_accuracy_of_their_comparisons(gap: float) -> None:
-    """60 runs of 40 questions with a low threshold and a wrong total, at 90 %: fewer than the 1e-7 quantile of
+    """60 runs of 40 queries with a low threshold and a wrong total, at 90 %: fewer than the 1e-7 quantile of
     good runs would be an alarm.  Mutant: the error of half as many comparisons at half the confidence.
     """
     random, bits, runs, good = np.random.Generator(np.random.Philox(6)), Seeded(8), 60, 0
@@ -213,11 +213,11 @@ def test_theorem_PMW_ERROR_guesses_are_within_the_accuracy_of_their_comparisons(
     for _ in range(runs):
         histogram = random.multinomial(1000, random.dirichlet(np.full(16, 0.1)))
         run, worst = plan.start(bits), 0.0
-        for question in _questions((4, 4), 40, random):
-            exact, guess = int(question.numerator(histogram)), round(900 * run.guess.answer(question))
+        for query in _queries((4, 4), 40, random):
+            exact, guess = int(query.numerator(histogram)), round(900 * run.guess.answer(query))
             if run.halted:
                 break
-            if not run.ask(question, exact, bits).measured:
+            if not run.ask(query, exact, bits).measured:
                 worst = max(worst, abs(exact - guess))
         good += worst <= bound
     assert good >= binom.ppf(1e-7, runs, 0.9)
@@ -248,7 +248,7 @@ def test_a_marginal_counts_what_plain_weights_count_and_a_fit_answers_as_told() 
 
 
 def test_rational_values_share_the_sensitivity_of_the_plan() -> None:
-    """A question in halves inside a plan in sixths: the threshold means the same share for both."""
+    """A query in halves inside a plan in sixths: the threshold means the same share for both."""
     stream = NumericSparse.for_cost(Fraction(10**6), 5, sensitivity=6)
     plan = PmwPlan(3, 100, stream, threshold=120, gap=0.2)
     run, bits = plan.start(Seeded(1)), Seeded(2)

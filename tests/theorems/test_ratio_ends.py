@@ -19,7 +19,7 @@ from adyton.kernel.terms.measures import Mean
 from adyton.noise_intervals.widths import largest_ratio
 from adyton.planning.measures.additive import ratio_guess, uncentred_outward
 from adyton.planning.readings import readings_of
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 
 INCOME = RealColumn("income", Fraction(0), Fraction(1000), Fraction(1, 10))
 
@@ -27,8 +27,8 @@ INCOME = RealColumn("income", Fraction(0), Fraction(1000), Fraction(1, 10))
 @given(ratio=st.floats(-1, 1))
 def test_theorem_RATIO_INTERVAL_ends_are_rounded_outwards(ratio: float) -> None:
     """Back from the middle of the bounds, in tenths, hardly any end is a float."""
-    question = Question(Table("people", (INCOME,)), (("m", Mean(ValueOf(INCOME))),))
-    (reading,) = readings_of(question, PrivacyUnit("replace-one"))
+    query = Query(Table("people", (INCOME,)), (("m", Mean(ValueOf(INCOME))),))
+    (reading,) = readings_of(query, PrivacyUnit("replace-one"))
     solved = Solved(1, 1.0, None, np.array([ratio]), np.array([ratio]))
     (low,), (high,) = uncentred_outward(
         NoisyReading(reading, GaussianNoise((Fraction(9), Fraction(3)))), solved
@@ -66,8 +66,8 @@ def test_theorem_RATIO_INTERVAL_the_far_end_is_not_rounded_inwards() -> None:
     """Mutant: ``largest_ratio`` rounded to the nearest float, which makes the range shorter here."""
     column = IntegerColumn("n", 0, 2**27 - 1)
     most = (2**27 - 1) ** 2  # which is no float
-    question = Question(Table("people", (column,)), (("m", Mean(Square(ValueOf(column)))),))
-    (reading,) = readings_of(question, PrivacyUnit("replace-one"))
+    query = Query(Table("people", (column,)), (("m", Mean(Square(ValueOf(column)))),))
+    (reading,) = readings_of(query, PrivacyUnit("replace-one"))
     reach = largest_ratio(reading.sensitivity)
     part = NoisyReading(reading, GaussianNoise((Fraction(9), Fraction(3))))
     (low,), (high,) = uncentred_outward(part, Solved(1, reach, None, np.array([-reach]), np.array([reach])))
@@ -83,8 +83,8 @@ def test_theorem_RATIO_INTERVAL_ends_also_where_nothing_is_in_doubt() -> None:
 
 def test_theorem_RATIO_INTERVAL_cells_that_were_left_out_have_the_whole_range() -> None:
     """And the others their own ends, and values within them.  Mutants: no ends, or no values, put in place."""
-    question = Question(Table("people", (INCOME,)), (("m", Mean(ValueOf(INCOME))),))
-    (reading,) = readings_of(question, PrivacyUnit("replace-one"))
+    query = Query(Table("people", (INCOME,)), (("m", Mean(ValueOf(INCOME))),))
+    (reading,) = readings_of(query, PrivacyUnit("replace-one"))
     part, reach = (
         NoisyReading(reading, GaussianNoise((Fraction(9), Fraction(3)))),
         largest_ratio(reading.sensitivity),

@@ -1,4 +1,4 @@
-"""A reserve: no question reads it, so tests on it err as often as they say, whatever the answers led to."""
+"""A reserve: no query reads it, so tests on it err as often as they say, whatever the answers led to."""
 
 from __future__ import annotations
 
@@ -89,8 +89,8 @@ def test_theorem_RESERVE_TEST_nulls_that_the_answers_chose_are_rejected_as_often
     assert naive > binom.isf(1e-6, runs, float(ALPHA))
 
 
-def test_the_same_test_sees_a_reserve_that_questions_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Mutant: ``kept_by`` is true of everybody while questions are asked."""
+def test_the_same_test_sees_a_reserve_that_queries_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mutant: ``kept_by`` is true of everybody while queries are asked."""
     sound = sources.kept_by
     monkeypatch.setattr("kept_rows._engines", {})  # the mutant is in how rows are loaded
 
@@ -240,7 +240,7 @@ def test_theorem_RESERVE_TEST_the_edge_is_not_below_the_share() -> None:
 
 @pytest.mark.parametrize("unit", UNITS, ids=IDS)
 def test_theorem_RESERVE_TEST_intervals_hold_also_after_the_outcome_is_known(unit: PrivacyUnit) -> None:
-    """Of so many units as are read, and of shares; half of the questions come after the reserve was seen.
+    """Of so many units as are read, and of shares; half of the queries come after the reserve was seen.
 
     At confidence 0.9 each study may miss as often as that says; a false alarm has probability 1e-6.
     Mutant: the population value for all units is missed by every count.

@@ -87,9 +87,9 @@ def test_theorem_RESIDUAL_STRATEGY_combinations_are_the_least_squares(
         size = math.prod(attributes[a].classes for a in by)
         weights = rng.normal(size=(4, size))
         combined = combination(residuals, by, weights)
-        question = np.array([weights[:, _place(attributes, by, cell)] for cell in cells(attributes)]).T
-        assert np.allclose(combined @ plain.matrix, question)  # unbiased
-        least = np.einsum("qc,cd,qd->q", question, plain.inverse, question)
+        query = np.array([weights[:, _place(attributes, by, cell)] for cell in cells(attributes)]).T
+        assert np.allclose(combined @ plain.matrix, query)  # unbiased
+        least = np.einsum("qc,cd,qd->q", query, plain.inverse, query)
         assert np.allclose((combined**2).sum(axis=1), least)  # and of the least variance
 
 

@@ -21,7 +21,7 @@ from adyton.setup.amending import amend
 from adyton.setup.reserve import open_reserve
 from adyton.study import read_study
 from adyton.transports.cli.app import app
-from study_on_disk import copied, put_back, question, write_study
+from study_on_disk import copied, put_back, query, write_study
 
 
 @pytest.fixture
@@ -35,11 +35,11 @@ def test_theorem_RESTORED_LEDGER_gives_no_budget_and_no_number_back(study: Path,
     """Mutants: the amount is 1; the radius is left out; the number goes on after the copy's."""
     with adyton.open(study) as curator:
         for number in range(1, kept + 1):
-            curator.ask(question(number), scale=1000)
+            curator.ask(query(number), scale=1000)
     copy = copied(study, "copy.ledger")
     with adyton.open(study) as curator:
         for number in range(kept + 1, 7):
-            curator.ask(question(number), scale=1000)
+            curator.ask(query(number), scale=1000)
         lost = curator.ledger.totals()
     put_back(study, copy)
     with pytest.raises(adyton.LedgerCorrupt, match="adyton checkpoint accept"):
@@ -50,9 +50,9 @@ def test_theorem_RESTORED_LEDGER_gives_no_budget_and_no_number_back(study: Path,
         now = curator.ledger.totals()
         assert now.radius >= lost.radius
         assert curator.verify().receipts == 7
-        again = curator.ask(question(6), scale=1000)
+        again = curator.ask(query(6), scale=1000)
         assert (again.repeated, again.receipt.number) == (kept >= 6, 8)
-        assert curator.ask(question(1), scale=1000).repeated
+        assert curator.ask(query(1), scale=1000).repeated
         chain = list(curator.receipts())
         assert replay_open(curator.ledger.header, [one.open for one in chain], own=chain).receipts == 8
     with adyton.open(study) as curator:  # and once more, from the file
@@ -63,7 +63,7 @@ def test_theorem_RESTORED_LEDGER_gives_no_budget_and_no_number_back(study: Path,
 
 
 @pytest.mark.parametrize(
-    "more", ["", '\n[validity]\nindependent = true\nconfidence = 0.95\nquestions = 5\nmethod = "split"\n']
+    "more", ["", '\n[validity]\nindependent = true\nconfidence = 0.95\nqueries = 5\nmethod = "split"\n']
 )
 def test_theorem_RESTORED_LEDGER_gives_no_second_answer(
     study: Path, more: str, monkeypatch: pytest.MonkeyPatch
@@ -81,14 +81,14 @@ def test_theorem_RESTORED_LEDGER_gives_no_second_answer(
 
     monkeypatch.setattr(NoisyQueries, "release", copying)
     with adyton.open(study) as curator:
-        shown = curator.ask(question(1), scale=1000, request="one")
+        shown = curator.ask(query(1), scale=1000, request="one")
     monkeypatch.undo()
     put_back(study, copies[0])
     accept_copy(study)
     with adyton.open(study) as curator:
         with pytest.raises(adyton.Forbidden, match="put back"):
-            curator.ask(question(1), scale=1000, request="one")
-        again = curator.ask(question(1), scale=1000)
+            curator.ask(query(1), scale=1000, request="one")
+        again = curator.ask(query(1), scale=1000)
         assert again.receipt.number == 3
         assert curator.ledger.recall(1) is None
         assert shown.receipt.number == 1
@@ -121,11 +121,11 @@ def test_what_is_not_behind_cannot_be_accepted_and_what_is_behind_cannot_be_chec
         run(app, ["checkpoint", "accept", str(study)]).stderr
     )
     with adyton.open(study) as curator:
-        curator.ask(question(1), scale=1000)
+        curator.ask(query(1), scale=1000)
     copy = copied(study, "copy.ledger")
     assert run(app, ["checkpoint", "accept", str(study)]).exit_code == 2
     with adyton.open(study) as curator:
-        curator.ask(question(2), scale=1000)
+        curator.ask(query(2), scale=1000)
     put_back(study, copy)
     shown = json.loads(run(app, ["checkpoint", "show", str(study), "--json"]).output)
     assert (shown["behind"], shown["checkpoint"]["receipts"], shown["ledger"]["receipts"]) == (True, 2, 1)
@@ -149,10 +149,10 @@ def test_theorem_RESTORED_LEDGER_what_was_closed_for_good_does_not_go_on(study: 
     that it was closed is not looked at.
     """
     with adyton.open(study) as curator:
-        curator.ask(question(1), scale=1000)
+        curator.ask(query(1), scale=1000)
     copy = copied(study, "copy.ledger")
     with adyton.open(study) as curator:
-        curator.ask(question(2), scale=1000)
+        curator.ask(query(2), scale=1000)
     corrected = write_study(
         study.parent,
         name="corrected",
@@ -205,7 +205,7 @@ def test_theorem_RESTORED_LEDGER_opens_no_reserve_that_may_have_been_opened(
 
     with pytest.MonkeyPatch.context() as patch, adyton.open(study) as curator:
         patch.setattr(NoisyQueries, "release", copying)
-        curator.ask(question(1), scale=1000)
+        curator.ask(query(1), scale=1000)
     if lost:
         open_reserve(study, ["the mean age is 50"])
     put_back(study, copies[0])

@@ -121,7 +121,7 @@ def laws(grid: Grid, scale: float, exact: np.ndarray) -> np.ndarray:
 def test_theorem_ROUNDING_STUDY_the_worst_of_all_analysts_with_noise_exactly(
     confidence: str, grid: str
 ) -> None:
-    """Five rows of three kinds; 8 first questions at three prices, and after each answer 8 others at three prices.
+    """Five rows of three kinds; 8 first queries at three prices, and after each answer 8 others at three prices.
 
     The chance that one of the two intervals misses is a sum over all tables and cells.
     """
@@ -129,13 +129,13 @@ def test_theorem_ROUNDING_STUDY_the_worst_of_all_analysts_with_noise_exactly(
     known, chances_of = study(size, grid, confidence), np.array([0.9, 0.08, 0.02])
     counts = np.array(list(tables(size, kinds)))
     prior = np.exp(gammaln(size + 1) - gammaln(counts + 1).sum(1) + counts @ np.log(chances_of))
-    questions = np.array(list(itertools.product((0, 1), repeat=kinds)))
-    expected, prices = questions @ chances_of * size, []
+    queries = np.array(list(itertools.product((0, 1), repeat=kinds)))
+    expected, prices = queries @ chances_of * size, []
     for scale in ("0.06", "0.5", "3"):
         part, bits = asked(known, scale=scale)
         (own,) = part.mechanism.grids  # type: ignore[attr-defined]
         middles = own.low + own.step * np.arange(own.cells) + (own.step - 1) // 2
-        seen = [laws(own, float(part.mechanism.scales[0]), counts @ one) for one in questions]
+        seen = [laws(own, float(part.mechanism.scales[0]), counts @ one) for one in queries]
         prices.append((part, bits, middles, seen))
 
     def missed(part: Any, middles: Any, number: int, before: int) -> Any:

@@ -65,13 +65,13 @@ def asked(known: Study, sql: str = COUNT, **price: Any) -> tuple[NoisyReading, i
     return replace(batch.plans[0].parts[0].only, nats=None), batch.radius
 
 
-def context(known: Study, question: int, bits: int) -> PopulationContext:
-    at = Position(question, Fraction(bits, UNITS_PER_ONE), Fraction(0), 1)
+def context(known: Study, query: int, bits: int) -> PopulationContext:
+    at = Position(query, Fraction(bits, UNITS_PER_ONE), Fraction(0), 1)
     return PopulationContext(RoundingPopulation(known), at, known.table.rows)
 
 
-def ends(known: Study, part: NoisyReading, released: Any, question: int, bits: int) -> tuple[Any, Any]:
-    low, high, _ = RoundingPopulation(known).singles(part, whole(released), context(known, question, bits))
+def ends(known: Study, part: NoisyReading, released: Any, query: int, bits: int) -> tuple[Any, Any]:
+    low, high, _ = RoundingPopulation(known).singles(part, whole(released), context(known, query, bits))
     return low, high
 
 
@@ -235,10 +235,10 @@ def tables(size: int, kinds: int) -> Iterator[tuple[int, ...]]:
 def test_theorem_ROUNDING_STUDY_the_worst_of_all_analysts_exactly(
     size: int, confidence: str, grid: str
 ) -> None:
-    """Rows of four kinds, equally likely, all tables, all questions: 16 first ones and, for each answer, 16 second ones.
+    """Rows of four kinds, equally likely, all tables, all queries: 16 first ones and, for each answer, 16 second ones.
 
     The noise is 0 but for 1e-15.  The chance that one of the two intervals misses is a sum over all tables, for
-    the worst analyst there is.  Three quarters of the width are refuted: a question about nobody, whose answer is
+    the worst analyst there is.  Three quarters of the width are refuted: a query about nobody, whose answer is
     the middle of a cell, misses always.  Mutants: ends that forget the grid; those of the other side.
     """
     known = study(size, grid, confidence)
@@ -246,10 +246,10 @@ def test_theorem_ROUNDING_STUDY_the_worst_of_all_analysts_exactly(
     kinds = 4
     counts = np.array(list(tables(size, kinds)))
     chances = np.exp(gammaln(size + 1) - gammaln(counts + 1).sum(1) - size * math.log(kinds))
-    questions = np.array(list(itertools.product((0, 1), repeat=kinds)))
-    expected = questions.mean(1) * size
+    queries = np.array(list(itertools.product((0, 1), repeat=kinds)))
+    expected = queries.mean(1) * size
     grids: Grid = part.mechanism.grids[0]  # type: ignore[attr-defined]
-    released = grids.rounded(counts @ questions.T)
+    released = grids.rounded(counts @ queries.T)
     assert bits == pytest.approx(math.log2(grids.cells) * 1e18)
 
     def missed(number: int, before: int, part_of_it: float) -> Any:
@@ -260,7 +260,7 @@ def test_theorem_ROUNDING_STUDY_the_worst_of_all_analysts_exactly(
     def worst(part_of_it: float) -> float:
         one, two = missed(1, 0, part_of_it), missed(2, bits, part_of_it)
         totals = []
-        for first in range(len(questions)):
+        for first in range(len(queries)):
             seen = [released[:, first] == answer for answer in np.unique(released[:, first])]
             either = one[:, [first]] | two
             totals.append(sum(float(((chances * inside) @ either).max()) for inside in seen))
@@ -271,7 +271,7 @@ def test_theorem_ROUNDING_STUDY_the_worst_of_all_analysts_exactly(
 
 
 def test_theorem_ROUNDING_STUDY_three_quarters_of_a_width_are_too_little_for_a_share_of_one_half() -> None:
-    """Not because of the grid alone: exactly, for one question that was fixed in advance, at a level of 1e-6."""
+    """Not because of the grid alone: exactly, for one query that was fixed in advance, at a level of 1e-6."""
     known = study(1000, "0.005", "0.999999")
     part, _ = asked(known, scale="0.06")
     counts = np.arange(1001)
@@ -284,7 +284,7 @@ def test_theorem_ROUNDING_STUDY_three_quarters_of_a_width_are_too_little_for_a_s
 
 
 def test_theorem_ROUNDING_STUDY_holds_against_an_analyst_who_votes() -> None:
-    """150 coins of each row are asked for; the last question counts the rows that agree with most of the answers.
+    """150 coins of each row are asked for; the last query counts the rows that agree with most of the answers.
 
     With one bit an answer such a vote is off by .318 sqrt(k / n), 54 % of sqrt(k ln 2 / (2n)); on finer grids the
     bits pay for more than it can use.  So it does not refute three quarters of the width, and it refutes at once
@@ -327,7 +327,7 @@ def test_theorem_ROUNDING_STUDY_best_of_two_uses_all_of_a_bit() -> None:
 @pytest.mark.parametrize("scale", ["8", "60"])
 def test_theorem_ROUNDING_STUDY_means_hold_where_grids_end(scale: str) -> None:
     """All rows match and all values are at an end, so sum and count are at the ends of their grids, and noise is
-    cut off: fixed questions, each interval missing with at most its level.  False alarm: FALSE_ALARM.
+    cut off: fixed queries, each interval missing with at most its level.  False alarm: FALSE_ALARM.
 
     Mutant: widths without the grids.
     """
@@ -380,17 +380,17 @@ def test_theorem_ROUNDING_STUDY_ratios_have_room_for_their_noise_and_counts_for_
 
 
 def test_theorem_ROUNDING_STUDY_p_values_after_the_worst_answers_exactly() -> None:
-    """The level of the worst test that one answer leads to, over all tables and questions.  Mutant: alpha itself."""
+    """The level of the worst test that one answer leads to, over all tables and queries.  Mutant: alpha itself."""
     size, kinds, alpha = 20, 4, Fraction(1, 10)
     counts = np.array(list(tables(size, kinds)))
     chances = np.exp(gammaln(size + 1) - gammaln(counts + 1).sum(1) - size * math.log(kinds))
-    questions = np.array([q for q in itertools.product((0, 1), repeat=kinds) if 0 < sum(q) < kinds])
-    found = counts @ questions.T
-    p_values = binom.sf(found - 1, size, questions.mean(1))
+    queries = np.array([q for q in itertools.product((0, 1), repeat=kinds) if 0 < sum(q) < kinds])
+    found = counts @ queries.T
+    p_values = binom.sf(found - 1, size, queries.mean(1))
 
     def worst(threshold: float) -> float:
         rejected, most = p_values <= threshold, 0.0
-        for first in range(len(questions)):
+        for first in range(len(queries)):
             answers = Grid.over(0, size, 3).rounded(found[:, first])
             seen = (answers == answer for answer in np.unique(answers))
             most = max(most, sum(float(((chances * inside) @ rejected).max()) for inside in seen))
@@ -408,7 +408,7 @@ def test_theorem_ROUNDING_STUDY_thresholds_are_on_the_safe_side(bits: Fraction, 
     assert threshold == 0 or abs(math.log2(threshold) - exact) < 1e-6 * (1 + float(bits))
     assert Transcripts(bits).level(threshold) <= float_up(alpha)
     assert Transcripts(bits).level(1) == 1.0
-    assert Transcripts(Fraction(0)).threshold(alpha) == float_down(alpha)  # before any question
+    assert Transcripts(Fraction(0)).threshold(alpha) == float_down(alpha)  # before any query
 
 
 @pytest.mark.parametrize("p_value", [1e-41, 5e-324])
@@ -465,14 +465,14 @@ def test_what_is_not_rounded_is_refused_free_of_charge(sql: str, reason: str) ->
         with pytest.raises(InvalidRequest, match="stream is not put on a grid"):
             curator.open_stream(epsilon=1, positives=3)
         with pytest.raises(InvalidRequest, match="weighted histogram is not put on a grid"):
-            curator.open_weights(["smoker"], epsilon=1, questions=100)
+            curator.open_weights(["smoker"], epsilon=1, queries=100)
         with pytest.raises(InvalidRequest, match="synthetic table is not put on a grid"):
             curator.synthesize(["smoker"], epsilon=1)
         with pytest.raises(InvalidRequest, match="is not put on a grid"):
             curator.suggest_bounds("age", epsilon=1)
         with pytest.raises(InvalidRequest, match="measured together is not put on a grid"):
             curator.ask_many([COUNT, COUNT.replace("50", "60")], strategy="optimised", epsilon=1)
-        assert curator.statement().questions == 0
+        assert curator.statement().queries == 0
 
 
 @pytest.mark.parametrize(
@@ -481,7 +481,7 @@ def test_what_is_not_rounded_is_refused_free_of_charge(sql: str, reason: str) ->
         ({"unit": PrivacyUnit("add-remove")}, "public number of units"),
         ({"grid": None}, "needs validity.grid"),
         ({"grid": "0.7"}, "at most 0.5"),
-        ({"questions": 10, "tolerance": "0.3"}, "names its own price"),
+        ({"queries": 10, "tolerance": "0.3"}, "names its own price"),
     ],
 )
 def test_a_study_that_cannot_round_says_why(changed: dict[str, Any], reason: str) -> None:
@@ -489,8 +489,8 @@ def test_a_study_that_cannot_round_says_why(changed: dict[str, Any], reason: str
         study(5000, **changed)
 
 
-def test_the_best_grid_for_so_many_questions_is_taken() -> None:
-    few, many = (study(5000, None, questions=k).grid for k in (3, 100))
+def test_the_best_grid_for_so_many_queries_is_taken() -> None:
+    few, many = (study(5000, None, queries=k).grid for k in (3, 100))
     assert few is not None
     assert many is not None
     assert few < many <= Fraction(1, 2)

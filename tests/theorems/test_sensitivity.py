@@ -18,7 +18,7 @@ from adyton.kernel.terms.buckets import group_values
 from adyton.kernel.terms.leaves import IsTrue, ValueOf
 from adyton.kernel.terms.measures import Cdf, Count, CountPersons, Mean, Measure, Proportion, Sum, Variance
 from adyton.planning.readings import readings_of
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 
 bounds = st.integers(-2, 2)
 boxes = st.tuples(bounds, bounds).map(lambda b: (min(b), max(b)))
@@ -147,7 +147,7 @@ def test_theorem_L2_RADIUS_some_ball_of_this_radius_holds_every_unit(
         (((-4, -1),), 1),
     ],
 )
-def test_theorem_L2_RADIUS_is_the_smallest_ball_for_the_questions_we_ask(
+def test_theorem_L2_RADIUS_is_the_smallest_ball_for_the_queries_we_ask(
     boxes: tuple[tuple[int, int], ...], cells: int
 ) -> None:
     sensitivity = Sensitivity(boxes, cells, "replace-one")
@@ -253,15 +253,15 @@ def test_theorem_L1_SENSITIVITY_two_points_of_the_curve_are_exactly_so_far_apart
 
 
 def test_theorem_L2_SENSITIVITY_of_persons_and_the_middle_between_steps() -> None:
-    """Whole tables: all pairs of rows, and of persons with two of them, through the reading of the question."""
+    """Whole tables: all pairs of rows, and of persons with two of them, through the reading of the query."""
     for adjacency, by, rows in itertools.product(["replace-one", "add-remove"], [(), (REGION,)], [1, 2]):
-        question = Question(PEOPLE, (("value", Variance(ValueOf(AGE))),), by=by)
+        query = Query(PEOPLE, (("value", Variance(ValueOf(AGE))),), by=by)
         unit = PrivacyUnit(adjacency, "who" if rows > 1 else None, rows)  # type: ignore[arg-type]
-        (reading,) = readings_of(question, unit)
+        (reading,) = readings_of(query, unit)
         assert reading.sensitivity.curved
         people = [{"age": age, "smoker": True, "region": r} for age in (-1, 0, 1, 2, None) for r in "ab"]
         units = [list(u) for n in range(rows + 1) for u in itertools.combinations_with_replacement(people, n)]
-        vectors = np.unique([_vector(question, unit, one) for one in units], axis=0)
+        vectors = np.unique([_vector(query, unit, one) for one in units], axis=0)
         scales = tuple(Fraction(high) for _, high in reading.sensitivity.boxes)
         l1, l2 = _diameters(vectors / np.tile([float(s) for s in scales], 2 if by else 1), adjacency)
         assert float(reading.sensitivity.l1_diameter(scales)) >= l1 * (1 - 1e-12)
@@ -327,7 +327,7 @@ def test_theorem_L1_SENSITIVITY_of_persons_counted_in_few_groups(groups: int, ce
     region = CategoryColumn("region", tuple("abcdefghi"[:cells]))
     table = Table("people", (AGE, region), rows=9, person="who")
     unit = PrivacyUnit("replace-one", "who", groups)
-    (reading,) = readings_of(Question(table, (("n", CountPersons()),), by=(region,)), unit)
+    (reading,) = readings_of(Query(table, (("n", CountPersons()),), by=(region,)), unit)
     assert reading.sensitivity.l1_diameter((ONE,)) == moved
     assert reading.sensitivity.l2_diameter_squared((ONE,)) == moved
 
@@ -343,7 +343,7 @@ def test_theorem_L2_RADIUS_of_shares_of_several_cells(
     assert sensitivity.l1_radius(scales) >= int(np.abs(points).sum(axis=(1, 2)).max())
 
 
-# The same, from the question to whole tables ---------------------------------------------------------------
+# The same, from the query to whole tables ---------------------------------------------------------------
 
 AGE = IntegerColumn("age", -1, 2)
 SMOKER = BooleanColumn("smoker")
@@ -365,11 +365,11 @@ MEASURES: list[Measure] = [
 ]
 
 
-def _vector(question: Question, unit: PrivacyUnit, rows: list[dict[str, object]]) -> list[int]:
+def _vector(query: Query, unit: PrivacyUnit, rows: list[dict[str, object]]) -> list[int]:
     """What the engine would read, by a plain loop."""
     from strategies import evaluate_condition, evaluate_number
 
-    (reading,) = readings_of(question, unit)
+    (reading,) = readings_of(query, unit)
     keys = list(itertools.product(*map(group_values, reading.by)))
     sums = {key: [0] * len(reading.coordinates) for key in keys}
     for row in rows:
@@ -388,18 +388,18 @@ def _vector(question: Question, unit: PrivacyUnit, rows: list[dict[str, object]]
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 @pytest.mark.parametrize("by", [(), (REGION,), (SMOKER, REGION), (OR_NULL,), (SMOKER, OR_NULL)])
 @pytest.mark.parametrize("measure", MEASURES, ids=lambda m: type(m).__name__)
-def test_theorem_L2_SENSITIVITY_of_whole_questions_on_all_neighboring_tables(
+def test_theorem_L2_SENSITIVITY_of_whole_queries_on_all_neighboring_tables(
     measure: Measure, by: tuple[BooleanColumn | CategoryColumn, ...], adjacency: str
 ) -> None:
     """Also where rows without a region are a group of their own: a unit may leave any group and enter it."""
     table = replace(PEOPLE, columns=(AGE, SMOKER, OR_NULL if OR_NULL in by else REGION))
-    question = Question(table, (("value", measure),), by=by)
+    query = Query(table, (("value", measure),), by=by)
     unit = PrivacyUnit(adjacency)  # type: ignore[arg-type]
-    (reading,) = readings_of(question, unit)
+    (reading,) = readings_of(query, unit)
     scales = (ONE,) * len(reading.coordinates)
     base = [{"age": 2, "smoker": True, "region": "a"}]
-    without = _vector(question, unit, base)
-    with_each = [_vector(question, unit, [*base, row]) for row in ROWS]
+    without = _vector(query, unit, base)
+    with_each = [_vector(query, unit, [*base, row]) for row in ROWS]
     if adjacency == "replace-one":
         pairs = [(one, other) for one in with_each for other in with_each]
     else:
@@ -419,9 +419,9 @@ def test_theorem_L1_SENSITIVITY_of_persons_with_two_rows(
 ) -> None:
     """All persons of at most two rows, against all others (replace) or against nobody (add-remove)."""
     table = replace(PEOPLE, columns=(AGE, SMOKER, OR_NULL if OR_NULL in by else REGION))
-    question = Question(table, (("value", measure),), by=by)
+    query = Query(table, (("value", measure),), by=by)
     unit = PrivacyUnit(adjacency, "who", 2)  # type: ignore[arg-type]
-    (reading,) = readings_of(question, unit)
+    (reading,) = readings_of(query, unit)
     scales = (ONE,) * len(reading.coordinates)
     rows = [r for r in ROWS if r["age"] != 0 and r["smoker"] is not None]
     persons = [
@@ -429,8 +429,8 @@ def test_theorem_L1_SENSITIVITY_of_persons_with_two_rows(
         *([r] for r in rows),
         *([a, b] for a, b in itertools.combinations_with_replacement(rows, 2)),
     ]
-    vectors = np.unique([_vector(question, unit, person) for person in persons], axis=0)
-    others = vectors if adjacency == "replace-one" else np.array([_vector(question, unit, [])])
+    vectors = np.unique([_vector(query, unit, person) for person in persons], axis=0)
+    others = vectors if adjacency == "replace-one" else np.array([_vector(query, unit, [])])
     moves = [a - b for a in vectors for b in others]
     assert reading.sensitivity.l1_diameter(scales) == max(int(np.abs(m).sum()) for m in moves)
     assert reading.sensitivity.l2_diameter_squared(scales) == max(int((m**2).sum()) for m in moves)
@@ -444,9 +444,9 @@ def test_theorem_L2_SENSITIVITY_of_a_distribution_counts_every_bin_as_a_cell(
 ) -> None:
     """A unit that is exchanged may leave one bin and enter another, with groups and without."""
     points = (Fraction(-1), Fraction(0), Fraction(1))
-    question = Question(PEOPLE, (("value", Cdf(ValueOf(AGE), points)),), by=by)
+    query = Query(PEOPLE, (("value", Cdf(ValueOf(AGE), points)),), by=by)
     unit = PrivacyUnit(adjacency, "who" if rows > 1 else None, rows)  # type: ignore[arg-type]
-    (reading,) = readings_of(question, unit)
+    (reading,) = readings_of(query, unit)
     bins = [
         [int(sum(point < age for point in points) == place) for place in range(len(points) + 1)]
         for age in (-1, 0, 1, 2)
@@ -467,9 +467,9 @@ def test_theorem_L2_SENSITIVITY_of_a_distribution_counts_every_bin_as_a_cell(
 
 def test_theorem_L1_SENSITIVITY_a_denominator_is_public_for_units_of_one_row_only() -> None:
     """Exchanging a person of two rows for one of one row changes how many rows there are."""
-    question = Question(PEOPLE, (("value", Proportion(IsTrue(SMOKER))),))
+    query = Query(PEOPLE, (("value", Proportion(IsTrue(SMOKER))),))
     denominators = {
-        unit: readings_of(question, unit)[0].public_rows
+        unit: readings_of(query, unit)[0].public_rows
         for unit in (
             PrivacyUnit("replace-one"),
             PrivacyUnit("add-remove"),

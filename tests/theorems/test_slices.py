@@ -41,7 +41,7 @@ def test_theorem_SLICES_each_has_its_own_items_and_its_share_of_the_failure() ->
     assert plan.half_width() == plan.widths()[0] == max(plan.widths())
 
 
-def test_theorem_SLICES_the_mean_of_all_is_one_question_with_the_noise_of_all() -> None:
+def test_theorem_SLICES_the_mean_of_all_is_one_query_with_the_noise_of_all() -> None:
     """Narrower than what the slices say together; and it grows with what was spent before."""
     plan = made(1000, 3000, 5000)
     text = json.dumps([1000, 3000, 5000])  # half of the items of each

@@ -15,7 +15,7 @@ from sparse_law import FLOAT, answers, chance, hardest, scripted, table_of, tail
 from adyton.errors import InvalidRequest
 from adyton.kernel.mechanisms import Sparse
 from adyton.kernel.special.mechanisms.sparse.above_threshold import SparseState, draw_one
-from adyton.kernel.special.mechanisms.sparse.split import questions_per_threshold, value_share
+from adyton.kernel.special.mechanisms.sparse.split import queries_per_threshold, value_share
 from literature.sparse_slide import late_halt_cost, slide_cost
 from seeded import Seeded
 
@@ -31,7 +31,7 @@ def machine(c: int, refresh: bool = False, *, monotone: bool = False, epsilon: s
 
 @pytest.mark.parametrize(("c", "refresh"), [(1, False), (2, False), (2, True)])
 def test_theorem_SPARSE_release_is_the_algorithm_of_the_page(c: int, refresh: bool) -> None:
-    """Every noise from -1 to 1 on thresholds and questions, against the page written down again."""
+    """Every noise from -1 to 1 on thresholds and queries, against the page written down again."""
     one, exact, thresholds = machine(c, refresh), [1, 0, -1], [0, 1, -1]
     for noise in itertools.product(range(-1, 2), repeat=6):
         waiting = list(noise)
@@ -40,7 +40,7 @@ def test_theorem_SPARSE_release_is_the_algorithm_of_the_page(c: int, refresh: bo
         for value, threshold in zip(exact, thresholds, strict=True):
             if left == 0:
                 break
-            scales.append(float(one.question_scale))
+            scales.append(float(one.query_scale))
             expected.append(value + waiting.pop(0) >= threshold + r)
             if expected[-1]:
                 left -= 1
@@ -85,17 +85,17 @@ def test_theorem_SPARSE_small_and_large_epsilon_and_another_split(epsilon: str) 
 @pytest.mark.parametrize(("c", "refresh"), KINDS)
 @pytest.mark.parametrize("monotone", [False, True])
 def test_theorem_SPARSE_nothing_is_wasted(c: int, refresh: bool, monotone: bool) -> None:
-    """A long stream loses all of epsilon; a tenth less noise on thresholds or questions is refuted by it."""
+    """A long stream loses all of epsilon; a tenth less noise on thresholds or queries is refuted by it."""
     one = machine(c, refresh, monotone=monotone)
     assert hardest(one, c) == pytest.approx(1, abs=2e-4)
-    for field in ("threshold_scale", "question_scale"):
+    for field in ("threshold_scale", "query_scale"):
         mutant = replace(one, **{field: getattr(one, field) * Fraction(9, 10)})
         lost = hardest(mutant, c)
         assert lost > 1.01
         assert lost == pytest.approx(float(mutant.cost().pure), abs=2e-3)
 
 
-def test_theorem_MONOTONE_SPARSE_half_the_noise_is_only_for_monotone_questions() -> None:
+def test_theorem_MONOTONE_SPARSE_half_the_noise_is_only_for_monotone_queries() -> None:
     mutant = replace(machine(2, monotone=True), monotone=False)
     assert hardest(mutant, 2) > 1.5
     assert worst_loss(machine(2, monotone=True), [-40, 0, 12], 4, (-1, 0, 1)) > 1.05
@@ -104,8 +104,8 @@ def test_theorem_MONOTONE_SPARSE_half_the_noise_is_only_for_monotone_questions()
 # Broken variants, which live only here ----------------------------------------------------------------------
 
 
-class NoQuestionNoise(Sparse):
-    """Algorithm 5 of Lyu, Su, Li: the question itself against the noisy threshold."""
+class NoQueryNoise(Sparse):
+    """Algorithm 5 of Lyu, Su, Li: the query itself against the noisy threshold."""
 
     def step(self, watch: SparseState, exact: int, threshold: int, bits: Any) -> tuple[bool, SparseState]:
         above = exact >= threshold + watch.offset
@@ -126,9 +126,9 @@ def test_theorem_SPARSE_noise_that_does_not_grow_with_c_is_refuted() -> None:
     assert hardest(mutant, 3) == pytest.approx(float(mutant.cost().pure), abs=1e-3)
 
 
-def test_theorem_SPARSE_no_question_noise_is_refuted() -> None:
+def test_theorem_SPARSE_no_query_noise_is_refuted() -> None:
     """Two answers are enough, and no epsilon would do: one stream has them with probability 0."""
-    mutant = NoQuestionNoise(*_fields(machine(2)))
+    mutant = NoQueryNoise(*_fields(machine(2)))
     assert worst_loss(mutant, [0, 1], 2, (-1, 0, 1)) == math.inf
 
 
@@ -154,7 +154,7 @@ def _fields(one: Sparse) -> tuple[Any, ...]:
     return (
         one.positives,
         one.threshold_scale,
-        one.question_scale,
+        one.query_scale,
         one.sensitivity,
         one.monotone,
         one.refresh,
@@ -209,7 +209,7 @@ def variance(scale: Fraction) -> float:
 
 
 def comparison(one: Sparse) -> float:
-    return variance(one.threshold_scale) + variance(one.question_scale)
+    return variance(one.threshold_scale) + variance(one.query_scale)
 
 
 @pytest.mark.parametrize("c", [1, 3, 10, 100])
@@ -217,7 +217,7 @@ def comparison(one: Sparse) -> float:
 @pytest.mark.parametrize("refresh", [False, True])
 def test_theorem_SPARSE_SPLIT_no_other_split_varies_less(c: int, monotone: bool, refresh: bool) -> None:
     best = comparison(machine(c, refresh, monotone=monotone, epsilon="0.5"))
-    ratio = questions_per_threshold(c, monotone=monotone, refresh=refresh)
+    ratio = queries_per_threshold(c, monotone=monotone, refresh=refresh)
     for factor in (*np.geomspace(0.05, 20, 60), 0.97, 1.03):
         share = 1 / (1 + ratio * Fraction(factor))
         other = Sparse.for_cost(Fraction(1, 2), c, monotone=monotone, refresh=refresh, threshold_share=share)
@@ -267,9 +267,9 @@ def test_theorem_SPARSE_ACCURACY_half_of_the_error_would_not_do() -> None:
 
 
 def test_law_an_error_needs_a_confidence_that_a_float_can_hold() -> None:
-    for confidence, questions in ((0.0, 3), (1.0, 3), (0.9, 0), (0.95, 10**15)):
+    for confidence, queries in ((0.0, 3), (1.0, 3), (0.9, 0), (0.95, 10**15)):
         with pytest.raises(InvalidRequest):
-            machine(1).error(confidence, questions)
+            machine(1).error(confidence, queries)
 
 
 # Laws ---------------------------------------------------------------------------------------------------------
@@ -333,10 +333,10 @@ class ReleasesTheComparedValue:
 
 @pytest.mark.literature
 def test_theorem_NUMERIC_SPARSE_the_compared_value_must_not_leave() -> None:
-    """After k questions far above that are said to be below, a low value is a contradiction; exact sums."""
+    """After k queries far above that are said to be below, a low value is a contradiction; exact sums."""
     mutant = ReleasesTheComparedValue(machine(1))
     r = np.arange(-400, 401)
-    t, q = float(mutant.one.threshold_scale), float(mutant.one.question_scale)
+    t, q = float(mutant.one.threshold_scale), float(mutant.one.query_scale)
     weights = math.tanh(0.5 / t) * np.exp(-np.abs(r) / t)
     value = -10
     visible = np.array([mutant.says(int(offset), 0, value) == value for offset in r])

@@ -1,4 +1,4 @@
-"""SparseValidate: questions counted one by one, and a promise for every yes."""
+"""SparseValidate: queries counted one by one, and a promise for every yes."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ BITS = SystemBits()
 FRAME = HoldoutSize(1000, 2, Fraction(0), Fraction(1, 20))
 
 
-@pytest.mark.parametrize(("questions", "rejections"), [(1, 1), (4, 1), (5, 2), (6, 3), (4, 9)])
-def test_theorem_SPARSE_VALIDATE_all_questions_are_counted(questions: int, rejections: int) -> None:
-    """The histories after which one more question is answered, by trying all sequences of yes and no."""
-    machine = SparseValidatePlan(HoldoutSize(2, 2, Fraction(0), Fraction(1, 20)), questions, rejections, 0)
+@pytest.mark.parametrize(("queries", "rejections"), [(1, 1), (4, 1), (5, 2), (6, 3), (4, 9)])
+def test_theorem_SPARSE_VALIDATE_all_queries_are_counted(queries: int, rejections: int) -> None:
+    """The histories after which one more query is answered, by trying all sequences of yes and no."""
+    machine = SparseValidatePlan(HoldoutSize(2, 2, Fraction(0), Fraction(1, 20)), queries, rejections, 0)
     reached = set()
-    for answers in product((True, False), repeat=questions):
+    for answers in product((True, False), repeat=queries):
         state = machine.start(BITS)
         for i, yes in enumerate(answers):
             if machine.refusal(state) is not None:
@@ -37,10 +37,8 @@ def test_theorem_SPARSE_VALIDATE_all_questions_are_counted(questions: int, rejec
             values = np.array([2, 0], dtype=np.uint16)
             reply, state = machine.step(state, values, Fraction(1, 2) if yes else Fraction(0), BITS)
             assert reply.said == ("yes" if yes else "no")
-    assert len(reached) == validate_nodes(questions, rejections)
-    published = sum(
-        math.comb(i, j) for i in range(1, questions + 1) for j in range(min(i - 1, rejections) + 1)
-    )
+    assert len(reached) == validate_nodes(queries, rejections)
+    published = sum(math.comb(i, j) for i in range(1, queries + 1) for j in range(min(i - 1, rejections) + 1))
     assert len(reached) <= published
 
 
@@ -85,4 +83,4 @@ def test_after_the_last_no_nothing_is_answered() -> None:
         reply, state = machine.step(state, nothing, Fraction(1), BITS)
         assert (reply.said, reply.value, reply.half_width, machine.left(state)) == ("no", None, None, left)
     assert "rejections" in str(machine.refusal(state))
-    assert "questions" in str(machine.refusal({"asked": 9, "left": 1}))
+    assert "queries" in str(machine.refusal({"asked": 9, "left": 1}))

@@ -29,7 +29,7 @@ from adyton.kernel.terms.measures import Count, Sum
 from adyton.planning.readings import readings_of
 from adyton.population.base import PopulationContext, Position
 from adyton.population.split import SplitPopulation
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.query.request import request_of
 from adyton.study import Study, Validity
 from adyton.validity.part_sizes import most_in_part, most_units
@@ -58,9 +58,9 @@ def people(size: int, seed: int = 1) -> pd.DataFrame:
     )
 
 
-def study(unit: PrivacyUnit, rows: int | None, questions: int, accounting: str = "gdp", **more: Any) -> Study:
+def study(unit: PrivacyUnit, rows: int | None, queries: int, accounting: str = "gdp", **more: Any) -> Study:
     table = Table("people", (AGE, SMOKER), rows, unit.person)
-    validity = Validity(Fraction(19, 20), questions=questions, method="split", **more)
+    validity = Validity(Fraction(19, 20), queries=queries, method="split", **more)
     limit = LIMIT if accounting != "pure" else Guarantee(LIMIT.epsilon, Fraction(0))
     return Study(table, unit, limit, accounting, validity=validity)
 
@@ -94,7 +94,7 @@ def test_theorem_SPLIT_STUDY_every_unit_is_in_one_part(unit: PrivacyUnit) -> Non
         split, table = replace(unit, parts=parts), Table("people", (AGE, SMOKER), 3000, unit.person)
         engine = DuckDBEngine(table, split, frame, "salt")
         engine.prepare()
-        (reading,) = readings_of(Question(table, (("n", Count()),)), split)
+        (reading,) = readings_of(Query(table, (("n", Count()),)), split)
         sizes = [engine.exact([replace(reading, part=j)])[0][0][0] for j in range(1, parts + 1)]
         engine.close()
         assert sum(sizes) == 3000
@@ -126,7 +126,7 @@ def test_theorem_SPLIT_STUDY_a_row_is_in_its_part_whenever_the_source_is_read(
     of_part = parts_of_positions(size, parts)
     engine = DuckDBEngine(table, split, sources[kind], "salt", threads=4)
     engine.prepare()
-    (reading,) = readings_of(Question(table, (("n", Sum(ValueOf(place))),)), split)
+    (reading,) = readings_of(Query(table, (("n", Sum(ValueOf(place))),)), split)
     read = [engine.exact([replace(reading, part=j)])[0][0][0] for j in range(1, parts + 1)]
     engine.close()
     assert read == [int(frame.place[of_part == j].sum()) for j in range(parts)]
@@ -137,7 +137,7 @@ def test_theorem_SPLIT_STUDY_one_unit_is_paid_for_once(unit: PrivacyUnit, accoun
     """What a pair of neighbors can see of all answers together, exactly, is never above what is spent.
 
     Mutants: parts by a hash of the values; the price of an exchanged person without the factor 2; a part that
-    two questions read.
+    two queries read.
     """
     size, seen = 30, []
     frame = people(size)
@@ -214,7 +214,7 @@ def test_theorem_SPLIT_STUDY_the_greatest_price_is_spent() -> None:
         again = curator.ask(ASKED[0], epsilon=0.2)
         assert again.repeated
         assert again.receipt.number == 1
-        with pytest.raises(BudgetRefused, match="number of questions"):
+        with pytest.raises(BudgetRefused, match="number of queries"):
             curator.ask("SELECT SUM(age) FROM people", epsilon=0.1)
 
 
@@ -229,7 +229,7 @@ def test_theorem_SPLIT_STUDY_what_was_not_answered_reads_its_own_part_again(
     curator.ask(ASKED[1], share=1)
     assert curator.ask(ASKED[0], share=1, request="one").receipt.number == 1
     assert [reading.part for reading, _ in watch.read] == [2, 1]
-    assert curator.statement().questions == 2
+    assert curator.statement().queries == 2
     curator.close()
 
 
@@ -260,7 +260,7 @@ def overfitted(seed: int, unit: PrivacyUnit) -> list[bool]:
     table = Table(
         "t", tuple(BooleanColumn(f"f{i}") for i in range(COINS)), None if private else rows, unit.person
     )
-    validity = Validity(1 - Fraction(1, 10**6), questions=COINS + 2, method="split")
+    validity = Validity(1 - Fraction(1, 10**6), queries=COINS + 2, method="split")
     limit = Guarantee(Fraction(500), Fraction(1, 10**9))
     with seeded(Study(table, unit, limit, validity=validity), frame, seed) as curator:
         curator.ask("SELECT COUNT(*) FROM t", share=1)
@@ -282,7 +282,7 @@ def test_theorem_SPLIT_STUDY_no_analyst_overfits_fresh_rows(unit: PrivacyUnit) -
     assert all(overfitted(7, unit))
 
 
-def test_theorem_SPLIT_STUDY_a_part_that_questions_share_is_overfitted(
+def test_theorem_SPLIT_STUDY_a_part_that_queries_share_is_overfitted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """That the test above could fail."""
@@ -296,22 +296,22 @@ def test_what_a_split_study_refuses() -> None:
         (PrivacyUnit("add-remove"), {}, "changes for all later rows"),
         (UNITS[0], {"tolerance": Fraction(1, 10)}, "remove validity.tolerance"),
         (UNITS[0], {"beyond_plan": "answer"}, "no part is left"),
-        (UNITS[0], {"questions": 1}, "at least 2"),
-        (UNITS[0], {"questions": None}, "needs validity.questions"),
+        (UNITS[0], {"queries": 1}, "at least 2"),
+        (UNITS[0], {"queries": None}, "needs validity.queries"),
         (UNITS[0], {"accounting": "pure"}, "goes with Gaussian noise"),
     ):
         with pytest.raises(InvalidRequest, match=said):
-            study(unit, 500, **{"questions": 5, **more})
+            study(unit, 500, **{"queries": 5, **more})
     with open_kept(study(UNITS[0], 500, 5), data=people(500)) as curator:
         with pytest.raises(InvalidRequest, match="does not go with a split"):
             curator.open_stream(positives=1, epsilon=0.1)
         with pytest.raises(InvalidRequest, match="do not go with a split"):
-            curator.open_weights(["age"], questions=100, epsilon=0.1)
+            curator.open_weights(["age"], queries=100, epsilon=0.1)
         with pytest.raises(InvalidRequest, match="no threshold for p-values"):
             curator.p_value_threshold(0.05)
         with pytest.raises(BudgetRefused):
             curator.ask(ASKED[0], epsilon=2)
-        assert curator.statement().questions == 0
+        assert curator.statement().queries == 0
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda u: f"{u.adjacency} {u.person or 'row'}")
@@ -348,7 +348,7 @@ def test_theorem_SPLIT_STUDY_a_search_stays_in_its_part() -> None:
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda u: f"{u.adjacency} {u.person or 'row'}")
 def test_theorem_SPLIT_STUDY_levels_add_up_to_the_failure(unit: PrivacyUnit) -> None:
-    """Of all values of all questions, and three times the sizes of all parts.  Mutant: a level not divided by k."""
+    """Of all values of all queries, and three times the sizes of all parts.  Mutant: a level not divided by k."""
     population = SplitPopulation(study(unit, 500, 7))
     at = Position(3, Fraction(1, 9), Fraction(1, 9), values=4, pure=Fraction(1))
     certain = population._certain(PopulationContext(population, at, 90))
@@ -363,7 +363,7 @@ def test_theorem_SUBSET_SUMS_of_one_part_say_nothing_about_another() -> None:
     with open_kept(asked, data=frame) as curator:
         curator.ask("SELECT STDDEV(age) FROM people", epsilon=Fraction(1, 2))
         for measure, known in (("SUM", 0), ("AVG", 1)):
-            question = request_of(f"SELECT {measure}(age) FROM people", asked.table).question
+            query = request_of(f"SELECT {measure}(age) FROM people", asked.table).query
             standing = PopulationContext(curator._population, Position(2, Fraction(0), Fraction(0), 1), 3000)
-            readings = readings_of(question, asked.unit)
+            readings = readings_of(query, asked.unit)
             assert len(curator._claims._learned.spreads(readings, standing)) == known

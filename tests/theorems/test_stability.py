@@ -17,7 +17,7 @@ from adyton.validity.textbook.stability import (
     composed,
     expected_error,
     expected_overfit,
-    gap_of_one_question,
+    gap_of_one_query,
     guess_right,
     kl_from_multiplicative,
     multiplicative_distance,
@@ -28,7 +28,7 @@ from adyton.validity.textbook.stability import (
 )
 from adyton.validity.textbook.uncorrelated import expected_gap, uco_stability
 
-QUESTIONS = list(product((0.0, 1.0), repeat=2))  # all questions about a bit
+QUERIES = list(product((0.0, 1.0), repeat=2))  # all queries about a bit
 SAMPLES = list(product((0, 1), repeat=2))
 
 
@@ -126,25 +126,23 @@ def stability_of(mechanism: dict[tuple[int, ...], list[float]]) -> float:
     return max(total_variation(mechanism[s], mechanism[t]) for s, t in adjacency)
 
 
-def average(question: tuple[float, ...], sample: tuple[int, ...]) -> float:
-    return sum(question[x] for x in sample) / len(sample)
+def average(query: tuple[float, ...], sample: tuple[int, ...]) -> float:
+    return sum(query[x] for x in sample) / len(sample)
 
 
-def test_theorem_STABLE_QUESTIONS_no_mechanism_breaks_them() -> None:
-    """1,000 random mechanisms that output one question about two bits, and as many that output two."""
+def test_theorem_STABLE_QUERIES_no_mechanism_breaks_them() -> None:
+    """1,000 random mechanisms that output one query about two bits, and as many that output two."""
     random = Random(9)
-    pairs = list(product(QUESTIONS, repeat=2))
+    pairs = list(product(QUERIES, repeat=2))
     for _ in range(1000):
         p = random.choice([0.5, 0.2, 0.9])
         weight = {s: math.prod(p if x else 1 - p for x in s) for s in SAMPLES}
-        truth = {q: (1 - p) * q[0] + p * q[1] for q in QUESTIONS}
+        truth = {q: (1 - p) * q[0] + p * q[1] for q in QUERIES}
         one, two = random_mechanism(random, 4), random_mechanism(random, 16)
         mean = sum(
-            weight[s] * one[s][i] * (average(q, s) - truth[q])
-            for s in SAMPLES
-            for i, q in enumerate(QUESTIONS)
+            weight[s] * one[s][i] * (average(q, s) - truth[q]) for s in SAMPLES for i, q in enumerate(QUERIES)
         )
-        assert abs(mean) <= gap_of_one_question(stability_of(one)) + 1e-12
+        assert abs(mean) <= gap_of_one_query(stability_of(one)) + 1e-12
         worst = sum(
             weight[s] * two[s][i] * max(abs(average(q, s) - truth[q]) for q in pair)
             for s in SAMPLES
@@ -153,15 +151,15 @@ def test_theorem_STABLE_QUESTIONS_no_mechanism_breaks_them() -> None:
         assert worst <= expected_overfit(stability_of(two), 2, 2) + 1e-12
 
 
-def test_theorem_STABLE_QUESTIONS_the_seed_is_wrong_for_one_question() -> None:
+def test_theorem_STABLE_QUERIES_the_seed_is_wrong_for_one_query() -> None:
     """A fair coin: E |mean - 1/2| = 1/2, more than the 0 of sqrt(ln(k) / n) at k = 1."""
     assert expected_overfit(0.0, 1, 1) >= 0.5
     assert expected_overfit(0.0, 100, 1) <= 2 / math.sqrt(100)  # and better than 002-26
     assert expected_error(0.1, 0.2) == pytest.approx(0.3)
 
 
-def test_theorem_STABLE_QUESTIONS_error_of_answers() -> None:
-    """Randomized answers on two bits: the mechanism answers one question with noise on a grid."""
+def test_theorem_STABLE_QUERIES_error_of_answers() -> None:
+    """Randomized answers on two bits: the mechanism answers one query with noise on a grid."""
     random = Random(10)
     for _ in range(300):
         mechanism = random_mechanism(random, 5)

@@ -39,14 +39,14 @@ def study_of(accounting: str, declared: Validity, rows: int | None = None) -> St
     return Study(table, unit, limit, accounting, validity=declared)
 
 
-def asked(questions: int, accounting: str = "pure") -> tuple[Any, Any]:
+def asked(queries: int, accounting: str = "pure") -> tuple[Any, Any]:
     """A sum and then a count of everything; the population interval of the sum before the count and after it."""
     cap = Fraction(1, 20) if accounting == "pure" else None
-    study = study_of(accounting, Validity(Fraction(95, 100), cap, questions, beyond_plan="answer"))
+    study = study_of(accounting, Validity(Fraction(95, 100), cap, queries, beyond_plan="answer"))
     with seeded(study, DATA, 1) as asker:
         found = []
-        for question in ("SELECT SUM(age) FROM t", "SELECT COUNT(*) FROM t", "SELECT SUM(age) FROM t"):
-            answer = asker.ask(question, scale=20_000 if "SUM" in question else 200)
+        for query in ("SELECT SUM(age) FROM t", "SELECT COUNT(*) FROM t", "SELECT SUM(age) FROM t"):
+            answer = asker.ask(query, scale=20_000 if "SUM" in query else 200)
             ((value,),) = [row.values.values() for row in answer.rows]
             found.append(value.population_interval)
     return found[0], found[2]
@@ -60,29 +60,29 @@ def test_theorem_PEELING_or_PAY_AS_YOU_GO_a_count_stands_in_for_the_number_of_un
     assert after.low <= 50 * 3000 <= after.high
 
 
-def test_theorem_PEELING_a_count_beyond_the_certified_questions_stands_in_for_nothing() -> None:
-    """One question is certified, so its noise has all of the failure probability: nothing is left for a second."""
+def test_theorem_PEELING_a_count_beyond_the_certified_queries_stands_in_for_nothing() -> None:
+    """One query is certified, so its noise has all of the failure probability: nothing is left for a second."""
     before, after = asked(1)
     assert isinstance(before, Absent)
     assert isinstance(after, Absent)
 
 
-def test_theorem_PAY_AS_YOU_GO_a_count_beyond_the_expected_questions_stands_in_all_the_same() -> None:
-    """Levels of counts never run out: the number of questions that is expected is no cap."""
+def test_theorem_PAY_AS_YOU_GO_a_count_beyond_the_expected_queries_stands_in_all_the_same() -> None:
+    """Levels of counts never run out: the number of queries that is expected is no cap."""
     before, after = asked(1, "gdp")
     assert isinstance(before, Absent)
     assert isinstance(after, Interval)
 
 
-@pytest.mark.parametrize("question", [1, 2, 50])
-def test_theorem_PAY_AS_YOU_GO_counts_pay_for_both_of_their_ends(question: int) -> None:
+@pytest.mark.parametrize("query", [1, 2, 50])
+def test_theorem_PAY_AS_YOU_GO_counts_pay_for_both_of_their_ends(query: int) -> None:
     """A thirty-second part of the failure, in the shares of all receipts, is that a count is beyond either end."""
     population = SubsetPopulation(study_of("gdp", Validity(Fraction(95, 100))))
     scale, released = 40.0, 4321
-    counted = Counted(released, scale, question)
+    counted = Counted(released, scale, query)
     above = population.units_at_most(counted) - released
     below = released - population.units_at_least(counted)
-    part = 0.05 / 32 * OpenLevels().share(question)
+    part = 0.05 / 32 * OpenLevels().share(query)
     missed = norm.sf((above - 0.5) / scale) + norm.sf((below - 0.5) / scale)
     assert part / 2 < missed <= part
 

@@ -28,7 +28,7 @@ def tables(c: int, *, refresh: bool = False) -> Table:
 
 
 def prefixes(length: int, c: int) -> list[Said]:
-    """Sequences of answers after which another question may be put, and those that end."""
+    """Sequences of answers after which another query may be put, and those that end."""
     every = itertools.chain.from_iterable(
         itertools.product((False, True), repeat=n) for n in range(length + 1)
     )
@@ -64,7 +64,7 @@ def test_theorem_STREAM_IS_ONE_RELEASE_the_two_machines_exist(
 def interleaved(
     strategy: Strategy, steps: int, table: Table, c: int, moved: bool
 ) -> dict[tuple[Said, Said], float]:
-    """The law of two streams that are fed in turn; each question is chosen by all answers of both."""
+    """The law of two streams that are fed in turn; each query is chosen by all answers of both."""
     reached: dict[tuple[Said, Said], tuple[tuple[int, ...], tuple[int, ...]]] = {((), ()): ((), ())}
     for step in range(steps):
         turn, following = step % 2, {}
@@ -128,7 +128,7 @@ def test_theorem_STREAM_IS_ONE_RELEASE_a_threshold_drawn_anew_is_a_release_for_e
 ) -> None:
     """Under every filter c times what ABOVE-THRESHOLD costs with the same noise, and no more."""
     one = Sparse.for_cost(Fraction(3), c, monotone=monotone, refresh=True)
-    run = AboveThreshold(one.threshold_scale, one.question_scale, monotone=monotone).cost()
+    run = AboveThreshold(one.threshold_scale, one.query_scale, monotone=monotone).cost()
     assert (one.cost().pure, one.cost().zcdp, one.cost().gdp) == (c * run.pure, c * run.zcdp, c * run.gdp)
     assert one.cost().pure == pytest.approx(3, rel=1e-12)
     assert one.cost().gdp <= PureCost(Fraction(3)).gdp * Fraction(10**9 + 1, 10**9)

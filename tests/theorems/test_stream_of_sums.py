@@ -134,7 +134,7 @@ def adjacency(request: pytest.FixtureRequest) -> str:
 def test_theorem_STREAM_OF_SUMS_without_noise_it_is_above_where_the_number_is(
     kind: Any, adjacency: str
 ) -> None:
-    """Every table of up to two units, at three thresholds of each question.  Mutants: ``math.ceil`` for
+    """Every table of up to two units, at three thresholds of each query.  Mutants: ``math.ceil`` for
     ``math.floor(...) + 1``; no ``+ 1``; a mean without ``- threshold``.
     """
     known = study(adjacency)
@@ -152,7 +152,7 @@ def test_theorem_STREAM_OF_SUMS_without_noise_it_is_above_where_the_number_is(
 
 
 def test_theorem_STREAM_OF_SUMS_what_can_fall_where_others_rise_is_refused() -> None:
-    """Where all move the same way, the price is that of such questions alone.  Mutant: no refusal."""
+    """Where all move the same way, the price is that of such queries alone.  Mutant: no refusal."""
     asked = request_of("SELECT SUM(b) FROM t", TABLE).alone
     with pytest.raises(adyton.InvalidRequest, match="can be negative"):
         compared(study("add-remove"), "sums", 64, asked, 0)
@@ -176,7 +176,7 @@ def test_theorem_STREAM_OF_SUMS_a_filter_of_a_mean_leaves_rows_out(adjacency: st
 
 @pytest.mark.parametrize("reach", [20, 64, 2**32])
 @pytest.mark.parametrize("kind", ["sums", "means"])
-def test_theorem_STREAM_OF_SUMS_one_unit_moves_no_question_beyond_the_reach(
+def test_theorem_STREAM_OF_SUMS_one_unit_moves_no_query_beyond_the_reach(
     kind: Any, reach: int, adjacency: str
 ) -> None:
     """On all neighbors; each is moved by more than the reach less one unit's own, so no larger factor would
@@ -228,7 +228,7 @@ def test_theorem_STREAM_OF_SUMS_validity_pays_for_an_exchanged_unit(
     sparse = sparse_of(machine)
     far = Fraction(reaches * sparse.sensitivity)
     runs = 3 if sparse.refresh else 1
-    epsilon = runs * (far / sparse.threshold_scale + 3 // runs * 2 * far / sparse.question_scale)
+    epsilon = runs * (far / sparse.threshold_scale + 3 // runs * 2 * far / sparse.query_scale)
     assert replace_one_cost(machine, reaches).pure == epsilon
     radius = None
     if isinstance(machine, NumericSparse):
@@ -248,7 +248,7 @@ def test_theorem_STREAM_OF_SUMS_validity_pays_for_an_exchanged_unit(
 
 
 def worst(machine: Sparse, asked: Sequence[Compared], adjacency: str) -> float:
-    """The largest loss over all tables of two units and their neighbors, all streams of two of the questions,
+    """The largest loss over all tables of two units and their neighbors, all streams of two of the queries,
     and all answers to them.
     """
     gaps = set()
@@ -277,7 +277,7 @@ def test_theorem_STREAM_OF_SUMS_every_short_stream_by_the_exact_law(kind: Any, a
 
 @pytest.mark.parametrize("kind", ["sums", "means"])
 def test_theorem_STREAM_OF_SUMS_the_price_is_attained(kind: Any, adjacency: str) -> None:
-    """Twenty questions far above that are said to be below, then one far below: with a factor that is one too
+    """Twenty queries far above that are said to be below, then one far below: with a factor that is one too
     large, or a tenth less noise, the loss is above the price.
     """
     known = study(adjacency)
@@ -297,7 +297,7 @@ def test_theorem_STREAM_OF_SUMS_the_price_is_attained(kind: Any, adjacency: str)
 
     assert loss(one.factor, machine) == pytest.approx(1, abs=5e-3)
     assert loss(one.factor + 1, machine) > 1.2
-    assert loss(one.factor, replace(machine, question_scale=machine.question_scale * Fraction(9, 10))) > 1.02
+    assert loss(one.factor, replace(machine, query_scale=machine.query_scale * Fraction(9, 10))) > 1.02
 
 
 # Through a curator ---------------------------------------------------------------------------------------------

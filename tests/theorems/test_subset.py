@@ -16,7 +16,7 @@ import pytest
 from scipy.special import ndtr
 from scipy.stats import binom, norm
 
-from adyton.validity.plans.plans import questions_within
+from adyton.validity.plans.plans import queries_within
 from adyton.validity.subset.last_look import p_value_threshold
 from adyton.validity.subset.tails import (
     KEPT,
@@ -52,7 +52,7 @@ def fixed_width(rows, scale, log_level):
 
 
 def shift(rows, spent):
-    """By how much the overfit of a chosen question is moved, as a sum."""
+    """By how much the overfit of a chosen query is moved, as a sum."""
     return rows * math.sqrt(spent) / 2
 
 
@@ -84,11 +84,11 @@ def slack(rows, kept, values, law, scales, answers, factor=1.0):
 
 
 def case(rng):
-    rows, kinds, questions = int(rng.integers(1, 6)), int(rng.integers(2, 4)), int(rng.integers(1, 3))
-    values = rng.choice([0, 1, 0.5, 0.3], size=(kinds, questions))
+    rows, kinds, queries = int(rng.integers(1, 6)), int(rng.integers(2, 4)), int(rng.integers(1, 3))
+    values = rng.choice([0, 1, 0.5, 0.3], size=(kinds, queries))
     law = np.maximum(rng.dirichlet(np.full(kinds, rng.choice([0.3, 1, 3]))), 1e-9)
-    scales = np.exp(rng.uniform(-2, 2, size=questions))
-    answers = rng.normal(0.5, 1.0, size=questions) * rng.choice([0.3, 1, 3])
+    scales = np.exp(rng.uniform(-2, 2, size=queries))
+    answers = rng.normal(0.5, 1.0, size=queries) * rng.choice([0.3, 1, 3])
     return rows, rng.uniform(0.05, 0.95), values, law / law.sum(), scales, answers
 
 
@@ -120,7 +120,7 @@ def log_moment(rows, scale, share, tilt):
 @pytest.mark.parametrize("rows", [2, 5, 30])
 @pytest.mark.parametrize("scale", [0.3, 1.0, 5.0])
 @pytest.mark.parametrize("share", [0.5, 0.1])
-def test_theorem_SUBSET_OVERFIT_of_the_question_that_the_answer_chose(rows, scale, share):
+def test_theorem_SUBSET_OVERFIT_of_the_query_that_the_answer_chose(rows, scale, share):
     spent = Fraction(1) / (2 * Fraction(scale)) ** 2
     moved = shift(rows, spent)
     for tilt in np.geomspace(0.01, 4, 12):
@@ -138,7 +138,7 @@ def test_theorem_SUBSET_OVERFIT_would_not_hold_for_three_quarters_of_the_shift()
 
 
 def miss(rows, share, first_scale, second_scale, width):
-    """Pr[second answer - its expectation > width], the question chosen by the first as above, exactly but for 1e-12."""
+    """Pr[second answer - its expectation > width], the query chosen by the first as above, exactly but for 1e-12."""
     total = 0.0
     for count in range(rows + 1):
         gap = count - rows * share
@@ -153,7 +153,7 @@ def miss(rows, share, first_scale, second_scale, width):
 @pytest.mark.parametrize("rows", [1, 3, 10, 200])
 @pytest.mark.parametrize(("first", "second"), [(0.2, 0.2), (1.0, 0.5), (0.5, 3.0), (4.0, 4.0)])
 @pytest.mark.parametrize("level", [0.3, 0.025, 1e-4])
-def test_theorem_SUBSET_ANSWERS_question_two_follows_answer_one(rows, first, second, level):
+def test_theorem_SUBSET_ANSWERS_query_two_follows_answer_one(rows, first, second, level):
     spent = Fraction(1) / (2 * Fraction(first)) ** 2
     width = shift(rows, spent) + fixed_width(rows, second, math.log(level))
     for share in (0.5, 0.9, 0.05):
@@ -161,7 +161,7 @@ def test_theorem_SUBSET_ANSWERS_question_two_follows_answer_one(rows, first, sec
 
 
 def exact_log_bound(rows, span, scale, width):
-    """The bound for a question fixed in advance at its best location, in fifty digits."""
+    """The bound for a query fixed in advance at its best location, in fifty digits."""
     mp = mpmath.mp.clone()
     mp.dps = 50
     ratio = mp.mpf(rows) * mp.mpf(span) ** 2 / (4 * mp.mpf(scale) ** 2)
@@ -200,7 +200,7 @@ def test_theorem_PAY_AS_YOU_GO_levels_never_run_out():
 
 @pytest.mark.parametrize("planned", [None, 0.7])
 def test_theorem_PAY_AS_YOU_GO_ways_share_the_failure(planned):
-    """Whatever was released before a question, all ways that some question may use have 1 of the failure."""
+    """Whatever was released before a query, all ways that some query may use have 1 of the failure."""
     gaussian = ways_after(Before(Fraction(1, 50)), 1000, 0.05, planned)
     with_stream = ways_after(Before(Fraction(1, 50), Fraction(1, 10)), 1000, 0.05, planned)
     together = sum(math.exp(way.log_level) for way in [*gaussian, *with_stream])
@@ -213,7 +213,7 @@ def test_theorem_PAY_AS_YOU_GO_ways_share_the_failure(planned):
 @pytest.mark.parametrize("rows", [3, 40])
 @pytest.mark.parametrize("level", [0.1, 0.005])
 def test_theorem_PAY_AS_YOU_GO_noise_chosen_by_the_answers(rows, level):
-    """Answer one decides about the question and the noise of answer two, and which part of the rows is kept."""
+    """Answer one decides about the query and the noise of answer two, and which part of the rows is kept."""
     first, share = 1.5, 0.5
     spent = Fraction(1) / (2 * Fraction(first)) ** 2
     scales = (0.4, 2.0)
@@ -236,10 +236,10 @@ def test_theorem_PAY_AS_YOU_GO_noise_chosen_by_the_answers(rows, level):
 
 
 def test_theorem_PAY_AS_YOU_GO_costs_little_more_than_a_plan():
-    rows, plan = 10**5, questions_within(10**5, Fraction("0.05"), FAILURE)
+    rows, plan = 10**5, queries_within(10**5, Fraction("0.05"), FAILURE)
     assert plan is not None
-    scale, level = rows * plan.scale_of(1), math.log(0.05 / plan.questions / 2)
-    spent = (plan.questions - 1) / (2 * Fraction(scale)) ** 2
+    scale, level = rows * plan.scale_of(1), math.log(0.05 / plan.queries / 2)
+    spent = (plan.queries - 1) / (2 * Fraction(scale)) ** 2
     paid = min(width_of(rows, scale, 1 - c, price_of(rows, spent, c), level + math.log(w)) for c, w in KEPT)
     planned = shift(rows, spent) + fixed_width(rows, scale, level)
     assert planned < paid < 1.08 * planned
@@ -249,7 +249,7 @@ def test_theorem_PAY_AS_YOU_GO_costs_little_more_than_a_plan():
     ("asked", "level"), crossed([*itertools.product([1, 7, 300], [0.1, 1.0, 4.0])], [0.2, 0.01])
 )
 def test_theorem_SUBSET_SHARES_cover_every_share(asked, level):
-    """A question fixed in advance: the chance that an end is on the wrong side, summed over all counts."""
+    """A query fixed in advance: the chance that an end is on the wrong side, summed over all counts."""
     (rows, scale), way = asked, [Way(1.0, 0.0, math.log(level))]
     noise = scale * norm.ppf((np.linspace(0, 1, 4001)[1:] + np.linspace(0, 1, 4001)[:-1]) / 2)
     for share in (0.0, 0.003, 0.1, 0.5, 0.97, 1.0):
@@ -265,7 +265,7 @@ def test_theorem_SUBSET_SHARES_cover_every_share(asked, level):
 
 
 def test_theorem_SUBSET_SHARES_after_an_answer_that_chose():
-    """Question two is the coin or its complement, by answer one; both ends hold at the paid price."""
+    """Query two is the coin or its complement, by answer one; both ends hold at the paid price."""
     rows, first, second, level = 60, 3.0, 1.0, 0.05
     spent = Fraction(1) / (2 * Fraction(first)) ** 2
     ways = ways_after(Before(spent), rows, level)

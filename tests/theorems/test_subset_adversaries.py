@@ -26,7 +26,7 @@ from last_looks import paid_threshold, worth
 
 
 def shift(rows, spent):
-    """By how much the overfit of a chosen question is moved, as a sum."""
+    """By how much the overfit of a chosen query is moved, as a sum."""
     return rows * math.sqrt(spent) / 2
 
 
@@ -61,26 +61,26 @@ def room(rows, kept, values, law, scales, answers):
     return (price + reference - kept * log_mean(rows, rows, 1 / kept)) / price
 
 
-def unpacked(point, rows, kinds, questions, narrow):
+def unpacked(point, rows, kinds, queries, narrow):
     """Laws and values of any kind; noise from a tenth of a step of the lattice of means on, or much of it."""
-    cut = np.split(point, np.cumsum([1, kinds, kinds * questions, questions]))
+    cut = np.split(point, np.cumsum([1, kinds, kinds * queries, queries]))
     law = np.exp(np.clip(cut[1], -8, 8))
-    values = np.clip(0.5 + cut[2].reshape(kinds, questions), 0, 1)
+    values = np.clip(0.5 + cut[2].reshape(kinds, queries), 0, 1)
     low, high = (0.1 / rows, 1.5 / rows) if narrow else (0.3, 3.0)
     scales = low * (high / low) ** (1 / (1 + np.exp(-cut[3])))
     kept = 0.03 + 0.94 / (1 + math.exp(-float(np.clip(cut[0][0], -30, 30))))
     return rows, kept, values, law / law.sum(), scales, 0.5 + cut[4]
 
 
-def least_room(rows, kinds, questions, narrow, rng, starts):
+def least_room(rows, kinds, queries, narrow, rng, starts):
     def objective(point):
-        return room(*unpacked(point, rows, kinds, questions, narrow))
+        return room(*unpacked(point, rows, kinds, queries, narrow))
 
     best = math.inf
     for _ in range(starts):
-        begin = rng.normal(0, 0.7, 1 + kinds + kinds * questions + 2 * questions)
+        begin = rng.normal(0, 0.7, 1 + kinds + kinds * queries + 2 * queries)
         if narrow:  # an answer on the lattice, or between two of its points
-            begin[-questions:] = rng.integers(0, 2 * rows + 1, questions) / (2 * rows) - 0.5
+            begin[-queries:] = rng.integers(0, 2 * rows + 1, queries) / (2 * rows) - 0.5
         found = minimize(objective, begin, method="Nelder-Mead", options={"maxfev": 400})
         best = min(best, float(found.fun))
     return best
@@ -96,10 +96,10 @@ def test_theorem_SUBSET_TRANSFER_no_search_finds_a_path_on_which_it_fails(rows, 
     """A price that were a tenth less would be refuted where there is much noise, however many rows there are."""
     kinds, narrow = case
     rng = np.random.default_rng(rows + 10 * kinds)
-    for questions in (1, 2):
-        least = least_room(rows, kinds, questions, narrow, rng, often(2, 25))
+    for queries in (1, 2):
+        least = least_room(rows, kinds, queries, narrow, rng, often(2, 25))
         assert least > -1e-7
-        if not narrow and questions == 1:
+        if not narrow and queries == 1:
             assert least < 0.1
 
 
@@ -108,7 +108,7 @@ def test_theorem_SUBSET_TRANSFER_no_search_finds_a_path_on_which_it_fails(rows, 
 
 @dataclass(frozen=True)
 class Small:
-    """Some rows of three kinds; questions are sets of kinds, each together with its complement."""
+    """Some rows of three kinds; queries are sets of kinds, each together with its complement."""
 
     rows: int
     law: tuple[float, float, float]
@@ -143,7 +143,7 @@ SMALL = [Small(6, (1 / 3, 1 / 3, 1 / 3)), Small(12, (0.5, 0.25, 0.25)), Small(20
 def best_leaf(small, noises, value):
     """The most that an analyst gains by two answers: ``value`` is what the chances of the samples are worth.
 
-    The first question is the best; the second, and its noise, follow the first answer; what comes last both.
+    The first query is the best; the second, and its noise, follow the first answer; what comes last both.
     ``value(weights, scales)``: a weight for each sample, its chance and that of the answers' cells.
     """
     first_scale, *second_scales = noises
@@ -182,7 +182,7 @@ def test_theorem_SUBSET_OVERFIT_after_two_answers_would_not_hold_for_two_thirds_
 @pytest.mark.parametrize("small", SMALL, ids=lambda s: f"{s.rows} rows")
 @pytest.mark.parametrize("noises", [(0.6, 0.6), (2.0, 1.0), (5.0, 5.0)])
 @pytest.mark.parametrize("level", [0.2, 0.01])
-def test_theorem_SUBSET_ANSWERS_question_three_follows_two_answers(small, noises, level):
+def test_theorem_SUBSET_ANSWERS_query_three_follows_two_answers(small, noises, level):
     last = 0.8
     fixed = hoeffding_width(small.rows, np.array([1.0]), np.array([last]), [Way(1.0, 0.0, math.log(level))])
     width = shift(small.rows, spent_by(*noises)) + float(fixed[0])
@@ -224,7 +224,7 @@ def test_theorem_PAY_AS_YOU_GO_three_answers_whose_noise_and_levels_follow_the_a
 
     @cache
     def last(spent, part):
-        """Of each of his last questions, one below the other."""
+        """Of each of his last queries, one below the other."""
         return np.array([missed(q, s, spent, part) for q in range(6) for s in others])
 
     worst = 0.0

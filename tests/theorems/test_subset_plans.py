@@ -1,4 +1,4 @@
-"""Plans by the subset theorem, against fifty digits, exact sums, and themselves question by question."""
+"""Plans by the subset theorem, against fifty digits, exact sums, and themselves query by query."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from adyton.validity.plans.misses import (
     log_misses,
 )
 from adyton.validity.plans.noise_plan import NoisePlan
-from adyton.validity.plans.plans import questions_within, rows_needed, within
+from adyton.validity.plans.plans import queries_within, rows_needed, within
 from adyton.validity.plans.study_plans import _LOOKS, StudyPlan
 from how_often import crossed
 
@@ -194,8 +194,8 @@ def test_theorem_PLANNED_EXPECTATION_no_other_choice_is_better(expected):
 @pytest.mark.parametrize("rows", [20, 300])
 @pytest.mark.parametrize("share", [0.5, 0.1, 0.02])
 @pytest.mark.parametrize("noises", [(0.3, 0.3), (2.0, 0.5), (0.7, 3.0)])
-def test_theorem_PLANNED_EXPECTATION_question_two_follows_answer_one(rows, share, noises):
-    """Question two is the coin or its complement, by answer one: exactly, both sides, for many tolerances."""
+def test_theorem_PLANNED_EXPECTATION_query_two_follows_answer_one(rows, share, noises):
+    """Query two is the coin or its complement, by answer one: exactly, both sides, for many tolerances."""
     first, second = (noise / rows for noise in noises)
     expected = Expected.of(share=Fraction(share))
     spent = np.array([1 / (8 * rows * first**2)])
@@ -235,7 +235,7 @@ def test_theorem_PLANNED_EXPECTATION_of_a_mean_over_a_group(rows, part, share):
             assert total <= bound or bound >= 1
 
 
-def test_theorem_PLANNED_EXPECTATION_costs_of_questions_that_are_alike():
+def test_theorem_PLANNED_EXPECTATION_costs_of_queries_that_are_alike():
     """Exactly at their equation: n D(s) = (sqrt A + sqrt log 1/level)**2, u the slope there; 1/4 at most."""
     rows, share, level = 10**4, 0.02, 1e-6
     costs = Costs(rows, Expected.of(share=Fraction(share), alike=True), math.log(level))
@@ -260,7 +260,7 @@ def test_theorem_PLANNED_EXPECTATION_costs_of_questions_that_are_alike():
 
 @pytest.mark.parametrize("share", [0.05, 0.3])
 def test_theorem_PLANNED_EXPECTATION_alike_when_answer_one_chose(share):
-    """Two questions, all alike: the sample variance of the first is charged, and all chances are summed exactly."""
+    """Two queries, all alike: the sample variance of the first is charged, and all chances are summed exactly."""
     rows, first, second, tolerance = 200, 0.02, 0.02, 0.12
     expected = Expected.of(share=Fraction(share), alike=True)
     level = 1e-3
@@ -279,14 +279,14 @@ def test_theorem_PLANNED_EXPECTATION_alike_when_answer_one_chose(share):
     assert float(chances @ np.minimum(once + again, 1)) <= bound
 
 
-def missed_question_by_question(rows, plan, expected):
-    """Every question with its own cost and its own bound in fifty digits, for choices made anew."""
+def missed_query_by_query(rows, plan, expected):
+    """Every query with its own cost and its own bound in fifty digits, for choices made anew."""
     room = plan.tolerance * float(expected.group or 1)
-    costs = Costs(rows, expected, math.log(KEPT_FOR_COSTS * float(FAILURE) / plan.questions))
+    costs = Costs(rows, expected, math.log(KEPT_FOR_COSTS * float(FAILURE) / plan.queries))
     total, spent = (KEPT_FOR_COSTS * float(FAILURE) if expected.variance else 0.0), 0.0
     asked = []
-    for question in range(1, plan.questions + 1):
-        sigma = plan.scale_of(question) * math.sqrt(1 if expected.group is None else 2)
+    for query in range(1, plan.queries + 1):
+        sigma = plan.scale_of(query) * math.sqrt(1 if expected.group is None else 2)
         asked.append((sigma, spent))
         spent += float(costs.at(np.array([spent]))[0]) / (2 * rows * sigma**2)
     (location, fresh), _ = best_choice(rows, room, *np.array(asked).T, expected)
@@ -298,11 +298,11 @@ def missed_question_by_question(rows, plan, expected):
 
 @pytest.mark.parametrize("noise", ["constant", "decreasing"])
 @pytest.mark.parametrize("expected", HOPES, ids=str)
-def test_theorem_PLANNED_NOISE_recomputed_question_by_question(noise, expected):
-    rows, questions = 3000, 90
-    plan = within(rows, questions, FAILURE, noise, expected)
+def test_theorem_PLANNED_NOISE_recomputed_query_by_query(noise, expected):
+    rows, queries = 3000, 90
+    plan = within(rows, queries, FAILURE, noise, expected)
     assert plan is not None
-    total = missed_question_by_question(rows, plan, expected)
+    total = missed_query_by_query(rows, plan, expected)
     assert total <= float(FAILURE)
     assert noise == "decreasing" or total >= 0.9 * float(FAILURE)
     if len(plan.scales) > 1:
@@ -311,20 +311,20 @@ def test_theorem_PLANNED_NOISE_recomputed_question_by_question(noise, expected):
 
 
 @pytest.mark.parametrize("expected", HOPES, ids=str)
-def test_theorem_PLANNED_NOISE_a_plan_of_single_questions_is_judged_as_it_is(expected):
-    """Never below fifty digits, and hardly above: every block is one question."""
+def test_theorem_PLANNED_NOISE_a_plan_of_single_queries_is_judged_as_it_is(expected):
+    """Never below fifty digits, and hardly above: every block is one query."""
     rows, scales = 3000, np.geomspace(0.02, 0.004, 40)
     wide = 0.11 if expected.group is None else 0.45
     plan = NoisePlan(wide, (1,) * len(scales), tuple(map(float, scales)))
-    exact, found = missed_question_by_question(rows, plan, expected), missed(rows, plan, FAILURE, expected)
+    exact, found = missed_query_by_query(rows, plan, expected), missed(rows, plan, FAILURE, expected)
     assert exact <= found <= 1.02 * exact
 
 
 def test_theorem_PLANNED_NOISE_a_rough_plan_that_misses_too_often_is_shortened(monkeypatch):
-    monkeypatch.setattr(decreasing, "missed", lambda rows, plan, failure, expected: plan.questions / 2000)
-    plan = questions_within(10**4, Fraction("0.1"), FAILURE, "decreasing")
+    monkeypatch.setattr(decreasing, "missed", lambda rows, plan, failure, expected: plan.queries / 2000)
+    plan = queries_within(10**4, Fraction("0.1"), FAILURE, "decreasing")
     assert plan is not None
-    assert 90 <= plan.questions <= 100
+    assert 90 <= plan.queries <= 100
 
 
 @pytest.mark.parametrize(
@@ -336,54 +336,54 @@ def test_theorem_PLANNED_NOISE_a_rough_plan_that_misses_too_often_is_shortened(m
         (10**6, "0.1", 3698176, 7714164),
     ],
 )
-def test_theorem_PLANNED_NOISE_number_of_questions(rows, tolerance, constant, falling):
-    same = questions_within(rows, Fraction(tolerance), FAILURE)
-    less = questions_within(rows, Fraction(tolerance), FAILURE, "decreasing")
+def test_theorem_PLANNED_NOISE_number_of_queries(rows, tolerance, constant, falling):
+    same = queries_within(rows, Fraction(tolerance), FAILURE)
+    less = queries_within(rows, Fraction(tolerance), FAILURE, "decreasing")
     assert same is not None
     assert less is not None
-    assert 0.999 * constant <= same.questions <= 1.001 * constant
-    assert 0.99 * falling <= less.questions <= 1.03 * falling
+    assert 0.999 * constant <= same.queries <= 1.001 * constant
+    assert 0.99 * falling <= less.queries <= 1.03 * falling
 
 
 @pytest.mark.parametrize(
-    ("rows", "questions", "tolerance"), [(10**4, 10, 0.0323), (10**5, 100, 0.0187), (10**6, 1000, 0.0110)]
+    ("rows", "queries", "tolerance"), [(10**4, 10, 0.0323), (10**5, 100, 0.0187), (10**6, 1000, 0.0110)]
 )
-def test_theorem_PLANNED_EXPECTATION_half_widths_of_constant_noise(rows, questions, tolerance):
-    plan = within(rows, questions, FAILURE)
+def test_theorem_PLANNED_EXPECTATION_half_widths_of_constant_noise(rows, queries, tolerance):
+    plan = within(rows, queries, FAILURE)
     assert plan is not None
     assert 0.99 * tolerance <= plan.tolerance <= tolerance
 
 
 @pytest.mark.parametrize(
-    ("questions", "alike", "tolerance"),
+    ("queries", "alike", "tolerance"),
     [(100, False, 0.0081), (100, True, 0.0042), (1000, False, 0.0158), (1000, True, 0.0078)],
 )
-def test_theorem_PLANNED_EXPECTATION_half_widths_of_rare_shares(questions, alike, tolerance):
-    plan = within(10**5, questions, FAILURE, expected=Expected.of(share="0.01", alike=alike))
+def test_theorem_PLANNED_EXPECTATION_half_widths_of_rare_shares(queries, alike, tolerance):
+    plan = within(10**5, queries, FAILURE, expected=Expected.of(share="0.01", alike=alike))
     assert plan is not None
     assert 0.92 * tolerance <= plan.tolerance <= tolerance
 
 
 @pytest.mark.parametrize(
-    ("asked", "questions"),
+    ("asked", "queries"),
     crossed([*itertools.product(["constant", "decreasing"], HOPES)], [1, 2, 7, 100, 1000, 3000]),
 )
-def test_law_the_three_inverses_agree(asked, questions):
-    """Usually whatever is hoped for with both kinds of noise, and every number of questions with both of them."""
+def test_law_the_three_inverses_agree(asked, queries):
+    """Usually whatever is hoped for with both kinds of noise, and every number of queries with both of them."""
     rows, (noise, expected) = 40_000, asked
-    plan = within(rows, questions, FAILURE, noise, expected)
+    plan = within(rows, queries, FAILURE, noise, expected)
     assert plan is not None
-    assert plan.questions == questions
+    assert plan.queries == queries
     tolerance = Fraction(plan.tolerance) * Fraction(1002, 1000)
-    back = questions_within(rows, tolerance, FAILURE, noise, expected)
+    back = queries_within(rows, tolerance, FAILURE, noise, expected)
     assert back is not None
-    assert 0.98 * questions <= back.questions <= 1.2 * questions + 1
-    found = rows_needed(questions, tolerance, FAILURE, noise, expected)
+    assert 0.98 * queries <= back.queries <= 1.2 * queries + 1
+    found = rows_needed(queries, tolerance, FAILURE, noise, expected)
     assert found is not None
     assert 0.97 * rows <= found[0] <= 1.01 * rows
 
 
-def test_law_a_rarer_question_is_never_wider():
+def test_law_a_rarer_query_is_never_wider():
     def width(**hopes):
         plan = within(10**5, 50, FAILURE, "decreasing", Expected.of(**hopes))
         assert plan is not None
@@ -403,8 +403,8 @@ def test_scales_of_a_plan():
 
 
 def test_where_nothing_can_be_certified():
-    assert questions_within(10, Fraction("0.01"), FAILURE) is None
-    assert questions_within(10, Fraction("0.01"), FAILURE, "decreasing") is None
+    assert queries_within(10, Fraction("0.01"), FAILURE) is None
+    assert queries_within(10, Fraction("0.01"), FAILURE, "decreasing") is None
     assert within(3, 10**6, FAILURE) is None
     assert within(3, 10**6, FAILURE, "decreasing") is None
     assert rows_needed(10**15, Fraction(1, 10**9), FAILURE) is None
@@ -422,7 +422,7 @@ def test_where_nothing_can_be_certified():
         {"share": "0.1", "spread": "0.1"},
     ],
 )
-def test_expectations_that_no_question_has_are_refused(bad):
+def test_expectations_that_no_query_has_are_refused(bad):
     with pytest.raises(InvalidRequest):
         Expected.of(**bad)
 
@@ -444,7 +444,7 @@ def test_theorem_PLANNED_NOISE_a_study_judges_all_places_together_as_each_alone(
 ):
     """To the last bit.  Mutant: all of them pay what one of them pays."""
     plan = StudyPlan(units, ends[-1], Fraction(1, 20), expected, scales, ends, rising=rising)
-    looks = np.rint(plan.questions * (np.arange(_LOOKS + 1) / _LOOKS) ** 2).astype(int).tolist()
+    looks = np.rint(plan.queries * (np.arange(_LOOKS + 1) / _LOOKS) ** 2).astype(int).tolist()
     alone = [plan.width(first + 1, last) for first, last in pairwise(sorted({*looks, *ends}))]
     assert sorted(plan._widths()) == sorted(alone)
     assert plan.tolerance == max(alone)

@@ -49,8 +49,8 @@ class Law:
 
     def part(self, measure: str, *scales: int) -> NoisyReading:
         table = Table("t", (IntegerColumn("x", *self.bounds), BooleanColumn("inside")), self.units)
-        question = request_of(f"SELECT {measure}(x) AS v FROM t WHERE inside", table).question
-        (reading,) = readings_of(question, PrivacyUnit("replace-one"))
+        query = request_of(f"SELECT {measure}(x) AS v FROM t WHERE inside", table).query
+        (reading,) = readings_of(query, PrivacyUnit("replace-one"))
         return NoisyReading(reading, GaussianNoise(tuple(map(Fraction, scales))))
 
     def expected(self, power: int) -> float:

@@ -133,7 +133,7 @@ def test_theorem_THRESHOLDOUT_PRIVACY_published_costs() -> None:
 # Five mistakes of public code ------------------------------------------------------------------------------
 
 
-def test_the_threshold_is_not_drawn_anew_for_every_question() -> None:
+def test_the_threshold_is_not_drawn_anew_for_every_query() -> None:
     machine, bits = ThresholdoutPlan(frame(), 3, 50, 10**6, 5.0), Seeded(7)
     state = machine.start(bits)
     first = state["offset"]
@@ -170,7 +170,7 @@ def test_the_budget_is_enforced() -> None:
 
 
 def test_a_batch_has_no_way_past_the_budget() -> None:
-    """There is no batch: a step takes one question, and the caller asks for a refusal before each."""
+    """There is no batch: a step takes one query, and the caller asks for a refusal before each."""
     assert list(inspect.signature(ThresholdoutPlan.step).parameters)[1:] == [
         "state",
         "values",
@@ -202,7 +202,7 @@ def test_the_noise_is_geometric_and_not_gaussian() -> None:
 
 
 @pytest.mark.parametrize(
-    ("items", "tolerance", "questions", "overfits"),
+    ("items", "tolerance", "queries", "overfits"),
     [
         (10**6, "0.05", 10**3, 13),
         (10**6, "0.05", 10**6, 6),
@@ -210,20 +210,18 @@ def test_the_noise_is_geometric_and_not_gaussian() -> None:
         (10**5, "0.1", 10**6, 1),
     ],
 )
-def test_theorem_THRESHOLDOUT_VALIDITY_table(
-    items: int, tolerance: str, questions: int, overfits: int
-) -> None:
-    plan = plan_thresholdout(frame(items), Fraction(tolerance), questions)
+def test_theorem_THRESHOLDOUT_VALIDITY_table(items: int, tolerance: str, queries: int, overfits: int) -> None:
+    plan = plan_thresholdout(frame(items), Fraction(tolerance), queries)
     assert plan is not None
     assert plan.overfits == overfits
     assert plan.half_width() <= float(tolerance)
-    assert published_overfits(items, float(tolerance), 0.05, questions) == 0
+    assert published_overfits(items, float(tolerance), 0.05, queries) == 0
 
 
 def test_theorem_THRESHOLDOUT_VALIDITY_the_largest_cells_of_the_table() -> None:
     """At least 164 and 79, which an independent calculation gave; here a better scale is found for the first."""
-    for questions, overfits, scale in ((10**3, 167, 867.2335), (10**6, 79, 616.5)):
-        width = width_of(frame(10**6), overfits, questions, 10**5, scale)
+    for queries, overfits, scale in ((10**3, 167, 867.2335), (10**6, 79, 616.5)):
+        width = width_of(frame(10**6), overfits, queries, 10**5, scale)
         assert 0.0995 < width <= 0.1
 
 
@@ -241,19 +239,19 @@ def test_theorem_THRESHOLDOUT_VALIDITY_noise_is_for_so_many_overfits_as_were_ask
         Thresholdout(overfits=168).plan(frame(10**6), Aim(tolerance))
 
 
-@pytest.mark.parametrize(("overfits", "questions", "scale"), [(2, 1000, 300.0), (13, 10**6, 900.0)])
+@pytest.mark.parametrize(("overfits", "queries", "scale"), [(2, 1000, 300.0), (13, 10**6, 900.0)])
 def test_theorem_THRESHOLDOUT_VALIDITY_is_noise_and_stability(
-    overfits: int, questions: int, scale: float
+    overfits: int, queries: int, scale: float
 ) -> None:
     wide = frame(10**6)
     t2 = stability_width_of(RandomizedResponses(2 * overfits, 1 / scale), wide.failure)
     whole, beta = 2 * 10**6, 0.05
-    v1, v2 = 2 * scale * math.log(overfits / 0.1), 4 * scale * math.log(questions / 0.1)
+    v1, v2 = 2 * scale * math.log(overfits / 0.1), 4 * scale * math.log(queries / 0.1)
     by_hand = 5000 + v1 + v2 + (2 * scale * beta + 4 * scale * beta) / beta
     by_hand += overfits * scale * math.exp(-(5000 + v1 + v2) / scale) / beta
     expected = by_hand / whole + t2 + 1 / (2 * whole)
-    assert width_of(wide, overfits, questions, 5000, scale) == pytest.approx(expected, rel=1e-4)
-    assert width_of(wide, overfits, questions, 5000, scale) >= expected * (1 - 1e-6)
+    assert width_of(wide, overfits, queries, 5000, scale) == pytest.approx(expected, rel=1e-4)
+    assert width_of(wide, overfits, queries, 5000, scale) >= expected * (1 - 1e-6)
 
 
 def test_theorem_THRESHOLDOUT_VALIDITY_hinge_of_geometric_noise_is_below_laplace() -> None:

@@ -32,7 +32,7 @@ from adyton.kernel.terms.leaves import ValueOf
 from adyton.kernel.terms.measures import Count, Extreme, Quantile
 from adyton.kernel.terms.persons import TableOfPersons
 from adyton.planning.readings import readings_of
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.query.sql.read import parse
 from adyton.study import Study, Validity
 from how_often import LONG, crossed, often
@@ -125,7 +125,7 @@ def _closed() -> Iterator[None]:
 
 
 @cache
-def questions() -> list[Question]:
+def queries() -> list[Query]:
     inner = [
         f"SELECT pid, {number} AS v FROM t{where} GROUP BY pid"
         for number, where in crossed([*NUMBERS], WHERES)
@@ -143,7 +143,7 @@ def vector(found: Sequence[Sequence[int]]) -> tuple[int, ...]:
 @cache
 def asked_about(adjacency: Adjacency) -> list[Reading]:
     study = Study(TABLE, unit(adjacency), LIMIT)
-    return [reading for q in questions() for reading in readings_of(q, study.unit_of(q.table))]
+    return [reading for q in queries() for reading in readings_of(q, study.unit_of(q.table))]
 
 
 def only_read(reading: Reading) -> Reading:
@@ -189,7 +189,7 @@ def compared(reading: Reading, found: Sequence[Sequence[int]]) -> tuple[int, ...
 
 
 @cache
-def questions_about_pairs() -> list[Question]:
+def queries_about_pairs() -> list[Query]:
     """Usually half of them, each text with half of the pairs and each pair with half of the texts."""
     asked = product(enumerate(ASKED_OF_PAIRS), enumerate(PAIRS))
     return [parse(text.format(one), TABLE) for (i, text), (j, one) in asked if LONG or (i + j) % 2 == 0]
@@ -198,7 +198,7 @@ def questions_about_pairs() -> list[Question]:
 @cache
 def asked_of_pairs(adjacency: Adjacency) -> list[Reading]:
     study = Study(TABLE, unit(adjacency), LIMIT)
-    return [reading for q in questions_about_pairs() for reading in readings_of(q, study.unit_of(q.table))]
+    return [reading for q in queries_about_pairs() for reading in readings_of(q, study.unit_of(q.table))]
 
 
 @cache
@@ -237,14 +237,14 @@ def test_theorem_TWO_LEVEL_whatever_is_asked_of_two_numbers(adjacency: Adjacency
 @pytest.mark.parametrize("number", NUMBERS)
 def test_theorem_TWO_LEVEL_bounds(number: str, where: str) -> None:
     """Every number that is there is in one of the groups that the bounds allow, and both ends occur."""
-    question = parse(
+    query = parse(
         f"SELECT COUNT(*), SUM(v) FROM (SELECT pid, {number} AS v FROM t{where} GROUP BY pid)", TABLE
     )
-    assert isinstance(question.table, TableOfPersons)
-    (column,) = question.table.columns
+    assert isinstance(query.table, TableOfPersons)
+    (column,) = query.table.columns
     assert isinstance(column, IntegerColumn)
     assert (column.low, column.high) == NUMBERS[number]
-    one = replace(question, measures=(("n", Count(parse_there(question.table))),))
+    one = replace(query, measures=(("n", Count(parse_there(query.table))),))
     by_value = replace(one, by=(Bucket("v", ValueOf(column)),))
     readings = [r for q in (one, by_value) for r in readings_of(q, unit("add-remove", 1))]
     seen = [0] * (column.high - column.low + 1)
@@ -268,10 +268,10 @@ def test_theorem_TWO_LEVEL_public_number_of_persons() -> None:
     shown = []
     for where in WHERES:
         text = f"SELECT PROPORTION(v > 1) FROM (SELECT pid, COUNT(*) AS v FROM t{where} GROUP BY pid)"
-        question = parse(text, TABLE)
-        counted = replace(question, measures=(("n", Count()),))
-        unit_of = study.unit_of(question.table)
-        (public,), (count,) = readings_of(question, unit_of), readings_of(counted, unit_of)
+        query = parse(text, TABLE)
+        counted = replace(query, measures=(("n", Count()),))
+        unit_of = study.unit_of(query.table)
+        (public,), (count,) = readings_of(query, unit_of), readings_of(counted, unit_of)
         sizes = {int(engine.exact([count])[0][0][0]) for engine in engines()[1:]}
         shown.append(public.public_rows is not None)
         assert len(sizes) == 1 or public.public_rows is None
@@ -280,11 +280,11 @@ def test_theorem_TWO_LEVEL_public_number_of_persons() -> None:
 
 def test_theorem_TWO_LEVEL_only_that_person_decides() -> None:
     """What a person adds does not depend on who else is there.  Mutant: rows cut among all persons."""
-    question = parse(
+    query = parse(
         "SELECT v, COUNT(*), SUM(s) FROM (SELECT pid, COUNT(*) AS v, SUM(x) AS s FROM t GROUP BY pid) GROUP BY v",
         TABLE,
     )
-    readings = readings_of(question, unit("add-remove", 1))
+    readings = readings_of(query, unit("add-remove", 1))
     schema = pa.schema([("pid", pa.int64()), ("x", pa.int64()), ("kind", pa.string())])
 
     def alone(rows: list[tuple[Any, ...]]) -> list[int]:
@@ -309,9 +309,9 @@ def test_theorem_TWO_LEVEL_split_studies_read_their_part() -> None:
     ]
     schema = pa.schema([("pid", pa.int64()), ("x", pa.int64()), ("kind", pa.string())])
     source = pa.Table.from_pylist([dict(zip(schema.names, row, strict=True)) for row in rows], schema)
-    question = parse("SELECT COUNT(*), SUM(v) FROM (SELECT pid, COUNT(*) AS v FROM t GROUP BY pid)", TABLE)
+    query = parse("SELECT COUNT(*), SUM(v) FROM (SELECT pid, COUNT(*) AS v FROM t GROUP BY pid)", TABLE)
     split = replace(unit("add-remove"), parts=3)
-    readings = readings_of(question, replace(split, rows=1))
+    readings = readings_of(query, replace(split, rows=1))
     with closing(DuckDBEngine(TABLE, split, source, "salt", threads=1)) as engine:
         engine.prepare()
         parts = [

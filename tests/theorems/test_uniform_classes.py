@@ -125,7 +125,7 @@ def test_theorem_UNIFORM_CLASSES_covers_the_worst_threshold() -> None:
     """Labels are fair coins, so every threshold is right half of the time: the luckiest one must be covered.
 
     Promised: at most 5 % of tables.  A false alarm has probability below 1e-9.  An interval at the level of
-    one question fails far more often: the power of this test.
+    one query fails far more often: the power of this test.
     """
     rng, n, tables = np.random.default_rng(2), 300, often(400, 4000)
     shares = uniform_shares(RuleClass("thresholds", 1), n, BETA)

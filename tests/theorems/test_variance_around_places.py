@@ -67,7 +67,7 @@ class Law:
     def part(self) -> NoisyReading:
         table = Table("t", COLUMNS, self.units)
         asking = request_of("SELECT VARIANCE(x) AS v FROM t WHERE inside", table)
-        (reading,) = readings_of(asking.question, PrivacyUnit("replace-one"))
+        (reading,) = readings_of(asking.query, PrivacyUnit("replace-one"))
         return NoisyReading(reading, GaussianNoise(tuple(map(Fraction, self.scales))))
 
     def distance(self, place: float) -> float:

@@ -23,7 +23,7 @@ from adyton.noise_intervals.widths import ratio_band
 from adyton.planning.measures.spread import Spread, variance_between
 from adyton.planning.readings import readings_of
 from adyton.population.base import PopulationContext
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.study import Study
 from adyton.testing.engines.meaning import number
 from populations import standing_of
@@ -58,7 +58,7 @@ def _(noise: Bounded, level: float) -> Band:
 def spread(column: RealColumn, root: bool, noise: Bounded) -> Spread:
     table = Table("t", (column,), rows=9)
     (reading,) = readings_of(
-        Question(table, (("v", Variance(ValueOf(column), root=root)),)), PrivacyUnit("replace-one")
+        Query(table, (("v", Variance(ValueOf(column), root=root)),)), PrivacyUnit("replace-one")
     )
     return Spread(NoisyReading(reading, noise), root)  # type: ignore[arg-type]
 

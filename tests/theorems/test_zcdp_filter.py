@@ -1,4 +1,4 @@
-"""The zCDP filter: Renyi divergence of adaptively priced releases, and how many questions fit."""
+"""The zCDP filter: Renyi divergence of adaptively priced releases, and how many queries fit."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ def test_theorem_ZCDP_FILTER_the_test_would_see_a_wrong_filter() -> None:
     assert renyi(1.5, 0.1 * math.sqrt(0.5), {True: left, False: left}) > 1.5 * 0.1**2 / 2
 
 
-@pytest.mark.parametrize(("epsilon", "questions"), [(1, 487), (4, 6221)])
-def test_theorem_ZCDP_FILTER_questions_of_one_hundredth(epsilon: int, questions: int) -> None:
+@pytest.mark.parametrize(("epsilon", "queries"), [(1, 487), (4, 6221)])
+def test_theorem_ZCDP_FILTER_queries_of_one_hundredth(epsilon: int, queries: int) -> None:
     cost = ZCDP.amount(GaussianCost(Fraction(1, 10**4)))
-    assert ZCDP.allowed(Guarantee(Fraction(epsilon), MILLIONTH)) // cost == questions
+    assert ZCDP.allowed(Guarantee(Fraction(epsilon), MILLIONTH)) // cost == queries
 
 
 def test_theorem_ZCDP_FILTER_adaptive_prices_never_pass_the_limit() -> None:
@@ -89,8 +89,8 @@ def test_law_dividing_a_pure_epsilon_never_costs_more_rho(parts: list[Fraction])
     assert apart <= ZCDP.amount(PureCost(sum(parts, Fraction(0)))) + len(parts)
 
 
-def test_law_many_small_pure_questions_are_cheaper_in_rho() -> None:
-    """1,000 questions of 0.01 at delta = 1e-6: 10 as a pure sum; the best accountant says 1.36545."""
+def test_law_many_small_pure_queries_are_cheaper_in_rho() -> None:
+    """1,000 queries of 0.01 at delta = 1e-6: 10 as a pure sum; the best accountant says 1.36545."""
     reported = ZCDP.epsilon(1000 * ZCDP.amount(PureCost(Fraction(1, 100))), MILLIONTH)
     assert 1.36545 < reported < 1.71226  # never below the optimum, below strong composition
 

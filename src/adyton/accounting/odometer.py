@@ -20,7 +20,7 @@ class ZcdpOdometer:
 
     Claim:    whenever the analyst stops, P(transcript in S) <= E'[exp(epsilon(spent)); transcript in S] +
               delta, for two neighboring tables (E' is the expectation under the second), every set S of
-              transcripts, and every way to choose questions, prices and the moment by earlier answers.
+              transcripts, and every way to choose queries, prices and the moment by earlier answers.
     Assumes:  each release is rho_i-zCDP given everything released before it; slopes and delta do not
               depend on any answer.
     Source:   Whitehouse, Ramdas, Rogers, Wu 2023, with the conversion of Canonne, Kamath, Steinke 2020;

@@ -18,13 +18,13 @@ from adyton.kernel.sensitivity.bins import binned, bins_of
 from adyton.kernel.sensitivity.reading import search_weights
 from adyton.kernel.terms.measures import Extreme, Quantile
 from adyton.planning.measures.search import Search
-from adyton.planning.plan import QuestionPlan
+from adyton.planning.plan import QueryPlan
 
 Run = tuple[Sequence[Stored], Sequence[Columns]]  # what was released, and the exact integers
 
 
 def noise_seen(
-    plans: Sequence[QuestionPlan], stored: Sequence[Stored], exact: Sequence[Columns]
+    plans: Sequence[QueryPlan], stored: Sequence[Stored], exact: Sequence[Columns]
 ) -> list[Columns]:
     """Released minus exact.  ``exact`` are the plans' readings, then what searches read again."""
     first, later = iter(exact), iter(exact[sum(len(plan.readings) for plan in plans) :])
@@ -38,12 +38,12 @@ def noise_seen(
     return seen
 
 
-def is_rounded(plans: Sequence[QuestionPlan]) -> bool:
+def is_rounded(plans: Sequence[QueryPlan]) -> bool:
     """Whether a study puts its answers on grids: then all of them."""
     return any(isinstance(noisy.mechanism, NoiseOnAGrid) for plan in plans for noisy in plan.noisy)
 
 
-def alike_but_for_cells(plans: Sequence[QuestionPlan], first: Run, second: Run) -> bool:
+def alike_but_for_cells(plans: Sequence[QueryPlan], first: Run, second: Run) -> bool:
     """Whether what was rounded in two runs can have had the same noise.  Behind a grid it is known up to a
     cell, and at either end of the grid on one side only.
     """

@@ -35,9 +35,9 @@ A mu-GDP claim bounds both error probabilities of every test at once, which show
 _REPLAY = """
 ## Replay
 
-Each question again, on both tables, with the same random words: control flow, shape, charge and receipts
+Each query again, on both tables, with the same random words: control flow, shape, charge and receipts
 must be the same, the noise too, and the exact integers may move by their sensitivity and no farther
-([REPLAY](theorems/REPLAY.md)). {count} questions were replayed; {faulty} of them had a fault. Moved and
+([REPLAY](theorems/REPLAY.md)). {count} queries were replayed; {faulty} of them had a fault. Moved and
 allowed are the L1 distances of what gets noise, the same under every accounting.
 """
 
@@ -68,7 +68,7 @@ def page(report: AuditReport, confidence: float) -> str:
 
 
 _MU_HEADERS = ("mechanism and pair", "adjacency", "claimed mu", "lower bound", "verdict", "would find")
-_REPLAY_HEADERS = ("question", "adjacency", "moved", "allowed", "faults")
+_REPLAY_HEADERS = ("query", "adjacency", "moved", "allowed", "faults")
 _EXACT_HEADERS = ("mechanism", "epsilon", "delta at least", "delta at most", "claimed delta")
 
 

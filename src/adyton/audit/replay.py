@@ -1,4 +1,4 @@
-"""Record and replay: one question, two neighboring tables, the same random words.
+"""Record and replay: one query, two neighboring tables, the same random words.
 
 Everything that an asker can see apart from the values must then be the same: whether there is an answer,
 its shape, what was charged, what the receipt says, how many random words were read and when.  The exact
@@ -28,7 +28,7 @@ from adyton.kernel.noise import Bits, SystemBits
 from adyton.kernel.sensitivity import Reading
 from adyton.kernel.special.mechanisms.workloads.measured import GaussianMeasured
 from adyton.planning.coordinated.choosing import CoordinatedBatch
-from adyton.planning.plan import PricedBatch, QuestionPlan
+from adyton.planning.plan import PricedBatch, QueryPlan
 from adyton.show import Sheet, Shown
 from adyton.study import Study
 
@@ -43,7 +43,7 @@ class Trace:
     events: tuple[str, ...]
     readings: tuple[Reading, ...]
     exact: list[Columns]
-    plans: tuple[QuestionPlan, ...]
+    plans: tuple[QueryPlan, ...]
     stored: Sequence[Stored]
     keys: Sequence[FoundKey] | None = None  # of groups that nobody declared: as private as the integers
     together: CoordinatedBatch | None = None  # where all values follow from one measurement
@@ -69,7 +69,7 @@ class Movement:
 class Replay(Shown):
     """What differed between the two runs, and should not have."""
 
-    question: str
+    query: str
     faults: tuple[str, ...]
     movements: tuple[Movement, ...]
     verdict: Literal["consistent", "refuted"] = field(init=False)
@@ -93,7 +93,7 @@ class Replay(Shown):
             for m in self.movements
         ]
         return {
-            "question": self.question,
+            "query": self.query,
             "verdict": self.verdict,
             "faults": list(self.faults),
             "moved": moved,
@@ -109,19 +109,19 @@ class Replay(Shown):
             for m in self.movements
         )
         notes = (*(f"FAULT: {fault}" for fault in self.faults), f"Verdict: {self.verdict}.")
-        return Sheet(f"Replay of {self.question}", ("value of", "moved (L1)", "moved (L2)"), rows, notes)
+        return Sheet(f"Replay of {self.query}", ("value of", "moved (L1)", "moved (L2)"), rows, notes)
 
 
 def replay(
     study: Study,
     pair: tuple[Any, Any],
-    question: Any,
+    query: Any,
     *,
     opened_by: Open | None = None,
     bits: Bits | None = None,
     **price: Any,
 ) -> Replay:
-    """Ask ``question`` of two neighboring tables with the same randomness and compare what happened.
+    """Ask ``query`` of two neighboring tables with the same randomness and compare what happened.
 
     ``pair`` holds what ``adyton.open(study, data=...)`` takes; ``opened_by(study, data)`` may open a curator
     of your own.  The study must have no ledger file: each run has a ledger in memory.
@@ -133,13 +133,13 @@ def replay(
     """
     if study.ledger is not None:
         raise InvalidRequest("replay needs a study without a ledger file: it must not spend anyone's budget")
-    return compare(*run_both(study, pair, question, bits or SystemBits(), opened_by, price))
+    return compare(*run_both(study, pair, query, bits or SystemBits(), opened_by, price))
 
 
 def run_both(
     study: Study,
     pair: tuple[Any, Any],
-    question: Any,
+    query: Any,
     bits: Bits,
     opened_by: Open | None,
     price: dict[str, Any],
@@ -147,7 +147,7 @@ def run_both(
     """The first run records its random words, the second gets the same ones."""
 
     def run(data: Any, recorded: RecordedBits) -> Trace:
-        return _trace(study, data, question, recorded, opened_by, price)
+        return _trace(study, data, query, recorded, opened_by, price)
 
     return with_the_same_words(run, pair, bits)
 
@@ -155,7 +155,7 @@ def run_both(
 def _trace(
     study: Study,
     data: Any,
-    question: Any,
+    query: Any,
     bits: RecordedBits,
     opened_by: Open | None,
     price: dict[str, Any],
@@ -163,12 +163,12 @@ def _trace(
     """One run, watched."""
     opened = opened_by(study, data) if opened_by is not None else open_study(study, data=data)
     curator, watched = watch(opened, bits)
-    plans: tuple[QuestionPlan, ...] = ()
+    plans: tuple[QueryPlan, ...] = ()
     stored: Sequence[Stored] = []
     together, refused = None, None
     with curator:
         try:
-            answers, batch = _asked(curator, question, price)
+            answers, batch = _asked(curator, query, price)
             public = {"outcome": "answered", **_public(answers), "receipts": _receipts(curator)}
             if batch is not None:
                 plans, together = batch.plans, batch if isinstance(batch, CoordinatedBatch) else None
@@ -181,15 +181,15 @@ def _trace(
 
 
 def _asked(
-    curator: Curator, question: Any, price: dict[str, Any]
+    curator: Curator, query: Any, price: dict[str, Any]
 ) -> tuple[list[dict[str, Any]], PricedBatch | None]:
-    """The answers, and the plans they were made by.  Several questions are a batch; a selection has none."""
-    several = isinstance(question, list | tuple)
+    """The answers, and the plans they were made by.  Several queries are a batch; a selection has none."""
+    several = isinstance(query, list | tuple)
     named = {key: value for key, value in price.items() if key != "strategy"}
-    asked, strategy = curator._tables(list(question) if several else [question]), price.get("strategy")
+    asked, strategy = curator._tables(list(query) if several else [query]), price.get("strategy")
     chosen = asked.selection(named, strategy or curator.study.one_by_one)  # type: ignore[arg-type]
     batch = curator._batch(asked, named, strategy) if chosen is None else None  # type: ignore[arg-type]
-    answers = curator.ask_many(question, **price) if several else [curator.ask(question, **price)]
+    answers = curator.ask_many(query, **price) if several else [curator.ask(query, **price)]
     return [answer.to_json() for answer in answers], batch
 
 
@@ -197,7 +197,7 @@ def _public(answers: list[dict[str, Any]]) -> dict[str, Any]:
     """All parts of the answers but their values, and the digests, which hold the time."""
     first = answers[0]
     return {
-        "question": "; ".join(answer["question"] for answer in answers),
+        "query": "; ".join(answer["query"] for answer in answers),
         "shape": [_shape(answer) for answer in answers],
         "cost": first["cost"],
         "spent": first["spent"],
@@ -217,7 +217,7 @@ def _shape(answer: dict[str, Any]) -> list[Any]:
 
 def _receipts(curator: Curator) -> list[Any]:
     return [
-        (r.number, r.order.question, r.order.detail, r.order.amount, r.order.radius, r.spent, r.spent_radius)
+        (r.number, r.order.query, r.order.detail, r.order.amount, r.order.radius, r.spent, r.spent_radius)
         for r in curator.receipts()
     ]
 
@@ -244,14 +244,14 @@ def compare(first: Trace, second: Trace) -> Replay:
         faults.append("the noise depends on the data")
     if not faults and first.public["outcome"] != "answered":
         raise InvalidRequest(f"nothing was compared: neither table was answered ({first.public['outcome']})")
-    text = str(first.public.get("question", second.public.get("question", "a question")))
+    text = str(first.public.get("query", second.public.get("query", "a query")))
     return Replay(text, tuple(faults), tuple(movements))
 
 
 def all_of(found: Sequence[Replay], *faults: str) -> Replay:
     """Several replays as one, and what else was found."""
     return Replay(
-        "; ".join(one.question for one in found),
+        "; ".join(one.query for one in found),
         (*(fault for one in found for fault in one.faults), *faults),
         tuple(movement for one in found for movement in one.movements),
     )

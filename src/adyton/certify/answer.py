@@ -162,7 +162,7 @@ def cost_notes(
     cost: Amount, spent: Amount, left: Amount, limit: Promise, more: int | None, *, batch_size: int = 1
 ) -> tuple[str, ...]:
     """What an answer says about money; ``more`` is None where a stored answer was returned."""
-    batch = f" for {batch_size} questions together" if batch_size > 1 else ""
+    batch = f" for {batch_size} queries together" if batch_size > 1 else ""
     asked = f"Cost {cost} of the limit{batch}" if more is not None else "Asked before: free of charge"
     like = f": {more:,} more of this cost would fit" if more else ": no more of this cost would fit"
     return (
@@ -219,7 +219,7 @@ class Answer(Shown):
     True
     """
 
-    question: str
+    query: str
     rows: KeyedRows
     cost: Amount
     spent: Amount
@@ -357,7 +357,7 @@ class Answer(Shown):
 
     def _json(self, rows: list[dict[str, Any]]) -> dict[str, Any]:
         return {
-            "question": self.question,
+            "query": self.query,
             "repeated": self.repeated,
             "answer": rows,
             "cost": self.cost.to_json(),
@@ -393,7 +393,7 @@ class Answer(Shown):
     def sheet(self, verbose: bool = False) -> Sheet:
         """The answer as a table with notes."""
         details = verbose_notes(self.certificate, self.cost, self.spent, self.left)
-        sheet = answer_sheet(in_short(self.question), self.rows, self.known, self.notes(), details)
+        sheet = answer_sheet(in_short(self.query), self.rows, self.known, self.notes(), details)
         return sheet.detailed() if verbose else sheet
 
     def notes(self) -> tuple[str, ...]:

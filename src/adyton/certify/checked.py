@@ -40,7 +40,7 @@ class CheckFinding:
 
 @dataclass(frozen=True, slots=True)
 class KeysCheck:
-    """How many keys of a text column a question of this price would find, about: ``threshold`` units are
+    """How many keys of a text column a query of this price would find, about: ``threshold`` units are
     needed.  ``keys`` are they, if the owner wants to see them.
     """
 
@@ -143,7 +143,7 @@ class StudyCheck(Shown):
 
     tables: tuple[TableCheck, ...]
     findings: tuple[CheckFinding, ...]
-    reserve: bool = False  # whether the study keeps units from its questions, which are counted here
+    reserve: bool = False  # whether the study keeps units from its queries, which are counted here
     suggestions: tuple[CheckFinding, ...] = ()  # what nobody needs to change, and an analyst would be glad of
 
     @property

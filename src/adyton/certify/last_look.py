@@ -1,4 +1,4 @@
-"""How small a p-value must be after the rows have been questioned, in the words of whoever runs the test."""
+"""How small a p-value must be after the rows have been queried, in the words of whoever runs the test."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LAST = (
 )
 _NOT_PRIVATE = "An exact test is not private: whoever publishes it spends privacy that no ledger has counted."
 _RESERVE = (
-    "This study keeps a reserve of units that no question reads: a test on these alone needs no correction "
+    "This study keeps a reserve of units that no query reads: a test on these alone needs no correction "
     "(adyton reserve). Once it was opened, no other test may use its rows."
 )
 
@@ -33,12 +33,12 @@ class ByRoute:
 class LastLook(Shown):
     """A test at level ``alpha`` may reject where its own p-value is at most ``threshold``.
 
-    ``p_value`` is one that was computed, and ``corrected`` what it is worth after the questions.  ``routes``
+    ``p_value`` is one that was computed, and ``corrected`` what it is worth after the queries.  ``routes``
     are all theorems that apply; the one with the greatest threshold is named.
     """
 
     alpha: float
-    questions: int
+    queries: int
     routes: tuple[ByRoute, ...]
     p_value: float | None = None
     corrected: float | None = None
@@ -65,7 +65,7 @@ class LastLook(Shown):
         shown: dict[str, Any] = {
             "alpha": self.alpha,
             "threshold": self.threshold,
-            "questions": self.questions,
+            "queries": self.queries,
             "route": self.best.route,
             "theorem": self.theorem,
             "routes": [asdict(by) for by in self._each_once],
@@ -81,7 +81,7 @@ class LastLook(Shown):
         routes = tuple(ByRoute(one["route"], one["theorem"], one["threshold"]) for one in told["routes"])
         computed = {name: told.get(name) for name in ("p_value", "corrected", "published")}
         reserve = told.get("reserve", False)
-        return cls(told["alpha"], told["questions"], routes, reserve=reserve, **computed)
+        return cls(told["alpha"], told["queries"], routes, reserve=reserve, **computed)
 
     @property
     def _each_once(self) -> list[ByRoute]:
@@ -94,7 +94,7 @@ class LastLook(Shown):
     def sheet(self, verbose: bool = False) -> Sheet:
         rows = [
             ("level of the test", number(self.alpha)),
-            ("questions charged", f"{self.questions:,}"),
+            ("queries charged", f"{self.queries:,}"),
             (
                 "significant if its p-value is at most",
                 f"{self.threshold:.2g}" if self.threshold else "no p-value is small enough",
@@ -104,7 +104,7 @@ class LastLook(Shown):
         if self.p_value is not None and self.corrected is not None:
             rows += [
                 ("the p-value", f"{self.p_value:.2g}"),
-                ("after these questions it is worth", f"{self.corrected:.2g}"),
+                ("after these queries it is worth", f"{self.corrected:.2g}"),
                 ("significant", "yes" if self.significant else "no"),
             ]
         if verbose:

@@ -13,7 +13,7 @@ from adyton.certify.rows import RowKeys
 from adyton.certify.values import Absent, Bound, Certificate, Chosen, KeysSought, Way
 from adyton.show import Sheet, Shown, in_short, number
 
-_PARTS = "It is {} questions in one batch, and one table; each width is that of the widest of them."
+_PARTS = "It is {} queries in one batch, and one table; each width is that of the widest of them."
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +45,14 @@ class Preview(Shown):
     of means and sums that would be far narrower if their spread was asked first, at this price, and found
     small.  ``cheaper``: values for which a lower price would do nearly as well.  ``registering``: population
     intervals that would be narrower if the study file had registered the query.  ``later``: what later
-    answers pay, where that is more than for a question like others.
+    answers pay, where that is more than for a query like others.
 
     >>> preview = curator.preview("SELECT COUNT(*) AS n FROM people", within=100)
     >>> preview.affordable, preview.bounds["n"].half_width <= 100
     (True, True)
     """
 
-    question: str
+    query: str
     keys: RowKeys | None  # None: they would be found in the data
     bounds: dict[str, Bound]
     population: dict[str, Bound | Absent]
@@ -75,7 +75,7 @@ class Preview(Shown):
     cheaper: Mapping[str, Cheaper] = field(default_factory=dict)
     registering: Mapping[str, Bound] = field(default_factory=dict)
     later: Later | None = None
-    parts: tuple[Preview, ...] = ()  # of a table that several questions make
+    parts: tuple[Preview, ...] = ()  # of a table that several queries make
     free: str | None = None  # why nothing is read and nothing charged
     chosen: Chosen | None = None  # how near to the best of their candidates those shown would be
     strategy: str | None = None  # how the values of a batch would be measured together, and what it gains
@@ -95,7 +95,7 @@ class Preview(Shown):
     def to_json(self) -> dict[str, Any]:
         """As an answer's, without values and receipt; with the mechanisms behind it."""
         return {
-            "question": self.question,
+            "query": self.query,
             "repeated": self.repeated,
             "answer": self._rows_json(),
             "rows": None if self.keys is None else len(self.keys),
@@ -152,7 +152,7 @@ class Preview(Shown):
             (name, _width_text(bound), *([_width_text(self.population.get(name))] if declared else []))
             for name, bound in self.bounds.items()
         )
-        batch = f" for {self.batch_size} questions together" if self.batch_size > 1 else ""
+        batch = f" for {self.batch_size} queries together" if self.batch_size > 1 else ""
         answered = _rows(len(self.keys)) if self.keys is not None else str(self.keys_sought)
         notes = (
             f"Cost {self.cost} of the limit{batch}; spent {self.spent}, left {self.left}; {self._verdict()}.",
@@ -174,7 +174,7 @@ class Preview(Shown):
             *_determined_note(self.determined),
             *([self.left_out_rows] if self.left_out_rows else []),
         )
-        sheet = Sheet(f"Preview: {in_short(self.question)}", headers, rows, notes, details=self._more_notes())
+        sheet = Sheet(f"Preview: {in_short(self.query)}", headers, rows, notes, details=self._more_notes())
         return sheet.detailed() if verbose else sheet
 
     @property

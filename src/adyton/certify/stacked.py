@@ -1,4 +1,4 @@
-"""Answers to several questions as one table: the rows of each in turn."""
+"""Answers to several queries as one table: the rows of each in turn."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def stacked_answer(
     all_keys = stacked_keys([naming.keys(answer.rows.keys) for answer, naming in parts], keys)
     return replace(
         answers[0],
-        question=JOINED.join(answer.question for answer in answers),
+        query=JOINED.join(answer.query for answer in answers),
         rows=KeyedRows(all_keys, LateValues(values, columns)),
         certificate=_certificate([answer.certificate for answer in answers]),
         rows_hidden=sum(answer.rows_hidden for answer in answers),
@@ -154,7 +154,7 @@ def stacked_preview(
     found = [part.keys for part in parts if part.keys is not None]
     return replace(
         parts[0],
-        question=JOINED.join(preview.question for preview in previews),
+        query=JOINED.join(preview.query for preview in previews),
         keys=stacked_keys(found, keys),
         bounds={name: widest([part.bounds[name] for part in parts]) for name in values},
         population={name: widest_or_absent([part.population[name] for part in parts]) for name in values},

@@ -81,24 +81,24 @@ class Statement(Shown):
     """What a study has spent, of what; where it declares validity, also the stability, as mu0 squared.
 
     ``more``: how many charges like the last one would still fit; None before the first.  Stability is in
-    units of 10**-18.  ``certified_questions`` is None if the stability alone decides how many.
+    units of 10**-18.  ``certified_queries`` is None if the stability alone decides how many.
 
     >>> statement = curator.statement()
-    >>> statement.questions, statement.spent.share, statement.left.share
+    >>> statement.queries, statement.spent.share, statement.left.share
     (0, 0.0, 1.0)
     """
 
     spent: Amount
     left: Amount
     limit: Promise
-    questions: int
+    queries: int
     more: int | None
     odometer: Odometer
     stability: int | None = None
     stability_cap: int | None = None
-    certified_questions: int | None = None
+    certified_queries: int | None = None
     bits: int | None = None  # of all answers so far, in units of 10**-18, where they are rounded
-    reserve: str | None = None  # where units are kept from all questions: how many, and whether it was opened
+    reserve: str | None = None  # where units are kept from all queries: how many, and whether it was opened
     book: BookShare | None = None
     own: NamedPart | None = None  # of whoever asks a server, and for overseers those of all names
     by_name: tuple[NamedPart, ...] | None = None
@@ -108,8 +108,8 @@ class Statement(Shown):
         """Whether the newest answer is already beyond what population intervals are certified for."""
         if self.stability is None or self.stability_cap is None:
             return False  # with Gaussian noise answers beyond a plan have intervals as well
-        most = self.questions if self.certified_questions is None else self.certified_questions
-        return self.questions > most or self.stability > self.stability_cap
+        most = self.queries if self.certified_queries is None else self.certified_queries
+        return self.queries > most or self.stability > self.stability_cap
 
     def to_json(self) -> dict[str, Any]:
         """The documented JSON object, as plain Python values."""
@@ -117,7 +117,7 @@ class Statement(Shown):
             "spent": self.spent.to_json(),
             "left": self.left.to_json(),
             "limit": self.limit.to_json(),
-            "questions": self.questions,
+            "queries": self.queries,
             "more": self.more,
             "odometer": self.odometer.to_json(),
             **({"reserve": self.reserve} if self.reserve is not None else {}),
@@ -135,7 +135,7 @@ class Statement(Shown):
         validity = {
             "spent": decimal_text(self.stability),
             "cap": decimal_text(self.stability_cap),
-            "questions": self.certified_questions,
+            "queries": self.certified_queries,
             "beyond": self.beyond,
         }
         return {**shown, "validity": validity}
@@ -148,12 +148,12 @@ class Statement(Shown):
             spent=Amount.from_json(told["spent"]),
             left=Amount.from_json(told["left"], is_left=True),
             limit=Promise.from_json(told["limit"]),
-            questions=told["questions"],
+            queries=told["queries"],
             more=told["more"],
             odometer=Odometer.from_json(told["odometer"]),
             stability=decimal_units(validity["spent"]) if validity else None,
             stability_cap=decimal_units(validity["cap"]) if validity else None,
-            certified_questions=validity["questions"] if validity else None,
+            certified_queries=validity["queries"] if validity else None,
             bits=decimal_units(told["transcript"]["bits"]) if "transcript" in told else None,
             reserve=told.get("reserve"),
             book=BookShare.from_json(told["book"]) if "book" in told else None,
@@ -165,7 +165,7 @@ class Statement(Shown):
         """The statement as a table; ``odometer`` adds the running epsilon."""
         rows: list[tuple[str, str]] = [
             ("the promise, whatever is asked", str(self.limit)),
-            ("questions charged", f"{self.questions:,}"),
+            ("queries charged", f"{self.queries:,}"),
             ("spent of the limit", self.spent.shown(verbose)),
             ("left of the limit", self.left.shown(verbose)),
         ]
@@ -175,11 +175,11 @@ class Statement(Shown):
         rows += [("odometer", str(self.odometer))] if odometer else []
         rows += [("reserve", self.reserve)] if self.reserve is not None else []
         if self.stability is not None and self.stability_cap is not None:
-            most = self.certified_questions
+            most = self.certified_queries
             stable = Amount("mu0²", self.stability, self.stability_cap)
             rows += [
                 ("stability spent, of what is certified", stable.shown(verbose)),
-                ("questions certified", "any number" if most is None else f"{most:,}"),
+                ("queries certified", "any number" if most is None else f"{most:,}"),
             ]
         rows += [("bits of all answers so far", in_bits(self.bits))] if self.bits is not None else []
         beyond = "The newest answers have no population interval: they are beyond what is certified."

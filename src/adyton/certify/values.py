@@ -18,7 +18,7 @@ Way = Literal["description", "releases", "both"]
 """A population interval is as narrow as it is because its query has a short description, because little was
 released before it, or, end by end and cell by cell, sometimes for one reason and sometimes for the other."""
 
-# None: NULL, the group of rows without a value; or a row of a table of several questions has no such key.
+# None: NULL, the group of rows without a value; or a row of a table of several queries has no such key.
 KeyLabel = str | int | bool | float | None
 
 

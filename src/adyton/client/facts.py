@@ -1,4 +1,4 @@
-"""The public facts of a study on a server, as the objects that questions in Python are made with."""
+"""The public facts of a study on a server, as the objects that queries in Python are made with."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from adyton.errors import InvalidRequest, PrivacyRefused
 from adyton.kernel.exact import Number
 from adyton.kernel.schema import Table
 from adyton.query.draft import Draft
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.streams.answer import StreamAnswer, StreamAnswers, StreamStatement
 
 _LOOK = "whether it was fed is not known: answers() of the stream shows it"
@@ -30,35 +30,35 @@ class RemoteStream:
         self._line, self._study, self._table = line, study, table
 
     def feed(
-        self, question: str | Draft | Question, *, above: Number | None = None, dialect: str | None = None
+        self, query: str | Draft | Query, *, above: Number | None = None, dialect: str | None = None
     ) -> StreamAnswer:
         """Whether the number is above a threshold, noisily; if so, a numeric stream adds a noisy value."""
-        body = words_of(question=text_of(question, self._table), above=above, dialect=dialect)
+        body = words_of(query=text_of(query, self._table), above=above, dialect=dialect)
         return self._line.post(f"{self._path}/feed", body, StreamAnswer.from_json, _LOOK, again=False)
 
     def feed_many(
         self,
-        questions: Sequence[tuple[str | Draft | Question, Number | None]],
+        queries: Sequence[tuple[str | Draft | Query, Number | None]],
         *,
         dialect: str | None = None,
     ) -> StreamAnswers:
-        """Questions with a threshold each, in their order, until they or the positives end.
+        """Queries with a threshold each, in their order, until they or the positives end.
 
         Each is looked at when its turn comes; if one cannot be asked, those before it were answered.
         """
         answers: list[StreamAnswer] = []
-        for place, (question, above) in enumerate(questions, start=1):
+        for place, (query, above) in enumerate(queries, start=1):
             try:
-                answers.append(self.feed(question, above=above, dialect=dialect))
+                answers.append(self.feed(query, above=above, dialect=dialect))
             except PrivacyRefused:  # it has halted, by these answers or by those of others
                 if not answers:
                     raise
                 break
             except InvalidRequest as wrong:
                 before = f"; the {place - 1} before it were answered: see answers()" if place > 1 else ""
-                said = f"question {place} of {len(questions)}: {wrong.message}{before}"
+                said = f"query {place} of {len(queries)}: {wrong.message}{before}"
                 raise InvalidRequest(said, **wrong.facts) from None
-        return StreamAnswers(answers, self.statement(), len(questions) - len(answers))
+        return StreamAnswers(answers, self.statement(), len(queries) - len(answers))
 
     def answers(self) -> list[StreamAnswer]:
         """Every answer so far, oldest first; also one that was lost on the way.  Free of charge."""

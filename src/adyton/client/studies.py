@@ -33,7 +33,7 @@ _MADE_UP_THERE = "the server makes up the rows, as many as the study declares: l
 
 
 class _RemoteStudy(LeftOpen):
-    """Questions to one place of a server."""
+    """Queries to one place of a server."""
 
     def __init__(self, line: HttpTransport, name: str, facts: Mapping[str, Any]) -> None:
         self.name, self.facts, self._line = name, dict(facts), line
@@ -42,13 +42,13 @@ class _RemoteStudy(LeftOpen):
     def _path(self, *rest: str) -> str:
         return path_of("studies", self.name, *rest)
 
-    def _body(self, question: Asking, **said: Any) -> dict[str, Any]:
-        return {"question": text_of(question, self._tables[0]), **words_of(**said)}
+    def _body(self, query: Asking, **said: Any) -> dict[str, Any]:
+        return {"query": text_of(query, self._tables[0]), **words_of(**said)}
 
-    def _bodies(self, questions: Iterable[Asking], **said: Any) -> dict[str, Any]:
-        if isinstance(questions, str):
-            raise InvalidRequest("several questions are a list; for one, call the method for one")
-        return {"questions": [text_of(one, self._tables[0]) for one in questions], **words_of(**said)}
+    def _bodies(self, queries: Iterable[Asking], **said: Any) -> dict[str, Any]:
+        if isinstance(queries, str):
+            raise InvalidRequest("several queries are a list; for one, call the method for one")
+        return {"queries": [text_of(one, self._tables[0]) for one in queries], **words_of(**said)}
 
 
 class RemoteStudy(_RemoteStudy, Shown):
@@ -65,37 +65,37 @@ class RemoteStudy(_RemoteStudy, Shown):
 
     def ask(
         self,
-        question: Asking,
+        query: Asking,
         *,
         request: str | None = None,
         dialect: str | None = None,
         strategy: str | None = None,
         **price: Unpack[PriceWords],
     ) -> Answer:
-        """The answer to ``question``, SQL text or a question made in Python, at exactly one price.
+        """The answer to ``query``, SQL text or a query made in Python, at exactly one price.
 
         As ``Curator.ask``: the same at the same price again is free, and one request id is charged once.
         """
-        body = self._body(question, dialect=dialect, strategy=strategy, **price)
+        body = self._body(query, dialect=dialect, strategy=strategy, **price)
         return self._received(self._line.charged(self._path("ask"), body, Answer.from_json, request))
 
     def ask_many(
         self,
-        questions: Iterable[Asking],
+        queries: Iterable[Asking],
         *,
         request: str | None = None,
         dialect: str | None = None,
         strategy: str | None = None,
         **price: Unpack[PriceWords],
     ) -> list[Answer]:
-        """The answers to all ``questions``, paid for by one charge.  All are answered, or none."""
-        body = self._bodies(questions, dialect=dialect, strategy=strategy, **price)
+        """The answers to all ``queries``, paid for by one charge.  All are answered, or none."""
+        body = self._bodies(queries, dialect=dialect, strategy=strategy, **price)
         answers = self._line.charged(self._path("ask_many"), body, each(Answer.from_json), request)
         return [self._received(answer) for answer in answers]
 
     def preview(
         self,
-        question: Asking,
+        query: Asking,
         *,
         expect: Number | Mapping[str, Number] | None = None,
         dialect: str | None = None,
@@ -103,12 +103,12 @@ class RemoteStudy(_RemoteStudy, Shown):
         **price: Unpack[PriceWords],
     ) -> Preview:
         """What ``ask`` would cost and how wide its intervals would be.  Reads no data and is free."""
-        body = self._body(question, expect=expect, dialect=dialect, strategy=strategy, **price)
+        body = self._body(query, expect=expect, dialect=dialect, strategy=strategy, **price)
         return self._line.post(self._path("preview"), body, Preview.from_json)
 
     def preview_many(
         self,
-        questions: Iterable[Asking],
+        queries: Iterable[Asking],
         *,
         expect: Number | Mapping[str, Number] | None = None,
         dialect: str | None = None,
@@ -116,7 +116,7 @@ class RemoteStudy(_RemoteStudy, Shown):
         **price: Unpack[PriceWords],
     ) -> list[Preview]:
         """What ``ask_many`` would cost, for all together, and how wide the intervals of each would be."""
-        body = self._bodies(questions, expect=expect, dialect=dialect, strategy=strategy, **price)
+        body = self._bodies(queries, expect=expect, dialect=dialect, strategy=strategy, **price)
         return self._line.post(self._path("preview_many"), body, each(Preview.from_json))
 
     def suggest_bounds(
@@ -174,11 +174,11 @@ class RemoteStudy(_RemoteStudy, Shown):
 
     def streams(self) -> StreamList:
         """How far every own stream is, oldest first.  Reads no data."""
-        paid = [r.number for r in self._chain().receipts if stream_in(r.order.question, r.order.detail)]
+        paid = [r.number for r in self._chain().receipts if stream_in(r.order.query, r.order.detail)]
         return StreamList([self.stream(number).statement() for number in paid])
 
     def mock(self, rows: int | None = None, *, like: Synthesis | None = None) -> RemoteMock:
-        """The same study on rows that the server makes up from public facts: to try questions on, free."""
+        """The same study on rows that the server makes up from public facts: to try queries on, free."""
         if rows is not None or like is not None:
             raise InvalidRequest(_MADE_UP_THERE)
         return RemoteMock(self._line, self.name, self.facts)
@@ -188,7 +188,7 @@ class RemoteStudy(_RemoteStudy, Shown):
         return self._line.get(self._path("statement"), Statement.from_json)
 
     def p_value_threshold(self, alpha: Number) -> float:
-        """For tests that the owner runs on the rows after they have been questioned, as a curator says it."""
+        """For tests that the owner runs on the rows after they have been queried, as a curator says it."""
         return self.last_look(alpha).threshold
 
     def last_look(
@@ -247,7 +247,7 @@ class RemoteMock(_RemoteStudy):
 
     def ask(
         self,
-        question: Asking,
+        query: Asking,
         *,
         request: str | None = None,
         dialect: str | None = None,
@@ -255,12 +255,12 @@ class RemoteMock(_RemoteStudy):
         **price: Unpack[PriceWords],
     ) -> Answer:
         """As ``RemoteStudy.ask``, about rows that nobody ever had; a request id means nothing here."""
-        body = self._body(question, dialect=dialect, strategy=strategy, **price)
+        body = self._body(query, dialect=dialect, strategy=strategy, **price)
         return self._line.post(self._path("mock", "ask"), body, MockAnswer.from_json)
 
     def ask_many(
         self,
-        questions: Iterable[Asking],
+        queries: Iterable[Asking],
         *,
         request: str | None = None,
         dialect: str | None = None,
@@ -268,7 +268,7 @@ class RemoteMock(_RemoteStudy):
         **price: Unpack[PriceWords],
     ) -> list[Answer]:
         """As ``RemoteStudy.ask_many``, about rows that nobody ever had."""
-        body = self._bodies(questions, dialect=dialect, strategy=strategy, **price)
+        body = self._bodies(queries, dialect=dialect, strategy=strategy, **price)
         return self._line.post(self._path("mock", "ask_many"), body, each(MockAnswer.from_json))
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""What is asked, as it is sent: questions as text, numbers as JSON has them."""
+"""What is asked, as it is sent: queries as text, numbers as JSON has them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from adyton.errors import InvalidRequest
 from adyton.kernel.exact import rational
 from adyton.kernel.schema import Table
 from adyton.query.draft import Draft
-from adyton.query.nodes import Question
-from adyton.query.text import question_text
+from adyton.query.nodes import Query
+from adyton.query.text import query_text
 
 _SELECTIONS = (
     "best_of is not asked over the network; of groups, ask for the first in the order of a value that is not "
@@ -22,19 +22,19 @@ _SELECTIONS = (
 )
 
 
-def text_of(question: Asking, table: Table) -> str:
-    """SQL as it is; a question that was made in Python as its canonical text."""
-    match question:
+def text_of(query: Asking, table: Table) -> str:
+    """SQL as it is; a query that was made in Python as its canonical text."""
+    match query:
         case str():
-            return question
+            return query
         case Draft():
-            return question_text(question.on(table))
-        case Question():
-            return question_text(question)
-        case _ if hasattr(question, "candidates"):
+            return query_text(query.on(table))
+        case Query():
+            return query_text(query)
+        case _ if hasattr(query, "candidates"):
             raise InvalidRequest(_SELECTIONS)
         case _:
-            raise InvalidRequest(f"a question is SQL, a draft or a Question, not a {type(question).__name__}")
+            raise InvalidRequest(f"a query is SQL, a draft or a Query, not a {type(query).__name__}")
 
 
 def words_of(**said: Any) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """Private help with bounds: where nearly all values of a column lie, for a stated part of the budget.
 
 Declared bounds must be public knowledge, so they may have to be generous, and noise grows with them.  Two
-quantiles say where the values really are; questions then use CLAMP.  Rounding what was released is
-post-processing, so the suggestion costs no more than its one question.  Theorem: POST-PROCESSING.
+quantiles say where the values really are; queries then use CLAMP.  Rounding what was released is
+post-processing, so the suggestion costs no more than its one query.  Theorem: POST-PROCESSING.
 
 The study learns no spread from it.  All that its comparisons prove of the population is which share at most
 lies beyond a place, and a variance has to count that share at the declared bound.  The fractions are as far
@@ -32,9 +32,9 @@ from adyton.kernel.terms.leaves import EVERY_ROW, ValueOf
 from adyton.kernel.terms.measures import Quantile
 from adyton.planning.plan import PricedBatch, make_batch
 from adyton.planning.price import EXPECTED_ROWS, PriceWords, price_of, rows_key
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.query.request import Request
-from adyton.query.text import fraction_text, name_text, question_text
+from adyton.query.text import fraction_text, name_text, query_text
 from adyton.show import Sheet, Shown, number
 
 FRACTION = Fraction(5, 1000)  # of the values that are left out at each end, or as many as noise needs
@@ -62,7 +62,7 @@ class SuggestedBounds(Shown):
 
     @property
     def clamp(self) -> str:
-        """What to write in questions in place of the column."""
+        """What to write in queries in place of the column."""
         return f"CLAMP({name_text(self.column.name)}, {fraction_text(self.low)}, {fraction_text(self.high)})"
 
     @property
@@ -132,7 +132,7 @@ class SuggestedBounds(Shown):
         )
         more = f", and because of noise up to {self.more_rows:,} rows more at each end (95 %)"
         return (
-            f"Write {self.clamp} in questions, e.g. AVG({self.clamp}).",
+            f"Write {self.clamp} in queries, e.g. AVG({self.clamp}).",
             f"About {below:.3g} % of the rows may be clipped below and {above:.3g} % above"
             f"{more if self.more_rows is not None else ''}.",
             *([vague] if self.vague else []),
@@ -158,10 +158,10 @@ def suggest_bounds(
     named = price_of(**price)
     rows = price.get("expected_rows") or curator.study.rows_expected(table)
 
-    def planned(left: int) -> tuple[Fraction, Fraction, Question, PricedBatch]:
-        def at(low: Fraction, high: Fraction) -> tuple[Question, PricedBatch]:
-            question = _question(table, known, low, high, where)
-            return question, make_batch(curator.study, [Request(question)], named, left)
+    def planned(left: int) -> tuple[Fraction, Fraction, Query, PricedBatch]:
+        def at(low: Fraction, high: Fraction) -> tuple[Query, PricedBatch]:
+            query = _query(table, known, low, high, where)
+            return query, make_batch(curator.study, [Request(query)], named, left)
 
         inside = FRACTION
         if rows is not None and (low_fraction is None or high_fraction is None):
@@ -173,13 +173,11 @@ def suggest_bounds(
             raise InvalidRequest("low_fraction must be below high_fraction")
         return low, high, *at(low, high)
 
-    begins = question_text(_question(table, known, FRACTION, 1 - FRACTION, where)).partition(",")[0]
+    begins = query_text(_query(table, known, FRACTION, 1 - FRACTION, where)).partition(",")[0]
     lefts = curator._lefts_before_any(named, begins) if request is None else []
     left = curator.left_for(request, named)
-    low, high, question, batch = plan_as_charged(
-        planned, left, lefts, lambda made: curator._was_paid(made[3])
-    )
-    answer = curator.ask(question_text(question), request=request, **price)
+    low, high, query, batch = plan_as_charged(planned, left, lefts, lambda made: curator._was_paid(made[3]))
+    answer = curator.ask(query_text(query), request=request, **price)
     (row,) = answer.rows
     one, other = (v.value for v in row.values.values())
     ends = round_outwards(one, other, known.lattice)
@@ -236,9 +234,9 @@ def column_of(tables: Sequence[Table], name: str) -> tuple[Table, IntegerColumn 
     return table, column
 
 
-def _question(
+def _query(
     table: Table, column: IntegerColumn | RealColumn, low: Fraction, high: Fraction, where: str | None
-) -> Question:
+) -> Query:
     condition: Condition = EVERY_ROW
     if where is not None:
         from adyton.query.sql.read import parse_condition
@@ -246,7 +244,7 @@ def _question(
         condition = parse_condition(where, table)
     value = ValueOf(column)
     measures = (("low", Quantile(value, low)), ("high", Quantile(value, high)))
-    return Question(table, measures, condition)
+    return Query(table, measures, condition)
 
 
 def _far_enough(more_rows: int, rows: int, said_by: str | None) -> Fraction:

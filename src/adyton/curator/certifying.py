@@ -35,7 +35,7 @@ from adyton.planning.advice import later_widths
 from adyton.planning.keys import found
 from adyton.planning.learned import Learned, UnitRange, settled_radius
 from adyton.planning.part import MeasurePlan
-from adyton.planning.plan import PricedBatch, QuestionPlan
+from adyton.planning.plan import PricedBatch, QueryPlan
 from adyton.population.base import Population, PopulationContext, StandIn, learned_key
 from adyton.population.position import Position
 from adyton.population.subset import SubsetPopulation
@@ -49,7 +49,7 @@ Reads = Callable[[], Sequence[Stored]]  # what a receipt paid for, read when it 
 
 
 def rows_of_many(
-    plans: Sequence[QuestionPlan], stored: Sequence[Stored], context: PopulationContext
+    plans: Sequence[QueryPlan], stored: Sequence[Stored], context: PopulationContext
 ) -> list[KeyedRows]:
     """The rows of each answer."""
     values = values_of_many(plans, stored, context)
@@ -58,7 +58,7 @@ def rows_of_many(
     ]
 
 
-def read_for_keys(plans: Sequence[QuestionPlan], read: Reads) -> Sequence[Stored | None]:
+def read_for_keys(plans: Sequence[QueryPlan], read: Reads) -> Sequence[Stored | None]:
     """What is stored, where only it says how many rows there are; nothing where all keys are declared."""
     if any(plan.finding is not None for plan in plans):
         return read()
@@ -71,7 +71,7 @@ class LateNumbers:
     There may be millions of them, and whoever asks may want the receipt, or what is left.
     """
 
-    def __init__(self, plans: Sequence[QuestionPlan], read: Reads, context: PopulationContext) -> None:
+    def __init__(self, plans: Sequence[QueryPlan], read: Reads, context: PopulationContext) -> None:
         self._plans, self._standing = plans, context
         self._read: Reads | None = read
         self._made: list[dict[str, Values]] = []
@@ -83,10 +83,10 @@ class LateNumbers:
             for place, plan in enumerate(self._plans)
         ]
 
-    def stand(self, plans: Sequence[QuestionPlan], context: PopulationContext) -> bool:
+    def stand(self, plans: Sequence[QueryPlan], context: PopulationContext) -> bool:
         """Whether they are the numbers of that receipt, what they would be now, and under these names."""
         own = self._standing
-        if [names_given(plan.question) for plan in plans] != [names_given(p.question) for p in self._plans]:
+        if [names_given(plan.query) for plan in plans] != [names_given(p.query) for p in self._plans]:
             return False
         return (context.at, context.units) == (own.at, own.units) and _alike(context.learned, own.learned)
 
@@ -105,8 +105,8 @@ class NewestNumbers:
         self._kept: OrderedDict[int, LateNumbers] = OrderedDict()
         self._are_few, self._lock = True, Lock()
 
-    def of(self, plans: Sequence[QuestionPlan], read: Reads, context: PopulationContext) -> LateNumbers:
-        number, are_few = context.at.question, sum(map(_size, plans)) <= _FEW
+    def of(self, plans: Sequence[QueryPlan], read: Reads, context: PopulationContext) -> LateNumbers:
+        number, are_few = context.at.query, sum(map(_size, plans)) <= _FEW
         with self._lock:
             found = self._kept.pop(number, None)
             if found is None or not found.stand(plans, context):
@@ -119,8 +119,8 @@ class NewestNumbers:
         return found
 
 
-def _size(plan: QuestionPlan) -> int:
-    return number_of_cells(plan.question) * len(plan.parts)
+def _size(plan: QueryPlan) -> int:
+    return number_of_cells(plan.query) * len(plan.parts)
 
 
 def _alike(some: Mapping[Hashable, Floats], others: Mapping[Hashable, Floats]) -> bool:
@@ -128,7 +128,7 @@ def _alike(some: Mapping[Hashable, Floats], others: Mapping[Hashable, Floats]) -
 
 
 def values_of_many(
-    plans: Sequence[QuestionPlan], stored: Sequence[Stored], context: PopulationContext
+    plans: Sequence[QueryPlan], stored: Sequence[Stored], context: PopulationContext
 ) -> list[dict[str, Values]]:
     """The values of each answer.  What is alike is told together, and so is all that must be searched for."""
     parts = [
@@ -168,17 +168,17 @@ def _parted(values: Values, sizes: Sequence[int]) -> list[Values]:
     return [values.at(slice(end - size, end)) for size, end in zip(sizes, ends, strict=True)]
 
 
-def found_in(plan: QuestionPlan, stored: Stored | None, receipt: int) -> KeysFound | None:
+def found_in(plan: QueryPlan, stored: Stored | None, receipt: int) -> KeysFound | None:
     """What the answer says about keys that it does not show."""
     if plan.finding is None or stored is None or stored.keys is None:
         return None
     return found(plan.finding, len(stored.keys), stored.noisy_number, receipt)
 
 
-def cells_in(plan: QuestionPlan, stored: Stored | None) -> int:
+def cells_in(plan: QueryPlan, stored: Stored | None) -> int:
     """How many groups the answer has; at least 1, so that a preview has something to say."""
-    if not plan.question.finds_keys:
-        return number_of_cells(plan.question)
+    if not plan.query.finds_keys:
+        return number_of_cells(plan.query)
     return max(1, len(stored.keys or ())) if stored is not None else 1
 
 
@@ -285,11 +285,11 @@ class PopulationClaims:
         squares = self._learned.squares_in_sample(batch.readings, context, units, {number: released})
         return settled_radius(batch, released, units, self.noise_failure(number), squares)
 
-    def certificate(self, plan: QuestionPlan, context: PopulationContext) -> Certificate:
+    def certificate(self, plan: QueryPlan, context: PopulationContext) -> Certificate:
         known = plan.certificate
         if (book := booked(self._ledger)) is not None:
             known = known.citing("BOOK", assuming=book.said)
-        if all(isinstance(measure, Extreme) for _, measure in plan.question.measures):
+        if all(isinstance(measure, Extreme) for _, measure in plan.query.measures):
             return known  # nothing is said about a population's extremes
         ratios = any(len(noisy.reading.coordinates) > 1 for noisy in plan.noisy)
         nats = {part.name: part.only.nats for part in plan.parts}

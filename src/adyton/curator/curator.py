@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 
 class Curator(PaidOnce, Shown):
-    """Answers questions about one study.  A crash loses nothing that was paid for: the same is read again.
+    """Answers queries about one study.  A crash loses nothing that was paid for: the same is read again.
 
     >>> with adyton.open(study, data=people) as curator:
     ...     answer = curator.ask(adyton.mean("age", where="smoker"), within=20)
@@ -75,38 +75,38 @@ class Curator(PaidOnce, Shown):
 
     def ask(
         self,
-        question: Asking,
+        query: Asking,
         *,
         request: str | None = None,
         dialect: str | None = None,
         strategy: str | None = None,
         **price: Unpack[PriceWords],
     ) -> Answer:
-        """The answer to ``question``, SQL text or a question made in Python, at exactly one price.
+        """The answer to ``query``, SQL text or a query made in Python, at exactly one price.
 
-        Where the study plans its questions (``validity.tolerance``) the price may be left to the plan.
-        The same question at the same price again returns the stored answer free of charge.  ``request`` makes
+        Where the study plans its queries (``validity.tolerance``) the price may be left to the plan.
+        The same query at the same price again returns the stored answer free of charge.  ``request`` makes
         a retry safe: one id is charged once.  SQL may be in the ``dialect`` of a database, by its name.
         """
-        return self.ask_many([question], request=request, dialect=dialect, strategy=strategy, **price)[0]
+        return self.ask_many([query], request=request, dialect=dialect, strategy=strategy, **price)[0]
 
     def ask_many(
         self,
-        questions: Iterable[Asking],
+        queries: Iterable[Asking],
         *,
         request: str | None = None,
         dialect: str | None = None,
         strategy: str | None = None,
         **price: Unpack[PriceWords],
     ) -> list[Answer]:
-        """The answers to all ``questions``, paid for by one charge and read in one go.
+        """The answers to all ``queries``, paid for by one charge and read in one go.
 
         An epsilon or a share is for all of them together; what is within, or a scale, is for each value.
-        Questions whose filters exclude each other share a price.  All are answered, or none.
+        Queries whose filters exclude each other share a price.  All are answered, or none.
         Counts are measured together where that has less noise at the same price, or as ``strategy`` says:
         "independent", "atoms", "tree", "optimised", "product" or "marginals".
         """
-        asked = self._tables(questions, dialect)
+        asked = self._tables(queries, dialect)
         if (selection := asked.selection(price, strategy or self.study.one_by_one)) is not None:
             return [self._choose(selection, price, request)]
         return asked.answers(
@@ -115,7 +115,7 @@ class Curator(PaidOnce, Shown):
 
     def preview(
         self,
-        question: Asking,
+        query: Asking,
         *,
         expect: Number | Mapping[str, Number] | None = None,
         dialect: str | None = None,
@@ -126,11 +126,11 @@ class Curator(PaidOnce, Shown):
 
         ``expect``: population widths for this value, or for values by their names, instead of for the worst.
         """
-        return self.preview_many([question], expect=expect, dialect=dialect, strategy=strategy, **price)[0]
+        return self.preview_many([query], expect=expect, dialect=dialect, strategy=strategy, **price)[0]
 
     def preview_many(
         self,
-        questions: Iterable[Asking],
+        queries: Iterable[Asking],
         *,
         expect: Number | Mapping[str, Number] | None = None,
         dialect: str | None = None,
@@ -138,7 +138,7 @@ class Curator(PaidOnce, Shown):
         **price: Unpack[PriceWords],
     ) -> list[Preview]:
         """What ``ask_many`` would cost, for all together, and how wide the intervals of each would be."""
-        asked, known = self._tables(questions, dialect), (self._purse, self._claims, self._asked)
+        asked, known = self._tables(queries, dialect), (self._purse, self._claims, self._asked)
         if (selection := asked.selection(price, strategy or self.study.one_by_one)) is not None:
             way, plan, chosen = self._selecting(selection, price)
             return [way.preview(plan, chosen, expect)]
@@ -147,15 +147,15 @@ class Curator(PaidOnce, Shown):
         )
         return self._offered(asked, made)
 
-    def derive(self, question: Asking, *, dialect: str | None = None) -> Answer:
-        """The answer to ``question`` as far as it follows from batches that were measured together: free.
+    def derive(self, query: Asking, *, dialect: str | None = None) -> Answer:
+        """The answer to ``query`` as far as it follows from batches that were measured together: free.
 
         Nothing is read and nothing charged.  Intervals are wider than those of what was asked, because they
         hold for everything that could be derived, whatever led to it.
         """
         from adyton.curator.coordinated.deriving import derive
 
-        asked = table_of(self._requests.of(question, dialect=dialect or self.study.dialect))
+        asked = table_of(self._requests.of(query, dialect=dialect or self.study.dialect))
         if not isinstance(asked, Request):
             raise InvalidRequest("one SELECT is derived at a time; ask for its parts")
         return derive(self, asked)
@@ -180,7 +180,7 @@ class Curator(PaidOnce, Shown):
         return suggest_bounds(self, column, low_fraction, high_fraction, where, request, price)
 
     def mock(self, rows: int | None = None, *, like: Synthesis | None = None) -> Curator:
-        """A curator of the same study on rows that are made up from public facts: to try questions on.
+        """A curator of the same study on rows that are made up from public facts: to try queries on.
 
         ``like``: those of a synthetic table, which is more realistic; other columns are made up as ever.
         """
@@ -202,7 +202,7 @@ class Curator(PaidOnce, Shown):
         )
 
     def prepare(self) -> None:
-        """Loads the data now, as the first question would, and says what is wrong with it.  Free."""
+        """Loads the data now, as the first query would, and says what is wrong with it.  Free."""
         self._data.prepare()
 
     def statement(self) -> Statement:
@@ -210,7 +210,7 @@ class Curator(PaidOnce, Shown):
         return self._purse.statement()
 
     def p_value_threshold(self, alpha: Number) -> float:
-        """For tests that the owner runs on the rows after they have been questioned.
+        """For tests that the owner runs on the rows after they have been queried.
 
         A test rejects only if its own p-value is at most this; then it errs with probability at most
         ``alpha``, although the answers so far may have led to the very test.
@@ -229,7 +229,7 @@ class Curator(PaidOnce, Shown):
         """What a p-value computed on the rows now means at the level ``alpha``, and what it is worth.
 
         ``query``: what the test is about, by a ``method`` and under a ``null`` hypothesis that states a
-        number, or that all groups are alike.  No question makes the threshold of such a test smaller.
+        number, or that all groups are alike.  No query makes the threshold of such a test smaller.
         """
         from adyton.population.described_tests import described_test
         from adyton.population.last_look import look
@@ -298,14 +298,14 @@ class Curator(PaidOnce, Shown):
 
         named = price_of(**price)
         way = Selecting(selection, self._purse, self._claims, self._asked)
-        texts = (selection.text, *map(canonical_text, selection.questions[:1]))
+        texts = (selection.text, *map(canonical_text, selection.queries[:1]))
         return way, *way.plans(named, self._lefts_before(named, texts, self._asked.requested(request)))
 
     # Steps of ask, in the order in which they happen.
 
-    def _tables(self, questions: Iterable[Asking], dialect: str | None = None) -> Tables:
+    def _tables(self, queries: Iterable[Asking], dialect: str | None = None) -> Tables:
         self.paid_for = None
-        return Tables(questions, partial(self._requests.of, dialect=dialect or self.study.dialect))
+        return Tables(queries, partial(self._requests.of, dialect=dialect or self.study.dialect))
 
     def _batch(
         self,
@@ -321,7 +321,7 @@ class Curator(PaidOnce, Shown):
         return alone if alone is not None and self._was_paid(alone, request) else batch
 
     def _offered(self, asked: Tables, made: list[Preview]) -> list[Preview]:
-        """A question alone that follows from what was measured together is offered for nothing."""
+        """A query alone that follows from what was measured together is offered for nothing."""
         if len(made) > 1 or len(asked.requests) != 1 or made[0].free or made[0].repeated:
             return made
         from adyton.curator.coordinated.deriving import offered
@@ -349,7 +349,7 @@ class Curator(PaidOnce, Shown):
             return planned_batch(study, asked, each, expected_rows)
         agreed = agreed_price(asked, price, study)
         planned = partial(make_batch, study, asked, agreed, strategy=strategy)
-        text = "; ".join(canonical_text(asking.question) for asking in asked)
+        text = "; ".join(canonical_text(asking.query) for asking in asked)
         before = self._lefts_before(agreed, [text], earlier)
         made = plan_as_charged(planned, left, before, lambda own: bool(earlier or self._knows(own)))
         return made.after(totals.spent)
@@ -365,7 +365,7 @@ class Curator(PaidOnce, Shown):
         return self._asked.knows(batch)
 
     def _answer(self, batch: PricedBatch, request: str | None) -> list[Answer]:
-        """The walk of a question, or of a batch: plan, charge, read, release, certify."""
+        """The walk of a query, or of a batch: plan, charge, read, release, certify."""
         return self._walked(self._release_of(batch), request, partial(self._certify, batch))
 
     def _release_of(self, batch: PricedBatch) -> Release[Sequence[Stored]]:
@@ -391,7 +391,7 @@ class Curator(PaidOnce, Shown):
             shown = rows if plan.shape == AS_ASKED else shaped(rows, plan, place, read, context)
             answers.append(
                 Answer(
-                    question=plan.title,
+                    query=plan.title,
                     rows=shown,
                     **paid,
                     more=more,
@@ -402,7 +402,7 @@ class Curator(PaidOnce, Shown):
                     known=plan.shown,
                     hidden=plan.hidden,
                     remarks=remarks(plan, shown),
-                    left_out_rows=left_out_rows(self.study, plan.question),
+                    left_out_rows=left_out_rows(self.study, plan.query),
                     rows_planned=batch.rows_planned(plan),
                     widths_named=batch.widths_named(plan),
                 )

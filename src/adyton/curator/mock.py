@@ -1,4 +1,4 @@
-"""A mock of a study: the same tables, made up from public facts alone, to try questions free of charge.
+"""A mock of a study: the same tables, made up from public facts alone, to try queries free of charge.
 
 No real data is touched: a mock can be made where the data does not exist.  It has a budget of its own that
 lasts as long as the object, so a whole session can be rehearsed.  All that it says is marked.
@@ -23,7 +23,7 @@ from adyton.show import Sheet
 from adyton.study import Study
 from adyton.synthesis.sampling import Columns
 
-MARK = "/* mock */"  # a comment, so a question that is copied from an answer can be asked
+MARK = "/* mock */"  # a comment, so a query that is copied from an answer can be asked
 MADE_UP = "a mock: every row is made up from public facts, and says nothing about anybody"
 _USUAL_UNITS, _MOST_USUAL_UNITS, _MOST_UNITS = 1_000, 100_000, 1_000_000
 
@@ -47,27 +47,27 @@ def _refusing(why: str) -> Callable[..., NoReturn]:
 
 
 class MockCurator(Curator):
-    """Answers questions about a mock of a study, each answer marked as such."""
+    """Answers queries about a mock of a study, each answer marked as such."""
 
-    def ask_many(self, questions: Iterable[Asking], **words: Any) -> list[Answer]:
-        return [_marked(answer) for answer in super().ask_many(questions, **words)]
+    def ask_many(self, queries: Iterable[Asking], **words: Any) -> list[Answer]:
+        return [_marked(answer) for answer in super().ask_many(queries, **words)]
 
-    def preview_many(self, questions: Iterable[Asking], **words: Any) -> list[Preview]:
+    def preview_many(self, queries: Iterable[Asking], **words: Any) -> list[Preview]:
         return [
-            replace(plain, question=f"{MARK} {plain.question}", certificate=_said_of(plain.certificate))
-            for plain in super().preview_many(questions, **words)
+            replace(plain, query=f"{MARK} {plain.query}", certificate=_said_of(plain.certificate))
+            for plain in super().preview_many(queries, **words)
         ]
 
-    def derive(self, question: Asking, *, dialect: str | None = None) -> Answer:
-        return _marked(super().derive(question, dialect=dialect))
+    def derive(self, query: Asking, *, dialect: str | None = None) -> Answer:
+        return _marked(super().derive(query, dialect=dialect))
 
     def sheet(self, verbose: bool = False) -> Sheet:
         return Curator.sheet(self, verbose=verbose).noted(f"This is {MADE_UP}.")
 
     # Their answers would bear no mark.
-    open_stream = preview_stream = stream = streams = _refusing("a mock has no streams; ask it questions")
-    open_weights = preview_weights = weights = _refusing("a mock has no weights; ask it questions")
-    synthesize = preview_synthesis = _refusing("a mock is made up already; ask it questions")
+    open_stream = preview_stream = stream = streams = _refusing("a mock has no streams; ask it queries")
+    open_weights = preview_weights = weights = _refusing("a mock has no weights; ask it queries")
+    synthesize = preview_synthesis = _refusing("a mock is made up already; ask it queries")
 
 
 def mock_of(study: Study, rows: int | None = None, like: Columns | None = None) -> Curator:
@@ -109,7 +109,7 @@ def _of_size(study: Study, units: int) -> Study:
 
 def _marked(answer: Answer) -> Answer:
     known: dict[str, Any] = {field.name: getattr(answer, field.name) for field in fields(Answer)}
-    known["question"] = f"{MARK} {answer.question}"
+    known["query"] = f"{MARK} {answer.query}"
     known["certificate"] = _said_of(answer.certificate)
     return MockAnswer(**known)
 

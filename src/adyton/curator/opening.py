@@ -51,7 +51,7 @@ def _described(study: Study, ledger: Ledger) -> Study:
     if study.dictionary is None:
         return study
     first = next(ledger.receipts(), None)  # what is carried has a number that goes on
-    amended = first is not None and receipts_carried(first.order.question, first.order.detail) > 0
+    amended = first is not None and receipts_carried(first.order.query, first.order.detail) > 0
     own = not isinstance(ledger, WithBook) or ledger.began_book
     return study.after_its_first_receipt(amended=amended, described=own) if amended or not own else study
 

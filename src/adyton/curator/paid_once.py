@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 class WeightsWords(PriceWords, total=False):
     """A price, and what it is for.
 
-    ``questions``: how many there may be.  ``bins``: of columns without declared values, how many, or where
+    ``queries``: how many there may be.  ``bins``: of columns without declared values, how many, or where
     each but the first begins.  ``tolerance``: the share of all units by which a guess may be wrong before it
     is corrected; without it, what takes fewest updates.
     """
 
-    questions: int
+    queries: int
     tolerance: Number | None
     bins: Mapping[str, Bins] | None
 
@@ -98,15 +98,15 @@ class PaidOnce(Walk):
 
         Reads no data.
         """
-        paid = [r.number for r in self._ledger.receipts() if stream_in(r.order.question, r.order.detail)]
+        paid = [r.number for r in self._ledger.receipts() if stream_in(r.order.query, r.order.detail)]
         return StreamList([self.stream(number).statement() for number in self._going_on(paid)])
 
     def open_weights(
         self, columns: Sequence[str], *, request: str | None = None, **words: Unpack[WeightsWords]
     ) -> Weights:
-        """Many linear questions about ``columns`` for one charge, answered from a guess that learns.
+        """Many linear queries about ``columns`` for one charge, answered from a guess that learns.
 
-        ``questions``: how many.  Refused where noise of its own for each answer would be better.
+        ``queries``: how many.  Refused where noise of its own for each answer would be better.
         """
         from adyton.streams.weights.plan import plan_weights
         from adyton.streams.weights.weights import Weights
@@ -214,8 +214,8 @@ def _wished(columns: Sequence[str], words: WeightsWords) -> tuple[Wish, Price]:
     from adyton.streams.weights.plan import Wish
 
     asked = dict(words)
-    if "questions" not in asked:
-        raise InvalidRequest("say how many questions there may be, as in questions=10_000")
-    own = {name: asked.pop(name) for name in ("questions", "tolerance", "bins") if name in asked}
+    if "queries" not in asked:
+        raise InvalidRequest("say how many queries there may be, as in queries=10_000")
+    own = {name: asked.pop(name) for name in ("queries", "tolerance", "bins") if name in asked}
     price = price_of(**asked)  # type: ignore[arg-type]  # which refuses words it does not know
     return Wish(columns, **own), price  # type: ignore[arg-type]  # and this what is not of its kind

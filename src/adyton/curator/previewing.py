@@ -1,4 +1,4 @@
-"""What questions would cost and how wide their intervals would be, from public facts and the ledger alone."""
+"""What queries would cost and how wide their intervals would be, from public facts and the ledger alone."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def previews(
     claims: PopulationClaims,
     asked: AskedBefore,
 ) -> list[Preview]:
-    """Of each question of ``batch``; they are paid for together."""
+    """Of each query of ``batch``; they are paid for together."""
     parts = (part for plan in batch.plans for part in plan.parts)
     expected = expected_of(expect, parts, claims.stand_in.units() if expect is not None else None)
     context, offered = claims.of_next(batch), offer(batch, advice_on(batch, purse), purse, asked)
@@ -37,8 +37,8 @@ def previews(
         strategy, step = told_together(batch, purse)
     return [
         Preview(
-            question=plan.title,
-            keys=None if plan.question.finds_keys else shown_keys(plan),
+            query=plan.title,
+            keys=None if plan.query.finds_keys else shown_keys(plan),
             bounds=computed_bounds(plan) | {part.name: part.bound(plan.expected_rows) for part in plan.parts},
             population=computed_populations(plan, context)
             | {
@@ -51,7 +51,7 @@ def previews(
             steps=(step,) if step is not None else tuple(map(purse.step, plan.noisy)),
             certificate=claims.certificate(plan, context),
             batch_size=len(batch.plans),
-            left_out_rows=left_out_rows(purse.study, plan.question),
+            left_out_rows=left_out_rows(purse.study, plan.query),
             keys_sought=sought(plan.finding, purse.next_place) if plan.finding else None,
             spread_first=spread_first(plan, context, expected),
             cheaper=cheaper(plan, context, expected),

@@ -33,7 +33,7 @@ from adyton.kernel.ledger.base import (
     next_place,
     totals_after,
 )
-from adyton.kernel.ledger.links import QUESTIONS, Cap
+from adyton.kernel.ledger.links import QUERIES, Cap
 from adyton.kernel.ledger.texts import receipts_carried
 from adyton.ledgers.book.booked import booked
 from adyton.planning.odometer import read_odometer
@@ -202,7 +202,7 @@ class Purse:
         return Room(
             least_left(self._ledger, self._ledger.left(own.spent), last),
             cap.radius - now.radius if cap.radius is not None else None,
-            cap.questions - now.receipts if cap.questions is not None else None,
+            cap.queries - now.receipts if cap.queries is not None else None,
         )
 
     def account(self, amount: int, spent: int | None = None) -> Account:
@@ -230,31 +230,31 @@ class Purse:
         totals = self._ledger.totals()
         cap, certified = self._population.certified
         last = self._ledger.receipt(totals.receipts) if totals.receipts else None
-        if last is not None and receipts_carried(last.order.question, last.order.detail):
+        if last is not None and receipts_carried(last.order.query, last.order.detail):
             last = None  # nobody asks such a one again
         reserve = None
         if self.study.reserve is not None:
             from adyton.population.reserve import OPENED, said_of
 
             reserve = said_of(self.study, self._ledger)
-            last = None if last is not None and last.order.question == OPENED else last
+            last = None if last is not None and last.order.query == OPENED else last
         return Statement(
             spent=self.amount(totals.spent),
             left=self.left(totals.spent),
             limit=self.limit,
-            questions=totals.receipts,
+            queries=totals.receipts,
             more=self.times_again(last.order) if last else None,
             odometer=read_odometer(self.study, totals.spent),
             stability=counted_totals(self._ledger).radius if cap is not None else None,
             stability_cap=cap,
-            certified_questions=certified,
+            certified_queries=certified,
             bits=totals.radius if self.study.grid is not None else None,
             reserve=reserve,
             book=book.share if (book := booked(self._ledger)) is not None else None,
         )
 
     def repriced(self, batch: PricedBatch) -> Planned:
-        """The same questions at other prices; what does not depend on the price is made once, if at all."""
+        """The same queries at other prices; what does not depend on the price is made once, if at all."""
         outline = cache(lambda: Outline.of(self.study, batch.requests))
         return lambda price: outline().priced(price, self.left_now).after(self.spent)
 
@@ -296,24 +296,24 @@ def plan_as_charged(
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """What is free: of the limit, and of stability and questions where charges beyond them are refused."""
+    """What is free: of the limit, and of stability and queries where charges beyond them are refused."""
 
     left: int
     radius: int | None = None
-    questions: int | None = None
+    queries: int | None = None
 
     def times(self, amount: int, radius: int) -> int:
         """How many charges of this amount and radius fit."""
         fitting = [self.left // max(amount, 1)]
         fitting += [self.radius // max(radius, 1)] if self.radius is not None else []
-        fitting += [self.questions] if self.questions is not None else []
+        fitting += [self.queries] if self.queries is not None else []
         return max(0, min(fitting))
 
     def over(self, amount: int, radius: int) -> float:
         """How many times more than is free; at most 1 if it fits."""
         if self.times(amount, radius) > 0:
             return 1.0
-        if self.left < 1 or self.questions == 0 or (self.radius is not None and self.radius < 1):
+        if self.left < 1 or self.queries == 0 or (self.radius is not None and self.radius < 1):
             return math.inf
         return max(amount / self.left, radius / self.radius if self.radius else 0.0, _JUST_OVER)
 
@@ -340,7 +340,7 @@ def refused(refusal: BudgetRefused, fits: Fits | None) -> BudgetRefused:
     """The same refusal in shares of what is allowed, with the price that would fit, if one was found."""
     facts = {**refusal.facts, "fits": fits}
     advice = f"{fitting_text(fits)} would fit now; " if fits else ""
-    if facts["counted_in"] == QUESTIONS:  # which no price changes
+    if facts["counted_in"] == QUERIES:  # which no price changes
         return type(refusal)(refusal.message, **facts)
     asked, left = (Fraction(facts[key]) / Fraction(facts["limit"]) for key in ("requested", "largest"))
     of = f" of the book {facts['book']}" if "book" in facts else f" of {facts['by']}" if "by" in facts else ""

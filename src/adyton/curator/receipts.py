@@ -1,4 +1,4 @@
-"""Everything that was ever charged: as a table, by its question, as JSON, and read back from it."""
+"""Everything that was ever charged: as a table, by its query, as JSON, and read back from it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from adyton.kernel.exact import decimal_text, decimal_units
 from adyton.kernel.ledger import Header, Ledger, OpenLink, Order, Receipt
 from adyton.show import MOST_ROWS, Sheet, Shown, in_short
 
-_LONGEST_SHOWN = 300  # of a question
+_LONGEST_SHOWN = 300  # of a query
 _AMOUNTS = ("amount", "radius", "pure", "settled", "spent", "spent_radius", "spent_pure")  # of a link
 
 
@@ -62,7 +62,7 @@ class Receipts(Shown, list[Receipt]):
             (
                 str(r.number),
                 r.asked_at[:16].replace("T", " "),
-                _beginning(r.order.question),
+                _beginning(r.order.query),
                 str(self._cost(r)),
                 *([self._cost(r).in_units] if verbose else []),
                 r.digest[:12],
@@ -70,7 +70,7 @@ class Receipts(Shown, list[Receipt]):
             for r in shown
         )
         amount = ["amount"] if verbose else []
-        headers = ("number", "asked at", "question", "cost", *amount, "digest")
+        headers = ("number", "asked at", "query", "cost", *amount, "digest")
         none = f"before {self._before}" if self._before else "yet"
         notes: tuple[str, ...] = (f"Nothing was charged {none}.",)
         if rows:
@@ -86,9 +86,9 @@ class Receipts(Shown, list[Receipt]):
 
 
 def _stacked(row: tuple[str, ...]) -> tuple[str, str]:
-    """For a narrow terminal: what else there is to say stands below the question."""
-    number, asked_at, question, *costs, digest = row
-    return number, f"{question}\n{', '.join((asked_at, *costs, digest))}"
+    """For a narrow terminal: what else there is to say stands below the query."""
+    number, asked_at, query, *costs, digest = row
+    return number, f"{query}\n{', '.join((asked_at, *costs, digest))}"
 
 
 def header_told(header: Header) -> dict[str, Any]:
@@ -115,12 +115,12 @@ def link_told(link: OpenLink) -> dict[str, Any]:
 
 
 def receipt_told(receipt: Receipt) -> dict[str, Any]:
-    """All of a receipt, for whoever may read its question."""
+    """All of a receipt, for whoever may read its query."""
     order = receipt.order
     return {
         **link_told(receipt.open),
         "by": order.by,
-        "question": order.question,
+        "query": order.query,
         "detail": order.detail,
         "request": order.request,
         "spent_by": decimal_text(receipt.spent_by),
@@ -130,7 +130,7 @@ def receipt_told(receipt: Receipt) -> dict[str, Any]:
 
 
 class EarlierAnswers:
-    """The receipts of each question.  Only those that are new since the last look are read."""
+    """The receipts of each query.  Only those that are new since the last look are read."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger, self._lock = ledger, threading.Lock()
@@ -144,7 +144,7 @@ class EarlierAnswers:
             for number in range(self._looked_at + 1, newest + 1):
                 receipt = self._ledger.receipt(number)
                 if receipt is not None:
-                    self._numbers.setdefault(receipt.order.question, []).append(number)
+                    self._numbers.setdefault(receipt.order.query, []).append(number)
             self._looked_at = newest
             return self._numbers.get(text, [])[::-1]
 
@@ -175,7 +175,7 @@ def receipt_from(told: Mapping[str, Any], before: int) -> Receipt:
     """``before``: how many orders before it no theorem covers.  LedgerCorrupt unless its digest is right."""
     link, sub_limit = link_from(told), told["sub_limit"]
     order = Order(
-        told["question"],
+        told["query"],
         told["detail"],
         link.amount,
         link.radius,
@@ -203,7 +203,7 @@ def receipt_from(told: Mapping[str, Any], before: int) -> Receipt:
     return receipt
 
 
-def _beginning(question: str) -> str:
+def _beginning(query: str) -> str:
     """A batch can be long, and so can a list of values; JSON has all of it."""
-    question = in_short(question)
-    return question if len(question) <= _LONGEST_SHOWN else question[:_LONGEST_SHOWN] + " ..."
+    query = in_short(query)
+    return query if len(query) <= _LONGEST_SHOWN else query[:_LONGEST_SHOWN] + " ..."

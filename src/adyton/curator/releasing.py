@@ -43,7 +43,7 @@ _MOST_SHARES = 64  # earlier charges that are tried, whether a share was the sam
 
 
 class Plan(Protocol):
-    """Something that is paid for by one charge: a question, a batch, a selection, a synthetic table.
+    """Something that is paid for by one charge: a query, a batch, a selection, a synthetic table.
 
     The same ``text`` and ``detail`` at the same amount are the same release, which is free.
     """
@@ -75,7 +75,7 @@ class Release(Generic[_Kept]):
 
 @dataclass(frozen=True, slots=True)
 class WrittenAnswers:
-    """The answers to one question, or to a batch of them."""
+    """The answers to one query, or to a batch of them."""
 
     batch: PricedBatch
     claims: PopulationClaims
@@ -126,7 +126,7 @@ class ReleaseKey(Protocol):
 class AskedBefore:
     """Looks into the ledger.
 
-    Where units are split, the same question at the same price is charged differently at another time: then it
+    Where units are split, the same query at the same price is charged differently at another time: then it
     is known by its mechanisms, which follow from the price.
     """
 
@@ -134,22 +134,22 @@ class AskedBefore:
         self._ledger, self.earlier, self._split = ledger, earlier, split
         self._name = ledger.name if isinstance(ledger, InFront) else None
 
-    def repeated(self, question: str, detail: str, amount: int) -> tuple[Receipt, str] | None:
+    def repeated(self, query: str, detail: str, amount: int) -> tuple[Receipt, str] | None:
         """The newest answer already given."""
         if not self._split:
-            return self._ledger.repeated(question, detail, amount)
-        for receipt in self._same(question, detail):
+            return self._ledger.repeated(query, detail, amount)
+        for receipt in self._same(query, detail):
             stored = self._ledger.recall(receipt.number)
             if stored is not None:
                 return receipt, stored
         return None
 
-    def unanswered(self, question: str, detail: str, amount: int) -> Receipt | None:
+    def unanswered(self, query: str, detail: str, amount: int) -> Receipt | None:
         """The newest receipt that has no answer yet."""
         if not self._split:
-            return self._ledger.unanswered(question, detail, amount)
-        amounts = dict.fromkeys(receipt.order.amount for receipt in self._same(question, detail))
-        found = (self._ledger.unanswered(question, detail, amount) for amount in amounts)
+            return self._ledger.unanswered(query, detail, amount)
+        amounts = dict.fromkeys(receipt.order.amount for receipt in self._same(query, detail))
+        found = (self._ledger.unanswered(query, detail, amount) for amount in amounts)
         return next((receipt for receipt in found if receipt is not None), None)
 
     def knows(self, plan: ReleaseKey) -> bool:
@@ -161,11 +161,11 @@ class AskedBefore:
         """What was charged under a request id: a retry is planned as that was, whatever was spent since."""
         return self._ledger.requested(request) if request is not None else None
 
-    def charged(self, question: str) -> Iterator[Receipt]:
+    def charged(self, query: str) -> Iterator[Receipt]:
         """What was charged for it, the newest first: what was answered, and what the caller has paid for."""
-        for number in self.earlier.numbers(question):
+        for number in self.earlier.numbers(query):
             receipt = self._ledger.receipt(number)
-            if receipt is None or receipt.order.question != question:
+            if receipt is None or receipt.order.query != query:
                 continue
             if receipt.order.by == self._name or self._ledger.recall(number) is not None:
                 yield receipt
@@ -174,9 +174,9 @@ class AskedBefore:
         """Under a request id that was used before, the ledger has to judge."""
         return request is None or self._ledger.requested(request) is None
 
-    def _same(self, question: str, detail: str) -> list[Receipt]:
+    def _same(self, query: str, detail: str) -> list[Receipt]:
         """The newest first."""
-        found = map(self._ledger.receipt, self.earlier.numbers(question))
+        found = map(self._ledger.receipt, self.earlier.numbers(query))
         return [receipt for receipt in found if receipt is not None and receipt.order.detail == detail]
 
 
@@ -224,7 +224,7 @@ class Walk:
         """The same, for whatever was asked with a text that begins so."""
         if price.by != "share":
             return []
-        texts = [receipt.order.question for receipt in self._ledger.mentioning((begins,), 0)][::-1]
+        texts = [receipt.order.query for receipt in self._ledger.mentioning((begins,), 0)][::-1]
         alike = [text for text in dict.fromkeys(texts) if text.startswith(begins)]
         return self._lefts_before(price, alike)
 
@@ -305,5 +305,5 @@ class Walk:
         if receipt is None:
             raise InvalidRequest(f"there is no receipt {number}")
         order = receipt.order
-        priced = self._priced(paid_for(receipt), order.question, order.detail)
+        priced = self._priced(paid_for(receipt), order.query, order.detail)
         return Comparisons(reopen(self._ledger, priced, receipt), self._data, self._bits)

@@ -11,9 +11,9 @@ from adyton.kernel.accounting.noisy_reading import LEVEL
 from adyton.kernel.exact import float_up
 from adyton.kernel.exact.outward import each_of
 from adyton.kernel.schema import CategoryColumn
-from adyton.planning.plan import QuestionPlan
+from adyton.planning.plan import QueryPlan
 from adyton.query.conditions.possible_cells import groups_without_value, number_of_cells
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.query.released.nodes import Relation, ReleasedName, Window
 from adyton.query.released.windows import OCCURRING
 from adyton.query.request import Shape
@@ -27,16 +27,16 @@ _SURE = ", and say that no other row belongs here."
 _UNSURE = ", and say that others may belong in the place of {} of these {:,}."
 
 
-def remarks(plan: QuestionPlan, rows: KeyedRows | None = None) -> tuple[str, ...]:
+def remarks(plan: QueryPlan, rows: KeyedRows | None = None) -> tuple[str, ...]:
     """From public facts, and from ``rows`` as they are shown, once there are some."""
     own = (*plan.remarks, *_of_occurring(plan), *_of_common(plan, rows))
-    return (*own, *in_no_group(plan.question, plan.shape))
+    return (*own, *in_no_group(plan.query, plan.shape))
 
 
-def in_no_group(question: Question, shape: Shape) -> tuple[str, ...]:
+def in_no_group(query: Query, shape: Shape) -> tuple[str, ...]:
     """Whose rows no group has, so that nobody takes the groups for all rows."""
-    shown, lacking = dict(shape.names), set(groups_without_value(question)) - shape.folded
-    groups = [group for group in question.by if group.name in lacking]
+    shown, lacking = dict(shape.names), set(groups_without_value(query)) - shape.folded
+    groups = [group for group in query.by if group.name in lacking]
     if not groups:
         return ()
     *others, last = [shown.get(group.name, group.name) for group in groups]
@@ -45,7 +45,7 @@ def in_no_group(question: Question, shape: Shape) -> tuple[str, ...]:
     return (f"Rows whose {listed} is missing{declared} are in no group.",)
 
 
-def _of_occurring(plan: QuestionPlan) -> list[str]:
+def _of_occurring(plan: QueryPlan) -> list[str]:
     """The threshold is the width of noise intervals that hold for all values at once."""
     mechanisms = {part.name: part.only.mechanism for part in plan.parts}
     said = []
@@ -55,12 +55,12 @@ def _of_occurring(plan: QuestionPlan) -> list[str]:
         count, key = value.inner
         assert isinstance(count, ReleasedName)
         assert isinstance(key, ReleasedName)
-        level = float_up(each_of(LEVEL, max(1, number_of_cells(plan.question))))
+        level = float_up(each_of(LEVEL, max(1, number_of_cells(plan.query))))
         said.append(_OCCURRING.format(key.name, mechanisms[count.name].error(level)))
     return said
 
 
-def _of_common(plan: QuestionPlan, rows: KeyedRows | None) -> list[str]:
+def _of_common(plan: QueryPlan, rows: KeyedRows | None) -> list[str]:
     """Where the first rows by their values are kept, and their ranks are shown."""
     chosen = plan.shape.qualify
     if not (isinstance(chosen, Relation) and isinstance(chosen.left, Window) and chosen.sign == "<="):

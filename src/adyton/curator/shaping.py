@@ -18,7 +18,7 @@ from adyton.certify.released import CertifiedRows, Levels
 from adyton.curator.certifying import Reads, values_of_many
 from adyton.kernel.accounting.noisy_reading import LEVEL
 from adyton.kernel.exact.cells import Floats
-from adyton.planning.plan import QuestionPlan
+from adyton.planning.plan import QueryPlan
 from adyton.population.base import PopulationContext
 from adyton.query.released.answered import Answered, Told
 from adyton.query.released.nodes import (
@@ -40,7 +40,7 @@ from adyton.query.released.nodes import (
 from adyton.query.request import AS_ASKED, Shape
 
 
-def levels_of(plan: QuestionPlan, place: int, read: Reads, context: PopulationContext) -> Levels:
+def levels_of(plan: QueryPlan, place: int, read: Reads, context: PopulationContext) -> Levels:
     """The values of all rows of one answer, with noise intervals at whatever level is asked for."""
 
     @cache
@@ -51,7 +51,7 @@ def levels_of(plan: QuestionPlan, place: int, read: Reads, context: PopulationCo
 
 
 def shaped(
-    rows: KeyedRows, plan: QuestionPlan, place: int, read: Reads, context: PopulationContext
+    rows: KeyedRows, plan: QueryPlan, place: int, read: Reads, context: PopulationContext
 ) -> KeyedRows:
     """The rows and columns that are asked for, with their keys under the names that were given.
 
@@ -75,7 +75,7 @@ def _renamed(rows: KeyedRows, shape: Shape) -> KeyedRows:
 class _Shaping:
     """HAVING first; then what is computed from the rows that are left; then QUALIFY, ORDER BY and LIMIT."""
 
-    def __init__(self, rows: KeyedRows, plan: QuestionPlan, levels: Levels) -> None:
+    def __init__(self, rows: KeyedRows, plan: QueryPlan, levels: Levels) -> None:
         self.shape, self.all = plan.shape, rows
         told = told_of(rows, plan.known)
         everything, gaussian = Answered(told, len(rows), {}), plan.gaussian
@@ -150,7 +150,7 @@ def _said(certified: CertifiedRows, clauses: Sequence[Having | Term | ComputedLa
     return {side: certified.values(side).value for side in computed}
 
 
-def shown_keys(plan: QuestionPlan) -> RowKeys:
+def shown_keys(plan: QueryPlan) -> RowKeys:
     """The groups of an answer under the names that were given; without those whose values are counted."""
     keys, folded = plan.keys(), plan.shape.folded
     if folded:
@@ -160,7 +160,7 @@ def shown_keys(plan: QuestionPlan) -> RowKeys:
     return keys.renamed(dict(plan.shape.names))
 
 
-def computed_bounds(plan: QuestionPlan) -> dict[str, Bound]:
+def computed_bounds(plan: QueryPlan) -> dict[str, Bound]:
     """How wide the noise intervals of computed columns will be, where that does not depend on the values."""
     parts, gaussian = {part.name: part for part in plan.parts}, plan.gaussian
     one = Answered({name: np.zeros(1) for name in parts}, 1, {})
@@ -179,7 +179,7 @@ def computed_bounds(plan: QuestionPlan) -> dict[str, Bound]:
     return bounds
 
 
-def computed_populations(plan: QuestionPlan, context: PopulationContext) -> dict[str, Bound | Absent]:
+def computed_populations(plan: QueryPlan, context: PopulationContext) -> dict[str, Bound | Absent]:
     """The same for the population: it follows from the values, whose widths are told."""
     parts = {part.name: part for part in plan.parts}
     absent = {

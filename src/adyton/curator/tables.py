@@ -1,4 +1,4 @@
-"""What is asked in one go, and the tables that come back: of one question, of several, or of none."""
+"""What is asked in one go, and the tables that come back: of one query, of several, or of none."""
 
 from __future__ import annotations
 
@@ -29,35 +29,35 @@ from adyton.errors import InvalidRequest
 from adyton.kernel.accounting.noisy_reading import LEVEL
 from adyton.planning.price import PriceWords, names_a_price
 from adyton.query.draft import Draft
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.query.released.answered import Answered
 from adyton.query.request import AS_ASKED, Asked, Combined, Free, Request, Shape
 
 if TYPE_CHECKING:
     from adyton.query.selecting import BestOf, Selection
 
-Asking = Union[str, Draft, Question, "BestOf"]
-MOST_QUESTIONS = 10_000
+Asking = Union[str, Draft, Query, "BestOf"]
+MOST_QUERIES = 10_000
 _Table = Request | Combined | Free
 _Made = TypeVar("_Made", Answer, Preview)
 
 
 class Tables:
-    """All that is asked, in its order; ``requests`` are the questions that are planned and paid for."""
+    """All that is asked, in its order; ``requests`` are the queries that are planned and paid for."""
 
     def __init__(
         self,
-        questions: Iterable[Asking],
+        queries: Iterable[Asking],
         read: Callable[[Asking], Asked],
     ) -> None:
-        asked = [read(question) for question in questions]
+        asked = [read(query) for query in queries]
         self._selection = next((one for one in asked if not isinstance(one, _Table)), None)
         self._asked = [table for one in asked if (table := table_of(one)) is not None]
         if len(asked) > 1 and len(self._asked) < len(asked):
             raise InvalidRequest("a selection is asked alone, not in a batch")
         self.requests = [request for one in self._asked for request in _requests(one)]
-        if not asked or len(self.requests) > MOST_QUESTIONS:
-            raise InvalidRequest(f"a batch has 1 to {MOST_QUESTIONS} questions, not {len(self.requests)}")
+        if not asked or len(self.requests) > MOST_QUERIES:
+            raise InvalidRequest(f"a batch has 1 to {MOST_QUERIES} queries, not {len(self.requests)}")
 
     def selection(self, words: PriceWords, all_values: object) -> Selection | None:
         """What is selected, if that is all that is asked.  A text that names a width means that of values,
@@ -70,13 +70,13 @@ class Tables:
         return alone if total or not alone.written else None
 
     def price(self, words: PriceWords) -> PriceWords:
-        """The one that is named beside the questions, or at the head of the only one."""
+        """The one that is named beside the queries, or at the head of the only one."""
         named = [asked.epsilon for asked in self._asked if isinstance(asked, Combined) and asked.epsilon]
         if not named:
             return words
         if names_a_price((), words) or len(self._asked) > 1:
             raise InvalidRequest(
-                "a price was named twice: in the question's OPTIONS and beside it; name it once"
+                "a price was named twice: in the query's OPTIONS and beside it; name it once"
             )
         return {**words, "epsilon": str(named[0])}
 
@@ -94,14 +94,14 @@ class Tables:
         ]
 
     def _with_own(self, make: Callable[[], Sequence[_Made]]) -> Iterator[tuple[_Table, list[_Made]]]:
-        """Each text with what was made of its questions, in one go."""
+        """Each text with what was made of its queries, in one go."""
         made = iter(make() if self.requests else ())
         for asked in self._asked:
             yield asked, list(islice(made, len(_requests(asked))))
 
 
 def table_of(asked: Asked) -> _Table | None:
-    """A selection among groups as the question for all their values; None for one among questions."""
+    """A selection among groups as the query for all their values; None for one among queries."""
     return asked if isinstance(asked, _Table) else asked.whole
 
 
@@ -128,7 +128,7 @@ def _answer(asked: Request | Combined, own: Sequence[Answer]) -> Answer:
 
 
 def _remarked(made: _Made, asked: Request | Combined) -> _Made:
-    """With remarks on how a text of several questions was read; one question has them itself."""
+    """With remarks on how a text of several queries was read; one query has them itself."""
     if not isinstance(asked, Combined) or not asked.remarks:
         return made
     return replace(made, remarks=(*asked.remarks, *made.remarks))
@@ -160,7 +160,7 @@ def _free_answer(asked: Free, purse: Purse) -> Answer:
     none = Intervals(LEVEL, nothing, nothing)
     values = {name: Values(nothing, none, Absent("no rows")) for name in asked.values}
     return Answer(
-        question=asked.text,
+        query=asked.text,
         rows=KeyedRows(_keys(asked), values),
         **purse.account(0),
         more=None,
@@ -174,7 +174,7 @@ def _free_answer(asked: Free, purse: Purse) -> Answer:
 def _free_preview(asked: Free, purse: Purse) -> Preview:
     account = purse.account(0)
     return Preview(
-        question=asked.text,
+        query=asked.text,
         keys=_keys(asked),
         bounds={},
         population={},

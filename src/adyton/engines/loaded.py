@@ -1,5 +1,5 @@
 """What an engine loads: one private table, or several, joined on the person after each was bounded; and what
-the engines share that speak SQL: a source is loaded once, and questions read what was loaded.
+the engines share that speak SQL: a source is loaded once, and queries read what was loaded.
 
 Claim:    a person who has at most r rows in one table and s in the other has at most r * s rows in the joined
           table, and no row of it holds anything of a second person.

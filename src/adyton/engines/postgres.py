@@ -136,7 +136,7 @@ class PostgresEngine(LoadedEngine):
         self._connection: Any = None
 
     def prepare(self, readings: Sequence[Reading] = ()) -> None:
-        """Also after the server went away: the next question finds a fresh session."""
+        """Also after the server went away: the next query finds a fresh session."""
         known = self._connection
         if known is not None and not known.closed:
             return  # without the lock: whoever is refused must not wait for a scan, and learn how long it was
@@ -163,7 +163,7 @@ class PostgresEngine(LoadedEngine):
                 self._connection = None
 
     def _run(self, sql: str) -> list[tuple[Any, ...]]:
-        """The server interrupts by itself: from here it might hit the next question."""
+        """The server interrupts by itself: from here it might hit the next query."""
         with self._lock, self._time.on(None):
             rows: list[tuple[Any, ...]] = self._connection.execute(sql).fetchall()
         return rows

@@ -1,6 +1,6 @@
 """What stops an engine at work: its time limit, or Ctrl-C.
 
-One sleeping thread watches all questions of an engine, so that a question pays for two looks at the clock
+One sleeping thread watches all queries of an engine, so that a query pays for two looks at the clock
 and not for a thread of its own.
 """
 
@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 
 from adyton.errors import InvalidRequest
 
-SECONDS = 600.0  # for a question, unless the owner says otherwise
+SECONDS = 600.0  # for a query, unless the owner says otherwise
 SECONDS_TO_LOAD = 3600.0
 _MOST = 1e6
 _AGAIN = 0.1  # an engine may drop an interrupt that comes between two of its steps
@@ -37,9 +37,9 @@ class TimeLimit:
         None stands for an engine that keeps the time by itself.
         """
         allowed = self.seconds if seconds is None else seconds
-        question, end = object(), time.monotonic() + allowed
+        query, end = object(), time.monotonic() + allowed
         if interrupt is not None:
-            self._begin(question, end, interrupt)
+            self._begin(query, end, interrupt)
         try:
             yield
         except Exception:
@@ -47,7 +47,7 @@ class TimeLimit:
                 raise
         finally:
             with self._changed:
-                self._running.pop(question, None)
+                self._running.pop(query, None)
         if time.monotonic() >= end:
             # What was raised inside stays its context whatever is done here: engines and curators seal it.
             raise TimeoutError(f"it took more than {allowed:g} seconds") from None
@@ -57,9 +57,9 @@ class TimeLimit:
         with self._changed:
             self._changed.notify()
 
-    def _begin(self, question: object, end: float, interrupt: Callable[[], object]) -> None:
+    def _begin(self, query: object, end: float, interrupt: Callable[[], object]) -> None:
         with self._changed:
-            self._running[question] = (end, interrupt)
+            self._running[query] = (end, interrupt)
             if self._watcher is None:
                 self._watcher = threading.Thread(target=self._watch, name="adyton time limit", daemon=True)
                 self._watcher.start()
@@ -77,7 +77,7 @@ class TimeLimit:
         now = time.monotonic()
         for end, interrupt in self._running.values():
             if end <= now:
-                with contextlib.suppress(Exception):  # the question itself will say what is wrong
+                with contextlib.suppress(Exception):  # the query itself will say what is wrong
                     interrupt()
         first = min(end for end, _ in self._running.values())
         self._wakes = max(first, now + _AGAIN)

@@ -85,7 +85,7 @@ def answer_figure(answer: Mapping[str, Any], groups: int | None = None) -> Figur
 
     def draw(altair: Any, theme: Theme) -> dict[str, Any]:
         size, fits = theme.size, layout.fitting(theme.size)
-        told = (in_short(str(answer["question"])), *notes)
+        told = (in_short(str(answer["query"])), *notes)
         said = [line for text in told for line in lines(text, size.notes, size.most_lines)]
         described = [_drawn(altair, theme, panel, fits, place) for place, panel in enumerate(panels)]
         apart = {"scale": dict.fromkeys(("fill", "stroke", "shape"), "independent")}

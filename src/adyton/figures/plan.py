@@ -1,4 +1,4 @@
-"""The headline picture: how many adaptive questions each method certifies, against the number of rows."""
+"""The headline picture: how many adaptive queries each method certifies, against the number of rows."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ _NAMES = {
     "stability": "stability, expectation",
 }
 _ON_ANOTHER = {"rounding, counted", "dp-generalizes", "description length"}  # within a few per cent
-_BEYOND = {"fixed questions"}  # exponentially many, far above the picture
+_BEYOND = {"fixed queries"}  # exponentially many, far above the picture
 _OF_ONE_LENGTH = {SHORT.name, LONG.name}  # any number of them, from some number of rows on
 
 
 @dataclass(frozen=True, slots=True)
 class Curves:
-    """For every method, and for the strongest attack known on both kinds of plan, the questions at each
+    """For every method, and for the strongest attack known on both kinds of plan, the queries at each
     number of rows.
 
     ``described``: from so many rows on so many queries, all that have at most the logarithm of this number in
@@ -103,8 +103,8 @@ def figure(found: Curves, tolerance: Fraction, confidence: Fraction) -> Figure:
     """Needs the extra ``plot`` to be drawn."""
     promise = f"within ±{float(tolerance):g}, all at once with {float(100 * confidence):.12g} % confidence"
     certified = [
-        ChartLine(_NAMES.get(name, name), found.rows, [q or None for q in questions], strong=name == _BEST)
-        for name, questions in reversed(found.certified.items())
+        ChartLine(_NAMES.get(name, name), found.rows, [q or None for q in queries], strong=name == _BEST)
+        for name, queries in reversed(found.certified.items())
     ]
     described = ChartLine(
         "adyton, described queries", [n for n, _ in found.described], [q for _, q in found.described]
@@ -114,12 +114,12 @@ def figure(found: Curves, tolerance: Fraction, confidence: Fraction) -> Figure:
         ChartLine("attack on decreasing noise", found.rows, list(found.decreasing_attack), limit=True),
     ]
     return curves_figure(
-        f"Adaptive questions certified {promise}",
+        f"Adaptive queries certified {promise}",
         ChartAxis("number of rows", log=True),
-        ChartAxis("number of adaptive questions", log=True),
+        ChartAxis("number of adaptive queries", log=True),
         [*([described] if len(described.x) > 1 else []), *certified, *attacks],
         "adyton plan; each method by its theorem, docs/how-to/plan-a-study.md. Described queries: all of at "
-        f"most ln(number) nats, whatever else is asked{_from(found)}. Questions that are fixed in advance: "
+        f"most ln(number) nats, whatever else is asked{_from(found)}. Queries that are fixed in advance: "
         "about as many",
     )
 

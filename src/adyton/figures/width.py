@@ -20,7 +20,7 @@ SHARES = tuple(
     Fraction(share) for share in ("0.001", "0.002", "0.005", "0.01", "0.02", "0.05", "0.1", "0.2", "0.5")
 )
 _PLANS: tuple[tuple[Noise, bool], ...] = (("constant", True), ("decreasing", True), ("constant", False))
-"""Noise, and whether all other questions are expected to be as rare: in the order of ``Widths``."""
+"""Noise, and whether all other queries are expected to be as rare: in the order of ``Widths``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,39 +36,39 @@ class Widths:
 
 
 def curves(
-    rows: int, questions: int, confidence: Fraction, on_step: Callable[[], None] = lambda: None
+    rows: int, queries: int, confidence: Fraction, on_step: Callable[[], None] = lambda: None
 ) -> Widths:
     failure, found = 1 - confidence, []
     for share in SHARES:
         plans = [
-            within(rows, questions, failure, noise, Expected.of(share=share, alike=alike))
+            within(rows, queries, failure, noise, Expected.of(share=share, alike=alike))
             for noise, alike in _PLANS
         ]
-        split = exact_splitting_width(rows, questions, failure, share)
-        fixed = exact_width(rows, failure / questions, share)
+        split = exact_splitting_width(rows, queries, failure, share)
+        fixed = exact_width(rows, failure / queries, share)
         same, attack = plans[0], None
         if same:
-            attack = attacked(rows, questions, same.scale_of(1), float(share), float(failure))
+            attack = attacked(rows, queries, same.scale_of(1), float(share), float(failure))
         tolerances = [own.tolerance if own else None for own in plans]
         found.append((*tolerances, split, fixed, attack))
         on_step()
     return Widths(*zip(*found, strict=True))
 
 
-def attacked(rows: int, questions: int, scale: float, share: float, failure: float) -> float:
+def attacked(rows: int, queries: int, scale: float, share: float, failure: float) -> float:
     """How far off the last answer of an attack is, or more, in a part ``failure`` of its runs.
 
-    All but the last question are random ones of this share; their answers vote, each by its distance from the
-    share, and the last question asks for the rows that the vote favours most.  A computation in floats, not a
+    All but the last query are random ones of this share; their answers vote, each by its distance from the
+    share, and the last query asks for the rows that the vote favours most.  A computation in floats, not a
     promise.
     """
     variance, normal = share * (1 - share), special()
-    gained = math.sqrt((questions - 1) * variance) / (rows * math.sqrt(scale**2 + variance / rows))
+    gained = math.sqrt((queries - 1) * variance) / (rows * math.sqrt(scale**2 + variance / rows))
     overfit = float(normal.ndtr(gained + normal.ndtri(share))) - share
     return overfit - float(normal.ndtri(failure)) * math.sqrt(scale**2 + variance / rows)
 
 
-def figure(found: Widths, rows: int, questions: int, confidence: Fraction) -> Figure:
+def figure(found: Widths, rows: int, queries: int, confidence: Fraction) -> Figure:
     """Needs the extra ``plot`` to be drawn."""
     shares = [float(share) for share in SHARES]
     named = (
@@ -76,7 +76,7 @@ def figure(found: Widths, rows: int, questions: int, confidence: Fraction) -> Fi
         ("adyton, constant noise, all as rare", found.alike),
         ("adyton, constant noise, others may be anything", found.alone),
         ("sample splitting, exact", found.split),
-        ("all questions fixed in advance, exact, no noise", found.fixed),
+        ("all queries fixed in advance, exact, no noise", found.fixed),
     )
     lines = [ChartLine(name, shares, list(y), strong=place == 0) for place, (name, y) in enumerate(named)]
     chance = f"{float(100 * (1 - confidence)):.12g} %"
@@ -84,9 +84,9 @@ def figure(found: Widths, rows: int, questions: int, confidence: Fraction) -> Fi
         f"an attack is off by more in {chance} of its runs", shares, list(found.attack), limit=True
     )
     return curves_figure(
-        f"How far off a share may be: {questions:,} adaptive questions, {rows:,} rows, "
+        f"How far off a share may be: {queries:,} adaptive queries, {rows:,} rows, "
         f"{float(100 * confidence):.12g} % confidence",
-        ChartAxis("share that a question counts", log=True),
+        ChartAxis("share that a query counts", log=True),
         ChartAxis("half-width", log=True),
         [*lines, limit],
         "adyton plan; shares as expected, the attack on constant noise, docs/how-to/plan-a-study.md",

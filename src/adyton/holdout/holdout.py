@@ -282,7 +282,7 @@ class Holdout(Shown):
         scored = [
             (receipt, text)
             for receipt, text in given
-            if text is not None and receipt.order.question.startswith("SCORE ")
+            if text is not None and receipt.order.query.startswith("SCORE ")
         ]
         left = scores_left(plan, self.__ledger.spent())
         found = self.__certifier.priced(plan, scored, left, repeated=True)
@@ -391,9 +391,9 @@ class Holdout(Shown):
     def __priced(self, submission: Submission) -> Score:
         plan = self.__plan
         assert isinstance(plan, PricedPlan)
-        question = f"SCORE {submission.digest}"
+        query = f"SCORE {submission.digest}"
         receipt, text, repeated = bought(
-            self.__ledger, plan, question, lambda number: self.__released(plan, submission, number)
+            self.__ledger, plan, query, lambda number: self.__released(plan, submission, number)
         )
         left = self.__left(receipt, repeated)
         return self.__certifier.priced(plan, [(receipt, text)], left, repeated=repeated)[0]

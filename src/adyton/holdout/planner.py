@@ -1,6 +1,6 @@
 """What the methods for special cases certify, beside the general ones of the planner.
 
-They answer more questions because they say less: a ladder publishes only the best score so far, Thresholdout
+They answer more queries because they say less: a ladder publishes only the best score so far, Thresholdout
 answers from the training set and pays only where that overfits, guess and check confirms what was guessed.
 """
 
@@ -29,8 +29,8 @@ from adyton.validity.planner import HALF, PlanComparison, Unknown
 from adyton.validity.plans.noise_plan import MOST
 
 _MOST_SCORES = 10**6
-_QUESTIONS = 10**4  # asked of Thresholdout and of guess and check, most of them answered almost for nothing
-_FEW = 10  # guesses may be wrong, or answers overfit, where the number of questions is given
+_QUERIES = 10**4  # asked of Thresholdout and of guess and check, most of them answered almost for nothing
+_FEW = 10  # guesses may be wrong, or answers overfit, where the number of queries is given
 _SLACKS = (1 + 1e-6, 1.001, 1.01)
 _NATS = 3.4  # that an answer to a wrong guess costs, about: where to look first
 _HALVINGS = 40
@@ -75,20 +75,20 @@ def special_methods(plan: PlanComparison) -> list[Special]:
             _guess_and_check(frame, plan.tolerance),
             _ladder(frame, plan.tolerance),
         ]
-    assert plan.questions is not None
-    few = min(_FEW, plan.questions)
+    assert plan.queries is not None
+    few = min(_FEW, plan.queries)
     if plan.rows is not None:
         frame = _frame(plan.rows, failure)
         return [
-            _thresholdout_tolerance(frame, plan.questions, few),
-            _guess_and_check_tolerance(frame, plan.questions, few),
-            _ladder_tolerance(frame, plan.questions),
+            _thresholdout_tolerance(frame, plan.queries, few),
+            _guess_and_check_tolerance(frame, plan.queries, few),
+            _ladder_tolerance(frame, plan.queries),
         ]
     assert plan.tolerance is not None
     return [
-        _thresholdout_rows(plan.tolerance, failure, plan.questions, few),
-        _guess_and_check_rows(plan.tolerance, failure, plan.questions, few),
-        _ladder_rows(plan.tolerance, failure, plan.questions),
+        _thresholdout_rows(plan.tolerance, failure, plan.queries, few),
+        _guess_and_check_rows(plan.tolerance, failure, plan.queries, few),
+        _ladder_rows(plan.tolerance, failure, plan.queries),
     ]
 
 
@@ -97,47 +97,47 @@ def _frame(rows: int, failure: Fraction) -> HoldoutSize:
 
 
 def _thresholdout(frame: HoldoutSize, tolerance: Fraction) -> Special:
-    return _thresholded("questions", plan_thresholdout(frame, tolerance, _QUESTIONS), _QUESTIONS, 0)
+    return _thresholded("queries", plan_thresholdout(frame, tolerance, _QUERIES), _QUERIES, 0)
 
 
-def _thresholdout_tolerance(frame: HoldoutSize, questions: int, overfits: int) -> Special:
+def _thresholdout_tolerance(frame: HoldoutSize, queries: int, overfits: int) -> Special:
     """The threshold is half the tolerance, so the tolerance is twice what comes on top of it."""
-    above = _above_the_threshold(frame, questions, overfits)
+    above = _above_the_threshold(frame, queries, overfits)
     for slack in _SLACKS if above else ():
         tolerance = 2 * above * slack
         if tolerance < HALF:
-            planned = plan_thresholdout(frame, Fraction(tolerance), questions, overfits=overfits)
+            planned = plan_thresholdout(frame, Fraction(tolerance), queries, overfits=overfits)
             if planned:
                 return _thresholded("tolerance", planned, tolerance, overfits)
     return _thresholded("tolerance", None, None, overfits)
 
 
-def _thresholdout_rows(tolerance: Fraction, failure: Fraction, questions: int, overfits: int) -> Special:
+def _thresholdout_rows(tolerance: Fraction, failure: Fraction, queries: int, overfits: int) -> Special:
     """What comes on top of the threshold falls like the root of the rows: a few steps find them."""
     rows = 1000.0
     for _ in range(_STEPS):
-        above = _above_the_threshold(_frame(round(rows), failure), questions, overfits)
+        above = _above_the_threshold(_frame(round(rows), failure), queries, overfits)
         moved = (2 * above / float(tolerance)) ** 2 if above else 16.0
         rows *= moved
         if abs(moved - 1) < 0.001 or not 1 <= rows <= MOST:
             break
     for slack in _SLACKS:
         found = math.ceil(rows * slack)
-        if 1 <= found <= MOST and questions <= _MOST_SCORES:
-            planned = plan_thresholdout(_frame(found, failure), tolerance, questions, overfits=overfits)
+        if 1 <= found <= MOST and queries <= _MOST_SCORES:
+            planned = plan_thresholdout(_frame(found, failure), tolerance, queries, overfits=overfits)
             if planned:
                 return _thresholded("rows", planned, found, overfits)
     return _thresholded("rows", None, None, overfits)
 
 
-def _above_the_threshold(frame: HoldoutSize, questions: int, overfits: int) -> float:
+def _above_the_threshold(frame: HoldoutSize, queries: int, overfits: int) -> float:
     """0 if nothing is certified."""
-    if questions > _MOST_SCORES:
+    if queries > _MOST_SCORES:
         return 0.0
-    made = plan_thresholdout(frame, Fraction(999, 1000), questions, overfits=overfits)
+    made = plan_thresholdout(frame, Fraction(999, 1000), queries, overfits=overfits)
     if made is None:
         return 0.0
-    width = width_of(frame, overfits, questions, made.threshold, made.scale)
+    width = width_of(frame, overfits, queries, made.threshold, made.scale)
     return width - made.threshold / frame.whole
 
 
@@ -148,7 +148,7 @@ def _thresholded(
     return Special(
         "thresholdout",
         wanted,
-        value if planned else 0 if wanted == "questions" else None,
+        value if planned else 0 if wanted == "queries" else None,
         planned.scale / planned.frame.whole if planned else None,
         "THRESHOLDOUT-VALIDITY",
         f"a training set answers, and at most {found:,} of the answers overfit it",
@@ -188,7 +188,7 @@ class _Rungs:
 def _ladder(frame: HoldoutSize, tolerance: Fraction) -> Special:
     rungs = _Rungs(frame)
     scores = largest_that_holds(lambda scores: rungs.rung_for(scores, tolerance) is not None, _MOST_SCORES)
-    return _climbed("questions", scores, frame, rungs.rung_for(scores, tolerance) if scores else None)
+    return _climbed("queries", scores, frame, rungs.rung_for(scores, tolerance) if scores else None)
 
 
 def _ladder_tolerance(frame: HoldoutSize, scores: int) -> Special:
@@ -215,49 +215,49 @@ def _climbed(wanted: Unknown, value: int | float | None, frame: HoldoutSize, run
 
 
 def _guess_and_check(frame: HoldoutSize, tolerance: Fraction) -> Special:
-    """As many questions as are looked at if few guesses are wrong; or fewer, whatever the guesses."""
+    """As many queries as are looked at if few guesses are wrong; or fewer, whatever the guesses."""
     near = tolerance / 2
-    asked = largest_that_holds(lambda k: _allows(frame, tolerance, k, 1), _QUESTIONS)
+    asked = largest_that_holds(lambda k: _allows(frame, tolerance, k, 1), _QUERIES)
     at_worst = _whatever_the_guesses(frame, tolerance)
     if at_worst >= asked:
-        applies = "each question comes with a guess, however wrong"
-        return _guessed("questions", at_worst, frame, tolerance, applies, at_worst, at_worst)
+        applies = "each query comes with a guess, however wrong"
+        return _guessed("queries", at_worst, frame, tolerance, applies, at_worst, at_worst)
     wrong = most_wrong_guesses(frame, tolerance, asked, near) or 0
     applies = (
-        f"each question comes with a guess, and at most {wrong:,} of the guesses are off by more than "
-        f"{float(near):g} on these rows ({at_worst:,} questions if all of them may be)"
+        f"each query comes with a guess, and at most {wrong:,} of the guesses are off by more than "
+        f"{float(near):g} on these rows ({at_worst:,} queries if all of them may be)"
     )
-    return _guessed("questions", asked, frame, tolerance, applies, wrong, at_worst)
+    return _guessed("queries", asked, frame, tolerance, applies, wrong, at_worst)
 
 
 def _whatever_the_guesses(frame: HoldoutSize, tolerance: Fraction) -> int:
-    def holds(questions: int) -> bool:
-        return most_wrong_guesses(frame, tolerance, questions, Fraction(0)) == questions
+    def holds(queries: int) -> bool:
+        return most_wrong_guesses(frame, tolerance, queries, Fraction(0)) == queries
 
     about = float(2 * frame.items * tolerance**2) / _NATS
-    return largest_near(holds, int(about), _QUESTIONS)
+    return largest_near(holds, int(about), _QUERIES)
 
 
-def _guess_and_check_tolerance(frame: HoldoutSize, questions: int, wrong: int) -> Special:
-    found = _least(lambda tolerance: _allows(frame, Fraction(tolerance), questions, wrong))
+def _guess_and_check_tolerance(frame: HoldoutSize, queries: int, wrong: int) -> Special:
+    found = _least(lambda tolerance: _allows(frame, Fraction(tolerance), queries, wrong))
     tolerance = None if found is None else Fraction(found)
     return _guessed("tolerance", found, frame, tolerance, _if_most(wrong), wrong)
 
 
-def _guess_and_check_rows(tolerance: Fraction, failure: Fraction, questions: int, wrong: int) -> Special:
-    found = least_that_holds(lambda n: _allows(_frame(n, failure), tolerance, questions, wrong), MOST)
+def _guess_and_check_rows(tolerance: Fraction, failure: Fraction, queries: int, wrong: int) -> Special:
+    found = least_that_holds(lambda n: _allows(_frame(n, failure), tolerance, queries, wrong), MOST)
     frame = _frame(found or 1, failure)
     return _guessed("rows", found, frame, tolerance if found else None, _if_most(wrong), wrong)
 
 
-def _allows(frame: HoldoutSize, tolerance: Fraction, questions: int, wrong: int) -> bool:
-    found = most_wrong_guesses(frame, tolerance, questions, tolerance / 2, min(wrong, questions))
-    return found is not None and found >= min(wrong, questions)
+def _allows(frame: HoldoutSize, tolerance: Fraction, queries: int, wrong: int) -> bool:
+    found = most_wrong_guesses(frame, tolerance, queries, tolerance / 2, min(wrong, queries))
+    return found is not None and found >= min(wrong, queries)
 
 
 def _if_most(wrong: int) -> str:
     return (
-        f"each question comes with a guess, and at most {wrong:,} of the guesses are off by more than half "
+        f"each query comes with a guess, and at most {wrong:,} of the guesses are off by more than half "
         f"the tolerance on these rows"
     )
 
@@ -290,9 +290,9 @@ def _least(holds: Callable[[float], bool]) -> float | None:
 
 
 def class_method(plan: PlanComparison, rules: RuleClass = ONE_COLUMN) -> Special:
-    """Exact answers of any number of questions that count the rows to which a rule of the class says yes.
+    """Exact answers of any number of queries that count the rows to which a rule of the class says yes.
 
-    Of questions the planner's largest number stands for any number.
+    Of queries the planner's largest number stands for any number.
     """
     failure = 1 - plan.confidence
     value: int | float | None
@@ -305,14 +305,12 @@ def class_method(plan: PlanComparison, rules: RuleClass = ONE_COLUMN) -> Special
             value = width if width < HALF else None
         else:
             value = MOST if width <= plan.tolerance else 0
-    applies = (
-        f"all questions count rows by rules of the class {rules.name}, without noise; any number of them"
-    )
+    applies = f"all queries count rows by rules of the class {rules.name}, without noise; any number of them"
     return Special(f"class {rules.name}", plan.wanted, value, None, "UNIFORM-CLASSES", applies)
 
 
 def _class_width(rules: RuleClass, rows: int, failure: Fraction) -> float:
-    """Of sets that grow with the cut the width of one question is enough."""
+    """Of sets that grow with the cut the width of one query is enough."""
     if rules == ONE_COLUMN:
         return threshold_width(rows, failure)
     return uniform_width(uniform_shares(rules, rows, failure))

@@ -1,7 +1,7 @@
 """The state of a staged method: notes on the receipt that paid for it, in the order in which they happened.
 
 Note 0 is the first state, its secret noise among it.  Note k is answer k together with what it changed in the
-state: one note, so that no crash and no second process can come between the two.  Questions and answers are
+state: one note, so that no crash and no second process can come between the two.  Queries and answers are
 chained, as receipts are, from the digest of the receipt on.  The state is not: a digest of secret noise, a
 small number, would give it away.
 """
@@ -59,33 +59,31 @@ class Transcript:
     def ask(
         self, digest: str, guess: Fraction | None, read: Callable[[], Steps], by: Sender | None = None
     ) -> TranscriptEntry:
-        """The answer to this question: as it was given before, or a new one, kept before it leaves."""
-        question = digest if guess is None else f"{digest} {guess}"
+        """The answer to this query: as it was given before, or a new one, kept before it leaves."""
+        query = digest if guess is None else f"{digest} {guess}"
         with self._lock:
             self._catch_up()
-            if question in self._given:
-                return self._stage(question, True)
+            if query in self._given:
+                return self._stage(query, True)
             self._refuse_if_over()
             try:
-                return self._add(question, read(), guess, by)
+                return self._add(query, read(), guess, by)
             except KeyboardInterrupt:
                 self._catch_up()
-                given = self._given.get(question)
+                given = self._given.get(query)
                 raise Interrupted(given[0] if given else None) from None
 
-    def _add(
-        self, question: str, values: Steps, guess: Fraction | None, by: Sender | None
-    ) -> TranscriptEntry:
+    def _add(self, query: str, values: Steps, guess: Fraction | None, by: Sender | None) -> TranscriptEntry:
         while True:
             reply, after = self._method.step(self._state, values, guess, self._bits)
-            note = _written(question, reply, self._state, after, by)
+            note = _written(query, reply, self._state, after, by)
             if self._ledger.annotate(self.receipt.number, self._count + 1, note):
                 self._catch_up()
-                return self._stage(question, False)
+                return self._stage(query, False)
             # Another process was first: what was found here is forgotten, never released.
             self._catch_up()
-            if question in self._given:
-                return self._stage(question, True)
+            if query in self._given:
+                return self._stage(query, True)
             self._refuse_if_over()
 
     def left(self) -> int | None:
@@ -102,13 +100,13 @@ class Transcript:
         """Every answer so far, in order."""
         with self._lock:
             self._catch_up()
-            return [self._stage(question, True) for question in self._given]
+            return [self._stage(query, True) for query in self._given]
 
     def answers(self) -> list[dict[str, Any]]:
         """What each link after the receipt is the digest of, in order.  The state is not among it."""
         with self._lock:
             self._catch_up()
-            return [_answer_told(question, reply) for question, (_, reply) in self._given.items()]
+            return [_answer_told(query, reply) for query, (_, reply) in self._given.items()]
 
     def heads(self) -> list[str]:
         """The digest of the receipt, and of every answer with all before it."""
@@ -130,13 +128,13 @@ class Transcript:
             note = _read(text)
             self._count += 1
             self._state = {**self._state, **note["state"]}
-            self._given[note["question"]] = (self._count, _reply(note))
+            self._given[note["query"]] = (self._count, _reply(note))
             self._heads.append(chained(self._heads[-1], note))
             if note.get("by") is not None:
                 self._senders[self._count] = Sender(str(note["by"]), note.get("model"))
 
-    def _stage(self, question: str, repeated: bool) -> TranscriptEntry:
-        number, reply = self._given[question]
+    def _stage(self, query: str, repeated: bool) -> TranscriptEntry:
+        number, reply = self._given[query]
         return TranscriptEntry(reply, Proof(number, self._heads[number], self._heads[number - 1]), repeated)
 
     def _refuse_if_over(self) -> None:
@@ -148,14 +146,14 @@ class Transcript:
                 spent=str(self._count),
                 limit=str(self._count),
                 largest="0",
-                counted_in="questions",
+                counted_in="queries",
             )
 
 
-def _written(question: str, reply: Reply, before: State, after: State, by: Sender | None) -> str:
+def _written(query: str, reply: Reply, before: State, after: State, by: Sender | None) -> str:
     changed = {key: value for key, value in after.items() if before.get(key) != value}
     note = {
-        **_answer_told(question, reply),
+        **_answer_told(query, reply),
         "state": changed,
         **({} if by is None else {"by": by.entrant}),
         **({} if by is None or by.model is None else {"model": by.model}),
@@ -163,15 +161,15 @@ def _written(question: str, reply: Reply, before: State, after: State, by: Sende
     return json.dumps(note)
 
 
-def _answer_told(question: str, reply: Reply) -> dict[str, Any]:
+def _answer_told(query: str, reply: Reply) -> dict[str, Any]:
     """What was asked and answered, as it is chained."""
     value = None if reply.value is None else str(reply.value)
-    return {"question": question, "said": reply.said, "value": value, "half_width": reply.half_width}
+    return {"query": query, "said": reply.said, "value": value, "half_width": reply.half_width}
 
 
 def chained(head: str, answer: Mapping[str, Any]) -> str:
     """The digest of an answer and of all before it, whose digest is ``head``."""
-    said = [head, *(answer[key] for key in ("question", "said", "value", "half_width"))]
+    said = [head, *(answer[key] for key in ("query", "said", "value", "half_width"))]
     return hashlib.sha256(json.dumps(said).encode()).hexdigest()
 
 

@@ -97,7 +97,7 @@ class NoisyQueries:
         for query in self.queries:
             if query.discovery is not None:
                 if len(self.queries) > 1 or protection.rounded:
-                    raise InvalidRequest("a question whose keys must be found is asked alone, not in a batch")
+                    raise InvalidRequest("a query whose keys must be found is asked alone, not in a batch")
                 query.discovery.check(unit, protection.discovery_failure)
         return unit
 

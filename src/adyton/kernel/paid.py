@@ -69,7 +69,7 @@ def order_of(ledger: Ledger, priced: Priced, request: str | None = None, cap: Ca
             amount = earlier.order.amount
         else:
             amount = still_due(due.amount, ledger.totals().spent)
-    what = (label.question, label.detail, amount, due.radius)
+    what = (label.query, label.detail, amount, due.radius)
     return Order(*what, request, cap, pure=due.pure, unproved=due.unproved)
 
 
@@ -82,4 +82,4 @@ def _paid(ledger: Ledger, priced: Priced, receipt: Receipt, *, fresh: bool) -> P
 def _is_for(receipt: Receipt, priced: Priced) -> bool:
     order, label = receipt.order, priced.label
     enough = receipt.spent >= priced.due.amount if priced.split else order.amount == priced.due.amount
-    return enough and (order.question, order.detail) == (label.question, label.detail)
+    return enough and (order.query, order.detail) == (label.query, label.detail)

@@ -20,12 +20,12 @@ _MEASUREMENTS = (NoisyQueries, Choice, Workload, Marginals, Monitor, Pmw)
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """How a receipt says what it paid for: ``question`` is the canonical text, ``detail`` names the noise.
+    """How a receipt says what it paid for: ``query`` is the canonical text, ``detail`` names the noise.
 
     Two charges with one label and one amount are for the same release.
     """
 
-    question: str
+    query: str
     detail: str
 
 

@@ -17,7 +17,7 @@ ADJACENCIES: tuple[Adjacency, ...] = get_args(Adjacency)
 
 @dataclass(frozen=True, slots=True)
 class Reserve:
-    """About this ``share`` of the units is read by no question: they are kept for tests of the owner.
+    """About this ``share`` of the units is read by no query: they are kept for tests of the owner.
 
     Where it is ``opened``, they are read, and no others.
     """
@@ -37,7 +37,7 @@ class PrivacyUnit:
     ``replace-one``: two tables are neighbors if one unit was exchanged for another; their size is public.
     ``add-remove``: if one unit is missing from one of them; their size is private.
     ``rows_in``: of a table that is joined from several, the most rows in each of them.
-    ``parts``: into how many disjoint parts the units are split, each of which one question reads.
+    ``parts``: into how many disjoint parts the units are split, each of which one query reads.
     ``reserve``: units that are kept back; None: there are none.
 
     >>> adyton.PrivacyUnit("replace-one", person="person_id").rows

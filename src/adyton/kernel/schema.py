@@ -1,6 +1,6 @@
 """What everyone may know about a table: its name, its columns, their kinds and their public bounds.
 
-The value of a column *is* its clipped value on its step.  So every number that a question can touch is a
+The value of a column *is* its clipped value on its step.  So every number that a query can touch is a
 whole multiple of a public step between public bounds, and the private side needs integers only.
 """
 
@@ -311,7 +311,7 @@ class Join:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table that may be questioned.  ``rows``, the units, is public: exact under ``replace-one``, else a
+    """A table that may be queried.  ``rows``, the units, is public: exact under ``replace-one``, else a
     guess.
 
     ``lines`` is a public guess of how many rows count, where a unit may have several.  It chooses noise and

@@ -52,8 +52,8 @@ class CheckpointedLedger(ForwardingLedger):
     def notes(self, number: int, first: int = 0) -> list[str]:
         return self._seen(self._ledger.notes(number, first))
 
-    def repeated(self, question: str, detail: str, amount: int) -> tuple[Receipt, str] | None:
-        return self._seen(self._ledger.repeated(question, detail, amount))
+    def repeated(self, query: str, detail: str, amount: int) -> tuple[Receipt, str] | None:
+        return self._seen(self._ledger.repeated(query, detail, amount))
 
     def verify(self, head: str | None = None) -> Verification:
         found = self._ledger.verify(head)

@@ -49,11 +49,11 @@ class _Forwarding(ABC):
     def notes(self, number: int, first: int = 0) -> list[str]:
         return self.behind.notes(number, first)
 
-    def repeated(self, question: str, detail: str, amount: int) -> tuple[Receipt, str] | None:
-        return self.behind.repeated(question, detail, amount)
+    def repeated(self, query: str, detail: str, amount: int) -> tuple[Receipt, str] | None:
+        return self.behind.repeated(query, detail, amount)
 
-    def unanswered(self, question: str, detail: str, amount: int) -> Receipt | None:
-        return self.behind.unanswered(question, detail, amount)
+    def unanswered(self, query: str, detail: str, amount: int) -> Receipt | None:
+        return self.behind.unanswered(query, detail, amount)
 
     def requested(self, request: str, by: str | None = None) -> Receipt | None:
         return self.behind.requested(request, by)

@@ -24,7 +24,7 @@ class LedgerOnDemand(_Forwarding):
     """The contract of ``Ledger``: empty until the first charge, from then on what is stored at ``place``: a
     file, or a schema of a Postgres database.
 
-    Until then a study may still be edited: looking at it, or previewing a question, leaves nothing behind.
+    Until then a study may still be edited: looking at it, or previewing a query, leaves nothing behind.
     """
 
     def __init__(

@@ -102,7 +102,7 @@ class PostgresSession:
 
     @contextmanager
     def _sealed(self) -> Iterator[None]:
-        """The words of the server may hold parts of an address or a question: only their kind is told."""
+        """The words of the server may hold parts of an address or a query: only their kind is told."""
         import psycopg
 
         why = ""

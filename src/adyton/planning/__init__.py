@@ -1,1 +1,1 @@
-"""What a question costs and how wide its answer will be, from public facts: nothing here can reach data."""
+"""What a query costs and how wide its answer will be, from public facts: nothing here can reach data."""

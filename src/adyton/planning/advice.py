@@ -18,13 +18,13 @@ from adyton.kernel.terms.measures import Count, Mean, Sum, Variance
 from adyton.planning.expecting import Expected
 from adyton.planning.measures.additive import Additive
 from adyton.planning.measures.mean_with_squares import MeanWithSquares
-from adyton.planning.plan import QuestionPlan
+from adyton.planning.plan import QueryPlan
 from adyton.planning.readings import readings_of
 from adyton.population.base import PopulationContext, learned_key
 from adyton.population.position import Position
 from adyton.population.subset import SubsetPopulation
 from adyton.query.conditions.possible_cells import number_of_cells
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.study import Study
 
 _SPREAD = Fraction(1, 8)  # of the range: what a standard deviation might turn out to be
@@ -33,7 +33,7 @@ _FAR = 4  # times smaller than the luck of the draw: then noise is not worth its
 _TWO_SIDED = 1.96  # as wide as a noise interval is, in standard deviations
 
 
-def spread_first(plan: QuestionPlan, context: PopulationContext, expected: Expected) -> dict[str, Bound]:
+def spread_first(plan: QueryPlan, context: PopulationContext, expected: Expected) -> dict[str, Bound]:
     """By name, how wide means and sums would be if their spread was asked first, where that would pay."""
     population = context.population
     if not isinstance(population, SubsetPopulation) or context.missing() is not None:
@@ -48,7 +48,7 @@ def spread_first(plan: QuestionPlan, context: PopulationContext, expected: Expec
     return {name: bound for name, bound in learned.items() if bound is not None}
 
 
-def cheaper(plan: QuestionPlan, context: PopulationContext, expected: Expected) -> dict[str, Cheaper]:
+def cheaper(plan: QueryPlan, context: PopulationContext, expected: Expected) -> dict[str, Cheaper]:
     """By name, values whose noise is far smaller than their sampling error: what would do nearly as well.
 
     The luck of the draw is that of half of the units having a property, and for a mean that of a standard
@@ -65,7 +65,7 @@ def cheaper(plan: QuestionPlan, context: PopulationContext, expected: Expected) 
 
 
 def _cheaper(
-    plan: QuestionPlan, part: Additive | MeanWithSquares, context: PopulationContext, expect: Fraction | None
+    plan: QueryPlan, part: Additive | MeanWithSquares, context: PopulationContext, expect: Fraction | None
 ) -> Cheaper | None:
     noisy = part.only if isinstance(part, Additive) else part.mean
     luck, bound = _luck(noisy, plan.expected_rows, context.known_units), part.bound(plan.expected_rows)
@@ -103,7 +103,7 @@ def _two_digits(value: float) -> float:
     return float(f"{value:.2g}")
 
 
-def registering(plan: QuestionPlan, context: PopulationContext, expected: Expected) -> dict[str, Bound]:
+def registering(plan: QueryPlan, context: PopulationContext, expected: Expected) -> dict[str, Bound]:
     """By name, how wide values would be if the study file had registered the query, where that would pay."""
     dictionary = context.population.study.dictionary
     if dictionary is None or context.missing() is not None or dictionary.name == "universal":
@@ -113,7 +113,7 @@ def registering(plan: QuestionPlan, context: PopulationContext, expected: Expect
         noisy = part.only
         if noisy.nats is None or not isinstance(part, Additive):
             continue
-        shorter = math.log(2 * len(dictionary.registered) + 2) + math.log(number_of_cells(plan.question))
+        shorter = math.log(2 * len(dictionary.registered) + 2) + math.log(number_of_cells(plan.query))
         now = part.population_bound(context, plan.expected_rows, expected(part.name))
         own = Additive(replace(noisy, nats=min(shorter, noisy.nats)))
         then = own.population_bound(context, plan.expected_rows, expected(part.name))
@@ -125,7 +125,7 @@ def registering(plan: QuestionPlan, context: PopulationContext, expected: Expect
 
 
 def _with_spread_learned(
-    plan: QuestionPlan,
+    plan: QueryPlan,
     part: Additive,
     population: SubsetPopulation,
     context: PopulationContext,
@@ -140,14 +140,14 @@ def _with_spread_learned(
             return None
         rows, lattice = plan.expected_rows or context.known_units, measure.value.lattice
         expect = rows * (lattice.low + lattice.high) * lattice.step / 2 if expect is None else expect
-        small = _small_squares(plan.question, part, population, context, expect / rows, rows)
+        small = _small_squares(plan.query, part, population, context, expect / rows, rows)
     else:
         assert isinstance(measure, Mean)
         lattice = measure.value.lattice
         small = np.array([float((lattice.high - lattice.low) * lattice.step * _SPREAD) ** 2])
     learned = {**context.learned, learned_key(part.reading): small}
     now = part.population_bound(context, plan.expected_rows, expect)
-    at = replace(context.at, question=context.at.question + 1, before=context.at.spent)
+    at = replace(context.at, query=context.at.query + 1, before=context.at.spent)
     then = part.population_bound(replace(context, learned=learned, at=at), plan.expected_rows, expect)
     if not (isinstance(now, Bound) and isinstance(then, Bound) and now.half_width and then.half_width):
         return None
@@ -155,7 +155,7 @@ def _with_spread_learned(
 
 
 def _small_squares(
-    question: Question,
+    query: Query,
     part: Additive,
     population: SubsetPopulation,
     context: PopulationContext,
@@ -168,8 +168,8 @@ def _small_squares(
     measure = part.reading.measure
     assert isinstance(measure, Sum)
     lattice, spread = measure.value.lattice, Variance(measure.value, where=measure.where)
-    asked = replace(question, measures=((part.name, spread),))
-    (reading,) = readings_of(asked, population.study.unit_of(question.table))
+    asked = replace(query, measures=((part.name, spread),))
+    (reading,) = readings_of(asked, population.study.unit_of(query.table))
     cost = part.mechanism.cost(part.reading.sensitivity).gdp
     assert cost is not None
     noise = GaussianNoise.for_cost(reading.sensitivity, cost)
@@ -186,14 +186,14 @@ def _small_squares(
 def later_widths(study: Study, context: PopulationContext, after: Position) -> Later | None:
     """What answers after the next charge pay for it, in terms of a count; None if they have no interval.
 
-    Both widths are those of the question after next: with this charge before it, and with one that tells
+    Both widths are those of the query after next: with this charge before it, and with one that tells
     nothing.  The count is half of all units, with noise as large as the luck of the draw.
     """
-    without = replace(context.at, values=1, question=context.at.question + 1, elsewhere=False)
+    without = replace(context.at, values=1, query=context.at.query + 1, elsewhere=False)
     plain = replace(context, at=without)
     if not isinstance(context.population, SubsetPopulation) or plain.missing() is not None:
         return None
-    (reading,) = readings_of(Question(study.table, (("count", Count()),)), study.unit)
+    (reading,) = readings_of(Query(study.table, (("count", Count()),)), study.unit)
     luck = Fraction(isqrt(context.known_units) * study.unit.rows + 1, 2)
     count = NoisyReading(reading, GaussianNoise((luck,)))
     paid = replace(context, at=replace(without, before=after.spent, pure=after.pure, unproved=after.unproved))

@@ -36,7 +36,7 @@ def expected_of(
     if unknown is not None:
         names = ", ".join(part.name for part in own.values())
         raise InvalidRequest(
-            f"expect names {unknown[:100]!r}, which is not a value of the question; its values are: {names}"
+            f"expect names {unknown[:100]!r}, which is not a value of the query; its values are: {names}"
         )
     known = {name.casefold(): rational(value, f"expect for {name!r}") for name, value in named}
     for name, value in known.items():

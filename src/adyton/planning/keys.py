@@ -13,11 +13,11 @@ from adyton.kernel.special.discovery import GroupDiscovery, number_of_groups
 from adyton.kernel.terms.measures import Cdf, Count, CountPersons, Extreme, Quantile
 from adyton.planning.price import Pricing
 from adyton.planning.readings import readings_for
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.study import keys_failure
 from adyton.study.validity import refuse_where_rounded
 
-PART = Fraction(1, 4)  # of the price of a question, for finding its keys
+PART = Fraction(1, 4)  # of the price of a query, for finding its keys
 _OF_COUNTS = Fraction(4, 5)  # of that, for the counts; the rest is for how many keys were dropped
 
 
@@ -41,10 +41,8 @@ def found(discovery: GroupDiscovery, shown: int, noisy_number: int, place: int) 
     )
 
 
-def plan_keys(
-    question: Question, unit: PrivacyUnit, pricing: Pricing, paid_for_values: int
-) -> GroupDiscovery:
-    """For a question that has keys to find."""
+def plan_keys(query: Query, unit: PrivacyUnit, pricing: Pricing, paid_for_values: int) -> GroupDiscovery:
+    """For a query that has keys to find."""
     study = pricing.study
     if study.parts > 1:
         raise InvalidRequest(
@@ -52,16 +50,16 @@ def plan_keys(
         )
     refuse_where_rounded(study, "a list of keys that are found")
     if not study.discovery_delta:
-        undeclared = next(group.name for group in question.by if isinstance(group, TextColumn))
+        undeclared = next(group.name for group in query.by if isinstance(group, TextColumn))
         raise InvalidRequest(
             f"the values of {undeclared!r} are not declared: finding them needs privacy.discovery_delta in "
             "the study file, a part of delta; or declare the column as a category"
         )
-    if any(isinstance(measure, Quantile | Extreme | Cdf) for _, measure in question.measures):
+    if any(isinstance(measure, Quantile | Extreme | Cdf) for _, measure in query.measures):
         raise InvalidRequest("quantiles and distributions are answered for declared groups only")
     units = int(pricing.units * PART) if pricing.is_total else paid_for_values // 3
     measure = Count() if unit.rows == 1 else CountPersons()
-    (counted,) = readings_for("units of a key", measure, question, unit, None)
+    (counted,) = readings_for("units of a key", measure, query, unit, None)
     number = number_of_groups(counted)
     for_counts = int(units * _OF_COUNTS)
     return GroupDiscovery(

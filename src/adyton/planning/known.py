@@ -41,14 +41,14 @@ from adyton.kernel.terms.persons import TableOfPersons
 from adyton.planning.measures.moments import range_of
 from adyton.planning.part import MeasurePlan
 from adyton.query.conditions.possible_cells import number_of_cells
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.query.released.nodes import Apply, Released, ReleasedName, When, Window
 from adyton.study import Study
 
 _WITHOUT = "Rows without a person do not count."
 _OF_EACH = "The numbers of each person are of those rows."
 _RESERVE = (
-    "No question reads the reserve, about {} % of the {}: counts and sums are those of the others, not "
+    "No query reads the reserve, about {} % of the {}: counts and sums are those of the others, not "
     "scaled up."
 )
 MOST_VALUES = 1_000_000  # of all answers together; each has an interval or two
@@ -119,16 +119,16 @@ def _between(lattice: Lattice) -> KnownRange:
     return KnownRange(low=float_down(low), high=float_up(high))
 
 
-def left_out_rows(study: Study, question: Question) -> str | None:
+def left_out_rows(study: Study, query: Query) -> str | None:
     """Which rows never count, where a person is protected or there is a reserve: public, and part of what an
     answer means.
     """
-    counts_all = study.unit.person is not None and _counts_all_persons(question)
-    return _joined(_WITHOUT if counts_all else _rows_left_out(study, question.table), _reserved(study))
+    counts_all = study.unit.person is not None and _counts_all_persons(query)
+    return _joined(_WITHOUT if counts_all else _rows_left_out(study, query.table), _reserved(study))
 
 
 def left_out_of(study: Study, table: Table) -> str | None:
-    """The same for a question that looks at what rows of a person say."""
+    """The same for a query that looks at what rows of a person say."""
     return _joined(_rows_left_out(study, table), _reserved(study))
 
 
@@ -156,14 +156,14 @@ def _rows_left_out(study: Study, table: Table) -> str | None:
     return f"At most {' and '.join(rows)} of each person {counts}; rows without a person do not."
 
 
-def _counts_all_persons(question: Question) -> bool:
+def _counts_all_persons(query: Query) -> bool:
     """Then it does not matter which rows of a person are used."""
-    table = question.table
+    table = query.table
     return (
-        question.where == EVERY_ROW
+        query.where == EVERY_ROW
         and not (isinstance(table, TableOfPersons) and table.given != EVERY_ROW)
-        and not question.by
-        and all(isinstance(m, CountPersons) and m.where == EVERY_ROW for _, m in question.measures)
+        and not query.by
+        and all(isinstance(m, CountPersons) and m.where == EVERY_ROW for _, m in query.measures)
     )
 
 
@@ -204,17 +204,17 @@ def assumptions_of(study: Study, table: Table) -> tuple[str, ...]:
 
 
 def _not_read(study: Study) -> list[str]:
-    """Units that a question leaves to others, or to a reserve."""
+    """Units that a query leaves to others, or to a reserve."""
     same = "persons keep their names" if study.unit.person is not None else "rows keep their order"
     left = []
     if study.parts > 1:
         left.append(
-            f"this question reads one of {study.parts} parts of the units, which no other question reads: "
+            f"this query reads one of {study.parts} parts of the units, which no other query reads: "
             f"counts and sums are those of that part ({same} while the study lasts)"
         )
     if study.reserve is not None:
         left.append(
-            "no question reads the units of the reserve: counts and sums are those of the others "
+            "no query reads the units of the reserve: counts and sums are those of the others "
             f"({same} while the study lasts)"
         )
     return left
@@ -223,16 +223,14 @@ def _not_read(study: Study) -> list[str]:
 # Sizes -----------------------------------------------------------------------------------------------------
 
 
-def number_of_values(questions: Sequence[Question]) -> int:
+def number_of_values(queries: Sequence[Query]) -> int:
     """Groups that are declared, times what is asked in each."""
-    return sum(
-        number_of_cells(question) * sum(_values(m) for _, m in question.measures) for question in questions
-    )
+    return sum(number_of_cells(query) * sum(_values(m) for _, m in query.measures) for query in queries)
 
 
-def check_size(questions: Sequence[Question], readings: Sequence[Reading]) -> None:
-    """InvalidRequest where the answers to ``questions``, asked together, would be too large."""
-    values = number_of_values(questions)
+def check_size(queries: Sequence[Query], readings: Sequence[Reading]) -> None:
+    """InvalidRequest where the answers to ``queries``, asked together, would be too large."""
+    values = number_of_values(queries)
     if values > MOST_VALUES:
         raise InvalidRequest(
             f"this asks for {values:,} values, groups times what is asked in each; at most {MOST_VALUES:,} "

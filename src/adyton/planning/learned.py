@@ -1,6 +1,6 @@
 """What answers teach once they are known: how spread the units can have been, not how spread ever.
 
-A question is charged as if its values were as far apart as they can be.  Where few units have a property,
+A query is charged as if its values were as far apart as they can be.  Where few units have a property,
 or few rows are in a filter, the released counts show it, but for the noise; then the answer settles for
 less, and all later answers have narrower intervals.  Theorem: SUBSET-VARIANCE.
 
@@ -46,13 +46,13 @@ from adyton.population.base import PopulationContext, learned_key, spread_key
 from adyton.population.position import Position
 from adyton.population.subset import SubsetPopulation
 from adyton.query.conditions.possible_cells import number_of_cells
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.query.request import request_of
 from adyton.study import Study
 from adyton.validity.subset.tails import SETTLED_FROM, largest_normal
 
 _MOST = 1000  # receipts that are looked at, the newest first
-_MOST_TOGETHER = 100  # questions of a batch that is looked at: all of them have to be read again
+_MOST_TOGETHER = 100  # queries of a batch that is looked at: all of them have to be read again
 _WORDS = ("STDDEV(", "VARIANCE(")
 _WITH_SQUARES = 3  # columns: a sum, its squares and a count
 # One text of a batch, between semicolons that are not quoted.
@@ -61,10 +61,10 @@ _ONE_TEXT = re.compile(r"""(?:[^;'"]+|'[^']*'|"[^"]*")+""")
 
 @dataclass(frozen=True, slots=True)
 class PaidReadings:
-    """What a receipt paid for: one question, or a batch of them."""
+    """What a receipt paid for: one query, or a batch of them."""
 
     number: int
-    at: Position  # with all values of all its questions, among which its level is divided
+    at: Position  # with all values of all its queries, among which its level is divided
     parts: Sequence[tuple[Reading, list[object]]]
 
 
@@ -104,7 +104,7 @@ def settled_radius(
     ]
     columns = sum(len(part.only.reading.coordinates) for part, _ in parts)
     z = largest_normal(failure / columns)  # each has a sum over all cells, whose noise has to be small
-    # Never 0: a question after it was not fixed in advance, and must not pay as if it had been.
+    # Never 0: a query after it was not fixed in advance, and must not pay as if it had been.
     return min(
         batch.radius, max(1, sum(_settled(part, released, units, z, squares) for part, released in parts))
     )
@@ -232,7 +232,7 @@ def radius_in_full(study: Study, order: Order) -> int:
     Source:   derived here.  Theorem: RESTORED-LEDGER.
     """
     settles = study.accounting != "pure" and not study.one_by_one
-    if not settles or not receipts_restored(order.question, order.detail):
+    if not settles or not receipts_restored(order.query, order.detail):
         return order.radius
     return max(order.radius, units_up(cost_of_units(study.accounting, order.amount)))
 
@@ -306,24 +306,24 @@ class Learned:
         """Without parts, if nothing can be learned from it."""
         details = iter(json.loads(receipt.order.detail))
         parts, values = list[tuple[Reading, list[object]]](), 0
-        for question in self._questions(receipt):
-            readings = readings_of(question, self._study.unit_of(question.table))
+        for query in self._queries(receipt):
+            readings = readings_of(query, self._study.unit_of(query.table))
             own = [(reading, next(details)) for reading in readings]
-            values += number_of_cells(question) * sum(_noises(*part) for part in own)
+            values += number_of_cells(query) * sum(_noises(*part) for part in own)
             parts += own
         at = replace(Position.of(counted(self._ledger, receipt)), values=values)
         return PaidReadings(receipt.number, at, parts)
 
-    def _questions(self, receipt: Receipt) -> list[Question]:
+    def _queries(self, receipt: Receipt) -> list[Query]:
         """Nothing where one of them is about another table, or finds its groups in the data."""
-        texts = texts_of(receipt.order.question)
+        texts = texts_of(receipt.order.query)
         try:
             asked = [request_of(text, *self._study.tables) for text in texts[: _MOST_TOGETHER + 1]]
-        except InvalidRequest:  # a stream, or something else that is no question
+        except InvalidRequest:  # a stream, or something else that is no query
             return []
-        questions = [one.question for one in asked]
-        other = any(one.finds_keys or one.table.behind != self._study.table for one in questions)
-        return [] if other or len(texts) > _MOST_TOGETHER else questions
+        queries = [one.query for one in asked]
+        other = any(one.finds_keys or one.table.behind != self._study.table for one in queries)
+        return [] if other or len(texts) > _MOST_TOGETHER else queries
 
     def _upper_end(self, wanted: Reading, context: PopulationContext) -> Floats | None:
         asked, population = self._asked(wanted, context), context.population
@@ -352,9 +352,9 @@ class Learned:
         return None
 
 
-def texts_of(question: str) -> list[str]:
-    """The texts of a batch, or the one of a question."""
-    return _ONE_TEXT.findall(question)
+def texts_of(query: str) -> list[str]:
+    """The texts of a batch, or the one of a query."""
+    return _ONE_TEXT.findall(query)
 
 
 def _among(

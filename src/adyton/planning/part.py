@@ -1,4 +1,4 @@
-"""The parts of a planned question: what each can do, whatever it measures."""
+"""The parts of a planned query: what each can do, whatever it measures."""
 
 from __future__ import annotations
 
@@ -129,5 +129,5 @@ def detail_of(noisy: NoisyReading, name: str | None = None) -> list[object]:
 
 
 def most_for_each(study: Study) -> int:
-    """Each question may have all of the limit, but for the least unit that every later charge takes."""
+    """Each query may have all of the limit, but for the least unit that every later charge takes."""
     return study.allowed - study.parts

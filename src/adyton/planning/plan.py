@@ -1,4 +1,4 @@
-"""From a question and a price to mechanisms and their cost, by public facts alone."""
+"""From a query and a price to mechanisms and their cost, by public facts alone."""
 
 from __future__ import annotations
 
@@ -54,10 +54,10 @@ from adyton.planning.readings import readings_for
 from adyton.query.canonical import canonical_text, plain_names
 from adyton.query.conditions.possible_cells import cell_codes, kept_cells
 from adyton.query.names import distinct_names
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.query.released.nodes import Released, ReleasedName, is_label
 from adyton.query.request import AS_ASKED, Request, Shape
-from adyton.query.text import names_given, question_text
+from adyton.query.text import names_given, query_text
 from adyton.study import Study
 
 _SHAPES = 64
@@ -65,13 +65,13 @@ _SOME_FILTER = Not(EVERY_ROW)  # that no text asks for
 
 
 @dataclass(frozen=True, slots=True)
-class QuestionPlan:
-    """What is read for one question, and which noise it gets.
+class QueryPlan:
+    """What is read for one query, and which noise it gets.
 
-    ``text`` is the canonical one, by which the ledger knows the question; people read its ``title``.
+    ``text`` is the canonical one, by which the ledger knows the query; people read its ``title``.
     """
 
-    question: Question
+    query: Query
     text: str
     parts: tuple[MeasurePlan, ...]
     certificate: Certificate
@@ -82,15 +82,15 @@ class QuestionPlan:
 
     @property
     def title(self) -> str:
-        """The question with the names that were given to its values."""
-        plainly_named = plain_names(self.question) == names_given(self.question)
-        return self.text if plainly_named else question_text(self.question)
+        """The query with the names that were given to its values."""
+        plainly_named = plain_names(self.query) == names_given(self.query)
+        return self.text if plainly_named else query_text(self.query)
 
     @property
     def detail(self) -> list[list[object]]:
         """The mechanisms as receipts have them, in the order in which they are charged."""
         finding = self.finding.noisy if self.finding is not None else ()
-        names = plain_names(self.question)[1]
+        names = plain_names(self.query)[1]
         own = [detail_of(part.only, name) for part, name in zip(self.parts, names, strict=True)]
         return [*map(detail_of, finding), *own]
 
@@ -100,7 +100,7 @@ class QuestionPlan:
         return (*finding, *(part.only for part in self.parts))
 
     @property
-    def query(self) -> NoisyQuery:
+    def noisy_query(self) -> NoisyQuery:
         """What is measured for it."""
         return NoisyQuery(tuple(part.only for part in self.parts), self.finding)
 
@@ -152,11 +152,11 @@ class QuestionPlan:
 
     def keys(self, found: Sequence[Sequence[str | int]] | None = None) -> RowKeys:
         """The groups, in the order of the cells: all that are declared, or those that were found."""
-        by, own = self.question.by, self.parts[0].keys
+        by, own = self.query.by, self.parts[0].keys
         if not by and own is None:
             return RowKeys({}, 1)
         names = [group.name for group in by]
-        if self.question.finds_keys:
+        if self.query.finds_keys:
             labels: list[Sequence[KeyLabel]] = [
                 [_key(g, key[i]) for key in found or ()] for i, g in enumerate(by)
             ]
@@ -164,7 +164,7 @@ class QuestionPlan:
             cells = len(found or ())
         else:
             labels = [group_values(group) for group in by]
-            codes, cells = cell_codes(self.question)
+            codes, cells = cell_codes(self.query)
         if own is not None:
             names += distinct_names([None], [own[0]], taken=names)
             labels, codes = [*labels, own[1]], [np.repeat(column, len(own[1])) for column in codes]
@@ -176,9 +176,9 @@ class QuestionPlan:
 
 @dataclass(frozen=True, slots=True)
 class PricedBatch:
-    """Plans that are paid for together: one question, or a batch of them."""
+    """Plans that are paid for together: one query, or a batch of them."""
 
-    plans: tuple[QuestionPlan, ...]
+    plans: tuple[QueryPlan, ...]
     amount: int
     radius: int
     price: Price
@@ -200,7 +200,7 @@ class PricedBatch:
 
     @property
     def requests(self) -> list[Request]:
-        return [Request(plan.question, plan.shape, remarks=plan.remarks) for plan in self.plans]
+        return [Request(plan.query, plan.shape, remarks=plan.remarks) for plan in self.plans]
 
     @property
     def pure(self) -> int:
@@ -215,17 +215,17 @@ class PricedBatch:
     @property
     def measurement(self) -> AnyMeasurement:
         """What the kernel prices and releases."""
-        return NoisyQueries(tuple(plan.query for plan in self.plans))
+        return NoisyQueries(tuple(plan.noisy_query for plan in self.plans))
 
     def after(self, spent: int) -> PricedBatch:
         """Where units are split, what is still due once so much is spent."""
         return replace(self, amount=still_due(self.whole, spent)) if self.whole else self
 
-    def rows_planned(self, plan: QuestionPlan) -> int | None:
+    def rows_planned(self, plan: QueryPlan) -> int | None:
         """For how many rows the width of a mean was planned, where a width was the price."""
         return plan.expected_rows if self.widths_named(plan) else None
 
-    def widths_named(self, plan: QuestionPlan) -> dict[str, float]:
+    def widths_named(self, plan: QueryPlan) -> dict[str, float]:
         """The half-widths that were the price of means, whose own depend on how many rows match."""
         if self.price.by != "within":
             return {}
@@ -233,9 +233,9 @@ class PricedBatch:
         return {name: float(self.price.of(name)) for name in means}
 
 
-def make_plan(study: Study, question: Question, price: Price, left: int) -> QuestionPlan:
-    """The plan for one question; refuses what cannot be planned.  Reads nothing, charges nothing."""
-    return make_batch(study, [Request(question)], price, left).plans[0]
+def make_plan(study: Study, query: Query, price: Price, left: int) -> QueryPlan:
+    """The plan for one query; refuses what cannot be planned.  Reads nothing, charges nothing."""
+    return make_batch(study, [Request(query)], price, left).plans[0]
 
 
 def make_batch(
@@ -248,7 +248,7 @@ def make_batch(
 ) -> PricedBatch:
     """The plans for all that is asked; the price is for all of them together.
 
-    Several questions may be answered from one ``strategy`` for all, if that is better or is named.
+    Several queries may be answered from one ``strategy`` for all, if that is better or is named.
     """
     outline = Outline.of(study, requests)
     batch = outline.batch(price, left)
@@ -263,7 +263,7 @@ def make_batch(
 class Outline:
     """All of some plans that does not depend on the price: what is read, and which parts share a price.
 
-    Of thousands of questions this takes longer than the rest, and a search for a price tries many.
+    Of thousands of queries this takes longer than the rest, and a search for a price tries many.
     """
 
     study: Study
@@ -274,51 +274,51 @@ class Outline:
 
     @classmethod
     def of(cls, study: Study, requests: Sequence[Request]) -> Outline:
-        questions = [asking.question for asking in requests]
-        tables = {question.table for question in questions}
+        queries = [asking.query for asking in requests]
+        tables = {query.table for query in queries}
         if len(tables) > 1 and not are_of_the_same_persons(tables):
-            raise InvalidRequest("the questions of a batch are about one table, or one join of tables")
-        unit = study.unit_of(questions[0].table)
-        measured = [m for place, asked in enumerate(questions) for m in _measured(place, asked, unit, study)]
+            raise InvalidRequest("the queries of a batch are about one table, or one join of tables")
+        unit = study.unit_of(queries[0].table)
+        measured = [m for place, asked in enumerate(queries) for m in _measured(place, asked, unit, study)]
         readings = [one.reading for one in measured]
-        check_size(questions, readings)
+        check_size(queries, readings)
         return cls(study, requests, unit, measured, families_of(readings, unit))
 
     def batch(self, price: Price, left: int, pricing_of: Callable[..., Pricing] = Pricing) -> PricedBatch:
         priced = self.priced(price, left, pricing_of)
-        in_order, table = iter(priced.parts), self.requests[0].question.table
+        in_order, table = iter(priced.parts), self.requests[0].query.table
         disjoint = len(self.families) < len(priced.parts)
         plans = []
         for asking, finding, pricing in zip(self.requests, priced.findings, priced.pricings, strict=True):
-            parts = tuple(islice(in_order, len(asking.question.measures)))
+            parts = tuple(islice(in_order, len(asking.query.measures)))
             certificate = certificate_of(self.study, table, parts, finding, disjoint=disjoint)
             if any(not isinstance(value, ReleasedName) for _, value in asking.shape.shown):
                 certificate = certificate.citing("BOX-OF-PARTS")
-            planned = (asking.question, canonical_text(asking.question), parts, certificate)
+            planned = (asking.query, canonical_text(asking.query), parts, certificate)
             rows = pricing.expected_rows
-            plans.append(QuestionPlan(*planned, rows, finding, asking.shape, asking.remarks))
+            plans.append(QueryPlan(*planned, rows, finding, asking.shape, asking.remarks))
         return PricedBatch(tuple(plans), priced.amount, priced.radius, price, whole=priced.whole)
 
     def priced(self, price: Price, left: int, pricing_of: Callable[..., Pricing] = Pricing) -> Outlined:
         """The noise, and what it costs; ``pricing_of`` says which noise a reading gets for its part."""
-        study, questions = self.study, [asking.question for asking in self.requests]
-        check_widths(price, questions)
+        study, queries = self.study, [asking.query for asking in self.requests]
+        check_widths(price, queries)
         most = left if self.unit.parts == 1 else most_for_each(study)
-        pricings = [pricing_of(study, price, most, matching_rows(price, q, study)) for q in questions]
+        pricings = [pricing_of(study, price, most, matching_rows(price, q, study)) for q in queries]
         shares = shares_of(self.families, self.unit)
         parts = [
-            _part(one, pricings[one.place], shares[i] * _for_values(questions[one.place]))
+            _part(one, pricings[one.place], shares[i] * _for_values(queries[one.place]))
             for i, one in enumerate(self.measured)
         ]
         noisy = [part.only for part in parts]
         paid = due(noisy, self.families, self.unit, study.rule)
         findings = [
-            plan_keys(question, self.unit, pricing, paid.amount) if question.finds_keys else None
-            for question, pricing in zip(questions, pricings, strict=True)
+            plan_keys(query, self.unit, pricing, paid.amount) if query.finds_keys else None
+            for query, pricing in zip(queries, pricings, strict=True)
         ]
         extra = [one for finding in findings if finding is not None for one in finding.noisy]
-        if extra and len(questions) > 1:
-            raise InvalidRequest("a question whose keys must be found is asked alone, not in a batch")
+        if extra and len(queries) > 1:
+            raise InvalidRequest("a query whose keys must be found is asked alone, not in a batch")
         amount, whole = paid.amount + sum(one.amount(study.rule) for one in extra), 0
         if self.unit.parts > 1:
             whole = whole_price(amount, noisy, self.families, self.unit, study.rule)
@@ -333,7 +333,7 @@ class Shapes:
     """Plans of a study for one value, without groups, that differ in their filters are made once.
 
     At a price that is a width or a scale nothing in such a plan depends on which filter it has, but for what
-    is read and how the question is written: not how far one unit moves it, nor the noise, nor the cost.
+    is read and how the query is written: not how far one unit moves it, nor the noise, nor the cost.
     """
 
     def __init__(self, study: Study) -> None:
@@ -342,29 +342,29 @@ class Shapes:
 
     def batch(self, requests: Sequence[Request], price: Price) -> PricedBatch | None:
         """As ``make_batch``; None where more than that may depend on the filter, or on what is left."""
-        question = requests[0].question
+        query = requests[0].query
         if len(requests) > 1 or not self._is_plain(requests[0]) or price.by not in ("within", "scale"):
             return None
-        batch = self._planned(question.measures, price)
+        batch = self._planned(query.measures, price)
         (plan,), (part,) = batch.plans, batch.plans[0].parts
         noisy = part.only
         if not isinstance(part, Additive) or noisy.reading.where != _SOME_FILTER:
             return None
-        nats = self._study.nats(question, noisy.reading.measure)
-        noisy = NoisyReading(replace(noisy.reading, where=question.where), noisy.mechanism, nats=nats)
-        parts, text = (Additive(noisy),), canonical_text(question)
-        own = replace(plan, question=question, text=text, parts=parts, remarks=requests[0].remarks)
+        nats = self._study.nats(query, noisy.reading.measure)
+        noisy = NoisyReading(replace(noisy.reading, where=query.where), noisy.mechanism, nats=nats)
+        parts, text = (Additive(noisy),), canonical_text(query)
+        own = replace(plan, query=query, text=text, parts=parts, remarks=requests[0].remarks)
         return PricedBatch((own,), batch.amount, batch.radius, price)
 
     def _is_plain(self, request: Request) -> bool:
-        question = request.question
-        alone = question.table is self._study.table and self._study.parts == 1
-        filtered = not question.by and question.where != EVERY_ROW and len(question.measures) == 1
-        return alone and filtered and request.shape == AS_ASKED and question.most_groups is None
+        query = request.query
+        alone = query.table is self._study.table and self._study.parts == 1
+        filtered = not query.by and query.where != EVERY_ROW and len(query.measures) == 1
+        return alone and filtered and request.shape == AS_ASKED and query.most_groups is None
 
     def _plan(self, measures: tuple[tuple[str, Measure], ...], price: Price) -> PricedBatch:
-        question = Question(self._study.table, measures, _SOME_FILTER)
-        return make_batch(self._study, [Request(question)], price, self._study.allowed)
+        query = Query(self._study.table, measures, _SOME_FILTER)
+        return make_batch(self._study, [Request(query)], price, self._study.allowed)
 
 
 class Outlined(NamedTuple):
@@ -383,22 +383,22 @@ class Outlined(NamedTuple):
 
 
 class _Measured(NamedTuple):
-    place: int  # of its question
+    place: int  # of its query
     reading: Reading
     nats: float | None = None  # how long its description is
 
 
-def _measured(place: int, question: Question, unit: PrivacyUnit, study: Study) -> list[_Measured]:
-    kept = kept_cells(question)
+def _measured(place: int, query: Query, unit: PrivacyUnit, study: Study) -> list[_Measured]:
+    kept = kept_cells(query)
     return [
-        _Measured(place, reading, study.nats(question, measure))
-        for name, measure in question.measures
-        for reading in readings_for(name, measure, question, unit, kept, squares_of(study, question, measure))
+        _Measured(place, reading, study.nats(query, measure))
+        for name, measure in query.measures
+        for reading in readings_for(name, measure, query, unit, kept, squares_of(study, query, measure))
     ]
 
 
-def _for_values(question: Question) -> Fraction:
-    return 1 - PART if question.finds_keys else Fraction(1)
+def _for_values(query: Query) -> Fraction:
+    return 1 - PART if query.finds_keys else Fraction(1)
 
 
 def _part(measured: _Measured, pricing: Pricing, share: Fraction) -> MeasurePlan:

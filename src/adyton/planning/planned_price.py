@@ -1,4 +1,4 @@
-"""The price of a question in a planned study if nobody names one: an equal part of the stability."""
+"""The price of a query in a planned study if nobody names one: an equal part of the stability."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an asker may name as the price of a question, always its total, and how noise follows from it.
+"""What an asker may name as the price of a query, always its total, and how noise follows from it.
 
 A width may be named for each value: one number is for values of one unit.
 """
@@ -35,7 +35,7 @@ from adyton.kernel.terms.measures import Count, CountPersons, Mean, Proportion, 
 from adyton.kernel.terms.names import columns_in
 from adyton.noise_intervals.widths import noise_of_scale, noise_within
 from adyton.query.conditions.possible_cells import number_of_cells
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.query.request import Request
 from adyton.study import Study
 from adyton.study.validity import refuse_where_rounded
@@ -55,7 +55,7 @@ class PriceWords(TypedDict, total=False):
     """Exactly one of the first four, and ``expected_rows`` if the asker knows it.
 
     ``within``: half-width of each value's 95 % noise interval, one number or one for each value by its name,
-    {"n": 100} or "n=100,mean=5".  ``epsilon``: the question's own guarantee at the study's delta.
+    {"n": 100} or "n=100,mean=5".  ``epsilon``: the query's own guarantee at the study's delta.
     ``share``: of what is left.  ``scale``: of each value's noise.  ``expected_rows``: how many rows the
     asker expects to contribute to a mean, whose width depends on it.
     """
@@ -88,17 +88,17 @@ def names_a_price(requests: Sequence[Request], words: PriceWords) -> bool:
 
 
 def agreed_price(requests: Sequence[Request], words: PriceWords, study: Study) -> Price:
-    """The price that the caller names, or the one that the question itself names in its OPTIONS."""
+    """The price that the caller names, or the one that the query itself names in its OPTIONS."""
     written = [asking for asking in requests if asking.epsilon is not None]
     for asking in requests:
         if asking.delta is not None and asking.delta < study.limit.delta:
             raise InvalidRequest(
-                f"this study promises delta = {float(study.limit.delta):g}; a question cannot promise less"
+                f"this study promises delta = {float(study.limit.delta):g}; a query cannot promise less"
             )
     if not written:
         return price_of(**words)
     if len(requests) > 1 or names_a_price((), words):
-        raise InvalidRequest("a price was named twice: in the question's OPTIONS and beside it; name it once")
+        raise InvalidRequest("a price was named twice: in the query's OPTIONS and beside it; name it once")
     named: PriceWords = {**words, "epsilon": str(written[0].epsilon)}
     return price_of(**named)
 
@@ -154,14 +154,14 @@ def by_name(given: Number | Mapping[str, Number], what: str) -> list[tuple[str, 
 # Which width is meant for which value ----------------------------------------------------------------------
 
 
-def check_widths(price: Price, questions: Sequence[Question]) -> None:
+def check_widths(price: Price, queries: Sequence[Query]) -> None:
     """Refuses one number for values of different units, and names that are missing or unknown.
 
     Values whose width nobody can promise, such as quantiles, are left to those who refuse them.
     """
     if price.by != "within":
         return
-    measures = [named for question in questions for named in question.measures]
+    measures = [named for query in queries for named in query.measures]
     wide = [(name, measure) for name, measure in measures if isinstance(measure, _Wide)]
     if not price.each:
         if len({_unit_of(measure) for _, measure in wide}) > 1:
@@ -171,7 +171,7 @@ def check_widths(price: Price, questions: Sequence[Question]) -> None:
     known = {name.casefold(): name for name, _ in measures}
     if unknown := [name for name, _ in price.each if name.casefold() not in known]:
         raise InvalidRequest(
-            f"within names {unknown[0]!r}, which is not a value of this question; its values are: "
+            f"within names {unknown[0]!r}, which is not a value of this query; its values are: "
             f"{', '.join(known.values())}"
         )
     if missing := [known[name.casefold()] for name, _ in wide if name.casefold() not in named]:
@@ -228,7 +228,7 @@ def _leaves(value: NumberExpression | None) -> set[_Leaf]:
 
 @dataclass(frozen=True, slots=True)
 class Pricing:
-    """The price of a question in a study that has ``left`` units left."""
+    """The price of a query in a study that has ``left`` units left."""
 
     study: Study
     price: Price
@@ -237,7 +237,7 @@ class Pricing:
 
     @property
     def is_total(self) -> bool:
-        """Whether the price names what the whole question may cost, not how wide its values may be."""
+        """Whether the price names what the whole query may cost, not how wide its values may be."""
         return self.price.by in ("epsilon", "share", "units")
 
     @property
@@ -316,12 +316,12 @@ def rows_key(study: Study, table: Table) -> str | None:
     return f"{section}.{'rows' if study.unit_of(table).rows == 1 else 'lines'}"
 
 
-def matching_rows(price: Price, question: Question, study: Study) -> int | None:
+def matching_rows(price: Price, query: Query, study: Study) -> int | None:
     """How many rows are expected to contribute to one mean: what the asker says, or an equal share of all."""
-    rows = study.rows_expected(question.table)
-    if price.expected_rows is not None or rows is None or question.finds_keys:
+    rows = study.rows_expected(query.table)
+    if price.expected_rows is not None or rows is None or query.finds_keys:
         return price.expected_rows
-    return max(1, rows // number_of_cells(question))
+    return max(1, rows // number_of_cells(query))
 
 
 def units_of(study: Study, price: Price, left: int) -> int:
@@ -333,7 +333,7 @@ def units_of(study: Study, price: Price, left: int) -> int:
         case _:
             units = study.units_for(price.amount)
     if study.parts > 1 and units <= study.allowed:
-        units = min(units, left)  # all of the limit leaves room for the charges of later questions
+        units = min(units, left)  # all of the limit leaves room for the charges of later queries
     if units < 1:
         raise _nothing_left(study) if price.by == "share" and left < 1 else InvalidRequest(TOO_SMALL)
     return units
@@ -349,5 +349,5 @@ def _nothing_left(study: Study) -> PrivacyRefused:
 
 @lru_cache(maxsize=4096)
 def _made_once(make: Callable[..., Mechanism], *given: Hashable) -> Mechanism:
-    """Many questions of a batch are alike.  A class is hashable, although mypy looks at its instances."""
+    """Many queries of a batch are alike.  A class is hashable, although mypy looks at its instances."""
     return make(*given)

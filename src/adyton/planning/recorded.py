@@ -1,7 +1,7 @@
 """The plan behind an earlier answer, made anew from its receipt, whatever price was named for it.
 
-A receipt holds the question and the scales of its noise.  Scales are floats exactly, and the rest of a plan
-follows from the question, so nothing has to be remembered beside the receipt.  What does not come out exactly
+A receipt holds the query and the scales of its noise.  Scales are floats exactly, and the rest of a plan
+follows from the query, so nothing has to be remembered beside the receipt.  What does not come out exactly
 as the receipt has it is not used.
 """
 
@@ -23,7 +23,7 @@ from adyton.query.request import Request
 from adyton.study import Study
 
 _KINDS: dict[str, NoiseKind] = {kind.name: kind for kind in (GaussianNoise, GeometricNoise)}
-_KEY_READINGS = 2  # of a question whose keys are found, before those of its values
+_KEY_READINGS = 2  # of a query whose keys are found, before those of its values
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def recorded_batch(study: Study, requests: Sequence[Request], order: Order) -> P
         return None
     try:
         noises = [_mechanism(one) for one in json.loads(order.detail)]
-        if requests[0].question.finds_keys:  # they are planned last, and written down first
+        if requests[0].query.finds_keys:  # they are planned last, and written down first
             noises = noises[_KEY_READINGS:] + noises[:_KEY_READINGS]
         left = iter(noises)
 
@@ -66,7 +66,7 @@ def recorded_batch(study: Study, requests: Sequence[Request], order: Order) -> P
     except (InvalidRequest, ValueError, TypeError, KeyError):
         return None
     same = (batch.text, batch.detail, batch.amount, batch.radius)
-    return batch if same == (order.question, order.detail, order.amount, order.radius) else None
+    return batch if same == (order.query, order.detail, order.amount, order.radius) else None
 
 
 def _mechanism(written: Sequence[Any]) -> Mechanism:

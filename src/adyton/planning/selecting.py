@@ -1,6 +1,6 @@
 """From candidates and a price to a selection, its cost and its distance from the best: public facts alone.
 
-Where candidates are the groups of one question, all of their values can be released instead: a unit is in few
+Where candidates are the groups of one query, all of their values can be released instead: a unit is in few
 groups, so that may come as near to the best at the same price, and then it says more.
 """
 
@@ -53,14 +53,14 @@ class Candidates:
 
     @classmethod
     def of(cls, study: Study, selection: Selection) -> Candidates:
-        tables = {question.table for question in selection.questions}
+        tables = {query.table for query in selection.queries}
         if len(tables) > 1:
             raise InvalidRequest("candidates are about one table, or one join of tables")
         if study.parts > 1:
             raise InvalidRequest("a selection reads all units: it does not go with a split of them")
         refuse_where_rounded(study, "a selection")
-        unit = study.unit_of(selection.questions[0].table)
-        readings = tuple(r for question in selection.questions for r in readings_of(question, unit))
+        unit = study.unit_of(selection.queries[0].table)
+        readings = tuple(r for query in selection.queries for r in readings_of(query, unit))
         for reading in readings:
             if len(reading.coordinates) != 1:
                 raise InvalidRequest(
@@ -140,7 +140,7 @@ class SelectionPlan:
 
     @property
     def certificate(self) -> Certificate:
-        study, table = self.candidates.study, self.selection.questions[0].table
+        study, table = self.candidates.study, self.selection.queries[0].table
         theorems = [*self.machine.theorems, *study.rule.theorems, "POST-PROCESSING"]
         if self.values is not None:
             theorems += [*self.values.theorems, "NOISE-INTERVAL"]
@@ -184,13 +184,13 @@ def plan_selection(study: Study, selection: Selection, price: Price, left: int) 
 
 
 def plan_all_values(study: Study, selection: Selection, price: Price, left: int) -> AllValues | None:
-    """The same by releasing all values; None where candidates are no groups of one question."""
+    """The same by releasing all values; None where candidates are no groups of one query."""
     if selection.whole is None or study.one_by_one:
         return None
     planned = partial(make_batch, study, [selection.whole], left=left)
     if price.by != "within":
         return _all_values(planned(price), selection)
-    width = price.of(selection.questions[0].measures[0][0])
+    width = price.of(selection.queries[0].measures[0][0])
 
     def near(scale: float) -> bool:
         return _all_values(planned(Price("scale", Fraction(scale))), selection).within <= width
@@ -243,7 +243,7 @@ def _bought(candidates: Candidates, units: int) -> TopK[int]:
 def _near(candidates: Candidates, price: Price) -> SelectionPlan:
     """The cheapest that is within the width that was named."""
     selection = candidates.selection
-    width = price.of(selection.questions[0].measures[0][0])
+    width = price.of(selection.queries[0].measures[0][0])
 
     def near(scale: float) -> bool:
         return shortfall_of(candidates.machine(Fraction(1 / scale)), LEVEL) * candidates.step <= width

@@ -1,1 +1,1 @@
-"""What an answer says about the population, although its question was chosen after seeing earlier answers."""
+"""What an answer says about the population, although its query was chosen after seeing earlier answers."""

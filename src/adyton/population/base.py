@@ -1,8 +1,8 @@
-"""What an answer says about the population, although its question was chosen after seeing earlier answers.
+"""What an answer says about the population, although its query was chosen after seeing earlier answers.
 
 Two theorems, by the noise of the study: with Gaussian noise every answer pays for what was released before
 it (``subset``); with the noise of a pure study the stability of everything is capped in advance
-(``hinge``). A study may also give each question units of its own (``split``), or round its answers and
+(``hinge``). A study may also give each query units of its own (``split``), or round its answers and
 count bits (``rounding``). What all have in common is here, also how many units there are: public under
 ``replace-one``, else an upper end from a noisy count of all of them.
 """
@@ -50,8 +50,8 @@ from adyton.population.subset_ends import (
     uncentred,
 )
 from adyton.population.variance_ends import EACH, OF_LEAST, Around, least_variance, most_variance
-from adyton.query.nodes import Question
-from adyton.query.text import condition_text, number_text, question_text
+from adyton.query.nodes import Query
+from adyton.query.text import condition_text, number_text, query_text
 from adyton.study import Study, Validity
 from adyton.study.validity import FOR_THEIR_NOISE
 from adyton.validity.described import FOR_DESCRIBED
@@ -70,7 +70,7 @@ UNPROVED = Absent(
     "and of all after it, but for queries with a description"
 )
 NOT_ASKED = Absent("only the noise is asked for")
-ELSEWHERE = Absent("only the study's own table is a sample; this question is about another table, or a join")
+ELSEWHERE = Absent("only the study's own table is a sample; this query is about another table, or a join")
 
 
 @dataclass(frozen=True)
@@ -95,11 +95,11 @@ class Population(ABC):
     @property
     @abstractmethod
     def certified(self) -> tuple[int | None, int | None]:
-        """For how much stability, in units, and how many questions intervals are certified; None: any."""
+        """For how much stability, in units, and how many queries intervals are certified; None: any."""
 
     @abstractmethod
-    def each(self, question: int) -> int | None:
-        """What this question of a plan may spend of stability; None where nothing is planned."""
+    def each(self, query: int) -> int | None:
+        """What this query of a plan may spend of stability; None where nothing is planned."""
 
     def missing(self, at: Position, units: int | None, nats: float | None = None) -> Absent | None:
         """Why there is no interval for an answer at this position, if so.
@@ -160,11 +160,11 @@ class Population(ABC):
 
     @abstractmethod
     def units_read(self, units: int | None) -> int | None:
-        """How many of at most so many units one question reads, at most."""
+        """How many of at most so many units one query reads, at most."""
 
     @abstractmethod
-    def certifies(self, question: int) -> bool:
-        """Whether failure probability is left for the noise of this question."""
+    def certifies(self, query: int) -> bool:
+        """Whether failure probability is left for the noise of this query."""
 
     @abstractmethod
     def units_at_most(self, count: Counted, failure: Fraction | None = None) -> int:
@@ -341,7 +341,7 @@ class Population(ABC):
         if part.nats is None or self.validity is None or self.study.parts > 1:
             return []
         rows, noise = self._of_described
-        noise *= self.level_of(context.at.question) / context.at.values
+        noise *= self.level_of(context.at.query) / context.at.values
         law = NORMAL if part.mechanism.norm == 2 else GeometricNoises(numbers or len(part.mechanism.scales))
         return [CertainOfDescribed(context.known_units, part.nats + rows, noise, law)]
 
@@ -352,9 +352,9 @@ class Population(ABC):
         failure = 1 - self.validity.confidence
         return -math.log(failure * FOR_DESCRIBED), float_down(failure * FOR_THEIR_NOISE) * (1 - MANY)
 
-    def level_of(self, question: int) -> float:
+    def level_of(self, query: int) -> float:
         """The share of a failure that the answer with this number may use."""
-        return OpenLevels().share(question)
+        return OpenLevels().share(query)
 
     def _after(self, context: PopulationContext) -> list[Certain]:
         """What an answer rests on by what was released before it, where that is a subset theorem's."""
@@ -531,8 +531,8 @@ class StandIn:
     def __init__(self, study: Study, ledger: Ledger, population: Population) -> None:
         self._study, self._ledger, self._population = study, ledger, population
         counted = Count() if study.unit.rows == 1 else CountPersons()
-        # The name of the value stands between these two, and a question of one value has nothing else there.
-        before, _, after = question_text(Question(study.table, (("x", counted),))).partition(" AS x ")
+        # The name of the value stands between these two, and a query of one value has nothing else there.
+        before, _, after = query_text(Query(study.table, (("x", counted),))).partition(" AS x ")
         self._before, self._after = before + " AS ", " " + after
         self._looked_at = 0
         self._unanswered: set[int] = set()  # counts that were charged, perhaps by others who are not done yet

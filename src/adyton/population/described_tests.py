@@ -69,10 +69,10 @@ def described_test(study: Study, query: str, null: Number | None, method: str) -
     if method not in get_args(Method):
         raise InvalidRequest(f"no test is called {method!r:.40}; known: {', '.join(get_args(Method))}")
     asked = asked_of(query, *study.tables, dialect=study.dialect)
-    if not isinstance(asked, Request) or len(asked.question.measures) != 1:
+    if not isinstance(asked, Request) or len(asked.query.measures) != 1:
         raise InvalidRequest("a test is described by one query with one value, in groups or not")
-    ((_, measure),) = asked.question.measures
-    nats = study.nats(asked.question, measure)
+    ((_, measure),) = asked.query.measures
+    nats = study.nats(asked.query, measure)
     if nats is None:
         raise InvalidRequest(
             "this query has no description here: universal descriptions need a study of rows without joins "

@@ -1,7 +1,7 @@
 """What an answer of a pure study says about the population: the centred hinge, with a cap fixed in advance.
 
 The theorem has two parts.  The *noise* of an answer is small: the same noise as in the noise interval, at a
-level that leaves room for all questions and cells.  The *stability* of everything released bounds, for every
+level that leaves room for all queries and cells.  The *stability* of everything released bounds, for every
 function of a unit at once, how far these rows can have been singled out from the population; it grows with
 what has been spent, which every receipt records (``spent_radius``, squared radii measured in noise).
 """
@@ -21,7 +21,7 @@ from adyton.kernel.accounting.noisy_reading import NoisyReading
 from adyton.kernel.exact import float_up, units_down
 from adyton.kernel.exact.cells import Array, Floats
 from adyton.kernel.exact.outward import FEW, UP
-from adyton.kernel.exact.shares import question_share
+from adyton.kernel.exact.shares import query_share
 from adyton.kernel.ledger.links import Cap
 from adyton.noise_intervals.widths import largest_ratio
 from adyton.population.base import Population, PopulationContext, units_outside
@@ -61,18 +61,18 @@ class HingePopulation(Population):
                 return Absent(
                     "beyond the stability that this study was certified for; so are all later answers"
                 )
-            if schedule.questions is not None and at.question > schedule.questions:
-                return Absent(f"beyond the {schedule.questions} questions that this study was certified for")
+            if schedule.queries is not None and at.query > schedule.queries:
+                return Absent(f"beyond the {schedule.queries} queries that this study was certified for")
         return super().silent(at)
 
-    def each(self, question: int) -> int | None:
+    def each(self, query: int) -> int | None:
         schedule = self.schedule if self.validity is not None and self.validity.tolerance else None
-        return units_down(schedule.cap) // schedule.questions if schedule and schedule.questions else None
+        return units_down(schedule.cap) // schedule.queries if schedule and schedule.queries else None
 
     @property
     def certified(self) -> tuple[int | None, int | None]:
         schedule = self.schedule
-        return (units_down(schedule.cap), schedule.questions) if schedule is not None else (None, None)
+        return (units_down(schedule.cap), schedule.queries) if schedule is not None else (None, None)
 
     @property
     def cap(self) -> Cap | None:
@@ -130,18 +130,18 @@ class HingePopulation(Population):
             return units
         return units_outside(self.study, units, self.schedule.counting)
 
-    def certifies(self, question: int) -> bool:
+    def certifies(self, query: int) -> bool:
         schedule = self.schedule
-        return schedule is not None and (schedule.questions is None or question <= schedule.questions)
+        return schedule is not None and (schedule.queries is None or query <= schedule.queries)
 
     def units_at_most(self, count: Counted, failure: Fraction | None = None) -> int:
         schedule = self.schedule
         if failure is not None:
-            share = failure * question_share(count.question)
+            share = failure * query_share(count.query)
         elif isinstance(schedule, PlannedSchedule):
-            share = schedule.counting / schedule.questions
+            share = schedule.counting / schedule.queries
         else:
-            share = self._failure(count.question)
+            share = self._failure(count.query)
         z = laplace_multiplier(share)
         return max(1, math.ceil(count.released + Fraction(z) * Fraction(count.scale) + 1))
 
@@ -159,7 +159,7 @@ class HingePopulation(Population):
         if isinstance(schedule, PlannedSchedule):
             relative = scale / (self._rows * max(self._span(part), 1))
             return Fraction(schedule.threshold(relative, noises)) * scale
-        return Fraction(laplace_multiplier(self._failure(context.at.question), noises)) * scale
+        return Fraction(laplace_multiplier(self._failure(context.at.query), noises)) * scale
 
     def _hidden(self, part: NoisyReading, context: PopulationContext) -> list[Fraction]:
         """How much of each coordinate's noise the transcript may hide, all values of the answer at once.
@@ -187,15 +187,15 @@ class HingePopulation(Population):
             low, high = min(low, 0), max(high, 0)
         return (high - low) * part.reading.sensitivity.rows
 
-    def _failure(self, question: int) -> Fraction:
-        """The part of the failure probability that this question's noise may use."""
+    def _failure(self, query: int) -> Fraction:
+        """The part of the failure probability that this query's noise may use."""
         assert isinstance(self.schedule, WidthSchedule)
-        known = self.schedule.questions
-        return self.schedule.noise_failure * (Fraction(1, known) if known else question_share(question))
+        known = self.schedule.queries
+        return self.schedule.noise_failure * (Fraction(1, known) if known else query_share(query))
 
 
 @lru_cache(maxsize=16)
 def _open_schedule(validity: Validity, delta: Fraction) -> WidthSchedule:
     assert validity.stability is not None
     failure = (1 - validity.confidence) * (1 - FOR_DESCRIBED - FOR_THEIR_NOISE)
-    return WidthSchedule.plan(failure, validity.stability, _LEVELS, questions=validity.questions, delta=delta)
+    return WidthSchedule.plan(failure, validity.stability, _LEVELS, queries=validity.queries, delta=delta)

@@ -1,4 +1,4 @@
-"""P-values that are computed on the rows after questions were asked."""
+"""P-values that are computed on the rows after queries were asked."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ class Position:
     an epsilon.
     """
 
-    question: int
+    query: int
     before: Fraction
     own: Fraction
     values: int
@@ -34,7 +34,7 @@ class Position:
 
     @classmethod
     def after(cls, totals: Totals, radius: int = 0) -> Position:
-        """Where the next question would stand, if it has this radius."""
+        """Where the next query would stand, if it has this radius."""
         before, own, pure = _one(totals.radius), _one(radius), _one(totals.pure)
         return cls(totals.receipts + 1, before, own, 1, pure, totals.unproved > 0)
 
@@ -45,11 +45,11 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """A noisy count of all units, and the number of the question that asked for it."""
+    """A noisy count of all units, and the number of the query that asked for it."""
 
     released: int
     scale: float
-    question: int
+    query: int
 
 
 @lru_cache(maxsize=64)

@@ -1,4 +1,4 @@
-"""Tests on units that no question has read: those that were named before anybody saw them, and no others.
+"""Tests on units that no query has read: those that were named before anybody saw them, and no others.
 
 A reserve is opened once.  Whoever opens it first says in words what will be tested, and at which level for
 all of it together; the ledger keeps that, durably, before a row is handed out.
@@ -29,7 +29,7 @@ _BEFORE = (
     "then, and none can be added."
 )
 _PUBLISHED = (
-    "If the outcome is published, answers to questions, before and after, keep their population intervals. "
+    "If the outcome is published, answers to queries, before and after, keep their population intervals. "
     "But it is an exact statement about the units of the reserve: no promise of privacy covers it for them."
 )
 
@@ -92,7 +92,7 @@ def opening_in(ledger: Ledger) -> Opening | None:
     """What the reserve of this study was opened for, if it was.  By its text: a name that asks through a
     service knows of no request ids but its own.
     """
-    opened = [one for one in ledger.mentioning([OPENED], 0) if one.order.question == OPENED]
+    opened = [one for one in ledger.mentioning([OPENED], 0) if one.order.query == OPENED]
     return _of(opened[0]) if opened else None
 
 
@@ -108,7 +108,7 @@ def refuse_where_lost(ledger: Ledger) -> None:
 def _lost(ledger: Ledger) -> bool:
     """Whether receipts are missing before one that stands for what a copy has lost (RESTORED-LEDGER)."""
     restored = [
-        receipts_restored(one.order.question, one.order.detail) for one in ledger.mentioning([RESTORED], 0)
+        receipts_restored(one.order.query, one.order.detail) for one in ledger.mentioning([RESTORED], 0)
     ]
     return any(last and ledger.receipt(last) is None for last in restored)
 
@@ -176,7 +176,7 @@ class ReserveLook(Shown):
         if study.reserve is None:
             raise InvalidRequest(
                 "this study has no reserve: [validity] reserve = 0.2 in the study file keeps about a fifth "
-                "of the units for tests, from the first question on"
+                "of the units for tests, from the first query on"
             )
         share, all_units = study.reserve.share, study.table.rows
         opening, exact = opening_in(ledger), tuple(_p_value(p) for p in p_values)
@@ -224,9 +224,7 @@ class ReserveLook(Shown):
 
     def sheet(self, verbose: bool = False) -> Sheet:
         size = "" if self.about is None else f", about {self.about:,}"
-        rows = [
-            ("kept from all questions", f"about {float(100 * self.share):.4g} % of the {self.units}{size}")
-        ]
+        rows = [("kept from all queries", f"about {float(100 * self.share):.4g} % of the {self.units}{size}")]
         if self.opening is None:
             return Sheet("Reserve", ("", ""), (*rows, ("opened", "no")), (_BEFORE,))
         rows += [

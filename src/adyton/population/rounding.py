@@ -1,7 +1,7 @@
 """What an answer says about the population where answers are rounded, so that few of them are possible.
 
-Whatever the analyst does, a question after answers with G1, G2, ... possible values is one of G1 G2 ... at
-its place, all of them fixed before the rows were seen.  Each has the interval of a question that was fixed in
+Whatever the analyst does, a query after answers with G1, G2, ... possible values is one of G1 G2 ... at
+its place, all of them fixed before the rows were seen.  Each has the interval of a query that was fixed in
 advance, at as small a part of the level; so all of them hold at once.  What was released, and with how much
 noise, makes no difference: only bits count.  Theorem: ROUNDING-STUDY.
 """
@@ -30,15 +30,15 @@ class CertainOfAll(CertainAfter):
     transcripts: float = 0.0  # the logarithm of their number
 
     def claims(self, share: float, more: Fraction = Fraction(0)) -> Claims:
-        """One way: as if the question was fixed in advance, at a level for each transcript."""
+        """One way: as if the query was fixed in advance, at a level for each transcript."""
         return AfterReleases([Way(1.0, self.transcripts, math.log(self.level * share))])
 
 
 class RoundingPopulation(SubsetPopulation):
     """The population intervals of a study that rounds its answers.  A radius is a number of bits here.
 
-    Claim:    with the confidence of the study all intervals hold at once, however questions, prices and the
-              number of questions were chosen.
+    Claim:    with the confidence of the study all intervals hold at once, however queries, prices and the
+              number of queries were chosen.
     Assumes:  units are independent draws from the population; nothing about these units was released but
               answers on grids, each of which can have no more values than its receipt says.
     Source:   Dwork, Feldman, Hardt, Pitassi, Reingold, Roth 2015 (description length), with the weights of a
@@ -54,6 +54,6 @@ class RoundingPopulation(SubsetPopulation):
 
     def _certain(self, context: PopulationContext) -> CertainOfAll:
         left = self._failure * (1 - FOR_DESCRIBED - FOR_THEIR_NOISE)
-        level = float_down(left) * self.level_of(context.at.question) / context.at.values
+        level = float_down(left) * self.level_of(context.at.query) / context.at.values
         before = nats_of(context.at.before)
         return CertainOfAll(Before(), context.known_units, level, transcripts=before)

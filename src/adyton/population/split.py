@@ -1,7 +1,7 @@
-"""What an answer says about the population where each question reads units of its own.
+"""What an answer says about the population where each query reads units of its own.
 
-The units of a part were in no answer before, so the question was fixed in advance as far as they are
-concerned: its interval is that of a first question, at an equal share of the failure.  Theorem: SPLIT-STUDY.
+The units of a part were in no answer before, so the query was fixed in advance as far as they are
+concerned: its interval is that of a first query, at an equal share of the failure.  Theorem: SPLIT-STUDY.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from adyton.validity.subset.tails import Before, largest_normal
 class SplitPopulation(SubsetPopulation):
     """The population intervals of a study that splits its units.
 
-    Claim:    with the confidence of the study all intervals hold at once, however questions were chosen.
+    Claim:    with the confidence of the study all intervals hold at once, however queries were chosen.
     Assumes:  units are independent draws from the population; the hash sends each to a part as if by lot.
     Source:   derived here.  Theorem: SPLIT-STUDY.
     """
 
     @property
     def cap(self) -> Cap:
-        """There is a part for each question that was planned, and none for others."""
+        """There is a part for each query that was planned, and none for others."""
         return Cap(None, self.study.parts)
 
     def _theorems(self, at: Position, ratios: bool) -> tuple[str, ...]:
@@ -50,7 +50,7 @@ class SplitPopulation(SubsetPopulation):
 
     @property
     def _each(self) -> Fraction:
-        """The failure of one question, and of what must be known for it."""
+        """The failure of one query, and of what must be known for it."""
         return self._failure / self.study.parts
 
     @property

@@ -1,7 +1,7 @@
 """What an answer of a study with Gaussian noise says about the population: the subset theorem.
 
 Every answer pays for what was released before it, and for nothing else: the first one has the interval of a
-question that was fixed in advance.  Nothing has to be planned, and no question is one too many: levels never
+query that was fixed in advance.  Nothing has to be planned, and no query is one too many: levels never
 run out, and widths follow what was spent.
 """
 
@@ -48,24 +48,24 @@ class SubsetPopulation(Population):
     def _levels(self) -> OpenLevels | KnownLevels:
         if self.plan is not None:
             return self.plan.levels
-        known = self.validity.questions if self.validity is not None else None
+        known = self.validity.queries if self.validity is not None else None
         return OpenLevels() if known is None else KnownLevels(known)
 
-    def level_of(self, question: int) -> float:
-        return self._levels.share(question)
+    def level_of(self, query: int) -> float:
+        return self._levels.share(query)
 
-    def each(self, question: int) -> int | None:
-        return units_down(self.plan.radius(question)) if self.plan is not None else None
+    def each(self, query: int) -> int | None:
+        return units_down(self.plan.radius(query)) if self.plan is not None else None
 
     @property
     def certified(self) -> tuple[int | None, int | None]:
-        return None, self.validity.questions if self.validity is not None else None
+        return None, self.validity.queries if self.validity is not None else None
 
     @property
     def cap(self) -> Cap | None:
-        if self.validity is None or self.validity.beyond_plan != "refuse" or self.validity.questions is None:
+        if self.validity is None or self.validity.beyond_plan != "refuse" or self.validity.queries is None:
             return None
-        return Cap(None, self.validity.questions)
+        return Cap(None, self.validity.queries)
 
     def _theorems(self, at: Position, ratios: bool) -> tuple[str, ...]:
         theorems: tuple[str, ...] = (
@@ -114,7 +114,7 @@ class SubsetPopulation(Population):
             return units
         return units_outside(self.study, units, self._failure * FOR_COUNTS)
 
-    def certifies(self, question: int) -> bool:
+    def certifies(self, query: int) -> bool:
         return self.validity is not None
 
     def units_at_most(self, count: Counted, failure: Fraction | None = None) -> int:
@@ -126,7 +126,7 @@ class SubsetPopulation(Population):
 
     def _noise_of(self, count: Counted, failure: Fraction | None) -> Fraction:
         share = failure if failure is not None else self._failure * FOR_COUNTS
-        z = largest_normal(share * Fraction(OpenLevels().share(count.question)))
+        z = largest_normal(share * Fraction(OpenLevels().share(count.query)))
         return Fraction(z) * Fraction(count.scale) + 1
 
     @property
@@ -138,9 +138,9 @@ class SubsetPopulation(Population):
         """At least so many of exactly so many units are read; right together with ``units_read``."""
         return least_outside(self.study, units, self._failure * FOR_COUNTS)
 
-    def noise_failure(self, question: int) -> Fraction:
+    def noise_failure(self, query: int) -> Fraction:
         """How likely it may be that the noise of this answer is larger than settling takes it to be."""
-        return self._failure * FOR_NOISE * Fraction(OpenLevels().share(question))
+        return self._failure * FOR_NOISE * Fraction(OpenLevels().share(query))
 
     def _after(self, context: PopulationContext) -> list[Certain]:
         return [self._certain(context)] if self.silent(context.at) is None else []
@@ -148,8 +148,8 @@ class SubsetPopulation(Population):
     def _certain(self, context: PopulationContext) -> CertainAfter:
         at = context.at
         assert self.validity is not None
-        level = self._of_claims * self.level_of(at.question) / at.values
-        planned = self.plan.kept(at.question) if self.plan is not None else None
+        level = self._of_claims * self.level_of(at.query) / at.values
+        planned = self.plan.kept(at.query) if self.plan is not None else None
         return CertainAfter(Before(at.before, at.pure), context.known_units, level, planned)
 
     @cached_property

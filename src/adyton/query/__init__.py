@@ -1,1 +1,1 @@
-"""Questions: frozen values, how they are read from text, and their canonical spelling."""
+"""Queries: frozen values, how they are read from text, and their canonical spelling."""

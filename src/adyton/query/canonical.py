@@ -26,18 +26,18 @@ from adyton.kernel.terms.measures import (
 )
 from adyton.query.groups import grouped
 from adyton.query.names import LONGEST_NAME, default_name, distinct_names
-from adyton.query.nodes import POINTS, Question
-from adyton.query.text import MOMENT_NAMES, Naming, question_text
+from adyton.query.nodes import POINTS, Query
+from adyton.query.text import MOMENT_NAMES, Naming, query_text
 
 
-def canonical_text(question: Question) -> str:
+def canonical_text(query: Query) -> str:
     """The text without the names that were given: the same for whoever asks the same."""
-    return question_text(question, plain_names(question))
+    return query_text(query, plain_names(query))
 
 
-def plain_names(question: Question) -> Naming:
+def plain_names(query: Query) -> Naming:
     """What groups and values are called that were given no name."""
-    return _plain_names(question.by, tuple(measure for _, measure in question.measures))
+    return _plain_names(query.by, tuple(measure for _, measure in query.measures))
 
 
 @lru_cache(maxsize=256)

@@ -132,7 +132,7 @@ from adyton.query.description_weights import (
     step_nats,
     value_nats,
 )
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.query.text import condition_text
 
 DictionaryName = Literal["schema", "universal"]
@@ -487,34 +487,34 @@ class Dictionary:
     amended: bool = False
     open: bool = True
 
-    def nats(self, question: Question, measure: Measure) -> float | None:
+    def nats(self, query: Query, measure: Measure) -> float | None:
         """How long the description of one value of one cell is, rounded up; None if there is none."""
         if not self.open:
             return None
         try:
-            nats = self._described(question, measure)
+            nats = self._described(query, measure)
         except NoDescription:
             return None
         return math.ceil(max(nats, 0.0) * (1 + COARSE) * _PRECISION) / _PRECISION
 
-    def is_registered(self, question: Question, measure: Measure) -> bool:
-        return canonical_value(question, measure) in self.registered
+    def is_registered(self, query: Query, measure: Measure) -> bool:
+        return canonical_value(query, measure) in self.registered
 
-    def _described(self, question: Question, measure: Measure) -> float:
-        if not self.amended and self.is_registered(question, measure):
-            return math.log(2 * len(self.registered)) + math.log(number_of_cells(question))
+    def _described(self, query: Query, measure: Measure) -> float:
+        if not self.amended and self.is_registered(query, measure):
+            return math.log(2 * len(self.registered)) + math.log(number_of_cells(query))
         other = math.log(2) if self.registered else 0.0
         if self.name == "universal":
-            return other + self._spelled(question, measure)
+            return other + self._spelled(query, measure)
         if self.amended:
-            return other + nats_of(FOR_AMENDED) + self._spelled(question, measure)
-        return other + nats_of(1 - FOR_AMENDED) + self._chosen(question, measure)
+            return other + nats_of(FOR_AMENDED) + self._spelled(query, measure)
+        return other + nats_of(1 - FOR_AMENDED) + self._chosen(query, measure)
 
-    def _chosen(self, question: Question, measure: Measure) -> float:
+    def _chosen(self, query: Query, measure: Measure) -> float:
         """By the declarations of the study file."""
-        body = Describer(question.table.columns)
-        inside = self._from(question.table) + _limit_nats(question) + _body_nats(body, question, measure)
-        return inside + math.log(number_of_cells(question))
+        body = Describer(query.table.columns)
+        inside = self._from(query.table) + _limit_nats(query) + _body_nats(body, query, measure)
+        return inside + math.log(number_of_cells(query))
 
     def _from(self, table: Table) -> float:
         if isinstance(table, TableOfPersons):
@@ -527,35 +527,35 @@ class Dictionary:
         links = [math.log(len(self.table.dimensions)) + math.log(2) for _ in join.links]
         return FROM.nats["public"] + several_nats(len(links), 1) + sum(links) - in_any_order(len(links))
 
-    def _spelled(self, question: Question, measure: Measure) -> float:
+    def _spelled(self, query: Query, measure: Measure) -> float:
         """With the declarations of all columns that it depends on, letter by letter."""
-        if self.persons or question.table != self.table:
+        if self.persons or query.table != self.table:
             raise NoDescription
-        used = {column.name: column for column in columns_in(question.by, question.where, measure)}
+        used = {column.name: column for column in columns_in(query.by, query.where, measure)}
         columns = tuple(used[name] for name in sorted(used))
         declared = several_nats(len(columns)) + sum(map(declaration_nats, columns))
         body = Describer(columns, spelled=True)
-        inside = declared + _limit_nats(question) + _body_nats(body, question, measure)
-        return inside + sum(map(_spelled_cell, question.by))
+        inside = declared + _limit_nats(query) + _body_nats(body, query, measure)
+        return inside + sum(map(_spelled_cell, query.by))
 
 
-def canonical_value(question: Question, measure: Measure) -> str:
+def canonical_value(query: Query, measure: Measure) -> str:
     """One text for one value of a query, whatever it is called and wherever its filter is written."""
-    where = all_of(question.where, measure.where)
+    where = all_of(query.where, measure.where)
     bare = replace(measure, where=EVERY_ROW)
-    return canonical_text(replace(question, measures=(("x", bare),), where=where))
+    return canonical_text(replace(query, measures=(("x", bare),), where=where))
 
 
-def _body_nats(body: Describer, question: Question, measure: Measure) -> float:
-    where = body.where(all_of(question.where, measure.where))
-    return body.measure(measure) + where + body.groups(question.by)
+def _body_nats(body: Describer, query: Query, measure: Measure) -> float:
+    where = body.where(all_of(query.where, measure.where))
+    return body.measure(measure) + where + body.groups(query.by)
 
 
-def _limit_nats(question: Question) -> float:
+def _limit_nats(query: Query) -> float:
     """In how many groups a person may be."""
-    if question.most_groups is None:
+    if query.most_groups is None:
         return math.log(8 / 7)
-    return math.log(8) + several_nats(question.most_groups, 1)
+    return math.log(8) + several_nats(query.most_groups, 1)
 
 
 def _persons_nats(table: TableOfPersons) -> float:

@@ -1,6 +1,6 @@
-"""Questions written in Python: a draft holds the words, and becomes a question on a table.
+"""Queries written in Python: a draft holds the words, and becomes a query on a table.
 
-The functions that write one are in ``questions``.
+The functions that write one are in ``queries``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from adyton.kernel.terms.measures import (
 )
 from adyton.query.groups import Grouped, bins, grouped
 from adyton.query.names import check_persons, default_name, distinct_names
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.query.text import MOMENT_NAMES, moments_of
 
 # The SQL parser is imported where text is read: it costs more than all other imports of a draft.
@@ -80,8 +80,8 @@ class Draft:
         written = (self.value, self.where, self.beside, *groups)
         return [one for one in written if isinstance(one, str)]
 
-    def on(self, table: Table) -> Question:
-        """The question that this draft asks about ``table``."""
+    def on(self, table: Table) -> Query:
+        """The query that this draft asks about ``table``."""
         default, measure = self._measure(table)
         groups = [_group(table, one) for one in self.by]
         if self.binned is not None:
@@ -93,7 +93,7 @@ class Draft:
         where = _condition(self.where, table)
         if self.most_groups is not None:
             check_persons(table)
-        return Question(table, ((called, measure),), where, by, self.most_groups)
+        return Query(table, ((called, measure),), where, by, self.most_groups)
 
     def _measure(self, table: Table) -> tuple[str, Measure]:
         match self.measure:
@@ -175,7 +175,7 @@ def _condition(written: str | NumberExpression | Condition | None, table: Table)
         from adyton.query.sql.read import parse_condition
 
         return parse_condition(written, table)
-    return EVERY_ROW if written is None else written  # type: ignore[return-value]  # the question checks it
+    return EVERY_ROW if written is None else written  # type: ignore[return-value]  # the query checks it
 
 
 def _value(

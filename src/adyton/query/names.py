@@ -82,7 +82,7 @@ def is_person(table: Table, name: str, source: str | None = None) -> bool:
 
 
 def names_in(table: Table) -> Iterator[str]:
-    """All names that a question about the table may use."""
+    """All names that a query about the table may use."""
     yield table.name
     if table.person is not None:
         yield table.person
@@ -99,7 +99,7 @@ def _is_key(link: PublicJoin, said: str, source: str | None) -> bool:
 
 
 def check_outside(table: Table, *nodes: object) -> None:
-    """Public tables are not clipped: what they say is written into the question."""
+    """Public tables are not clipped: what they say is written into the query."""
     if table.join is None:
         return
     for node in outsides_in(*nodes):

@@ -1,9 +1,9 @@
-"""Questions, as frozen values: measures of the rows that count, in groups.
+"""Queries, as frozen values: measures of the rows that count, in groups.
 
-Nothing happens when a question is built, but an ill-typed one, or one whose bounds are unknown, cannot
+Nothing happens when a query is built, but an ill-typed one, or one whose bounds are unknown, cannot
 exist.
 
-Public tables beside a private one need no engine: what they say is written into the question.  A public
+Public tables beside a private one need no engine: what they say is written into the query.  A public
 column is a list over the declared values of a private category, so a number becomes a Lookup, a group a
 Bucket of one, and a condition is decided here, for each value of the category.
 """
@@ -49,11 +49,11 @@ _Node = TypeVar("_Node")
 _ONE, _ZERO = Constant(Fraction(1)), Constant(Fraction(0))
 
 
-# Questions -----------------------------------------------------------------------------------------------
+# Queries -----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class Query:
     """Named measures of the rows of a table for which ``where`` is true, in each group of ``by``.
 
     A person counts in at most ``most_groups`` groups, for measures of persons.
@@ -80,7 +80,7 @@ class Question:
                 )
         if self._weight > MOST_WEIGHT:
             raise InvalidRequest(
-                "this question is too long when it is written out: ask for less at a time, with shorter "
+                "this query is too long when it is written out: ask for less at a time, with shorter "
                 "lists and fewer squares inside squares"
             )
         if self.most_groups is not None and (type(self.most_groups) is not int or self.most_groups < 1):
@@ -117,13 +117,13 @@ class Question:
 
 @lru_cache(maxsize=256)
 def _check_values(measures: tuple[tuple[str, Measure], ...], groups: tuple[str, ...]) -> None:
-    """The same for many questions, which differ in their filters alone."""
+    """The same for many queries, which differ in their filters alone."""
     if not measures:
         raise InvalidRequest("ask for at least one measure, such as COUNT(*) or AVG(column)")
     points = [POINTS] * any(isinstance(measure, Cdf) for _, measure in measures)
     check_names([name for name, _ in measures], [*groups, *points])
     if not all(isinstance(measure, Measure) for _, measure in measures):
-        raise InvalidRequest("a question asks for Count, Sum, Mean, Proportion or another measure")
+        raise InvalidRequest("a query asks for Count, Sum, Mean, Proportion or another measure")
     if len(measures) > 1 and any(isinstance(measure, Cdf) for _, measure in measures):
         raise InvalidRequest("a distribution is asked for alone: it has a row for each of its points")
 
@@ -131,20 +131,20 @@ def _check_values(measures: tuple[tuple[str, Measure], ...], groups: tuple[str, 
 # Without public tables -------------------------------------------------------------------------------------
 
 
-def without_dimensions(name: str, measure: Measure, question: Question) -> tuple[Measure, Question]:
-    """A measure and its question about private columns only; groups keep their names, values and order."""
-    join = question.table.join
+def without_dimensions(name: str, measure: Measure, query: Query) -> tuple[Measure, Query]:
+    """A measure and its query about private columns only; groups keep their names, values and order."""
+    join = query.table.join
     if join is None or not join.links:
-        return measure, question
-    rewriter = _Rewriter(question.table)
+        return measure, query
+    rewriter = _Rewriter(query.table)
     kept = [rewriter.matched(link.table, link.dimension) for link in join.links if not link.left]
     own = rewriter.node(measure)
     return own, replace(
-        question,
+        query,
         table=rewriter.target,
         measures=((name, own),),
-        where=all_of(rewriter.node(question.where), *kept),
-        by=tuple(rewriter.group(group) for group in question.by),
+        where=all_of(rewriter.node(query.where), *kept),
+        by=tuple(rewriter.group(group) for group in query.by),
     )
 
 

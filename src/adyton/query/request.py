@@ -1,7 +1,7 @@
-"""All that one text says: the question, how its answer is shown, and a price if it names one.
+"""All that one text says: the query, how its answer is shown, and a price if it names one.
 
 How it is shown, which of its rows and in which order, works on released values and public keys alone, so it
-costs nothing and is no part of the question: the same question in another order is the same question.  A
+costs nothing and is no part of the query: the same query in another order is the same query.  A
 value that is not a number is missing, as NULL is in SQL: a comparison with it is neither true nor false,
 and it comes last in every order.
 """
@@ -24,7 +24,7 @@ from adyton.kernel.terms.names import is_declared
 from adyton.kernel.terms.persons import TableOfPersons, table_of_persons
 from adyton.query.doubles import remarks_on
 from adyton.query.draft import Draft
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.query.released.answered import Answered, Places, Told
 from adyton.query.released.nodes import Having, Node, Released, ReleasedName, Term, Window, is_label, names_in
 from adyton.query.released.windows import OCCURRING
@@ -43,7 +43,7 @@ class Shape:
     ``offset`` on, at most ``limit``.
 
     Rows that are equal in the order stay as the answer has them: in the order of declared values.  ``names``
-    are pairs: a key, and what it is shown as; all else here calls keys by the names of the question.
+    are pairs: a key, and what it is shown as; all else here calls keys by the names of the query.
     ``shown`` are the columns beside keys, in the order of SELECT: a name, and what it shows; none: every
     value under its own name.
     """
@@ -118,13 +118,13 @@ AS_ASKED = Shape()
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A question, the shape of its answer, and what SELECT WITH ... OPTIONS says about its price.
+    """A query, the shape of its answer, and what SELECT WITH ... OPTIONS says about its price.
 
     ``listed`` are the names of the SELECT list in its order, of keys and of values; ``remarks`` say how the
     text was read, where that is another way than it is written.
     """
 
-    question: Question
+    query: Query
     shape: Shape = AS_ASKED
     epsilon: Fraction | None = None
     delta: Fraction | None = None
@@ -132,19 +132,19 @@ class Request:
     remarks: tuple[str, ...] = field(default=(), compare=False)
 
     @property
-    def alone(self) -> Question:
-        """The question, if nothing else is said: no price, and nothing about how to show its answer."""
-        if self != Request(self.question):
+    def alone(self) -> Query:
+        """The query, if nothing else is said: no price, and nothing about how to show its answer."""
+        if self != Request(self.query):
             raise InvalidRequest(
-                "a question alone is needed here, without ORDER BY, LIMIT, OFFSET, HAVING, epsilon or delta, "
+                "a query alone is needed here, without ORDER BY, LIMIT, OFFSET, HAVING, epsilon or delta, "
                 "without another name for a column, and without arithmetic on what is released"
             )
-        return self.question
+        return self.query
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A question whose answer is a part of a table.
+    """A query whose answer is a part of a table.
 
     ``names`` are pairs: a column of its answer, and that of the table; those that are called alike are left
     out.  ``constants``: columns of the table that are the same in all of its rows.
@@ -157,7 +157,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Combined:
-    """Questions in one batch whose answers are one table, the rows of each part in turn.
+    """Queries in one batch whose answers are one table, the rows of each part in turn.
 
     ``keys`` and ``values`` are its columns, ``listed`` those of the SELECT list in its order; a key that a
     part does not have is NULL in its rows.  ``shape`` is that of the whole table; it may order by constants
@@ -189,22 +189,22 @@ class Free:
 Asked = Union[Request, Combined, Free, "Selection"]
 
 
-def questions_of(asked: Asked) -> list[Question]:
-    """The questions whose values a text shows; those of a choice among candidates are few."""
+def queries_of(asked: Asked) -> list[Query]:
+    """The queries whose values a text shows; those of a choice among candidates are few."""
     if isinstance(asked, Request):
-        return [asked.question]
-    return [part.request.question for part in asked.parts] if isinstance(asked, Combined) else []
+        return [asked.query]
+    return [part.request.query for part in asked.parts] if isinstance(asked, Combined) else []
 
 
 def asked_of(
-    asked: str | Draft | Question | BestOf, table: Table, *further: Table, dialect: str | None = None
+    asked: str | Draft | Query | BestOf, table: Table, *further: Table, dialect: str | None = None
 ) -> Asked:
-    """What is asked about ``table``: as ``request_of``, or several questions that make one table.
+    """What is asked about ``table``: as ``request_of``, or several queries that make one table.
 
     SQL is in the words of ``dialect``, the name of a database, or in those of this project.
     """
     if not isinstance(asked, str):
-        if not isinstance(asked, Draft | Question):
+        if not isinstance(asked, Draft | Query):
             from adyton.query.selecting import BestOf
 
             if isinstance(asked, BestOf):
@@ -245,10 +245,10 @@ def remarked(asked: Asked, remarks: tuple[str, ...]) -> Asked:
     return replace(asked, remarks=remarks) if isinstance(asked, Request | Combined) else asked
 
 
-def request_of(asked: str | Draft | Question, table: Table, *further: Table) -> Request:
+def request_of(asked: str | Draft | Query, table: Table, *further: Table) -> Request:
     """What is asked about ``table``, however it was asked: as SQL, as a draft, or ready.
 
-    SQL and ready questions may also be about ``further`` tables of the same persons, joined or not.
+    SQL and ready queries may also be about ``further`` tables of the same persons, joined or not.
     """
     match asked:
         case str():
@@ -257,12 +257,12 @@ def request_of(asked: str | Draft | Question, table: Table, *further: Table) -> 
             return _as_meant(parse_request(asked, table, *further), asked)
         case Draft():
             return _as_meant(Request(asked.on(table)), *asked.texts)
-        case Question():
+        case Query():
             if not _is_declared(asked.table, (table, *further)):
-                raise InvalidRequest(f"the question is about another table than {table.name!r} as declared")
+                raise InvalidRequest(f"the query is about another table than {table.name!r} as declared")
             return _as_meant(Request(asked))
         case _:
-            raise InvalidRequest(f"a question is SQL, a draft or a Question, not a {type(asked).__name__}")
+            raise InvalidRequest(f"a query is SQL, a draft or a Query, not a {type(asked).__name__}")
 
 
 def _settled(asked: Asked, text: str) -> Asked:
@@ -279,19 +279,19 @@ def _as_meant(request: Request, *texts: str) -> Request:
     """With filters in one form for one meaning, and with remarks on numbers that were read as others."""
     from adyton.query.conditions.covering import without_covers
 
-    question, remarks = without_covers(request.question), remarks_on(*texts)
-    if question is request.question and not remarks:
+    query, remarks = without_covers(request.query), remarks_on(*texts)
+    if query is request.query and not remarks:
         return request
-    return replace(request, question=question, remarks=(*request.remarks, *remarks))
+    return replace(request, query=query, remarks=(*request.remarks, *remarks))
 
 
-def alone_of(asked: str | Draft | Question, table: Table, dialect: str | None) -> Question:
-    """One question and nothing else, for whoever takes them one at a time."""
+def alone_of(asked: str | Draft | Query, table: Table, dialect: str | None) -> Query:
+    """One query and nothing else, for whoever takes them one at a time."""
     if dialect is None or not isinstance(asked, str):
         return request_of(asked, table).alone
     read = asked_of(asked, table, dialect=dialect)
     if not isinstance(read, Request):
-        raise InvalidRequest("one question with one value is taken at a time; nothing was charged")
+        raise InvalidRequest("one query with one value is taken at a time; nothing was charged")
     return read.alone
 
 
@@ -304,18 +304,18 @@ class Requests:
         self._tables = tables
         self._of_text = lru_cache(maxsize=_TEXTS)(self._read)
 
-    def of(self, asked: str | Draft | Question | BestOf, dialect: str | None = None) -> Asked:
+    def of(self, asked: str | Draft | Query | BestOf, dialect: str | None = None) -> Asked:
         texts = type(asked) is str and (dialect is None or type(dialect) is str)
         return (self._of_text if texts else self._read)(asked, dialect)
 
-    def _read(self, asked: str | Draft | Question | BestOf, dialect: str | None) -> Asked:
+    def _read(self, asked: str | Draft | Query | BestOf, dialect: str | None) -> Asked:
         if type(asked) is str:
             own = self._texts.asked
             read = own(asked) if dialect is None else _read_in(dialect, asked, self._tables, own)
             read = _settled(read, asked)
         else:
             read = asked_of(asked, *self._tables, dialect=dialect)
-        if isinstance(read, Request) and (read.shape.limit or read.shape.qualify) and read.question.by:
+        if isinstance(read, Request) and (read.shape.limit or read.shape.qualify) and read.query.by:
             from adyton.query.selecting import selection_in
 
             return selection_in(read) or read

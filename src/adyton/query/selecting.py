@@ -1,6 +1,6 @@
 """Which of many is the largest: candidates with one value each, of which only the best are asked for.
 
-Candidates are the groups of one question, or questions without groups.  Their values must be counts or sums,
+Candidates are the groups of one query, or queries without groups.  Their values must be counts or sums,
 which one unit moves by a known amount, and must be comparable.
 """
 
@@ -16,39 +16,39 @@ from adyton.kernel.terms.measures import Count, CountPersons, Measure, Proportio
 from adyton.query.canonical import canonical_text
 from adyton.query.conditions.possible_cells import number_of_cells
 from adyton.query.draft import Draft
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.query.released.nodes import Relation, Term, Window
 from adyton.query.request import Request, Shape, asked_of
-from adyton.query.text import question_text
+from adyton.query.text import query_text
 
 MOST_CANDIDATES = 100_000
-NAMED = "candidate"  # the column of the answer that has the names of questions
-_LISTED = 3  # questions that a title has in full
+NAMED = "candidate"  # the column of the answer that has the names of queries
+_LISTED = 3  # queries that a title has in full
 Additive = Count | CountPersons | Sum | SumOfPersons | Proportion
-Asking = str | Draft | Question
+Asking = str | Draft | Query
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
     """The ``most`` of the candidates with the largest values, or the least, in their order.
 
-    ``whole`` is set where candidates are groups: the question whose answer has all values, and how the best
-    of them would be shown.  Otherwise ``questions`` are in the order of their texts, with their ``names``.
+    ``whole`` is set where candidates are groups: the query whose answer has all values, and how the best
+    of them would be shown.  Otherwise ``queries`` are in the order of their texts, with their ``names``.
     """
 
-    questions: tuple[Question, ...]
+    queries: tuple[Query, ...]
     names: tuple[str, ...] = ()
     most: int = 1
     largest: bool = True
     with_value: bool = False
     whole: Request | None = None
     written: bool = False  # in SQL: there a width is that of values, as in every text
-    texts: tuple[str, ...] = field(default=(), compare=False, repr=False)  # of the questions, if known
+    texts: tuple[str, ...] = field(default=(), compare=False, repr=False)  # of the queries, if known
 
     def __post_init__(self) -> None:
-        for question in self.questions:
-            _check(question)
-        _check_comparable([question.measures[0] for question in self.questions])
+        for query in self.queries:
+            _check(query)
+        _check_comparable([query.measures[0] for query in self.queries])
         if not 2 <= self.candidates <= MOST_CANDIDATES:
             raise InvalidRequest(
                 f"a selection is made among 2 to {MOST_CANDIDATES:,} candidates, not {self.candidates:,}"
@@ -60,11 +60,11 @@ class Selection:
 
     @property
     def _texts(self) -> Sequence[str]:
-        return self.texts or [canonical_text(question) for question in self.questions]
+        return self.texts or [canonical_text(query) for query in self.queries]
 
     @property
     def candidates(self) -> int:
-        return sum(map(number_of_cells, self.questions)) if self.whole is not None else len(self.questions)
+        return sum(map(number_of_cells, self.queries)) if self.whole is not None else len(self.queries)
 
     @property
     def shows_values(self) -> bool:
@@ -79,11 +79,11 @@ class Selection:
     @property
     def title(self) -> str:
         """The same with the names that were given, shorter where candidates are many."""
-        if len(self.questions) <= _LISTED:
-            return self._said(list(map(question_text, self.questions)))
+        if len(self.queries) <= _LISTED:
+            return self._said(list(map(query_text, self.queries)))
         first, *_, last = self._texts
         which = "LARGEST" if self.largest else "LEAST"
-        return f"{which} {self.most} OF {len(self.questions):,} QUESTIONS, FROM {first} TO {last}"
+        return f"{which} {self.most} OF {len(self.queries):,} QUERIES, FROM {first} TO {last}"
 
     def _said(self, texts: Sequence[str]) -> str:
         which, valued = "LARGEST" if self.largest else "LEAST", " WITH VALUE" if self.with_value else ""
@@ -100,30 +100,30 @@ class BestOf:
     with_value: bool
 
     def on(self, table: Table, *further: Table, dialect: str | None = None) -> Selection:
-        read = [(name, _question(asking, (table, *further), dialect)) for name, asking in self.candidates]
+        read = [(name, _query(asking, (table, *further), dialect)) for name, asking in self.candidates]
         if len(read) == 1 and read[0][1].by:
             return self._groups(read[0][1])
-        grouped = next((question for _, question in read if question.by), None)
+        grouped = next((query for _, query in read if query.by), None)
         if grouped is not None:
             raise InvalidRequest(
-                f"candidates are the groups of one question, or questions without groups: {_short(grouped)} "
+                f"candidates are the groups of one query, or queries without groups: {_short(grouped)} "
                 "has groups"
             )
-        by_text = {canonical_text(question): (name, question) for name, question in read}
+        by_text = {canonical_text(query): (name, query) for name, query in read}
         if len(by_text) < len(read):
             raise InvalidRequest("two candidates ask the same")
         in_order = sorted(by_text.items())
         names = tuple(text if name is None else name for text, (name, _) in in_order)
         if len(set(names)) < len(names):
             raise InvalidRequest("two candidates have the same name")
-        questions = tuple(question for _, (_, question) in in_order)
+        queries = tuple(query for _, (_, query) in in_order)
         texts = tuple(text for text, _ in in_order)
-        return Selection(questions, names, self.most, self.largest, self.with_value, texts=texts)
+        return Selection(queries, names, self.most, self.largest, self.with_value, texts=texts)
 
-    def _groups(self, question: Question) -> Selection:
-        order = (Term(question.measures[0][0], descending=self.largest),)
-        whole = Request(question, Shape(order=order, limit=self.most if type(self.most) is int else 1))
-        return Selection((question,), (), self.most, self.largest, self.with_value, whole)
+    def _groups(self, query: Query) -> Selection:
+        order = (Term(query.measures[0][0], descending=self.largest),)
+        whole = Request(query, Shape(order=order, limit=self.most if type(self.most) is int else 1))
+        return Selection((query,), (), self.most, self.largest, self.with_value, whole)
 
 
 def best_of(
@@ -133,7 +133,7 @@ def best_of(
     largest: bool = True,
     with_value: bool = False,
 ) -> BestOf:
-    """Which of the candidates have the largest values: questions, under names if you like, or one question
+    """Which of the candidates have the largest values: queries, under names if you like, or one query
     whose groups are the candidates.
 
     ``most``: how many are wanted.  ``with_value``: a half of the price buys a noisy value of each.
@@ -144,7 +144,7 @@ def best_of(
     """
     if isinstance(candidates, Mapping):
         listed: list[tuple[str | None, Asking]] = [(str(name), one) for name, one in candidates.items()]
-    elif isinstance(candidates, str | Draft | Question):
+    elif isinstance(candidates, str | Draft | Query):
         listed = [(None, candidates)]
     else:
         listed = [(None, one) for one in candidates]
@@ -158,10 +158,10 @@ def selection_in(request: Request) -> Selection | None:
 
     None where it lists values, keeps all groups, or says more about what is released.
     """
-    question, shape = request.question, request.shape
-    if len(question.measures) != 1 or question.finds_keys or request.epsilon or request.delta:
+    query, shape = request.query, request.shape
+    if len(query.measures) != 1 or query.finds_keys or request.epsilon or request.delta:
         return None
-    (name, measure), keys = question.measures[0], {group.name for group in question.by}
+    (name, measure), keys = query.measures[0], {group.name for group in query.by}
     most, largest = _first_rows(shape, name)
     shown = {shown for key, shown in shape.names} | keys
     listed = shape.limit is not None and not set(request.listed) <= shown
@@ -169,9 +169,9 @@ def selection_in(request: Request) -> Selection | None:
         return None
     if not isinstance(measure, Additive) or isinstance(measure, Proportion):  # its rows are private
         return None
-    if not 1 <= most < number_of_cells(question) <= MOST_CANDIDATES:
+    if not 1 <= most < number_of_cells(query) <= MOST_CANDIDATES:
         return None
-    return Selection((question,), (), most, largest, whole=request, written=True)
+    return Selection((query,), (), most, largest, whole=request, written=True)
 
 
 def _first_rows(shape: Shape, name: str) -> tuple[int | None, bool]:
@@ -189,26 +189,26 @@ def _first_rows(shape: Shape, name: str) -> tuple[int | None, bool]:
     return None, True
 
 
-def _question(asking: Asking, tables: Sequence[Table], dialect: str | None) -> Question:
+def _query(asking: Asking, tables: Sequence[Table], dialect: str | None) -> Query:
     asked = asked_of(asking, *tables, dialect=dialect)
     if not isinstance(asked, Request):
-        raise InvalidRequest("a candidate is one question, whose answer is in the data")
+        raise InvalidRequest("a candidate is one query, whose answer is in the data")
     return asked.alone
 
 
-def _check(question: Question) -> None:
-    if len(question.measures) != 1:
-        raise InvalidRequest(f"a candidate has one value: {_short(question)} has {len(question.measures)}")
-    if question.finds_keys:
+def _check(query: Query) -> None:
+    if len(query.measures) != 1:
+        raise InvalidRequest(f"a candidate has one value: {_short(query)} has {len(query.measures)}")
+    if query.finds_keys:
         raise InvalidRequest(
             "candidates are fixed before any row is read, and the groups of a text column are not: declare "
             "its values"
         )
-    name, measure = question.measures[0]
+    name, measure = query.measures[0]
     if not isinstance(measure, Additive):
         raise InvalidRequest(
             "a selection compares counts, sums or shares of all rows, which one unit moves by little; "
-            f"{name!r} is none of them, in {_short(question)}"
+            f"{name!r} is none of them, in {_short(query)}"
         )
 
 
@@ -233,6 +233,6 @@ def _unit(measure: Measure) -> tuple[object, ...]:
             return ("count",)
 
 
-def _short(question: Question) -> str:
-    text = question_text(question)
+def _short(query: Query) -> str:
+    text = query_text(query)
     return text if len(text) <= 100 else f"{text[:97]}..."

@@ -1,4 +1,4 @@
-"""The canonical text of a question: one spelling for one meaning, so that a repeated question is recognised.
+"""The canonical text of a query: one spelling for one meaning, so that a repeated query is recognised.
 
 The text reads as the SQL that would ask it.  Order, spacing, capital letters, repeated conditions and the
 direction of a comparison do not survive; nothing in it comes from the data.
@@ -70,9 +70,9 @@ from adyton.kernel.terms.measures import (
 from adyton.kernel.terms.persons import PersonNumber, TableOfPersons
 from adyton.query.day_functions import day_function, part_function
 from adyton.query.doubles import shortest
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 
-Naming = tuple[tuple[str, ...], tuple[str, ...]]  # of the groups of a question, and of its values
+Naming = tuple[tuple[str, ...], tuple[str, ...]]  # of the groups of a query, and of its values
 _PLAIN_NAME = re.compile(r"[a-z_][a-z0-9_]*")
 _RESERVED = {
     *("and", "as", "asc", "between", "case", "date", "desc", "distinct", "else", "end", "false", "filter"),
@@ -105,19 +105,17 @@ def moments_of(y: NumberExpression, x: NumberExpression, which: Which, where: Co
     return Moments(y, x, which, where)
 
 
-def question_text(question: Question, naming: Naming | None = None) -> str:
+def query_text(query: Query, naming: Naming | None = None) -> str:
     """With the names that were given to groups and values, or with others in their order."""
-    groups, names = naming or names_given(question)
-    keys = [group_value_text(group) for group in question.by]
+    groups, names = naming or names_given(query)
+    keys = [group_value_text(group) for group in query.by]
     listed = [_named(key, name) for key, name in zip(keys, groups, strict=True)]
-    person = question.table.person or "person"
-    measures = [measure_text(measure, person) for _, measure in question.measures]
+    person = query.table.person or "person"
+    measures = [measure_text(measure, person) for _, measure in query.measures]
     values = [f"{text} AS {name_text(name)}" for text, name in zip(measures, names, strict=True)]
-    limited = (
-        f" WITH OPTIONS(max_groups_contributed = {question.most_groups})" if question.most_groups else ""
-    )
-    text = f"SELECT{limited} {', '.join(listed + values)} FROM {from_text(question.table)}"
-    where = condition_text(question.where)
+    limited = f" WITH OPTIONS(max_groups_contributed = {query.most_groups})" if query.most_groups else ""
+    text = f"SELECT{limited} {', '.join(listed + values)} FROM {from_text(query.table)}"
+    where = condition_text(query.where)
     text += f" WHERE {where}" if where != _EVERY_ROW else ""
     return text + (f" GROUP BY {', '.join(keys)}" if keys else "")
 
@@ -163,9 +161,9 @@ def _column_text(table: str, column: str | None) -> str:
     return f"{name_text(table)}.{name_text(column or 'person')}"
 
 
-def names_given(question: Question) -> Naming:
+def names_given(query: Query) -> Naming:
     """The names of groups and values, as whoever asks gave them."""
-    return tuple(group.name for group in question.by), tuple(name for name, _ in question.measures)
+    return tuple(group.name for group in query.by), tuple(name for name, _ in query.measures)
 
 
 def _named(value: str, name: str) -> str:

@@ -1,4 +1,4 @@
-"""How much a server takes at once: requests a minute by token and by address, questions, places, bytes.
+"""How much a server takes at once: requests a minute by token and by address, queries, places, bytes.
 
 What does not fit is refused at once, before anything is planned or read, and is free of charge.
 """
@@ -67,7 +67,7 @@ class Places:
             if self._taken.total() >= self._most:
                 raise Busy("the server is busy; nothing was charged", retry_after=1)
             if self._taken[key] >= self._of_one:
-                message = f"{self._of_one} questions at once are enough for one token; nothing was charged"
+                message = f"{self._of_one} queries at once are enough for one token; nothing was charged"
                 raise TooMany(message, retry_after=1)
             self._taken[key] += 1
         try:

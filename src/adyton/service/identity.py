@@ -20,7 +20,7 @@ PROVIDED = "oidc "  # before names that an identity provider vouches for: no tok
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Shares are of the study's limit: ``limit_share`` for all questions of this name together,
+    """Shares are of the study's limit: ``limit_share`` for all queries of this name together,
     ``price_share`` for one of them.  ``rate`` is how many requests a minute are taken; None: as the server
     says.  ``session`` is what one session of this name may do; None: whatever the name may.
     """

@@ -90,12 +90,12 @@ class NamedLedger(ForwardingLedger):
 
     def charges_left(self) -> int | None:
         """In the session of this name, if it has one."""
-        return None if self._turns is None else self._turns.questions_left(self._turns.session())
+        return None if self._turns is None else self._turns.queries_left(self._turns.session())
 
     def left_in_all(self, spent: int) -> int:
         """For all charges of this name together."""
         session = self._turns.session() if self._turns is not None else None
-        if self._turns is not None and session is not None and self._turns.questions_left(session) == 0:
+        if self._turns is not None and session is not None and self._turns.queries_left(session) == 0:
             return 0
         own, left = self._sub_limit(session), self._ledger.left(spent)
         if own is not None:
@@ -120,7 +120,7 @@ def _too_dear(who: Identity, requested: int, most: int, accounting: str) -> Priv
         "by": who.name,
     }
     message = (
-        "{requested} ({counted_in}) was requested, and one question of {by} may cost at most {limit}; "
+        "{requested} ({counted_in}) was requested, and one query of {by} may cost at most {limit}; "
         "nothing was charged"
     )
     return PrivacyRefused(message.format(**facts), **facts)

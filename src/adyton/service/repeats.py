@@ -18,7 +18,7 @@ from adyton.service.identity import Identity
 
 _MOST_BYTES = 16_000_000  # of all that is kept
 _LARGEST = 100_000  # of one
-_MOST_ASKED = 10_000  # questions of which it is known that they were asked
+_MOST_ASKED = 10_000  # queries of which it is known that they were asked
 Key = tuple[Identity, bytes, bytes]  # who asks, in which form, and the request as it came
 _Told = TypeVar("_Told")
 
@@ -53,7 +53,7 @@ class Repeats(Generic[_Told]):
         return None
 
     def begin(self, key: Key) -> Stamp | None:
-        """The stamp before an answer is made; None the first time, because most questions are asked once."""
+        """The stamp before an answer is made; None the first time, because most queries are asked once."""
         with self._lock:
             before = hash(key) in self._asked
             self._asked[hash(key)] = None

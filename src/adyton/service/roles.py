@@ -20,8 +20,8 @@ class Action(StrEnum):
     """What can be done over the network.  Nothing here raises a limit."""
 
     LOOK = "see the public facts"
-    PREVIEW = "preview a question"
-    TRY = "try a question on made-up rows"
+    PREVIEW = "preview a query"
+    TRY = "try a query on made-up rows"
     ASK = "ask, open and feed streams, suggest bounds"
     STATEMENT = "see what is spent and left, in all and of the own part"
     OWN_RECEIPTS = "read the own receipts, and the open part of all"

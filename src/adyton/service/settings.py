@@ -18,7 +18,7 @@ class Settings:
 
     request_bytes: int = 1_000_000
     upload_bytes: int = 50_000_000  # predictions for a holdout
-    questions_a_batch: int = 1_000
+    queries_a_batch: int = 1_000
     request_seconds: float = 60.0  # until a whole request has come in
     rate_by_token: int = 600
     rate_by_address: int = 1_200

@@ -26,7 +26,7 @@ from adyton.kernel.ledger import Charged, Header, Ledger, MemoryLedger, Order, R
 from adyton.kernel.ledger.base import First
 from adyton.ledgers.forwarding import ForwardingLedger
 from adyton.planning.known import number_of_values
-from adyton.query.request import Asked, Requests, questions_of
+from adyton.query.request import Asked, Requests, queries_of
 from adyton.service.agents.sessions import AgentSession, AgentSessions, Turns
 from adyton.service.chain import PAGE, links_told, numbered, page_of
 from adyton.service.facts import facts_told
@@ -40,9 +40,9 @@ from adyton.streams.stream import Stream
 from adyton.study import Study
 
 _MOST_NAMES = 32  # whose curators are kept, with their newest answers, which may be large
-_ANYTHING = ("",)  # in every question
+_ANYTHING = ("",)  # in every query
 READING: ContextVar[TimedRequest | None] = ContextVar("the request that is being answered", default=None)
-Words = Mapping[str, Any]  # a price, and what else is said of a question
+Words = Mapping[str, Any]  # a price, and what else is said of a query
 
 
 class ServedStudy:
@@ -81,13 +81,13 @@ class ServedStudy:
     def facts(self) -> dict[str, Any]:
         return facts_told(self.name, self._curator.study)
 
-    def read(self, question: str, dialect: str | None = None) -> Asked:
+    def read(self, query: str, dialect: str | None = None) -> Asked:
         """What a text asks: its columns and its shape follow from that, before a price is named.  Free."""
-        return self._requests.of(question, dialect=dialect or self.study.dialect)
+        return self._requests.of(query, dialect=dialect or self.study.dialect)
 
-    def values_asked(self, questions: Sequence[str], dialect: str | None = None) -> int:
+    def values_asked(self, queries: Sequence[str], dialect: str | None = None) -> int:
         """How many values are asked for, as far as that is public: groups, times what is asked in each."""
-        return sum(number_of_values(questions_of(self.read(one, dialect))) for one in questions)
+        return sum(number_of_values(queries_of(self.read(one, dialect))) for one in queries)
 
     def limit_told(self) -> str:
         """All that may be spent, in the units of the ledger."""
@@ -115,43 +115,43 @@ class ServedStudy:
         ledger = on_account(self._ledger, who, self.sessions)
         return Fraction(ledger.left_in_all(self._ledger.spent()), self._header.limit)
 
-    # Questions.
+    # Queries.
 
-    def preview(self, who: Identity, questions: Sequence[str], words: Words) -> list[dict[str, Any]]:
-        return [one.to_json() for one in self.previews(who, questions, words)]
+    def preview(self, who: Identity, queries: Sequence[str], words: Words) -> list[dict[str, Any]]:
+        return [one.to_json() for one in self.previews(who, queries, words)]
 
-    def previews(self, who: Identity, questions: Sequence[str], words: Words) -> list[Preview]:
+    def previews(self, who: Identity, queries: Sequence[str], words: Words) -> list[Preview]:
         with self._on_account(who) as curator:
-            return curator.preview_many(questions, **words)
+            return curator.preview_many(queries, **words)
 
-    def ask(self, who: Identity, questions: Sequence[str], words: Words) -> list[Any]:
+    def ask(self, who: Identity, queries: Sequence[str], words: Words) -> list[Any]:
         with self._on_account(who) as curator:
-            return curator.ask_many(questions, **words)
+            return curator.ask_many(queries, **words)
 
     def left_to(self, who: Identity) -> int:
-        """The most that one question of this name may cost now, in units of the ledger."""
+        """The most that one query of this name may cost now, in units of the ledger."""
         ledger = self._for(who).ledger
         return ledger.left(ledger.totals().spent)
 
-    def again(self, who: Identity, question: str, words: Words) -> Answer:
+    def again(self, who: Identity, query: str, words: Words) -> Answer:
         """An answer that was given, or paid for under this request id: never a charge, whatever happens."""
-        return self._for(who).through(_NothingNew, reads).ask(question, **words)
+        return self._for(who).through(_NothingNew, reads).ask(query, **words)
 
     def receipt(self, number: int) -> Receipt | None:
-        """The one that paid for an answer; who may read its question is for the caller to say."""
+        """The one that paid for an answer; who may read its query is for the caller to say."""
         return self._ledger.receipt(number) if number > 0 else None
 
-    def asked_before(self, who: Identity, question: str, dialect: str | None) -> Answer | None:
-        """The newest answer that anybody got to this very question, at whatever price: free."""
-        return answered_before(self._for(who), question, dialect)
+    def asked_before(self, who: Identity, query: str, dialect: str | None) -> Answer | None:
+        """The newest answer that anybody got to this very query, at whatever price: free."""
+        return answered_before(self._for(who), query, dialect)
 
-    def try_out(self, questions: Sequence[str], words: Words) -> list[Any]:
+    def try_out(self, queries: Sequence[str], words: Words) -> list[Any]:
         """On made-up rows, with a ledger that is thrown away: free, and nobody's account."""
         with self._lock:
             if self._mock is None:
                 self._mock = mock_of(self._curator.study)
             mock = self._mock
-        return mock.through(_emptied, _nothing).ask_many(questions, **words)
+        return mock.through(_emptied, _nothing).ask_many(queries, **words)
 
     def last_look(self, who: Identity, alpha: Any, p_value: Any, **test: Any) -> dict[str, Any]:
         return self._for(who).last_look(alpha, p_value, **test).to_json()
@@ -170,8 +170,8 @@ class ServedStudy:
         with self._on_account(who) as curator:
             return curator.preview_stream(**words).to_json()
 
-    def feed(self, who: Identity, number: int, question: str, words: Words) -> dict[str, Any]:
-        return self._stream(who, number).feed(question, **words).to_json()
+    def feed(self, who: Identity, number: int, query: str, words: Words) -> dict[str, Any]:
+        return self._stream(who, number).feed(query, **words).to_json()
 
     def close_stream(self, who: Identity, number: int) -> dict[str, Any]:
         return self._stream(who, number).close().to_json()
@@ -258,7 +258,7 @@ class ServedStudy:
         left = None if limit is None else max(0, limit - self._ledger.spent_by(who.name))
         return {
             "left": None if left is None else decimal_text(left),
-            "questions_left": turns.questions_left(session),
+            "queries_left": turns.queries_left(session),
             "ends_at": session.ends_at,
         }
 

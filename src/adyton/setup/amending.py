@@ -60,7 +60,7 @@ def amend(old: Study, new: Study) -> Amended:
     if old.reserve is not None and old.unit.person is None and "table.rows" in changed:
         raise InvalidRequest(
             "table.rows cannot be amended in a study that keeps rows in a reserve: they are told apart by "
-            "their position, and questions may have read those that would be in it now"
+            "their position, and queries may have read those that would be in it now"
         )
     place = _place(old, new)
     with closing(_opened(old)) as ledger:
@@ -118,7 +118,7 @@ def _changes(old: Study, new: Study) -> dict[str, tuple[str, str]]:
     planned = new.validity is not None and new.validity.tolerance is not None
     if planned and "table.rows" in changed:
         raise InvalidRequest(
-            "table.rows cannot be amended in a study that plans its questions (validity.tolerance): its "
+            "table.rows cannot be amended in a study that plans its queries (validity.tolerance): its "
             "noise and its widths were planned for the old number"
         )
     return changed

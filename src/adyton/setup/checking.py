@@ -1,7 +1,7 @@
 """The owner's check: a study file beside its data, before analysts find out.
 
 It reads the data and says what it finds, exactly: this is for whoever may read the data anyway.  It opens no
-ledger, charges nothing and answers nobody's question.  It is never offered over a service: whoever may call
+ledger, charges nothing and answers nobody's query.  It is never offered over a service: whoever may call
 it there could see everything.  Values, keys and persons are in what it returns only if asked for.
 """
 
@@ -28,7 +28,7 @@ from adyton.kernel.terms.measures import Count
 from adyton.ledgers.book.joining import check_book
 from adyton.planning.plan import make_plan
 from adyton.planning.price import Price
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.setup.findings import findings_of, suggestions_of
 from adyton.study import Study, read_study
 
@@ -40,7 +40,7 @@ Said = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class CheckOptions:
-    """What the owner wants to know: keys that a question of this ``epsilon`` would find, and values or not.
+    """What the owner wants to know: keys that a query of this ``epsilon`` would find, and values or not.
 
     Up to the share ``allow`` of the rows may be clipped, undeclared, unparseable or left out.
     """
@@ -62,7 +62,7 @@ def check_study(
 ) -> StudyCheck:
     """Compare a study file with its data.  For the owner alone: what comes out is not private.
 
-    ``data`` and ``limits`` are those of ``adyton.open``.  Keys of text columns are looked for as a question
+    ``data`` and ``limits`` are those of ``adyton.open``.  Keys of text columns are looked for as a query
     that costs ``epsilon`` would find them, a tenth of the study's unless given.  ``said`` is told what is
     being read.  Without ``show_values`` nothing that is returned holds a value, a key or a person.
     """
@@ -85,7 +85,7 @@ def check_study(
             surveyor.close()
         if _finds_keys(known, table, checked):
             said(f"looking for keys in {table.name}")
-            unit = replace(known.unit_of(table), parts=1)  # an owner reads all that any question may read
+            unit = replace(known.unit_of(table), parts=1)  # an owner reads all that any query may read
             engine = engine_for(table, unit, sources[table.name], known.fingerprint, limits)
             checked = _with_keys(known, table, checked, engine, wanted)
         tables.append(checked)
@@ -175,17 +175,17 @@ def _joined(study: Study, persons: dict[str, Any]) -> Iterator[CheckFinding]:
 
 
 def _kept(study: Study, persons: dict[str, Any], sources: dict[str, Any]) -> Iterator[CheckFinding]:
-    """Units that cannot be told apart by a hash: every question of a study with a reserve is refused."""
+    """Units that cannot be told apart by a hash: every query of a study with a reserve is refused."""
     for table in study.tables if study.reserve is not None else ():
         found = persons[table.name]
         if study.unit.person is None:
             if kind_of(sources[table.name]) != "duckdb":
-                text = "rows of a database have no position to keep a reserve by: every question is refused"
+                text = "rows of a database have no position to keep a reserve by: every query is refused"
                 yield CheckFinding(table.name, None, "reserve", None, text)
         elif found is not None and found[0] not in ("integer", "text"):
             text = (
                 f"the person has type {found[1]}; a reserve is kept by a hash of an integer "
-                "or a string: every question is refused"
+                "or a string: every query is refused"
             )
             yield CheckFinding(table.name, table.person, "reserve", None, text)
 
@@ -221,9 +221,9 @@ def _keys(
     study: Study, table: Table, column: TextColumn, engine: Engine, wanted: CheckOptions
 ) -> KeysCheck | None:
     """Keys with at least as many units as the threshold: about half of those that just reach it are found."""
-    question = Question(table, (("count", Count()),), by=(column,))
+    query = Query(table, (("count", Count()),), by=(column,))
     try:
-        plan = make_plan(study, question, Price("epsilon", wanted.epsilon), study.allowed)
+        plan = make_plan(study, query, Price("epsilon", wanted.epsilon), study.allowed)
     except CuratorError:  # at this price nothing can be planned: nothing is found
         return None
     assert plan.finding is not None

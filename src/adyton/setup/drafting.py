@@ -51,17 +51,17 @@ class DraftOptions:
     accounting: str | None = None
     public: bool = False
     metadata: Path | None = None
-    questions: int | None = None
+    queries: int | None = None
     dictionary: DictionaryName = "schema"
-    why: str = ""  # this filter, where the number of questions decided it
+    why: str = ""  # this filter, where the number of queries decided it
 
     def decided(self) -> DraftOptions:
-        """With a filter: the one that is named, or the better one for that many questions."""
+        """With a filter: the one that is named, or the better one for that many queries."""
         limit = _guarantee(self)
-        if self.questions is None or not limit.delta:
+        if self.queries is None or not limit.delta:
             return replace(self, accounting=self.accounting or ("gdp" if limit.delta else "pure"))
         unit = PrivacyUnit(self.adjacency, self.person, self.rows_per_person)
-        choice = choose_accounting(limit, unit, self.questions)
+        choice = choose_accounting(limit, unit, self.queries)
         better = replace(self, accounting=self.accounting or choice.name, why=str(choice))
         return replace(better, delta="0") if better.accounting == "pure" else better  # it needs none
 
@@ -219,7 +219,7 @@ _DICTIONARY: dict[DictionaryName, str] = {
     "schema": "you assert: nothing in this file was chosen by looking at these rows",
     "universal": "this file may depend on the rows, so descriptions of queries spell it out",
 }
-_RESERVE = "# reserve = 0.2  # a share of the units that no question reads: for tests, see adyton reserve\n"
+_RESERVE = "# reserve = 0.2  # a share of the units that no query reads: for tests, see adyton reserve\n"
 
 
 def _validity(wishes: DraftOptions) -> str:
@@ -233,7 +233,7 @@ def _validity(wishes: DraftOptions) -> str:
 def _column(name: str, kind_of_file: str, known: _Known) -> str:
     own = next((kind for pattern, kind in _KINDS if pattern.fullmatch(kind_of_file)), None)
     if own is None:
-        return f"# column {name!r} has type {kind_of_file}, which cannot be questioned\n"
+        return f"# column {name!r} has type {kind_of_file}, which cannot be queried\n"
     profile = known.of(name)
     kind = profile.kind if profile is not None and own == "category" else own  # any kind can be text
     found = _from_profile(profile, kind) if profile is not None else {}

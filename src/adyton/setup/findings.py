@@ -41,7 +41,7 @@ def _many_missing(
         return None
     section = "" if table is study.table else f"private.{table.name}."
     said = f"no value in {_of(missing, one)} ({100 * missing / one.rows:.1f} %)"
-    text = f"{said}: questions grouped by it leave them out, unless [{section}columns.{column.name}] says "
+    text = f"{said}: queries grouped by it leave them out, unless [{section}columns.{column.name}] says "
     return CheckFinding(table.name, column.name, "missing", missing, f"{text}missing = true")
 
 
@@ -54,7 +54,7 @@ def _sizes(study: Study, table: Table, one: TableCheck, allow: Fraction) -> Iter
 
     if unit.adjacency == "replace-one" and one.units != table.rows:
         said = f"the study says {where}.rows = {table.rows}, the data holds {one.units:,} {units}"
-        yield finding("size", one.units, f"{said}: every question is refused")
+        yield finding("size", one.units, f"{said}: every query is refused")
     elif unit.adjacency != "replace-one":
         yield from _guess(table, f"{where}.rows", table.rows, one.units, units)
     yield from _guess(table, f"{where}.lines", table.lines, one.rows_that_count, "rows that count")
@@ -107,7 +107,7 @@ def _of_column(table: TableCheck, column: ColumnCheck, allow: Fraction) -> Itera
         yield finding("empty", column.missing, "no row has a value")
     if column.keys is not None and not column.keys.found:
         keys = column.keys
-        text = f"a question that costs epsilon {keys.epsilon:g} would find no key"
+        text = f"a query that costs epsilon {keys.epsilon:g} would find no key"
         needed = f"{keys.threshold:,} units are needed, and none of {keys.there:,} keys has that many"
         yield finding("no_keys", 0, f"{text}: {needed}")
 

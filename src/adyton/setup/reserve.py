@@ -1,6 +1,6 @@
 """The owner opens the reserve: what will be tested is recorded first, then the rows are handed out.
 
-They are the rows that questions would have read: clipped to what is declared, at most the declared rows of
+They are the rows that queries would have read: clipped to what is declared, at most the declared rows of
 each person.  This is for whoever may read the data anyway; nothing here has noise.
 """
 

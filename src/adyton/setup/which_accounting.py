@@ -1,7 +1,7 @@
-"""Which filter leaves less noise for that many questions, from the calculators that price them later.
+"""Which filter leaves less noise for that many queries, from the calculators that price them later.
 
-Geometric noise is narrower than Gaussian noise where the limit is shared by few questions, and wider where
-it is shared by many: in a pure study widths grow with the number of questions, elsewhere with its root.
+Geometric noise is narrower than Gaussian noise where the limit is shared by few queries, and wider where
+it is shared by many: in a pure study widths grow with the number of queries, elsewhere with its root.
 """
 
 from __future__ import annotations
@@ -18,34 +18,32 @@ from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
 from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.kernel.sensitivity import Sensitivity
 
-MOST_QUESTIONS = 10**6
+MOST_QUERIES = 10**6
 
 
 @dataclass(frozen=True, slots=True)
 class AccountingChoice:
     """The accounting under which each of so many counts, at equal prices, has the narrower noise interval."""
 
-    questions: int
+    queries: int
     gdp: int  # half-widths
     pure: int
     pure_up_to: int  # so many counts; beyond, gdp is the better one
 
     @property
     def name(self) -> AccountingName:
-        return "pure" if self.questions <= self.pure_up_to else "gdp"
+        return "pure" if self.queries <= self.pure_up_to else "gdp"
 
     def __str__(self) -> str:
-        counts = (
-            "1 count is" if self.questions == 1 else f"{self.questions:,} counts at equal prices are each"
-        )
+        counts = "1 count is" if self.queries == 1 else f"{self.queries:,} counts at equal prices are each"
         rest = f"pure is better up to {self.pure_up_to:,}" if self.pure_up_to else "pure is never better"
         return f"{counts} within {self.pure:,} with pure, within {self.gdp:,} with gdp (95 %); {rest}"
 
 
-def choose_accounting(limit: Guarantee, unit: PrivacyUnit, questions: int) -> AccountingChoice:
-    """For ``questions`` counts inside ``limit``; a pure study does not use its delta."""
-    if not 1 <= questions <= MOST_QUESTIONS:
-        raise InvalidRequest(f"--questions is a whole number from 1 to {MOST_QUESTIONS:,}")
+def choose_accounting(limit: Guarantee, unit: PrivacyUnit, queries: int) -> AccountingChoice:
+    """For ``queries`` counts inside ``limit``; a pure study does not use its delta."""
+    if not 1 <= queries <= MOST_QUERIES:
+        raise InvalidRequest(f"--queries is a whole number from 1 to {MOST_QUERIES:,}")
     one = Sensitivity(((0, 1),), 1, unit.adjacency, unit.rows)
     allowed = Fraction(accounting_named("gdp").allowed(limit), UNITS_PER_ONE)
 
@@ -55,5 +53,5 @@ def choose_accounting(limit: Guarantee, unit: PrivacyUnit, questions: int) -> Ac
     def pure(n: int) -> int:
         return GeometricNoise.for_cost(one, limit.epsilon / n).error(LEVEL)
 
-    pure_up_to = largest_that_holds(lambda n: pure(n) <= gdp(n), MOST_QUESTIONS)
-    return AccountingChoice(questions, gdp(questions), pure(questions), pure_up_to)
+    pure_up_to = largest_that_holds(lambda n: pure(n) <= gdp(n), MOST_QUERIES)
+    return AccountingChoice(queries, gdp(queries), pure(queries), pure_up_to)

@@ -1,1 +1,1 @@
-"""Streams: many questions paid for by one charge, of which only the yes is shown."""
+"""Streams: many queries paid for by one charge, of which only the yes is shown."""

@@ -1,4 +1,4 @@
-"""What a stream says: to one question, to several, and of itself."""
+"""What a stream says: to one query, to several, and of itself."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from adyton.streams.compared import ComparedAs
 
 _EXCESS = "Excess: the sum of what each row has above the threshold; the mean has it divided by their number."
 _LAST = "This was the last positive that the price paid for: the stream has halted and answers no more."
-PREVIEWED = 100  # questions, for which a preview says how far from a threshold answers are right
+PREVIEWED = 100  # queries, for which a preview says how far from a threshold answers are right
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class StreamAnswer(Shown):
     Of a mean the value is the excess: the sum of what each row has above the threshold.
     """
 
-    question: str
+    query: str
     threshold: float
     above: bool
     value: float | None
@@ -35,7 +35,7 @@ class StreamAnswer(Shown):
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "question": self.question,
+            "query": self.query,
             "compared_as": self.compared_as,
             "threshold": self.threshold,
             "above": self.above,
@@ -51,7 +51,7 @@ class StreamAnswer(Shown):
     def from_json(cls, told: Mapping[str, Any]) -> StreamAnswer:
         reach = told["noise_interval"]
         return cls(
-            question=told["question"],
+            query=told["query"],
             threshold=told["threshold"],
             above=told["above"],
             value=told["value"],
@@ -90,13 +90,13 @@ class StreamAnswer(Shown):
         if self.value is not None:
             shown, reach = self.shown_value
             rows += [("excess" if self.compared_as == "mean" else "value", shown), ("noise interval", reach)]
-        rows += [("positives left", str(self.positives_left)), ("questions so far", str(self.feeds))]
-        return Sheet(self.question, ("", ""), tuple(rows), self.notes())
+        rows += [("positives left", str(self.positives_left)), ("queries so far", str(self.feeds))]
+        return Sheet(self.query, ("", ""), tuple(rows), self.notes())
 
 
 @dataclass(frozen=True, slots=True)
 class StreamAnswers(Shown):
-    """Several answers of one stream, in their order; ``not_asked``: how many questions it halted before."""
+    """Several answers of one stream, in their order; ``not_asked``: how many queries it halted before."""
 
     answers: Sequence[StreamAnswer]
     statement: StreamStatement
@@ -117,15 +117,15 @@ class StreamAnswers(Shown):
     def sheet(self, verbose: bool = False) -> Sheet:
         numeric = any(answer.value is not None for answer in self.answers)
         rows = [
-            (str(one.feeds), one.question, one.said, *(one.shown_value if numeric else ()))
+            (str(one.feeds), one.query, one.said, *(one.shown_value if numeric else ()))
             for one in self.answers
         ]
-        headers = ("", "question", "answer", *(("value", "noise interval") if numeric else ()))
+        headers = ("", "query", "answer", *(("value", "noise interval") if numeric else ()))
         excess = numeric and any(one.compared_as == "mean" and one.above for one in self.answers)
         left_out = {one.left_out_rows: None for one in self.answers if one.left_out_rows}
         notes = [*left_out, *([_EXCESS] if excess else []), self.statement.state]
         if self.not_asked:
-            many, them = ("question was", "it") if self.not_asked == 1 else ("questions were", "them")
+            many, them = ("query was", "it") if self.not_asked == 1 else ("queries were", "them")
             notes.append(f"{self.not_asked} {many} not asked: nothing was read for {them}.")
         title = f"Stream {self.statement.number}: {self.statement.stream}"
         return Sheet(title, headers, tuple(rows), tuple(notes), left_aligned=2, newest=True)
@@ -190,7 +190,7 @@ class StreamStatement(Shown):
         if self.halted:
             return (
                 f"Halted: it was paid for {self.positives} answers above their threshold, and gave them. "
-                "It answers no more; its cost stays spent. For further questions open another stream."
+                "It answers no more; its cost stays spent. For further queries open another stream."
             )
         if self.closed:
             return (
@@ -229,7 +229,7 @@ class StreamStatement(Shown):
         rows = (
             ("number", str(self.number)),
             ("positives", f"{self.positives - self.positives_left} of {self.positives}"),
-            ("questions so far", str(self.feeds)),
+            ("queries so far", str(self.feeds)),
             ("halted", "yes" if self.halted else "no"),
             *([("closed", "yes")] if self.closed else []),
             ("cost, of the limit", str(self.cost)),
@@ -263,6 +263,6 @@ class StreamList(Shown):
             )
             for one in self.streams
         )
-        headers = ("number", "of", "state", "positives", "questions", "cost, of the limit")
+        headers = ("number", "of", "state", "positives", "queries", "cost, of the limit")
         notes = () if rows else ("No stream was opened yet: adyton stream open.",)
         return Sheet("Streams", headers, rows, notes, left_aligned=3, newest=True)

@@ -21,7 +21,7 @@ from adyton.kernel.terms.leaves import Constant
 from adyton.kernel.terms.measures import Count, CountPersons, Mean, Measure, Proportion, Sum, SumOfPersons
 from adyton.kernel.terms.persons import TableOfPersons
 from adyton.planning.readings import readings_of
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.streams.kinds import StreamKind, moves_one_way
 from adyton.study import Study
 
@@ -53,8 +53,8 @@ class Compared:
     compared_as: ComparedAs
 
 
-def compared(study: Study, kind: StreamKind, reach: int, asked: Question, above: Number | None) -> Compared:
-    """What a stream of this kind reads and compares for a question.
+def compared(study: Study, kind: StreamKind, reach: int, asked: Query, above: Number | None) -> Compared:
+    """What a stream of this kind reads and compares for a query.
 
     Claim:    without noise it is above exactly where the count, the sum or the mean is above its threshold,
               and one unit moves it by at most ``reach``, up or down with all others of a stream that counts
@@ -81,7 +81,7 @@ def compared(study: Study, kind: StreamKind, reach: int, asked: Question, above:
     return Compared(reading, factor, least, step / factor, threshold, compared_as)
 
 
-def _only(asked: Question, kind: StreamKind) -> Measure:
+def _only(asked: Query, kind: StreamKind) -> Measure:
     if isinstance(asked.table, TableOfPersons):
         raise InvalidRequest("a stream asks about rows, not about numbers of each person")
     measures = [measure for _, measure in asked.measures]
@@ -103,7 +103,7 @@ def _written(above: Number | None) -> Fraction:
     return threshold
 
 
-def _excess(asked: Question, measure: Mean | Proportion, threshold: Fraction) -> Question:
+def _excess(asked: Query, measure: Mean | Proportion, threshold: Fraction) -> Query:
     """A mean is above t where the sum of what each row has above t is above 0; that of no rows is not."""
     value: NumberExpression = measure.value if isinstance(measure, Mean) else Indicator(measure.condition)
     lattice = value.lattice

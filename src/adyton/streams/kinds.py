@@ -2,7 +2,7 @@
 
 - ``counts``: counts of rows.
 - ``sums``: also counts of persons and sums.  Where rows come and go, of numbers that are never negative, so
-  that all questions rise together, or fall together.
+  that all queries rise together, or fall together.
 - ``means``: also means and proportions, and sums of numbers of any sign.  They may move either way.
 """
 
@@ -25,12 +25,12 @@ def checked_kind(of: str) -> StreamKind:
 
 
 def moves_one_way(study: Study, kind: StreamKind) -> bool:
-    """Whether one unit moves all questions up, or all of them down."""
+    """Whether one unit moves all queries up, or all of them down."""
     return study.unit.adjacency == "add-remove" and kind != "means"
 
 
 def exchanged_reach(study: Study, kind: StreamKind) -> int:
-    """How far a unit that is exchanged for another can move a question, if neighbors move it by at most 1.
+    """How far a unit that is exchanged for another can move a query, if neighbors move it by at most 1.
 
     One that takes 1 away, and one that adds 1: only where numbers have both signs, and neighbors differ by
     one of the two alone.  Theorem: STREAM-OF-SUMS.

@@ -17,12 +17,12 @@ from adyton.streams.compared import COMPARED, ComparedAs
 
 @dataclass(frozen=True, slots=True)
 class StreamEntry:
-    """One question of a stream and its answer.
+    """One query of a stream and its answer.
 
     ``step``: what 1 of the value means; 1 in a stream of counts, where nothing is scaled.
     """
 
-    question: str
+    query: str
     threshold: Fraction
     above: bool
     value: int | None
@@ -33,7 +33,7 @@ class StreamEntry:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How many positives are left, how many questions there were, and whether no other may follow."""
+    """How many positives are left, how many queries there were, and whether no other may follow."""
 
     left: int
     feeds: int = 0
@@ -50,10 +50,10 @@ class Progress:
         return Progress(note.left, self.feeds + 1)
 
 
-def asked_json(question: str, threshold: Fraction, step: Fraction, compared_as: ComparedAs) -> dict[str, str]:
-    """What a note says of a question; digits as text, because other readers of JSON know no large ones."""
+def asked_json(query: str, threshold: Fraction, step: Fraction, compared_as: ComparedAs) -> dict[str, str]:
+    """What a note says of a query; digits as text, because other readers of JSON know no large ones."""
     scaled = {} if _is_plain(step, compared_as) else {"as": compared_as, "step": str(step)}
-    return {"question": question, "threshold": str(threshold), **scaled}
+    return {"query": query, "threshold": str(threshold), **scaled}
 
 
 def entry_of(note: Mapping[str, Any] | None) -> StreamEntry | None:
@@ -62,7 +62,7 @@ def entry_of(note: Mapping[str, Any] | None) -> StreamEntry | None:
         return None
     try:
         value = None if note["value"] is None else int(note["value"])
-        fed = (note["question"], Fraction(note["threshold"]), note["above"] is True, value, int(note["left"]))
+        fed = (note["query"], Fraction(note["threshold"]), note["above"] is True, value, int(note["left"]))
         if "step" not in note:
             return StreamEntry(*fed)
         step, (compared_as,) = Fraction(note["step"]), [one for one in COMPARED if one == note["as"]]
@@ -82,7 +82,7 @@ def chained(head: str, fed: StreamEntry) -> str:
 
     The secret noise is not in it: it is a small number, and its digest would give it away.
     """
-    said = [head, fed.question, str(fed.threshold), fed.above, None if fed.value is None else str(fed.value)]
+    said = [head, fed.query, str(fed.threshold), fed.above, None if fed.value is None else str(fed.value)]
     said += [] if _is_plain(fed.step, fed.compared_as) else [fed.compared_as, str(fed.step)]
     return hashlib.sha256(json.dumps(said).encode()).hexdigest()
 

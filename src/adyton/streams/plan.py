@@ -22,7 +22,7 @@ from adyton.kernel.terms.measures import Count
 from adyton.planning.known import assumptions_of
 from adyton.planning.price import Price, units_of
 from adyton.planning.readings import readings_of
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.streams.kinds import KINDS, StreamKind, checked_kind, moves_one_way
 from adyton.study import Study
 from adyton.study.validity import refuse_where_rounded
@@ -64,9 +64,9 @@ class StreamPlan:
         """What the kernel prices, and compares later."""
         return Monitor(self.machine)
 
-    def units_of_error(self, confidence: float, questions: int) -> Fraction:
+    def units_of_error(self, confidence: float, queries: int) -> Fraction:
         """SPARSE-ACCURACY, in numbers of what one unit can move."""
-        return Fraction(self.machine.error(confidence, questions), sparse_of(self.machine).sensitivity)
+        return Fraction(self.machine.error(confidence, queries), sparse_of(self.machine).sensitivity)
 
 
 def plan_stream(
@@ -99,7 +99,7 @@ def _fine_reach(study: Study, machine: Machine) -> int:
     drawn: so little is lost in scaling by whole numbers.  ``machine`` is the one for a reach of 1.
     """
     sparse = sparse_of(machine)
-    scales = [sparse.threshold_scale, sparse.question_scale]
+    scales = [sparse.threshold_scale, sparse.query_scale]
     scales += [machine.value_scale] if isinstance(machine, NumericSparse) else []
     room = math.floor(Fraction(LARGEST_SCALE) / max(scales)) // 2
     if room < _COARSEST:
@@ -131,7 +131,7 @@ class Wanted:
         """By how much; a count by the same for adding, removing and exchanging a unit."""
         if self.reach is not None:
             return self.reach
-        (reading,) = readings_of(Question(self.study.table, (("count", Count()),)), self.study.unit)
+        (reading,) = readings_of(Query(self.study.table, (("count", Count()),)), self.study.unit)
         return math.ceil(reading.sensitivity.l1_diameter((Fraction(1),)))
 
 
@@ -182,7 +182,7 @@ def _values(wanted: Wanted, units: int) -> GaussianNoise:
 def _loudness(machine: Machine) -> float:
     """The variance of a comparison, nearly."""
     sparse = sparse_of(machine)
-    return 2 * float(sparse.threshold_scale**2 + sparse.question_scale**2)
+    return 2 * float(sparse.threshold_scale**2 + sparse.query_scale**2)
 
 
 def certificate_of(study: Study, machine: Machine, kind: StreamKind = "counts") -> Certificate:
@@ -203,7 +203,7 @@ def text_of(machine: Machine, kind: StreamKind = "counts") -> str:
 def detail_of(machine: Machine) -> str:
     """The mechanism as canonical JSON; scales are floats exactly, so nothing is lost on the way back."""
     sparse = sparse_of(machine)
-    scales = [sparse.threshold_scale, sparse.question_scale]
+    scales = [sparse.threshold_scale, sparse.query_scale]
     scales += [machine.value_scale] if isinstance(machine, NumericSparse) else []
     facts = [machine.name, sparse.positives, sparse.sensitivity, sparse.monotone, sparse.refresh]
     return json.dumps([*facts, *(repr(float(scale)) for scale in scales)])
@@ -216,7 +216,7 @@ def machine_of(receipt: Receipt) -> Machine:
 
 def stream_of(receipt: Receipt) -> tuple[Machine, StreamKind]:
     """The mechanism that a receipt paid for, and what it may be fed with."""
-    found = stream_in(receipt.order.question, receipt.order.detail)
+    found = stream_in(receipt.order.query, receipt.order.detail)
     if found is None:
         raise InvalidRequest(
             f"receipt {receipt.number} did not pay for a stream; adyton stream list, or Curator.streams(), "
@@ -242,8 +242,8 @@ def machine_from(detail: str) -> Machine | None:
     """The mechanism that ``detail_of`` wrote, None if it did not write this."""
     try:
         name, positives, sensitivity, monotone, refresh, *scales = json.loads(detail)
-        threshold, question, *value = (Fraction(float(scale)) for scale in scales)
-        sparse = Sparse(positives, threshold, question, sensitivity, monotone, refresh)
+        threshold, query, *value = (Fraction(float(scale)) for scale in scales)
+        sparse = Sparse(positives, threshold, query, sensitivity, monotone, refresh)
         machine: Machine = sparse
         if value:
             machine = NumericSparse(sparse, value[0], gaussian=name == GAUSSIAN_VALUES)

@@ -1,4 +1,4 @@
-"""A stream: any number of questions for one price, until so many were found above their threshold.
+"""A stream: any number of queries for one price, until so many were found above their threshold.
 
 The price is charged when the stream is opened.  Its state lives in the ledger, as notes on the receipt that
 paid for it: the noise of the threshold before the first answer, then each answer before it leaves.  So
@@ -20,9 +20,9 @@ from adyton.kernel.special.comparing import Asked, Comparisons
 from adyton.kernel.special.monitor import sparse_of
 from adyton.planning.known import left_out_of
 from adyton.query.draft import Draft
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.query.request import alone_of
-from adyton.query.text import question_text
+from adyton.query.text import query_text
 from adyton.streams.answer import StreamAnswer, StreamAnswers, StreamStatement
 from adyton.streams.compared import Compared, compared
 from adyton.streams.notes import (
@@ -49,16 +49,16 @@ class Stream:
         self._seen = Progress(self._sparse.positives)
 
     def feed(
-        self, question: str | Draft | Question, *, above: Number | None = None, dialect: str | None = None
+        self, query: str | Draft | Query, *, above: Number | None = None, dialect: str | None = None
     ) -> StreamAnswer:
         """Whether the number is above a threshold, noisily; if so, a numeric stream adds a noisy value.
 
-        The question is one COUNT without groups; in a stream of sums or means also one SUM, in one of means
+        The query is one COUNT without groups; in a stream of sums or means also one SUM, in one of means
         also one AVG or PROPORTION.  Below costs nothing, above costs one of the positives.  The threshold is
         one that such a number of this table could pass or miss.
         """
-        asked, fitted = self._fitted(question, above, dialect)
-        public = asked_json(question_text(asked), fitted.threshold, fitted.step, fitted.compared_as)
+        asked, fitted = self._fitted(query, above, dialect)
+        public = asked_json(query_text(asked), fitted.threshold, fitted.step, fitted.compared_as)
 
         def comparison() -> Asked:
             return Asked(self._running().feeds, fitted.least, public)
@@ -72,28 +72,28 @@ class Stream:
 
     def feed_many(
         self,
-        questions: Sequence[tuple[str | Draft | Question, Number | None]],
+        queries: Sequence[tuple[str | Draft | Query, Number | None]],
         *,
         dialect: str | None = None,
     ) -> StreamAnswers:
-        """Questions with a threshold each, in their order, until they or the positives end.
+        """Queries with a threshold each, in their order, until they or the positives end.
 
         All are looked at first: if one of them cannot be asked, none is.
         """
-        for place, (question, above) in enumerate(questions, start=1):
+        for place, (query, above) in enumerate(queries, start=1):
             try:
-                self._fitted(question, above, dialect)
+                self._fitted(query, above, dialect)
             except InvalidRequest as wrong:
-                said = f"question {place} of {len(questions)}: {wrong.message}"
+                said = f"query {place} of {len(queries)}: {wrong.message}"
                 raise InvalidRequest(said, **wrong.facts) from None
         self._running()
         answers: list[StreamAnswer] = []
-        for question, above in questions:
+        for query, above in queries:
             try:
-                answers.append(self.feed(question, above=above, dialect=dialect))
+                answers.append(self.feed(query, above=above, dialect=dialect))
             except PrivacyRefused:  # it has halted, by these answers or by those of others
                 break
-        return StreamAnswers(answers, self.statement(), len(questions) - len(answers))
+        return StreamAnswers(answers, self.statement(), len(queries) - len(answers))
 
     def close(self) -> StreamStatement:
         """For good: nothing is answered after it, here or in any other process.  What was paid stays paid."""
@@ -109,7 +109,7 @@ class Stream:
         """How far the stream is, and what it cost."""
         heads, last = self._heads()
         return StreamStatement(
-            stream=self._receipt.order.question,
+            stream=self._receipt.order.query,
             number=self.number,
             kind=self._kind,
             positives=self._sparse.positives,
@@ -135,38 +135,38 @@ class Stream:
 
     def error(
         self,
-        questions: int,
+        queries: int,
         confidence: float = LEVEL,
         *,
-        of: str | Draft | Question | None = None,
+        of: str | Draft | Query | None = None,
         above: Number | None = None,
     ) -> float:
-        """With this probability ``questions`` answers are right, for numbers farther from their threshold.
+        """With this probability ``queries`` answers are right, for numbers farther from their threshold.
 
-        In a stream of counts that is a whole number of rows.  In others it depends on the question: ``of``
+        In a stream of counts that is a whole number of rows.  In others it depends on the query: ``of``
         says of which, and for a mean ``above`` which threshold; it is then in the unit of a sum, of a mean
         in that of the sum over its rows.  Theorem: SPARSE-ACCURACY.
         """
-        error = self._machine.error(confidence, questions)
+        error = self._machine.error(confidence, queries)
         if of is None and self._kind == "counts":
             return error
         if of is None:
             raise InvalidRequest(
-                f"in a stream of {self._kind} it depends on the question: name one, as in "
+                f"in a stream of {self._kind} it depends on the query: name one, as in "
                 "stream.error(100, of='SELECT SUM(income) FROM people', above=0)"
             )
         _, fitted = self._fitted(of, above, None)
         return float_up(error * fitted.step)
 
     def __repr__(self) -> str:
-        return f"<Stream {self.number}: {self._receipt.order.question}>"
+        return f"<Stream {self.number}: {self._receipt.order.query}>"
 
     # Steps of feed, in the order in which they happen.
 
     def _fitted(
-        self, question: str | Draft | Question, above: Number | None, dialect: str | None
-    ) -> tuple[Question, Compared]:
-        asked = alone_of(question, self._study.table, dialect or self._study.dialect)
+        self, query: str | Draft | Query, above: Number | None, dialect: str | None
+    ) -> tuple[Query, Compared]:
+        asked = alone_of(query, self._study.table, dialect or self._study.dialect)
         return asked, compared(self._study, self._kind, self._sparse.sensitivity, asked, above)
 
     def _running(self) -> Progress:
@@ -197,7 +197,7 @@ class Stream:
             low, high = ((fed.value + end) * fed.step for end in (-error, error))
             value, interval = float(fed.value * fed.step), Interval(LEVEL, float_down(low), float_up(high))
         return StreamAnswer(
-            question=fed.question,
+            query=fed.query,
             threshold=nearest_float(fed.threshold),
             above=fed.above,
             value=value,

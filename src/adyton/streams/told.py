@@ -37,7 +37,7 @@ def told_by(study: Study, ledger: Ledger) -> ReleasedTotals:
 
 
 def _forgets(order: Order) -> bool:
-    texts = (order.question, order.detail)
+    texts = (order.query, order.detail)
     return bool(receipts_carried(*texts) or receipts_restored(*texts))
 
 
@@ -46,7 +46,7 @@ def _and(told: ReleasedTotals, study: Study, ledger: Ledger, receipt: Receipt) -
     radius, pure = _one(radius_in_full(study, order)), exchanged(study, order)
     told = replace(told, radius=told.radius + radius, pure=told.pure + pure)
     rate = geometric_rate(pure) if study.accounting == "pure" else gaussian_rate(radius)
-    if (machine := machine_in(order.question, order.detail)) is not None:
+    if (machine := machine_in(order.query, order.detail)) is not None:
         notes = map(entry_of, public_notes(ledger, receipt.number, 1, Monitor.word))
         fed = [note for note in notes if note is not None]  # that it was closed is public
         values = NoisyIntegers(sum(one.value is not None for one in fed), rate)
@@ -73,7 +73,7 @@ def exchanged(study: Study, order: Order) -> Fraction:
     charged = _one(order.amount)
     if study.unit.adjacency == "replace-one":
         return charged
-    if (stream := stream_in(order.question, order.detail)) is not None:
+    if (stream := stream_in(order.query, order.detail)) is not None:
         machine, kind = stream
         return _one(of_validity("gdp", machine, exchanged_reach(study, kind))[1])
     parts = json.loads(order.detail) if order.detail.startswith("[[") else []
@@ -88,7 +88,7 @@ def _integers(ledger: Ledger, receipt: Receipt) -> int | None:
     A receipt of a book does not say what it paid for, and has a number of its own.
     """
     order = receipt.order
-    plain = order.detail.startswith("[[") and not receipts_carried(order.question, order.detail)
+    plain = order.detail.startswith("[[") and not receipts_carried(order.query, order.detail)
     stored = ledger.recall(receipt.number) if plain else None
     if stored is None:
         return None

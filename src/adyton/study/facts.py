@@ -28,7 +28,7 @@ from adyton.kernel.schema import (
 from adyton.kernel.terms.measures import Measure
 from adyton.query.description import Dictionary, canonical_value
 from adyton.query.description_weights import VERSION
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.query.request import Request, asked_of
 from adyton.query.sql.several.dialects import known_dialect
 from adyton.show import Sheet, Shown
@@ -67,7 +67,7 @@ class Study(Shown):
     discovery_delta: Fraction = Fraction(0)  # the part of delta that finding undeclared keys may use
     further: tuple[PrivateTable, ...] = ()
     checkpoint: Path | str | None = None  # outside the ledger, a file or an address: how far it was
-    dialect: str | None = None  # the database in whose words questions are asked
+    dialect: str | None = None  # the database in whose words queries are asked
     book: Path | None = None  # that studies of the same persons share
     parts: int = field(init=False, repr=False, compare=False)
     grid: Fraction | None = field(init=False, repr=False, compare=False)
@@ -123,7 +123,7 @@ class Study(Shown):
         rounded = validity is not None and validity.method == "rounding"
         share = validity.reserve if validity is not None else None
         known = {
-            "parts": (validity.questions or 1) if split and validity is not None else 1,
+            "parts": (validity.queries or 1) if split and validity is not None else 1,
             "grid": rounding_grid(validity, self.table.rows) if rounded and validity is not None else None,
             "reserve": None if share is None else Reserve(share),
             "rule": accounting_named(self.accounting),
@@ -152,12 +152,12 @@ class Study(Shown):
 
     @property
     def one_by_one(self) -> bool:
-        """Whether nothing but questions is answered, each by itself: by its own units, or rounded."""
+        """Whether nothing but queries is answered, each by itself: by its own units, or rounded."""
         return self.parts > 1 or self.grid is not None
 
     @property
     def size_is_public(self) -> bool:
-        """Whether the number of units that questions read is public: not where some are in a reserve."""
+        """Whether the number of units that queries read is public: not where some are in a reserve."""
         return self.unit.adjacency == "replace-one" and self.reserve is None
 
     @property
@@ -166,7 +166,7 @@ class Study(Shown):
         return self._asked_about(self.table.rows)
 
     def rows_expected(self, table: Table) -> int | None:
-        """About how many rows of ``table`` a question reads, as far as public: a guess that chooses noise."""
+        """About how many rows of ``table`` a query reads, as far as public: a guess that chooses noise."""
         rows = self._asked_about(table.rows if self.unit_of(table).rows == 1 else table.lines)
         return rows if rows is None else max(1, rows // self.parts)
 
@@ -193,9 +193,9 @@ class Study(Shown):
         """The epsilon, rounded up, of one release of these units, fixed in advance: no running total."""
         return self.rule.epsilon(units, self.noise_delta) if units else 0.0
 
-    def nats(self, question: Question, measure: Measure) -> float | None:
+    def nats(self, query: Query, measure: Measure) -> float | None:
         """How long the description of a value of a query is; None where it has none."""
-        return self.dictionary.nats(question, measure) if self.dictionary is not None else None
+        return self.dictionary.nats(query, measure) if self.dictionary is not None else None
 
     def after_its_first_receipt(self, *, amended: bool, described: bool) -> Study:
         """The same study, with descriptions that were fixed before anything was released about its units.
@@ -228,7 +228,7 @@ class Study(Shown):
         ]
         if self.validity is not None:
             v = self.validity
-            facts.append([str(v.confidence), str(v.stability), v.questions, str(v.tolerance), v.beyond_plan])
+            facts.append([str(v.confidence), str(v.stability), v.queries, str(v.tolerance), v.beyond_plan])
             facts[-1] += [str(v.share), str(v.spread), str(v.group), v.noise]
             facts[-1] += [v.method] if v.method is not None else []
             facts[-1] += [str(v.grid)] if v.grid is not None else []
@@ -251,7 +251,7 @@ class Study(Shown):
 
 @lru_cache(maxsize=1024)
 def _allowed(accounting: str, epsilon: Fraction, delta: Fraction) -> int:
-    """Guarded arithmetic takes a while, and most questions name one of few prices."""
+    """Guarded arithmetic takes a while, and most queries name one of few prices."""
     return accounting_named(accounting).allowed(Guarantee(epsilon, delta))
 
 
@@ -274,8 +274,8 @@ def _registered_value(text: str, study: Study) -> list[str]:
         raise InvalidRequest(f"validity.registered: {text!r:.100} cannot be read: {error.message}") from None
     if not isinstance(request, Request):
         raise InvalidRequest(f"validity.registered: {text!r:.100} is not one query")
-    question = request.question
-    return [canonical_value(question, measure) for _, measure in question.measures]
+    query = request.query
+    return [canonical_value(query, measure) for _, measure in query.measures]
 
 
 def check_size(rows: int | None, unit: PrivacyUnit, limit: Guarantee) -> None:

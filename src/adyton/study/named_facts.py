@@ -15,7 +15,7 @@ _LIMIT = ("privacy.epsilon", "privacy.delta", "privacy.accounting")
 _VALIDITY = (
     "confidence",
     "stability",
-    "questions",
+    "queries",
     "tolerance",
     "beyond_plan",
     "share",

@@ -71,7 +71,7 @@ def parse_study(raw: dict[str, Any], path: Path) -> Study:
     public = public_tables(raw.get("public", {}), path.parent, notes)
     columns = columns_of(notes.section(raw, "columns", None), notes, partial(keys_of, public))
     rows, lines = (notes.attempt(partial(whole_at, table, "table", key)) for key in ("rows", "lines"))
-    name = notes.attempt(lambda: text_at(table, "table", "name", "the name used after FROM in a question"))
+    name = notes.attempt(lambda: text_at(table, "table", "name", "the name used after FROM in a query"))
     source = notes.attempt(lambda: source_of(table, "table", path.parent))
     dialect = notes.attempt(lambda: known_dialect(raw["dialect"])) if "dialect" in raw else None
     validity = notes.attempt(lambda: _validity(raw, notes)) if "validity" in raw else None
@@ -122,7 +122,7 @@ def _guarantee(privacy: dict[str, Any]) -> Guarantee:
 
 
 _VALIDITY_KEYS = (
-    *("independent", "confidence", "stability", "questions", "tolerance", "beyond_plan"),
+    *("independent", "confidence", "stability", "queries", "tolerance", "beyond_plan"),
     *("share", "spread", "group", "noise", "method", "grid", "reserve", "dictionary", "registered"),
 )
 
@@ -141,7 +141,7 @@ def _validity(raw: dict[str, Any], notes: Notes) -> Validity:
     }
     return Validity(
         rational(section.get("confidence", Decimal("0.95")), "validity.confidence"),
-        questions=whole(section["questions"], "validity.questions") if "questions" in section else None,
+        queries=whole(section["queries"], "validity.queries") if "queries" in section else None,
         beyond_plan=choice(section["beyond_plan"], "validity.beyond_plan", ("refuse", "answer"))
         if "beyond_plan" in section
         else None,

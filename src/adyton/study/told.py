@@ -46,12 +46,12 @@ def _promises(study: Study) -> Facts:
     )
     yield "population", at_once
     if study.parts > 1:
-        yield "", f"units are split: each of {study.parts:,} questions reads a part of its own"
+        yield "", f"units are split: each of {study.parts:,} queries reads a part of its own"
     if study.grid is not None:
         yield "", f"answers are rounded, in steps of {_plain(100 * study.grid)} % of their range"
     if study.reserve is not None:
         share = _plain(100 * study.reserve.share)
-        yield "reserve", f"about {share} % of the {unit.word}s: no question reads them"
+        yield "reserve", f"about {share} % of the {unit.word}s: no query reads them"
 
 
 def _about(study: Study, table: Table) -> Facts:

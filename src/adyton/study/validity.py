@@ -31,16 +31,16 @@ FOR_COUNTS = Fraction(1, 32)  # that what is said of the number of units is righ
 
 @dataclass(frozen=True, slots=True)
 class Validity:
-    """What the population intervals of a study rest on, fixed before the first question.
+    """What the population intervals of a study rest on, fixed before the first query.
 
-    A study with Gaussian noise needs nothing but the confidence.  It may plan: how many questions there will
+    A study with Gaussian noise needs nothing but the confidence.  It may plan: how many queries there will
     be, the tolerance for each, and what is expected of them, which chooses noise and promises nothing.  A
-    pure study needs such a plan, or a cap on what all questions together may spend of ``stability`` (mu0).
-    ``beyond_plan`` says whether a later question is refused, or answered.  By the ``method`` of splitting,
-    for Gaussian noise, each of the ``questions`` reads a part of the units of its own, and there are no
+    pure study needs such a plan, or a cap on what all queries together may spend of ``stability`` (mu0).
+    ``beyond_plan`` says whether a later query is refused, or answered.  By the ``method`` of splitting,
+    for Gaussian noise, each of the ``queries`` reads a part of the units of its own, and there are no
     others.  By the method of rounding answers get noise and are then put on a ``grid``, whose step is this
-    part of the range of what is asked; where none is given, the best for so many ``questions``.
-    About the share ``reserve`` of the units is read by no question, and kept for tests.
+    part of the range of what is asked; where none is given, the best for so many ``queries``.
+    About the share ``reserve`` of the units is read by no query, and kept for tests.
 
     A query with a short description has an interval that does not widen with what was asked before it.  The
     ``dictionary`` says how queries are described: "schema" by the declarations of the study file, whose owner
@@ -50,7 +50,7 @@ class Validity:
 
     confidence: Fraction
     stability: Fraction | None = None
-    questions: int | None = None
+    queries: int | None = None
     tolerance: Fraction | None = None
     beyond_plan: Literal["refuse", "answer"] | None = None
     share: Fraction | None = None
@@ -69,7 +69,7 @@ class Validity:
             self,
             confidence: Number,
             stability: Number | None = None,
-            questions: int | None = None,
+            queries: int | None = None,
             tolerance: Number | None = None,
             beyond_plan: Literal["refuse", "answer"] | None = None,
             share: Number | None = None,
@@ -90,19 +90,19 @@ class Validity:
             raise InvalidRequest("validity.confidence must be above 0 and below 1, e.g. 0.95")
         if self.reserve is not None and not 0 < self.reserve < 1:
             raise InvalidRequest(
-                "validity.reserve is the share of the units that no question reads: above 0 and below 1, "
+                "validity.reserve is the share of the units that no query reads: above 0 and below 1, "
                 "e.g. 0.2"
             )
-        if self.questions is not None and self.questions < 1:
-            raise InvalidRequest("validity.questions must be at least 1")
+        if self.queries is not None and self.queries < 1:
+            raise InvalidRequest("validity.queries must be at least 1")
         if self.stability is not None and self.stability > 1:
             raise InvalidRequest("validity.stability above 1 certifies nothing; below 0.1 is useful")
-        if self.tolerance is not None and self.questions is None:
-            raise InvalidRequest("validity.tolerance needs validity.questions")
+        if self.tolerance is not None and self.queries is None:
+            raise InvalidRequest("validity.tolerance needs validity.queries")
         if self.expects and self.tolerance is None:
             raise InvalidRequest(
                 "validity.share, spread, group and noise choose the noise of a plan: give validity.tolerance "
-                "and validity.questions too"
+                "and validity.queries too"
             )
         for name, most in (("share", 1), ("spread", Fraction(1, 2)), ("group", 1), ("grid", Fraction(1, 2))):
             value = getattr(self, name)
@@ -115,7 +115,7 @@ class Validity:
 
     @property
     def expects(self) -> bool:
-        """Whether a plan says more than how many questions there are, and how exact they should be."""
+        """Whether a plan says more than how many queries there are, and how exact they should be."""
         return self.noise != "constant" or any(
             given is not None for given in (self.share, self.spread, self.group)
         )
@@ -142,7 +142,7 @@ def check_validity(study: Study) -> None:
             )
     elif (validity.stability is None) == (validity.tolerance is None):
         raise InvalidRequest(
-            "a pure study gives either validity.stability, or validity.tolerance and validity.questions"
+            "a pure study gives either validity.stability, or validity.tolerance and validity.queries"
         )
     elif validity.expects:
         raise InvalidRequest("validity.share, spread, group and noise go with Gaussian noise, not with pure")
@@ -159,14 +159,12 @@ def _check_method(study: Study, validity: Validity) -> None:
         _check_rounding(study, validity)
     if validity.method != "split":
         return
-    if validity.questions is None or validity.questions < 2:
-        raise InvalidRequest(
-            "validity.method = 'split' needs validity.questions, at least 2: a part for each"
-        )
+    if validity.queries is None or validity.queries < 2:
+        raise InvalidRequest("validity.method = 'split' needs validity.queries, at least 2: a part for each")
     if validity.tolerance is not None or validity.beyond_plan == "answer":
         raise InvalidRequest(
-            "with validity.method = 'split' each question reads a part of its own and names its own price, "
-            "and no part is left beyond validity.questions: remove validity.tolerance and "
+            "with validity.method = 'split' each query reads a part of its own and names its own price, "
+            "and no part is left beyond validity.queries: remove validity.tolerance and "
             "beyond_plan = 'answer'"
         )
     if study.further:
@@ -185,14 +183,14 @@ def _check_rounding(study: Study, validity: Validity) -> None:
             "validity.method = 'rounding' counts which answers are possible, by the public number of units: "
             "write privacy.adjacency = 'replace-one' and table.rows"
         )
-    if validity.grid is None and validity.questions is None:
+    if validity.grid is None and validity.queries is None:
         raise InvalidRequest(
             "validity.method = 'rounding' needs validity.grid, the step of the grid as a part of the range "
-            "of an answer, e.g. 0.02; or validity.questions, and the best grid for so many is taken"
+            "of an answer, e.g. 0.02; or validity.queries, and the best grid for so many is taken"
         )
     if validity.tolerance is not None:
         raise InvalidRequest(
-            "with validity.method = 'rounding' each question names its own price: remove validity.tolerance"
+            "with validity.method = 'rounding' each query names its own price: remove validity.tolerance"
         )
     if study.further:
         raise InvalidRequest("validity.method = 'rounding' goes with one private table, not with several")
@@ -200,17 +198,17 @@ def _check_rounding(study: Study, validity: Validity) -> None:
 
 def rounding_grid(validity: Validity, rows: int | None) -> Fraction | None:
     """The step of the grid as a part of the range of an answer; None where nothing says it: it is refused."""
-    if validity.grid is not None or validity.questions is None or rows is None:
+    if validity.grid is not None or validity.queries is None or rows is None:
         return validity.grid
-    return _best_grid(rows, validity.questions, 1 - validity.confidence)
+    return _best_grid(rows, validity.queries, 1 - validity.confidence)
 
 
 @lru_cache(maxsize=16)
-def _best_grid(rows: int, questions: int, failure: Fraction) -> Fraction:
+def _best_grid(rows: int, queries: int, failure: Fraction) -> Fraction:
     """For means without noise: it chooses, and whatever it chooses is certified as it is."""
     from adyton.validity.published.compressibility import counted_rounding_width
 
-    return Fraction(1, counted_rounding_width(rows, questions, failure).levels)
+    return Fraction(1, counted_rounding_width(rows, queries, failure).levels)
 
 
 def refuse_where_rounded(study: Study, what: str) -> None:
@@ -230,7 +228,7 @@ def _check_reserve(study: Study, validity: Validity) -> None:
         )
     if validity.method == "split":
         raise InvalidRequest(
-            "validity.reserve does not go with validity.method = 'split': there every question has units of "
+            "validity.reserve does not go with validity.method = 'split': there every query has units of "
             "its own already; remove one of the two"
         )
     if study.unit.person is None and study.unit.adjacency != "replace-one":
@@ -251,7 +249,7 @@ def _check_reserve(study: Study, validity: Validity) -> None:
 def _check_tolerance(study: Study, validity: Validity, tolerance: Fraction) -> None:
     rows = study.units_expected
     if rows is None:
-        raise InvalidRequest("validity.tolerance needs validity.questions and table.rows")
+        raise InvalidRequest("validity.tolerance needs validity.queries and table.rows")
     if study.accounting == "pure":
         best = planned(validity, rows, study.unit.adjacency, keys_failure(study)).tolerance
     else:
@@ -266,8 +264,8 @@ def _check_tolerance(study: Study, validity: Validity, tolerance: Fraction) -> N
         )
         units = f"{study.unit.word}s" + (" outside of the reserve" if validity.reserve is not None else "")
         raise InvalidRequest(
-            f"{rows} {units} certify {validity.questions} adaptive questions within {shown}{noise}{found}, "
-            f"not within {float(tolerance):g}: ask fewer questions or allow a wider tolerance "
+            f"{rows} {units} certify {validity.queries} adaptive queries within {shown}{noise}{found}, "
+            f"not within {float(tolerance):g}: ask fewer queries or allow a wider tolerance "
             "(see adyton plan)"
         )
 
@@ -292,12 +290,12 @@ def gaussian_plan(study: Study) -> StudyPlan:
     """The noise of a plan.  Where the size is private, it is made for the public guess of it."""
     validity, rows = study.validity, study.units_expected
     assert validity is not None
-    assert validity.questions is not None
+    assert validity.queries is not None
     assert rows is not None
     assert validity.tolerance is not None
     failure = claims_failure(validity, study.unit.adjacency)
     return planned_study(
-        rows, validity.questions, failure, validity.tolerance, validity.expected, validity.noise
+        rows, validity.queries, failure, validity.tolerance, validity.expected, validity.noise
     )
 
 
@@ -306,12 +304,12 @@ def planned(
     validity: Validity, rows: int, adjacency: Adjacency, delta: Fraction = Fraction(0)
 ) -> PlannedSchedule:
     """The widths of a pure plan.  Where the size is private, what is said of it must be right too."""
-    assert validity.questions is not None
+    assert validity.queries is not None
     failure = (1 - validity.confidence) * (1 - FOR_DESCRIBED - FOR_THEIR_NOISE)
     public = adjacency == "replace-one" and validity.reserve is None
     return PlannedSchedule.plan(
         rows,
-        validity.questions,
+        validity.queries,
         failure,
         counting=0 if public else failure * _COUNTING,
         delta=delta,

@@ -100,7 +100,7 @@ class Synthesis(Shown):
         self.receipt, self.repeated = receipt, repeated
 
     @property
-    def question(self) -> str:
+    def query(self) -> str:
         """What was released, in the words of the receipt."""
         return self.plan.text
 
@@ -152,7 +152,7 @@ class Synthesis(Shown):
     def to_json(self) -> dict[str, Any]:
         """The documented JSON object, as plain Python values; the table itself is exported by others."""
         return {
-            "synthesis": self.question,
+            "synthesis": self.query,
             "repeated": self.repeated,
             "rows": self.rows,
             "method": self.plan.method,
@@ -186,7 +186,7 @@ class Synthesis(Shown):
             f"Receipt {self.receipt.number}, {self.receipt.digest[:12]}.",
         )
         details = (f"Theorems: {', '.join(self.certificate.theorems)}.",)
-        sheet = Sheet(self.question, ("measured", "cells", "noise", "distance"), rows, notes, details=details)
+        sheet = Sheet(self.query, ("measured", "cells", "noise", "distance"), rows, notes, details=details)
         return sheet.detailed() if verbose else sheet
 
     def _marginal(self, one: NoisyMarginal) -> Marginal:

@@ -1,4 +1,4 @@
-"""The matrix mechanism: measure a strategy with noise, infer the questions by least squares."""
+"""The matrix mechanism: measure a strategy with noise, infer the queries by least squares."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from adyton.planning.coordinated.strategy_choice import error_factor
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GaussianMatrix(GaussianMeasured):
-    """Measures ``steps`` times A x plus round(sigma * N), A the strategy; all questions follow from it.
+    """Measures ``steps`` times A x plus round(sigma * N), A the strategy; all queries follow from it.
 
     Claim:    as ``GaussianMeasured``; answers are unbiased, with the predicted error as mean squared error.
     Assumes:  as ``GaussianMeasured``.
@@ -38,11 +38,11 @@ class GaussianMatrix(GaussianMeasured):
         return _infer(workload, self.strategy, released, self.steps)
 
     def predicted_error(self, workload: LinearQueries) -> float:
-        """The mean over the questions of the expected squared error.  Theorem: MATRIX-MECHANISM-ERROR."""
+        """The mean over the queries of the expected squared error.  Theorem: MATRIX-MECHANISM-ERROR."""
         return error_factor(workload, self.strategy) * rounded_variance(float_up(self.sigma)) / self.steps**2
 
     def error(self, workload: LinearQueries, confidence: float) -> Floats:
-        """For each question the half-width that its noise stays within, with this probability.
+        """For each query the half-width that its noise stays within, with this probability.
 
         Theorem: MATRIX-MECHANISM-ERROR.
         """

@@ -1,7 +1,7 @@
 """Multiplicative weights and the exponential mechanism: a synthetic histogram for a known workload.
 
-Each round picks, privately, a question that the guess answers badly, measures it with noise, and corrects the
-guess.  What comes out is a distribution over the cells from which any question can be answered.
+Each round picks, privately, a query that the guess answers badly, measures it with noise, and corrects the
+guess.  What comes out is a distribution over the cells from which any query can be answered.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class IndexSelection(Protocol):
 class MwemRound(NamedTuple):
     """What one round released."""
 
-    question: LinearQuery
+    query: LinearQuery
     gap: float  # measured mean less guessed mean, before the correction
 
 
@@ -59,14 +59,14 @@ class Synthetic:
     measurements: tuple[MwemRound, ...]
 
     def answers(self, workload: LinearQueries) -> Floats:
-        """Mean values of the questions, by the average guess."""
+        """Mean values of the queries, by the average guess."""
         means: Floats = workload.numerators(self.average) / workload.denominator
         return means
 
 
 @dataclass(frozen=True, slots=True)
 class Mwem:
-    """``rounds`` times: select a question, measure it with geometric noise of ``scale``, correct the guess.
+    """``rounds`` times: select a query, measure it with geometric noise of ``scale``, correct the guess.
 
     Claim:    rounds times (the cost of the selection, and D / scale) with D = ``denominator``, for either
               neighbors.
@@ -93,7 +93,7 @@ class Mwem:
         return ComposedCost(((self.selection.cost(), self.rounds), (measured, self.rounds)))
 
     def release(self, workload: LinearQueries, exact: Integers, total: int, bits: Bits) -> Synthetic:
-        """``exact`` are the whole numerators of the workload's questions for the private histogram."""
+        """``exact`` are the whole numerators of the workload's queries for the private histogram."""
         private = self._private(workload, exact, total)
         guess, average = CellDistribution(workload.cells), np.zeros(workload.cells)
         units = total * workload.denominator
@@ -104,12 +104,12 @@ class Mwem:
             index = self.selection.release(_scores(private, guessed), bits)
             noise = int(two_sided_geometric.draw(float_up(self.scale), 1, bits)[0])
             gap = (int(private[index]) + noise - float(guessed[index])) / units
-            measurements.append(MwemRound(workload.question(index), gap))
+            measurements.append(MwemRound(workload.query(index), gap))
             guess.correct(*measurements[-1])
         return Synthetic(average, guess.weights, tuple(measurements))
 
     def error(self, cells: int, total: int, confidence: float) -> float:
-        """With this probability the average guess is no farther off in the mean of any question.
+        """With this probability the average guess is no farther off in the mean of any query.
 
         Half of what may fail is for the selections, half for the measurements.  Theorem: MWEM-ERROR.
         """
@@ -123,21 +123,21 @@ class Mwem:
     def for_cost(cls, workload: LinearQueries, epsilon: Fraction, rounds: int) -> Mwem:
         """Half of ``epsilon`` for the selections, by permute-and-flip, half for the measurements."""
         each, whole = epsilon / (2 * rounds), workload.denominator
-        selection = PermuteAndFlip(tuple(range(workload.questions)), each, ScoreSensitivity(Fraction(whole)))
+        selection = PermuteAndFlip(tuple(range(workload.queries)), each, ScoreSensitivity(Fraction(whole)))
         return cls(rounds, selection, Fraction(float_up(whole / each)), whole)
 
     def _private(self, workload: LinearQueries, exact: Integers, total: int) -> Integers:
         if self.denominator != workload.denominator:
             raise InvalidRequest(f"made for a denominator of {self.denominator}, not {workload.denominator}")
         if not workload.fractional:
-            raise InvalidRequest("multiplicative weights need questions with values between 0 and 1")
+            raise InvalidRequest("multiplicative weights need queries with values between 0 and 1")
         if total < 1:
             raise InvalidRequest(f"a guess is a share of at least 1 unit, not {total}")
         if total * self.denominator > _LARGEST_COUNT:  # beyond, a score would not fit into 64 bits
             raise InvalidRequest(f"total times denominator is at most {_LARGEST_COUNT}")
         whole = np.asarray(exact)
-        if whole.shape != (workload.questions,) or whole.dtype.kind != "i":
-            raise InvalidRequest(f"the exact answers must be {workload.questions} whole numbers, with a sign")
+        if whole.shape != (workload.queries,) or whole.dtype.kind != "i":
+            raise InvalidRequest(f"the exact answers must be {workload.queries} whole numbers, with a sign")
         return np.clip(whole.astype(np.int64), -_LARGEST_COUNT, _LARGEST_COUNT)
 
 

@@ -51,10 +51,10 @@ class RoundedMeans:
         cell = min(math.floor(mean * self.levels), self.levels - 1)
         return Fraction(2 * cell + 1, 2 * self.levels)
 
-    def transcripts(self, questions: int) -> int:
+    def transcripts(self, queries: int) -> int:
         """How many sequences of answers there are at most."""
-        return int(self.levels**questions)
+        return int(self.levels**queries)
 
-    def bits(self, questions: int) -> float:
+    def bits(self, queries: int) -> float:
         """The length of a code for the transcript, rounded up: k log2(levels)."""
-        return questions * math.log2(self.levels) * (1 + 32 * UNIT_ROUNDOFF)
+        return queries * math.log2(self.levels) * (1 + 32 * UNIT_ROUNDOFF)

@@ -20,7 +20,7 @@ _USUAL_ROWS = 100_000  # shown where no method can say how many are needed
 
 
 class AllMethods(Shown):
-    """``rules`` names the class that all questions are from, for the method ``class``."""
+    """``rules`` names the class that all queries are from, for the method ``class``."""
 
     def __init__(self, plan: PlanComparison, rules: str = "thresholds:1") -> None:
         from adyton.holdout.planner import class_method, special_methods
@@ -69,7 +69,7 @@ class AllMethods(Shown):
         return len(SHARES) if self.plan.tolerance is None else len(self._rows)
 
     def figure(self, on_step: Callable[[], None] = lambda: None) -> Figure:
-        """Questions that each method certifies, by the number of rows; or widths of shares, by their size."""
+        """Queries that each method certifies, by the number of rows; or widths of shares, by their size."""
         from adyton.figures import plan as by_rows
         from adyton.figures import width as by_share
 
@@ -78,9 +78,9 @@ class AllMethods(Shown):
             many = by_rows.curves(plan.tolerance, plan.confidence, self._rows, on_step=on_step)
             return by_rows.figure(many, plan.tolerance, plan.confidence)
         assert plan.rows is not None
-        assert plan.questions is not None
-        wide = by_share.curves(plan.rows, plan.questions, plan.confidence, on_step=on_step)
-        return by_share.figure(wide, plan.rows, plan.questions, plan.confidence)
+        assert plan.queries is not None
+        wide = by_share.curves(plan.rows, plan.queries, plan.confidence, on_step=on_step)
+        return by_share.figure(wide, plan.rows, plan.queries, plan.confidence)
 
     @property
     def _rows(self) -> tuple[int, ...]:
@@ -96,7 +96,7 @@ class AllMethods(Shown):
         if noise is None:
             return None
         best = next(option.value for option in plan.options if option.method == plan.recommended)
-        questions = plan.questions if plan.questions is not None else _fewer(best)
+        queries = plan.queries if plan.queries is not None else _fewer(best)
         tolerance = f"{float(plan.tolerance):g}" if plan.tolerance is not None else f"{_wider(best):g}"
         expected = {
             "share": plan.expected.share,
@@ -109,7 +109,7 @@ class AllMethods(Shown):
             "[validity]",
             "independent = true",
             f"confidence = {float(plan.confidence):g}",
-            f"questions = {questions}",
+            f"queries = {queries}",
             f"tolerance = {tolerance}",
             *(f"{name} = {float(value):g}" for name, value in expected.items() if value is not None),
             f'noise = "{noise}"',
@@ -117,9 +117,9 @@ class AllMethods(Shown):
         return "\n".join(lines)
 
 
-def _fewer(questions: Any) -> int:
+def _fewer(queries: Any) -> int:
     """A study keeps a part of the failure for what is beyond its plan, so it supports some fewer."""
-    return max(1, int(0.9 * questions))
+    return max(1, int(0.9 * queries))
 
 
 def _more(rows: Any) -> int:
@@ -145,7 +145,7 @@ def _in_a_study(plan: PlanComparison) -> list[str]:
     if noise is None:
         return []
     return [
-        f'A study takes it from [validity]: questions, tolerance and noise = "{noise}"; then its questions '
+        f'A study takes it from [validity]: queries, tolerance and noise = "{noise}"; then its queries '
         f"need no price."
     ]
 
@@ -176,16 +176,16 @@ def _if_shares(plan: PlanComparison) -> list[str]:
     best = plan.recommended_for_shares
     if best == plan.recommended:
         return []
-    return [f"If all questions are shares, which are means of values 0 and 1, {best} is better."]
+    return [f"If all queries are shares, which are means of values 0 and 1, {best} is better."]
 
 
 def _expected(plan: PlanComparison) -> list[str]:
     if not plan.expected:
         return []
     notes = [
-        "What is expected chooses the noise and promises nothing: if a question turns out otherwise, its "
+        "What is expected chooses the noise and promises nothing: if a query turns out otherwise, its "
         "interval in a study is wider, never wrong.",
-        "alike: if all questions are as expected, and not only the one that is looked at.",
+        "alike: if all queries are as expected, and not only the one that is looked at.",
     ]
     if plan.expected.group is not None:
         notes.append("The noise is that of the sum over the group; its count has twice as much.")
@@ -198,6 +198,6 @@ def _limits(plan: PlanComparison) -> list[str]:
     if plan.expected or constant is None or decreasing is None:
         return []
     return [
-        f"With {constant:,} questions a known attack breaks this tolerance, whatever the noise, if it is "
+        f"With {constant:,} queries a known attack breaks this tolerance, whatever the noise, if it is "
         f"the same for all; with {decreasing:,} if it decreases as the attack gains."
     ]

@@ -129,9 +129,9 @@ def progress(what: str, total: float | None = None) -> Iterator[Callable[..., No
         yield step
 
 
-def confirmed(question: str, as_json: bool) -> bool:
+def confirmed(query: str, as_json: bool) -> bool:
     """Whether a person at a terminal says yes.  Programs are not asked: for them it is no."""
-    return can_be_asked(as_json) and typer.confirm(question, err=True)
+    return can_be_asked(as_json) and typer.confirm(query, err=True)
 
 
 def can_be_asked(as_json: bool) -> bool:

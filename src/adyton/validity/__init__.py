@@ -1,8 +1,8 @@
 """What was learned about the population: widths that hold for all answers at once, however asked.
 
 ``subset`` is the theorem of Gaussian answers and ``plans`` what follows from it, ``hinge`` that of pure
-studies, ``classes`` that of questions from one declared class, ``last_look`` what a test on the rows is
-worth after questions; ``published`` and ``textbook`` are bounds of the literature, most of which only a
+studies, ``classes`` that of queries from one declared class, ``last_look`` what a test on the rows is
+worth after queries; ``published`` and ``textbook`` are bounds of the literature, most of which only a
 planner compares.
 """
 

@@ -1,6 +1,6 @@
 """How far any guarantee for planned Gaussian noise can be from here: the strongest attack known to us.
 
-The analyst asks m random questions with values 0 and 1, lets the answers vote, each with its distance from
+The analyst asks m random queries with values 0 and 1, lets the answers vote, each with its distance from
 1/2 as weight, and then asks for the rows that the vote favours, k - m times.  On a large universe the vote
 overfits by Phi(z) - 1/2, z = sqrt(m) / (2 n sqrt(sigma**2 + 1/(4n))).  This is a computation in floats, not
 a promise: a better attack may exist, and then the true limit is lower.
@@ -23,7 +23,7 @@ from adyton.validity.plans.noise_plan import MOST
 _TURNS = 144  # places at which the attack may turn, or the noise change
 _HALVINGS = 16
 _STEPS = 18  # golden sections: a thousandth of the noise, and its chance is flat there
-_SHARES = 1 - np.geomspace(0.002, 0.5, 48)  # of the questions that are spent on the vote
+_SHARES = 1 - np.geomspace(0.002, 0.5, 48)  # of the queries that are spent on the vote
 
 
 def overfit(rows: int, votes: Floats, scale: float) -> Floats:
@@ -33,22 +33,22 @@ def overfit(rows: int, votes: Floats, scale: float) -> Floats:
     return above
 
 
-def success(rows: int, questions: int, scale: float, tolerance: float) -> float:
+def success(rows: int, queries: int, scale: float, tolerance: float) -> float:
     """The chance that some answer is off by more than ``tolerance``, for the best number of votes."""
-    votes = np.floor(questions * _SHARES)
+    votes = np.floor(queries * _SHARES)
     ndtr = special().ndtr
     gap = overfit(rows, votes, scale)
     nodes, weights = _normal()
     spread = np.sqrt(np.maximum(0.25 - gap * gap, 0) / rows)
     realised = gap[:, None] + spread[:, None] * nodes[None, :]
     above = ndtr(-(tolerance - realised) / scale) + ndtr(-(tolerance + realised) / scale)
-    copies = (questions - votes)[:, None]
+    copies = (queries - votes)[:, None]
     return float(np.max((-np.expm1(copies * np.log1p(-np.minimum(above, 1 - 1e-16)))) @ weights))
 
 
 def attack_limit(rows: int, tolerance: Number, failure: Number) -> int | None:
-    """The number of questions with which the attack beats every noise level: it succeeds more often than
-    ``failure``, whatever sigma is.  None if 10**15 questions do not do it.
+    """The number of queries with which the attack beats every noise level: it succeeds more often than
+    ``failure``, whatever sigma is.  None if 10**15 queries do not do it.
     """
     n, within = whole(rows, "the number of rows"), float(positive(tolerance, "the tolerance"))
     share = float(probability(failure, "the failure probability"))
@@ -73,18 +73,18 @@ def decreasing_attack_limit(rows: int, tolerance: Number, failure: Number) -> in
     """The same for plans whose noise decreases as the vote gains: each answer after it would miss as often.
 
     Of such plans the longest that the attack does not break is found, by how often one answer misses; the
-    attack may turn from votes to the favoured rows at any time.  None if it is longer than 10**15 questions.
+    attack may turn from votes to the favoured rows at any time.  None if it is longer than 10**15 queries.
     """
     n, within = whole(rows, "the number of rows"), float(positive(tolerance, "the tolerance"))
     share = float(probability(failure, "the failure probability"))
     often = 0.5  # standard deviations that the noise stays away from the tolerance
     rare = edge(lambda away: _falling(n, within, away)[1] <= share, 40.0, often, halvings=_HALVINGS)
-    questions = _falling(n, within, rare)[0]
-    return math.ceil(questions) if questions < MOST else None
+    queries = _falling(n, within, rare)[0]
+    return math.ceil(queries) if queries < MOST else None
 
 
 def _falling(rows: int, tolerance: float, away: float) -> tuple[float, float]:
-    """How many questions such a plan has, and how often the attack breaks it if it turns at the best time."""
+    """How many queries such a plan has, and how often the attack breaks it if it turns at the best time."""
     gap = np.linspace(0, min(tolerance, 0.4999), _TURNS, endpoint=False)
     spread = (0.25 - gap * gap) / rows
     noise = np.square((tolerance - gap) / away) - spread

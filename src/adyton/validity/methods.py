@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from adyton.arithmetic.search import largest_within, least_within
 from adyton.validity.described import described_half_width
-from adyton.validity.hinge.joint import joint_questions, joint_rows, joint_width
+from adyton.validity.hinge.joint import joint_queries, joint_rows, joint_width
 from adyton.validity.plans.expected import ANYTHING, Expected
 from adyton.validity.plans.noise_plan import MOST, Noise, NoisePlan
-from adyton.validity.plans.plans import questions_within, rows_needed, within
+from adyton.validity.plans.plans import queries_within, rows_needed, within
 from adyton.validity.published.compressibility import (
     compressed_width,
     counted_rounding_width,
@@ -31,7 +31,7 @@ _YES_NO = "each answer is only yes or no"
 
 class Certified(NamedTuple):
     """The number that was asked for, and the scale of the noise (of the grid, where answers are rounded) that
-    belongs to it: of the first question and, where it differs, of the last."""
+    belongs to it: of the first query and, where it differs, of the last."""
 
     value: int | float | None
     scale: float | None = None
@@ -44,131 +44,131 @@ Inverse = Callable[[int, Fraction, Fraction, Expected], Certified]
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """``width`` decides; ``questions`` and ``rows`` only return what it has certified.
+    """``width`` decides; ``queries`` and ``rows`` only return what it has certified.
 
-    ``shares``: only for questions with values 0 and 1.  ``groups``: it knows means over a part of the rows.
+    ``shares``: only for queries with values 0 and 1.  ``groups``: it knows means over a part of the rows.
     ``applies``: the condition under which it holds, where that is not known to a planner.  ``unlimited``: if
-    it certifies any questions it certifies any number, for which the greatest that is looked at stands.
+    it certifies any queries it certifies any number, for which the greatest that is looked at stands.
     """
 
     name: str
     theorem: str
     width: Width
-    most_questions: Inverse | None = None
+    most_queries: Inverse | None = None
     fewest_rows: Inverse | None = None
     shares: bool = False
     groups: bool = False
     applies: str | None = None
     unlimited: bool = False
 
-    def questions(
+    def queries(
         self, rows: int, tolerance: Fraction, failure: Fraction, expected: Expected = ANYTHING
     ) -> Certified:
-        """The most questions within ``tolerance``, 0 if there are none."""
-        if self.most_questions:
-            return self.most_questions(rows, tolerance, failure, expected)
+        """The most queries within ``tolerance``, 0 if there are none."""
+        if self.most_queries:
+            return self.most_queries(rows, tolerance, failure, expected)
 
         found = largest_within(lambda k: self._reached(rows, k, failure, expected), tolerance, MOST)
         made = self.width(rows, found, failure, expected) if found else None
         return Certified(found, made.scale if made else None)
 
     def rows(
-        self, questions: int, tolerance: Fraction, failure: Fraction, expected: Expected = ANYTHING
+        self, queries: int, tolerance: Fraction, failure: Fraction, expected: Expected = ANYTHING
     ) -> Certified:
-        """The fewest rows for these questions within ``tolerance``; None if even 10**15 are too few."""
+        """The fewest rows for these queries within ``tolerance``; None if even 10**15 are too few."""
         if self.fewest_rows:
-            return self.fewest_rows(questions, tolerance, failure, expected)
+            return self.fewest_rows(queries, tolerance, failure, expected)
 
-        found = least_within(lambda n: self._reached(n, questions, failure, expected), tolerance, MOST)
-        made = self.width(found, questions, failure, expected) if found else None
+        found = least_within(lambda n: self._reached(n, queries, failure, expected), tolerance, MOST)
+        made = self.width(found, queries, failure, expected) if found else None
         return Certified(found, made.scale if made else None)
 
-    def _reached(self, rows: int, questions: int, failure: Fraction, expected: Expected) -> float:
-        certified = self.width(rows, questions, failure, expected)
+    def _reached(self, rows: int, queries: int, failure: Fraction, expected: Expected) -> float:
+        certified = self.width(rows, queries, failure, expected)
         return math.inf if certified is None or certified.value is None else certified.value
 
 
-def _split(rows: int, questions: int, failure: Fraction, expected: Expected) -> Certified | None:
-    known = expected_splitting_width(rows, questions, failure, expected) if expected else None
+def _split(rows: int, queries: int, failure: Fraction, expected: Expected) -> Certified | None:
+    known = expected_splitting_width(rows, queries, failure, expected) if expected else None
     if expected.group is not None:
         return Certified(known)
-    found = splitting_width(rows, questions, failure)
+    found = splitting_width(rows, queries, failure)
     return Certified(min(made for made in (found, known) if made)) if found else None
 
 
-def _exact_split(rows: int, questions: int, failure: Fraction, expected: Expected) -> Certified:
-    return Certified(exact_splitting_width(rows, questions, failure, expected.share))
+def _exact_split(rows: int, queries: int, failure: Fraction, expected: Expected) -> Certified:
+    return Certified(exact_splitting_width(rows, queries, failure, expected.share))
 
 
-def _rounding(rows: int, questions: int, failure: Fraction, _: Expected) -> Certified:
-    found = rounding_width(rows, questions, failure)
+def _rounding(rows: int, queries: int, failure: Fraction, _: Expected) -> Certified:
+    found = rounding_width(rows, queries, failure)
     return Certified(found.tolerance, found.step)
 
 
-def _counted_rounding(rows: int, questions: int, failure: Fraction, _: Expected) -> Certified:
-    found = counted_rounding_width(rows, questions, failure)
+def _counted_rounding(rows: int, queries: int, failure: Fraction, _: Expected) -> Certified:
+    found = counted_rounding_width(rows, queries, failure)
     return Certified(found.tolerance, found.step)
 
 
-def _fixed(rows: int, questions: int, failure: Fraction, _: Expected) -> Certified:
-    return Certified(fixed_width(rows, questions, failure))
+def _fixed(rows: int, queries: int, failure: Fraction, _: Expected) -> Certified:
+    return Certified(fixed_width(rows, queries, failure))
 
 
-def _forking(rows: int, questions: int, failure: Fraction, _: Expected) -> Certified:
-    return Certified(yes_no_width(rows, questions, failure))
+def _forking(rows: int, queries: int, failure: Fraction, _: Expected) -> Certified:
+    return Certified(yes_no_width(rows, queries, failure))
 
 
-def _in_bits(rows: int, questions: int, failure: Fraction, _: Expected) -> Certified:
+def _in_bits(rows: int, queries: int, failure: Fraction, _: Expected) -> Certified:
     """One bit for each answer."""
-    return Certified(compressed_width(rows, questions, questions, failure))
+    return Certified(compressed_width(rows, queries, queries, failure))
 
 
-def _expected(rows: int, questions: int, _: Fraction, __: Expected) -> Certified:
-    found = expected_width(rows, questions)
+def _expected(rows: int, queries: int, _: Fraction, __: Expected) -> Certified:
+    found = expected_width(rows, queries)
     return Certified(found.tolerance, found.scale)
 
 
 def _by(width_of: Callable[[int, int, Fraction], NoisyWidth | None]) -> Width:
     """By a theorem that knows nothing of what is expected."""
 
-    def width(rows: int, questions: int, failure: Fraction, _: Expected) -> Certified | None:
-        found = width_of(rows, questions, failure)
+    def width(rows: int, queries: int, failure: Fraction, _: Expected) -> Certified | None:
+        found = width_of(rows, queries, failure)
         return Certified(found.tolerance, found.scale) if found else None
 
     return width
 
 
-def _hinge_questions(rows: int, tolerance: Fraction, failure: Fraction, _: Expected) -> Certified:
-    return Certified(*joint_questions(rows, tolerance, failure))
+def _hinge_queries(rows: int, tolerance: Fraction, failure: Fraction, _: Expected) -> Certified:
+    return Certified(*joint_queries(rows, tolerance, failure))
 
 
-def _hinge_rows(questions: int, tolerance: Fraction, failure: Fraction, _: Expected) -> Certified:
-    return Certified(*joint_rows(questions, tolerance, failure))
+def _hinge_rows(queries: int, tolerance: Fraction, failure: Fraction, _: Expected) -> Certified:
+    return Certified(*joint_rows(queries, tolerance, failure))
 
 
 def _by_subsets(value: float | None, plan: NoisePlan | None) -> Certified:
     if plan is None:
         return Certified(value)
-    first, last = plan.scale_of(1), plan.scale_of(plan.questions)
+    first, last = plan.scale_of(1), plan.scale_of(plan.queries)
     return Certified(value, first, None if last == first else last)
 
 
 def _subset(name: str, noise: Noise, *, alike: bool = False) -> Method:
-    """``alike``: what was expected of the question that a claim is about is expected of all."""
+    """``alike``: what was expected of the query that a claim is about is expected of all."""
 
     def known(expected: Expected) -> Expected:
-        return expected.of_all_questions if alike else expected
+        return expected.of_all_queries if alike else expected
 
-    def width(rows: int, questions: int, failure: Fraction, expected: Expected) -> Certified | None:
-        plan = within(rows, questions, failure, noise, known(expected))
+    def width(rows: int, queries: int, failure: Fraction, expected: Expected) -> Certified | None:
+        plan = within(rows, queries, failure, noise, known(expected))
         return _by_subsets(plan.tolerance, plan) if plan else None
 
     def most(rows: int, tolerance: Fraction, failure: Fraction, expected: Expected) -> Certified:
-        plan = questions_within(rows, tolerance, failure, noise, known(expected))
-        return _by_subsets(plan.questions if plan else 0, plan)
+        plan = queries_within(rows, tolerance, failure, noise, known(expected))
+        return _by_subsets(plan.queries if plan else 0, plan)
 
-    def fewest(questions: int, tolerance: Fraction, failure: Fraction, expected: Expected) -> Certified:
-        found = rows_needed(questions, tolerance, failure, noise, known(expected))
+    def fewest(queries: int, tolerance: Fraction, failure: Fraction, expected: Expected) -> Certified:
+        found = rows_needed(queries, tolerance, failure, noise, known(expected))
         return _by_subsets(*found) if found else Certified(None)
 
     theorem = "PLANNED-NOISE" if noise == "decreasing" else "PLANNED-EXPECTATION"
@@ -207,7 +207,7 @@ METHODS: tuple[Method, ...] = (
     Method("laplace", "SIX-EPSILON", _by(laplace_width)),
     Method("jlnrss", "JLNRSS-TRANSFER", _by(jlnrss_width)),
     Method("rrsstw", "RRSSTW-MONITOR", _by(rrsstw_width)),
-    Method("hinge", "CENTRED-HINGE-JOINT", _by(joint_width), _hinge_questions, _hinge_rows),
+    Method("hinge", "CENTRED-HINGE-JOINT", _by(joint_width), _hinge_queries, _hinge_rows),
     _subset("subset", "constant"),
     _subset("subset, decreasing", "decreasing"),
 )
@@ -215,11 +215,11 @@ ALIKE: tuple[Method, ...] = (
     _subset("subset, alike", "constant", alike=True),
     _subset("subset, decreasing, alike", "decreasing", alike=True),
 )
-"""Where something is expected of the questions."""
+"""Where something is expected of the queries."""
 
 
 ROUTES: tuple[Method, ...] = (
-    Method("fixed questions", "FIXED-QUESTIONS", _fixed, applies="all questions are fixed in advance"),
+    Method("fixed queries", "FIXED-QUERIES", _fixed, applies="all queries are fixed in advance"),
     Method("forking paths", "FORKING-PATHS", _forking, applies=_YES_NO),
     Method("description length", "TRANSCRIPT-COMPRESSION", _in_bits, applies=_YES_NO),
     Method(
@@ -233,12 +233,12 @@ recommended.  Another one is another line: a name, a theorem, a width, and when 
 
 
 def routes_for(expected: Expected) -> tuple[Method, ...]:
-    """Those that can say anything about such questions: nothing about means over a part of the rows."""
+    """Those that can say anything about such queries: nothing about means over a part of the rows."""
     return () if expected.group is not None else ROUTES
 
 
 def methods_for(expected: Expected) -> tuple[Method, ...]:
-    """Those that can say anything about such questions."""
+    """Those that can say anything about such queries."""
     if expected.group is not None:
         return tuple(method for method in METHODS + ALIKE if method.groups)
     return METHODS + ALIKE if expected else METHODS

@@ -1,6 +1,6 @@
-"""Before anything is asked: how many adaptive questions, how exact, from how many rows, by which method.
+"""Before anything is asked: how many adaptive queries, how exact, from how many rows, by which method.
 
-Of rows, tolerance and questions two are given; every method answers with the third, and with the noise to
+Of rows, tolerance and queries two are given; every method answers with the third, and with the noise to
 use.
 """
 
@@ -22,16 +22,16 @@ from adyton.validity.plans.noise_plan import MOST
 
 HALF = 0.5
 """Who always answers 1/2 is within it: a half-width from here on says nothing."""
-Unknown = Literal["questions", "tolerance", "rows"]
+Unknown = Literal["queries", "tolerance", "rows"]
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
     """What one method offers: the wanted number (None: it cannot), and the scale of the noise for it.
 
-    ``last_scale``: of the last question, if the noise decreases.  ``shares``: only if all values are 0 and 1.
+    ``last_scale``: of the last query, if the noise decreases.  ``shares``: only if all values are 0 and 1.
     ``applies``: the condition under which a route holds that is shown beside the methods.  ``unlimited``: its
-    questions, if there are any, are any number; the greatest that is looked at stands for it.
+    queries, if there are any, are any number; the greatest that is looked at stands for it.
     """
 
     method: str
@@ -54,24 +54,24 @@ class Option:
     @property
     def offered(self) -> str:
         """The wanted number in words, never better than it is."""
-        any_number = self.unlimited and self.wanted == "questions" and self.value
+        any_number = self.unlimited and self.wanted == "queries" and self.value
         return "any number" if any_number else in_words(self.value, up=True)
 
     @property
     def noise(self) -> str:
-        """The noise in words: of the first and of the last question, if they differ."""
+        """The noise in words: of the first and of the last query, if they differ."""
         first = in_words(self.scale)
         return first if self.last_scale is None else f"{first} .. {in_words(self.last_scale)}"
 
 
 @dataclass(frozen=True, slots=True)
 class PlanComparison:
-    """The options side by side, and the one to take: most questions, least tolerance or fewest rows."""
+    """The options side by side, and the one to take: most queries, least tolerance or fewest rows."""
 
     wanted: Unknown
     rows: int | None
     tolerance: Fraction | None
-    questions: int | None
+    queries: int | None
     confidence: Fraction
     options: tuple[Option, ...]
     expected: Expected = ANYTHING
@@ -84,7 +84,7 @@ class PlanComparison:
 
     @property
     def recommended_for_shares(self) -> str | None:
-        """The best method if all questions count rows: their values are 0 and 1."""
+        """The best method if all queries count rows: their values are 0 and 1."""
         return self._best(shares=self.expected.group is None)
 
     def _best(self, *, shares: bool) -> str | None:
@@ -95,11 +95,11 @@ class PlanComparison:
             and (shares or not option.shares)
             and not (self.wanted == "tolerance" and option.value >= HALF)
         ]
-        sign = -1 if self.wanted == "questions" else 1
+        sign = -1 if self.wanted == "queries" else 1
         return min(able, key=lambda option: sign * (option.value or 0)).method if able else None
 
     def attack_limit(self) -> int | None:
-        """With as many questions a known attack breaks the tolerance, whatever the noise.  Not a promise."""
+        """With as many queries a known attack breaks the tolerance, whatever the noise.  Not a promise."""
         if self.rows is None or self.tolerance is None:
             return None
         return attack_limit(self.rows, self.tolerance, 1 - self.confidence)
@@ -113,7 +113,7 @@ class PlanComparison:
     @property
     def title(self) -> str:
         """What was given, in words."""
-        given = (("rows", self.rows), ("tolerance", self.tolerance), ("questions", self.questions))
+        given = (("rows", self.rows), ("tolerance", self.tolerance), ("queries", self.queries))
         facts = [
             f"{name} {value:,}" if isinstance(value, int) else f"{name} {float(value):.12g}"
             for name, value in given
@@ -141,8 +141,8 @@ class PlanComparison:
             given["rows"] = self.rows
         if self.tolerance is not None:
             given["tolerance"] = float(self.tolerance)
-        if self.questions is not None:
-            given["questions"] = self.questions
+        if self.queries is not None:
+            given["queries"] = self.queries
         if self.expected:
             given["expected"] = {name: float(value) for name, value in _hopes(self.expected).items()}
         methods = [option.to_json() for option in (*self.options, *self.routes)]
@@ -154,22 +154,22 @@ def plan(
     rows: int | None = None,
     tolerance: Number | None = None,
     confidence: Number = "0.95",
-    questions: int | None = None,
+    queries: int | None = None,
     *,
     expect_share: Number | None = None,
     spread: Number | None = None,
     group: Number | None = None,
 ) -> PlanComparison:
-    """Compare all methods.  Give exactly two of ``rows``, ``tolerance`` and ``questions``.
+    """Compare all methods.  Give exactly two of ``rows``, ``tolerance`` and ``queries``.
 
-    Every number is certified by the method's theorem: a width is rounded up, and a number of questions is
+    Every number is certified by the method's theorem: a width is rounded up, and a number of queries is
     returned only after its width was found to be within the tolerance.  What is expected, the share that a
-    question counts, its standard deviation as a part of the range, the share of the rows that a mean is over,
+    query counts, its standard deviation as a part of the range, the share of the rows that a mean is over,
     chooses the noise and promises nothing: where it is wrong, a study's intervals are wider, never wrong.
     """
     failure = failure_of(confidence)
     n = None if rows is None else _counted(rows, "the number of rows")
-    k = None if questions is None else _counted(questions, "the number of questions")
+    k = None if queries is None else _counted(queries, "the number of queries")
     within = None if tolerance is None else _tolerance(tolerance)
     expected = Expected.of(expect_share, spread, group)
     wanted, offer = _task(n, within, k, failure, expected)
@@ -185,14 +185,14 @@ def _task(
 ) -> tuple[Unknown, Callable[[Method], Certified]]:
     if n is not None and within is not None and k is None:
         rows, limit = n, within
-        return "questions", lambda method: method.questions(rows, limit, failure, expected)
+        return "queries", lambda method: method.queries(rows, limit, failure, expected)
     if n is not None and within is None and k is not None:
         rows, asked = n, k
         return "tolerance", lambda method: method.width(rows, asked, failure, expected) or Certified(None)
     if n is None and within is not None and k is not None:
         limit, asked = within, k
         return "rows", lambda method: method.rows(asked, limit, failure, expected)
-    raise InvalidRequest("give exactly two of rows, tolerance and questions")
+    raise InvalidRequest("give exactly two of rows, tolerance and queries")
 
 
 def _option(method: Method, wanted: Unknown, offered: Certified) -> Option:

@@ -1,4 +1,4 @@
-"""Sample splitting: fresh rows for every question, the method that needs no theorem."""
+"""Sample splitting: fresh rows for every query, the method that needs no theorem."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ from adyton.validity.plans.misses import deviations
 from adyton.validity.textbook.concentration import hoeffding_width
 
 
-def splitting_width(rows: int, questions: int, failure: Number) -> float | None:
-    """sqrt(ln(2k / failure) / (2 m)) with m = floor(rows / k) rows for each question; None if m = 0.
+def splitting_width(rows: int, queries: int, failure: Number) -> float | None:
+    """sqrt(ln(2k / failure) / (2 m)) with m = floor(rows / k) rows for each query; None if m = 0.
 
-    Claim:    Pr[some |q_j(S_j) - q_j(P)| > width] <= failure, for any adaptive questions, without noise.
+    Claim:    Pr[some |q_j(S_j) - q_j(P)| > width] <= failure, for any adaptive queries, without noise.
     Assumes:  independent rows; no row is used twice.
     Source:   Hoeffding 1963 and a union bound.  Theorem: SAMPLE-SPLITTING.
     """
-    each, chance = _for_one(rows, questions, failure)
+    each, chance = _for_one(rows, queries, failure)
     return hoeffding_width(each, chance) if each else None
 
 
 def exact_splitting_width(
-    rows: int, questions: int, failure: Number, share: Number | None = None
+    rows: int, queries: int, failure: Number, share: Number | None = None
 ) -> float | None:
-    """The same for questions with values 0 and 1, by exact binomial intervals; of a ``share`` if it is known.
+    """The same for queries with values 0 and 1, by exact binomial intervals; of a ``share`` if it is known.
 
     Theorem: SAMPLE-SPLITTING.
     """
-    each, chance = _for_one(rows, questions, failure)
+    each, chance = _for_one(rows, queries, failure)
     return exact_width(each, chance, share) if each else None
 
 
-def expected_splitting_width(rows: int, questions: int, failure: Number, expected: Expected) -> float | None:
-    """The same for questions of which a share, a spread or a group is expected, by Chernoff's bound.
+def expected_splitting_width(rows: int, queries: int, failure: Number, expected: Expected) -> float | None:
+    """The same for queries of which a share, a spread or a group is expected, by Chernoff's bound.
 
     Theorem: SAMPLE-SPLITTING.
     """
-    each, chance = _for_one(rows, questions, failure)
+    each, chance = _for_one(rows, queries, failure)
     if not each:
         return None
     deviation = float(deviations(expected).beyond(np.array(log_up(2 / chance) / each)))
@@ -49,7 +49,7 @@ def expected_splitting_width(rows: int, questions: int, failure: Number, expecte
     return deviation / part * SAFE
 
 
-def _for_one(rows: int, questions: int, failure: Number) -> tuple[int, Fraction]:
-    """The rows that a question gets, and its part of the failure."""
-    n, k = whole(rows, "the number of rows"), whole(questions, "the number of questions")
+def _for_one(rows: int, queries: int, failure: Number) -> tuple[int, Fraction]:
+    """The rows that a query gets, and its part of the failure."""
+    n, k = whole(rows, "the number of rows"), whole(queries, "the number of queries")
     return n // k, probability(failure, "the failure probability") / k

@@ -23,7 +23,7 @@ from adyton.audit.cases import (
     surveyed,
     workloads,
 )
-from adyton.audit.cases.questions import QUESTIONS, ask_both
+from adyton.audit.cases.queries import QUERIES, ask_both
 from adyton.audit.cases.trial import (
     AuditedMechanism,
     AuditTarget,
@@ -79,9 +79,9 @@ def _repeated(noise: GaussianNoise | GeometricNoise, bits: Bits) -> Callable[[An
     return release
 
 
-def _questions(accounting: str, target: AuditTarget) -> Iterator[Trial]:
+def _queries(accounting: str, target: AuditTarget) -> Iterator[Trial]:
     for adjacency in ADJACENCIES:
-        for name in QUESTIONS:
+        for name in QUERIES:
             yield ask_both(name, adjacency, accounting, target)
 
 
@@ -89,7 +89,7 @@ CATALOGUE: tuple[AuditedMechanism, ...] = (
     AuditedMechanism("geometric", "two-sided geometric noise (discrete Laplace)", _geometric, ("laplace",)),
     AuditedMechanism("gaussian", "rounded Gaussian noise", _gaussian),
     *(*surveyed.ENTRIES, *selections.ENTRIES, *streams.ENTRIES, *workloads.ENTRIES),
-    *for_each_accounting("questions", "whole questions through a curator", _questions),
+    *for_each_accounting("queries", "whole queries through a curator", _queries),
     *means_with_squares.ENTRIES,
     *(*streamed.ENTRIES, *selected.ENTRIES, *read_again.ENTRIES),
     *(*split_studies.ENTRIES, *rounded_studies.ENTRIES, *reserves.ENTRIES, *shared_books.ENTRIES),

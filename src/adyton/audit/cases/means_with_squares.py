@@ -13,8 +13,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from adyton.audit.cases.questions import ReadIntegers, mu_of, release_of
-from adyton.audit.cases.questions_asked import MIDDLE, QueryCase, study_of, tables_of
+from adyton.audit.cases.queries import ReadIntegers, mu_of, release_of
+from adyton.audit.cases.queries_asked import MIDDLE, QueryCase, study_of, tables_of
 from adyton.audit.cases.trial import AuditedMechanism, AuditTarget, Trial, gaussian_claim, gaussian_mu
 from adyton.audit.replay import Trace, compare, run_both
 from adyton.kernel.accounting import gaussian
@@ -89,7 +89,7 @@ def _trial(
         return released if column is None else released[:, column]
 
     return Trial(
-        "gdp question",
+        "gdp query",
         name,
         study.unit.adjacency,
         shown,

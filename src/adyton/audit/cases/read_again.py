@@ -1,7 +1,7 @@
 """One charge that is read several times, through real curators and a ledger file.
 
 The first reading is interrupted.  The next ones race: each is overtaken, before its answer is kept, by
-another one that is shown first.  Then the question is asked once more.  An analyst sees all that is shown,
+another one that is shown first.  Then the query is asked once more.  An analyst sees all that is shown,
 which together may lose no more than the one charge.  Each reading is made as if every cell were there as
 often as there are samples, so that one run gives them all.
 """
@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adyton.audit.cases.questions import claim_of, mu_of
-from adyton.audit.cases.questions_asked import QUESTIONS, study_of, tables_of
+from adyton.audit.cases.queries import claim_of, mu_of
+from adyton.audit.cases.queries_asked import QUERIES, study_of, tables_of
 from adyton.audit.cases.trial import AuditTarget, Trial, for_each_accounting
 from adyton.audit.replay import Replay, Trace, all_of, compare, run_both
 from adyton.curator import Curator
@@ -32,7 +32,7 @@ from adyton.kernel.sensitivity import Reading
 from adyton.ledgers.on_demand import LedgerOnDemand
 from adyton.study import Study
 
-_CASE = QUESTIONS["count"]
+_CASE = QUERIES["count"]
 _ASKED = _CASE.asked[0]
 _RACING = (
     3  # readings; if each showed its own noise, the loss would be above the claim under every accounting
@@ -52,7 +52,7 @@ class _Often:
         return [[list(column) * self._times for column in columns] for columns in self._exact]
 
     def found(self, readings: Sequence[Reading]) -> Any:
-        raise AssertionError("the groups of this question are declared")
+        raise AssertionError("the groups of this query are declared")
 
     def close(self) -> None:
         pass
@@ -99,7 +99,7 @@ def _trial(accounting: str, adjacency: Adjacency, target: AuditTarget) -> Trial:
 
 
 def _opened(target: AuditTarget, price: Any, study: Study, data: Path) -> Curator:
-    """A curator whose ledger has a receipt for the question, and no answer."""
+    """A curator whose ledger has a receipt for the query, and no answer."""
     curator = target.tables.open(study, data)
     _cut_off(curator, price)
     return curator

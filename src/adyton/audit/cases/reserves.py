@@ -12,8 +12,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from adyton.audit.cases.questions import trial_of
-from adyton.audit.cases.questions_asked import OLD, YOUNG, QueryCase, study_of, tables_of
+from adyton.audit.cases.queries import trial_of
+from adyton.audit.cases.queries_asked import OLD, YOUNG, QueryCase, study_of, tables_of
 from adyton.audit.cases.trial import AuditTarget, Trial, for_each_accounting
 from adyton.audit.replay import Replay, Trace, all_of, compare, run_both
 from adyton.kernel.privacy import Adjacency
@@ -27,7 +27,7 @@ _SPENT = 5  # its place in what a trace says of a receipt
 
 @dataclass(frozen=True, slots=True)
 class _Keeping:
-    """A question, the neighbors, how much is kept, and where the unit that differs is, by its name."""
+    """A query, the neighbors, how much is kept, and where the unit that differs is, by its name."""
 
     asked: str
     adjacency: Adjacency
@@ -87,4 +87,4 @@ def _compared(runs: tuple[Trace, Trace], keeping: _Keeping) -> Replay:
     return all_of([found], READ)
 
 
-ENTRIES = for_each_accounting("reserve", "questions of a study with a reserve", _trials)
+ENTRIES = for_each_accounting("reserve", "queries of a study with a reserve", _trials)

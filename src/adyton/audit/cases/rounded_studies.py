@@ -12,8 +12,8 @@ from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
-from adyton.audit.cases.questions import trial_of
-from adyton.audit.cases.questions_asked import QueryCase, study_of, tables_of
+from adyton.audit.cases.queries import trial_of
+from adyton.audit.cases.queries_asked import QueryCase, study_of, tables_of
 from adyton.audit.cases.trial import AuditTarget, Trial, for_each_accounting
 from adyton.audit.replay import compare, run_both
 from adyton.study import Validity

@@ -14,8 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from adyton.audit.cases.questions import claim_of
-from adyton.audit.cases.questions_asked import QueryCase, study_of, tables_of
+from adyton.audit.cases.queries import claim_of
+from adyton.audit.cases.queries_asked import QueryCase, study_of, tables_of
 from adyton.audit.cases.trial import AuditTarget, Trial, for_each_accounting
 from adyton.audit.exact import OutputLaw, law_of
 from adyton.audit.replay import Movement, Replay
@@ -28,7 +28,7 @@ from adyton.kernel.special.mechanisms.selection.exponential import ExponentialMe
 from adyton.kernel.special.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from adyton.planning.price import price_of
 from adyton.planning.selecting import SelectionPlan, plan_selection
-from adyton.query.questions import count
+from adyton.query.queries import count
 from adyton.query.selecting import BestOf, best_of
 from adyton.study import Study
 
@@ -122,7 +122,7 @@ def _compared(first: SelectionRun, second: SelectionRun) -> Replay:
         for gap in [abs(a - b)]
     ]
     faults += [f"{m.name} moved farther than its sensitivity allows" for m in movements if m.too_far]
-    return Replay(first.receipt.order.question, tuple(faults), tuple(movements))
+    return Replay(first.receipt.order.query, tuple(faults), tuple(movements))
 
 
 def _steps(run: SelectionRun) -> list[str]:

@@ -13,8 +13,8 @@ from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
-from adyton.audit.cases.questions import trial_of
-from adyton.audit.cases.questions_asked import OLD, QueryCase, study_of, tables_of
+from adyton.audit.cases.queries import trial_of
+from adyton.audit.cases.queries_asked import OLD, QueryCase, study_of, tables_of
 from adyton.audit.cases.split_studies import as_gdp, told_apart
 from adyton.audit.cases.trial import AuditTarget, Trial, for_each_accounting
 from adyton.audit.replay import Replay, Trace, all_of, compare, run_both
@@ -32,7 +32,7 @@ _SUMS = ("SELECT SUM(age) FROM visits", "SELECT COUNT(*) FROM bills WHERE income
 
 @dataclass(frozen=True, slots=True)
 class _Sharing:
-    """A question for each of two studies, the neighbors, and whether a unit is a person."""
+    """A query for each of two studies, the neighbors, and whether a unit is a person."""
 
     asked: tuple[str, str]
     adjacency: Adjacency

@@ -1,6 +1,6 @@
-"""Studies that split their units, through real curators: all their questions, and all that was charged.
+"""Studies that split their units, through real curators: all their queries, and all that was charged.
 
-Each question reads a part of its own, and what is charged is the greatest price.  So the output of a trial is
+Each query reads a part of its own, and what is charged is the greatest price.  So the output of a trial is
 the transcript of the whole study, and its claim is what the last receipt says is spent.
 """
 
@@ -14,8 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from adyton.audit.cases.questions import trial_of
-from adyton.audit.cases.questions_asked import OLD, YOUNG, QueryCase, study_of, tables_of
+from adyton.audit.cases.queries import trial_of
+from adyton.audit.cases.queries_asked import OLD, YOUNG, QueryCase, study_of, tables_of
 from adyton.audit.cases.trial import AuditTarget, Trial, for_each_accounting
 from adyton.audit.noise_seen import distances, gaps
 from adyton.audit.replay import Replay, Trace, all_of, compare, run_both
@@ -33,7 +33,7 @@ _SPENT = 5  # its place in what a trace says of a receipt
 
 @dataclass(frozen=True, slots=True)
 class _Splitting:
-    """Two questions, the neighbors, and whether an exchanged person comes to another part."""
+    """Two queries, the neighbors, and whether an exchanged person comes to another part."""
 
     asked: tuple[str, str]
     adjacency: Adjacency
@@ -68,14 +68,14 @@ def _trial(name: str, splitting: _Splitting, accounting: str, target: AuditTarge
 
 
 def _study(case: QueryCase, adjacency: Adjacency, accounting: str, target: AuditTarget) -> Study:
-    declared = Validity(Fraction(19, 20), questions=len(case.asked), method="split")
+    declared = Validity(Fraction(19, 20), queries=len(case.asked), method="split")
     return replace(study_of(case, adjacency, accounting, target), validity=declared)
 
 
 def _run(
     study: Study, tables: tuple[Any, Any], asked: Sequence[str], number: int, target: AuditTarget, price: Any
 ) -> tuple[Trace, Trace]:
-    """A question on both tables, by curators that were asked those before it."""
+    """A query on both tables, by curators that were asked those before it."""
     opened = partial(_after, target, asked[:number], price)
     return run_both(study, tables, asked[number], target.bits, opened, price)
 
@@ -114,7 +114,7 @@ def _named(row: str, number: int) -> str:
 
 
 def _compared(study: Study, runs: Sequence[tuple[Trace, Trace]], spent: int) -> Replay:
-    """Nothing may differ in any question; and together they tell apart at most what was paid."""
+    """Nothing may differ in any query; and together they tell apart at most what was paid."""
     faults = []
     if told_apart(runs)[1] > as_gdp(study, spent):
         faults.append("all answers together tell the two tables apart by more than was charged")
@@ -140,5 +140,5 @@ def as_gdp(study: Study, spent: int) -> Fraction:
 
 
 ENTRIES = for_each_accounting(
-    "split", "all questions of a study that splits its units", _trials, ("gdp", "zcdp")
+    "split", "all queries of a study that splits its units", _trials, ("gdp", "zcdp")
 )

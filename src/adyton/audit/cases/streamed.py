@@ -14,8 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from adyton.audit.cases.questions import claim_of
-from adyton.audit.cases.questions_asked import QueryCase, study_of, tables_of
+from adyton.audit.cases.queries import claim_of
+from adyton.audit.cases.queries_asked import QueryCase, study_of, tables_of
 from adyton.audit.cases.trial import AuditTarget, Trial, for_each_accounting
 from adyton.audit.replay import Movement, Replay
 from adyton.audit.watching import Watched, exact_integers, watch, with_the_same_words
@@ -109,7 +109,7 @@ def _trial(accounting: str, wish: MonitorCase, target: AuditTarget) -> Trial:
 
 
 def _run(study: Study, wish: MonitorCase, target: AuditTarget, data: Path, bits: Bits) -> MonitorRun:
-    """Feeds every question until the stream halts."""
+    """Feeds every query until the stream halts."""
     with target.tables.open(study, data) as opened:
         curator, watched = watch(opened, bits)
         stream = curator.open_stream(
@@ -176,7 +176,7 @@ def _compared(kind: StreamKind, first: MonitorRun, second: MonitorRun) -> Replay
     faults += [f"{m.name} moved farther than the stream allows for" for m in movements if m.too_far]
     if sparse.monotone and min(gaps) < 0 < max(gaps):
         faults.append("some numbers rise where others fall")
-    return Replay(first.receipt.order.question, tuple(faults), tuple(movements))
+    return Replay(first.receipt.order.query, tuple(faults), tuple(movements))
 
 
 def _moved(name: str, reach: int, gap: int) -> Movement:

@@ -59,7 +59,7 @@ def _once(mechanism: AboveThreshold | Sparse | NumericSparse, target: AuditTarge
 
 
 ENTRIES = (
-    AuditedMechanism("above-threshold", "the first question above its threshold", _above_threshold),
+    AuditedMechanism("above-threshold", "the first query above its threshold", _above_threshold),
     AuditedMechanism("sparse", "the sparse vector with two positives", _sparse, ("sparse-vector",)),
     AuditedMechanism("numeric-sparse", "the sparse vector with a value for its positive", _numeric_sparse),
 )

@@ -1,4 +1,4 @@
-"""Answers to many linear questions together, to try: one row of a small histogram moves."""
+"""Answers to many linear queries together, to try: one row of a small histogram moves."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _private_mw(target: AuditTarget) -> Iterator[Trial]:
         for i, exact in enumerate(workload.numerators(histogram).tolist()):
             if run.halted:
                 break
-            said.append(tuple(run.ask(workload.question(i), exact, target.bits)))
+            said.append(tuple(run.ask(workload.query(i), exact, target.bits)))
         return tuple(said)
 
     spent = plan.cost().pure

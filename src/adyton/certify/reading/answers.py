@@ -27,7 +27,7 @@ def answer_facts(told: Told) -> dict[str, Any]:
     known = {one["name"]: KnownRange.from_json(one) for one in told.get("known", ())}
     paid = told["receipt"] or told.get("derived_from")
     return {
-        "question": told["question"],
+        "query": told["query"],
         "rows": _rows(told, known),
         "cost": Amount.from_json(told["cost"]),
         "spent": Amount.from_json(told["spent"]),

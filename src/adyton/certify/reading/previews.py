@@ -19,7 +19,7 @@ from adyton.certify.values import Absent, Bound, Certificate, Chosen, KeysSought
 def preview_from(told: Told) -> Preview:
     rows, many = told["answer"], told["rows"]
     whole = Preview(
-        question=told["question"],
+        query=told["query"],
         keys=None if many is None else keys_from([row["keys"] for row in rows[:many]]),
         bounds={},
         population={},
@@ -61,7 +61,7 @@ def preview_from(told: Told) -> Preview:
 
 
 def _parts(whole: Preview, rows: Sequence[Told], sizes: Sequence[int]) -> tuple[Preview, ...]:
-    """Of a table that several questions make: its rows in turn, each part with widths of its own."""
+    """Of a table that several queries make: its rows in turn, each part with widths of its own."""
     in_turn = iter(rows)
     own = [list(islice(in_turn, size)) for size in sizes]
     return tuple(

@@ -1,1 +1,1 @@
-"""What one charge pays for beside single questions: batches with one strategy, selections, syntheses."""
+"""What one charge pays for beside single queries: batches with one strategy, selections, syntheses."""

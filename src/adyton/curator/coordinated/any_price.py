@@ -1,4 +1,4 @@
-"""Earlier answers to a question, at whatever price: what is released is released, so to show it is free."""
+"""Earlier answers to a query, at whatever price: what is released is released, so to show it is free."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from adyton.curator.curator import Curator
 
 
-def answered_before(curator: Curator, question: Asking, dialect: str | None = None) -> Answer | None:
-    """The newest answer to this very question, at any price; None if there is none.
+def answered_before(curator: Curator, query: Asking, dialect: str | None = None) -> Answer | None:
+    """The newest answer to this very query, at any price; None if there is none.
 
     Claim:    free: nothing is read and nothing charged.
     Assumes:  the ledger holds what was released, as it was released.
     Source:   post-processing of what was released.  Theorem: POST-PROCESSING.
     """
-    asked = table_of(curator._requests.of(question, dialect=dialect or curator.study.dialect))
+    asked = table_of(curator._requests.of(query, dialect=dialect or curator.study.dialect))
     if not isinstance(asked, Request):
         return None
     ledger = curator.ledger
-    for number in curator._asked.earlier.numbers(canonical_text(asked.question)):
+    for number in curator._asked.earlier.numbers(canonical_text(asked.query)):
         receipt, stored = ledger.receipt(number), ledger.recall(number)
         if receipt is None or stored is None:
             continue

@@ -23,7 +23,7 @@ from adyton.planning.coordinated.inferred import Derived, MeasuredIntegers, meas
 from adyton.planning.coordinated.linear import LinearBatch, linears_of, problem_of
 from adyton.planning.known import assumptions_of
 from adyton.planning.learned import texts_of
-from adyton.planning.plan import QuestionPlan
+from adyton.planning.plan import QueryPlan
 from adyton.planning.readings import readings_of
 from adyton.population.base import PopulationContext
 from adyton.population.position import Position
@@ -65,19 +65,19 @@ def offered(curator: Curator, request: Request) -> dict[str, Bound]:
     return {} if found is None else {part.name: part.bound(None) for part in found[1].parts}
 
 
-def _narrowest(curator: Curator, request: Request) -> tuple[Earlier, QuestionPlan] | None:
+def _narrowest(curator: Curator, request: Request) -> tuple[Earlier, QueryPlan] | None:
     found = [(earlier, plan) for earlier in _earlier(curator) if (plan := _plan(curator, request, earlier))]
     return min(found, key=lambda pair: _widest(pair[1]), default=None)
 
 
-def _widest(plan: QuestionPlan) -> float:
+def _widest(plan: QueryPlan) -> float:
     return max(part.widest for part in plan.parts if isinstance(part, Derived))
 
 
 def _earlier(curator: Curator) -> Iterator[Earlier]:
     """The newest first."""
     for receipt in _receipts(curator._ledger):
-        text, texts = curator._ledger.recall(receipt.number), texts_of(receipt.order.question)
+        text, texts = curator._ledger.recall(receipt.number), texts_of(receipt.order.query)
         if text is None or len(texts) > _MOST_TEXTS:
             continue
         problem = _problem(curator, texts)
@@ -95,17 +95,17 @@ def _receipts(ledger: Ledger) -> Iterator[Receipt]:
 
 def _problem(curator: Curator, texts: list[str]) -> LinearBatch:
     """The cells follow from the texts alone."""
-    questions = tuple(request_of(text, *curator.study.tables).question for text in texts)
-    unit = curator.study.unit_of(questions[0].table)
-    return problem_of(questions, tuple(reading for q in questions for reading in readings_of(q, unit)))
+    queries = tuple(request_of(text, *curator.study.tables).query for text in texts)
+    unit = curator.study.unit_of(queries[0].table)
+    return problem_of(queries, tuple(reading for q in queries for reading in readings_of(q, unit)))
 
 
-def _plan(curator: Curator, request: Request, earlier: Earlier) -> QuestionPlan | None:
-    """How the question follows from what was measured, if it does."""
-    question, noise = request.question, earlier.measurement.noise
-    readings = readings_of(question, curator.study.unit_of(question.table))
+def _plan(curator: Curator, request: Request, earlier: Earlier) -> QueryPlan | None:
+    """How the query follows from what was measured, if it does."""
+    query, noise = request.query, earlier.measurement.noise
+    readings = readings_of(query, curator.study.unit_of(query.table))
     try:
-        linears = linears_of(question, readings, earlier.problem)
+        linears = linears_of(query, readings, earlier.problem)
         norms = [noise.measuring.norms(linear) for linear in linears]
     except InvalidRequest:
         return None
@@ -113,19 +113,19 @@ def _plan(curator: Curator, request: Request, earlier: Earlier) -> QuestionPlan 
         return None
     parts = [Derived(r, li, noise, own) for r, li, own in zip(readings, linears, norms, strict=True)]
     theorems = ("DERIVED-ANSWERS", "PUBLIC-CELLS", "POST-PROCESSING", *noise.mechanism.theorems)
-    certificate = Certificate(theorems, assumptions_of(curator.study, question.table))
-    planned = (question, canonical_text(question), tuple(parts), certificate)
-    return QuestionPlan(*planned, None, None, request.shape, request.remarks)
+    certificate = Certificate(theorems, assumptions_of(curator.study, query.table))
+    planned = (query, canonical_text(query), tuple(parts), certificate)
+    return QueryPlan(*planned, None, None, request.shape, request.remarks)
 
 
-def _answer(curator: Curator, earlier: Earlier, plan: QuestionPlan) -> Answer:
+def _answer(curator: Curator, earlier: Earlier, plan: QueryPlan) -> Answer:
     receipt, purse = earlier.receipt, curator._purse
     stored = [Stored([[earlier.measurement] for _ in plan.parts])]
     context = PopulationContext(curator._population, Position.of(counted(curator._ledger, receipt)), None)
     (rows,) = rows_of_many([plan], stored, context)
     shown = rows if plan.shape == AS_ASKED else shaped(rows, plan, 0, lambda: stored, context)
     return Answer(
-        question=plan.title,
+        query=plan.title,
         rows=shown,
         **purse.account(0),
         more=None,

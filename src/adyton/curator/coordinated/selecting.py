@@ -40,7 +40,7 @@ from adyton.planning.selecting import AllValues, SelectionPlan, better, plan_all
 from adyton.query.conditions.possible_cells import cell_codes
 from adyton.query.selecting import NAMED, Selection
 
-_ASK_AGAIN = Absent("it was chosen and answered under one receipt: ask for it as a question of its own")
+_ASK_AGAIN = Absent("it was chosen and answered under one receipt: ask for it as a query of its own")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,15 +123,15 @@ class Selecting:
         repeated: bool,
     ) -> Answer:
         kept, purse = read(), self.purse
-        name, measure = self.selection.questions[0].measures[0]
+        name, measure = self.selection.queries[0].measures[0]
         return Answer(
-            question=self.selection.title,
+            query=self.selection.title,
             rows=KeyedRows(_keys(self.selection, kept.places), _values(plan, name, kept)),
             **purse.paid(receipt, repeated=repeated),
             more=None if repeated else purse.times_again(receipt.order, receipt),
             certificate=plan.certificate,
             known={name: known_of(measure)} if plan.values is not None else {},
-            left_out_rows=left_out_rows(purse.study, self.selection.questions[0]),
+            left_out_rows=left_out_rows(purse.study, self.selection.queries[0]),
             remarks=self._remarks(),
             chosen=chosen,
         )
@@ -143,19 +143,19 @@ class Selecting:
         if isinstance(plan, AllValues):
             (preview,) = previews(plan.batch, expect, purse, self.claims, self.asked)
             return replace(preview, chosen=chosen, certificate=preview.certificate.citing("NOISY-ORDER"))
-        name = self.selection.questions[0].measures[0][0]
+        name = self.selection.queries[0].measures[0][0]
         bounds: dict[str, Bound] = {}
         if plan.values is not None:
             bounds[name] = Bound(LEVEL, float_up(plan.values.error(LEVEL) * plan.candidates.step))
         return Preview(
-            question=self.selection.title,
+            query=self.selection.title,
             keys=RowKeys({}, self.selection.most),
             bounds=bounds,
             population=dict.fromkeys(bounds, _ASK_AGAIN),
             **offer(plan, self.release(plan).advice, purse, self.asked),
             steps=(self._step(plan),),
             certificate=plan.certificate,
-            left_out_rows=left_out_rows(purse.study, self.selection.questions[0]),
+            left_out_rows=left_out_rows(purse.study, self.selection.queries[0]),
             remarks=self._remarks(),
             later=self.claims.later(plan.radius, plan.pure),
             chosen=chosen,
@@ -163,7 +163,7 @@ class Selecting:
 
     def _remarks(self) -> tuple[str, ...]:
         whole = self.selection.whole
-        return () if whole is None else in_no_group(whole.question, whole.shape)
+        return () if whole is None else in_no_group(whole.query, whole.shape)
 
     def _step(self, plan: SelectionPlan) -> Step:
         machine, one = plan.machine, float(plan.candidates.step)
@@ -175,17 +175,17 @@ class Selecting:
 
 
 def _keys(selection: Selection, places: Sequence[int]) -> RowKeys:
-    """The groups that were chosen, or the names of the questions."""
+    """The groups that were chosen, or the names of the queries."""
     columns: Mapping[str, list[KeyLabel]]
     if selection.whole is None:
         columns = {NAMED: [selection.names[place] for place in places]}
     else:
-        question = selection.questions[0]
-        codes, _ = cell_codes(question)
+        query = selection.queries[0]
+        codes, _ = cell_codes(query)
         shown = dict(selection.whole.shape.names)
         columns = {
             shown.get(group.name, group.name): [group_values(group)[own[place]] for place in places]
-            for group, own in zip(question.by, codes, strict=True)
+            for group, own in zip(query.by, codes, strict=True)
         }
     each = np.arange(len(places), dtype=np.int32)
     return RowKeys({name: KeyColumn(labels, each) for name, labels in columns.items()}, len(places))

@@ -127,7 +127,7 @@ def bounded_table(
     values and of the number of the copy puts them in order.  Without the person the same values would be kept
     of everybody, without the number a value that is there often would count no more than a rare one.  Copies
     are numbered in the order of their marks: rows that no order tells apart are alike in the result.  Where a
-    person may keep several, ``who`` stays: later questions may ask for one number of each
+    person may keep several, ``who`` stays: later queries may ask for one number of each
     person.  It also stays on demand (``keep_who``), for a join.  Of persons who are kept in a reserve nothing
     is selected; rows by themselves are told apart by their position, once they are loaded.
     """

@@ -31,7 +31,7 @@ def in_part(named: Set[int | None], parts: int, dialect: Dialect) -> str:
     """A condition on the column ``part``; nothing is read unless it is one part that is meant."""
     part = next(iter(named)) if len(named) == 1 else None
     if part is None or parts == 1 or not 1 <= part <= parts:
-        raise InvalidRequest("where units are split, one part of them is read for each question")
+        raise InvalidRequest("where units are split, one part of them is read for each query")
     first, last = edge(part - 1, parts), edge(part, parts)
     hashed = dialect.byte_order("part")
     return f"{hashed} >= {dialect.text(first)} AND {hashed} < {dialect.text(last)}"

@@ -55,7 +55,7 @@ _MANY_CELLS = 2**11
 # An engine plans a statement of many aggregates in more than linear time.
 _MOST_READINGS = 64
 _LARGEST_SUM = 2**62
-# Of one filter after another: cells that are kept, and for how many kinds of questions.
+# Of one filter after another: cells that are kept, and for how many kinds of queries.
 _MOST_KEPT_CELLS = 2**12
 _MOST_KEPT = 64
 
@@ -251,8 +251,8 @@ def read_cube(readings: Sequence[Reading], columns: Sequence[Column], units: Cla
 
 
 class KeptCubes:
-    """Sums over the cells that filters are about, kept from one question to the next: the next filter on the
-    same columns needs no scan.  The first question only says which are wanted, the second one reads them.
+    """Sums over the cells that filters are about, kept from one query to the next: the next filter on the
+    same columns needs no scan.  The first query only says which are wanted, the second one reads them.
 
     What is kept follows from what was asked and paid for before, and from declared bounds.  A table that is
     loaded once and never changes has them once and for all.
@@ -261,7 +261,7 @@ class KeptCubes:
     def __init__(self) -> None:
         self._cubes: dict[str, _Cube | None] = {}  # by statement; None: wanted once
         self._wanted: dict[Hashable, _Wanted] = {}
-        self._lock = Lock()  # questions may come from many threads
+        self._lock = Lock()  # queries may come from many threads
 
     def read(
         self, readings: Sequence[Reading], units: ClampedTable, run: Run

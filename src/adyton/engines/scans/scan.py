@@ -2,7 +2,7 @@
 
 Readings of rows with the same groups share one.  Where they have many filters, rows that no filter tells
 apart are added up first: a thousand filters on the ages of ten million rows need one pass over the rows and
-a thousand over the ages.  Whether a question is folded depends on public facts alone: on what is asked, and
+a thousand over the ages.  Whether a query is folded depends on public facts alone: on what is asked, and
 on the declared bounds.
 """
 

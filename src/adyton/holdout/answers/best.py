@@ -165,9 +165,9 @@ class Choosing:
         share = min(Fraction(within, plan.frame.whole), Fraction(1))
         return ChosenModel(names[digests[int(paid[1])]], share, cost, len(digests), paid)
 
-    def _refuse_beyond(self, plan: GaussianPlan, questions: Sequence[str]) -> None:
+    def _refuse_beyond(self, plan: GaussianPlan, queries: Sequence[str]) -> None:
         """Before one is charged: a choice that cannot be paid for would use up all that is left."""
-        orders = [(question, plan.name, plan.price) for question in questions]
+        orders = [(query, plan.name, plan.price) for query in queries]
         paid = [self.ledger.repeated(*order) or self.ledger.unanswered(*order) for order in orders]
         missing, spent = paid.count(None), self.ledger.spent()
         in_all = scores_left(plan, spent) or 0

@@ -16,22 +16,22 @@ Bought = tuple[Receipt, str, bool]
 LAST = "LAST "
 
 
-def bought(ledger: Ledger, plan: PricedPlan, question: str, release: Release) -> Bought:
+def bought(ledger: Ledger, plan: PricedPlan, query: str, release: Release) -> Bought:
     """Charge, then read and release, then keep; or the answer that was given before."""
     price = plan.price
-    before = ledger.repeated(question, plan.name, price)
+    before = ledger.repeated(query, plan.name, price)
     if before is not None:
         return (*before, True)
     try:
-        earlier = ledger.unanswered(question, plan.name, price)  # paid for before a crash
-        receipt = earlier or ledger.charge(Order(question, plan.name, price, plan.radius)).receipt
+        earlier = ledger.unanswered(query, plan.name, price)  # paid for before a crash
+        receipt = earlier or ledger.charge(Order(query, plan.name, price, plan.radius)).receipt
         released = release(receipt.number)
         return receipt, ledger.remember(receipt.number, str(released)), earlier is not None
     except PrivacyRefused as refusal:  # the ledger counts scores as it counts privacy
         raise (_own_part_used_up(refusal) if "by" in refusal.facts else used_up(ledger, plan)) from None
     except KeyboardInterrupt:
-        known = ledger.repeated(question, plan.name, price)
-        paid = known[0] if known else ledger.unanswered(question, plan.name, price)
+        known = ledger.repeated(query, plan.name, price)
+        paid = known[0] if known else ledger.unanswered(query, plan.name, price)
         raise Interrupted(paid.number if paid else None) from None
 
 
@@ -44,7 +44,7 @@ def closed_by(ledger: Ledger) -> Receipt | None:
     """The receipt of the last, exact score, if there was one."""
     count = ledger.count()
     newest = ledger.receipt(count) if count else None
-    return newest if newest is not None and newest.order.question.startswith(LAST) else None
+    return newest if newest is not None and newest.order.query.startswith(LAST) else None
 
 
 def used_up(ledger: Ledger, plan: PricedPlan) -> ScoresRefused:
@@ -91,9 +91,9 @@ def last_bought(ledger: Ledger, plan: GaussianPlan, digest: str, read: Callable[
     Of two processes that close at once one is charged; the other finds the holdout closed.
     Theorem: LAST-EXACT-SCORE.
     """
-    question, mine = f"{LAST}{digest}", None
+    query, mine = f"{LAST}{digest}", None
     try:
-        receipt, mine = _closing(ledger, plan, question)
+        receipt, mine = _closing(ledger, plan, query)
         kept = ledger.recall(receipt.number)
         if kept is not None:
             return receipt, kept, True
@@ -102,17 +102,17 @@ def last_bought(ledger: Ledger, plan: GaussianPlan, digest: str, read: Callable[
         raise Interrupted(mine.number if mine else None) from None
 
 
-def _closing(ledger: Ledger, plan: GaussianPlan, question: str) -> tuple[Receipt, Receipt | None]:
+def _closing(ledger: Ledger, plan: GaussianPlan, query: str) -> tuple[Receipt, Receipt | None]:
     """The receipt that closes the holdout, and once more if it was charged here."""
     while True:
         last = closed_by(ledger)
-        if last is not None and last.order.question == question:
+        if last is not None and last.order.query == query:
             return last, None
         left = ledger.header.limit - ledger.spent()
         if last is not None or left < plan.price:
             raise used_up(ledger, plan)
         try:
-            made = ledger.charge(Order(question, plan.name, left, 0, unproved=True)).receipt
+            made = ledger.charge(Order(query, plan.name, left, 0, unproved=True)).receipt
             return made, made
         except PrivacyRefused as refusal:
             if "by" in refusal.facts:  # a part is never all that is left

@@ -2,8 +2,8 @@
 
 A *priced* method is charged score by score: the ledger's chain of receipts is its state.  A *staged* method
 is charged once, when the holdout is made; its state is a chain of notes on that receipt, as with streams.
-``start`` makes the first state, and ``step`` answers a question and says the next state.  From the state
-alone ``refusal`` says why nothing more is answered, and ``left`` how many more questions are answered at
+``start`` makes the first state, and ``step`` answers a query and says the next state.  From the state
+alone ``refusal`` says why nothing more is answered, and ``left`` how many more queries are answered at
 least, None if there is no fixed number.
 """
 

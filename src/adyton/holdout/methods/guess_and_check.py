@@ -1,5 +1,5 @@
 """Guess and check: a good guess is confirmed almost for nothing; a bad one is answered, and makes all later
-answers cost a little more.  Neither the number of questions nor that of bad guesses is fixed in advance.
+answers cost a little more.  Neither the number of queries nor that of bad guesses is fixed in advance.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _RELATIVE, _ABSOLUTE = 1 + 1e-8, 1e-6  # far more than the sums of logarithms be
 class GuessAndCheckPlan:
     """Every answer, a confirmed guess or a rounded score, is within ``tolerance`` of the population.
 
-    Claim:    with probability 1 - failure all answers are, for any adaptive questions and guesses; when the
+    Claim:    with probability 1 - failure all answers are, for any adaptive queries and guesses; when the
               items can no longer promise it, nothing is answered.
     Assumes:  items are independent draws from the population; nobody has seen them otherwise.
     Source:   Rogers, Roth, Smith, Srebro, Thakkar, Woodworth 2020; counted here.  Theorem: GUESS-AND-CHECK.
@@ -65,9 +65,7 @@ class GuessAndCheckPlan:
         return Reply("answered", Fraction(2 * cell + 1, 2 * cells), half), after
 
     def _stray(self, state: State) -> Fraction:
-        share = question_failure(
-            self.frame.failure, int(state["asked"]), int(state["failed"]), _answers(state)
-        )
+        share = query_failure(self.frame.failure, int(state["asked"]), int(state["failed"]), _answers(state))
         return Fraction(hoeffding_width(self.frame.items, share)) + self.frame.rounding
 
     def cells(self, state: State) -> int | None:
@@ -87,8 +85,8 @@ def _answers(state: State) -> int:
     return int(state["answers"], 0)
 
 
-def question_failure(failure: Fraction, asked: int, failed: int, answers: int) -> Fraction:
-    """beta c(i) c(f) / (C(i, f) answers): what a question may fail with, after i others of which f failed.
+def query_failure(failure: Fraction, asked: int, failed: int, answers: int) -> Fraction:
+    """beta c(i) c(f) / (C(i, f) answers): what a query may fail with, after i others of which f failed.
 
     c(x) = 6 / (pi (x + 1))**2 sums to 1; ``answers`` is the product of the cells of all past answers.
     Theorem: GUESS-AND-CHECK.
@@ -104,21 +102,21 @@ def _share(x: int) -> Fraction:
 
 
 def most_wrong_guesses(
-    frame: HoldoutSize, tolerance: Fraction, questions: int, near: Fraction, enough: int | None = None
+    frame: HoldoutSize, tolerance: Fraction, queries: int, near: Fraction, enough: int | None = None
 ) -> int | None:
-    """How many of ``questions`` guesses may be wrong if all questions shall be answered; None: not all can.
+    """How many of ``queries`` guesses may be wrong if all queries shall be answered; None: not all can.
 
     A guess is wrong if it is further than ``near`` from the score on the items.  It looks no further than
     ``enough``.
 
-    Claim:    if no more guesses are wrong, each question is answered within ``tolerance``, in any order.
+    Claim:    if no more guesses are wrong, each query is answered within ``tolerance``, in any order.
     Assumes:  as GuessAndCheckPlan, whose states are followed here, each bounded by the worst that it can be.
     Source:   derived here.  Theorem: GUESS-AND-CHECK.
     """
-    last, most = questions - 1, float_down(tolerance)
-    always = log_up(2 / (frame.failure * SERIES**2)) + 2 * math.log(questions)
+    last, most = queries - 1, float_down(tolerance)
+    always = log_up(2 / (frame.failure * SERIES**2)) + 2 * math.log(queries)
     histories = 0.0  # ln C(last, wrong), and ln of the number of cells of each answer to a wrong guess
-    for wrong in range(questions):
+    for wrong in range(queries):
         log = (always + 2 * math.log(wrong + 1) + histories) * _RELATIVE + _ABSOLUTE
         room = most - math.sqrt(log / (2 * frame.items)) * _RELATIVE - float_up(frame.rounding)
         if room <= 0 or room < near or (cells := math.ceil(_RELATIVE / (2 * room))) > MOST_CELLS:
@@ -127,7 +125,7 @@ def most_wrong_guesses(
             return wrong
         if wrong < last:
             histories += math.log((last - wrong) / (wrong + 1)) + math.log(cells)
-    return questions
+    return queries
 
 
 def first_step(frame: HoldoutSize, tolerance: Fraction) -> float | None:

@@ -24,7 +24,7 @@ from adyton.holdout.methods.sparse_validate import SparseValidatePlan, plan_spar
 from adyton.holdout.methods.thresholdout import ThresholdoutPlan, plan_thresholdout
 from adyton.kernel.exact import Number, positive, whole
 
-_QUESTIONS = 1000
+_QUERIES = 1000
 _MOST_SCORES = 10**12
 
 
@@ -62,7 +62,7 @@ class Aim:
 
 @dataclass(frozen=True, slots=True)
 class Gaussian:
-    """Noise on every score, which answers every question with a number.  What a holdout does if not told.
+    """Noise on every score, which answers every query with a number.  What a holdout does if not told.
 
     ``anytime``: sharper at first, fewer in all.  ``expected``: about what scores will be; it chooses the plan
     and promises nothing.  ``noise``: "constant", or "decreasing" for more scores.
@@ -138,17 +138,17 @@ class Thresholdout:
 
     def plan(self, frame: HoldoutSize, aim: Aim) -> ThresholdoutPlan:
         """Calculated from the tolerance, or as given: then its half-width is whatever the theorem says."""
-        questions = _QUESTIONS if aim.scores is None else aim.scores
+        queries = _QUERIES if aim.scores is None else aim.scores
         threshold, scale = aim.part(self.threshold, "the threshold"), aim.part(self.scale, "the scale")
         if scale is not None and threshold is not None and self.overfits is not None:
             steps = math.floor(threshold * frame.whole)
-            return ThresholdoutPlan(frame, self.overfits, questions, steps, float(scale * frame.whole))
-        made = plan_thresholdout(frame, aim.within, questions, threshold, self.overfits)
+            return ThresholdoutPlan(frame, self.overfits, queries, steps, float(scale * frame.whole))
+        made = plan_thresholdout(frame, aim.within, queries, threshold, self.overfits)
         if made is None:
-            best = plan_thresholdout(frame, aim.within, questions, threshold)
+            best = plan_thresholdout(frame, aim.within, queries, threshold)
             most = 0 if best is None else best.overfits
             raise InvalidRequest(
-                f"{frame.items:,} items certify {most} overfits among {questions:,} questions within "
+                f"{frame.items:,} items certify {most} overfits among {queries:,} queries within "
                 f"{float(aim.within):g}; give overfits, threshold and scale to go without"
             )
         return made
@@ -265,7 +265,7 @@ class Rounding:
 
 @dataclass(frozen=True, slots=True)
 class Auto:
-    """Of the methods that answer every question with a number, the one with the most scores.
+    """Of the methods that answer every query with a number, the one with the most scores.
 
     If it is said how many scores there will be: the one whose scores are nearest.
 

@@ -40,14 +40,14 @@ def restore(
             case "rounding":
                 return RoundingPlan(frame, _int(settings["scores"]))
             case "thresholdout":
-                counts = [_int(settings[key]) for key in ("overfits", "questions", "threshold")]
+                counts = [_int(settings[key]) for key in ("overfits", "queries", "threshold")]
                 return ThresholdoutPlan(frame, counts[0], counts[1], counts[2], float(settings["scale"]))
             case "ladder":
                 return LadderPlan(frame, _int(settings["scores"]), _int(settings["rung"]))
             case "ladder-free":
                 return FreeLadderPlan(frame, _int(settings["scores"]))
             case "sparse_validate":
-                counts = [_int(settings[key]) for key in ("questions", "rejections", "accept")]
+                counts = [_int(settings[key]) for key in ("queries", "rejections", "accept")]
                 return SparseValidatePlan(frame, counts[0], counts[1], counts[2])
             case "guess_and_check" if tolerance is not None:
                 return GuessAndCheckPlan(frame, tolerance)

@@ -101,7 +101,7 @@ class SlicesPlan:
         return Fraction(sum(json.loads(text)), self.frame.whole)
 
     def overall_ends(self, text: str, number: int) -> Ends:
-        """Of the mean of all items: one question, whose noise is that of all slices together.
+        """Of the mean of all items: one query, whose noise is that of all slices together.
 
         Theorem: SLICES.
         """

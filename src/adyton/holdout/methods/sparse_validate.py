@@ -21,13 +21,13 @@ class SparseValidatePlan:
     """Yes if the guess is within ``accept`` steps of the sum; after that many a "no" nothing is answered.
 
     Claim:    with probability 1 - failure every guess that got a yes is within the tolerance of the
-              population value, over all adaptive questions.
+              population value, over all adaptive queries.
     Assumes:  items are independent draws from the population; nobody has seen them otherwise.
     Source:   Dwork, Feldman, Hardt, Pitassi, Reingold, Roth 2015; counted here.  Theorem: SPARSE-VALIDATE.
     """
 
     frame: HoldoutSize
-    questions: int
+    queries: int
     rejections: int
     accept: int
     name: ClassVar[str] = "sparse_validate"
@@ -37,26 +37,26 @@ class SparseValidatePlan:
     price: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
-        whole(self.questions, "the number of questions")
+        whole(self.queries, "the number of queries")
         whole(self.rejections, "the number of rejections")
         whole(self.accept, "the accepted steps", least=0)
 
     def half_width(self) -> float:
         """Of a guess that got a yes."""
         share = Fraction(self.accept, self.frame.whole) + Fraction(1, 2 * self.frame.whole)
-        stray = validate_width(self.frame, self.questions, self.rejections)
+        stray = validate_width(self.frame, self.queries, self.rejections)
         return float_up(share + Fraction(stray) + self.frame.rounding)
 
     def start(self, bits: Bits) -> State:
         return {"asked": 0, "left": self.rejections}
 
     def left(self, state: State) -> int | None:
-        return min(int(state["left"]), self.questions - int(state["asked"]))
+        return min(int(state["left"]), self.queries - int(state["asked"]))
 
     def refusal(self, state: State) -> str | None:
         if state["left"] < 1:
             return f"all {self.rejections:,} rejections are used up"
-        return f"all {self.questions:,} questions are used up" if state["asked"] >= self.questions else None
+        return f"all {self.queries:,} queries are used up" if state["asked"] >= self.queries else None
 
     def step(self, state: State, values: Steps, guess: Fraction | None, bits: Bits) -> tuple[Reply, State]:
         assert guess is not None
@@ -65,32 +65,32 @@ class SparseValidatePlan:
         return Reply("yes", guess, self.half_width()) if near else Reply("no", None, None), after
 
     def settings(self) -> dict[str, str | int]:
-        return {"questions": self.questions, "rejections": self.rejections, "accept": self.accept}
+        return {"queries": self.queries, "rejections": self.rejections, "accept": self.accept}
 
 
-def validate_nodes(questions: int, rejections: int) -> int:
-    """How many different questions any one analyst can ever ask: C(m,1) + ... + C(m,B).
+def validate_nodes(queries: int, rejections: int) -> int:
+    """How many different queries any one analyst can ever ask: C(m,1) + ... + C(m,B).
 
     Theorem: SPARSE-VALIDATE.
     """
-    return sum(math.comb(questions, j) for j in range(1, min(rejections, questions) + 1))
+    return sum(math.comb(queries, j) for j in range(1, min(rejections, queries) + 1))
 
 
 @lru_cache(maxsize=4096)
-def validate_width(frame: HoldoutSize, questions: int, rejections: int) -> float:
+def validate_width(frame: HoldoutSize, queries: int, rejections: int) -> float:
     """How far any of those can stray.  Theorem: SPARSE-VALIDATE."""
-    return hoeffding_width(frame.items, frame.failure / validate_nodes(questions, rejections))
+    return hoeffding_width(frame.items, frame.failure / validate_nodes(queries, rejections))
 
 
 def plan_sparse_validate(
-    frame: HoldoutSize, tolerance: Fraction, questions: int, rejections: int
+    frame: HoldoutSize, tolerance: Fraction, queries: int, rejections: int
 ) -> SparseValidatePlan:
     """As much of the tolerance as is not needed for what the items may stray is accepted."""
-    stray = Fraction(validate_width(frame, questions, rejections))
+    stray = Fraction(validate_width(frame, queries, rejections))
     room = tolerance - stray - frame.rounding - Fraction(1, frame.whole)
     if room <= 0:
         raise InvalidRequest(
-            f"{questions:,} questions with {rejections:,} rejections may be off by {float(stray):.4g} "
+            f"{queries:,} queries with {rejections:,} rejections may be off by {float(stray):.4g} "
             f"already; the tolerance is {float_down(tolerance):g}"
         )
-    return SparseValidatePlan(frame, questions, rejections, math.floor(room * frame.whole))
+    return SparseValidatePlan(frame, queries, rejections, math.floor(room * frame.whole))

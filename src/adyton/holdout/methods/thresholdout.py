@@ -1,7 +1,7 @@
 """Thresholdout: the training score is confirmed for nothing; only where it overfits does the holdout speak.
 
     T^ = T + gamma, gamma ~ Lap(2 s)
-    for each question:  "no answer" if the budget of overfits is spent
+    for each query:  "no answer" if the budget of overfits is spent
         eta ~ Lap(4 s), fresh
         if |holdout - training| > T^ + eta:  holdout + xi, xi ~ Lap(s); one overfit less; gamma is drawn anew
         otherwise:                           training
@@ -28,7 +28,7 @@ from adyton.kernel.special.mechanisms.sparse.above_threshold import draw_one
 from adyton.validity.hinge.pairs import MOST_RELEASES, RandomizedResponses, stability_width_of
 from adyton.validity.hinge.stability import LARGEST_MU, stability_width
 
-_MOST_QUESTIONS = 10**12
+_MOST_QUERIES = 10**12
 _STEPS = 20
 _AROUND = (0.85, 0.93, 1.0, 1.08)
 _FEW = 32  # with more overfits than these the quick search for a scale is exact enough
@@ -49,7 +49,7 @@ class ThresholdoutPlan:
 
     frame: HoldoutSize
     overfits: int
-    questions: int
+    queries: int
     threshold: int
     scale: float
     name: ClassVar[str] = "thresholdout"
@@ -58,7 +58,7 @@ class ThresholdoutPlan:
 
     def __post_init__(self) -> None:
         whole(self.overfits, "the number of overfits")
-        whole(self.questions, "the number of questions")
+        whole(self.queries, "the number of queries")
         whole(self.threshold, "the threshold in steps", least=0)
         if not (self.scale > 0 and math.isfinite(self.scale)):
             raise InvalidRequest("the scale of the noise must be finite and above 0")
@@ -78,24 +78,24 @@ class ThresholdoutPlan:
 
     def half_width(self) -> float | None:
         """Of all answers at once; None where it would say nothing."""
-        width = width_of(self.frame, self.overfits, self.questions, self.threshold, self.scale)
+        width = width_of(self.frame, self.overfits, self.queries, self.threshold, self.scale)
         return width if width < _HALF else None
 
     def start(self, bits: Bits) -> State:
         return {"left": self.overfits, "asked": 0, "offset": self._gamma(bits)}
 
     def left(self, state: State) -> int | None:
-        return min(int(state["left"]), self.questions - int(state["asked"]))
+        return min(int(state["left"]), self.queries - int(state["asked"]))
 
     def refusal(self, state: State) -> str | None:
         if state["left"] < 1:
             return f"no answer: the budget of {self.overfits:,} overfits is spent"
-        if state["asked"] >= self.questions:
-            return f"no answer: all {self.questions:,} questions are used up"
+        if state["asked"] >= self.queries:
+            return f"no answer: all {self.queries:,} queries are used up"
         return None
 
     def step(self, state: State, values: Steps, guess: Fraction | None, bits: Bits) -> tuple[Reply, State]:
-        """One question; the caller has asked ``refusal`` first."""
+        """One query; the caller has asked ``refusal`` first."""
         assert guess is not None
         assert self.refusal(state) is None
         exact, training = total(values), self.frame.lattice(guess)
@@ -111,15 +111,15 @@ class ThresholdoutPlan:
         return draw_one(Fraction(2 * self.scale), bits)
 
     def settings(self) -> dict[str, str | int]:
-        facts: dict[str, str | int] = {"overfits": self.overfits, "questions": self.questions}
+        facts: dict[str, str | int] = {"overfits": self.overfits, "queries": self.queries}
         return {**facts, "threshold": self.threshold, "scale": repr(self.scale)}
 
 
 @lru_cache(maxsize=4096)
-def width_of(frame: HoldoutSize, overfits: int, questions: int, threshold: int, scale: float) -> float:
+def width_of(frame: HoldoutSize, overfits: int, queries: int, threshold: int, scale: float) -> float:
     """Half-width of all answers, against the population, rounded up; infinite if nothing is certified.
 
-    Claim:    Pr[some |a_j - q_j(P)| > width] <= failure over ``questions`` adaptive questions.
+    Claim:    Pr[some |a_j - q_j(P)| > width] <= failure over ``queries`` adaptive queries.
     Assumes:  as Thresholdout, and that the items are independent draws from the population.
     Source:   derived here.  Theorem: THRESHOLDOUT-VALIDITY.
     """
@@ -129,22 +129,22 @@ def width_of(frame: HoldoutSize, overfits: int, questions: int, threshold: int, 
     if reach * math.sqrt(2 * overfits) > 2:
         return math.inf
     stability = stability_width_of(RandomizedResponses(2 * overfits, reach), frame.failure)
-    noise = noise_part(overfits, questions, threshold, scale, float(frame.failure)) / frame.whole
+    noise = noise_part(overfits, queries, threshold, scale, float(frame.failure)) / frame.whole
     margin = float_up(Fraction(1, 2 * frame.whole) + frame.rounding)
     return (noise + stability + margin) * SAFE
 
 
-def noise_part(overfits: int, questions: int, threshold: int, scale: float, failure: float) -> float:
+def noise_part(overfits: int, queries: int, threshold: int, scale: float, failure: float) -> float:
     """a + E(max_j |a_j - q_j(S)| - a)_+ / failure at a good a = T + v1 + v2, in steps, rounded up.
 
-    gamma counts once for each of B rounds, eta once for each question, xi once for each overfit.  The gamma
-    that is met at a question is no fresh one: rounds with a large gamma last longer, hence the maximum.
+    gamma counts once for each of B rounds, eta once for each query, xi once for each overfit.  The gamma
+    that is met at a query is no fresh one: rounds with a large gamma last longer, hence the maximum.
     """
     v1 = math.ceil(max(0.0, 2 * scale * math.log(overfits / (2 * failure))))
-    v2 = math.ceil(max(0.0, 4 * scale * math.log(questions / (2 * failure))))
+    v2 = math.ceil(max(0.0, 4 * scale * math.log(queries / (2 * failure))))
     a = threshold + v1 + v2
     hinge = overfits * scale * math.exp(-v1 / (2 * scale))
-    hinge += 2 * scale * questions * math.exp(-v2 / (4 * scale))
+    hinge += 2 * scale * queries * math.exp(-v2 / (4 * scale))
     hinge += overfits * scale * math.exp(-a / scale)
     return (a + hinge / failure) * SAFE
 
@@ -152,39 +152,39 @@ def noise_part(overfits: int, questions: int, threshold: int, scale: float, fail
 def plan_thresholdout(
     frame: HoldoutSize,
     tolerance: Fraction,
-    questions: int,
+    queries: int,
     threshold: Fraction | None = None,
     overfits: int | None = None,
 ) -> ThresholdoutPlan | None:
-    """About the most overfits that are certified within ``tolerance`` for that many questions; None: not one.
+    """About the most overfits that are certified within ``tolerance`` for that many queries; None: not one.
 
     ``threshold`` is half the tolerance unless given.  If it is given how many overfits there may be, noise is
     calculated for these; None if they are not certified.
     """
-    whole(questions, "the number of questions")
-    if questions > _MOST_QUESTIONS:
-        raise InvalidRequest(f"at most {_MOST_QUESTIONS:,} questions")
+    whole(queries, "the number of queries")
+    if queries > _MOST_QUERIES:
+        raise InvalidRequest(f"at most {_MOST_QUERIES:,} queries")
     t = tolerance / 2 if threshold is None else threshold
     steps = math.floor(t * frame.whole)
 
     def width(overfits: int) -> float:
-        return width_of(frame, overfits, questions, steps, best(overfits))
+        return width_of(frame, overfits, queries, steps, best(overfits))
 
     def best(overfits: int) -> float:
-        near = _near_scale(frame, overfits, questions)
+        near = _near_scale(frame, overfits, queries)
         if overfits > _FEW:
             return near
         return min(
             (near * factor for factor in _AROUND),
-            key=lambda s: width_of(frame, overfits, questions, steps, s),
+            key=lambda s: width_of(frame, overfits, queries, steps, s),
         )
 
-    most = min(questions, MOST_RELEASES // 2)
+    most = min(queries, MOST_RELEASES // 2)
     if overfits is not None:
         fits = whole(overfits, "the number of overfits") <= most and width(overfits) <= tolerance
-        return ThresholdoutPlan(frame, overfits, questions, steps, best(overfits)) if fits else None
+        return ThresholdoutPlan(frame, overfits, queries, steps, best(overfits)) if fits else None
     found = largest_near(lambda overfits: width(overfits) <= tolerance, _guess(width(1), t, tolerance), most)
-    return ThresholdoutPlan(frame, found, questions, steps, best(found)) if found else None
+    return ThresholdoutPlan(frame, found, queries, steps, best(found)) if found else None
 
 
 def _guess(width: float, threshold: Fraction, tolerance: Fraction) -> int:
@@ -192,13 +192,13 @@ def _guess(width: float, threshold: Fraction, tolerance: Fraction) -> int:
     room, one = float(tolerance - threshold), width - float(threshold)
     if room <= 0 or not 0 < one < math.inf:
         return 1
-    return max(1, int(min(math.pow(room / one, _GROWTH), _MOST_QUESTIONS)))
+    return max(1, int(min(math.pow(room / one, _GROWTH), _MOST_QUERIES)))
 
 
-def _near_scale(frame: HoldoutSize, overfits: int, questions: int) -> float:
+def _near_scale(frame: HoldoutSize, overfits: int, queries: int) -> float:
     """About the best scale: searched with the Gaussian pair, which is quick; the true one is near it."""
     beta = float(frame.failure)
-    slope = noise_part(overfits, questions, 0, 1e6, beta) / 1e6  # the noise part is this times the scale
+    slope = noise_part(overfits, queries, 0, 1e6, beta) / 1e6  # the noise part is this times the scale
     middle = math.sqrt(frame.whole * frame.steps * math.sqrt(2 * overfits) / slope)
 
     def width(scale: float) -> float:

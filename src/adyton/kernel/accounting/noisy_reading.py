@@ -49,7 +49,7 @@ class NoisyReading:
 
 @lru_cache(maxsize=4096)
 def _amount(mechanism: Mechanism, sensitivity: Sensitivity, rule: Accounting) -> int:
-    """Worked out in exact fractions, and the same for the many questions of a batch that are alike."""
+    """Worked out in exact fractions, and the same for the many queries of a batch that are alike."""
     return rule.amount(mechanism.cost(sensitivity))
 
 

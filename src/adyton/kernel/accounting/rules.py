@@ -1,7 +1,7 @@
 """Privacy filters: what may be spent, what a release costs, and what a limit that is spent promises.
 
 A study chooses one accounting when it is created.  Its ledger adds whole units of 10**-18, and a release is
-admitted if the total, the candidate included, is not above ``allowed``.  Questions and prices may both depend
+admitted if the total, the candidate included, is not above ``allowed``.  Queries and prices may both depend
 on every earlier answer; the theorem named in each says why the total may be read as if they did not.
 """
 

@@ -111,12 +111,12 @@ class Ledger(Protocol):
         """The notes of a receipt, from note ``first`` on.  They may be secret; receipts never show them."""
         ...
 
-    def repeated(self, question: str, detail: str, amount: int) -> tuple[Receipt, str] | None:
-        """The newest answer already given to this very question at this price."""
+    def repeated(self, query: str, detail: str, amount: int) -> tuple[Receipt, str] | None:
+        """The newest answer already given to this very query at this price."""
         ...
 
-    def unanswered(self, question: str, detail: str, amount: int) -> Receipt | None:
-        """The newest receipt that paid for this very question at this price and has no answer yet."""
+    def unanswered(self, query: str, detail: str, amount: int) -> Receipt | None:
+        """The newest receipt that paid for this very query at this price and has no answer yet."""
         ...
 
     def requested(self, request: str, by: str | None = None) -> Receipt | None:
@@ -160,12 +160,12 @@ class Ledger(Protocol):
         ...
 
     def mentioning(self, words: Sequence[str], after: int) -> list[Receipt]:
-        """Receipts after number ``after`` whose question has one of these words in it, oldest first."""
+        """Receipts after number ``after`` whose query has one of these words in it, oldest first."""
         ...
 
     def counting(self, start: str, end: str, after: int, below: int) -> Receipt | None:
         """The newest receipt between these two numbers that counts all there is (``counts_all``), with a
-        question that starts and ends like this.  It takes the same time after any history.
+        query that starts and ends like this.  It takes the same time after any history.
         """
         ...
 
@@ -341,11 +341,11 @@ def next_receipt(
         raise LedgerCorrupt("an answer of the ledger settles more than its receipt was charged")
     if last_of_name is not None and last_of_name.order.by != order.by:
         raise LedgerCorrupt(f"receipt {last_of_name.number} of the ledger is filed under another name")
-    carried = receipts_carried(order.question, order.detail)
+    carried = receipts_carried(order.query, order.detail)
     if carried and last is not None:
         raise InvalidRequest("only the first receipt of a ledger can carry what another one has spent")
     before = totals_after(last, settled)
-    lost = receipts_restored(order.question, order.detail)
+    lost = receipts_restored(order.query, order.detail)
     if lost and lost < before.receipts:
         raise InvalidRequest("only what a ledger has lost can be restored: it has later receipts")
     number = max(before.receipts, lost) or carried
@@ -377,7 +377,7 @@ def check_first(header: Header, order: Order) -> None:
 def charged_before(earlier: Receipt, order: Order) -> Charged:
     """The same request id again: the same receipt for the same order, a refusal for any other."""
     if earlier.order != order:
-        raise RequestIdUsed(f"request id {order.request!r} was already used for another question")
+        raise RequestIdUsed(f"request id {order.request!r} was already used for another query")
     return Charged(earlier, fresh=False)
 
 

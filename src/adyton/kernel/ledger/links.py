@@ -2,10 +2,10 @@
 
 The digest of a receipt has two levels.  Number, amounts and totals are hashed in the open; who asked, and
 what, only through a digest of their own, which is salted by a secret of this receipt.  So whoever has the
-open parts can replay the whole chain, and reads nobody else's questions (``replay_open``).
+open parts can replay the whole chain, and reads nobody else's queries (``replay_open``).
 
 A cap comes with an order: how much may have been charged, the order included, for it to make sense.  A
-population interval is certified only up to some stability and some number of questions.  Whoever looks at
+population interval is certified only up to some stability and some number of queries.  Whoever looks at
 the totals first and charges afterwards can be overtaken in between, and then has paid for an answer without
 an interval.  So the cap travels with the order, and the ledger looks at it in the transaction of the
 charge.
@@ -23,7 +23,7 @@ from adyton.errors import InvalidRequest, PrivacyRefused, ValidityRefused
 from adyton.kernel.exact import decimal_text
 from adyton.kernel.ledger.texts import check_amount, check_label, check_name, check_text
 
-RADIUS, QUESTIONS = "mu0²", "questions"
+RADIUS, QUERIES = "mu0²", "queries"
 FORMAT = 1
 ACCOUNTING_NAMES = ("gdp", "zcdp", "pure")
 _PIECE = 1 << 16  # characters that are hashed at a time; no second copy of a long answer is made
@@ -34,18 +34,18 @@ class Cap:
     """The most that all radii may sum up to, and the highest number that the receipt may have; None: any."""
 
     radius: int | None = None
-    questions: int | None = None
+    queries: int | None = None
 
     def __post_init__(self) -> None:
         if self.radius is not None:
             check_amount(self.radius, "a cap on the radius", least=0)
-        if self.questions is not None:
-            check_amount(self.questions, "a cap on the number of questions", least=0)
+        if self.queries is not None:
+            check_amount(self.queries, "a cap on the number of queries", least=0)
 
-    def check(self, questions: int, spent_radius: int, radius: int) -> None:
-        """Refuses one more charge of ``radius`` after that many questions and that much spent."""
-        if self.questions is not None and questions >= self.questions:
-            raise _refusal(QUESTIONS, "1", str(questions), str(self.questions), "0")
+    def check(self, queries: int, spent_radius: int, radius: int) -> None:
+        """Refuses one more charge of ``radius`` after that many queries and that much spent."""
+        if self.queries is not None and queries >= self.queries:
+            raise _refusal(QUERIES, "1", str(queries), str(self.queries), "0")
         if self.radius is not None and spent_radius + radius > self.radius:
             left = max(self.radius - spent_radius, 0)
             requested, spent, most, largest = map(decimal_text, (radius, spent_radius, self.radius, left))
@@ -60,7 +60,7 @@ def _refusal(counted_in: str, requested: str, spent: str, limit: str, largest: s
         "(validity.beyond_plan = 'refuse'): {requested} ({counted_in}) was requested, {spent} of {limit} is "
         "spent, at most {largest} still fits; nothing was charged"
     )
-    what = "stability" if counted_in == RADIUS else "number of questions"
+    what = "stability" if counted_in == RADIUS else "number of queries"
     return ValidityRefused(message.format(what=what, **facts), **facts)
 
 
@@ -119,7 +119,7 @@ class Order:
     compared, so that a retry finds its receipt although they have been reached or changed since.
     """
 
-    question: str
+    query: str
     detail: str
     amount: int
     radius: int
@@ -131,7 +131,7 @@ class Order:
     sub_limit: int | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        check_text(self.question, "the question")
+        check_text(self.query, "the query")
         check_text(self.detail, "the detail of a charge")
         check_amount(self.amount, "the amount of a charge", least=1)
         check_amount(self.radius, "the radius of a charge", least=0)
@@ -243,7 +243,7 @@ class Receipt:
             order.by,
             self.spent_by,
             self.sub_limit,
-            order.question,
+            order.query,
             order.detail,
             order.request,
         )
@@ -283,16 +283,16 @@ def fresh_secret() -> str:
 
 
 @lru_cache(maxsize=8)
-def question_digest(question: str, detail: str, amount: int) -> str:
-    """Under which two orders count as the same question at the same price.
+def query_digest(query: str, detail: str, amount: int) -> str:
+    """Under which two orders count as the same query at the same price.
 
     Who asks looks for earlier answers, charges and keeps the answer, and needs it each time.
     """
-    return _digest("question", question, detail, amount)
+    return _digest("query", query, detail, amount)
 
 
 def key_of(order: Order) -> str:
-    return question_digest(order.question, order.detail, order.amount)
+    return query_digest(order.query, order.detail, order.amount)
 
 
 def text_digest(text: str) -> str:
@@ -310,7 +310,7 @@ def answer_digest(receipt: Receipt, radius: int, content: str) -> str:
 
 @lru_cache(maxsize=8)
 def _digest_of_answer(receipt: str, radius: int, content: str) -> str:
-    """The next question looks at the newest answer twice."""
+    """The next query looks at the newest answer twice."""
     return _digest("answer", receipt, radius, content)
 
 

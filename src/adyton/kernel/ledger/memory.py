@@ -31,7 +31,7 @@ from adyton.kernel.ledger.links import (
     fresh_secret,
     key_of,
     note_digest,
-    question_digest,
+    query_digest,
 )
 from adyton.kernel.ledger.marks import mark_of
 from adyton.kernel.ledger.replaying import replay
@@ -106,7 +106,7 @@ class MemoryLedger(FromTotals):
                 first(receipt)
             self._receipts.append(receipt)
             self._last_of_name[order.by] = receipt
-            if counts_all(order.question):
+            if counts_all(order.query):
                 self._counting.append(receipt)
             if order.request is not None:
                 self._by_request[order.by, order.request] = receipt
@@ -158,14 +158,14 @@ class MemoryLedger(FromTotals):
         with self._alone():
             return self._found(number)
 
-    def repeated(self, question: str, detail: str, amount: int) -> tuple[Receipt, str] | None:
+    def repeated(self, query: str, detail: str, amount: int) -> tuple[Receipt, str] | None:
         with self._alone():
-            number = self._newest.get(question_digest(question, detail, amount))
+            number = self._newest.get(query_digest(query, detail, amount))
             return None if number is None else (self._paid(number), self._answers[number])
 
-    def unanswered(self, question: str, detail: str, amount: int) -> Receipt | None:
+    def unanswered(self, query: str, detail: str, amount: int) -> Receipt | None:
         with self._alone():
-            numbers = self._unanswered.get(question_digest(question, detail, amount))
+            numbers = self._unanswered.get(query_digest(query, detail, amount))
             return self._paid(numbers[-1]) if numbers else None
 
     def requested(self, request: str, by: str | None = None) -> Receipt | None:
@@ -194,12 +194,12 @@ class MemoryLedger(FromTotals):
         with self._alone():
             newest = self._receipts[-1].number if self._receipts else 0
             newer = self._receipts[max(len(self._receipts) - (newest - after), 0) :] if newest > after else []
-        return [receipt for receipt in newer if any(word in receipt.order.question for word in words)]
+        return [receipt for receipt in newer if any(word in receipt.order.query for word in words)]
 
     def counting(self, start: str, end: str, after: int, below: int) -> Receipt | None:
         with self._alone():
             for receipt in reversed(self._counting):
-                text = receipt.order.question
+                text = receipt.order.query
                 if after < receipt.number < below and text.startswith(start) and text.endswith(end):
                     return receipt
         return None

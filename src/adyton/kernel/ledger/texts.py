@@ -116,7 +116,7 @@ class Stored:
 
 
 def many_to_text(many: Sequence[Stored]) -> str:
-    """A batch of one is stored like one question."""
+    """A batch of one is stored like one query."""
     told = [_told(one) for one in many]
     return json.dumps(told[0] if len(told) == 1 else {"batch": told}, ensure_ascii=False)
 
@@ -132,7 +132,7 @@ def many_from_text(text: str) -> list[Stored]:
 
 
 def released_from_text(text: str) -> Released:
-    """Of one question."""
+    """Of one query."""
     return many_from_text(text)[0].released
 
 
@@ -184,7 +184,7 @@ def _column(known: Any) -> Cells:
 
 
 def carried_texts(head: str, receipts: int, began: str | None = None) -> tuple[str, str]:
-    """The question and the detail of an order that carries so many receipts, up to this head.
+    """The query and the detail of an order that carries so many receipts, up to this head.
 
     ``began``: the digest of the header of the ledger that has receipt 1, where the study shares a budget.
     """
@@ -192,14 +192,14 @@ def carried_texts(head: str, receipts: int, began: str | None = None) -> tuple[s
     return _CARRIED + head, json.dumps({"receipts": receipts, **more})
 
 
-def receipts_carried(question: str, detail: str) -> int:
+def receipts_carried(query: str, detail: str) -> int:
     """How many receipts an order carries: 0 unless it has exactly the texts of one that carries some."""
-    return _receipts_of(_CARRIED, question, detail, ("began",))
+    return _receipts_of(_CARRIED, query, detail, ("began",))
 
 
-def ledger_carried(question: str, detail: str) -> str | None:
+def ledger_carried(query: str, detail: str) -> str | None:
     """The digest of the header of the ledger that has receipt 1, if an order that carries receipts has it."""
-    if not receipts_carried(question, detail):
+    if not receipts_carried(query, detail):
         return None
     began: str | None = json.loads(detail).get("began")
     return began
@@ -210,13 +210,13 @@ def restored_texts(head: str, receipts: int) -> tuple[str, str]:
     return RESTORED + head, json.dumps({"receipts": receipts})
 
 
-def receipts_restored(question: str, detail: str) -> int:
+def receipts_restored(query: str, detail: str) -> int:
     """The number of the last receipt that was lost: 0 unless it has exactly the texts of such an order."""
-    return _receipts_of(RESTORED, question, detail)
+    return _receipts_of(RESTORED, query, detail)
 
 
-def _receipts_of(begin: str, question: str, detail: str, more: tuple[str, ...] = ()) -> int:
-    if not question.startswith(begin):
+def _receipts_of(begin: str, query: str, detail: str, more: tuple[str, ...] = ()) -> int:
+    if not query.startswith(begin):
         return 0
     try:
         known = json.loads(detail)
@@ -233,6 +233,6 @@ def _receipts_of(begin: str, question: str, detail: str, more: tuple[str, ...] =
 _ALL_COUNTED, _NOT_ALL = "SELECT COUNT(", (" WHERE ", " GROUP BY ")
 
 
-def counts_all(question: str) -> bool:
+def counts_all(query: str) -> bool:
     """Whether it counts something first, without a filter and without groups."""
-    return question.startswith(_ALL_COUNTED) and not any(word in question for word in _NOT_ALL)
+    return query.startswith(_ALL_COUNTED) and not any(word in query for word in _NOT_ALL)

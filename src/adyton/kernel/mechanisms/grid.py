@@ -1,7 +1,7 @@
 """Gaussian noise first, for privacy, and then a public grid: few answers are possible, so they say little.
 
 What is rounded has noise already, so privacy pays for the noise and for nothing else.  What a grid is for is
-validity: the number of answers that were possible before a question says what it pays.
+validity: the number of answers that were possible before a query says what it pays.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ A caller hands over the source of bits, and nothing here keeps one.
 A draw is a sign and a real number p, uniform on (0, 1/2), of which only as many bits are read as are
 needed.  The magnitude is the largest m with p < tail(m), where tail(m) = P(Z >= m).  The first 63 bits of p
 confine it to an interval; if that whole interval, widened by every error of floating point, has one
-magnitude, the draw is done.  Otherwise 64 more bits are read and the question is put again in higher
+magnitude, the draw is done.  Otherwise 64 more bits are read and the query is put again in higher
 precision: where many draws are in doubt, for all of them at once (``finer``), and for those that still are
 one by one.
 """

@@ -63,10 +63,8 @@ class Reading:
     public_rows: int | None = None
     persons: Persons | None = None
     table: Table | None = None  # the private table that is read, joined or not
-    kept: tuple[int, ...] | None = (
-        None  # of all cells of the question's groups, those that are read; None: all
-    )
-    groups: int = 0  # the first of ``by``, which are the question's own; further ones are bins
+    kept: tuple[int, ...] | None = None  # of all cells of the query's groups, those that are read; None: all
+    groups: int = 0  # the first of ``by``, which are the query's own; further ones are bins
     part: int | None = None  # of the units, where they are split into parts: from 1 on
 
     @property

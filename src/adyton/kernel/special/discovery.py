@@ -19,7 +19,7 @@ from adyton.errors import InvalidRequest
 from adyton.kernel.accounting.noisy_reading import NoisyReading
 from adyton.kernel.engine import FoundKey
 from adyton.kernel.exact.cells import Cells, whole
-from adyton.kernel.exact.shares import question_share
+from adyton.kernel.exact.shares import query_share
 from adyton.kernel.measurement import Columns
 from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
 from adyton.kernel.noise import Bits
@@ -69,7 +69,7 @@ class GroupDiscovery:
     def selection(self, place: int) -> KeySelection:
         """Later queries get a smaller part of the failure probability, so that all stay within it."""
         touched = self.counted.reading.sensitivity.touched
-        return KeySelection(self.counted.mechanism, touched, self.failure * question_share(place))
+        return KeySelection(self.counted.mechanism, touched, self.failure * query_share(place))
 
     def release(self, keys: Sequence[FoundKey], exact: Columns, place: int, bits: Bits) -> DiscoveredGroups:
         """``exact`` are the counts of the units in each group."""

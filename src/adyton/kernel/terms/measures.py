@@ -1,6 +1,6 @@
 """What can be asked of the rows that count: frozen values that check themselves when they are built.
 
-Also how long a question becomes when it is written out for an engine, its weight.  A square is its number
+Also how long a query becomes when it is written out for an engine, its weight.  A square is its number
 twice, a list of values is a comparison for each: a short text can become a statement that takes an engine
 minutes to plan.  What is counted is how often a column or a written number is read.
 """

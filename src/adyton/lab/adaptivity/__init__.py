@@ -1,1 +1,1 @@
-"""Questions chosen by answers: how an analyst fools himself, and what stops it."""
+"""Queries chosen by answers: how an analyst fools himself, and what stops it."""

@@ -1,4 +1,4 @@
-"""The binary representation attack: the digits of one mean name the rows, and the next question fits them."""
+"""The binary representation attack: the digits of one mean name the rows, and the next query fits them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BINARY_REPRESENTATION = Topic(
     "binary-representation",
     (LI,),
     "One mean with all its digits names the rows; a few digits do not",
-    story="Somebody asks for one mean, reads the rows off its digits, and asks a second question that fits "
+    story="Somebody asks for one mean, reads the rows off its digits, and asks a second query that fits "
     "exactly these rows.",
 )
 _UNIVERSE, _ROWS, _RUNS = 40, 20, 4000

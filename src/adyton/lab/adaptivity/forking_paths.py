@@ -13,18 +13,18 @@ from adyton.kernel.exact.special import special
 from adyton.textbook.rounding import RoundedMeans
 from adyton.validity.published.compressibility import compressed_width, rounding_width
 from adyton.validity.textbook.accuracy import (
-    fixed_questions,
+    fixed_queries,
     fixed_width,
-    forking_questions,
+    forking_queries,
     forking_width,
-    loose_forking_questions,
+    loose_forking_queries,
 )
 
 FORKING_PATHS = Topic(
     "forking-paths",
     (LI,),
     "Forking paths: few bits of answer can mislead only so far, however they are used",
-    story="Somebody asks yes/no questions about columns that mean nothing, and then one question that "
+    story="Somebody asks yes/no queries about columns that mean nothing, and then one query that "
     "follows all the answers; only so many such paths exist, and that bounds how wrong the last answer is.",
 )
 ROWS, _RUNS = 1000, 100
@@ -34,17 +34,17 @@ _FAILURE = Fraction(1, 20)
 
 
 def forking_paths(rng: np.random.Generator) -> LabReport:
-    """Certified numbers of questions, and the gap that following the answers opens."""
+    """Certified numbers of queries, and the gap that following the answers opens."""
     gaps = {k: _gap(k, rng) for k in _ASKED}
     most = max(_ASKED)
     worst, expected, spread = gaps[most], _theory(most), 6 * 0.5 / math.sqrt(ROWS * _RUNS)
     wide, tight = forking_width(ROWS, most + 1, _FAILURE), fixed_width(ROWS, most + 1, _FAILURE)
     findings = (
-        LabFinding("fixed questions, n = 100,000, within 0.01, 99 %", _fixed(), 2_425_825, 0),
-        LabFinding("yes/no questions on a path, the same", _forking(), 21, 0),
+        LabFinding("fixed queries, n = 100,000, within 0.01, 99 %", _fixed(), 2_425_825, 0),
+        LabFinding("yes/no queries on a path, the same", _forking(), 21, 0),
         LabFinding("by the looser count of paths in the notes", _loose(), 14, 0),
         LabFinding(f"gap after {most} yes/no answers, n = {ROWS:,}", worst, expected, spread, share=True),
-        LabFinding("half-width if all questions had been fixed", tight, share=True),
+        LabFinding("half-width if all queries had been fixed", tight, share=True),
         LabFinding("does the gap pass it", float(worst > tight), 1, 0),
         LabFinding("half-width for all paths", wide, share=True),
         LabFinding("does the gap stay within", float(worst <= wide), 1, 0),
@@ -55,19 +55,19 @@ def forking_paths(rng: np.random.Generator) -> LabReport:
 
 
 def _fixed() -> int:
-    return fixed_questions(100_000, "0.01", "0.01")
+    return fixed_queries(100_000, "0.01", "0.01")
 
 
 def _forking() -> int:
-    return forking_questions(100_000, "0.01", "0.01")
+    return forking_queries(100_000, "0.01", "0.01")
 
 
 def _loose() -> int:
-    return loose_forking_questions(100_000, "0.01", "0.01")
+    return loose_forking_queries(100_000, "0.01", "0.01")
 
 
 def _gap(asked: int, rng: np.random.Generator) -> float:
-    """Each answer says on which side of one half a column's mean lies; the last question is their vote."""
+    """Each answer says on which side of one half a column's mean lies; the last query is their vote."""
     total = 0.0
     for _ in range(_RUNS):
         table = rng.integers(0, 2, (ROWS, asked), dtype=np.int8)
@@ -111,6 +111,6 @@ def _chart(gaps: dict[int, float]) -> Chart:
 
 
 _NOTES = (
-    "A tree of k yes/no questions has 2^k - 1 nodes: a union bound over all of them holds on every path.",
+    "A tree of k yes/no queries has 2^k - 1 nodes: a union bound over all of them holds on every path.",
     "A study with method rounding says how many bits its transcript has, and takes its widths from them.",
 )

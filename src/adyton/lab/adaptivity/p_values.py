@@ -1,4 +1,4 @@
-"""P-values after questions: a test that the answers led to, and the level at which it keeps its promise."""
+"""P-values after queries: a test that the answers led to, and the level at which it keeps its promise."""
 
 from __future__ import annotations
 
@@ -119,6 +119,6 @@ def _chart(exact: Floats, private: Floats, fixed: Floats) -> Chart:
 
 _NOTES = (
     "Max-information I bounds how much likelier any event gets: at most e^I times, plus a failure beta.",
-    "A reserve of rows that no question reads needs no correction at all; adyton p-value takes the best of "
+    "A reserve of rows that no query reads needs no correction at all; adyton p-value takes the best of "
     "several theorems.",
 )

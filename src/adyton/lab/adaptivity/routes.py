@@ -1,4 +1,4 @@
-"""The routes from answers to a population: the same rows and questions, and what each theorem certifies."""
+"""The routes from answers to a population: the same rows and queries, and what each theorem certifies."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from adyton.validity.planner import plan
 ROUTES = Topic(
     "routes",
     (BASSI, LI),
-    "Routes to generalisation: the same questions of the same rows, by each theorem",
-    story="Questions are asked, each after seeing the answers so far: how exact may each theorem call the "
+    "Routes to generalisation: the same queries of the same rows, by each theorem",
+    story="Queries are asked, each after seeing the answers so far: how exact may each theorem call the "
     "answers, from the same rows?",
 )
 _ROWS, _WITHIN = 100_000, "0.1"
@@ -34,11 +34,11 @@ _ALONG = (1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
 
 
 def routes(bits: Bits, rng: np.random.Generator) -> LabReport:
-    """Certified questions within 0.1 of 100,000 rows; and 100 answers under attack."""
+    """Certified queries within 0.1 of 100,000 rows; and 100 answers under attack."""
     certified = {option.method: option.value for option in plan(rows=_ROWS, tolerance=_WITHIN).options}
     findings = [
         LabFinding(
-            f"questions within {_WITHIN} from {_ROWS:,} rows, {name}", value or 0, _EXPECTED.get(name), 0
+            f"queries within {_WITHIN} from {_ROWS:,} rows, {name}", value or 0, _EXPECTED.get(name), 0
         )
         for name, value in certified.items()
     ]
@@ -54,13 +54,13 @@ def routes(bits: Bits, rng: np.random.Generator) -> LabReport:
 
 def _ours(rows: int) -> tuple[float, float]:
     """Half-width and noise of the route without a plan that decreases."""
-    options = {option.method: option for option in plan(rows=rows, questions=_ASKED).options}
+    options = {option.method: option for option in plan(rows=rows, queries=_ASKED).options}
     found = options["subset"]
     return float(found.value or 1), float(found.scale or 0)
 
 
 def _attacked(scale: float, bits: Bits, rng: np.random.Generator) -> float:
-    """Random questions, a vote of the answers, and the question that the vote asks: the largest error."""
+    """Random queries, a vote of the answers, and the query that the vote asks: the largest error."""
     noise = GaussianNoise((Fraction(scale) * _TRIED_ON,))
     table = rng.integers(0, 2, (_TRIED_ON, _ASKED - 1), dtype=np.int8)
     counts = table.sum(axis=0, dtype=np.int64).tolist()
@@ -73,7 +73,7 @@ def _attacked(scale: float, bits: Bits, rng: np.random.Generator) -> float:
 
 def _chart() -> Chart:
     """Half-width of 100 adaptive answers against the number of rows; what says nothing is left out."""
-    made = [plan(rows=rows, questions=_ASKED) for rows in _ALONG]
+    made = [plan(rows=rows, queries=_ASKED) for rows in _ALONG]
     found: dict[str, list[tuple[int, float]]] = {}
     for rows, comparison in zip(_ALONG, made, strict=True):
         for option in comparison.options:
@@ -88,7 +88,7 @@ def _chart() -> Chart:
 
 
 _NOTES = (
-    "split: fresh rows for each question. rounding: few digits, so few transcripts. laplace, jlnrss, rrsstw: "
+    "split: fresh rows for each query. rounding: few digits, so few transcripts. laplace, jlnrss, rrsstw: "
     "published theorems about noisy answers. hinge, subset: ours.",
     "adyton plan compares them for your own numbers; no width may be chosen after the answers were seen.",
 )

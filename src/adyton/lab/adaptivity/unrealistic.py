@@ -1,4 +1,4 @@
-"""Picking winners: every question fixed in advance is answered well, the one that they lead to is not."""
+"""Picking winners: every query fixed in advance is answered well, the one that they lead to is not."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ AVERAGING = Topic(
     "averaging",
     (BASSI,),
     "Averaging: fresh noise cancels out, a stored answer does not",
-    story="Somebody asks the same question again and again and takes the average: fresh noise cancels out, "
+    story="Somebody asks the same query again and again and takes the average: fresh noise cancels out, "
     "so a curator gives the stored answer, and makes every rewording pay.",
 )
 _SIGMA = 60.0
@@ -25,7 +25,7 @@ _SQL = "SELECT COUNT(*) FROM people"
 
 
 def averaging(bits: Bits) -> LabReport:
-    """The average of many fresh answers is the truth; the same question to a curator has one answer."""
+    """The average of many fresh answers is the truth; the same query to a curator has one answer."""
     truth = sum(HISTOGRAM)
     noise = rounded_gaussian.draw(_SIGMA, _ASKED, bits)
     average = truth + float(noise.mean())
@@ -42,7 +42,7 @@ def averaging(bits: Bits) -> LabReport:
 
 
 def asked_again() -> tuple[set[float], int, int]:
-    """The answers to one question asked many times, what the first cost, and what all cost."""
+    """The answers to one query asked many times, what the first cost, and what all cost."""
     with curator_of(HISTOGRAM) as curator:
         answers = {curator.ask(_SQL, scale=_SIGMA).rows[0].values["count"].value}
         once = sum(receipt.order.amount for receipt in curator.receipts())
@@ -51,7 +51,7 @@ def asked_again() -> tuple[set[float], int, int]:
 
 
 def rewordings() -> int:
-    """How many questions that mean the same, but are not the same, the curator answers."""
+    """How many queries that mean the same, but are not the same, the curator answers."""
     with curator_of(HISTOGRAM) as curator:
         for asked in range(10_000):
             try:
@@ -62,7 +62,7 @@ def rewordings() -> int:
 
 
 def _allowed() -> int:
-    """The mu**2 of one such question is 1/100."""
+    """The mu**2 of one such query is 1/100."""
     with curator_of(HISTOGRAM) as curator:
         limit = curator.study.rule.allowed(curator.study.limit)
     return limit * 100 // UNITS_PER_ONE
@@ -82,6 +82,6 @@ def _chart(noise: list[int]) -> Chart:
 
 
 _NOTES = (
-    "A repeated question is answered from the ledger: post-processing, free of charge, and no new noise.",
-    "A rewording is a new question. It gets new noise and pays for it, so the limit ends the averaging.",
+    "A repeated query is answered from the ledger: post-processing, free of charge, and no new noise.",
+    "A rewording is a new query. It gets new noise and pays for it, so the limit ends the averaging.",
 )

@@ -1,4 +1,4 @@
-"""The differencing attack: two harmless questions on two tables that differ by Bob."""
+"""The differencing attack: two harmless queries on two tables that differ by Bob."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def _chart() -> Chart:
             ChartLine("exact totals", x, (1.0,) * len(x)),
             ChartLine("most that epsilon allows", x, tuple(_most_allowed(p) for p in prices), limit=True),
             ChartLine("best guess from two curators", x, best, strong=True),
-            ChartLine("no question at all", x, (1 / (BOB + 1),) * len(x)),
+            ChartLine("no query at all", x, (1 / (BOB + 1),) * len(x)),
         ),
         percent=("y",),
     )

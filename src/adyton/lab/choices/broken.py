@@ -4,7 +4,7 @@ Nothing outside the lab and the tests may use this file.  It exists so that thei
 and so that an auditor can show that it would have found them.  The numbering is that of Lyu, Su, Li 2017;
 their algorithms 1 and 2 are right and stand here for comparison.
 
-Questions are integers of sensitivity 1, the noise is two-sided geometric, so every probability is a sum.
+Queries are integers of sensitivity 1, the noise is two-sided geometric, so every probability is a sum.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ Output = str | int  # one of the two, or a noisy value
 
 @dataclass(frozen=True, slots=True)
 class RepeatedQuery:
-    """The same question asked ``times`` times in a row, and the output that each time is observed."""
+    """The same query asked ``times`` times in a row, and the output that each time is observed."""
 
-    question: int
+    query: int
     output: Output
     times: int = 1
 
@@ -37,24 +37,24 @@ class RepeatedQuery:
 class BrokenSparse:
     """A sparse vector whose screws can be loosened one by one.
 
-    ``per_question`` None: the questions get no noise.  ``most`` None: it never stops.  ``redraw``: a new
+    ``per_query`` None: the queries get no noise.  ``most`` None: it never stops.  ``redraw``: a new
     noisy threshold after every positive.  ``tells_value``: publishes the noisy value instead of "above".
     """
 
     name: str
     claimed: Fraction
     threshold_scale: Fraction
-    per_question: Fraction | None
+    per_query: Fraction | None
     most: int | None
     redraw: bool = False
     tells_value: bool = False
 
-    def release(self, questions: Sequence[int], threshold: int, bits: Bits) -> list[Output]:
+    def release(self, queries: Sequence[int], threshold: int, bits: Bits) -> list[Output]:
         """The outputs, as many as there are before it stops."""
         outputs: list[Output] = []
         positives, noisy = 0, threshold + self._noise(self.threshold_scale, bits)
-        for question in questions:
-            value = question + self._noise(self.per_question, bits)
+        for query in queries:
+            value = query + self._noise(self.per_query, bits)
             if value < noisy:
                 outputs.append(BELOW)
                 continue
@@ -94,7 +94,7 @@ class BrokenSparse:
     def _segment(self, runs: Sequence[RepeatedQuery], threshold: int) -> float:
         """ln of the sum over all noisy thresholds of their chance times that of the outputs."""
         scale = float(self.threshold_scale)
-        far = int(60 * scale) + 60 + max(abs(run.question - threshold) for run in runs)
+        far = int(60 * scale) + 60 + max(abs(run.query - threshold) for run in runs)
         noise = np.arange(-far, far + 1)
         terms = math.log(math.tanh(0.5 / scale)) - np.abs(noise) / scale
         for run in runs:
@@ -104,14 +104,14 @@ class BrokenSparse:
 
     def _log_output(self, run: RepeatedQuery, noisy: Integers) -> Floats:
         """ln P(output) for each noisy threshold."""
-        gap = noisy - run.question  # the noise that is just enough for a positive
+        gap = noisy - run.query  # the noise that is just enough for a positive
         if run.output == BELOW:
-            return log_below(self.per_question, gap)
+            return log_below(self.per_query, gap)
         if not isinstance(run.output, int):
-            return log_below(self.per_question, 1 - gap)  # by symmetry: noise >= gap
-        if self.per_question is None:
+            return log_below(self.per_query, 1 - gap)  # by symmetry: noise >= gap
+        if self.per_query is None:
             raise ValueError("without noise a value is not a random output")
-        chance = two_sided_geometric.log_pmf(float(self.per_question), run.output - run.question)
+        chance = two_sided_geometric.log_pmf(float(self.per_query), run.output - run.query)
         return np.where(run.output >= noisy, chance, -np.inf)
 
 
@@ -163,12 +163,12 @@ def algorithm_3(epsilon: Fraction, c: int) -> BrokenSparse:
 
 
 def algorithm_4(epsilon: Fraction, c: int) -> BrokenSparse:
-    """BROKEN: the noise of the questions does not grow with the number of positives."""
+    """BROKEN: the noise of the queries does not grow with the number of positives."""
     return BrokenSparse("algorithm 4", epsilon, 4 / epsilon, 4 / (3 * epsilon), c)
 
 
 def algorithm_5(epsilon: Fraction) -> BrokenSparse:
-    """BROKEN: the questions get no noise at all, and it never stops."""
+    """BROKEN: the queries get no noise at all, and it never stops."""
     return BrokenSparse("algorithm 5", epsilon, 2 / epsilon, None, None)
 
 

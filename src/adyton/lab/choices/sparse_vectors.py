@@ -19,7 +19,7 @@ SPARSE_VECTORS = Topic(
     (BASSI,),
     "Sparse vectors: the true cost of a lecture's version and of four published ones",
     ("Lyu, Su, Li 2017, Understanding the sparse vector technique",),
-    story="A stream of questions is answered with above or below, and only above is paid for: six published"
+    story="A stream of queries is answered with above or below, and only above is paid for: six published"
     " versions, and ours.",
 )
 _EPSILON = Fraction(1)
@@ -65,7 +65,7 @@ def sparse_vectors(bits: Bits) -> LabReport:
         LabFinding(f"algorithm 3 (tells the value), {m} negatives", told_value(m), m / 2, 1e-6)
         for m in (1, 100)
     ]
-    findings.append(LabFinding("algorithm 5 (no noise on questions)", without_noise(), math.inf, 0))
+    findings.append(LabFinding("algorithm 5 (no noise on queries)", without_noise(), math.inf, 0))
     findings += _advanced()
     return LabReport(SPARSE_VECTORS, tuple(findings), _NOTES, _chart())
 
@@ -76,7 +76,7 @@ def as_law(sparse: OurSparse) -> BrokenSparse:
         sparse.name,
         Fraction(sparse.cost().pure or 0),
         sparse.threshold_scale,
-        sparse.question_scale,
+        sparse.query_scale,
         sparse.positives,
         redraw=sparse.refresh,
     )

@@ -94,7 +94,7 @@ def _one_count(rows: Rows) -> tuple[Fraction, ...]:
 
 
 def _five_counts(rows: Rows) -> tuple[Fraction, ...]:
-    """Overlapping questions: a large value is counted in all of them."""
+    """Overlapping queries: a large value is counted in all of them."""
     return tuple(Fraction(sum(row > bound for row in rows)) for bound in range(1, 6))
 
 

@@ -88,7 +88,7 @@ def _weights() -> tuple[LabFinding, ...]:
     with open_study(
         Study(table, PrivacyUnit("replace-one"), limit), data=Path("never-read.parquet")
     ) as curator:
-        seen = curator.preview_weights(list("abcdef"), questions=10_000, share=1)
+        seen = curator.preview_weights(list("abcdef"), queries=10_000, share=1)
     return (
         LabFinding(
             "10,000 counts of 10,000 people, each with own noise: error", seen.independent, share=True
@@ -147,5 +147,5 @@ _NOTES = (
     "One price for all. By itself each range pays for every other that the same person is in.",
     "Together a few sums of ages are measured, chosen for these ranges, and least squares make all of them.",
     "MWEM and weights answer from a guess that is corrected where it is found wrong: for few people and many"
-    " questions.",
+    " queries.",
 )

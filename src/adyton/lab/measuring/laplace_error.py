@@ -1,4 +1,4 @@
-"""What Laplace noise costs in accuracy: one question, many, and against the sampling error."""
+"""What Laplace noise costs in accuracy: one query, many, and against the sampling error."""
 
 from __future__ import annotations
 

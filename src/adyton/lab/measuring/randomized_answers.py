@@ -59,18 +59,16 @@ def randomized_answers(bits: Bits, rng: np.random.Generator) -> LabReport:
 
 
 def _many() -> tuple[LabFinding, ...]:
-    """A survey of 50 questions, epsilon 2 for all: there a delta is worth something."""
-    questions = tuple(CategoryQuestion(f"question_{i}", ("yes", "no")) for i in range(50))
+    """A survey of 50 queries, epsilon 2 for all: there a delta is worth something."""
+    queries = tuple(CategoryQuestion(f"query_{i}", ("yes", "no")) for i in range(50))
     truths = []
     for delta in ("0", "1e-6"):
-        first = Survey("many", questions, Guarantee(2, delta)).randomizers[0]
+        first = Survey("many", queries, Guarantee(2, delta)).randomizers[0]
         assert isinstance(first, RandomizedResponse)
         truths.append(float(first.truth))
     by_parts = 1 / (1 + math.exp(-2 / 50))
     return (
-        LabFinding(
-            "50 questions, epsilon 2 in all: chance of a true answer", truths[0], by_parts, share=True
-        ),
+        LabFinding("50 queries, epsilon 2 in all: chance of a true answer", truths[0], by_parts, share=True),
         LabFinding("the same with delta 1e-6, by optimal composition", truths[1], 0.516411, 5e-6, share=True),
     )
 

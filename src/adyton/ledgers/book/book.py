@@ -1,7 +1,7 @@
 """The file of a book: a ledger in which each study is a name, and each of its receipts has one.
 
 A receipt of the book says for which receipt of which study it was charged, and through a salted digest for
-which order: whoever reads the book learns what each study spent, and no question.
+which order: whoever reads the book learns what each study spent, and no query.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from adyton.kernel.exact import Number
     from adyton.ledgers.book.statement import BookStatement
 
-QUESTION = "A CHARGE OF A STUDY"
+QUERY = "A CHARGE OF A STUDY"
 
 
 class BookFile(SqliteLedger):
@@ -312,11 +312,11 @@ def _request(ledger: str, number: int, attempt: int) -> str:
 
 def _order(study: Header, entrant: Entrant, receipt: Receipt, attempt: int, cap: Cap | None) -> Order:
     charged = receipt.order
-    told = (charged.question, charged.detail, charged.amount, charged.radius, charged.request, charged.by)
+    told = (charged.query, charged.detail, charged.amount, charged.radius, charged.request, charged.by)
     sealed = text_digest(json.dumps([study.salt, *told, charged.pure, charged.unproved]))
     said = {"study": entrant.fingerprint, "receipt": receipt.number, "units": entrant.units, "order": sealed}
     return Order(
-        QUESTION,
+        QUERY,
         json.dumps(said),
         charged.amount,
         charged.radius,

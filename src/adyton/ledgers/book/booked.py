@@ -65,8 +65,8 @@ class BookedLedger(ForwardingLedger, WithBook):
             self.book.begun(behind, receipt)
         return self._ledger.annotate(number, index, text)
 
-    def repeated(self, question: str, detail: str, amount: int) -> tuple[Receipt, str] | None:
-        found = self._ledger.repeated(question, detail, amount)
+    def repeated(self, query: str, detail: str, amount: int) -> tuple[Receipt, str] | None:
+        found = self._ledger.repeated(query, detail, amount)
         if found is not None:
             self._confirm(found[0].number, found[1])
         return found
@@ -133,7 +133,7 @@ class BookedLedger(ForwardingLedger, WithBook):
         spent: the book knows that already.
         """
         found = self.book.behind(self._ledger.header, self._entrant, receipt)
-        texts = receipt.order.question, receipt.order.detail
+        texts = receipt.order.query, receipt.order.detail
         if found is None and not (receipts_carried(*texts) or receipts_restored(*texts)):
             raise LedgerCorrupt(
                 f"receipt {receipt.number} of this study is not in the book {self.book.name}: the book was "
@@ -150,7 +150,7 @@ class BookedLedger(ForwardingLedger, WithBook):
 
     def _check_lost(self, receipt: Receipt) -> None:
         """The book has what a receipt stands for after a copy was put back."""
-        last = receipts_restored(receipt.order.question, receipt.order.detail)
+        last = receipts_restored(receipt.order.query, receipt.order.detail)
         if last:
             lost = list(takewhile(lambda number: self._ledger.receipt(number) is None, range(last, 0, -1)))
             self.book.refuse_lost(self._ledger.header, self._entrant, lost, receipt.order.amount)
@@ -168,7 +168,7 @@ class BookedLedger(ForwardingLedger, WithBook):
 def began_in(ledger: Ledger) -> str:
     """The digest of the header of the ledger that has receipt 1: an older one if the study was amended."""
     first = next(ledger.receipts(), None)
-    carried = ledger_carried(first.order.question, first.order.detail) if first is not None else None
+    carried = ledger_carried(first.order.query, first.order.detail) if first is not None else None
     return carried or ledger.header.digest
 
 

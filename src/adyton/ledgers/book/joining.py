@@ -24,7 +24,7 @@ class DeclaredValidity(Protocol):
     @property
     def stability(self) -> Fraction | None: ...
     @property
-    def questions(self) -> int | None: ...
+    def queries(self) -> int | None: ...
     @property
     def method(self) -> str | None: ...
     @property
@@ -118,9 +118,9 @@ def _no_validity(facts: BookFacts, study: Member) -> str | None:
     validity = study.validity
     if validity is None or not facts.counts:
         return None
-    if validity.questions is not None:
+    if validity.queries is not None:
         return (
-            "validity.questions plans, or splits, what one study releases, and others release about these "
+            "validity.queries plans, or splits, what one study releases, and others release about these "
             "units too; remove it, or declare the rows of the book unrelated if they are"
         )
     if validity.method == "rounding":
@@ -130,7 +130,7 @@ def _no_validity(facts: BookFacts, study: Member) -> str | None:
         )
     if validity.reserve is not None:
         return (
-            "validity.reserve keeps units from the questions of this study, and other studies of the book "
+            "validity.reserve keeps units from the queries of this study, and other studies of the book "
             "may read them; remove it, or declare the rows of the book unrelated if they are"
         )
     if facts.accounting == "pure" and study.discovery_delta != facts.discovery_delta:

@@ -1,1 +1,1 @@
-"""Questions of a batch answered together, from one strategy of public cells."""
+"""Queries of a batch answered together, from one strategy of public cells."""

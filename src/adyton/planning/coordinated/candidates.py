@@ -24,7 +24,7 @@ from adyton.planning.coordinated.strategy_choice import (
     MOST_OPTIMISED,
     error_factor,
     optimal_strategy,
-    the_questions,
+    the_queries,
     with_free_total,
 )
 from adyton.planning.coordinated.workload import DenseWorkload, LinearWorkload
@@ -72,7 +72,7 @@ def _atoms(problem: LinearBatch, adjacency: Adjacency, norm: int) -> Measuring:
 def _check_cells(problem: LinearBatch, most: int) -> None:
     if problem.cells > most:
         raise InvalidRequest(
-            f"these questions divide the rows into {problem.cells:,} cells; "
+            f"these queries divide the rows into {problem.cells:,} cells; "
             f"this strategy is for at most {most:,}"
         )
 
@@ -110,7 +110,7 @@ def _matrices(
     if strategy == "optimised" or (strategy is None and quick):
         yield optimal_strategy(workload)
         if problem.values <= 4 * cells:
-            yield the_questions(workload)
+            yield the_queries(workload)
 
 
 def _products(problem: LinearBatch, norm: int) -> Measuring:
@@ -118,7 +118,7 @@ def _products(problem: LinearBatch, norm: int) -> Measuring:
     widest, columns = max(problem.shape), len(problem.shape)
     if widest > _QUICK:
         raise InvalidRequest(
-            f"these questions divide the values of a column into {widest:,} classes; "
+            f"these queries divide the values of a column into {widest:,} classes; "
             f"a product of strategies is for at most {_QUICK}"
         )
     together = sum(linear.size for linear in problem.linears if linear.factors(problem.shape) is None)
@@ -128,7 +128,7 @@ def _products(problem: LinearBatch, norm: int) -> Measuring:
     with suppress(InvalidRequest):  # the entries of a product multiply: sums of many could be rounded
         return Products(problem.shape, Product(factors))
     raise InvalidRequest(
-        f"these questions are about {columns} columns; a product of strategies for so many is not exact"
+        f"these queries are about {columns} columns; a product of strategies for so many is not exact"
     )
 
 

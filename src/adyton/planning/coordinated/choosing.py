@@ -1,6 +1,6 @@
 """Whether a batch is answered together, and by which strategy: whatever is narrowest at one price.
 
-All of it follows from the questions, the price and the study.  What gains less than two per cent is left as
+All of it follows from the queries, the price and the study.  What gains less than two per cent is left as
 it was: each value with noise of its own.
 """
 
@@ -26,7 +26,7 @@ from adyton.planning.coordinated.candidates import StrategyName, measurings
 from adyton.planning.coordinated.inferred import Inferred, StrategyNoise
 from adyton.planning.coordinated.linear import LinearBatch, Set, problem_of
 from adyton.planning.coordinated.measuring import Measuring, Norms
-from adyton.planning.plan import Outline, PricedBatch, QuestionPlan
+from adyton.planning.plan import Outline, PricedBatch, QueryPlan
 from adyton.planning.price import units_of
 from adyton.planning.readings import histogram_of_axes
 from adyton.study.validity import refuse_where_rounded
@@ -93,9 +93,9 @@ def _best(outline: Outline, plain: PricedBatch, left: int, strategy: StrategyNam
     refuse_where_rounded(study, "a batch that is measured together")
     if study.parts > 1 or price.by == "scale":
         raise InvalidRequest("answers are coordinated at a width, an epsilon or a share, of all units")
-    questions = tuple(asking.question for asking in outline.requests)
+    queries = tuple(asking.query for asking in outline.requests)
     readings = tuple(one.reading for one in outline.measured)
-    problem = problem_of(questions, readings)
+    problem = problem_of(queries, readings)
     norm = 1 if study.accounting == "pure" else 2
     best = _narrowest(problem, unit, norm, strategy)
     if price.by == "within":
@@ -176,7 +176,7 @@ def _spread_of(plain: PricedBatch) -> float:
 
 def _plans(
     plain: PricedBatch, problem: LinearBatch, noise: StrategyNoise, norms: Sequence[Norms]
-) -> tuple[QuestionPlan, ...]:
+) -> tuple[QueryPlan, ...]:
     in_order = iter(zip(problem.linears, norms, strict=True))
     plans = []
     for plan in plain.plans:

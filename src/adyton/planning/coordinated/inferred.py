@@ -104,7 +104,7 @@ def measurement_from_text(text: str) -> MeasuredIntegers:
 
 @dataclass(frozen=True, slots=True)
 class Inferred:
-    """One measure of a question of a batch: sums of cells, by least squares from what all are measured by.
+    """One measure of a query of a batch: sums of cells, by least squares from what all are measured by.
 
     Claim:    each noise interval, by itself, has its level; each population interval has its part of the
               study's; values that are sums of each other are so in the answer.
@@ -206,7 +206,7 @@ class Derived(Inferred):
 
     Claim:    with the level of the noise interval, all values that are derived from one measurement lie in
               their intervals at once.
-    Assumes:  nothing about how the question was chosen.
+    Assumes:  nothing about how the query was chosen.
     Source:   derived on the theorem's page.  Theorem: DERIVED-ANSWERS.
     """
 

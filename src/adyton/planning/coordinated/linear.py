@@ -19,7 +19,7 @@ from adyton.kernel.terms.expressions import Condition, all_of
 from adyton.kernel.terms.measures import Count, Measure, Proportion
 from adyton.query.conditions.atoms import Axes, axes_by
 from adyton.query.conditions.possible_cells import kept_cells, number_of_cells
-from adyton.query.nodes import Question, without_dimensions
+from adyton.query.nodes import Query, without_dimensions
 
 Set = tuple[int, ...]  # of axes, rising
 MOST_IN_ONE = 2**20  # cells that one value may be spread over
@@ -113,16 +113,16 @@ class LinearBatch:
         return digest.hexdigest()[:32]
 
 
-def linears_of(question: Question, readings: Sequence[Reading], problem: LinearBatch) -> list[CellSums]:
-    """The values of another question over the same cells; InvalidRequest where these do not tell them."""
-    asked = _all_asked([question], readings)
-    if any(one.question.table != problem.axes.table for one in asked):
+def linears_of(query: Query, readings: Sequence[Reading], problem: LinearBatch) -> list[CellSums]:
+    """The values of another query over the same cells; InvalidRequest where these do not tell them."""
+    asked = _all_asked([query], readings)
+    if any(one.query.table != problem.axes.table for one in asked):
         raise InvalidRequest("the cells are those of another table")
     return [one.linear(problem.axes, problem.kept) for one in asked]
 
 
-def _all_asked(questions: Sequence[Question], readings: Sequence[Reading]) -> list[_AskedCount]:
-    asked = [_AskedCount.of(name, m, q) for q in questions for name, m in q.measures]
+def _all_asked(queries: Sequence[Query], readings: Sequence[Reading]) -> list[_AskedCount]:
+    asked = [_AskedCount.of(name, m, q) for q in queries for name, m in q.measures]
     for one, reading in zip(asked, readings, strict=True):
         if isinstance(one.measure, Proportion) and reading.public_rows is None:
             raise InvalidRequest(f"{reading.name!r} is a ratio of two counts, and not answered together")
@@ -130,13 +130,13 @@ def _all_asked(questions: Sequence[Question], readings: Sequence[Reading]) -> li
 
 
 @lru_cache(maxsize=4)
-def problem_of(questions: tuple[Question, ...], readings: tuple[Reading, ...]) -> LinearBatch:
-    """``readings``: of each measure of each question.  InvalidRequest where some value is not a count."""
-    asked = _all_asked(questions, readings)
-    if any(one.question.table != asked[0].question.table for one in asked):
-        raise InvalidRequest("questions are answered together if they are about one table")
+def problem_of(queries: tuple[Query, ...], readings: tuple[Reading, ...]) -> LinearBatch:
+    """``readings``: of each measure of each query.  InvalidRequest where some value is not a count."""
+    asked = _all_asked(queries, readings)
+    if any(one.query.table != asked[0].query.table for one in asked):
+        raise InvalidRequest("queries are answered together if they are about one table")
     axes = axes_by(
-        asked[0].question.table, [one.where for one in asked], [g for one in asked for g in one.question.by]
+        asked[0].query.table, [one.where for one in asked], [g for one in asked for g in one.query.by]
     )
     kept = tuple(place for place, axis in enumerate(axes.axes) if axis.size > 1)
     linears = tuple(one.linear(axes, kept) for one in asked)
@@ -149,26 +149,26 @@ def problem_of(questions: tuple[Question, ...], readings: tuple[Reading, ...]) -
 
 @dataclass(frozen=True, slots=True)
 class _AskedCount:
-    """A measure and its question, about private columns only."""
+    """A measure and its query, about private columns only."""
 
     measure: Measure
-    question: Question
-    shown: Question
+    query: Query
+    shown: Query
 
     @classmethod
-    def of(cls, name: str, measure: Measure, question: Question) -> _AskedCount:
-        if not isinstance(measure, Count | Proportion) or question.finds_keys:
+    def of(cls, name: str, measure: Measure, query: Query) -> _AskedCount:
+        if not isinstance(measure, Count | Proportion) or query.finds_keys:
             raise InvalidRequest("only counts of rows, in declared groups, are answered together")
-        return cls(*without_dimensions(name, measure, question), question)
+        return cls(*without_dimensions(name, measure, query), query)
 
     @property
     def where(self) -> Condition:
         if isinstance(self.measure, Proportion):
             return self.measure.condition
-        return all_of(self.question.where, self.measure.where)
+        return all_of(self.query.where, self.measure.where)
 
     def linear(self, axes: Axes, kept: Set) -> CellSums:
-        everything = axes.read_by(self.where, *self.question.by)  # axes of one class change no place
+        everything = axes.read_by(self.where, *self.query.by)  # axes of one class change no place
         read = tuple(place for place in everything if place in kept)
         if prod(axes.axes[place].size for place in read) > MOST_IN_ONE:
             raise InvalidRequest("one of the values is spread over too many cells to be answered together")
@@ -177,7 +177,7 @@ class _AskedCount:
         return CellSums(tuple(map(kept.index, read)), places, number_of_cells(self.shown))
 
     def _places(self, axes: Axes, by: Set) -> Integers:
-        groups: tuple[Group, ...] = self.question.by
+        groups: tuple[Group, ...] = self.query.by
         cells = prod(axes.axes[place].size for place in by)
         codes, inside = np.zeros(cells, np.int64), np.full(cells, True)
         for group in groups:

@@ -1,7 +1,7 @@
-"""One linear question about a histogram: a whole number for each cell, over a common denominator.
+"""One linear query about a histogram: a whole number for each cell, over a common denominator.
 
 The histogram has a public number of cells.  A unit adds 1 to one cell, or to none, so the exact numerator of
-a question is an integer that one unit moves by at most the largest weight.
+a query is an integer that one unit moves by at most the largest weight.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LARGEST_WEIGHT = 2**20
 
 
 class LinearQuery(Protocol):
-    """Weights between 0 and ``denominator``: their quotients are the values of the question, from 0 to 1."""
+    """Weights between 0 and ``denominator``: their quotients are the values of the query, from 0 to 1."""
 
     @property
     def cells(self) -> int: ...
@@ -48,12 +48,12 @@ class WeightedQuery:
         self.weights = np.array(weights, dtype=np.int64)
         self.denominator = denominator
         if self.weights.ndim != 1:
-            raise InvalidRequest("a question has one weight for each cell")
+            raise InvalidRequest("a query has one weight for each cell")
         _check_cells(self.weights.size)
         if not 1 <= denominator <= LARGEST_WEIGHT:
             raise InvalidRequest(f"a denominator is between 1 and {LARGEST_WEIGHT}, not {denominator}")
         if self.weights.min() < 0 or self.weights.max() > denominator:
-            raise InvalidRequest("the values of a linear question are between 0 and 1")
+            raise InvalidRequest("the values of a linear query are between 0 and 1")
         self.weights.setflags(write=False)
 
     @property

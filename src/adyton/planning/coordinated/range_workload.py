@@ -1,6 +1,6 @@
-"""Many linear questions about one histogram, answered together.
+"""Many linear queries about one histogram, answered together.
 
-A workload never holds its matrix W where it has a formula: all ranges of 1,024 cells are 524,800 questions.
+A workload never holds its matrix W where it has a formula: all ranges of 1,024 cells are 524,800 queries.
 What the matrix mechanism needs of W is W'W (cells x cells), and W C W' on the diagonal for a given C.
 """
 
@@ -26,20 +26,20 @@ from adyton.planning.coordinated.linear_query import (
 
 
 class LinearQueries(Protocol):
-    """Questions with whole weights over one denominator."""
+    """Queries with whole weights over one denominator."""
 
     @property
     def cells(self) -> int: ...
 
     @property
-    def questions(self) -> int: ...
+    def queries(self) -> int: ...
 
     @property
     def denominator(self) -> int: ...
 
     @property
     def fractional(self) -> bool:
-        """Whether the value of every cell in every question is between 0 and 1."""
+        """Whether the value of every cell in every query is between 0 and 1."""
         ...
 
     def numerators(self, histogram: Any) -> Any:
@@ -54,19 +54,19 @@ class LinearQueries(Protocol):
         """The diagonal of W C W', for a symmetric C."""
         ...
 
-    def question(self, index: int) -> LinearQuery: ...
+    def query(self, index: int) -> LinearQuery: ...
 
 
 @dataclass(frozen=True, slots=True)
 class _InLine:
-    """Counts of cells that stand in one line: a question for each of them, unless there are more."""
+    """Counts of cells that stand in one line: a query for each of them, unless there are more."""
 
     cells: int
     denominator: ClassVar[int] = 1
     fractional: ClassVar[bool] = True
 
     @property
-    def questions(self) -> int:
+    def queries(self) -> int:
         return self.cells
 
 
@@ -82,7 +82,7 @@ class IdentityQueries(_InLine):
     def variances(self, covariance: Floats) -> Floats:
         return np.diag(covariance).copy()
 
-    def question(self, index: int) -> LinearQuery:
+    def query(self, index: int) -> LinearQuery:
         return BoxQuery((self.cells,), {0: [index]})
 
 
@@ -102,7 +102,7 @@ class Prefixes(_InLine):
         sums: Floats = covariance.cumsum(axis=0).cumsum(axis=1)
         return np.diag(sums).copy()
 
-    def question(self, index: int) -> LinearQuery:
+    def query(self, index: int) -> LinearQuery:
         return BoxQuery((self.cells,), {0: range(index + 1)})
 
 
@@ -110,7 +110,7 @@ class Ranges(_InLine):
     """Cells i to j for all i <= j, ordered by i and then by j."""
 
     @property
-    def questions(self) -> int:
+    def queries(self) -> int:
         return self.cells * (self.cells + 1) // 2
 
     def numerators(self, histogram: Any) -> Any:
@@ -132,9 +132,9 @@ class Ranges(_InLine):
         spread: Floats = own[last + 1] + own[first] - 2 * sums[first, last + 1]
         return spread
 
-    def question(self, index: int) -> LinearQuery:
-        if not 0 <= index < self.questions:
-            raise InvalidRequest(f"there are {self.questions} ranges, and no number {index}")
+    def query(self, index: int) -> LinearQuery:
+        if not 0 <= index < self.queries:
+            raise InvalidRequest(f"there are {self.queries} ranges, and no number {index}")
         starts = np.cumsum(np.arange(self.cells, 0, -1))
         first = int(np.searchsorted(starts, index, side="right"))
         last = index - (int(starts[first - 1]) if first else 0) + first
@@ -149,7 +149,7 @@ class ExplicitQueries:
     def __init__(self, rows: Sequence[Sequence[int | Fraction]] | Integers) -> None:
         exact = [[Fraction(w) for w in row] for row in np.asarray(rows, dtype=object).tolist()]
         if not exact or not exact[0] or len({len(row) for row in exact}) != 1:
-            raise InvalidRequest("a workload has at least one question, and the same cells in each")
+            raise InvalidRequest("a workload has at least one query, and the same cells in each")
         self.denominator = lcm(*(w.denominator for row in exact for w in row))
         whole = [[int(w * self.denominator) for w in row] for row in exact]
         if max(self.denominator, *(abs(w) for row in whole for w in row)) > LARGEST_WEIGHT:
@@ -159,14 +159,14 @@ class ExplicitQueries:
         self.fractional = bool(self.matrix.min() >= 0 and self.matrix.max() <= self.denominator)
 
     def __repr__(self) -> str:
-        return f"Questions({self.questions} of {self.cells} cells)"
+        return f"Queries({self.queries} of {self.cells} cells)"
 
     @property
     def cells(self) -> int:
         return len(self.matrix[0])
 
     @property
-    def questions(self) -> int:
+    def queries(self) -> int:
         return len(self.matrix)
 
     def numerators(self, histogram: Any) -> Any:
@@ -181,5 +181,5 @@ class ExplicitQueries:
         spread: Floats = ((weights @ covariance) * weights).sum(axis=1)
         return spread
 
-    def question(self, index: int) -> LinearQuery:
+    def query(self, index: int) -> LinearQuery:
         return WeightedQuery(self.matrix[index], self.denominator)

@@ -91,7 +91,7 @@ def best_residuals(
 ) -> Residuals:
     """The weights with the least total variance at one price, up to their rounding to whole numbers.
 
-    ``energies``: of each set, the sum of the squares of ``components`` over all questions.
+    ``energies``: of each set, the sum of the squares of ``components`` over all queries.
 
     Claim:    for add-remove no other weights have less; for replace the total is measured as well as it
               can be without moving the diameter.

@@ -14,27 +14,27 @@ from adyton.planning.coordinated.range_workload import LinearQueries
 MOST_OPTIMISED = 1024  # cells: some seconds on a quiet machine
 _GRID = 2**12  # whole steps in the length of a column of an optimised strategy
 _ROUNDS = 100
-_UNSEEN = 1e-6  # of the squared length of a question: far more than floats make of nothing
-_RIDGE = 1e-9  # of the mean diagonal: directions that no question needs stay invertible
+_UNSEEN = 1e-6  # of the squared length of a query: far more than floats make of nothing
+_RIDGE = 1e-9  # of the mean diagonal: directions that no query needs stay invertible
 
 
 def error_factor(workload: LinearQueries, strategy: Strategy) -> float:
-    """The mean over the questions of the variance of W A^+ z, where the z are independent of variance 1.
+    """The mean over the queries of the variance of W A^+ z, where the z are independent of variance 1.
 
-    Claim:    trace(W (A'A)^+ W') / questions; infinite where the strategy does not determine the answers.
+    Claim:    trace(W (A'A)^+ W') / queries; infinite where the strategy does not determine the answers.
     Source:   Li, Hay, Rastogi, Miklau, McGregor 2010.  Theorem: MATRIX-MECHANISM-ERROR.
     """
     if workload.cells != strategy.cells:
         raise InvalidRequest(f"the workload has {workload.cells} cells, the strategy {strategy.cells}")
     if not _determines(strategy, workload):
         return math.inf
-    return float((workload.gram() * strategy.inverse).sum()) / workload.questions
+    return float((workload.gram() * strategy.inverse).sum()) / workload.queries
 
 
 def _determines(strategy: Strategy, workload: LinearQueries) -> bool:
-    """Whether each question is a combination of what is measured: of its length nothing is unseen.
+    """Whether each query is a combination of what is measured: of its length nothing is unseen.
 
-    Each by itself: in a sum over all questions a small one would be lost among the large.
+    Each by itself: in a sum over all queries a small one would be lost among the large.
     """
     if strategy.unseen is None:
         return True
@@ -42,10 +42,10 @@ def _determines(strategy: Strategy, workload: LinearQueries) -> bool:
     return bool((lost <= _UNSEEN * whole).all())
 
 
-def the_questions(workload: LinearQueries) -> Strategy:
-    """The questions themselves: sensible where they are few, as marginals are."""
+def the_queries(workload: LinearQueries) -> Strategy:
+    """The queries themselves: sensible where they are few, as marginals are."""
     columns = [workload.numerators(cell) for cell in np.eye(workload.cells, dtype=np.int64)]
-    return Strategy("the questions", np.stack(columns, axis=1))
+    return Strategy("the queries", np.stack(columns, axis=1))
 
 
 def with_free_total(strategy: Strategy) -> Strategy:

@@ -20,7 +20,7 @@ class LinearWorkload:
     fractional = True
 
     def __init__(self, problem: LinearBatch) -> None:
-        self.cells, self.questions = problem.cells, problem.values
+        self.cells, self.queries = problem.cells, problem.values
         self._linears = [one.everywhere(problem.shape) for one in problem.linears]
         self._gram: Floats | None = None
 
@@ -45,7 +45,7 @@ class LinearWorkload:
         stacks = [(np.stack(single[i : i + step]) == 0).astype(float) for i in range(0, len(single), step)]
         return stacks + [w for one in self._linears if one.size > 1 for _, w in one.weights()]
 
-    def question(self, index: int) -> LinearQuery:
+    def query(self, index: int) -> LinearQuery:
         raise InvalidRequest("the values of a batch are not asked one by one")
 
 
@@ -57,7 +57,7 @@ class DenseWorkload:
 
     def __init__(self, matrix: Floats) -> None:
         self._matrix = matrix
-        self.questions, self.cells = matrix.shape
+        self.queries, self.cells = matrix.shape
 
     def numerators(self, histogram: Any) -> Any:
         return self._matrix @ histogram
@@ -69,5 +69,5 @@ class DenseWorkload:
         spread: Floats = ((self._matrix @ covariance) * self._matrix).sum(axis=1)
         return spread
 
-    def question(self, index: int) -> LinearQuery:
+    def query(self, index: int) -> LinearQuery:
         raise InvalidRequest("this workload only chooses a strategy")

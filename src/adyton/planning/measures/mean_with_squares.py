@@ -22,7 +22,7 @@ from adyton.planning.part import OfOneReading
 from adyton.population.base import PopulationContext, learned_key
 from adyton.query.conditions.possible_cells import number_of_cells
 from adyton.query.names import MOST_WEIGHT
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.study import Study
 
 SQUARES = Fraction(1, 20)
@@ -31,18 +31,18 @@ _ENOUGH = 3_000  # rows a cell: with fewer the squares are too noisy to be worth
 _NONE = Fraction(0)
 
 
-def squares_of(study: Study, question: Question, measure: Measure) -> Fraction:
+def squares_of(study: Study, query: Query, measure: Measure) -> Fraction:
     """The part of the price that squares use; 0 where they would not pay.  From public facts alone.
 
     A study that plans its queries has planned the noise of means as they are.
     """
-    if not isinstance(measure, Mean) or question.finds_keys or question.table.behind != study.table:
+    if not isinstance(measure, Mean) or query.finds_keys or query.table.behind != study.table:
         return _NONE
     validity, lattice = study.validity, measure.value.lattice
     if validity is None or validity.tolerance is not None or study.accounting == "pure" or study.grid:
         return _NONE
-    rows = study.rows_expected(question.table)
-    if rows is None or rows < _ENOUGH * number_of_cells(question) or lattice.high - lattice.low < 2:
+    rows = study.rows_expected(query.table)
+    if rows is None or rows < _ENOUGH * number_of_cells(query) or lattice.high - lattice.low < 2:
         return _NONE
     return SQUARES if _can_be_squared(measure) else _NONE
 

@@ -1,8 +1,8 @@
-"""Public cells: the coarsest division of rows that questions can tell apart, found without looking at one.
+"""Public cells: the coarsest division of rows that queries can tell apart, found without looking at one.
 
 Every condition and every group is taken apart into pieces about one column; a column is divided into classes
 on which all pieces are constant, and a cell is a class of each.  So a count is a sum over cells, and one
-histogram answers all of the questions.
+histogram answers all of the queries.
 
 Claim:    each row is in exactly one cell, and where ``mask`` gives a condition, it is true of exactly the
           rows in the cells of the mask.
@@ -42,7 +42,7 @@ from adyton.query.conditions.axis import Axis, axis_of
 from adyton.query.conditions.possible import Integers, KnownRows, Truths
 from adyton.query.conditions.possible_cells import _codes, kept_cells
 from adyton.query.conditions.subjects import Piece, Subject, seen_group, taken_apart
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 
 Bins = int | Sequence[Number | date]  # how many of about one width, or where each but the first begins
 Places = Sequence[int]  # of axes
@@ -68,19 +68,19 @@ class Axes:
         if self.cells > most:
             widest = max(self.axes, key=lambda axis: axis.size)
             raise InvalidRequest(
-                f"these questions divide the rows into {self.cells} cells; at most {most} are counted: leave "
+                f"these queries divide the rows into {self.cells} cells; at most {most} are counted: leave "
                 f"out {widest.name!r}, which has {widest.size} parts, or use wider bins; nothing was charged"
             )
 
-    def question(self, by: Places | None = None, where: Condition = EVERY_ROW) -> Question:
+    def query(self, by: Places | None = None, where: Condition = EVERY_ROW) -> Query:
         """The grouped count; ``cells_of`` says in which cell of these axes, or of all, each integer is."""
         groups = tuple(axis.group for axis in self._chosen(by) if axis.size > 1)
-        return Question(self.table, (("n", Count()),), where, groups)
+        return Query(self.table, (("n", Count()),), where, groups)
 
     def cells_of(self, by: Places | None = None, where: Condition = EVERY_ROW) -> Integers:
-        """Of each integer that an engine reads for ``question`` of the same, the cell of these axes."""
+        """Of each integer that an engine reads for ``query`` of the same, the cell of these axes."""
         chosen = self._chosen(by)
-        kept, sizes = kept_cells(self.question(by, where)), [len(a.classes) for a in chosen if a.size > 1]
+        kept, sizes = kept_cells(self.query(by, where)), [len(a.classes) for a in chosen if a.size > 1]
         places = np.arange(prod(sizes)) if kept is None else np.array(kept, np.int64)
         at = np.zeros(len(places), np.int64)
         found = iter(np.unravel_index(places, sizes) if sizes else ())

@@ -1,6 +1,6 @@
 """One axis of public cells: the values of one column, or of what stands for one, divided into classes.
 
-Two values are in one class if no question can tell them apart.  Where the values are few, or some piece may
+Two values are in one class if no query can tell them apart.  Where the values are few, or some piece may
 change anywhere, all values are tried; else those at which some piece changes.
 """
 
@@ -160,7 +160,7 @@ def _number_group(subject: Subject, starts: Integers, labels: Integers) -> tuple
         return Case(((is_there, tree),), missing), np.arange(labels.max() + 1)
     if places >= MOST_CELLS:
         raise InvalidRequest(
-            f"the questions divide {subject.name!r} at {len(starts) - 1} places that no equal bins share: "
+            f"the queries divide {subject.name!r} at {len(starts) - 1} places that no equal bins share: "
             "use rounder limits, or fewer"
         )
     bins = Floor(number, step * lattice.step)

@@ -46,23 +46,23 @@ from adyton.kernel.terms.names import columns_in
 from adyton.kernel.terms.persons import TableOfPersons, columns_of_persons, table_of_persons
 from adyton.query.conditions.possible import CAN_BE, OPPOSITE, Known, KnownRows, is_understood
 from adyton.query.missing import NEVER, any_of, missing
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 
 _MOST_VALUES = 1_000  # of the one column of an OR, each of which is tried
 _MOST_WORK = 2**20  # of them, times what the OR reads
 _NEVER_MISSING = ("rows", "distinct")  # numbers of a person that are 0 where there is no row
 
 
-def without_covers(question: Question) -> Question:
-    """The same question with each filter in that form."""
-    table = _of_persons(question.table) if isinstance(question.table, TableOfPersons) else question.table
-    sure = {*_never_missing(table), *(name for group in question.by for name in _of_group(group))}
-    read = [_read(measure) for _, measure in question.measures]
-    both = zip(question.measures, read, strict=True)
+def without_covers(query: Query) -> Query:
+    """The same query with each filter in that form."""
+    table = _of_persons(query.table) if isinstance(query.table, TableOfPersons) else query.table
+    sure = {*_never_missing(table), *(name for group in query.by for name in _of_group(group))}
+    read = [_read(measure) for _, measure in query.measures]
+    both = zip(query.measures, read, strict=True)
     measures = tuple((name, _own(measure, sure | own)) for (name, measure), own in both)
-    where = covered(question.where, sure.union(set.intersection(*read)))
-    same = (table, where, measures) == (question.table, question.where, question.measures)
-    return question if same else replace(question, table=table, where=where, measures=measures)
+    where = covered(query.where, sure.union(set.intersection(*read)))
+    same = (table, where, measures) == (query.table, query.where, query.measures)
+    return query if same else replace(query, table=table, where=where, measures=measures)
 
 
 def _of_group(group: Group) -> set[str]:
@@ -205,7 +205,7 @@ def _never_missing(table: Table) -> frozenset[str]:
 
 
 def _of_persons(table: TableOfPersons) -> TableOfPersons:
-    """The filters inside; those of a number only where its bounds stay, on which the question rests."""
+    """The filters inside; those of a number only where its bounds stay, on which the query rests."""
     numbers = tuple((name, replace(number, where=covered(number.where))) for name, number in table.numbers)
     if columns_of_persons(table.of, numbers) != table.columns:
         numbers = table.numbers

@@ -1,10 +1,10 @@
-"""Which groups of a question a row can be in at all: the others are not read, not paid for and not shown.
+"""Which groups of a query a row can be in at all: the others are not read, not paid for and not shown.
 
 A cell is a combination of values of the groups.  It is kept if some row that the columns' declarations allow
 could have these values and meet the conditions; conditions on other columns may hold.  Which cells are kept
-follows from the question and the public declarations alone.
+follows from the query and the public declarations alone.
 
-Claim:    every row that counts in any measure of a question is in a kept cell.
+Claim:    every row that counts in any measure of a query is in a kept cell.
 Assumes:  rows hold values as their columns declare them, which is how engines load them.
 Source:   derived on the theorem's page.  Theorem: CELLS-THAT-CAN-MATCH.
 """
@@ -39,7 +39,7 @@ from adyton.kernel.terms.names import columns_in
 from adyton.kernel.terms.persons import TableOfPersons
 from adyton.query.conditions.possible import Integers, Known, KnownRows, is_understood
 from adyton.query.missing import NEVER, missing
-from adyton.query.nodes import Question, without_dimensions
+from adyton.query.nodes import Query, without_dimensions
 
 Places = tuple[int, ...]  # of cells among all combinations of declared values, rising
 
@@ -52,38 +52,38 @@ _NONE = (
 )
 
 
-def kept_cells(question: Question) -> Places | None:
+def kept_cells(query: Query) -> Places | None:
     """The cells of the declared groups that a row can be in, or None where that is all of them.
 
     InvalidRequest if there is none, or if there are more than are answered.
     """
-    by, condition = _asked(question)
+    by, condition = _asked(query)
     return _kept(by, condition) if by else None
 
 
-def number_of_cells(question: Question) -> int:
+def number_of_cells(query: Query) -> int:
     """How many cells of the declared groups are answered; 1 where there is no such group."""
-    kept = kept_cells(question)
-    return _declared_size(question.by) if kept is None else len(kept)
+    kept = kept_cells(query)
+    return _declared_size(query.by) if kept is None else len(kept)
 
 
-def cell_codes(question: Question) -> tuple[list[npt.NDArray[np.int32]], int]:
+def cell_codes(query: Query) -> tuple[list[npt.NDArray[np.int32]], int]:
     """For each group, which of its values each cell has that is shown; and how many cells these are."""
-    sizes = [group_size(group) for group in question.by]
-    kept = kept_cells(question)
+    sizes = [group_size(group) for group in query.by]
+    kept = kept_cells(query)
     places = np.arange(prod(sizes)) if kept is None else np.array(kept, np.int64)
     codes = np.unravel_index(places, sizes) if sizes else ()
     return [own.astype(np.int32) for own in codes], len(places)
 
 
-def groups_without_value(question: Question) -> tuple[str, ...]:
+def groups_without_value(query: Query) -> tuple[str, ...]:
     """The groups of which a row that meets the conditions may have no value: such rows are in no cell."""
-    if not question.by:
+    if not query.by:
         return ()
-    _, condition = _asked(question)
-    if isinstance(question.table, TableOfPersons):
-        condition = all_of(condition, *map(Not, map(IsMissing, question.table.never_missing)))
-    return _without_value(without_dimensions(*question.measures[0], question)[1].by, condition)
+    _, condition = _asked(query)
+    if isinstance(query.table, TableOfPersons):
+        condition = all_of(condition, *map(Not, map(IsMissing, query.table.never_missing)))
+    return _without_value(without_dimensions(*query.measures[0], query)[1].by, condition)
 
 
 @lru_cache(maxsize=64)
@@ -109,11 +109,11 @@ def can_be_missing(value: Comparable | Column, condition: Condition = EVERY_ROW)
     return bool((rows.condition(condition)[0] & ~there[1]).any())
 
 
-def _asked(question: Question) -> tuple[tuple[Group, ...], Condition]:
+def _asked(query: Query) -> tuple[tuple[Group, ...], Condition]:
     """Declared groups of private columns, and what must hold of a row for any of the measures."""
-    if not question.by:
+    if not query.by:
         return (), EVERY_ROW
-    rewritten = [without_dimensions(name, measure, question) for name, measure in question.measures]
+    rewritten = [without_dimensions(name, measure, query) for name, measure in query.measures]
     _, first = rewritten[0]
     own = dict.fromkeys(measure.where for measure, _ in rewritten)
     anyone = EVERY_ROW if EVERY_ROW in own else Or(tuple(own))

@@ -60,7 +60,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What a question can tell of one subject: whether ``node`` is true, whether it is false, or the place
+    """What a query can tell of one subject: whether ``node`` is true, whether it is false, or the place
     that it gives in a group.
     """
 

@@ -1,6 +1,6 @@
 """Expressions over what is released: values, keys and literals, and what is computed from them.
 
-They are no part of a question: nothing is read for them, and nothing is paid.  A value that is not a number
+They are no part of a query: nothing is read for them, and nothing is paid.  A value that is not a number
 is missing, as NULL is in SQL; whatever is computed from it is missing too.
 """
 

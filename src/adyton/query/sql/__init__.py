@@ -1,1 +1,1 @@
-"""From SQL text to a question: what is not named here is refused."""
+"""From SQL text to a query: what is not named here is refused."""

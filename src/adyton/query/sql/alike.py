@@ -1,8 +1,8 @@
 """Texts that differ in their numbers alone are parsed once, and if they can be, read once.
 
 What the parser does with digits does not depend on them: a tree is kept with a mark in place of each number.
-A number that WHERE compares with a column stands in the question as it is written, and nothing else depends
-on it: then the question is kept as well.
+A number that WHERE compares with a column stands in the query as it is written, and nothing else depends
+on it: then the query is kept as well.
 """
 
 from __future__ import annotations
@@ -59,15 +59,15 @@ def compares_alone(tree: exp.Expr, request: Request, numbers: int) -> bool:
     marks = _marks(numbers)
     values = [Fraction(mark) for mark in marks]
     written = [node for node in tree.find_all(exp.Literal) if node.this in marks]
-    found = sorted(value for value in _compared(request.question.where) if value in values)
+    found = sorted(value for value in _compared(request.query.where) if value in values)
     return found == values and all(map(_is_compared, written))
 
 
 def with_numbers(request: Request, numbers: Sequence[str]) -> Request:
     """What is asked by the marked text with these numbers."""
     written = [rational(number, "a number") for number in numbers]
-    question, of_mark = request.question, dict(enumerate(written, _FIRST))
-    return replace(request, question=replace(question, where=_with(question.where, of_mark)))
+    query, of_mark = request.query, dict(enumerate(written, _FIRST))
+    return replace(request, query=replace(query, where=_with(query.where, of_mark)))
 
 
 def _marks(numbers: int) -> list[str]:

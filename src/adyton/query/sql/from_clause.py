@@ -1,7 +1,7 @@
-"""FROM and JOIN: which tables a question is about, and how it calls them.
+"""FROM and JOIN: which tables a query is about, and how it calls them.
 
 Private tables are joined on the person, public ones on their declared key.  The study says on which columns;
-ON or USING must repeat it, so that a question never means another join than the one that is bounded.
+ON or USING must repeat it, so that a query never means another join than the one that is bounded.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _Side = tuple[str, str]  # table and column
 
 
 def read_from(source: SqlText, tree: exp.Expr, tables: Sequence[Table]) -> tuple[Table, dict[str, str]]:
-    """The table that the question is about, and the tables behind the names that it uses."""
+    """The table that the query is about, and the tables behind the names that it uses."""
     clause = tree.args.get("from_")
     if clause is None:
         raise InvalidRequest(f"say which table is asked: SELECT ... FROM {tables[0].name}")

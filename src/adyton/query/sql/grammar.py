@@ -1,6 +1,6 @@
-"""The grammar of a question as far as the parser does not hold it: where words may stand, and the head.
+"""The grammar of a query as far as the parser does not hold it: where words may stand, and the head.
 
-The parser forgives missing and misplaced words, and a forgiven question may not be the one that was meant.
+The parser forgives missing and misplaced words, and a forgiven query may not be the one that was meant.
 It does not know the head, SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(name = value, ...): its words are read
 here, one by one, and taken out before the rest is parsed.
 """
@@ -105,7 +105,7 @@ def retold(word: Token, kind: TokenType, text: str) -> Token:
 
 
 def check_order(words: list[Token], text: str, *, whole: bool) -> None:
-    """Refuses the first word that cannot stand where it does.  ``whole`` says that a question is read."""
+    """Refuses the first word that cannot stand where it does.  ``whole`` says that a query is read."""
     _check_nesting(words, text)
     _Order(words, text, whole=whole).check()
 
@@ -165,7 +165,7 @@ class _Order:
     def check(self) -> None:
         first = self.words[0]
         if self.whole and first.token_type not in (_T.SELECT, _T.WITH, _T.L_PAREN):
-            refuse(first, self.text, "a question begins with SELECT")
+            refuse(first, self.text, "a query begins with SELECT")
         for place in range(len(self.words)):
             before, word, after = words_around(self.words, place)
             if word.token_type is _T.R_PAREN and len(self.scopes) > 1:
@@ -219,7 +219,7 @@ class _Order:
     def _wrong_clause(self, scope: _Scope, word: Token) -> str | None:
         order = _CLAUSES.index(word.token_type)
         if order == 0 and (scope.reached >= 0 or not scope.may_select):
-            return "SELECT inside a question stands in brackets of its own, or behind UNION ALL"
+            return "SELECT inside a query stands in brackets of its own, or behind UNION ALL"
         if order > 0 > scope.reached:
             return f"{word.text.upper()} cannot stand here"
         if order <= scope.reached:
@@ -283,7 +283,7 @@ def _misplaced(before: Token, word: Token, after: Token, scope: _Scope, *, follo
     if kind in _DIRECTIONS and (clause is not _T.ORDER_BY or not ordered or before.token_type in _DIRECTIONS):
         return f"{word.text.upper()} stands behind what ORDER BY orders by"
     if clause is _T.SELECT and kind is _T.NUMBER and before.text.upper() == "TOP":
-        return f"TOP is not supported: write LIMIT {shortened(word.text)} at the end of the question"
+        return f"TOP is not supported: write LIMIT {shortened(word.text)} at the end of the query"
     alias = kind is _T.IDENTIFIER and clause in (_T.SELECT, _T.FROM, _T.JOIN)
     stands_for_itself = kind is _T.VAR and after.token_type is not _T.L_PAREN
     if follows and kind in _BEGINS_VALUE and not alias and not stands_for_itself:

@@ -96,7 +96,7 @@ def read_groups(
 
 
 def shown_names(source: SqlText, items: Sequence[Item]) -> tuple[tuple[str, str], ...]:
-    """The columns that are shown under another name than their own, which a question keeps."""
+    """The columns that are shown under another name than their own, which a query keeps."""
     named = [(read_group(source, item.node), item.alias) for item in items if item.groups]
     return tuple(
         (group.default, alias)

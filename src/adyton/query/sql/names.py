@@ -1,4 +1,4 @@
-"""What a question names, and where: columns, tables, the person; and the words in which it is refused."""
+"""What a query names, and where: columns, tables, the person; and the words in which it is refused."""
 
 from __future__ import annotations
 

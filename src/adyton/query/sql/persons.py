@@ -20,7 +20,7 @@ from adyton.kernel.terms.measures import Count, Extreme, Mean, Sum, SumOfPersons
 from adyton.kernel.terms.names import columns_in
 from adyton.kernel.terms.persons import PersonNumber, TableOfPersons, table_of_persons
 from adyton.query.names import default_name, distinct_names
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.query.sql.aggregates import filtered, is_aggregate, read_measure, read_where
 from adyton.query.sql.expressions import SqlText
 from adyton.query.sql.from_clause import read_from
@@ -45,7 +45,7 @@ class OfPersons:
 
 
 def read_persons(source: SqlText, tree: exp.Expr, tables: Sequence[Table]) -> OfPersons:
-    """The question outside, which is asked of a SELECT that groups."""
+    """The query outside, which is asked of a SELECT that groups."""
     node = tree.args["from_"].this
     inner, name = node.this, source.alias(node)
     if tree.args.get("joins"):
@@ -59,13 +59,13 @@ def read_persons(source: SqlText, tree: exp.Expr, tables: Sequence[Table]) -> Of
     return OfPersons(outside, table, EVERY_ROW if kept is None else own.condition(kept), called_as)
 
 
-def without_unused(question: Question) -> Question:
-    """Numbers of persons that nobody asks about are no part of the question."""
-    table = question.table
+def without_unused(query: Query) -> Query:
+    """Numbers of persons that nobody asks about are no part of the query."""
+    table = query.table
     assert isinstance(table, TableOfPersons)
-    used = {column.name for column in columns_in(question.by, question.where, question.measures)}
+    used = {column.name for column in columns_in(query.by, query.where, query.measures)}
     numbers = tuple((name, number) for name, number in table.numbers if name in used)
-    return replace(question, table=table_of_persons(table.of, table.given, numbers))
+    return replace(query, table=table_of_persons(table.of, table.given, numbers))
 
 
 # Inside ----------------------------------------------------------------------------------------------------

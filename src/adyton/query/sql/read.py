@@ -1,4 +1,4 @@
-"""The SQL that is answered: one SELECT of aggregates over a table, read into a question; or several.
+"""The SQL that is answered: one SELECT of aggregates over a table, read into a query; or several.
 
 The grammar and the meaning of each construct are in docs/reference/sql.md.  What is not in it is refused with
 its place and a reason, before anything is charged.  Text is only ever read here; no engine sees it.
@@ -23,7 +23,7 @@ from adyton.kernel.terms.measures import Cdf, Count, Measure
 from adyton.query.doubles import shortest
 from adyton.query.groups import Grouped
 from adyton.query.names import distinct_names, is_person, names_in
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.query.request import AS_ASKED, Asked, Combined, Request, Shape, remarked
 from adyton.query.sql.aggregates import AGGREGATES, COMMON, DISTINCT, read_measure, read_value, read_where
 from adyton.query.sql.alike import MARK, Pattern, compares_alone, filled, has_all_marks, marked, with_numbers
@@ -39,7 +39,7 @@ from adyton.query.sql.rewrite import SHAPES, rewritten, rewritten_condition
 from adyton.query.sql.rewrite.answers import EXTREMES
 from adyton.query.sql.rewrite.truths import TRUTHS
 from adyton.query.sql.shape import CLAUSES, check_windows, read_shape
-from adyton.query.sql.words import LONGEST_TEXT, KnownNames, question_tree, syntax_tree
+from adyton.query.sql.words import LONGEST_TEXT, KnownNames, query_tree, syntax_tree
 from adyton.query.text import group_value_text
 
 MOST_ITEMS = 100
@@ -71,7 +71,7 @@ FUNCTIONS = (
 
 def parse_asked(sql: str, table: Table, *further: Table) -> Asked:
     """What ``sql`` asks about ``table``, or ``further`` tables of the same persons."""
-    return _asked(sql, *question_tree(sql, known_words(table, *further)), (table, *further))
+    return _asked(sql, *query_tree(sql, known_words(table, *further)), (table, *further))
 
 
 class TextReader:
@@ -91,7 +91,7 @@ class TextReader:
         with suppress(InvalidRequest, RecursionError):  # said below, with the place in this very text
             if pattern.request is not None:
                 request = with_numbers(pattern.request, numbers)
-                check_windows(request.question, request.shape)  # which groups there are is up to WHERE
+                check_windows(request.query, request.shape)  # which groups there are is up to WHERE
                 return request
             if pattern.tree is not None:
                 return _asked(sql, Options(), filled(pattern.tree, numbers), self._tables)
@@ -101,12 +101,12 @@ class TextReader:
         return asked
 
     def _read(self, sql: str) -> Asked:
-        return _asked(sql, *question_tree(sql, self._known), self._tables)
+        return _asked(sql, *query_tree(sql, self._known), self._tables)
 
     def _read_once(self, pattern: Pattern, numbers: int) -> None:
         with suppress(InvalidRequest):
             text = marked(pattern.text)
-            options, tree = question_tree(text, self._known)
+            options, tree = query_tree(text, self._known)
             if options == Options() and has_all_marks(tree, text, numbers):
                 pattern.tree = tree.copy()
                 asked = _asked(text, options, tree, self._tables)
@@ -153,16 +153,16 @@ def _is_whole(part: exp.Expr, columns: Collection[str]) -> bool:
     return part.name.casefold() in columns if type(part) is exp.Column else type(part) in _MADE_OF_WHOLE
 
 
-def parse(sql: str, table: Table, *further: Table) -> Question:
-    """The question that ``sql`` asks about ``table``; it names no price, and nothing about how to show it."""
+def parse(sql: str, table: Table, *further: Table) -> Query:
+    """The query that ``sql`` asks about ``table``; it names no price, and nothing about how to show it."""
     return parse_request(sql, table, *further).alone
 
 
 def parse_request(sql: str, table: Table, *further: Table) -> Request:
-    """All that ``sql`` says: the question about ``table``, or ``further`` tables of the same persons, how to
+    """All that ``sql`` says: the query about ``table``, or ``further`` tables of the same persons, how to
     show the answer, and perhaps a price.
     """
-    options, tree = question_tree(sql, known_words(table, *further))
+    options, tree = query_tree(sql, known_words(table, *further))
     source = SqlText(sql, table)
     with source.at(tree):
         return read_select(source, options, tree, (table, *further))
@@ -173,7 +173,7 @@ def read_select(source: SqlText, options: Options, tree: exp.Expr, tables: Seque
     if any(map(_may_be_rewritten, tree.walk())):
         tree = rewritten(source, tree, tables)
     if type(tree) is not exp.Select:
-        raise source.refusal(tree, "a question is one SELECT")
+        raise source.refusal(tree, "a query is one SELECT")
     persons = read_persons(source, tree, tables) if _asks_a_group(tree) else None
     tree = tree if persons is None else persons.tree
     source.check_parts(tree, "expressions", "from_", "joins", "where", "group", *CLAUSES)
@@ -188,11 +188,11 @@ def read_select(source: SqlText, options: Options, tree: exp.Expr, tables: Seque
     where = all_of(kept, read_where(source, tree.args.get("where")))
     reader = Reader(source, items, by, list(measures))
     shape = read_shape(reader, tree)
-    question = Question(table, tuple(reader.measures), where, by, _most_groups(options, table))
-    question = question if persons is None else without_unused(question)
-    check_windows(question, shape)
-    listed = _listed_names(source, items, question, shape)
-    return Request(question, shape, options.epsilon, options.delta, listed)
+    query = Query(table, tuple(reader.measures), where, by, _most_groups(options, table))
+    query = query if persons is None else without_unused(query)
+    check_windows(query, shape)
+    listed = _listed_names(source, items, query, shape)
+    return Request(query, shape, options.epsilon, options.delta, listed)
 
 
 def _may_be_rewritten(node: exp.Expr) -> bool:
@@ -269,12 +269,10 @@ def _measures(
     return tuple(zip(names, [measure for _, measure in read], strict=True)), by
 
 
-def _listed_names(
-    source: SqlText, items: Sequence[Item], question: Question, shape: Shape
-) -> tuple[str, ...]:
+def _listed_names(source: SqlText, items: Sequence[Item], query: Query, shape: Shape) -> tuple[str, ...]:
     """The names of the SELECT list, in its order."""
-    keys = {group_value_text(group): group.name for group in question.by}
-    values, shown = iter([name for name, _ in shape.shown or question.measures]), dict(shape.names)
+    keys = {group_value_text(group): group.name for group in query.by}
+    values, shown = iter([name for name, _ in shape.shown or query.measures]), dict(shape.names)
     names = []
     for item in items:
         if item.groups:
@@ -285,7 +283,7 @@ def _listed_names(
     return tuple(names)
 
 
-# What is not one question ----------------------------------------------------------------------------------
+# What is not one query ----------------------------------------------------------------------------------
 
 
 def _inner(source: SqlText, tree: exp.Expr) -> exp.Expr:
@@ -311,7 +309,7 @@ def _inner(source: SqlText, tree: exp.Expr) -> exp.Expr:
 
 
 def _unusual(source: SqlText, options: Options, tree: exp.Expr, tables: Sequence[Table]) -> Asked:
-    """What is not one question: it is read in files that plain questions do not need."""
+    """What is not one query: it is read in files that plain queries do not need."""
     from adyton.query.sql.several.free import (
         columns_asked,
         constants_asked,
@@ -371,17 +369,17 @@ def is_empty(asked: Request | Combined) -> bool:
     Without groups a database has one row all the same, of 0 and NULL.
     """
     requests = [asked] if isinstance(asked, Request) else [part.request for part in asked.parts]
-    grouped = all(request.question.by for request in requests)
-    return asked.shape.limit == 0 or (grouped and _never(requests[0].question.where))
+    grouped = all(request.query.by for request in requests)
+    return asked.shape.limit == 0 or (grouped and _never(requests[0].query.where))
 
 
 def is_row_of_nothing(asked: Request | Combined) -> bool:
     """Whether it is that one row."""
-    if isinstance(asked, Combined) or asked.question.by:
+    if isinstance(asked, Combined) or asked.query.by:
         return False
     if replace(asked.shape, order=(), limit=None) != AS_ASKED:
         return False
-    return _never(asked.question.where) and not any(isinstance(m, Cdf) for _, m in asked.question.measures)
+    return _never(asked.query.where) and not any(isinstance(m, Cdf) for _, m in asked.query.measures)
 
 
 def _never(where: Condition) -> bool:

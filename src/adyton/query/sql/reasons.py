@@ -9,7 +9,7 @@ from adyton.kernel.schema import CategoryColumn, DateColumn, IntegerColumn, Real
 from adyton.query.released.windows import ENDS, RANKS, SHIFTS
 from adyton.query.text import from_text, name_text, value_text
 
-_CHANGES = "questions change nothing"
+_CHANGES = "queries change nothing"
 _LISTED = "list the values that are meant: {listed}"
 _NOT_COMPARED = "rows of answers are never compared with one another; UNION ALL puts them together"
 _ONE = "ask one SELECT at a time"
@@ -27,7 +27,7 @@ _ROW_OF_EXTREME = (
 _BITS = "one row can change every bit of it"
 _TODAY = "an answer must not depend on the day it is asked; write the day: DATE '2020-01-31'"
 _WINDOW = "windows look at the rows of the answer; they stand in SELECT, QUALIFY and ORDER BY"
-_BEGINS = "a question begins with SELECT"
+_BEGINS = "a query begins with SELECT"
 _CHANCE = "an answer must not depend on chance but for its noise"
 _MONTHS = (
     "write DATE_DIFF('month', {day}, DATE '2020-01-31'), which counts the months that begin between them"
@@ -37,8 +37,8 @@ _WEEKDAY = (
 )
 _QUOTED = 'a name is quoted as "name"'
 _POWER = "write POWER({number}, 2)"
-_VALUE = "write the value itself into the question"
-_LIMIT = "write LIMIT and a number at the end of the question"
+_VALUE = "write the value itself into the query"
+_LIMIT = "write LIMIT and a number at the end of the query"
 
 NO_ON = "say on which columns: JOIN table ON a.key = b.key, or USING (key)"
 

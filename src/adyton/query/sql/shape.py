@@ -13,7 +13,7 @@ from sqlglot import exp
 from adyton.errors import InvalidRequest
 from adyton.query.conditions.possible_cells import number_of_cells
 from adyton.query.names import check_names, distinct_names
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.query.released.nodes import (
     SIGNS,
     Every,
@@ -73,15 +73,15 @@ def read_shape(reader: Reader, tree: exp.Expr) -> Shape:
     )
 
 
-def check_windows(question: Question, shape: Shape) -> None:
+def check_windows(query: Query, shape: Shape) -> None:
     """Windows are worked out row by row, so an answer that needs them must not have very many."""
     said = [value for _, value in shape.shown] + [term.value for term in shape.order]
     windows = any(map(has_window, said)) or shape.qualify is not None
-    if windows and not question.finds_keys and number_of_cells(question) > MOST_WINDOW_ROWS:
+    if windows and not query.finds_keys and number_of_cells(query) > MOST_WINDOW_ROWS:
         what = "values are counted" if shape.folded else "windows are worked out"
         raise InvalidRequest(
             f"{what} over at most {MOST_WINDOW_ROWS:,} rows of an answer; "
-            f"this one has {number_of_cells(question):,}: export it without them, or use wider groups"
+            f"this one has {number_of_cells(query):,}: export it without them, or use wider groups"
         )
 
 

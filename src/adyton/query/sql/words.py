@@ -92,7 +92,7 @@ _SOURCE = "parser.py"
 
 @dataclass(frozen=True, slots=True)
 class KnownNames:
-    """The names that a question may use, in small letters, and the table whose columns make examples."""
+    """The names that a query may use, in small letters, and the table whose columns make examples."""
 
     names: frozenset[str]
     table: Table
@@ -104,8 +104,8 @@ def syntax_tree(text: str, known: KnownNames) -> exp.Expr:
     return _tree(_words(text), text, exp.Condition, known)
 
 
-def question_tree(text: str, known: KnownNames) -> tuple[Options, exp.Expr]:
-    """The tree of a question without its head, and what the head says."""
+def query_tree(text: str, known: KnownNames) -> tuple[Options, exp.Expr]:
+    """The tree of a query without its head, and what the head says."""
     options, words = taken_options(_words(text), text)
     if any(word.text.upper() in _LIMITING for word in words):
         words = plain_limits(words)
@@ -260,9 +260,7 @@ class _WordReader:
     def _refuse(self, word: Token, after: Token) -> NoReturn:
         said = shortened(word.text.upper())
         if word.token_type is _T.SEMICOLON:
-            refuse(
-                word, self.text, "one question at a time: ask several with --file, in Python with ask_many"
-            )
+            refuse(word, self.text, "one query at a time: ask several with --file, in Python with ask_many")
         reason = reason_against(said, self.known.table)
         if after.token_type is _T.L_PAREN and reason is None and _PLAIN_WORD.fullmatch(said):
             self._no_function(word)

@@ -1,6 +1,6 @@
 """Sessions of agents: what one name may ask and pay for until it ends, whatever connections it opens.
 
-A session begins with the first question of a name and lasts for some hours.  Whoever connects anew, through
+A session begins with the first query of a name and lasts for some hours.  Whoever connects anew, through
 another process or after a restart, is still in it, so nobody gets another one by hanging up.  It is kept in a
 file beside the study; a name whose file was lost begins a new session, and its part of the limit still holds.
 """
@@ -48,13 +48,13 @@ class Caps:
     """
 
     limit_share: Fraction | None = None
-    questions: int | None = None
+    queries: int | None = None
     hours: Fraction = _DAY
 
     def __post_init__(self) -> None:
         check_share(self.limit_share, "agent.limit_share")
-        if self.questions is not None and (type(self.questions) is not int or self.questions < 1):
-            raise InvalidRequest("agent.questions is a whole number, at least 1")
+        if self.queries is not None and (type(self.queries) is not int or self.queries < 1):
+            raise InvalidRequest("agent.queries is a whole number, at least 1")
         if not 0 < self.hours <= _LONGEST:
             raise InvalidRequest("agent.hours is more than 0, and a year at most")
 
@@ -74,7 +74,7 @@ class Caps:
     @property
     def any(self) -> bool:
         """Whether there is something to hold to."""
-        return self.limit_share is not None or self.questions is not None
+        return self.limit_share is not None or self.queries is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,29 +162,29 @@ class Turns:
         share = self._caps.limit_share
         return None if share is None else session.spent_before + int(share * limit)
 
-    def questions_left(self, session: AgentSession) -> int | None:
-        most = self._caps.questions
+    def queries_left(self, session: AgentSession) -> int | None:
+        most = self._caps.queries
         return None if most is None else max(0, most - session.taken)
 
     def take(self, session: AgentSession) -> None:
-        if self._caps.questions is not None:
-            self._sessions.take(self._name, session, self._caps.questions)
+        if self._caps.queries is not None:
+            self._sessions.take(self._name, session, self._caps.queries)
 
     def give_back(self, session: AgentSession) -> None:
-        if self._caps.questions is not None:
+        if self._caps.queries is not None:
             self._sessions.give_back(self._name, session)
 
 
 def _used_up(name: str, most: int, seconds: int) -> SessionRefused:
     hours = f"{max(seconds, 60) / 3600:.1f} hours"
     return SessionRefused(
-        f"{name} has asked the {most} questions of its session, and the next one begins in {hours}; what was "
+        f"{name} has asked the {most} queries of its session, and the next one begins in {hours}; what was "
         "answered can be repeated, free; nothing was charged",
         requested="1",
         spent=str(most),
         limit=str(most),
         largest="0",
-        counted_in="questions",
+        counted_in="queries",
         by=name,
     )
 

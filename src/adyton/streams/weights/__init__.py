@@ -1,1 +1,1 @@
-"""Online weights: many linear questions for one charge, answered from a public guess until it errs."""
+"""Online weights: many linear queries for one charge, answered from a public guess until it errs."""

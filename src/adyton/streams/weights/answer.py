@@ -1,4 +1,4 @@
-"""What online weights say: to one question, and of themselves."""
+"""What online weights say: to one query, and of themselves."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class WeightsAnswer(Shown):
     where the weights had halted, and the guess was not ``checked``.
     """
 
-    question: str
+    query: str
     value: float
     share: float  # of all units
     measured: bool
@@ -33,7 +33,7 @@ class WeightsAnswer(Shown):
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "question": self.question,
+            "query": self.query,
             "value": self.value,
             "share": self.share,
             "measured": self.measured,
@@ -63,11 +63,11 @@ class WeightsAnswer(Shown):
         rows: list[tuple[str, str]] = [("value", f"{value}, {'measured' if self.measured else 'guessed'}")]
         if self.noise_interval is not None:
             rows.append(("noise interval", reach))
-        rows += [("updates left", str(self.updates_left)), ("questions so far", str(self.feeds))]
+        rows += [("updates left", str(self.updates_left)), ("queries so far", str(self.feeds))]
         notes = [self.left_out_rows] if self.left_out_rows else []
         notes += [] if self.checked else [NO_PROMISE]
         return Sheet(
-            self.question, ("", ""), tuple(rows), (*notes, f"Weights {self.weights}; paid for when opened.")
+            self.query, ("", ""), tuple(rows), (*notes, f"Weights {self.weights}; paid for when opened.")
         )
 
 
@@ -89,11 +89,11 @@ class WeightsAnswers(Shown):
         }
 
     def sheet(self, verbose: bool = False) -> Sheet:
-        rows = tuple((str(one.feeds), one.question, one.how, *one.shown) for one in self.answers)
+        rows = tuple((str(one.feeds), one.query, one.how, *one.shown) for one in self.answers)
         left_out = {one.left_out_rows: None for one in self.answers if one.left_out_rows}
         unchecked = () if all(one.checked for one in self.answers) else (NO_PROMISE,)
         title = f"Weights {self.statement.receipt.number}: {self.statement.weights}"
-        headers = ("", "question", "how", "value", "noise interval")
+        headers = ("", "query", "how", "value", "noise interval")
         return Sheet(
             title, headers, rows, (*left_out, *unchecked, self.statement.state), left_aligned=3, newest=True
         )
@@ -144,7 +144,7 @@ class WeightsStatement(Shown):
     """How far weights are.  The noise of their threshold is no part of it."""
 
     weights: str
-    questions: int
+    queries: int
     updates: int
     updates_left: int
     feeds: int
@@ -156,20 +156,20 @@ class WeightsStatement(Shown):
 
     @property
     def halted(self) -> bool:
-        return self.updates_left < 1 or self.feeds >= self.questions
+        return self.updates_left < 1 or self.feeds >= self.queries
 
     @property
     def state(self) -> str:
         """Whether guesses are still compared with the data."""
         if self.halted:
             return "Halted: the guess still answers, free, and nothing is read for it; its cost stays spent."
-        left = self.questions - self.feeds
-        return f"Running; updates left: {self.updates_left:,}, questions left: {left:,}."
+        left = self.queries - self.feeds
+        return f"Running; updates left: {self.updates_left:,}, queries left: {left:,}."
 
     def to_json(self) -> dict[str, Any]:
         return {
             "weights": self.weights,
-            "questions": self.questions,
+            "queries": self.queries,
             "updates": self.updates,
             "updates_left": self.updates_left,
             "halted": self.halted,
@@ -184,7 +184,7 @@ class WeightsStatement(Shown):
     def sheet(self, verbose: bool = False) -> Sheet:
         rows = (
             ("updates", f"{self.updates - self.updates_left} of {self.updates}"),
-            ("questions so far", f"{self.feeds} of {self.questions}"),
+            ("queries so far", f"{self.feeds} of {self.queries}"),
             ("halted", "yes; the guess still answers, free" if self.halted else "no"),
             ("units", f"{self.total:,}"),
             ("cost, of the limit", str(self.cost)),
@@ -211,11 +211,11 @@ class WeightsList(Shown):
                 str(one.receipt.number),
                 "halted" if one.halted else "running",
                 f"{one.updates - one.updates_left} of {one.updates}",
-                f"{one.feeds} of {one.questions}",
+                f"{one.feeds} of {one.queries}",
                 str(one.cost),
             )
             for one in self.weights
         )
-        headers = ("number", "state", "updates", "questions", "cost, of the limit")
+        headers = ("number", "state", "updates", "queries", "cost, of the limit")
         notes = () if rows else ("No weights were opened yet: adyton weights open.",)
         return Sheet("Weights", headers, rows, notes, left_aligned=2, newest=True)

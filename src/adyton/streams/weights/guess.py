@@ -18,15 +18,15 @@ BEST_RATE = 4.0  # times the gap: then 4 gap**2 - 16 gap**2 / 8 = 2 gap**2 is th
 _NEVER = 1e-12  # a share that is taken for 0: whoever guesses nothing at all could not be taught
 
 
-def mw_update(log_weights: Floats, question: LinearQuery, step: float) -> Floats:
+def mw_update(log_weights: Floats, query: LinearQuery, step: float) -> Floats:
     """Multiplies each weight by exp(step * value of its cell), in place, and returns the normalised weights.
 
-    Claim:    with q the question's value (between 0 and 1), p any distribution and w the weights before, the
+    Claim:    with q the query's value (between 0 and 1), p any distribution and w the weights before, the
               relative entropy D(p || w) falls by at least step (p.q - w.q) - step**2 / 8.
     Assumes:  ``log_weights`` are logarithms of weights that sum to 1, as they are again afterwards.
     Source:   Arora, Hazan, Kale 2012 (survey); the constant is Hoeffding's lemma.  Theorem: MW-POTENTIAL.
     """
-    question.spread(step, log_weights)
+    query.spread(step, log_weights)
     log_weights -= log_weights.max()
     weights = np.exp(log_weights)
     total = weights.sum()
@@ -62,21 +62,21 @@ class CellDistribution:
     def cells(self) -> int:
         return self.weights.size
 
-    def answer(self, question: LinearQuery) -> float:
-        """The mean value of the question, between 0 and 1."""
-        if question.cells != self.cells:
-            raise InvalidRequest(f"the question is about {question.cells} cells, not {self.cells}")
-        return float(question.numerator(self.weights)) / question.denominator
+    def answer(self, query: LinearQuery) -> float:
+        """The mean value of the query, between 0 and 1."""
+        if query.cells != self.cells:
+            raise InvalidRequest(f"the query is about {query.cells} cells, not {self.cells}")
+        return float(query.numerator(self.weights)) / query.denominator
 
-    def correct(self, question: LinearQuery, gap: float) -> None:
+    def correct(self, query: LinearQuery, gap: float) -> None:
         """One update with the best step for this signed gap, true mean less guessed mean."""
-        self.weights = mw_update(self._log_weights, question, BEST_RATE * min(max(gap, -1.0), 1.0))
+        self.weights = mw_update(self._log_weights, query, BEST_RATE * min(max(gap, -1.0), 1.0))
 
-    def fit(self, question: LinearQuery, mean: float) -> None:
-        """The nearest guess, in relative entropy, whose answer to a question of zeros and ones is ``mean``.
+    def fit(self, query: LinearQuery, mean: float) -> None:
+        """The nearest guess, in relative entropy, whose answer to a query of zeros and ones is ``mean``.
 
-        For such a question it teaches more than ``correct`` where the mean is near 0 or 1.
+        For such a query it teaches more than ``correct`` where the mean is near 0 or 1.
         """
-        before, after = (min(max(share, _NEVER), 1 - _NEVER) for share in (self.answer(question), mean))
+        before, after = (min(max(share, _NEVER), 1 - _NEVER) for share in (self.answer(query), mean))
         step = math.log(after / before) - math.log((1 - after) / (1 - before))
-        self.weights = mw_update(self._log_weights, question, step)
+        self.weights = mw_update(self._log_weights, query, step)

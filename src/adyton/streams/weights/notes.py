@@ -14,9 +14,9 @@ from adyton.kernel.special.monitor import PmwCorrection
 
 @dataclass(frozen=True, slots=True)
 class WeightsEntry:
-    """One question, what was guessed, and, if the guess was found wrong, what was measured."""
+    """One query, what was guessed, and, if the guess was found wrong, what was measured."""
 
-    question: str
+    query: str
     guess: int
     found: PmwCorrection | None
     left: int
@@ -35,9 +35,9 @@ def total_of(start: Mapping[str, Any]) -> int:
         raise _unreadable() from None
 
 
-def asked_json(question: str, guess: int) -> dict[str, str]:
-    """What a note says of a question; digits as text, because other readers of JSON know no large ones."""
-    return {"question": question, "guess": str(guess)}
+def asked_json(query: str, guess: int) -> dict[str, str]:
+    """What a note says of a query; digits as text, because other readers of JSON know no large ones."""
+    return {"query": query, "guess": str(guess)}
 
 
 def entry_of(note: Mapping[str, Any] | None) -> WeightsEntry:
@@ -47,7 +47,7 @@ def entry_of(note: Mapping[str, Any] | None) -> WeightsEntry:
         found = None if note["found"] is None else PmwCorrection(int(note["found"][0]), int(note["found"][1]))
         if found is not None and found.sign not in (1, -1):
             raise _unreadable()
-        return WeightsEntry(note["question"], int(note["guess"]), found, int(note["left"]))
+        return WeightsEntry(note["query"], int(note["guess"]), found, int(note["left"]))
     except (ValueError, TypeError, KeyError, IndexError):
         raise _unreadable() from None
 
@@ -66,7 +66,7 @@ def first_head(receipt: str, total: int) -> str:
 def chained(head: str, entry: WeightsEntry) -> str:
     """The digest of an answer and of all before it, without the secret noise, which it would give away."""
     found = None if entry.found is None else [entry.found.sign, str(entry.found.excess)]
-    return _digest([head, entry.question, str(entry.guess), found])
+    return _digest([head, entry.query, str(entry.guess), found])
 
 
 def _digest(said: list[object]) -> str:

@@ -29,14 +29,14 @@ from adyton.streams.weights.terms import Terms, checked_columns, kept_bins
 from adyton.study import Study
 from adyton.study.validity import refuse_where_rounded
 
-MOST_QUESTIONS = 10**6
+MOST_QUERIES = 10**6
 MOST_CELLS = 10**7  # of the guess, which is in memory; the histogram is never read
 _FOR_TOTAL = Fraction(1, 20)  # of the price, for the number of units where that is private
 _FOR_VALUES = Fraction(1, 10)  # of the rest, for values with Gaussian noise
 _SPREADS = 3  # scales of a comparison's noise that a threshold has
 _OF_ALL_UPDATES = 1 / 4  # as many as ln(cells) / (2 threshold**2) were enough for all data that were tried
 _WRONG, _WRONG_IF_KEPT = 0.43, 0.5  # of the threshold: the root mean squared error; more if its noise is kept
-_UNTAUGHT = 1000  # questions, at which the error is twice that: a guess errs most before it has learned
+_UNTAUGHT = 1000  # queries, at which the error is twice that: a guess errs most before it has learned
 _FARTHEST = 1 / 4  # of all units: with a higher threshold the guess hardly learns
 _ONE = one_integer(1)
 
@@ -88,7 +88,7 @@ class WeightsPlan:
             return (
                 f"noise of its own for each answer, or for each cell, would be better: at this price it is "
                 f"wrong by about {self.independent:.2g} of all units, weights by about {self.error:.2g}; "
-                f"weights are for more questions, more cells or fewer units"
+                f"weights are for more queries, more cells or fewer units"
             )
         if self.farthest > _FARTHEST:
             return (
@@ -109,13 +109,13 @@ class Wish:
     """What an asker wants of weights, whatever it costs."""
 
     columns: Sequence[str]
-    questions: int
+    queries: int
     tolerance: Number | None = None
     bins: Mapping[str, Bins] | None = None
 
     def __post_init__(self) -> None:
-        if type(self.questions) is not int or not 1 <= self.questions <= MOST_QUESTIONS:
-            raise InvalidRequest(f"questions is a whole number from 1 to {MOST_QUESTIONS}")
+        if type(self.queries) is not int or not 1 <= self.queries <= MOST_QUERIES:
+            raise InvalidRequest(f"queries is a whole number from 1 to {MOST_QUERIES}")
         if not (self.bins is None or isinstance(self.bins, Mapping)):
             raise InvalidRequest('bins are given by column, as in {"age": 12}')
 
@@ -139,10 +139,10 @@ def plan_weights(study: Study, wish: Wish, price: Price, left: int) -> WeightsPl
     priced = units_of(study, price, left)
     total = _total(study, priced)
     for_machine = priced if total is None else priced - math.ceil(priced * _FOR_TOTAL)
-    machine = _machine(study, for_machine, units, axes.cells, wish.questions, tolerance)
+    machine = _machine(study, for_machine, units, axes.cells, wish.queries, tolerance)
     names = tuple(axis.subject.column.name for axis in axes.axes)
     rows, scale = (units, None) if total is None else (None, total.scales[0])
-    terms = Terms(names, bins, axes.cells, wish.questions, rows, scale, _threshold(machine), machine)
+    terms = Terms(names, bins, axes.cells, wish.queries, rows, scale, _threshold(machine), machine)
     terms.run(units)  # refuses a table that is too large, before anything is charged
     measurement = terms.measurement(study)
     return WeightsPlan(
@@ -150,8 +150,8 @@ def plan_weights(study: Study, wish: Wish, price: Price, left: int) -> WeightsPl
         measurement,
         measurement.due(study.protection),
         units,
-        _expected_error(machine, wish.questions) / units,
-        _independent(study, priced, wish.questions, axes.cells) / units,
+        _expected_error(machine, wish.queries) / units,
+        _independent(study, priced, wish.queries, axes.cells) / units,
         tolerance,
     )
 
@@ -185,7 +185,7 @@ def _total(study: Study, priced: int) -> Mechanism | None:
 
 @lru_cache(maxsize=64)  # a preview, the opening and an opening again ask for the same
 def _machine(
-    study: Study, priced: int, units: int, cells: int, questions: int, tolerance: float | None
+    study: Study, priced: int, units: int, cells: int, queries: int, tolerance: float | None
 ) -> NumericSparse:
     """With as many updates as a guess over so many cells is likely to need, or as ``tolerance`` allows."""
 
@@ -203,24 +203,24 @@ def _machine(
     def too_few(updates: int) -> bool:
         return updates * farthest(updates) ** 2 < _OF_ALL_UPDATES * math.log(max(cells, 2)) / 2
 
-    needed = min(largest_that_holds(too_few, questions) + 1, questions)
+    needed = min(largest_that_holds(too_few, queries) + 1, queries)
     allowed = (
-        largest_that_holds(lambda u: farthest(u) <= tolerance, questions) if tolerance is not None else needed
+        largest_that_holds(lambda u: farthest(u) <= tolerance, queries) if tolerance is not None else needed
     )
     return of(max(needed, allowed))
 
 
 def _threshold(machine: NumericSparse) -> int:
-    return math.ceil(_SPREADS * machine.sparse.question_scale)
+    return math.ceil(_SPREADS * machine.sparse.query_scale)
 
 
-def _expected_error(machine: NumericSparse, questions: int) -> float:
+def _expected_error(machine: NumericSparse, queries: int) -> float:
     """The root mean squared error of an answer, in rows."""
     wrong = _WRONG if machine.sparse.refresh else _WRONG_IF_KEPT
-    return wrong * (1 + _UNTAUGHT / questions) * _threshold(machine)
+    return wrong * (1 + _UNTAUGHT / queries) * _threshold(machine)
 
 
-def _independent(study: Study, priced: int, questions: int, cells: int) -> float:
+def _independent(study: Study, priced: int, queries: int, cells: int) -> float:
     """The standard deviation of a count, in rows, if each of the answers had noise of its own, or each cell.
 
     Of cells half make a count, and a unit that is exchanged for another moves two.
@@ -228,5 +228,5 @@ def _independent(study: Study, priced: int, questions: int, cells: int) -> float
     cost = float(cost_of_units(study.accounting, priced))
     moved = 2 if study.unit.adjacency == "replace-one" else 1
     if study.accounting == "pure":
-        return min(questions, moved * math.sqrt(cells / 2)) * math.sqrt(2) / cost
-    return math.sqrt(min(questions, moved * cells / 2) / cost)
+        return min(queries, moved * math.sqrt(cells / 2)) * math.sqrt(2) / cost
+    return math.sqrt(min(queries, moved * cells / 2) / cost)

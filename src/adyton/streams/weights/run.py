@@ -1,6 +1,6 @@
-"""Private multiplicative weights: very many adaptive linear questions, of which few cost anything.
+"""Private multiplicative weights: very many adaptive linear queries, of which few cost anything.
 
-A question is answered from a public guess of the histogram, unless the sparse vector finds the guess wrong by
+A query is answered from a public guess of the histogram, unless the sparse vector finds the guess wrong by
 more than a threshold; then it is measured and the guess is corrected.  A guess can be wrong only so often.
 """
 
@@ -33,7 +33,7 @@ class PmwAnswer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PmwPlan:
-    """What is fixed before the first question; numbers in steps of 1 / (total * denominator) of the mean.
+    """What is fixed before the first query; numbers in steps of 1 / (total * denominator) of the mean.
 
     Claim:    the whole run is as private as ``stream``, for either neighbors: nothing else touches the data.
     Assumes:  ``total`` is public (or was released before), and a unit adds 1 to one cell or to none.
@@ -53,7 +53,7 @@ class PmwPlan:
         if self.threshold < 1 or not 0 < self.gap <= 1:
             raise InvalidRequest("the threshold is at least 1 step, and the gap above 0 and at most 1")
         if self.stream.sparse.monotone:  # too low and too high move against each other
-            raise InvalidRequest("the stream must be made for questions that are not monotone")
+            raise InvalidRequest("the stream must be made for queries that are not monotone")
 
     @property
     def steps(self) -> int:
@@ -72,19 +72,19 @@ class PmwPlan:
         """What is found of a guess that is too low by ``distance`` steps, and what to keep for the next."""
         return compare_both_ways(self.stream, self.threshold, watch, distance, bits)
 
-    def error(self, confidence: float, questions: int) -> float:
+    def error(self, confidence: float, queries: int) -> float:
         """With this probability all answers of a run made by ``for_cost`` are within it, and it never halts.
 
         Theorem: PMW-ERROR.
         """
-        compared = self.stream.error(1 - (1 - confidence) / 2, 2 * questions)
+        compared = self.stream.error(1 - (1 - confidence) / 2, 2 * queries)
         return (self.threshold + compared + 1) / self.steps
 
-    def guess_error(self, confidence: float, questions: int) -> int:
-        """With this probability all answers that are not measured, among the first ``questions``, are within
+    def guess_error(self, confidence: float, queries: int) -> int:
+        """With this probability all answers that are not measured, among the first ``queries``, are within
         so many steps of the truth: for any threshold and gap, and any number of units.  Theorem: PMW-ERROR.
         """
-        return self.threshold + self.stream.error(confidence, 2 * questions)
+        return self.threshold + self.stream.error(confidence, 2 * queries)
 
     @classmethod
     def for_cost(
@@ -92,26 +92,26 @@ class PmwPlan:
         epsilon: Fraction,
         cells: int,
         total: int,
-        questions: int,
+        queries: int,
         *,
         confidence: float = 0.95,
         denominator: int = 1,
     ) -> PmwPlan:
         """The number of updates, and with it all noise, that give the least guaranteed error."""
         plans = (
-            _plan(epsilon, cells, total, questions, confidence, denominator, 2**k) for k in range(_DOUBLINGS)
+            _plan(epsilon, cells, total, queries, confidence, denominator, 2**k) for k in range(_DOUBLINGS)
         )
         found = [plan for plan in plans if plan is not None]
         if not found:
             raise InvalidRequest("no number of updates gives an error below 1: more units or a higher price")
-        return min(found, key=lambda plan: plan.error(confidence, questions))
+        return min(found, key=lambda plan: plan.error(confidence, queries))
 
 
 def _plan(
     epsilon: Fraction,
     cells: int,
     total: int,
-    questions: int,
+    queries: int,
     confidence: float,
     denominator: int,
     updates: int,
@@ -120,7 +120,7 @@ def _plan(
     gap = math.sqrt(math.log(max(cells, 2)) / (2 * updates)) * _ABOVE_THE_EDGE
     stream = NumericSparse.for_cost(epsilon, updates, sensitivity=denominator)
     fail = (1 - confidence) / 2
-    compared = stream.error(1 - fail, 2 * questions)
+    compared = stream.error(1 - fail, 2 * queries)
     measured = stream.value_error(1 - fail / updates)
     steps = total * denominator
     threshold = math.ceil(gap * steps) + compared + measured + 2
@@ -142,27 +142,27 @@ class PrivateMw:
     def halted(self) -> bool:
         return self.watch.left == 0
 
-    def ask(self, question: LinearQuery, exact: int, bits: Bits) -> PmwAnswer:
-        """``exact`` is the question's whole numerator for the private histogram."""
+    def ask(self, query: LinearQuery, exact: int, bits: Bits) -> PmwAnswer:
+        """``exact`` is the query's whole numerator for the private histogram."""
         if self.halted:
             raise InvalidRequest("all updates are spent: the guess is public and can be asked directly")
-        lift = self._lift(question)
-        mean = self.guess.answer(question)
+        lift = self._lift(query)
+        mean = self.guess.answer(query)
         guessed = round(mean * self.plan.steps)  # a public integer: the difference moves as ``exact`` does
         found, self.watch = self.plan.compare(self.watch, exact * lift - guessed, bits)
         if found is None:
             return PmwAnswer(mean, measured=False)
         heard = (guessed + found.sign * found.excess) / self.plan.steps
-        self.guess.correct(question, found.sign * max(found.excess / self.plan.steps, self.plan.gap))
+        self.guess.correct(query, found.sign * max(found.excess / self.plan.steps, self.plan.gap))
         self.updates += 1
         return PmwAnswer(min(max(heard, 0.0), 1.0), measured=True)
 
-    def _lift(self, question: LinearQuery) -> int:
-        """How many steps a numerator is, so that all questions share one sensitivity."""
-        lift, rest = divmod(self.plan.stream.sparse.sensitivity, question.denominator)
+    def _lift(self, query: LinearQuery) -> int:
+        """How many steps a numerator is, so that all queries share one sensitivity."""
+        lift, rest = divmod(self.plan.stream.sparse.sensitivity, query.denominator)
         if rest:
             raise InvalidRequest(
-                f"a denominator of {question.denominator} does not divide the declared "
+                f"a denominator of {query.denominator} does not divide the declared "
                 f"{self.plan.stream.sparse.sensitivity}"
             )
         return lift

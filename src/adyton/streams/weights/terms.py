@@ -19,7 +19,7 @@ from adyton.kernel.special.monitor import Pmw
 from adyton.kernel.terms.measures import Count
 from adyton.planning.readings import readings_of
 from adyton.query.conditions.atoms import Axes, Bins, axes_of_columns
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.streams.plan import certificate_of, detail_of, machine_from
 from adyton.streams.weights.run import PmwPlan
 from adyton.study import Study
@@ -36,7 +36,7 @@ class Terms:
     columns: tuple[str, ...]
     bins: KeptBins
     cells: int
-    questions: int
+    queries: int
     rows: int | None
     total_scale: Fraction | None
     threshold: int
@@ -57,7 +57,7 @@ class Terms:
         """What the kernel prices, and compares later."""
         if self.total is None:
             return Pmw(self.machine, self.threshold, self.rows)
-        (everybody,) = readings_of(Question(study.table, (("count", Count()),)), study.unit)
+        (everybody,) = readings_of(Query(study.table, (("count", Count()),)), study.unit)
         return Pmw(self.machine, self.threshold, None, self.total, everybody)
 
     def axes(self, table: Table) -> Axes:
@@ -71,14 +71,14 @@ class Terms:
     def text(self) -> str:
         plural = "" if self.updates == 1 else "S"
         return (
-            f"WEIGHTS OVER {self.cells} CELLS OF {', '.join(self.columns)} FOR {self.questions} QUESTIONS "
+            f"WEIGHTS OVER {self.cells} CELLS OF {', '.join(self.columns)} FOR {self.queries} QUERIES "
             f"HALTING AFTER {self.updates} UPDATE{plural}"
         )
 
     @property
     def detail(self) -> str:
         scale = None if self.total_scale is None else repr(float(self.total_scale))
-        facts = [self.columns, self.bins, self.cells, self.questions, self.rows, scale, self.threshold]
+        facts = [self.columns, self.bins, self.cells, self.queries, self.rows, scale, self.threshold]
         return json.dumps(["weights", *facts, detail_of(self.machine)])
 
     def certificate(self, study: Study) -> Certificate:
@@ -98,21 +98,21 @@ def terms_of(receipt: Receipt) -> Terms:
 def terms_in(receipt: Receipt) -> Terms | None:
     """The terms that a receipt paid for; None if it paid for something else."""
     order = receipt.order
-    terms = _terms_in(order.detail) if order.question.startswith("WEIGHTS OVER ") else None
-    if terms is None or (terms.text, terms.detail) != (order.question, order.detail):
+    terms = _terms_in(order.detail) if order.query.startswith("WEIGHTS OVER ") else None
+    if terms is None or (terms.text, terms.detail) != (order.query, order.detail):
         return None
     return terms
 
 
 def _terms_in(detail: str) -> Terms | None:
     try:
-        kind, columns, bins, cells, questions, rows, scale, threshold, own = json.loads(detail)
+        kind, columns, bins, cells, queries, rows, scale, threshold, own = json.loads(detail)
         machine = machine_from(own)
         if kind != "weights" or not isinstance(machine, NumericSparse):
             return None
         kept = tuple((name, given if isinstance(given, int) else tuple(given)) for name, given in bins)
         total_scale = None if scale is None else Fraction(float(scale))
-        return Terms(tuple(columns), kept, cells, questions, rows, total_scale, threshold, machine)
+        return Terms(tuple(columns), kept, cells, queries, rows, total_scale, threshold, machine)
     except (ValueError, TypeError, InvalidRequest):
         return None
 

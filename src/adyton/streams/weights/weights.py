@@ -1,4 +1,4 @@
-"""Online weights: linear questions for one price, answered from a public guess of the whole histogram.
+"""Online weights: linear queries for one price, answered from a public guess of the whole histogram.
 
 The price is charged when they are opened.  Their state lives in the ledger, as notes on the receipt that paid
 for them: the noise of the threshold before the first answer, then each answer before it leaves.  The guess is
@@ -28,9 +28,9 @@ from adyton.planning.coordinated.linear_query import MarginalQuery
 from adyton.planning.known import left_out_of
 from adyton.planning.readings import readings_of
 from adyton.query.draft import Draft
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.query.request import alone_of, request_of
-from adyton.query.text import question_text
+from adyton.query.text import query_text
 from adyton.streams.weights.answer import WeightsAnswer, WeightsAnswers, WeightsStatement
 from adyton.streams.weights.guess import CellDistribution
 from adyton.streams.weights.notes import (
@@ -49,7 +49,7 @@ from adyton.study import Study
 
 @dataclass(slots=True)
 class _Progress:
-    """The run so far: what to keep for the next question, and the guess that the answers have made."""
+    """The run so far: what to keep for the next query, and the guess that the answers have made."""
 
     plan: PmwPlan
     left: int
@@ -57,20 +57,20 @@ class _Progress:
     feeds: int = 0
     margins: dict[tuple[int, ...], Floats] = field(default_factory=dict)
 
-    def guessed(self, question: MarginalQuery) -> int:
+    def guessed(self, query: MarginalQuery) -> int:
         """A public number of rows.  Margins of the guess are kept until it is corrected."""
-        margin = self.margins.get(question.axes)
+        margin = self.margins.get(query.axes)
         if margin is None:
-            margin = self.margins[question.axes] = question.margin(self.guess.weights)
-        return round(float(margin[question.inside].sum()) * self.plan.total)
+            margin = self.margins[query.axes] = query.margin(self.guess.weights)
+        return round(float(margin[query.inside].sum()) * self.plan.total)
 
-    def correct(self, question: MarginalQuery, entry: WeightsEntry) -> None:
+    def correct(self, query: MarginalQuery, entry: WeightsEntry) -> None:
         """The guess fits what was measured, as far as noise can tell it from nobody and from everybody."""
         assert entry.found is not None
         least = float(self.plan.stream.value_scale) / 2
         least = min(least, entry.guess, self.plan.total - entry.guess)
         found = entry.guess + entry.found.sign * max(entry.found.excess, 0)
-        self.guess.fit(question, min(max(found, least), self.plan.total - least) / self.plan.total)
+        self.guess.fit(query, min(max(found, least), self.plan.total - least) / self.plan.total)
         self.margins.clear()
 
 
@@ -85,17 +85,17 @@ class Weights:
         self._total = total_of(comparisons.start())
         self._lock = RLock()  # the guess is corrected in place: one thread at a time
         plan = self._terms.run(self._total)
-        self._error = plan.guess_error(LEVEL, self._terms.questions)
+        self._error = plan.guess_error(LEVEL, self._terms.queries)
         self._seen = _Progress(plan, self._terms.updates, CellDistribution(plan.cells))
 
-    def feed(self, question: str | Draft | Question, *, dialect: str | None = None) -> WeightsAnswer:
+    def feed(self, query: str | Draft | Query, *, dialect: str | None = None) -> WeightsAnswer:
         """The count, as it is guessed, or measured with noise where the guess is found wrong.
 
-        The question is one COUNT, or a PROPORTION of all rows, that is the same for all rows of a cell.
-        What is measured uses up an update.  When updates or questions are used up, guesses still come free,
+        The query is one COUNT, or a PROPORTION of all rows, that is the same for all rows of a cell.
+        What is measured uses up an update.  When updates or queries are used up, guesses still come free,
         without a promise, and nothing is read for them.  SQL may be in the ``dialect`` of a database.
         """
-        text = self._text(question, dialect)
+        text = self._text(query, dialect)
         asked, linear = self._linear(text)
         (reading,) = readings_of(asked, self._study.unit)
         if reading.sensitivity.l1_diameter((Fraction(1),)) > 1:
@@ -108,17 +108,17 @@ class Weights:
             return self._answer(entry_of(note), place)
 
     def feed_many(
-        self, questions: Sequence[str | Draft | Question], *, dialect: str | None = None
+        self, queries: Sequence[str | Draft | Query], *, dialect: str | None = None
     ) -> WeightsAnswers:
         """Several in their order.  If one of them cannot be asked, none is."""
-        for place, question in enumerate(questions, start=1):
+        for place, query in enumerate(queries, start=1):
             try:
-                self._linear(self._text(question, dialect))
+                self._linear(self._text(query, dialect))
             except InvalidRequest as wrong:
                 raise InvalidRequest(
-                    f"question {place} of {len(questions)}: {wrong.message}", **wrong.facts
+                    f"query {place} of {len(queries)}: {wrong.message}", **wrong.facts
                 ) from None
-        answers = [self.feed(question, dialect=dialect) for question in questions]
+        answers = [self.feed(query, dialect=dialect) for query in queries]
         return WeightsAnswers(answers, self.statement())
 
     def answers(self) -> list[WeightsAnswer]:
@@ -130,8 +130,8 @@ class Weights:
         """How far they are, and what they cost."""
         heads, last = self._heads()
         return WeightsStatement(
-            weights=self._receipt.order.question,
-            questions=self._terms.questions,
+            weights=self._receipt.order.query,
+            queries=self._terms.queries,
             updates=self._terms.updates,
             updates_left=last,
             feeds=len(heads) - 1,
@@ -154,13 +154,13 @@ class Weights:
         return Verification(len(heads) - 1, heads[-1], self._receipt.order.amount)
 
     def __repr__(self) -> str:
-        return f"<Weights {self.number}: {self._receipt.order.question}>"
+        return f"<Weights {self.number}: {self._receipt.order.query}>"
 
     # Steps of feed, in the order in which they happen.
 
-    def _text(self, question: str | Draft | Question, dialect: str | None) -> str:
+    def _text(self, query: str | Draft | Query, dialect: str | None) -> str:
         """The canonical text of a count.  All that follows, now and after a restart, is made of it."""
-        asked = alone_of(question, self._study.table, dialect or self._study.dialect)
+        asked = alone_of(query, self._study.table, dialect or self._study.dialect)
         if isinstance(asked.table, TableOfPersons) or asked.table != self._study.table:
             raise InvalidRequest("weights are asked about the rows of their own table, without joins")
         if not asked.by and len(asked.measures) == 1:
@@ -175,16 +175,16 @@ class Weights:
         )
 
     def _counted(self, where: Condition) -> str:
-        return question_text(Question(self._study.table, (("count", Count()),), where))
+        return query_text(Query(self._study.table, (("count", Count()),), where))
 
-    def _linear(self, text: str) -> tuple[Question, MarginalQuery]:
-        """The question of a canonical text, and the cells that it counts."""
+    def _linear(self, text: str) -> tuple[Query, MarginalQuery]:
+        """The query of a canonical text, and the cells that it counts."""
         asked = request_of(text, self._study.table).alone
         by = self._axes.read_by(asked.where)
         return asked, MarginalQuery(self._axes.shape, by, self._axes.mask(asked.where, by))
 
     def _halted(self, known: _Progress) -> bool:
-        return known.left < 1 or known.feeds >= self._terms.questions
+        return known.left < 1 or known.feeds >= self._terms.queries
 
     def _comparison(self, text: str, linear: MarginalQuery) -> Asked | None:
         """The count with its guess; None once they have halted."""
@@ -197,7 +197,7 @@ class Weights:
         measured = entry.found is not None
         error = self._terms.machine.value_error(LEVEL) if measured else self._error
         interval = Interval(LEVEL, float(entry.value - error), float(entry.value + error))
-        return self._said(entry.question, entry.value, interval, entry.left, feeds, measured=measured)
+        return self._said(entry.query, entry.value, interval, entry.left, feeds, measured=measured)
 
     def _guess_alone(self, text: str, linear: MarginalQuery) -> WeightsAnswer:
         known = self._seen
@@ -235,7 +235,7 @@ class Weights:
         for entry in map(entry_of, self._comparisons.notes(known.feeds + 1)):
             left = left_after(known.left, entry)
             if entry.found is not None:
-                _, linear = self._linear(entry.question)
+                _, linear = self._linear(entry.query)
                 known.correct(linear, entry)
             known.left, known.feeds = left, known.feeds + 1
         return known

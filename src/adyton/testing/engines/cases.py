@@ -45,7 +45,7 @@ from adyton.kernel.terms.leaves import (
     ValueOf,
 )
 from adyton.planning.readings import readings_for
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.testing.engines.reference import Source, SourceColumn
 
 ROWS = PrivacyUnit("add-remove")
@@ -137,7 +137,7 @@ NUMBERS: tuple[NumberExpression, ...] = (
     Clip(Curved("ln", Plus(ValueOf(AGE), Constant(Fraction(1))), 9), Fraction(1), Fraction(3)),
     Curved("exp", Times(Lookup(REGION, (-30, None, 0, 9)), Constant(Fraction(1, 3))), 2),
 )
-# What a question may say of one row, beyond what is written as nodes above.
+# What a query may say of one row, beyond what is written as nodes above.
 NUMBER_TEXTS = (
     *("ABS(age - 60)", "SIGN(age - 64)", "(age - 64) % 7", "(age - 64) // 7", "CEIL(income / 7)"),
     *("ROUND(income - 50000.005, 1)", "TRUNC(income - 1234.5)", "POWER(age - 60, 3)", "SQRT(age)"),
@@ -228,10 +228,10 @@ LIST_OF_WHOLES = (7, -7, 0, 9007199254740993)
 FULL_YEARS = (1, 2, 4, 99, 100, 101, 400, 1582, 1600, 1700, 1900, 1969, 1970, 2000, 2004, 2100, 9996, 9999)
 
 
-def readings_of_all_cells(question: Question, unit: PrivacyUnit) -> tuple[Reading, ...]:
+def readings_of_all_cells(query: Query, unit: PrivacyUnit) -> tuple[Reading, ...]:
     """Those with the groups that no row can be in, to compare with."""
     return tuple(
         reading
-        for name, measure in question.measures
-        for reading in readings_for(name, measure, question, unit, None)
+        for name, measure in query.measures
+        for reading in readings_for(name, measure, query, unit, None)
     )

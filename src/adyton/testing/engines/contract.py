@@ -27,13 +27,13 @@ from adyton.kernel.schema import IntegerColumn, Table
 from adyton.kernel.terms.leaves import ValueOf
 from adyton.kernel.terms.measures import Count, Sum
 from adyton.planning.readings import readings_of
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.testing.engines.cases import AGE, ODD_NAMES, PEOPLE, REGION, ROWS, SOME
 from adyton.testing.engines.fitting import FittingContract
 from adyton.testing.engines.keys import KeysContract
 from adyton.testing.engines.parts import PartsContract
 from adyton.testing.engines.persons import PersonsContract
-from adyton.testing.engines.questions import QuestionsContract
+from adyton.testing.engines.queries import QueriesContract
 from adyton.testing.engines.random import RandomContract
 from adyton.testing.engines.reference import Source, SourceColumn, expected
 from adyton.testing.engines.reserves import ReserveContract
@@ -41,7 +41,7 @@ from adyton.testing.engines.setup import AnyEngine, MakeEngine, Open
 
 
 class EngineContract(
-    QuestionsContract,
+    QueriesContract,
     FittingContract,
     PersonsContract,
     PartsContract,
@@ -74,7 +74,7 @@ class EngineContract(
         table = Table("t", columns)
         unit = PrivacyUnit("add-remove", "who", 2)
         measures = tuple((f"s{i}", Sum(ValueOf(column))) for i, column in enumerate(columns))
-        readings = readings_of(Question(table, measures), unit)
+        readings = readings_of(Query(table, measures), unit)
         found = opened(table, source, unit).exact(readings)
         assert (
             found
@@ -84,7 +84,7 @@ class EngineContract(
 
     def test_capital_letters_in_names_do_not_count(self, opened: Open) -> None:
         table = Table("t", (IntegerColumn("Age", 0, 99),))
-        readings = readings_of(Question(table, (("s", Sum(ValueOf(table.columns[0]))),)), ROWS)  # type: ignore[arg-type]
+        readings = readings_of(Query(table, (("s", Sum(ValueOf(table.columns[0]))),)), ROWS)  # type: ignore[arg-type]
         assert opened(table, (SourceColumn("aGE", "integer", [3, 4]),)).exact(readings) == [[[7]]]
 
     def test_the_declared_size_is_checked_only_where_it_is_public(self, make_engine: MakeEngine) -> None:
@@ -113,9 +113,9 @@ class EngineContract(
             assert "canary" not in str(caught.value)
             assert caught.value.__cause__ is None
 
-    def test_questions_from_many_threads(self, opened: Open) -> None:
+    def test_queries_from_many_threads(self, opened: Open) -> None:
         engine = opened(PEOPLE, SOME)
-        readings = readings_of(Question(PEOPLE, (("s", Sum(ValueOf(AGE))),), by=(REGION,)), ROWS)
+        readings = readings_of(Query(PEOPLE, (("s", Sum(ValueOf(AGE))),), by=(REGION,)), ROWS)
         wanted = engine.exact(readings)
         with ThreadPoolExecutor(4) as pool:
             assert all(found == wanted for found in pool.map(lambda _: engine.exact(readings), range(12)))
@@ -126,13 +126,13 @@ class EngineContract(
         for _ in range(2):
             engine.prepare()
             engine.prepare()
-            assert engine.exact(readings_of(Question(PEOPLE, (("n", Count()),)), ROWS)) == [[[7]]]
+            assert engine.exact(readings_of(Query(PEOPLE, (("n", Count()),)), ROWS)) == [[[7]]]
             engine.close()
             engine.close()
 
-    def test_a_question_without_time_fails(self, make_engine: MakeEngine, opened: Open) -> None:
+    def test_a_query_without_time_fails(self, make_engine: MakeEngine, opened: Open) -> None:
         """Each time, and nothing else does: loading has a limit of its own; with time there is an answer."""
-        readings = readings_of(Question(PEOPLE, (("s", Sum(ValueOf(AGE))),), by=(REGION,)), ROWS)
+        readings = readings_of(Query(PEOPLE, (("s", Sum(ValueOf(AGE))),), by=(REGION,)), ROWS)
         hasty = make_engine(PEOPLE, ROWS, SOME, "salt", timeout=1e-9)
         hasty.prepare()
         for _ in range(2):

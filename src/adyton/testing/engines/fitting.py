@@ -26,7 +26,7 @@ from adyton.kernel.schema import (
 from adyton.kernel.terms.leaves import ValueOf
 from adyton.kernel.terms.measures import Count, Sum
 from adyton.planning.readings import readings_of
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.testing.engines.cases import AGE, NASTY_MOMENTS, ROWS
 from adyton.testing.engines.loading import Held, LoadingContract
 from adyton.testing.engines.reference import Source, SourceColumn, SourceType, expected, expected_found
@@ -110,9 +110,9 @@ class FittingContract(LoadingContract):
         )
         engine = opened(table, source)
         for some in (by[:1], by):
-            readings = readings_of(Question(table, (("n", Count()),), by=some), ROWS)
+            readings = readings_of(Query(table, (("n", Count()),), by=some), ROWS)
             assert engine.found(readings) == expected_found(table, ROWS, source, "salt", readings)
-        keys, _ = engine.found(readings_of(Question(table, (("n", Count()),), by=by[:1]), ROWS))
+        keys, _ = engine.found(readings_of(Query(table, (("n", Count()),), by=by[:1]), ROWS))
         assert keys == [("",), ("Berlin",), ("K\u00f6ln",), ("\U0001f70d",)]
 
     @pytest.mark.parametrize("rows", [1, 3])
@@ -127,7 +127,7 @@ class FittingContract(LoadingContract):
             ),
         )
         table, unit = Table("t", (AGE,)), PrivacyUnit("add-remove", "who", rows)
-        readings = readings_of(Question(table, (("n", Count()), ("s", Sum(ValueOf(AGE))))), unit)
+        readings = readings_of(Query(table, (("n", Count()), ("s", Sum(ValueOf(AGE))))), unit)
         found = opened(table, source, unit).exact(readings)
         assert found == expected(table, unit, source, "salt", readings) == [[[2]], [[4]]]
 

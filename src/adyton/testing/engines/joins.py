@@ -32,7 +32,7 @@ from adyton.kernel.terms.leaves import Bounded, IsOutside, ValueOf
 from adyton.kernel.terms.measures import Count, CountPersons, Mean, Sum, SumOfPersons
 from adyton.kernel.terms.names import entries, joined
 from adyton.planning.readings import readings_of
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.testing.engines.meaning import OUTSIDE, Row
 from adyton.testing.engines.reference import Own, Source, SourceColumn, SourceType, exact_of, loaded, told
 from adyton.testing.engines.setup import AnyEngine, Open
@@ -143,7 +143,7 @@ def _together(members: Sequence[Member]) -> tuple[Table, PrivacyUnit]:
     return table, replace(members[0][1], rows=prod(unit.rows for _, unit, _ in members))
 
 
-def _about(table: Table) -> Iterator[Question]:
+def _about(table: Table) -> Iterator[Query]:
     cost = next(column for column in table.columns if isinstance(column, RealColumn))
     measures: list[Any] = [Count(), CountPersons(), Sum(ValueOf(cost)), Mean(ValueOf(cost))]
     measures.append(SumOfPersons(ValueOf(cost), Fraction(0), Fraction(5)))
@@ -152,9 +152,9 @@ def _about(table: Table) -> Iterator[Question]:
     named = tuple((f"m{i}", measure) for i, measure in enumerate(measures))
     wards = tuple(column for column in table.columns if isinstance(column, CategoryColumn))
     listed = tuple(column for column in table.columns if isinstance(column, Bounded))
-    yield Question(table, named)
-    yield Question(table, named, by=wards, most_groups=2)
-    yield Question(table, tuple((f"o{i}", Count(IsOutside(one))) for i, one in enumerate(listed)))
+    yield Query(table, named)
+    yield Query(table, named, by=wards, most_groups=2)
+    yield Query(table, tuple((f"o{i}", Count(IsOutside(one))) for i, one in enumerate(listed)))
 
 
 def _expected(members: Sequence[Member], readings: Sequence[Reading]) -> list[list[list[int]]]:

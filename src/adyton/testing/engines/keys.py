@@ -14,7 +14,7 @@ from adyton.kernel.terms.expressions import Compare
 from adyton.kernel.terms.leaves import Constant, ValueOf
 from adyton.kernel.terms.measures import Count, CountPersons, Mean, Sum, SumOfPersons
 from adyton.planning.readings import readings_of
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.testing.engines.cases import AGE, BUCKETS, ODD_KEYS, ROWS, SMOKER
 from adyton.testing.engines.reference import Source, expected_found
 from adyton.testing.engines.setup import Open
@@ -42,7 +42,7 @@ class KeysContract:
         source = _source(150)
         old = Compare(ValueOf(AGE), ">", Constant(Fraction(100)))
         measures = (("n", Count(old)), ("s", Sum(ValueOf(AGE))), ("m", Mean(ValueOf(AGE), old)))
-        readings = readings_of(Question(TABLE, measures, by=by), ROWS)
+        readings = readings_of(Query(TABLE, measures, by=by), ROWS)
         found = opened(TABLE, source).found(readings)
         assert found == expected_found(TABLE, ROWS, source, "salt", readings)
         assert found[0] == sorted(set(found[0]))
@@ -61,7 +61,7 @@ class KeysContract:
 
         def keys(*measures: Any, by: tuple[Any, ...] = (CITY,)) -> Any:
             named = tuple((f"m{i}", measure) for i, measure in enumerate(measures))
-            return engine.found(readings_of(Question(TABLE, named, by=by), ROWS))
+            return engine.found(readings_of(Query(TABLE, named, by=by), ROWS))
 
         assert keys(Count(old)) == ([("old",)], [[[1]]])
         assert keys(Sum(ValueOf(AGE))) == ([("old",), ("young",)], [[[120, 3]]])
@@ -70,13 +70,13 @@ class KeysContract:
         assert keys(Mean(ValueOf(AGE)), by=(DRUG,)) == ([], [[[], []]])
 
     def test_an_empty_table_has_no_keys(self, opened: Open) -> None:
-        readings = readings_of(Question(TABLE, (("n", Count()),), by=(CITY,)), ROWS)
+        readings = readings_of(Query(TABLE, (("n", Count()),), by=(CITY,)), ROWS)
         assert opened(TABLE, _source(0)).found(readings) == ([], [[[]]])
 
     def test_texts_are_different_if_their_bytes_are(self, opened: Open) -> None:
         table = Table("t", (CITY,))
         source = (SourceColumn("city", "text", [*ODD_KEYS, *ODD_KEYS[:3]]),)
-        readings = readings_of(Question(table, (("n", Count()),), by=(CITY,)), ROWS)
+        readings = readings_of(Query(table, (("n", Count()),), by=(CITY,)), ROWS)
         (keys, [[counts]]) = opened(table, source).found(readings)
         texts = [text for text in ODD_KEYS if text is not None and not too_long(text)]
         assert keys == [(text,) for text in sorted(texts)]
@@ -93,7 +93,7 @@ class KeysContract:
         )
         engine = opened(TABLE, source, unit)
         for by in ((CITY,), (DRUG, SMOKER)):
-            readings = readings_of(Question(TABLE, measures, by=by, most_groups=most), unit)
+            readings = readings_of(Query(TABLE, measures, by=by, most_groups=most), unit)
             assert engine.found(readings) == expected_found(TABLE, unit, source, "salt", readings)
 
     def test_texts_that_agree_up_to_a_comma_are_different_rows_of_a_person(self, opened: Open) -> None:
@@ -107,5 +107,5 @@ class KeysContract:
         table, unit = Table("t", (CITY, DRUG)), PrivacyUnit("add-remove", "who")
         engine = opened(table, source, unit)
         for by in ((CITY,), (DRUG,)):
-            readings = readings_of(Question(table, (("n", Count()),), by=by), unit)
+            readings = readings_of(Query(table, (("n", Count()),), by=by), unit)
             assert engine.found(readings) == expected_found(table, unit, source, "salt", readings)

@@ -25,7 +25,7 @@ from adyton.kernel.terms.expressions import Compare, Not, Times
 from adyton.kernel.terms.leaves import Bounded, Day, DayOf, IsMissing, IsOutside, IsTrue, OneOf, ValueOf
 from adyton.kernel.terms.measures import Count, Mean, Sum
 from adyton.planning.readings import readings_of
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.testing.engines.cases import (
     LIST_OF_WHOLES,
     LISTED,
@@ -63,8 +63,8 @@ class LoadingContract:
         asked = [
             (one, reading)
             for one in filled
-            for question in _about(table, one.column, label)
-            for reading in readings_of(question, ROWS)
+            for query in _about(table, one.column, label)
+            for reading in readings_of(query, ROWS)
         ]
         found = engine.exact([reading for _, reading in asked])
         for (one, reading), (cells, *_) in zip(asked, found, strict=True):
@@ -170,35 +170,35 @@ class LoadingContract:
             SourceColumn("y", "integer", [255] * 3000),
         )
         measures = (("s", Sum(ValueOf(x))), ("p", Sum(product)), ("m", Mean(product)))
-        readings = readings_of(Question(table, measures), ROWS)
+        readings = readings_of(Query(table, measures), ROWS)
         found = opened(table, source).exact(readings)
         assert found == expected(table, ROWS, source, "salt", readings)
         assert found[1] == [[3000 * 255 * 2**53]]
 
 
-def _about(table: Table, column: Column, label: CategoryColumn) -> Iterator[Question]:
-    """Questions whose answers, together, say what the column holds in each row."""
-    yield Question(table, (("missing", Count(IsMissing(column))),), by=(label,))
+def _about(table: Table, column: Column, label: CategoryColumn) -> Iterator[Query]:
+    """Queries whose answers, together, say what the column holds in each row."""
+    yield Query(table, (("missing", Count(IsMissing(column))),), by=(label,))
     if isinstance(column, Bounded):
         outside = IsOutside(column)
-        yield Question(table, (("outside", Count(outside)), ("inside", Count(Not(outside)))), by=(label,))
+        yield Query(table, (("outside", Count(outside)), ("inside", Count(Not(outside)))), by=(label,))
     match column:
         case IntegerColumn() | RealColumn():
-            yield Question(table, (("value", Sum(ValueOf(column))),), by=(label,))
+            yield Query(table, (("value", Sum(ValueOf(column))),), by=(label,))
         case DateColumn():
             low = Count(Compare(DayOf(column), "<=", Day(column.lattice.low)))
             high = Count(Compare(DayOf(column), ">=", Day(column.lattice.high)))
-            yield Question(table, (("low", low), ("high", high)), by=(label,))
+            yield Query(table, (("low", low), ("high", high)), by=(label,))
             for bit in (0, 365, 12_842, 12_843, 12_844, 19_000):
-                yield Question(
+                yield Query(
                     table, ((f"before {bit}", Count(Compare(DayOf(column), "<", Day(bit)))),), by=(label,)
                 )
         case CategoryColumn():
             for i in range(len(column.values)):
                 one = OneOf(column, column.values[i : i + 1])
-                yield Question(table, ((f"is {i}", Count(one)),), by=(label,))
+                yield Query(table, ((f"is {i}", Count(one)),), by=(label,))
         case BooleanColumn():
-            yield Question(table, (("true", Count(IsTrue(column))),), by=(label,))
+            yield Query(table, (("true", Count(IsTrue(column))),), by=(label,))
 
 
 def _shown(reading: Reading, column: Column, value: Any) -> int:

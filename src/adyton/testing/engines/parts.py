@@ -18,7 +18,7 @@ from adyton.kernel.terms.expressions import Compare
 from adyton.kernel.terms.leaves import Constant, ValueOf
 from adyton.kernel.terms.measures import Count, CountPersons, Mean, Quantile, Sum
 from adyton.planning.readings import readings_of
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.testing.engines.cases import AGE, REGION
 from adyton.testing.engines.reference import Source, SourceColumn, SourceType, expected
 from adyton.testing.engines.setup import MakeEngine, Open
@@ -39,11 +39,11 @@ def people(kind: SourceType, size: int = 200) -> Source:
 def asked(table: Table, unit: PrivacyUnit) -> list[Reading]:
     """A filter, groups, bins, and, where a unit may have several rows, one number of each person."""
     measures = (("n", Count()), ("old", Count(_OLD)), ("m", Mean(ValueOf(AGE))), ("s", Sum(ValueOf(AGE))))
-    quantile = Question(table, (("q", Quantile(ValueOf(AGE), Fraction(1, 2))),))
-    readings = [*readings_of(Question(table, measures), unit), *readings_of(quantile, unit)]
-    readings += readings_of(Question(table, measures, by=(REGION,)), unit)
+    quantile = Query(table, (("q", Quantile(ValueOf(AGE), Fraction(1, 2))),))
+    readings = [*readings_of(Query(table, measures), unit), *readings_of(quantile, unit)]
+    readings += readings_of(Query(table, measures, by=(REGION,)), unit)
     if unit.person is not None:
-        readings += readings_of(Question(table, (("p", CountPersons(_OLD)),), by=(REGION,)), unit)
+        readings += readings_of(Query(table, (("p", CountPersons(_OLD)),), by=(REGION,)), unit)
     return readings
 
 

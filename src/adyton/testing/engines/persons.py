@@ -20,7 +20,7 @@ from adyton.kernel.terms.leaves import EVERY_ROW, Constant, IsMissing, IsOutside
 from adyton.kernel.terms.measures import Count, CountPersons, Mean, Quantile, Sum, SumOfPersons, Variance
 from adyton.kernel.terms.persons import PersonNumber, table_of_persons
 from adyton.planning.readings import readings_of
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.testing.engines.cases import AGE, INCOME, REGION, SMOKER
 from adyton.testing.engines.reference import Source, SourceColumn, SourceType, expected
 from adyton.testing.engines.setup import Open
@@ -64,7 +64,7 @@ class PersonsContract:
     def test_the_same_rows_of_a_person_are_kept(self, opened: Open, rows: int, kind: SourceType) -> None:
         source, unit = _people(kind), PrivacyUnit("add-remove", "who", rows)
         measures = (("n", Count()), ("a", Sum(ValueOf(AGE))), ("i", Mean(ValueOf(INCOME))))
-        readings = readings_of(Question(TABLE, measures, by=(SMOKER,)), unit)
+        readings = readings_of(Query(TABLE, measures, by=(SMOKER,)), unit)
         found = opened(TABLE, source, unit, "salt 'n' pepper").exact(readings)
         assert found == expected(TABLE, unit, source, "salt 'n' pepper", readings)
 
@@ -79,8 +79,8 @@ class PersonsContract:
         known = [(who, rng.choice(ages), rng.choice(regions)) for who in range(80) for _ in range(6)]
         unit, asked = PrivacyUnit("add-remove", "who", rows), (IsOutside(AGE), IsOutside(REGION))
         table = Table("t", (AGE, REGION))
-        question = Question(table, tuple((f"m{i}", Count(one)) for i, one in enumerate(asked)))
-        readings = readings_of(question, unit)
+        query = Query(table, tuple((f"m{i}", Count(one)) for i, one in enumerate(asked)))
+        readings = readings_of(query, unit)
         for _ in range(2):
             rng.shuffle(known)
             whose, age, region = zip(*known, strict=True)
@@ -103,7 +103,7 @@ class PersonsContract:
         named = tuple((f"m{i}", measure) for i, measure in enumerate(MEASURES))
         decade = Bucket("decade", Floor(ValueOf(AGE), Fraction(10)))
         for by in ((), (SMOKER,), (REGION, decade)):
-            readings = readings_of(Question(TABLE, named, by=by, most_groups=most), unit)
+            readings = readings_of(Query(TABLE, named, by=by, most_groups=most), unit)
             assert engine.exact(readings) == expected(TABLE, unit, source, "salt", readings), by
 
     def test_a_person_counts_in_no_more_cells_than_declared(self, opened: Open) -> None:
@@ -115,8 +115,8 @@ class PersonsContract:
         table, unit = Table("t", (AGE,)), PrivacyUnit("add-remove", "who", 100)
         engine, by = opened(table, source, unit), (Bucket("age", ValueOf(AGE)),)
         for most in (1, 7, 99, 100):
-            question = Question(table, (("p", CountPersons()),), by=by, most_groups=most)
-            (((cells),),) = engine.exact(readings_of(question, unit))
+            query = Query(table, (("p", CountPersons()),), by=by, most_groups=most)
+            (((cells),),) = engine.exact(readings_of(query, unit))
             assert sum(cells) == 2 * most + 1
             assert cells[5] >= 1
 
@@ -133,7 +133,7 @@ class PersonsContract:
             ("p", CountPersons(old)),
             ("s", SumOfPersons(ValueOf(AGE), Fraction(0), Fraction(9), old)),
         )
-        readings = readings_of(Question(table, measures, by=(REGION,), most_groups=1), unit)
+        readings = readings_of(Query(table, measures, by=(REGION,), most_groups=1), unit)
         assert engine.exact(readings) == [[[0, 1, 0, 0]], [[0, 2, 0, 0]]]
 
     @pytest.mark.parametrize("rows", [1, 10**6])
@@ -148,7 +148,7 @@ class PersonsContract:
         engine = opened(table, source, unit)
         far = 2**53 * 2**11
         bounds = ((-far, far), (-far, 0), (-(10**45), 10**45), (5, 6), (10**45, 10**46))
-        (reading,) = readings_of(Question(table, (("n", CountPersons()),)), unit)
+        (reading,) = readings_of(Query(table, (("n", CountPersons()),)), unit)
         asked = [
             replace(reading, coordinates=(Coordinate(ValueOf(x)),), persons=Persons(*ends, 1))
             for ends in bounds
@@ -168,17 +168,17 @@ class PersonsContract:
         readings = [
             reading
             for given in (EVERY_ROW, IsTrue(SMOKER), Compare(ValueOf(AGE), ">", Constant(Fraction(60))))
-            for question in _about_persons(table_of_persons(inner, given, OWN))
-            for reading in readings_of(question, one_row)
+            for query in _about_persons(table_of_persons(inner, given, OWN))
+            for reading in readings_of(query, one_row)
         ]
-        plain = readings_of(Question(TABLE, (("n", Count()), ("a", Sum(ValueOf(AGE))))), unit)
+        plain = readings_of(Query(TABLE, (("n", Count()), ("a", Sum(ValueOf(AGE))))), unit)
         asked = [*readings[:5], *plain, *readings[5:]]
         assert opened(TABLE, source, unit).exact(asked) == expected(TABLE, unit, source, "salt", asked)
 
     def test_a_table_of_persons_for_fewer_rows_is_not_read(self, opened: Open) -> None:
         inner = replace(TABLE, person="who", most_rows=2)
         (reading, *_) = readings_of(
-            Question(table_of_persons(inner, EVERY_ROW, OWN), (("n", Sum(ValueOf(VISITS))),)),
+            Query(table_of_persons(inner, EVERY_ROW, OWN), (("n", Sum(ValueOf(VISITS))),)),
             PrivacyUnit("add-remove", "who"),
         )
         with pytest.raises(InvalidRequest, match="do not fit"):
@@ -196,7 +196,7 @@ OWN = (
 VISITS = IntegerColumn("visits", 1, 2)
 
 
-def _about_persons(table: Table) -> tuple[Question, ...]:
+def _about_persons(table: Table) -> tuple[Query, ...]:
     """Every kind of reading of every column, also where persons are grouped by what is known of them."""
     numbers = [ValueOf(column) for column in table.columns if isinstance(column, IntegerColumn | RealColumn)]
     often = Compare(numbers[-2], "<=", Constant(Fraction(2)))
@@ -207,9 +207,9 @@ def _about_persons(table: Table) -> tuple[Question, ...]:
     )
     how_often = Bucket("often", numbers[-2])
     return (
-        Question(table, (("n", Count()), ("who", CountPersons()), *sums, *means)),
-        Question(table, (("n", Count()), *sums), often, (how_often,)),
-        Question(table, (("q", Quantile(numbers[0], Fraction(1, 2))), ("v", Variance(numbers[1])))),
-        Question(table, (*filtered, ("clipped", SumOfPersons(numbers[1], Fraction(5), Fraction(99))))),
-        Question(table, (("none", Count(IsMissing(table.columns[-1]))),)),
+        Query(table, (("n", Count()), ("who", CountPersons()), *sums, *means)),
+        Query(table, (("n", Count()), *sums), often, (how_often,)),
+        Query(table, (("q", Quantile(numbers[0], Fraction(1, 2))), ("v", Variance(numbers[1])))),
+        Query(table, (*filtered, ("clipped", SumOfPersons(numbers[1], Fraction(5), Fraction(99))))),
+        Query(table, (("none", Count(IsMissing(table.columns[-1]))),)),
     )

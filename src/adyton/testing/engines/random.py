@@ -1,4 +1,4 @@
-"""The part of the engines' contract that asks random questions; ``EngineContract`` includes it.
+"""The part of the engines' contract that asks random queries; ``EngineContract`` includes it.
 
 One statement holds many of them, so that engines which take long to start are tested as thoroughly.
 """
@@ -64,7 +64,7 @@ from adyton.kernel.terms.measures import (
 from adyton.planning.readings import histogram_of_axes, readings_of
 from adyton.query.conditions.atoms import Axes, axes_by
 from adyton.query.conditions.possible_cells import kept_cells
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.testing.engines.cases import (
     AGE,
     BORN,
@@ -92,7 +92,7 @@ class RandomContract:
     rounds: ClassVar[int] = 8  # fewer for an engine that takes long to plan
 
     @pytest.mark.parametrize("seed", range(8))
-    def test_random_questions_about_random_rows_mean_the_same(self, opened: Open, seed: int) -> None:
+    def test_random_queries_about_random_rows_mean_the_same(self, opened: Open, seed: int) -> None:
         rng = random.Random(seed)
         source = random_source(rng, rng.choice([0, 1, 60]))
         unit = PrivacyUnit("add-remove", "who", rng.choice([1, 2, 5]))
@@ -110,12 +110,12 @@ class RandomContract:
         source = random_source(rng, 60)
         unit = PrivacyUnit("add-remove", "who", rng.choice([1, 3]))
         engine = opened(TABLE, source, unit)
-        drawn = [random_question(rng, finds_keys=False) for _ in range(80)]
-        questions = [q for q in drawn if any(one.kept is not None for one in readings_of(q, unit))]
-        few = [reading for q in questions for reading in readings_of(q, unit)]
-        every = [r for q in questions for r in readings_of_all_cells(q, unit)]
+        drawn = [random_query(rng, finds_keys=False) for _ in range(80)]
+        queries = [q for q in drawn if any(one.kept is not None for one in readings_of(q, unit))]
+        few = [reading for q in queries for reading in readings_of(q, unit)]
+        every = [r for q in queries for r in readings_of_all_cells(q, unit)]
         every = [replace(all_of, persons=one.persons) for all_of, one in zip(every, few, strict=True)]
-        assert len(questions) >= 4
+        assert len(queries) >= 4
         for reading, own, whole in zip(few, engine.exact(few), engine.exact(every), strict=True):
             for some, column in zip(own, whole, strict=True):
                 kept = range(len(column)) if reading.kept is None else reading.kept
@@ -128,8 +128,8 @@ class RandomContract:
         engine = opened(TABLE, random_source(rng, 60), unit)
         for _ in range(self.rounds):
             conditions, by, axes = _possible(lambda: random_cells(rng))
-            asked = [Question(TABLE, (("n", Count(condition)),)) for condition in conditions]
-            grouping = readings_of_all_cells(Question(TABLE, (("n", Count()),), by=by), unit)
+            asked = [Query(TABLE, (("n", Count(condition)),)) for condition in conditions]
+            grouping = readings_of_all_cells(Query(TABLE, (("n", Count()),), by=by), unit)
             readings = [r for q in asked for r in readings_of(q, unit)]
             histogram = histogram_of_axes(axes, None, unit)
             *plain, grouped, read = engine.exact([*readings, *grouping, histogram.reading])
@@ -146,16 +146,14 @@ class RandomContract:
             ("q", Quantile(ValueOf(AGE), Fraction(1, 2))),
             ("most", Extreme(ValueOf(INCOME), "greatest")),
         )
-        questions = [
-            Question(TABLE, measures, some, (REGION,)),
-            Question(TABLE, measures, And((some, IsTrue(SMOKER))), (SMOKER, REGION)),
-            Question(
-                TABLE, (("f", Cdf(ValueOf(AGE), (Fraction(20), Fraction(60)))),), some, (REGION, SMOKER)
-            ),
+        queries = [
+            Query(TABLE, measures, some, (REGION,)),
+            Query(TABLE, measures, And((some, IsTrue(SMOKER))), (SMOKER, REGION)),
+            Query(TABLE, (("f", Cdf(ValueOf(AGE), (Fraction(20), Fraction(60)))),), some, (REGION, SMOKER)),
         ]
         apart = tuple((f"in {value}", Count(OneOf(REGION, (value,)))) for value in REGION.values[1:3])
-        questions.append(Question(TABLE, apart, by=(REGION,)))  # other regions are scanned as well
-        readings = [reading for question in questions for reading in readings_of(question, unit)]
+        queries.append(Query(TABLE, apart, by=(REGION,)))  # other regions are scanned as well
+        readings = [reading for query in queries for reading in readings_of(query, unit)]
         assert opened(TABLE, source, unit).exact(readings) == expected(TABLE, unit, source, "salt", readings)
 
 
@@ -184,27 +182,27 @@ def random_cells(rng: random.Random) -> tuple[list[Condition], tuple[Group], Axe
     group = rng.choice(_groups(rng))
     axes = axes_by(TABLE, conditions, [group])
     axes.check(20_000)
-    axes.question()  # refused where bins would have to be too narrow
+    axes.query()  # refused where bins would have to be too narrow
     return conditions, (group,), axes
 
 
 def random_readings(rng: random.Random, unit: PrivacyUnit, *, finds_keys: bool) -> tuple[Reading, ...]:
-    """Of one question."""
+    """Of one query."""
 
-    return _possible(lambda: readings_of(random_question(rng, finds_keys=finds_keys), unit))
+    return _possible(lambda: readings_of(random_query(rng, finds_keys=finds_keys), unit))
 
 
-def random_question(rng: random.Random, *, finds_keys: bool) -> Question:
+def random_query(rng: random.Random, *, finds_keys: bool) -> Query:
     """One whose groups can match."""
 
-    def attempt() -> Question:
+    def attempt() -> Query:
         groups = rng.sample(_groups(rng), rng.choice([0, 1, 1, 2]))
         by = (CITY, *groups[:1]) if finds_keys else tuple(groups)
         measures = tuple((f"m{i}", random_measure(rng)) for i in range(rng.randint(1, 4)))
         most = rng.choice([None, None, 1, 2])
-        question = Question(TABLE, measures, random_condition(rng, 1), by, most)
-        kept_cells(question)
-        return question
+        query = Query(TABLE, measures, random_condition(rng, 1), by, most)
+        kept_cells(query)
+        return query
 
     return _possible(attempt)
 

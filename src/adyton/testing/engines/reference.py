@@ -56,7 +56,7 @@ def part_of(who: Hashable, salt: str, parts: int) -> int:
 
 
 def in_reserve(who: Hashable, reserve: Reserve) -> bool:
-    """Whether a person, or a row at a position from 0 on, is kept from all questions."""
+    """Whether a person, or a row at a position from 0 on, is kept from all queries."""
     named = hashlib.md5(str(who).encode()).hexdigest()
     return int(_digest("adyton", "reserve", named)[:12], 16) < reserve.share * 16**12
 
@@ -73,7 +73,7 @@ def exact_of(rows: Own, is_told: bool, salt: str, readings: Sequence[Reading]) -
 
 
 def _cells(reading: Reading) -> list[PersonKey]:
-    """In the declared order: of the question's groups those that are kept, with all bins of each."""
+    """In the declared order: of the query's groups those that are kept, with all bins of each."""
     codes = [range(len(group_values(group))) for group in reading.by]
     groups = list(itertools.product(*codes[: reading.groups]))
     kept = groups if reading.kept is None else [groups[place] for place in reading.kept]

@@ -1,4 +1,4 @@
-"""The part of the engines' contract that speaks of units which no question reads; in ``EngineContract``."""
+"""The part of the engines' contract that speaks of units which no query reads; in ``EngineContract``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from adyton.kernel.privacy import Adjacency, PrivacyUnit, Reserve
 from adyton.kernel.schema import Table, TextColumn
 from adyton.kernel.terms.measures import Count
 from adyton.planning.readings import readings_of
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.testing.engines.cases import AGE, REGION
 from adyton.testing.engines.parts import asked, people
 from adyton.testing.engines.reference import SourceType, expected, expected_found, in_reserve
@@ -52,7 +52,7 @@ class ReserveContract:
         key = TextColumn("who")
         table, source = Table("t", (AGE, key), person="who"), people("text")
         unit = PrivacyUnit("add-remove", "who", 3, reserve=_KEPT)
-        readings = readings_of(Question(table, (("n", Count()),), by=(key,)), unit)
+        readings = readings_of(Query(table, (("n", Count()),), by=(key,)), unit)
         found = opened(table, source, unit).found(readings)
         assert found == expected_found(table, unit, source, "salt", readings)
         assert found[0]

@@ -38,9 +38,9 @@ class CapsContract:
         assert ledger.charge(order(radius=0, cap=cap)).fresh
         assert ledger.verify().receipts == 3
 
-    def test_a_cap_on_the_number_of_questions_counts_every_receipt(self, make_ledger: MakeLedger) -> None:
-        ledger, cap = make_ledger(100), Cap(questions=3)
-        ledger.charge(order())  # without a cap, and yet a question
+    def test_a_cap_on_the_number_of_queries_counts_every_receipt(self, make_ledger: MakeLedger) -> None:
+        ledger, cap = make_ledger(100), Cap(queries=3)
+        ledger.charge(order())  # without a cap, and yet a query
         ledger.charge(order(cap=cap))
         ledger.charge(order(cap=cap))
         before = trace(ledger)
@@ -48,7 +48,7 @@ class CapsContract:
             ledger.charge(order(cap=cap))
         assert trace(ledger) == before
         with pytest.raises(ValidityRefused):
-            make_ledger(100).charge(order(cap=Cap(questions=0)))
+            make_ledger(100).charge(order(cap=Cap(queries=0)))
 
     def test_both_caps_bind(self, make_ledger: MakeLedger) -> None:
         ledger = make_ledger(100)
@@ -73,8 +73,8 @@ class CapsContract:
         expected = {"requested": "0.5", "spent": "0.7", "limit": "1", "largest": "0.3", "counted_in": "mu0²"}
         assert beyond.value.facts == expected
         with pytest.raises(ValidityRefused) as too_many:
-            ledger.charge(order(cap=Cap(questions=1)))
-        counted = {"requested": "1", "spent": "1", "limit": "1", "largest": "0", "counted_in": "questions"}
+            ledger.charge(order(cap=Cap(queries=1)))
+        counted = {"requested": "1", "spent": "1", "limit": "1", "largest": "0", "counted_in": "queries"}
         assert too_many.value.facts == counted
         for refusal in (beyond.value, too_many.value):
             assert all(fact in refusal.message for fact in refusal.facts.values())
@@ -109,11 +109,11 @@ class CapsContract:
         with pytest.raises(InvalidRequest):
             ledger.charge(order(cap=Cap(radius=value)))
         with pytest.raises(InvalidRequest):
-            ledger.charge(order(cap=Cap(questions=value)))
+            ledger.charge(order(cap=Cap(queries=value)))
         assert ledger.count() == 0
 
     @pytest.mark.usefixtures("restless")
-    @pytest.mark.parametrize(("cap", "fits"), [(Cap(radius=301), 150), (Cap(questions=150), 150)], ids=repr)
+    @pytest.mark.parametrize(("cap", "fits"), [(Cap(radius=301), 150), (Cap(queries=150), 150)], ids=repr)
     def test_two_threads_never_pass_a_cap(self, make_ledger: MakeLedger, cap: Cap, fits: int) -> None:
         ledger = make_ledger(10**6)
         assert race(ledger, ledger, cap) == ledger.count() == fits

@@ -179,14 +179,14 @@ class RequestsContract:
             order(1, request="a", pure=1),
             order(1, request="a", unproved=True),
         ],
-        ids=["question", "amount", "radius", "detail", "pure", "unproved"],
+        ids=["query", "amount", "radius", "detail", "pure", "unproved"],
     )
     def test_the_same_request_id_for_another_order_is_refused(
         self, make_ledger: MakeLedger, other: Order
     ) -> None:
         ledger = make_ledger(10)
         ledger.charge(order(1, request="a"))
-        with pytest.raises(InvalidRequest, match="request id 'a' was already used for another question"):
+        with pytest.raises(InvalidRequest, match="request id 'a' was already used for another query"):
             ledger.charge(other)
         assert ledger.spent() == 1
 

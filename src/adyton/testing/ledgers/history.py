@@ -27,7 +27,7 @@ class AnswersContract:
             "SELECT COUNT(*) AS n FROM visits",
             "SELECT AVG(age) AS n FROM people",
         ]
-        numbers = [ledger.charge(order(1, question=text)).receipt.number for text in (*texts, *texts)]
+        numbers = [ledger.charge(order(1, query=text)).receipt.number for text in (*texts, *texts)]
         assert numbers == list(range(1, 15))
 
         def found(start: str, end: str, after: int = 0, below: int = 100) -> int | None:
@@ -71,15 +71,15 @@ class AnswersContract:
     def test_what_cannot_be_stored_unchanged_is_refused(self, make_ledger: MakeLedger, text: Any) -> None:
         ledger = make_ledger(10)
         with pytest.raises(InvalidRequest):
-            ledger.charge(order(1, question=text))
+            ledger.charge(order(1, query=text))
         number = ledger.charge(order()).receipt.number
         with pytest.raises(InvalidRequest):
             ledger.remember(number, text)
         assert ledger.recall(number) is None
 
-    def test_a_repeated_question_finds_its_newest_answer(self, make_ledger: MakeLedger) -> None:
+    def test_a_repeated_query_finds_its_newest_answer(self, make_ledger: MakeLedger) -> None:
         ledger, asked = make_ledger(10), order(2)
-        same = (asked.question, asked.detail, asked.amount)
+        same = (asked.query, asked.detail, asked.amount)
         assert ledger.repeated(*same) is None
         receipts = [ledger.charge(asked).receipt for _ in range(3)]
         assert ledger.repeated(*same) is None  # paid for, but never answered
@@ -87,19 +87,19 @@ class AnswersContract:
         ledger.remember(1, "first")
         assert ledger.repeated(*same) == (receipts[1], "second")
 
-    def test_a_repeated_question_is_the_very_same_question(self, make_ledger: MakeLedger) -> None:
+    def test_a_repeated_query_is_the_very_same_query(self, make_ledger: MakeLedger) -> None:
         ledger, asked = make_ledger(10), order(2)
         ledger.remember(ledger.charge(asked).receipt.number, "answer")
         assert ledger.repeated("sum", asked.detail, 2) is None
-        assert ledger.repeated(asked.question, "{}", 2) is None
-        assert ledger.repeated(asked.question, asked.detail, 3) is None
-        assert ledger.repeated(asked.question + asked.detail, "", 2) is None
+        assert ledger.repeated(asked.query, "{}", 2) is None
+        assert ledger.repeated(asked.query, asked.detail, 3) is None
+        assert ledger.repeated(asked.query + asked.detail, "", 2) is None
 
-    def test_what_was_paid_for_and_never_answered_is_found_by_its_question(
+    def test_what_was_paid_for_and_never_answered_is_found_by_its_query(
         self, make_ledger: MakeLedger
     ) -> None:
         ledger, asked = make_ledger(10), order(2)
-        same = (asked.question, asked.detail, asked.amount)
+        same = (asked.query, asked.detail, asked.amount)
         assert ledger.unanswered(*same) is None
         first, second = (ledger.charge(asked).receipt for _ in range(2))
         ledger.charge(order(1, "sum"))
@@ -108,7 +108,7 @@ class AnswersContract:
         assert ledger.unanswered(*same) == first
         ledger.remember(1, "first")
         assert ledger.unanswered(*same) is None
-        for other in (("sum", asked.detail, 2), (asked.question, "{}", 2), (asked.question, asked.detail, 1)):
+        for other in (("sum", asked.detail, 2), (asked.query, "{}", 2), (asked.query, asked.detail, 1)):
             assert ledger.unanswered(*other) is None
 
     def test_a_mark_counts_everything_that_can_be_added(self, make_ledger: MakeLedger) -> None:

@@ -38,9 +38,9 @@ class LedgerMachine(RuleBasedStateMachine):
     @rule(
         amount=st.integers(1, 20),
         radius=st.integers(0, 20),
-        question=st.sampled_from(["count", "sum"]),
+        query=st.sampled_from(["count", "sum"]),
         request=st.sampled_from([None, None, "a", "b", "c"]),
-        cap=st.sampled_from([None, None, Cap(radius=40), Cap(questions=4), Cap(30, 6)]),
+        cap=st.sampled_from([None, None, Cap(radius=40), Cap(queries=4), Cap(30, 6)]),
         by=NAMES,
         sub_limit=st.sampled_from([None, None, 10, 25]),
         pure=st.integers(0, 3),
@@ -50,7 +50,7 @@ class LedgerMachine(RuleBasedStateMachine):
         self,
         amount: int,
         radius: int,
-        question: str,
+        query: str,
         request: str | None,
         cap: Cap | None,
         by: str | None,
@@ -59,7 +59,7 @@ class LedgerMachine(RuleBasedStateMachine):
         unproved: bool,
     ) -> None:
         more = {"by": by, "sub_limit": sub_limit, "pure": pure, "unproved": unproved}
-        wanted = order(amount, question, request, radius, cap, **more)
+        wanted = order(amount, query, request, radius, cap, **more)
         earlier = self.by_request.get((by, request)) if request is not None else None
         if earlier is not None and self.orders[earlier - 1] == wanted:
             again = self.ledger.charge(wanted)
@@ -107,7 +107,7 @@ class LedgerMachine(RuleBasedStateMachine):
     def repeat(self, data: st.DataObject) -> None:
         asked = data.draw(st.sampled_from(self.orders))
         same = [n for n in self.answers if _same(self.orders[n - 1], asked)]
-        found = self.ledger.repeated(asked.question, asked.detail, asked.amount)
+        found = self.ledger.repeated(asked.query, asked.detail, asked.amount)
         if found is None:
             assert not same
         else:
@@ -150,11 +150,11 @@ class LedgerMachine(RuleBasedStateMachine):
         most, cap = wanted.sub_limit, wanted.cap or Cap()
         above = most is not None and self.spent_by(wanted.by) + wanted.amount > most
         wide = cap.radius is not None and self.radius() + wanted.radius > cap.radius
-        return above or wide or (cap.questions is not None and len(self.orders) + 1 > cap.questions)
+        return above or wide or (cap.queries is not None and len(self.orders) + 1 > cap.queries)
 
 
 def _same(one: Order, other: Order) -> bool:
-    return (one.question, one.detail, one.amount) == (other.question, other.detail, other.amount)
+    return (one.query, one.detail, one.amount) == (other.query, other.detail, other.amount)
 
 
 def _own(receipts: list[Receipt], by: str | None) -> list[Receipt]:

@@ -104,7 +104,7 @@ class NamesContract:
             assert (charged.fresh, charged.receipt.number) == (True, number)
             assert ledger.requested("a", by) == charged.receipt
             assert not ledger.charge(order(number, by=by, request="a")).fresh
-            with pytest.raises(InvalidRequest, match="already used for another question"):
+            with pytest.raises(InvalidRequest, match="already used for another query"):
                 ledger.charge(order(50, by=by, request="a"))
         assert ledger.requested("a") == ledger.receipt(1)
         assert ledger.requested("a", "eve") is ledger.requested("b", "ana") is None

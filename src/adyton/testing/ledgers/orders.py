@@ -27,13 +27,13 @@ NOT_TEXTS = ("half \ud800", "zero \0", None, 7, b"text")
 
 def order(
     amount: int = 1,
-    question: str = "count",
+    query: str = "count",
     request: str | None = None,
     radius: int = 0,
     cap: Cap | None = None,
     **more: Any,
 ) -> Order:
-    return Order(question, '{"mechanism":"gaussian"}', amount, radius, request, cap, **more)
+    return Order(query, '{"mechanism":"gaussian"}', amount, radius, request, cap, **more)
 
 
 def short(value: object) -> str:

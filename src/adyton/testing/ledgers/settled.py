@@ -95,7 +95,7 @@ class OpenLinksContract:
         for by in ("ana", "ben", None):
             assert replay_open(ledger.header, links, whole.head, own_of(ledger, by)) == whole
         shown = repr(links)
-        assert not any(word in shown for word in ("ana", "ben", "secret question", "gaussian", "id-7"))
+        assert not any(word in shown for word in ("ana", "ben", "secret query", "gaussian", "id-7"))
         with pytest.raises(LedgerCorrupt, match="rolled back"):
             replay_open(ledger.header, links[:-1], whole.head)
 
@@ -147,7 +147,7 @@ class OpenLinksContract:
         links, own = [receipt.open for receipt in ledger.receipts()], own_of(ledger, "ana")
         first, *rest = own
         forged = [
-            [replace(first, order=replace(first.order, question="another")), *rest],
+            [replace(first, order=replace(first.order, query="another")), *rest],
             [replace(first, secret="0" * 32), *rest],
             [replace(first, number=99), *rest],
             rest,  # one is missing, and the total says so
@@ -161,7 +161,7 @@ class OpenLinksContract:
             replay_open(ledger.header, links, own=[*rest, *others])
 
     def test_each_receipt_has_a_secret_of_its_own(self, make_ledger: MakeLedger) -> None:
-        """Without it, whoever guesses a question could check the guess against the open digest."""
+        """Without it, whoever guesses a query could check the guess against the open digest."""
         ledger = make_ledger(10)
         alike = [ledger.charge(order()).receipt for _ in range(3)]
         assert len({receipt.secret for receipt in alike}) == 3
@@ -173,12 +173,12 @@ class OpenLinksContract:
 
 def history(ledger: Ledger) -> Ledger:
     """Three names, all fields, some answers."""
-    ledger.charge(order(5, "secret question", "id-7", 9, by="ana", sub_limit=50, pure=2))
+    ledger.charge(order(5, "secret query", "id-7", 9, by="ana", sub_limit=50, pure=2))
     ledger.remember(1, "an answer", 4)
     ledger.charge(order(6, radius=8, by="ben"))
     ledger.charge(order(7, radius=7, unproved=True))
     ledger.remember(3, "an answer", 0)
-    ledger.charge(order(8, "secret question", radius=6, by="ana", sub_limit=60, pure=1, unproved=True))
+    ledger.charge(order(8, "secret query", radius=6, by="ana", sub_limit=60, pure=1, unproved=True))
     ledger.charge(order(9, radius=5, by="ben", sub_limit=15))
     return ledger
 

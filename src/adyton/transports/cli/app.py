@@ -1,4 +1,4 @@
-"""The command line: studies and questions here, each other command in the file of its name."""
+"""The command line: studies and queries here, each other command in the file of its name."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from adyton.transports.cli.synthesize import synthesize
 from adyton.transports.cli.weights import app as weights
 from adyton.transports.figure_file import Figure, check_figure, write_figure
 from adyton.transports.places import Asker, Opened, StudyPlace, file_of, opened, shown
-from adyton.transports.questions_file import Batch, check_asked, numbered, read_questions
+from adyton.transports.queries_file import Batch, check_asked, numbered, read_queries
 from adyton.transports.terminal import Csv, Json, Request, Share, StudyFile, run, whole_if_said
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="adyton",
-    help="Question data you may not see. Every answer is private, and leaves a receipt.",
+    help="Query data you may not see. Every answer is private, and leaves a receipt.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,  # a traceback could show what was read
@@ -53,12 +53,12 @@ app = typer.Typer(
 
 Sql = Annotated[
     str | None,
-    typer.Argument(help="A question in SQL, see docs/reference/sql.md; or --file.", show_default=False),
+    typer.Argument(help="A query in SQL, see docs/reference/sql.md; or --file.", show_default=False),
 ]
-Questions = Annotated[
+Queries = Annotated[
     Path | None,
     typer.Option(
-        help="Several questions, priced together and read in one go: SQL with semicolons, or a JSON "
+        help="Several queries, priced together and read in one go: SQL with semicolons, or a JSON "
         "list; - is standard input. With --json a list is printed.",
         metavar="FILE",
     ),
@@ -66,7 +66,7 @@ Questions = Annotated[
 Best = Annotated[
     int | None,
     typer.Option(
-        help="Only which of the questions in the file, or of the groups of one question, have the largest "
+        help="Only which of the queries in the file, or of the groups of one query, have the largest "
         "values, and so many of them.",
         metavar="NUMBER",
     ),
@@ -78,7 +78,7 @@ Within = Annotated[
         metavar="W",
     ),
 ]
-Epsilon = Annotated[str | None, typer.Option(help="Price: epsilon of this question.", metavar="E")]
+Epsilon = Annotated[str | None, typer.Option(help="Price: epsilon of this query.", metavar="E")]
 Scale = Annotated[str | None, typer.Option(help="Price: noise scale of each value.", metavar="X")]
 Expect = Annotated[
     str | None,
@@ -139,7 +139,7 @@ def preview(
     scale: Scale = None,
     expected_rows: ExpectedRows = None,
     expect: Expect = None,
-    file: Questions = None,
+    file: Queries = None,
     best: Best = None,
     dialect: Dialect = None,
     strategy: Strategy = None,
@@ -152,11 +152,11 @@ def preview(
     def make(curator: Opened) -> Any:
         named = {**price(), "strategy": strategy}
         match _one_or_several(sql, file, best):
-            case list(questions):
-                with numbered(curator, questions, dialect):
-                    return Batch(curator.preview_many(questions, expect=expect, dialect=dialect, **named))
-            case question:
-                return curator.preview(question, expect=expect, dialect=dialect, **named)
+            case list(queries):
+                with numbered(curator, queries, dialect):
+                    return Batch(curator.preview_many(queries, expect=expect, dialect=dialect, **named))
+            case query:
+                return curator.preview(query, expect=expect, dialect=dialect, **named)
 
     shown(study, make, as_json, verbose=verbose)
 
@@ -171,7 +171,7 @@ def ask(
     scale: Scale = None,
     expected_rows: ExpectedRows = None,
     request: Request = None,
-    file: Questions = None,
+    file: Queries = None,
     best: Best = None,
     dialect: Dialect = None,
     strategy: Strategy = None,
@@ -183,7 +183,7 @@ def ask(
     as_csv: Csv = False,
     as_json: Json = False,
 ) -> None:
-    """Ask a question: charge first, then read, then answer.
+    """Ask a query: charge first, then read, then answer.
 
     For example: adyton ask people.toml "SELECT COUNT(*) FROM people" --within 60
     or, of a server: adyton ask https://host/people "SELECT COUNT(*) FROM people" --within 60
@@ -194,13 +194,13 @@ def ask(
         named = {**price(), "strategy": strategy}
         check_figure(figure)
         match _one_or_several(sql, file, best):
-            case list(questions):
+            case list(queries):
                 if figure is not None:
-                    raise InvalidRequest("a figure is that of one question: ask it without --file")
-                with numbered(curator, questions, dialect):
-                    return Batch(curator.ask_many(questions, request=request, dialect=dialect, **named))
-            case question:
-                return _drawn(curator.ask(question, request=request, dialect=dialect, **named), figure)
+                    raise InvalidRequest("a figure is that of one query: ask it without --file")
+                with numbered(curator, queries, dialect):
+                    return Batch(curator.ask_many(queries, request=request, dialect=dialect, **named))
+            case query:
+                return _drawn(curator.ask(query, request=request, dialect=dialect, **named), figure)
 
     shown(study, make, as_json, mock=mock, as_csv=as_csv, verbose=verbose)
 
@@ -335,14 +335,14 @@ def _seen(receipts: int | None) -> str:
 
 
 def _one_or_several(sql: str | None, file: Path | None, best: int | None) -> str | BestOf | list[str]:
-    """A question, several, or the largest of several: of all in a file, or of the groups of one."""
+    """A query, several, or the largest of several: of all in a file, or of the groups of one."""
     check_asked(sql, file)
-    questions = [sql] if sql is not None else read_questions(file or Path())
+    queries = [sql] if sql is not None else read_queries(file or Path())
     if best is not None:
         from adyton.query.selecting import best_of
 
-        return best_of(questions, best)
-    return sql if sql is not None else questions
+        return best_of(queries, best)
+    return sql if sql is not None else queries
 
 
 def _price(

@@ -1,4 +1,4 @@
-"""adyton p-value: how small a p-value must be after the rows have been questioned."""
+"""adyton p-value: how small a p-value must be after the rows have been queried."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def p_value(
 
     The answers so far may have led to the very test, so its own p-value is too small to be believed as it is.
     Several theorems may say how much; the best one is taken, and named.  If you say with --query what the
-    test is about, a simple test has a threshold that no question makes smaller.
+    test is about, a simple test has a threshold that no query makes smaller.
 
     Example: adyton p-value people.toml --p 0.0001 --query "SELECT AVG(income) FROM people" --null 35000
     """

@@ -1,4 +1,4 @@
-"""adyton plan: before anything is asked, how many questions, how exact, from how many rows."""
+"""adyton plan: before anything is asked, how many queries, how exact, from how many rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # loaded by the command: others need not wait for it
 
 Rows = Annotated[str | None, typer.Option(help="Number of rows (or persons).", metavar="N")]
 Tolerance = Annotated[str | None, typer.Option(help="Half-width for values in 0..1, e.g. 0.05.", metavar="T")]
-Questions = Annotated[str | None, typer.Option(help="Number of adaptive questions.", metavar="K")]
+Queries = Annotated[str | None, typer.Option(help="Number of adaptive queries.", metavar="K")]
 ExpectShare = Annotated[
     str | None,
     typer.Option(help="Plan for shares of about this size. Promises nothing.", metavar="P"),
@@ -24,19 +24,17 @@ Spread = Annotated[
     typer.Option(help="Plan for this standard deviation, as a part of the range.", metavar="S"),
 ]
 Group = Annotated[str | None, typer.Option(help="Plan for means over this share of the rows.", metavar="G")]
-Confidence = Annotated[str, typer.Option(help="For all questions at once.")]
+Confidence = Annotated[str, typer.Option(help="For all queries at once.")]
 HypothesisClass = Annotated[
     str,
-    typer.Option(
-        help="A class that all questions are from: thresholds:1, boxes:2, linear:3.", metavar="NAME"
-    ),
+    typer.Option(help="A class that all queries are from: thresholds:1, boxes:2, linear:3.", metavar="NAME"),
 ]
 
 
 def plan(
     rows: Rows = None,
     tolerance: Tolerance = None,
-    questions: Questions = None,
+    queries: Queries = None,
     confidence: Confidence = "0.95",
     expect_share: ExpectShare = None,
     spread: Spread = None,
@@ -45,7 +43,7 @@ def plan(
     figure: Figure = None,
     as_json: Json = False,
 ) -> None:
-    """Compare all methods that certify adaptive questions. Give two of rows, tolerance and questions.
+    """Compare all methods that certify adaptive queries. Give two of rows, tolerance and queries.
 
     For example: adyton plan --rows 100,000 --tolerance 0.05
     """
@@ -59,7 +57,7 @@ def plan(
             rows=whole_if_said(rows, "--rows"),
             tolerance=tolerance,
             confidence=confidence,
-            questions=whole_if_said(questions, "--questions"),
+            queries=whole_if_said(queries, "--queries"),
             expect_share=expect_share,
             spread=spread,
             group=group,

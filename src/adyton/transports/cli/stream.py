@@ -10,7 +10,7 @@ import typer
 from adyton.errors import InvalidRequest
 from adyton.streams.answer import StreamAnswers
 from adyton.transports.places import Opened, StudyPlace, shown
-from adyton.transports.questions_file import check_asked, read_compared
+from adyton.transports.queries_file import check_asked, read_compared
 from adyton.transports.terminal import Json, Preview, Request, Share, one_price, whole
 
 Number = Annotated[
@@ -53,10 +53,10 @@ Above = Annotated[
     str | None,
     typer.Option(help="The threshold: is the number above it? Of a file, where it names none.", metavar="T"),
 ]
-Questions = Annotated[
+Queries = Annotated[
     Path | None,
     typer.Option(
-        help='Several questions, fed in their order: SQL with semicolons, or a JSON list of {"question": '
+        help='Several queries, fed in their order: SQL with semicolons, or a JSON list of {"query": '
         '"SELECT ...", "above": 100}; - is standard input.',
         metavar="FILE",
     ),
@@ -100,7 +100,7 @@ def feed(
     number: Number,
     sql: Sql = None,
     above: Above = None,
-    file: Questions = None,
+    file: Queries = None,
     dialect: Dialect = None,
     as_json: Json = False,
 ) -> None:

@@ -11,16 +11,14 @@ from adyton.curator import Curator
 from adyton.transports.cli.stream import Dialect, Number, OneOrAll
 from adyton.transports.cli.synthesize import Share, bins_of
 from adyton.transports.places import shown
-from adyton.transports.questions_file import check_asked, read_questions
+from adyton.transports.queries_file import check_asked, read_queries
 from adyton.transports.terminal import Json, Preview, Request, StudyFile, one_price, whole
 
 Columns = Annotated[
     str,
-    typer.Option(
-        help="What questions may be about, separated by commas.", metavar="NAMES", show_default=False
-    ),
+    typer.Option(help="What queries may be about, separated by commas.", metavar="NAMES", show_default=False),
 ]
-Questions = Annotated[str, typer.Option(help="How many there may be.", metavar="N", show_default=False)]
+Queries = Annotated[str, typer.Option(help="How many there may be.", metavar="N", show_default=False)]
 Bins = Annotated[
     list[str] | None,
     typer.Option(
@@ -46,7 +44,7 @@ Sql = Annotated[
 File = Annotated[
     Path | None,
     typer.Option(
-        help="Several questions, fed in their order: SQL with semicolons, or a JSON list of texts; "
+        help="Several queries, fed in their order: SQL with semicolons, or a JSON list of texts; "
         "- is standard input.",
         metavar="FILE",
     ),
@@ -56,7 +54,7 @@ File = Annotated[
 def open_weights(
     study: StudyFile,
     columns: Columns,
-    questions: Questions,
+    queries: Queries,
     bins: Bins = None,
     tolerance: Tolerance = None,
     expected_rows: ExpectedRows = None,
@@ -69,13 +67,13 @@ def open_weights(
     """Pay for weights now; whatever is fed into them later costs nothing.
 
     Refused, free of charge, where noise of its own for each answer would be better.
-    For example: adyton weights open people.toml --columns region,smoker,age --bins age=20 --questions 10000
+    For example: adyton weights open people.toml --columns region,smoker,age --bins age=20 --queries 10000
     --share 0.5
     """
 
     def make(curator: Curator) -> Any:
         words = one_price(epsilon, share)
-        words |= {"questions": whole(questions, "--questions"), "bins": bins_of(bins), "tolerance": tolerance}
+        words |= {"queries": whole(queries, "--queries"), "bins": bins_of(bins), "tolerance": tolerance}
         if expected_rows is not None:
             words["expected_rows"] = whole(expected_rows, "--expected-rows")
         names = [name.strip() for name in columns.split(",")]
@@ -104,7 +102,7 @@ def feed(
         weights = curator.weights(whole(number, "NUMBER"))
         if sql is not None:
             return weights.feed(sql, dialect=dialect)
-        return weights.feed_many(read_questions(file or Path()), dialect=dialect)
+        return weights.feed_many(read_queries(file or Path()), dialect=dialect)
 
     shown(study, make, as_json)
 

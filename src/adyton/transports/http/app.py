@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _DOCUMENT = "/v1/openapi.json"
 _ABOUT = (
-    "Question data you may not see: every answer is private, valid for the population, and receipted. "
+    "Query data you may not see: every answer is private, valid for the population, and receipted. "
     "Bodies and answers are the objects of docs/reference/json.md."
 )
 # Spans and logs of the framework would hold paths as they were typed, and what exceptions say.
@@ -47,7 +47,7 @@ def make_app(
 ) -> FastAPI:
     """Everything in ``house`` must be loaded before the first request: ``house.load()``.
 
-    ``wire``: where the same desk takes questions of clients of PostgreSQL, if anywhere.
+    ``wire``: where the same desk takes queries of clients of PostgreSQL, if anywhere.
     ``secure``: browsers come by TLS, though this process may not see it; cookies of pages then say so.
     ``mcp``: agents are let in too, at /mcp.
     """

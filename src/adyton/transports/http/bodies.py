@@ -40,12 +40,12 @@ class ErrorBody(BaseModel):
 
 
 class PricedBody(Body):
-    """At most one of the first four; none where the study plans its questions."""
+    """At most one of the first four; none where the study plans its queries."""
 
     within: Number | dict[str, Number] | None = Field(
         None, description="half-width of each value's 95 % noise interval, or of each by its name"
     )
-    epsilon: Number | None = Field(None, description="of this question")
+    epsilon: Number | None = Field(None, description="of this query")
     share: Number | None = Field(None, description="of what is left to whoever asks")
     scale: Number | None = Field(None, description="of the noise of each value")
     expected_rows: int | None = Field(None, description="rows that are expected to match, for a mean")
@@ -56,25 +56,25 @@ class _AskBody(PricedBody):
     strategy: Name | None = Field(None, description="how a batch of counts is measured together")
 
 
-class QuestionBody(_AskBody):
-    question: str = Field(description="SQL, see docs/reference/sql.md")
+class QueryBody(_AskBody):
+    query: str = Field(description="SQL, see docs/reference/sql.md")
     request: Name | None = Field(None, description="an id that makes a retry safe: one id is charged once")
 
 
-class QuestionsBody(_AskBody):
-    questions: list[str] = Field(min_length=1, description="all are answered, or none")
+class QueriesBody(_AskBody):
+    queries: list[str] = Field(min_length=1, description="all are answered, or none")
     request: Name | None = Field(None, description="an id that makes a retry safe: one id is charged once")
 
 
-class PreviewQuestion(_AskBody):
-    question: str = Field(description="SQL, see docs/reference/sql.md")
+class PreviewQuery(_AskBody):
+    query: str = Field(description="SQL, see docs/reference/sql.md")
     expect: Number | dict[str, Number] | None = Field(
         None, description="population widths for this value, or for values by their names"
     )
 
 
-class PreviewQuestions(_AskBody):
-    questions: list[str] = Field(min_length=1)
+class PreviewQueries(_AskBody):
+    queries: list[str] = Field(min_length=1)
     expect: Number | dict[str, Number] | None = None
 
 
@@ -103,7 +103,7 @@ class StreamOrder(PricedBody):
 
 
 class Fed(Body):
-    question: str
+    query: str
     above: Number | None = None
     dialect: Name | None = Field(None, description="the database in whose SQL it is written")
 

@@ -28,8 +28,8 @@ from adyton.transports.http.workers import Workers
 
 _Done = TypeVar("_Done")
 LONGEST_TOKEN = 4096
-_AT_ONCE, _MOMENT = 2, 0.03  # threads; seconds: longer than most questions take, also where it is busy
-_IN_A_TICK = 16  # questions that may begin: each holds its thread until the tick
+_AT_ONCE, _MOMENT = 2, 0.03  # threads; seconds: longer than most queries take, also where it is busy
+_IN_A_TICK = 16  # queries that may begin: each holds its thread until the tick
 _VISITOR = "adyton visitor"
 _UPLOADS = ("/score", "/compare")
 _LARGE = 1_000_000  # bytes of an answer that is counted until it has left
@@ -92,11 +92,11 @@ class Desk:
         """What ``work`` makes of a large body, by the one thread that does nothing else."""
         return await self._reader.done(work)
 
-    def check_batch(self, questions: list[str]) -> list[str]:
-        most = self.house.settings.questions_a_batch
-        if len(questions) > most:
-            raise InvalidRequest(f"a batch has at most {most} questions here; nothing was charged")
-        return questions
+    def check_batch(self, queries: list[str]) -> list[str]:
+        most = self.house.settings.queries_a_batch
+        if len(queries) > most:
+            raise InvalidRequest(f"a batch has at most {most} queries here; nothing was charged")
+        return queries
 
     def close(self) -> None:
         self._workers.close()

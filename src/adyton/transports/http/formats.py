@@ -24,7 +24,7 @@ _PIECE = 65_536  # bytes that are given to a connection at once
 _ROWS = 5_000  # that are made at once
 _TOO_MANY = (
     "this lists {:,} values, groups times what is asked in each, and at most {:,} are shown here: make the "
-    f"groups wider, add a filter, or send one question over HTTP with Accept: {ARROW} or {CSV}; nothing was "
+    f"groups wider, add a filter, or send one query over HTTP with Accept: {ARROW} or {CSV}; nothing was "
     "charged"
 )
 

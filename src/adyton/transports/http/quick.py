@@ -1,4 +1,4 @@
-"""Questions go by a short way, in front of the framework, which takes longer than a repeat does.
+"""Queries go by a short way, in front of the framework, which takes longer than a repeat does.
 
 Whatever is unusual about one goes on to the framework, which says what is wrong with it.  What is answered
 here meets the same conditions in the same order: how large it is, who sends it, and only then its body.
@@ -18,7 +18,7 @@ from adyton.errors import CuratorError
 from adyton.service.gate import Holding
 from adyton.service.limits import LIMITS
 from adyton.service.roles import Action
-from adyton.transports.http.bodies import QuestionBody
+from adyton.transports.http.bodies import QueryBody
 from adyton.transports.http.desk import Desk, sender_of
 from adyton.transports.http.errors import response_of, unexpected
 from adyton.transports.http.formats import send_body
@@ -51,7 +51,7 @@ class Quick:
             fault = type(error).__name__
         if fault:
             response = response_of(unexpected(fault))
-        if isinstance(response, bytes):  # a body that is no question
+        if isinstance(response, bytes):  # a body that is no query
             await self._app(scope, again(response, receive), send)
             return
         try:
@@ -88,7 +88,7 @@ class Quick:
         if known is not None:
             return known
         try:
-            question = QuestionBody.model_validate(json.loads(content))
+            query = QueryBody.model_validate(json.loads(content))
         except (ValueError, RecursionError, ValidationError):
             return content
-        return await desk.done(sender, lambda: answer(study, who, question, key))
+        return await desk.done(sender, lambda: answer(study, who, query, key))

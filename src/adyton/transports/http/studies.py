@@ -16,10 +16,10 @@ from adyton.transports.http.bodies import (
     Fed,
     LastLookBody,
     Newest,
-    PreviewQuestion,
-    PreviewQuestions,
-    QuestionBody,
-    QuestionsBody,
+    PreviewQueries,
+    PreviewQuery,
+    QueriesBody,
+    QueryBody,
     StreamOrder,
     Verify,
 )
@@ -37,7 +37,7 @@ from adyton.transports.http.formats import (
 )
 
 routes = APIRouter(prefix="/v1/studies", tags=["studies"], responses=RESPONSES, route_class=TokenFirst)
-_BESIDE = ("question", "questions")
+_BESIDE = ("query", "queries")
 
 
 @routes.get("", summary="The studies that this token is for")
@@ -59,36 +59,36 @@ async def facts(desk: TheDesk, sender: Sender, study: str) -> Response:
 
 @routes.post("/{study}/preview", summary="What an answer would cost and how wide it would be: free")
 async def preview(
-    desk: TheDesk, sender: Sender, study: str, body: PreviewQuestion, request: Request
+    desk: TheDesk, sender: Sender, study: str, body: PreviewQuery, request: Request
 ) -> Response:
     found, who = desk.house.study(sender, study, Action.PREVIEW)
     words, wanted = body.words(*_BESIDE), request.headers.get("accept", "")
-    return await desk.done(sender, lambda: previewed(wanted, found.previews(who, [body.question], words)[0]))
+    return await desk.done(sender, lambda: previewed(wanted, found.previews(who, [body.query], words)[0]))
 
 
 @routes.post("/{study}/preview_many", summary="What a batch would cost: free")
-async def preview_many(desk: TheDesk, sender: Sender, study: str, body: PreviewQuestions) -> Response:
+async def preview_many(desk: TheDesk, sender: Sender, study: str, body: PreviewQueries) -> Response:
     found, who = desk.house.study(sender, study, Action.PREVIEW)
-    questions, words = desk.check_batch(body.questions), body.words(*_BESIDE)
-    return await desk.done(sender, lambda: told(previews_json(found.previews(who, questions, words))))
+    queries, words = desk.check_batch(body.queries), body.words(*_BESIDE)
+    return await desk.done(sender, lambda: told(previews_json(found.previews(who, queries, words))))
 
 
 @routes.post("/{study}/ask", summary="Charge, read, answer")
-async def ask(desk: TheDesk, sender: Sender, study: str, body: QuestionBody, request: Request) -> Response:
+async def ask(desk: TheDesk, sender: Sender, study: str, body: QueryBody, request: Request) -> Response:
     found, who = desk.house.study(sender, study, Action.ASK)
     key = key_of(who, request.headers.get("accept", "").encode("latin-1"), await request.body())
     return await desk.done(sender, lambda: answer(found, who, body, key))
 
 
 def key_of(who: Identity, accept: bytes, content: bytes) -> Key:
-    """All that the answer to a question depends on, beside what is in the ledger."""
+    """All that the answer to a query depends on, beside what is in the ledger."""
     return who, accept, content
 
 
-def answer(found: ServedStudy, who: Identity, body: QuestionBody, key: Key) -> Response:
+def answer(found: ServedStudy, who: Identity, body: QueryBody, key: Key) -> Response:
     """Charge, read, answer; and a repeat is kept as it leaves."""
     before = found.repeats.begin(key)
-    made = found.ask(who, [body.question], body.words(*_BESIDE))[0]
+    made = found.ask(who, [body.query], body.words(*_BESIDE))[0]
     response = answered(key[1].decode("latin-1"), made)
     if made.repeated:
         found.repeats.keep(key, response, len(response.body), before)
@@ -96,41 +96,39 @@ def answer(found: ServedStudy, who: Identity, body: QuestionBody, key: Key) -> R
 
 
 @routes.post("/{study}/ask_many", summary="A batch, paid for by one charge")
-async def ask_many(desk: TheDesk, sender: Sender, study: str, body: QuestionsBody) -> Response:
+async def ask_many(desk: TheDesk, sender: Sender, study: str, body: QueriesBody) -> Response:
     found, who = desk.house.study(sender, study, Action.ASK)
-    questions, words = desk.check_batch(body.questions), body.words(*_BESIDE)
-    return await desk.done(sender, lambda: answered_all(found.ask(who, questions, words)))
+    queries, words = desk.check_batch(body.queries), body.words(*_BESIDE)
+    return await desk.done(sender, lambda: answered_all(found.ask(who, queries, words)))
 
 
 @routes.post("/{study}/mock/ask", summary="The same on made-up rows: free, and marked as such")
-async def try_out(
-    desk: TheDesk, sender: Sender, study: str, body: QuestionBody, request: Request
-) -> Response:
+async def try_out(desk: TheDesk, sender: Sender, study: str, body: QueryBody, request: Request) -> Response:
     found, _ = desk.house.study(sender, study, Action.TRY)
     words = body.words("request", *_BESIDE)
     wanted = request.headers.get("accept", "")
 
     def tried() -> Response:
         if ARROW not in wanted and CSV not in wanted:
-            check_free(found.values_asked([body.question], body.dialect))
-        return answered(wanted, found.try_out([body.question], words)[0])
+            check_free(found.values_asked([body.query], body.dialect))
+        return answered(wanted, found.try_out([body.query], words)[0])
 
     return await desk.done(sender, tried)
 
 
 @routes.post("/{study}/mock/ask_many", summary="A batch on made-up rows: free, and marked as such")
-async def try_many(desk: TheDesk, sender: Sender, study: str, body: QuestionsBody) -> Response:
+async def try_many(desk: TheDesk, sender: Sender, study: str, body: QueriesBody) -> Response:
     found, _ = desk.house.study(sender, study, Action.TRY)
-    questions, words = desk.check_batch(body.questions), body.words("request", *_BESIDE)
+    queries, words = desk.check_batch(body.queries), body.words("request", *_BESIDE)
 
     def tried() -> Response:
-        check_free(found.values_asked(questions, body.dialect))
-        return answered_all(found.try_out(questions, words))
+        check_free(found.values_asked(queries, body.dialect))
+        return answered_all(found.try_out(queries, words))
 
     return await desk.done(sender, tried)
 
 
-@routes.post("/{study}/last_look", summary="How small a p-value on the rows must be, after all questions")
+@routes.post("/{study}/last_look", summary="How small a p-value on the rows must be, after all queries")
 async def last_look(desk: TheDesk, sender: Sender, study: str, body: LastLookBody) -> Response:
     found, who = desk.house.study(sender, study, Action.ALL_RECEIPTS)
     test = {"query": body.query, "null": body.null, "method": body.method}
@@ -162,11 +160,11 @@ async def stream(desk: TheDesk, sender: Sender, study: str, number: int) -> Resp
     return await desk.done(sender, lambda: told(found.stream(who, number)))
 
 
-@routes.post("/{study}/streams/{number}/feed", summary="One question to an own stream")
+@routes.post("/{study}/streams/{number}/feed", summary="One query to an own stream")
 async def feed(desk: TheDesk, sender: Sender, study: str, number: int, body: Fed) -> Response:
     found, who = desk.house.study(sender, study, Action.ASK)
     words = body.words(*_BESIDE)
-    return await desk.done(sender, lambda: told(found.feed(who, number, body.question, words)))
+    return await desk.done(sender, lambda: told(found.feed(who, number, body.query, words)))
 
 
 @routes.post("/{study}/streams/{number}/close", summary="End an own stream for good: it answers no more")

@@ -73,7 +73,7 @@ class Workers:
             self._deputy.ring()
         elif len(self._threads) < self._most:
             self._deputy = _Worker()
-            thread = threading.Thread(target=self._work, args=(self._deputy,), name="question", daemon=True)
+            thread = threading.Thread(target=self._work, args=(self._deputy,), name="query", daemon=True)
             self._threads.append(thread)
             thread.start()
 

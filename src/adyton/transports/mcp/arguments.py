@@ -14,9 +14,9 @@ from adyton.transports.http.bodies import (
     Name,
     Pair,
     Predictions,
-    PreviewQuestions,
-    QuestionBody,
-    QuestionsBody,
+    PreviewQueries,
+    QueriesBody,
+    QueryBody,
 )
 
 Study = Annotated[Name, Field(description="the name of a study, from list_studies")]
@@ -31,34 +31,34 @@ class Named(Body):
     name: Name = Field(description="the name of a study or a holdout, from list_studies")
 
 
-class ToAsk(QuestionBody):
+class ToAsk(QueryBody):
     study: Study
 
 
-class ToAskMany(QuestionsBody):
+class ToAskMany(QueriesBody):
     study: Study
 
 
-class ToTry(QuestionBody):
+class ToTry(QueryBody):
     study: Study
 
 
-class ToPreview(PreviewQuestions):
-    """One question, or several that are to be asked together."""
+class ToPreview(PreviewQueries):
+    """One query, or several that are to be asked together."""
 
     study: Study
-    question: str | None = Field(None, description="SQL; or several in questions")
-    questions: list[str] = Field([], description="SQL; those that ask_many would ask together")
+    query: str | None = Field(None, description="SQL; or several in queries")
+    queries: list[str] = Field([], description="SQL; those that ask_many would ask together")
 
     @model_validator(mode="after")
     def one_or_several(self) -> ToPreview:
-        if (self.question is None) == (not self.questions):
-            raise ValueError("give question, or questions, and not both")
+        if (self.query is None) == (not self.queries):
+            raise ValueError("give query, or queries, and not both")
         return self
 
     @property
     def texts(self) -> list[str]:
-        return self.questions if self.question is None else [self.question]
+        return self.queries if self.query is None else [self.query]
 
 
 class ToScore(Predictions):

@@ -32,7 +32,7 @@ _Made = TypeVar("_Made")
 _STUDY = "adyton://"
 _TOO_LONG = (
     f"this result is longer than the {LIMITS.agent_answer_bytes:,} bytes that an agent is shown: ask over "
-    "HTTP; what was charged is charged once, and the same question is free there"
+    "HTTP; what was charged is charged once, and the same query is free there"
 )
 
 
@@ -87,7 +87,7 @@ class Agents:
     ) -> types.CallToolResult:
         visitor = self._visitor(context)
         body = _body(tool.takes, params.arguments or {})
-        self._desk.check_batch(getattr(body, "questions", []))
+        self._desk.check_batch(getattr(body, "queries", []))
         call = Call(
             self._desk.house, visitor, params.name, body, json.dumps(context.request_id), self._connection
         )
@@ -232,7 +232,7 @@ _FACTS = types.ResourceTemplate(
     description="Public facts of a study or a holdout.",
 )
 _PROMPT = types.Prompt(
-    name="question_a_study",
-    description="How to question a study well: preview, ask little, read both intervals, adapt to refusals.",
+    name="query_a_study",
+    description="How to query a study well: preview, ask little, read both intervals, adapt to refusals.",
     arguments=[types.PromptArgument(name="study", description="its facts are added", required=False)],
 )

@@ -33,7 +33,7 @@ from adyton.transports.mcp.arguments import (
     ToTry,
 )
 
-_BESIDE = ("study", "question", "questions")
+_BESIDE = ("study", "query", "queries")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Call:
     connection: str
 
     def request(self, session: str) -> str:
-        """The id under which a question is charged that brought none: of the session, the call and what it
+        """The id under which a query is charged that brought none: of the session, the call and what it
         asks for, so that a call that is sent again is charged once.
         """
         if self.body.request is not None:
@@ -101,7 +101,7 @@ def preview(call: Call) -> ToolResult:
 
 def ask(call: Call) -> ToolResult:
     found, who = call.house.study(call.visitor, call.body.study, Action.ASK)
-    (answer,) = _asked(call, found, who, [call.body.question])
+    (answer,) = _asked(call, found, who, [call.body.query])
     (told,) = _first_rows([answer])
     said = words.answer_said(told, answer, found.share_left_to(who))
     return ToolResult({"answer": told, "own": found.own(who)}, said)
@@ -109,7 +109,7 @@ def ask(call: Call) -> ToolResult:
 
 def ask_many(call: Call) -> ToolResult:
     found, who = call.house.study(call.visitor, call.body.study, Action.ASK)
-    answers = _asked(call, found, who, call.body.questions)
+    answers = _asked(call, found, who, call.body.queries)
     told = _first_rows(answers)
     said = words.answers_said(told, answers, found.share_left_to(who))
     return ToolResult({"answers": told, "own": found.own(who)}, said)
@@ -117,8 +117,8 @@ def ask_many(call: Call) -> ToolResult:
 
 def try_on_mock(call: Call) -> ToolResult:
     found, _ = call.house.study(call.visitor, call.body.study, Action.TRY)
-    check_free(found.values_asked([call.body.question], call.body.dialect), LIMITS.agent_values)
-    (answer,) = found.try_out([call.body.question], call.body.words("request", *_BESIDE))
+    check_free(found.values_asked([call.body.query], call.body.dialect), LIMITS.agent_values)
+    (answer,) = found.try_out([call.body.query], call.body.words("request", *_BESIDE))
     (told,) = _first_rows([answer])
     return ToolResult({"answer": told}, words.answer_said(told, answer, None))
 
@@ -148,10 +148,10 @@ def refused(error: CuratorError) -> ToolResult:
     return ToolResult(error.to_json(), words.refusal_said(error))
 
 
-def _asked(call: Call, found: ServedStudy, who: Identity, questions: list[str]) -> list[Answer]:
-    check_free(found.values_asked(questions, call.body.dialect), LIMITS.agent_values)
+def _asked(call: Call, found: ServedStudy, who: Identity, queries: list[str]) -> list[Answer]:
+    check_free(found.values_asked(queries, call.body.dialect), LIMITS.agent_values)
     given = {**call.body.words(*_BESIDE), "request": call.request(found.session(who).id)}
-    return found.ask(who, questions, given)
+    return found.ask(who, queries, given)
 
 
 def _first_rows(answers: Sequence[Answer]) -> list[dict[str, Any]]:
@@ -167,10 +167,10 @@ def _first_rows(answers: Sequence[Answer]) -> list[dict[str, Any]]:
     return told
 
 
-_ALL_ROWS = "the same question at the same price over HTTP is free and has all rows"
+_ALL_ROWS = "the same query at the same price over HTTP is free and has all rows"
 _PRICE = (
     "Name a price by exactly one of within (half-width of each value's 95 % noise interval), epsilon, share "
-    "(of what is left to you) or scale; by none where the study plans its questions."
+    "(of what is left to you) or scale; by none where the study plans its queries."
 )
 TOOLS: dict[str, Tool] = {
     "list_studies": Tool(
@@ -186,29 +186,29 @@ TOOLS: dict[str, Tool] = {
         describe,
     ),
     "preview": Tool(
-        "Preview questions",
+        "Preview queries",
         "What an answer would cost and how wide its noise interval and population interval would be. Free, "
-        f"reads nothing; do it before every new kind of question. {_PRICE}",
+        f"reads nothing; do it before every new kind of query. {_PRICE}",
         ToPreview,
         preview,
     ),
     "ask": Tool(
-        "Ask one question",
-        "Answer one SQL aggregate question with noise, charge its price to your part of the limit, give a "
-        f"receipt. Rows are never answered. The same question at the same price is free. {_PRICE}",
+        "Ask one query",
+        "Answer one SQL aggregate query with noise, charge its price to your part of the limit, give a "
+        f"receipt. Rows are never answered. The same query at the same price is free. {_PRICE}",
         ToAsk,
         ask,
         changes=True,
     ),
     "ask_many": Tool(
-        "Ask several questions together",
-        f"Several SQL questions for one charge, cheaper than one by one; all are answered, or none. {_PRICE}",
+        "Ask several queries together",
+        f"Several SQL queries for one charge, cheaper than one by one; all are answered, or none. {_PRICE}",
         ToAskMany,
         ask_many,
         changes=True,
     ),
     "try_on_mock": Tool(
-        "Try a question on made-up rows",
+        "Try a query on made-up rows",
         "The form of an answer, from made-up rows: free, and its values mean nothing. To learn the SQL here.",
         ToTry,
         try_on_mock,

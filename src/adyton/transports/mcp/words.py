@@ -21,8 +21,8 @@ _MEANING = (
 _LATER = "wait as many seconds as retry_after says, and call again with the same arguments."
 _AFTER = {
     "invalid_request": "correct the arguments as the message says; describe shows columns and grammar.",
-    "request_id_used": "leave out request, or choose another one for another question.",
-    "validity_refused": "ask fewer or coarser questions; what was answered can be repeated, free.",
+    "request_id_used": "leave out request, or choose another one for another query.",
+    "validity_refused": "ask fewer or coarser queries; what was answered can be repeated, free.",
     "scores_refused": "no score is left; work with the scores that you have.",
     "session_refused": "stop asking and report what you have; repeats and previews are free.",
     "forbidden": "this token may not do that, and no other call will; use another tool or report it.",
@@ -37,7 +37,7 @@ _AFTER = {
 
 def answer_said(told: Told, answer: Answer, left: Fraction | None) -> str:
     """``left`` is what whoever asks may still spend; None on made-up rows."""
-    lines = [f"Answer to: {told['question']}"]
+    lines = [f"Answer to: {told['query']}"]
     if left is None:
         lines.append(
             "MADE-UP ROWS: this shows the form of an answer and its widths. The values mean nothing."
@@ -50,7 +50,7 @@ def answer_said(told: Told, answer: Answer, left: Fraction | None) -> str:
 def answers_said(told: Sequence[Told], answers: Sequence[Answer], left: Fraction) -> str:
     lines: list[str] = []
     for place, one in enumerate(told, 1):
-        lines += [f"Answer {place} of {len(told)}, to: {one['question']}", *_rows_said(one["answer"])]
+        lines += [f"Answer {place} of {len(told)}, to: {one['query']}", *_rows_said(one["answer"])]
     notes = dict.fromkeys(note for answer in answers for note in answer.notes())
     return "\n".join([*lines, _MEANING, *notes, _asked_next(told[0], left)])
 
@@ -58,7 +58,7 @@ def answers_said(told: Sequence[Told], answers: Sequence[Answer], left: Fraction
 def preview_said(previews: Sequence[Told], left: Fraction) -> str:
     lines: list[str] = []
     for one in previews:
-        lines.append(f"Preview, free, nothing was read: {one['question']}")
+        lines.append(f"Preview, free, nothing was read: {one['query']}")
         lines += _widths_said(one["answer"])
     last = previews[-1]  # the price of a batch is that of all of it
     if "free" in last:
@@ -81,14 +81,14 @@ def statement_said(told: Told, left: Fraction) -> str:
     limit = told["limit"]
     lines = [
         f"The promise: {Promise(limit['epsilon'], limit['delta'])}, whatever is asked.",
-        f"{told['questions']} charges so far. Spent by all: {_share(told['spent'])} of the limit; left to "
+        f"{told['queries']} charges so far. Spent by all: {_share(told['spent'])} of the limit; left to "
         f"all: {percent(_exactly(told['left']), up=False)}. {_left_said(left)}",
     ]
     session = told["own"].get("session")
-    if session is not None and session["questions_left"] is not None:
-        lines.append(f"This session may still make {session['questions_left']} charges.")
-    advice = "preview a question" if left else "report what you have"
-    lines.append(f"Next: {advice}; the same question at the same price as before is free.")
+    if session is not None and session["queries_left"] is not None:
+        lines.append(f"This session may still make {session['queries_left']} charges.")
+    advice = "preview a query" if left else "report what you have"
+    lines.append(f"Next: {advice}; the same query at the same price as before is free.")
     return "\n".join(lines)
 
 
@@ -120,7 +120,7 @@ def facts_said(facts: Told) -> str:
         for one in table["public"]:
             lines.append(f"Public table {one['name']}, joined by {one['key']} = {one['joins']}:")
             lines += [f"  {_column_said(column)}" for column in one["columns"]]
-    return "\n".join([*lines, facts["grammar"], "Next: preview a question with within, epsilon or share."])
+    return "\n".join([*lines, facts["grammar"], "Next: preview a query with within, epsilon or share."])
 
 
 def score_said(told: Told) -> str:
@@ -248,14 +248,12 @@ def _some(lines: Sequence[str]) -> Iterator[str]:
 
 def _asked_next(told: Told, left: Fraction | None) -> str:
     if left is None:
-        return "Next: if the form is what you need, preview the question and then ask it."
+        return "Next: if the form is what you need, preview the query and then ask it."
     if not left:
-        return f"{_left_said(left)} Next: report what you have; the same questions again are free."
+        return f"{_left_said(left)} Next: report what you have; the same queries again are free."
     if told["repeated"]:
         return f"This was answered before: free. {_left_said(left)} Next: ask something else, or stop."
-    return (
-        f"{_left_said(left)} Next: the same question at the same price is free; preview others before asking."
-    )
+    return f"{_left_said(left)} Next: the same query at the same price is free; preview others before asking."
 
 
 def _left_said(left: Fraction) -> str:

@@ -49,7 +49,7 @@ def answer_table(answer: Answer) -> Sheet:
     rows = tuple((*key, *(column[i] for column in columns)) for i, key in enumerate(keys))
     notes = (*(legend("Noise interval:", measured) if measured else ()), *_on_rows(answer))
     hidden = len(answer.rows) - len(shown)
-    title, said = in_short(answer.question), tuple(map(for_pages, notes))
+    title, said = in_short(answer.query), tuple(map(for_pages, notes))
     return Sheet(title, tuple(headers), rows, said, len(names), hidden=hidden)
 
 
@@ -77,9 +77,9 @@ def share_of_left(preview: Preview, left: int) -> Fraction | None:
 
 
 def copies(url: str, study: str, sql: str, words: dict[str, Any]) -> dict[str, str]:
-    """The same question for other programs.  The token is not in it."""
+    """The same query for other programs.  The token is not in it."""
     price = ", ".join(f"{name}={value!r}" for name, value in words.items())
-    body = json.dumps({"question": sql, **words}, ensure_ascii=False)
+    body = json.dumps({"query": sql, **words}, ensure_ascii=False)
     quoted = body.replace("'", "'\\''")
     return {
         "SQL": sql,

@@ -27,7 +27,7 @@ from adyton.transports.pages.rendering import segment
 from adyton.transports.pages.writing import COMPARISONS, MEASURES, FormFields, can_group, written
 
 routes = APIRouter(route_class=PageRoute, include_in_schema=False)
-_LONGEST_ADDRESS = 6000  # a longer question is answered at once, without an address of its own
+_LONGEST_ADDRESS = 6000  # a longer query is answered at once, without an address of its own
 _NO_PRICE = "no price was named"
 _PRICES = ("within", "epsilon", "price")
 _TYPES = {"csv": "text/csv", "json": "application/json"}
@@ -61,7 +61,7 @@ class Typed:
 
     @property
     def request(self) -> str:
-        """Of this form with these words in it: what is changed and sent again is another question."""
+        """Of this form with these words in it: what is changed and sent again is another query."""
         said = "\n".join((self.sql, self.within, self.epsilon, self.expected_rows))
         return f"page-{self.visit}-{hashlib.sha256(said.encode()).hexdigest()[:16]}"
 

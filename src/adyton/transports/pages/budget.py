@@ -1,4 +1,4 @@
-"""Budget: where the limit went, and what is left, in per cent and in questions like the last one."""
+"""Budget: where the limit went, and what is left, in per cent and in queries like the last one."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ async def study(page: ThePage, study: str) -> Response:
 
 
 def _examples(facts: dict[str, Any]) -> list[tuple[str, str]]:
-    """Questions that this study answers, to begin with."""
+    """Queries that this study answers, to begin with."""
     made = [("How many rows are there?", FormFields())]
     table = facts["tables"][0]
     group = next((one["name"] for one in table["columns"] if one["kind"] == "category"), "")

@@ -1,4 +1,4 @@
-"""The form that writes a question: a measure, a column, bounds, a filter, groups.  The SQL is to be read."""
+"""The form that writes a query: a measure, a column, bounds, a filter, groups.  The SQL is to be read."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class FormFields:
 
 
 def written(chosen: FormFields, facts: Mapping[str, Any]) -> str:
-    """The question in SQL; InvalidRequest, with the name of its field, for what is missing."""
+    """The query in SQL; InvalidRequest, with the name of its field, for what is missing."""
     table = _table(chosen, facts)
     columns = {column["name"]: column for column in table["columns"]}
     condition = _condition(chosen, columns)

@@ -1,1 +1,1 @@
-"""PostgreSQL's protocol, version 3: questions from every program that speaks it, with a token as password."""
+"""PostgreSQL's protocol, version 3: queries from every program that speaks it, with a token as password."""

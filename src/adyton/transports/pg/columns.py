@@ -1,6 +1,6 @@
 """The columns of an answer before anything is asked: their names, order and types follow from the text.
 
-Clients want to know them first.  They are read from the question, so they are free, and the same for every
+Clients want to know them first.  They are read from the query, so they are free, and the same for every
 price.
 """
 
@@ -54,7 +54,7 @@ def fields_of(asked: Asked, study: Study, *, intervals: bool) -> list[Field]:
     """As SELECT lists them; ``intervals`` puts the ends of both behind each value."""
     if isinstance(asked, Selection):
         if asked.whole is None:
-            raise InvalidRequest("a selection among questions is made in Python")
+            raise InvalidRequest("a selection among queries is made in Python")
         return fields_of(asked.whole, study, intervals=intervals)
     if isinstance(asked, Free):
         return _free(asked, study)
@@ -78,12 +78,12 @@ def _with_ends(
 
 def _request(asked: Request) -> tuple[dict[str, int], dict[str, int]]:
     """Names and types of its keys, and of its values."""
-    question, shape, shown = asked.question, asked.shape, dict(asked.shape.names)
-    groups = [group for group in question.by if group.name not in shape.unshown]
+    query, shape, shown = asked.query, asked.shape, dict(asked.shape.names)
+    groups = [group for group in query.by if group.name not in shape.unshown]
     keys = {shown.get(group.name, group.name): _of_group(group) for group in groups}
-    if any(isinstance(measure, Cdf) for _, measure in question.measures):
-        keys[distinct_names([None], [_UP_TO], taken=[group.name for group in question.by])[0]] = FLOAT8
-    known = {name: known_of(measure) for name, measure in question.measures}
+    if any(isinstance(measure, Cdf) for _, measure in query.measures):
+        keys[distinct_names([None], [_UP_TO], taken=[group.name for group in query.by])[0]] = FLOAT8
+    known = {name: known_of(measure) for name, measure in query.measures}
     if not shape.shown:
         return keys, {name: _of_days(one.day) for name, one in known.items()}
     values = {}

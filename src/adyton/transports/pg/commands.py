@@ -91,7 +91,7 @@ def refusal_of(word: str) -> SqlError | None:
     if word in _READ_ONLY:
         return SqlError("25006", f"{word} is refused: nothing can be written here", _WHAT)
     if word in _UNKNOWN:
-        return SqlError("0A000", f"{word} is refused: it is no question about a study", _WHAT)
+        return SqlError("0A000", f"{word} is refused: it is no query about a study", _WHAT)
     return None
 
 

@@ -1,6 +1,6 @@
 """NOISE_LOW(n) and its three sisters in a SELECT list: ends of the intervals of another column, by its name.
 
-Intervals come with every answer, so they are no part of the question: they are taken out of the text, with
+Intervals come with every answer, so they are no part of the query: they are taken out of the text, with
 spaces in their place so that places stay what they are, and put into the rows that come back.
 """
 
@@ -37,7 +37,7 @@ class End:
 
 
 def without_ends(text: str) -> tuple[str, list[End]]:
-    """The question alone, as long as the text was, and the ends that are asked for."""
+    """The query alone, as long as the text was, and the ends that are asked for."""
     if len(text) > LIMITS.wire_statement_letters or _MENTIONED.search(text) is None:
         return text, []
     quoted = [(mark.start(), end) for mark, end in closed_marks(text) if mark.group() not in (";", '"')]
@@ -48,7 +48,7 @@ def without_ends(text: str) -> tuple[str, list[End]]:
         if not any(start < match.end() and match.start() < end for start, end in quoted)
     ]
     if len(asked) > _MOST:
-        raise SqlError("54011", f"a question asks for at most {_MOST} ends of intervals")
+        raise SqlError("54011", f"a query asks for at most {_MOST} ends of intervals")
     covered = [(mark.start(), end) for mark, end in closed_marks(text) if mark.group() != ";"]
     plain, ends = text, []
     for match in sorted(asked, key=lambda one: one.start()):

@@ -41,7 +41,7 @@ _KINDS = (  # of refusals of a text, by what they say
     (re.compile("has no column|no column has a name|identifies persons"), "42703"),
     (re.compile("the tables? here (is|are) called|there is no table|is no table"), "42P01"),
     (re.compile("there is no function"), "42883"),
-    (re.compile("not supported|never answered|is not translated|one question at a time"), "0A000"),
+    (re.compile("not supported|never answered|is not translated|one query at a time"), "0A000"),
     (re.compile(_SYNTAX), "42601"),
 )
 _NO_PRICE = (
@@ -77,7 +77,7 @@ def too_many_error(code: str, error: TooMany) -> SqlError:
 
 
 def cancelled_error() -> SqlError:
-    stored = "If the question was charged by then, its answer is kept: the same again is free."
+    stored = "If the query was charged by then, its answer is kept: the same again is free."
     return SqlError("57014", "canceling statement due to user request", detail=stored)
 
 

@@ -1,6 +1,6 @@
 """Parameters of a statement: which types they have, and how they stand in a text as literals.
 
-A question has a closed language, in which a parameter is a literal like any other.  It is written where $1
+A query has a closed language, in which a parameter is a literal like any other.  It is written where $1
 stands, as a number in digits or a string in quotes, and then read with the rest: nothing that it says can be
 taken for a word of the grammar.
 """
@@ -205,7 +205,7 @@ def place_before(text: str, values: Mapping[int, Any], position: int) -> int:
 
 
 def literal(value: Any) -> str:
-    """As the language of questions writes it."""
+    """As the language of queries writes it."""
     if value is None:
         return "NULL"
     if isinstance(value, bool | str):

@@ -99,7 +99,7 @@ def size_of(value: Any) -> int:
 
 
 def of_answer(answer: Answer, shown: Sequence[tuple[str, Field]]) -> StatementResult:
-    """The answer to a question, with the columns in the order of the text."""
+    """The answer to a query, with the columns in the order of the text."""
     rows = AnswerRows(answer, [name for name, _ in shown])
     fields = [field for _, field in shown]
     return StatementResult(f"SELECT {len(rows)}", fields, rows, (notice_of(answer),), size=rows.size)
@@ -158,7 +158,7 @@ def _wide(half: float) -> str:
 
 def preview_lines(preview: dict[str, Any], groups: int) -> Iterator[str]:
     """A preview of so many groups, of which it may hold the first one alone: a fact a line."""
-    yield f"Question: {preview['question']}"
+    yield f"Query: {preview['query']}"
     if "free" in preview:
         yield f"Free of charge: {preview['free']}."
         return

@@ -149,7 +149,7 @@ class SessionSettings:
             value = "on" if value.lower() in ON else "off"
         self._own[name] = value
 
-    # As questions are asked with them.
+    # As queries are asked with them.
 
     @property
     def intervals(self) -> bool:
@@ -166,7 +166,7 @@ class SessionSettings:
 
     @property
     def words(self) -> dict[str, Any]:
-        """What else is said of a question, beside the dialect that it is in."""
+        """What else is said of a query, beside the dialect that it is in."""
         rows = self._own.get("expected_rows")
         return {"expected_rows": int(rows)} if rows else {}
 

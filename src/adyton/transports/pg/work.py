@@ -1,4 +1,4 @@
-"""What statements do: settings, transactions that mean nothing, catalogs, previews, and questions.
+"""What statements do: settings, transactions that mean nothing, catalogs, previews, and queries.
 
 Everything that needs the house goes to the same desk as requests over HTTP: whoever sends it is looked up
 anew, counted, and given a place; what read data leaves on the grid.  Texts are read and rows are made in the
@@ -82,7 +82,7 @@ class Work:
             return "explain"
         if first not in ("SELECT", "WITH"):
             return "command"
-        return "catalog" if self._asks_catalog(statement.text) else "question"
+        return "catalog" if self._asks_catalog(statement.text) else "query"
 
     async def types(self, text: str, declared: list[int]) -> list[int]:
         """Of the parameters of a text."""
@@ -168,11 +168,11 @@ class Work:
             assert written is not None
             said = f"{written['options'] or ''} {written['words'] or ''}".upper()
             if "ANALYZE" in said and "ANALYZE FALSE" not in said and "ANALYZE OFF" not in said:
-                why = "EXPLAIN ANALYZE would ask the question, and charge it"
+                why = "EXPLAIN ANALYZE would ask the query, and charge it"
                 raise SqlError("0A000", why, "Leave out ANALYZE.")
-            question, _ = without_ends(text[written.end() :])
-            price = {} if _names_price(self._read(found, question)) else self.session.price
-            preview = found.previews(who, [question], {**price, **self._words(question)})[0]
+            query, _ = without_ends(text[written.end() :])
+            price = {} if _names_price(self._read(found, query)) else self.session.price
+            preview = found.previews(who, [query], {**price, **self._words(query)})[0]
             return _explained(preview, as_json="JSON" in said)
 
         return await self._done(Action.PREVIEW, work)
@@ -196,7 +196,7 @@ class Work:
         return found.read(text, self._dialect(text))
 
     def _words(self, text: str) -> dict[str, Any]:
-        """What is said of a question beside its price."""
+        """What is said of a query beside its price."""
         dialect = self._dialect(text)
         return {**self.session.words, **({"dialect": dialect} if dialect else {})}
 

@@ -1,1 +1,1 @@
-"""Questions from one declared class: one width for all of them, however many there are."""
+"""Queries from one declared class: one width for all of them, however many there are."""

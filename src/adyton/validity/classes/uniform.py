@@ -119,7 +119,7 @@ def uniform_width(shares: UniformShares) -> float:
 def threshold_width(rows: int, failure: Number) -> float:
     """For the shares of rows that are at most t, for every t at once: sqrt(ln(2 / failure) / (2 n)).
 
-    Claim:    as wide as one question alone by Hoeffding's inequality, and for all of them; rounded up.
+    Claim:    as wide as one query alone by Hoeffding's inequality, and for all of them; rounded up.
     Assumes:  rows are independent draws from one population.
     Source:   Massart 1990 (Dvoretzky, Kiefer, Wolfowitz with the best constant).  Theorem: UNIFORM-CLASSES.
     """

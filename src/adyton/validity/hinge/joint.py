@@ -1,4 +1,4 @@
-"""Equal noise for a fixed number of questions: the centred hinge theorem without a split of the failure.
+"""Equal noise for a fixed number of queries: the centred hinge theorem without a split of the failure.
 
 The noise and the stability part both get the whole failure probability, because Markov's inequality is used
 once, on the sum of their hinges.  With A = z sqrt(k) / (2 n) the half-width at mu0 is A / mu0 + t2(mu0), and
@@ -23,16 +23,16 @@ from adyton.validity.published.jung import NoisyWidth
 _STEPS = 32  # golden sections
 
 
-def joint_width(rows: int, questions: int, failure: Number, scale: float | None = None) -> NoisyWidth:
-    """The half-width for ``questions`` adaptive questions, rounded up; the best noise if ``scale`` is None.
+def joint_width(rows: int, queries: int, failure: Number, scale: float | None = None) -> NoisyWidth:
+    """The half-width for ``queries`` adaptive queries, rounded up; the best noise if ``scale`` is None.
 
-    Claim:    Pr[some |a_j - q_j(P)| > tolerance] <= failure for k questions q_j with values in [0, 1], each
+    Claim:    Pr[some |a_j - q_j(P)| > tolerance] <= failure for k queries q_j with values in [0, 1], each
               chosen from the answers before it and answered by its mean over the rows plus N(0, scale**2).
-    Assumes:  rows are independent draws; the noise is fresh; questions and scale are fixed in advance;
+    Assumes:  rows are independent draws; the noise is fresh; queries and scale are fixed in advance;
               everything that was released about the rows is among the answers.
     Source:   derived here.  Theorem: CENTRED-HINGE-JOINT.
     """
-    n, k = whole(rows, "the number of rows"), whole(questions, "the number of questions")
+    n, k = whole(rows, "the number of rows"), whole(queries, "the number of queries")
     share = probability(failure, "the failure probability")
     sigma = _best_scale(n, k, share) if scale is None else scale
     if not (math.isfinite(sigma) and sigma > 0):
@@ -45,15 +45,15 @@ def joint_width(rows: int, questions: int, failure: Number, scale: float | None 
 
 
 @lru_cache(maxsize=4096)
-def _best_scale(rows: int, questions: int, failure: Fraction) -> float:
+def _best_scale(rows: int, queries: int, failure: Fraction) -> float:
     """The standard deviation with about the least half-width; any other would be valid too."""
-    k_root = math.sqrt(questions)
-    factor = gaussian_multiplier(failure, questions) * k_root / (2 * rows)
+    k_root = math.sqrt(queries)
+    factor = gaussian_multiplier(failure, queries) * k_root / (2 * rows)
     return k_root / (2 * rows * balanced_mu(factor, failure))
 
 
-def joint_questions(rows: int, tolerance: Number, failure: Number) -> tuple[int, float | None]:
-    """The most questions that ``joint_width`` certifies within ``tolerance``, and the noise for them.
+def joint_queries(rows: int, tolerance: Number, failure: Number) -> tuple[int, float | None]:
+    """The most queries that ``joint_width`` certifies within ``tolerance``, and the noise for them.
 
     Each is certified by ``joint_width`` before it is returned.  Theorem: CENTRED-HINGE-JOINT.
     """
@@ -69,9 +69,9 @@ def joint_questions(rows: int, tolerance: Number, failure: Number) -> tuple[int,
     return 0, None
 
 
-def joint_rows(questions: int, tolerance: Number, failure: Number) -> tuple[int | None, float | None]:
-    """The fewest rows for which ``questions`` are certified within ``tolerance``, and the noise for them."""
-    k, share = whole(questions, "the number of questions"), probability(failure, "the failure probability")
+def joint_rows(queries: int, tolerance: Number, failure: Number) -> tuple[int | None, float | None]:
+    """The fewest rows for which ``queries`` are certified within ``tolerance``, and the noise for them."""
+    k, share = whole(queries, "the number of queries"), probability(failure, "the failure probability")
     within = positive(tolerance, "the tolerance")
     mu0, room = _roomiest(within, share)
     need = gaussian_multiplier(share, k) * math.sqrt(k)

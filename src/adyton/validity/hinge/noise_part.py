@@ -21,16 +21,16 @@ _ROOT_TWO_PI = math.sqrt(2 * math.pi)
 LEAST_FAILURE = Fraction(1, 10**290)
 
 
-def gaussian_multiplier(failure: Number, questions: int = 1) -> float:
-    """z, rounded up: with probability 1 - ``failure`` no |E[Z_j | T]| of ``questions`` is above z sigma_j.
+def gaussian_multiplier(failure: Number, queries: int = 1) -> float:
+    """z, rounded up: with probability 1 - ``failure`` no |E[Z_j | T]| of ``queries`` is above z sigma_j.
 
-    Claim:    the union over the questions of |E[Z_j | T]| > z sigma_j has probability at most ``failure``,
+    Claim:    the union over the queries of |E[Z_j | T]| > z sigma_j has probability at most ``failure``,
               z = min over u >= 0 of u + 2 k G(u) / failure, G(u) = E (N - u)_+.
     Assumes:  noise j is normal, of a standard deviation that earlier answers may choose, and independent of
               the rows and of everything before it.
     Source:   derived here.  Theorem: NOISE-GIVEN-TRANSCRIPT.
     """
-    return _multiplier(_share(failure, questions) / 2)
+    return _multiplier(_share(failure, queries) / 2)
 
 
 @lru_cache(maxsize=65536)
@@ -62,16 +62,16 @@ def laplace_threshold(excess: Fraction) -> float:
     return max(0.0, math.log(float_up(1 / excess)) * SAFE) if excess < 1 else 0.0
 
 
-def laplace_multiplier(failure: Number, questions: int = 1) -> float:
+def laplace_multiplier(failure: Number, queries: int = 1) -> float:
     """The same for Laplace noise, in units of its scale b: ln(k / failure) + 1, rounded up.
 
     E (|Z| - a)_+ = b exp(-a/b), and the best a is b ln(k / failure).  Theorem: NOISE-GIVEN-TRANSCRIPT.
     """
-    return (math.log(float_up(1 / _share(failure, questions))) + 1) * SAFE
+    return (math.log(float_up(1 / _share(failure, queries))) + 1) * SAFE
 
 
-def _share(failure: Number, questions: int) -> Fraction:
-    share = probability(failure, "the failure probability") / whole(questions, "the number of questions")
+def _share(failure: Number, queries: int) -> Fraction:
+    share = probability(failure, "the failure probability") / whole(queries, "the number of queries")
     if share < LEAST_FAILURE:
-        raise InvalidRequest("a failure probability below 1e-290 for one question cannot be certified")
+        raise InvalidRequest("a failure probability below 1e-290 for one query cannot be certified")
     return share

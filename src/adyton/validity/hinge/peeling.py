@@ -3,7 +3,7 @@
 The levels of mu0**2 are fixed in advance: the cap, half of it, a quarter, ...  The stability part holds for
 the transcript stopped before it would pass a level, at every level at once, each with its share of the
 failure. Answer j is part of every transcript whose level is not below what has been spent including j; it
-uses the lowest.  The noise of question j needs no union over levels: it has one level, which the transcript
+uses the lowest.  The noise of query j needs no union over levels: it has one level, which the transcript
 knows.
 """
 
@@ -20,7 +20,7 @@ from adyton.validity.hinge.stability import stability_width
 
 _MOST_LEVELS = 60
 NOISE_SHARE = Fraction(3, 10)
-"""Of the failure, for the noise: about the best for hundreds to millions of questions."""
+"""Of the failure, for the noise: about the best for hundreds to millions of queries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +56,17 @@ class Schedule:
 
 @dataclass(frozen=True, slots=True)
 class WidthSchedule(Schedule):
-    """The widths of a study whose number of questions, noise levels and end are open.
+    """The widths of a study whose number of queries, noise levels and end are open.
 
     Claim:    with probability 1 - failure, |a_j - q_j(P)| <= noise_j + stability(spent after j) for all
-              questions j at once, noise_j being what NOISE-GIVEN-TRANSCRIPT gives for the part of question
+              queries j at once, noise_j being what NOISE-GIVEN-TRANSCRIPT gives for the part of query
               j in ``noise_failure``; spent is the sum of (radius_i / (rows sigma_i))**2 up to j.
     Assumes:  as ``stability_width``; cap, levels and shares were fixed before the rows were first used.
     Source:   derived here.  Theorem: PEELING.
     """
 
     noise_failure: Fraction
-    questions: int | None  # None: any number, question j gets 6 / (pi j)**2 of the failure
+    queries: int | None  # None: any number, query j gets 6 / (pi j)**2 of the failure
 
     @classmethod
     def plan(
@@ -75,7 +75,7 @@ class WidthSchedule(Schedule):
         cap: Number,
         levels: int = 10,
         *,
-        questions: int | None = None,
+        queries: int | None = None,
         noise_share: Number = NOISE_SHARE,
         delta: Number = 0,
     ) -> WidthSchedule:
@@ -88,10 +88,10 @@ class WidthSchedule(Schedule):
             raise InvalidRequest("the share of the noise must be above 0 and below 1")
         if not 1 <= whole(levels, "the number of levels") <= _MOST_LEVELS:
             raise InvalidRequest(f"at most {_MOST_LEVELS} levels, not {levels}")
-        if questions is not None:
-            whole(questions, "the number of questions")
+        if queries is not None:
+            whole(queries, "the number of queries")
         highest = positive(cap, "the cap") ** 2
         stable = total * (1 - share) / levels
         spent = [highest / 2**i for i in reversed(range(levels))]
         made = tuple(Level(s, stability_width(square_root_up(s), stable, delta)) for s in spent)
-        return cls(made, total * share, questions)
+        return cls(made, total * share, queries)

@@ -1,7 +1,7 @@
 """The stability part of the centred hinge theorem: how far the transcript can be from the population.
 
 X_T is the total variation between the law of one row given everything released and the population.  It bounds
-the error of every question at once, asked or not, through the posterior.  The width t2 keeps X_T below it
+the error of every query at once, asked or not, through the posterior.  The width t2 keeps X_T below it
 with probability 1 - failure; it depends on what has been spent (mu0) alone, not on the number of rows.
 """
 
@@ -32,7 +32,7 @@ def stability_width(mu0: float, failure: Number, delta: Number = 0) -> float:
 
     Claim:    Pr[sup over phi of |E[phi(row) | T] - E phi| > t2] <= failure.
     Assumes:  rows are independent draws; mu0**2 is a cap, fixed in advance, of the sum over all releases of
-              (radius / (rows * sigma))**2, radius 1/2 for a mean of values in [0, 1]; questions, noise levels
+              (radius / (rows * sigma))**2, radius 1/2 for a mean of values in [0, 1]; queries, noise levels
               and their number may depend on all earlier answers; nobody has looked at the rows otherwise.
     Source:   derived here.  Theorem: CENTRED-HINGE.
     """

@@ -2,7 +2,7 @@
 
 Each route compares the transcript with one of a few laws of transcripts.  The laws and their parts of the
 level are fixed in advance; as long as several of them agree about everything that was released, they are one
-law with all of their parts.  So before the first question the level is whole, and what only a stream would
+law with all of their parts.  So before the first query the level is whole, and what only a stream would
 make a difference to costs nothing until one is opened.  Theorem: LAST-LOOK-ROUTES.
 """
 
@@ -115,7 +115,7 @@ def _subset(part: Fraction, fresh: float, price: float, name: str = "subset") ->
 
 
 def _pure(told: ReleasedTotals, units: int) -> list[Route]:
-    """What streams said may be counted instead of their epsilon, what questions answered as well."""
+    """What streams said may be counted instead of their epsilon, what queries answered as well."""
     information = Route(
         "mutual information", "EVENTS-AFTER-INFORMATION", _COUNTED, MutualInformation(units, told.radius)
     )

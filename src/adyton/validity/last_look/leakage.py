@@ -54,7 +54,7 @@ def comparisons_nats(above: Iterable[bool]) -> float:
     """What one stream said, in nats: ln((g + 1)(g + 2)) for each yes after g times no, ln(g + 1) at the end.
 
     Claim:    exp(-this) is the probability of these answers under a law that knows no data, whatever the
-              questions are and whenever they end.
+              queries are and whenever they end.
     Assumes:  nothing.
     Source:   derived here.  Theorem: TRANSCRIPT-LEAKAGE.
     """

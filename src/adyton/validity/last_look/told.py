@@ -23,7 +23,7 @@ class ReleasedTotals:
     ``radius`` is the sum of squared radii, each in units of its noise; ``pure`` the sum of the epsilons, if
     one unit is exchanged for another, of what is not Gaussian; ``by_streams`` the part of it that paid for
     streams whose yes and no are counted.  What was seen itself: ``said``, the price in nats of those yes and
-    no; ``numbers``, the integers of all questions, and ``of_streams``, those of streams.  None: not counted.
+    no; ``numbers``, the integers of all queries, and ``of_streams``, those of streams.  None: not counted.
     ``forgotten``: there may have been streams whose yes and no are not known any more.
     """
 

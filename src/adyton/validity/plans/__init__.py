@@ -1,1 +1,1 @@
-"""How many questions fit a tolerance, and with which noise: plans by the subset theorem."""
+"""How many queries fit a tolerance, and with which noise: plans by the subset theorem."""

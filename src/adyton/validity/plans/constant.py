@@ -1,6 +1,6 @@
-"""Plans in which all answers get the same noise: how many questions stay within a tolerance.
+"""Plans in which all answers get the same noise: how many queries stay within a tolerance.
 
-What earlier answers cost only grows, so questions are counted in blocks, each judged at its last question.
+What earlier answers cost only grows, so queries are counted in blocks, each judged at its last query.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ _STEPS, _FEW_STEPS = 22, 10  # golden sections: a ten-thousandth of the noise, o
 STEEP = 30.0  # misses fall about like this power of the tolerance
 
 
-def constant_questions(
+def constant_queries(
     rows: int, tolerance: Fraction, failure: Fraction, expected: Expected = ANYTHING
 ) -> NoisePlan:
-    """The most questions that noise of one scale certifies, about.
+    """The most queries that noise of one scale certifies, about.
 
-    Claim:    with probability 1 - failure every answer to a question as ``expected`` is within ``tolerance``
-              of the population, for all questions at once, each chosen in the light of the answers before it.
+    Claim:    with probability 1 - failure every answer to a query as ``expected`` is within ``tolerance``
+              of the population, for all queries at once, each chosen in the light of the answers before it.
     Assumes:  rows are independent draws; values in [0, 1]; nothing else was released about the rows; the
-              noise is normal, of the planned scale; where questions are expected to be ``alike``, all are.
+              noise is normal, of the planned scale; where queries are expected to be ``alike``, all are.
     Source:   derived here.  Theorem: PLANNED-EXPECTATION.
     """
     within, allowed = float_down(tolerance), float_down(failure)
@@ -47,28 +47,28 @@ def constant_questions(
 
 
 def constant_width(
-    rows: int, questions: int, failure: Fraction, expected: Expected = ANYTHING
+    rows: int, queries: int, failure: Fraction, expected: Expected = ANYTHING
 ) -> NoisePlan | None:
-    """The least tolerance, about, of that many questions; None if it is 1 or more.  Claim as above."""
-    guess = first_tolerance(rows, questions, expected)
-    found = _solved(questions, failure, expected, (guess, 1.0, STEEP), lambda x: (rows, x))
-    return None if found is None else NoisePlan.constant(found[0], questions, found[1])
+    """The least tolerance, about, of that many queries; None if it is 1 or more.  Claim as above."""
+    guess = first_tolerance(rows, queries, expected)
+    found = _solved(queries, failure, expected, (guess, 1.0, STEEP), lambda x: (rows, x))
+    return None if found is None else NoisePlan.constant(found[0], queries, found[1])
 
 
 def constant_rows(
-    questions: int, tolerance: Fraction, failure: Fraction, expected: Expected = ANYTHING
+    queries: int, tolerance: Fraction, failure: Fraction, expected: Expected = ANYTHING
 ) -> tuple[int, NoisePlan] | None:
-    """The fewest rows, about, with which that many questions stay within it; None if 10**15 are too few."""
+    """The fewest rows, about, with which that many queries stay within it; None if 10**15 are too few."""
     within = float_down(tolerance)
-    guess = first_rows(questions, within, expected)
+    guess = first_rows(queries, within, expected)
     found = _solved(
-        questions, failure, expected, (guess, MOST + 1.0, STEEP / 2), lambda x: (math.ceil(x), within)
+        queries, failure, expected, (guess, MOST + 1.0, STEEP / 2), lambda x: (math.ceil(x), within)
     )
-    return None if found is None else (math.ceil(found[0]), NoisePlan.constant(within, questions, found[1]))
+    return None if found is None else (math.ceil(found[0]), NoisePlan.constant(within, queries, found[1]))
 
 
 def _solved(
-    questions: int,
+    queries: int,
     failure: Fraction,
     expected: Expected,
     search: tuple[float, float, float],
@@ -80,17 +80,17 @@ def _solved(
     """
     x, limit, power = search
     allowed, part = float_down(failure), summed(1.0, expected) / expected.noise
-    ratio = 0.6 / math.sqrt(2 * math.log(2 * questions / allowed))
+    ratio = 0.6 / math.sqrt(2 * math.log(2 * queries / allowed))
 
     def blocks(x: float, ratio: float, fineness: int) -> _Blocks:
         rows, within = at(x)
-        return _Blocks(rows, within, ratio * within * part, allowed, expected, fineness, questions)
+        return _Blocks(rows, within, ratio * within * part, allowed, expected, fineness, queries)
 
     for around, fineness, exact in ((1.0, _COARSE, 0.02), (8.0, _COARSE, 1e-3), (1.5, _FINE, 1e-6)):
         here = x
         if around > 1:
             ratio = minimise(
-                lambda ratio: blocks(here, ratio, _COARSE).missed(questions),  # noqa: B023 (called at once)
+                lambda ratio: blocks(here, ratio, _COARSE).missed(queries),  # noqa: B023 (called at once)
                 ratio / around,
                 min(ratio * around, 1.0),
                 _FEW_STEPS,
@@ -98,7 +98,7 @@ def _solved(
 
         def held(x: float, ratio: float = ratio, fineness: int = fineness) -> float:
             made = blocks(x, ratio, fineness)
-            return made.allowed / max(made.missed(questions), 1e-12)
+            return made.allowed / max(made.missed(queries), 1e-12)
 
         found = reaching(held, 1.0, x, limit, power, exact)
         if found is None:
@@ -107,29 +107,29 @@ def _solved(
     return x, ratio * at(x)[1] * part
 
 
-def first_tolerance(rows: int, questions: int, expected: Expected) -> float:
+def first_tolerance(rows: int, queries: int, expected: Expected) -> float:
     """One that is about right if nothing is expected."""
-    guess = math.sqrt(math.sqrt(questions) / rows) * 1.8 + 1.5 / math.sqrt(rows)
+    guess = math.sqrt(math.sqrt(queries) / rows) * 1.8 + 1.5 / math.sqrt(rows)
     return min(guess / summed(1.0, expected), 0.5)
 
 
-def first_rows(questions: int, within: float, expected: Expected) -> float:
+def first_rows(queries: int, within: float, expected: Expected) -> float:
     """The same for rows."""
-    return min(max((3.2 * math.sqrt(questions) + 3) / summed(within, expected) ** 2, 2.0), float(MOST))
+    return min(max((3.2 * math.sqrt(queries) + 3) / summed(within, expected) ** 2, 2.0), float(MOST))
 
 
 def _certified(rows: int, within: float, scale: float, allowed: float, expected: Expected) -> int:
     blocks = _Blocks(rows, within, scale, allowed, expected, _FINE)
     if expected.variance is None:
         return blocks.fitting()
-    most = blocks.fitting() + 1  # more than fit, because costs were taken at the level of one question
+    most = blocks.fitting() + 1  # more than fit, because costs were taken at the level of one query
     return min(most, _Blocks(rows, within, scale, allowed, expected, _FINE, most).fitting())
 
 
 class _Blocks:
-    """The questions of a plan in blocks: up to which number each block goes, and how often one of it misses.
+    """The queries of a plan in blocks: up to which number each block goes, and how often one of it misses.
 
-    ``most``: for how many questions what they cost is bounded, where they are expected to cost little.
+    ``most``: for how many queries what they cost is bounded, where they are expected to cost little.
     """
 
     def __init__(
@@ -150,7 +150,7 @@ class _Blocks:
         self._misses: Floats = np.exp(np.minimum(log_miss, 0.0)) * SAFE
 
     def fitting(self) -> int:
-        """How many questions miss with at most the chance that is allowed, all together."""
+        """How many queries miss with at most the chance that is allowed, all together."""
         return math.floor(self._fitting(np.floor(self._taken)))
 
     def room(self) -> float:
@@ -166,11 +166,11 @@ class _Blocks:
             return done
         return done + min(float(counts[full]), (self.allowed - used) / float(self._misses[full]))
 
-    def missed(self, questions: int) -> float:
-        """The chance that one of the first ``questions`` misses, rounded up; 1 each beyond the last block."""
-        ends = np.minimum(np.floor(self._taken), questions)
+    def missed(self, queries: int) -> float:
+        """The chance that one of the first ``queries`` misses, rounded up; 1 each beyond the last block."""
+        ends = np.minimum(np.floor(self._taken), queries)
         inside = float(np.sum(np.diff(ends, prepend=0.0) * self._misses)) * SAFE
-        return inside + (questions - (float(ends[-1]) if ends.size else 0.0))
+        return inside + (queries - (float(ends[-1]) if ends.size else 0.0))
 
 
 def summed(tolerance: float, expected: Expected) -> float:

@@ -1,4 +1,4 @@
-"""Plans in which the noise falls as earlier answers cost more: each question misses with the same chance."""
+"""Plans in which the noise falls as earlier answers cost more: each query misses with the same chance."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from adyton.kernel.exact.cells import Floats
 from adyton.kernel.exact.outward import COARSE, SAFE
 from adyton.kernel.exact.special import special
 from adyton.validity.plans.constant import (
-    constant_questions,
+    constant_queries,
     constant_rows,
     constant_width,
     first_rows,
@@ -32,19 +32,19 @@ _TABLE = 3000
 _ROUNDS = 6
 _FEW = 3
 _ROOM = 1e-3  # of what was spent, between a guess and what it leads to
-_SLACK = 0.999  # of the failure: whole questions miss a little more often than amounts do
+_SLACK = 0.999  # of the failure: whole queries miss a little more often than amounts do
 
 
-def decreasing_questions(
+def decreasing_queries(
     rows: int, tolerance: Fraction, failure: Fraction, expected: Expected = ANYTHING
 ) -> NoisePlan:
-    """About the most questions.  Claim, assumptions and source as ``constant_questions``.
+    """About the most queries.  Claim, assumptions and source as ``constant_queries``.
 
     A rough plan is made from continuous amounts; what it certifies is judged by ``missed``, and the number of
-    questions is lowered until that is at most ``failure``.  Theorem: PLANNED-NOISE.
+    queries is lowered until that is at most ``failure``.  Theorem: PLANNED-NOISE.
     """
     within, target = float_down(tolerance), 1.0
-    for _ in range(_ROUNDS):  # the number of questions changes its own level by a logarithm only
+    for _ in range(_ROUNDS):  # the number of queries changes its own level by a logarithm only
         target = min(max(_Rough(rows, within, failure, target, expected).held(_COARSE), 1.0), float(MOST))
     whole = math.ceil(target * 1.01)
     while whole:
@@ -54,7 +54,7 @@ def decreasing_questions(
             plan = rough.plan(whole)
             if missed(rows, plan, failure, expected) <= float_down(failure):
                 return _or_constant(plan, rows, tolerance, failure, expected)
-        fewer = (whole + held) / 2 if held < whole else 0.999 * whole  # fewer questions have a higher level
+        fewer = (whole + held) / 2 if held < whole else 0.999 * whole  # fewer queries have a higher level
         whole = min(math.floor(fewer), whole - 1)
     return _or_constant(NoisePlan(within, (), ()), rows, tolerance, failure, expected)
 
@@ -62,37 +62,37 @@ def decreasing_questions(
 def _or_constant(
     plan: NoisePlan, rows: int, tolerance: Fraction, failure: Fraction, expected: Expected
 ) -> NoisePlan:
-    """Of few questions whole numbers may make the plan of constant noise the better one."""
-    if plan.questions > _FEW:
+    """Of few queries whole numbers may make the plan of constant noise the better one."""
+    if plan.queries > _FEW:
         return plan
-    same = constant_questions(rows, tolerance, failure, expected)
-    return same if same.questions > plan.questions else plan
+    same = constant_queries(rows, tolerance, failure, expected)
+    return same if same.queries > plan.queries else plan
 
 
 def decreasing_width(
-    rows: int, questions: int, failure: Fraction, expected: Expected = ANYTHING
+    rows: int, queries: int, failure: Fraction, expected: Expected = ANYTHING
 ) -> NoisePlan | None:
-    """The least tolerance, about, of that many questions; None if it is 1 or more."""
-    if questions == 1:
+    """The least tolerance, about, of that many queries; None if it is 1 or more."""
+    if queries == 1:
         return constant_width(rows, 1, failure, expected)
-    guess = first_tolerance(rows, questions, expected)
-    found = _solved(questions, failure, expected, (guess, 1.0, 4.0), lambda x: (rows, x))
+    guess = first_tolerance(rows, queries, expected)
+    found = _solved(queries, failure, expected, (guess, 1.0, 4.0), lambda x: (rows, x))
     return None if found is None else found[1]
 
 
 def decreasing_rows(
-    questions: int, tolerance: Fraction, failure: Fraction, expected: Expected = ANYTHING
+    queries: int, tolerance: Fraction, failure: Fraction, expected: Expected = ANYTHING
 ) -> tuple[int, NoisePlan] | None:
-    """The fewest rows, about, with which that many questions stay within it; None if 10**15 are too few."""
-    if questions == 1:
+    """The fewest rows, about, with which that many queries stay within it; None if 10**15 are too few."""
+    if queries == 1:
         return constant_rows(1, tolerance, failure, expected)
     within = float_down(tolerance)
-    guess = first_rows(questions, within, expected)
-    return _solved(questions, failure, expected, (guess, MOST + 1.0, 2.0), lambda x: (math.ceil(x), within))
+    guess = first_rows(queries, within, expected)
+    return _solved(queries, failure, expected, (guess, MOST + 1.0, 2.0), lambda x: (math.ceil(x), within))
 
 
 def _solved(
-    questions: int,
+    queries: int,
     failure: Fraction,
     expected: Expected,
     search: tuple[float, float, float],
@@ -103,16 +103,16 @@ def _solved(
     for blocks, exact in ((_COARSE, 1e-3), (_BLOCKS, 1e-6)):
 
         def most(x: float, blocks: int = blocks) -> float:
-            return _Rough(*at(x), failure, float(questions), expected).held(blocks)
+            return _Rough(*at(x), failure, float(queries), expected).held(blocks)
 
-        found = reaching(most, float(questions), x, limit, power, exact)
+        found = reaching(most, float(queries), x, limit, power, exact)
         if found is None:
             return None
         x = found
     step = 1e-5
     while x < limit:
         rows, _ = at(x)
-        plan = _Rough(*at(x), failure, float(questions), expected).plan(questions)
+        plan = _Rough(*at(x), failure, float(queries), expected).plan(queries)
         if missed(rows, plan, failure, expected) <= float_down(failure):
             return rows, plan
         x, step = x * (1 + step), 2 * step
@@ -122,11 +122,11 @@ def _solved(
 def missed(rows: int, plan: NoisePlan, failure: Fraction, expected: Expected = ANYTHING) -> float:
     """The chance, rounded up, that some answer of the plan is beyond its tolerance, on either side.
 
-    Each block is judged at its last question, which all questions before it have moved.
+    Each block is judged at its last query, which all queries before it have moved.
     """
     counts, noise = np.array(plan.counts, dtype=np.float64), np.array(plan.scales) * expected.noise
     within = summed(plan.tolerance, expected)
-    costs, apart = costs_of(rows, expected, float_down(failure), plan.questions)
+    costs, apart = costs_of(rows, expected, float_down(failure), plan.queries)
     before = _spent_before(rows, counts, noise, costs)
     choice, _ = best_choice(rows, within, noise, before, expected)
     misses = np.exp(np.minimum(log_misses(rows, within, noise, before, choice, expected), 0.0))
@@ -134,9 +134,9 @@ def missed(rows: int, plan: NoisePlan, failure: Fraction, expected: Expected = A
 
 
 def _spent_before(rows: int, counts: Floats, noise: Floats, costs: Costs) -> Floats:
-    """Before the last question of each block, rounded up.
+    """Before the last query of each block, rounded up.
 
-    A block costs what its last question does, which depends on what the block itself spends.  So an amount is
+    A block costs what its last query does, which depends on what the block itself spends.  So an amount is
     guessed, and holds if the costs at a little more than it lead to no more than that.
     """
     each = 1 / (2 * rows * np.square(noise))
@@ -158,15 +158,15 @@ class _Rough:
     """
 
     def __init__(
-        self, rows: int, within: float, failure: Fraction, questions: float, expected: Expected
+        self, rows: int, within: float, failure: Fraction, queries: float, expected: Expected
     ) -> None:
         self._rows, self._within, self._expected = rows, summed(within, expected), expected
         self._tolerance, allowed = within, float(failure) * _SLACK
-        self._costs, apart = costs_of(rows, expected, allowed, questions)
+        self._costs, apart = costs_of(rows, expected, allowed, queries)
         allowed -= apart
-        self._set_level(math.log(allowed / questions / 2))
+        self._set_level(math.log(allowed / queries / 2))
         if expected.rarity is not None:
-            self._set_level(math.log(allowed / questions) - self._both_sides())
+            self._set_level(math.log(allowed / queries) - self._both_sides())
 
     def _set_level(self, level: float) -> None:
         farthest = -float(special().ndtri_exp(level))
@@ -175,20 +175,20 @@ class _Rough:
         self._known = self._y * hazard(self._y) / np.sqrt(left)
 
     def held(self, blocks: int) -> float:
-        """About how many questions this noise certifies."""
+        """About how many queries this noise certifies."""
         return float(self._amounts(blocks)[0].sum())
 
-    def plan(self, questions: int) -> NoisePlan:
-        """Whole questions in blocks: what is left of one goes into the next block."""
+    def plan(self, queries: int) -> NoisePlan:
+        """Whole queries in blocks: what is left of one goes into the next block."""
         amounts, scales = self._amounts(_BLOCKS)
-        ends = np.minimum(np.floor(np.cumsum(amounts)), questions)
-        ends[-1] = questions
+        ends = np.minimum(np.floor(np.cumsum(amounts)), queries)
+        ends[-1] = queries
         counts = np.diff(ends, prepend=0.0)
         used = counts > 0
         return NoisePlan(self._tolerance, tuple(map(int, counts[used])), tuple(map(float, scales[used])))
 
     def _amounts(self, blocks: int) -> tuple[Floats, Floats]:
-        """How many questions take what was spent through each block, and the scale of its noise."""
+        """How many queries take what was spent through each block, and the scale of its noise."""
         tilts = self._tilts(blocks)
         if not tilts.size:
             return np.zeros(1), np.full(1, self._within)
@@ -196,7 +196,7 @@ class _Rough:
         spent = np.maximum.accumulate(np.maximum(spent, 0.0))
         cost = self._costs.at(spent)
         amounts = np.diff(spent, prepend=0.0) * 2 * self._rows * noise**2 / cost
-        amounts[0] = 1.0  # the first question, before which nothing was spent
+        amounts[0] = 1.0  # the first query, before which nothing was spent
         return amounts, noise / self._expected.noise
 
     def _tilts(self, blocks: int) -> Floats:

@@ -1,4 +1,4 @@
-"""What a plan may expect of its questions: rare shares, little spread, a mean over part of the rows.
+"""What a plan may expect of its queries: rare shares, little spread, a mean over part of the rows.
 
 An expectation chooses the noise, and promises nothing.  Where it is wrong, an interval of a study is wider
 than planned; it is never wrong, because a study computes it from what was answered.
@@ -38,7 +38,7 @@ class LogMoments(NamedTuple):
 class Expected:
     """``share``: at most this share of the rows has the property, or lacks it.  ``spread``: the standard
     deviation is at most this part of the range.  ``group``: the mean is over at least this share of the rows,
-    of which the others are expected.  ``alike``: so are all questions, not only the one of a claim, and no
+    of which the others are expected.  ``alike``: so are all queries, not only the one of a claim, and no
     group is larger.
 
     A mean over a group is within a tolerance if its sum, less the mean times its count, is within the
@@ -77,7 +77,7 @@ class Expected:
         return bool(self.share or self.spread or self.group)
 
     @property
-    def of_all_questions(self) -> Expected:
+    def of_all_queries(self) -> Expected:
         return Expected(self.share, self.spread, self.group, alike=True)
 
     @cached_property
@@ -104,7 +104,7 @@ class Expected:
 
     @cached_property
     def variance(self) -> float | None:
-        """Of a value in [0, 1] whose mean is what a question costs, per ``cost``; None: nothing is known."""
+        """Of a value in [0, 1] whose mean is what a query costs, per ``cost``; None: nothing is known."""
         if not self.alike or not self:
             return None
         if self.group is not None:

@@ -1,4 +1,4 @@
-"""The chance that an adaptive answer is beyond a tolerance, although earlier answers led to its question.
+"""The chance that an adaptive answer is beyond a tolerance, although earlier answers led to its query.
 
 For a location y of the normal tail and a part ``fresh`` of the rows every bound here is valid, so both are
 chosen by what makes it least: with D(s) = s K'(s) - K(s), K the logarithm of one row's moments at the tilt s,
@@ -31,7 +31,7 @@ _TABLE = 3000
 _MESH, _ROUNDS = 48, 5
 _HALVINGS = 45
 KEPT_FOR_COSTS = 0.05
-"""Of the failure, where questions are expected to cost less than their radius: that has its own level."""
+"""Of the failure, where queries are expected to cost less than their radius: that has its own level."""
 
 
 class Deviations:
@@ -44,7 +44,7 @@ class Deviations:
         self._apart = np.maximum.accumulate(divergence(one, self._tilts))
 
     def beyond(self, exponent: Floats) -> Floats:
-        """u, rounded up: Pr[mean - expectation > u] <= exp(-rows exponent), for a question fixed in advance.
+        """u, rounded up: Pr[mean - expectation > u] <= exp(-rows exponent), for a query fixed in advance.
 
         Every tilt is valid, so that of the next entry is taken.  Theorem: EXPECTED-MOMENTS.
         """
@@ -76,7 +76,7 @@ def log_misses(
 ) -> Floats:
     """log Pr[|answer - expectation| > ``tolerance``], both sides together, rounded up.
 
-    Claim:    for an adaptive question as ``expected``, whose tolerance and noise are shares of all rows.
+    Claim:    for an adaptive query as ``expected``, whose tolerance and noise are shares of all rows.
     Assumes:  rows are independent draws; everything released about them before was Gaussian answers whose
               noise was planned; sum of cost / (2 rows noise**2) of these answers is at most ``spent``.
     Source:   derived here.  Theorem: PLANNED-EXPECTATION.
@@ -176,18 +176,18 @@ def _first_tilt(sign: Callable[[Floats], Floats]) -> float:
     return high
 
 
-def costs_of(rows: int, expected: Expected, failure: float, questions: float) -> tuple[Costs, float]:
-    """What one of that many questions costs, and the part of the failure that bounding it takes."""
+def costs_of(rows: int, expected: Expected, failure: float, queries: float) -> tuple[Costs, float]:
+    """What one of that many queries costs, and the part of the failure that bounding it takes."""
     if expected.variance is None:
         return Costs(rows, expected, 0.0), 0.0
     apart = KEPT_FOR_COSTS * failure
-    return Costs(rows, expected, math.log(apart / questions)), apart
+    return Costs(rows, expected, math.log(apart / queries)), apart
 
 
 class Costs:
-    """What one question adds to what was spent, times 2 rows noise**2, if all questions are as expected.
+    """What one query adds to what was spent, times 2 rows noise**2, if all queries are as expected.
 
-    Its square distance from a centre, averaged over the rows, is a question too, with a known mean; how far
+    Its square distance from a centre, averaged over the rows, is a query too, with a known mean; how far
     that overfits is bounded at a level of its own.  Theorem: PLANNED-EXPECTATION.
     """
 

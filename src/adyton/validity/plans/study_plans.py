@@ -1,7 +1,7 @@
-"""A plan inside a study: how much noise that many questions may have to stay within a tolerance.
+"""A plan inside a study: how much noise that many queries may have to stay within a tolerance.
 
 The levels of a study and the parts of rows that it keeps are those of the plan, fixed before the first
-question.  What is planned for a rare share, a small spread or a small group promises nothing: it chooses the
+query.  What is planned for a rare share, a small spread or a small group promises nothing: it chooses the
 noise, and if the truth is otherwise the interval is wider, never wrong.
 """
 
@@ -34,34 +34,34 @@ _STEPS, _HALVINGS, _BLOCKS = 40, 20, 24
 
 @dataclass(frozen=True, slots=True)
 class StudyPlan:
-    """Noise of question j as a share of the units, and what it costs."""
+    """Noise of query j as a share of the units, and what it costs."""
 
     units: int
-    questions: int
+    queries: int
     failure: Fraction
     expected: Expected
     scales: tuple[float, ...]  # block after block
-    ends: tuple[int, ...]  # the last question of each block
+    ends: tuple[int, ...]  # the last query of each block
     rising: bool = True  # levels, as what was spent rises and the noise does not fall
 
     @property
     def levels(self) -> KnownLevels:
-        return KnownLevels(self.questions, rising=self.rising)
+        return KnownLevels(self.queries, rising=self.rising)
 
-    def scale(self, question: int) -> float:
+    def scale(self, query: int) -> float:
         """Beyond the plan: as the last one of it."""
-        block = int(np.searchsorted(self.ends, question))
+        block = int(np.searchsorted(self.ends, query))
         return self.scales[min(block, len(self.scales) - 1)]
 
-    def radius(self, question: int) -> Fraction:
-        """What a question may spend: (1/2)**2 in units of its noise, and more for a mean."""
-        return self._of_a_mean / (2 * self.units * Fraction(self.scale(question))) ** 2
+    def radius(self, query: int) -> Fraction:
+        """What a query may spend: (1/2)**2 in units of its noise, and more for a mean."""
+        return self._of_a_mean / (2 * self.units * Fraction(self.scale(query))) ** 2
 
-    def before(self, question: int) -> Fraction:
-        """What all questions before this one spend, if all spend what they may."""
+    def before(self, query: int) -> Fraction:
+        """What all queries before this one spend, if all spend what they may."""
         total, done = Fraction(0), 0
         for end, scale in zip(self.ends, self.scales, strict=True):
-            here = min(end, question - 1) - done
+            here = min(end, query - 1) - done
             if here <= 0:
                 break
             total, done = total + here / (2 * self.units * Fraction(scale)) ** 2, done + here
@@ -73,15 +73,15 @@ class StudyPlan:
         means = self.expected.spread is not None or self.expected.group is not None
         return Fraction(5, 2) if means else Fraction(1)
 
-    def kept(self, question: int) -> float | None:
-        """The part of the rows that is best for this question of the plan; None beyond it."""
-        return None if question > self.questions else self._kept(question, self.before(question))
+    def kept(self, query: int) -> float | None:
+        """The part of the rows that is best for this query of the plan; None beyond it."""
+        return None if query > self.queries else self._kept(query, self.before(query))
 
-    def _kept(self, question: int, before: Fraction) -> float | None:
-        spent, noise = float(before) * self._spent, self.units * self.scale(question)
+    def _kept(self, query: int, before: Fraction) -> float | None:
+        spent, noise = float(before) * self._spent, self.units * self.scale(query)
         variance = variance_of(self.expected)
         spread = self.units * (0.25 if variance is None else variance)
-        level = math.log(float(self.failure) * self.levels.share(question) / 2)
+        level = math.log(float(self.failure) * self.levels.share(query) / 2)
         return best_part(self.units * spent / 2, -level * spread / (noise**2 + spread))
 
     @property
@@ -90,18 +90,18 @@ class StudyPlan:
         variance = variance_of(self.expected)
         return 1.0 if variance is None else min(1.0, 4 * variance)
 
-    def width(self, question: int, last: int | None = None) -> float:
-        """How wide the answer of a question is, as a share of the units: at most, with the level of
-        ``question`` and after all questions before ``last``.
+    def width(self, query: int, last: int | None = None) -> float:
+        """How wide the answer of a query is, as a share of the units: at most, with the level of
+        ``query`` and after all queries before ``last``.
         """
-        later = question if last is None else last
-        return float(self._widths_of([self.scale(later)], self._ways(question, later))[0])
+        later = query if last is None else last
+        return float(self._widths_of([self.scale(later)], self._ways(query, later))[0])
 
-    def _ways(self, question: int, later: int) -> list[Way]:
+    def _ways(self, query: int, later: int) -> list[Way]:
         before = self.before(later)
-        level = float_down(self.failure) * self.levels.share(question) / 2
+        level = float_down(self.failure) * self.levels.share(query) / 2
         level *= 1 if self._of_a_mean == 1 else 1 - OF_THE_COUNT
-        kept = None if later > self.questions else self._kept(later, before)
+        kept = None if later > self.queries else self._kept(later, before)
         return ways_after(Before(before * Fraction(self._spent)), self.units, level, kept)
 
     def _widths_of(self, scales: Sequence[float], ways: Sequence[Way]) -> Floats:
@@ -116,7 +116,7 @@ class StudyPlan:
 
     @property
     def tolerance(self) -> float:
-        """Within which every answer of the plan stays, questions with the same noise judged by the last."""
+        """Within which every answer of the plan stays, queries with the same noise judged by the last."""
         return max(self._widths())
 
     def stays(self, within: float) -> bool:
@@ -127,7 +127,7 @@ class StudyPlan:
         """At every place where a plan is judged: the last one first, which is mostly the widest, then all
         that pay in as many ways together.
         """
-        k = self.questions
+        k = self.queries
         looks = np.rint(k * (np.arange(_LOOKS + 1) / _LOOKS) ** 2).astype(np.int64)
         looks = np.unique(np.append(looks, self.ends))[::-1]
         places = [(int(first) + 1, int(last)) for last, first in pairwise(looks)]
@@ -167,11 +167,11 @@ def best_part(before: float, own: float) -> float | None:
 
 @lru_cache(maxsize=128)
 def planned_study(
-    units: int, questions: int, failure: Fraction, tolerance: Fraction, expected: Expected, noise: Noise
+    units: int, queries: int, failure: Fraction, tolerance: Fraction, expected: Expected, noise: Noise
 ) -> StudyPlan:
     """The plan with the most noise that stays within ``tolerance``; if none does, one that comes near it.
 
-    Claim:    with probability 1 - failure each of the questions, chosen in the light of the answers before
+    Claim:    with probability 1 - failure each of the queries, chosen in the light of the answers before
               it, is within ``plan.tolerance`` of the population, if it has values in 0..1, spends no more
               than planned, and, where something is expected of it, is as expected.
     Assumes:  as ``hoeffding_width``.
@@ -179,44 +179,42 @@ def planned_study(
     """
     within = float_down(tolerance)
     if noise == "decreasing":
-        return _decreasing(units, questions, failure, within, expected)
+        return _decreasing(units, queries, failure, within, expected)
 
     levels = (True, False)
-    plans = [_constant(units, questions, failure, within, expected, rising=rising) for rising in levels]
+    plans = [_constant(units, queries, failure, within, expected, rising=rising) for rising in levels]
     fit = [plan for plan in plans if plan.tolerance <= within]
     return max(fit, key=lambda plan: plan.scales) if fit else min(plans, key=lambda plan: plan.tolerance)
 
 
 def _constant(
-    units: int, questions: int, failure: Fraction, within: float, expected: Expected, *, rising: bool
+    units: int, queries: int, failure: Fraction, within: float, expected: Expected, *, rising: bool
 ) -> StudyPlan:
-    """Of all scales the largest that stays within; levels that rise suit many questions, equal ones few."""
+    """Of all scales the largest that stays within; levels that rise suit many queries, equal ones few."""
 
     def plan(scale: float) -> StudyPlan:
-        return StudyPlan(units, questions, failure, expected, (scale,), (questions,), rising=rising)
+        return StudyPlan(units, queries, failure, expected, (scale,), (queries,), rising=rising)
 
-    best = minimise(lambda x: plan(x).width(questions), within / 1000, within, _STEPS)
+    best = minimise(lambda x: plan(x).width(queries), within / 1000, within, _STEPS)
     if not plan(best).stays(within):
         return plan(best)
     return plan(edge(lambda x: plan(x).stays(within), best, within, halvings=_HALVINGS))
 
 
-def _decreasing(
-    units: int, questions: int, failure: Fraction, within: float, expected: Expected
-) -> StudyPlan:
-    """Block after block the most noise with which its last question is within the tolerance."""
-    ends = tuple(np.unique(np.ceil(np.linspace(0, questions, _BLOCKS + 1))[1:].astype(np.int64)).tolist())
+def _decreasing(units: int, queries: int, failure: Fraction, within: float, expected: Expected) -> StudyPlan:
+    """Block after block the most noise with which its last query is within the tolerance."""
+    ends = tuple(np.unique(np.ceil(np.linspace(0, queries, _BLOCKS + 1))[1:].astype(np.int64)).tolist())
     scales: tuple[float, ...] = ()
     for end in ends:
 
         def width(scale: float, end: int = end, before: tuple[float, ...] = scales) -> float:
             tried = (*before, scale)
             plan = StudyPlan(
-                units, questions, failure, expected, tried, (*ends[: len(tried) - 1], questions), rising=False
+                units, queries, failure, expected, tried, (*ends[: len(tried) - 1], queries), rising=False
             )
             return plan.width(end)
 
         best = minimise(width, within / 1000, within, _STEPS // 2)
         most = edge(lambda x, w=width: w(x) <= within, best, within, halvings=_HALVINGS)  # type: ignore[misc]
         scales = (*scales, most)
-    return StudyPlan(units, questions, failure, expected, scales, ends, rising=False)
+    return StudyPlan(units, queries, failure, expected, scales, ends, rising=False)

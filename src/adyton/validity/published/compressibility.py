@@ -1,7 +1,7 @@
 """Few possible transcripts: whatever the analyst does, there is only so much to overfit with.
 
-If the transcripts of every analyst are among 2**b, an event that is rare for every fixed question is at most
-2**b times as likely for a question that was asked.  Answers on a coarse grid are the simplest example.
+If the transcripts of every analyst are among 2**b, an event that is rare for every fixed query is at most
+2**b times as likely for a query that was asked.  Answers on a coarse grid are the simplest example.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _FINEST = 10**9  # levels of a grid
 
 
 def compressed_width(
-    rows: int, questions: int, bits: float, failure: Number, *, empirical: float = 0.0
+    rows: int, queries: int, bits: float, failure: Number, *, empirical: float = 0.0
 ) -> float:
     """empirical + sqrt(((b + 1) ln 2 + ln(k / failure)) / (2n)), rounded up.
 
@@ -29,7 +29,7 @@ def compressed_width(
               inequality); for every analyst the transcript is one of 2**bits.
     Source:   Dwork, Feldman, Hardt, Pitassi, Reingold, Roth 2015.  Theorem: TRANSCRIPT-COMPRESSION.
     """
-    n, k = whole(rows, "the number of rows"), whole(questions, "the number of questions")
+    n, k = whole(rows, "the number of rows"), whole(queries, "the number of queries")
     not_negative(empirical, "how far answers are from the rows' averages")
     log = (not_negative(bits, "the number of bits") + 1) * math.log(2) + log_up(
         k / probability(failure, "the failure probability")
@@ -57,27 +57,27 @@ class Rounded:
         return 1 / self.levels
 
 
-def rounding_width(rows: int, questions: int, failure: Number) -> Rounded:
+def rounding_width(rows: int, queries: int, failure: Number) -> Rounded:
     """The least half-width of answers rounded to a grid, over all grids: k log2(levels) bits each.
 
     Theorem: TRANSCRIPT-COMPRESSION.
     """
 
     def width(levels: int) -> float:
-        bits = questions * math.log2(levels) * (1 + 10 * UNIT_ROUNDOFF)
-        return compressed_width(rows, questions, bits, failure, empirical=1 / (2 * levels))
+        bits = queries * math.log2(levels) * (1 + 10 * UNIT_ROUNDOFF)
+        return compressed_width(rows, queries, bits, failure, empirical=1 / (2 * levels))
 
     return _best_grid(width)
 
 
-def counted_rounding_width(rows: int, questions: int, failure: Number) -> Rounded:
-    """The same, the tree of questions counted exactly: (G**k - 1)/(G - 1) of them instead of k G**k.
+def counted_rounding_width(rows: int, queries: int, failure: Number) -> Rounded:
+    """The same, the tree of queries counted exactly: (G**k - 1)/(G - 1) of them instead of k G**k.
 
     Claim:    answers on a grid of G levels are within 1/(2G) + sqrt(ln(2 N / failure) / (2n)), N that number.
     Assumes:  as ``compressed_width``.
     Source:   derived here.  Theorem: FORKING-PATHS.
     """
-    n, k = whole(rows, "the number of rows"), whole(questions, "the number of questions")
+    n, k = whole(rows, "the number of rows"), whole(queries, "the number of queries")
     share = probability(failure, "the failure probability")
 
     def width(levels: int) -> float:

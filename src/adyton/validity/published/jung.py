@@ -31,7 +31,7 @@ def transfer_failure(beta: float, delta: float, c: float, d: float) -> float:
     Claim:    if a mechanism is (epsilon, delta)-DP and its answers are all within ``empirical`` of the rows'
               averages but for a failure beta, they are all within ``transfer_width`` of the population but
               for this failure, for any c, d > 0.
-    Assumes:  independent draws; values in [0, 1]; any adaptive questions.
+    Assumes:  independent draws; values in [0, 1]; any adaptive queries.
     Source:   Jung, Ligett, Neel, Roth, Sharifi-Malvajerdi, Shenfeld 2020.  Theorem: JLNRSS-TRANSFER.
     """
     if not (beta >= 0 and delta >= 0 and c > 0 and d > 0):
@@ -47,12 +47,12 @@ class NoisyWidth:
     scale: float
 
 
-def width_at(rows: int, questions: int, failure: Number, rho: float, delta: float) -> float:
+def width_at(rows: int, queries: int, failure: Number, rho: float, delta: float) -> float:
     """The published width for Gaussian noise of rho-zCDP an answer, beta = delta and c = d, rounded up.
 
     epsilon is that of k rho in zCDP, by R + 2 sqrt(R ln(sqrt(pi R) / delta)).  Theorem: JLNRSS-TRANSFER.
     """
-    n, k = whole(rows, "the number of rows"), whole(questions, "the number of questions")
+    n, k = whole(rows, "the number of rows"), whole(queries, "the number of queries")
     return _at(n, k, float_down(probability(failure, "the failure probability")), rho, delta)
 
 
@@ -67,9 +67,9 @@ def _at(n: int, k: int, failure: float, rho: float, delta: float) -> float:
     return transfer_width(epsilon, empirical, slack, slack)
 
 
-def jlnrss_width(rows: int, questions: int, failure: Number) -> NoisyWidth:
+def jlnrss_width(rows: int, queries: int, failure: Number) -> NoisyWidth:
     """The least ``width_at`` that a search finds, and its noise."""
-    n, k = whole(rows, "the number of rows"), whole(questions, "the number of questions")
+    n, k = whole(rows, "the number of rows"), whole(queries, "the number of queries")
     share = float_down(probability(failure, "the failure probability"))
     middle = 0.5 / (n * math.sqrt(k))  # there the two parts are about as large
 

@@ -17,7 +17,7 @@ _STEPS = 30
 def best_exponent(information: float) -> float:
     """min over 0 < l < 1 of (2 I - ln(1 - l)) / l, rounded up; any l is valid.  Searched in m = 1 - l.
 
-    A 4 n-th part of it bounds E[(q(S) - q(P))**2] for a question q that the transcript chose.
+    A 4 n-th part of it bounds E[(q(S) - q(P))**2] for a query q that the transcript chose.
     Theorem: MUTUAL-INFORMATION-GAP.
     """
 

@@ -23,7 +23,7 @@ _STEPS = 20
 def six_epsilon_tail(rows: int, epsilon: Number, delta: Number) -> float:
     """max(4 delta / epsilon, exp(-epsilon**2 n / 8)): Pr[|q(S) - q(P)| >= 6 epsilon], rounded up.
 
-    Claim:    for a question that an (epsilon, delta)-DP mechanism chose from the rows.
+    Claim:    for a query that an (epsilon, delta)-DP mechanism chose from the rows.
     Assumes:  sqrt(12 / n) <= epsilon <= 1/5 and delta <= epsilon / 16; independent draws; values in [0, 1].
     Source:   Bassily, Nissim, Smith, Steinke, Stemmer, Ullman 2016; the constants are Roth's.
               Theorem: SIX-EPSILON.
@@ -35,7 +35,7 @@ def six_epsilon_tail(rows: int, epsilon: Number, delta: Number) -> float:
     return min(1.0, max(float_up(4 * d / e), exp_up(e * e * n / 8)))
 
 
-def laplace_width(rows: int, questions: int, failure: Number) -> NoisyWidth | None:
+def laplace_width(rows: int, queries: int, failure: Number) -> NoisyWidth | None:
     """6 epsilon + the largest of k Laplace noise terms, over everything that may be chosen; None if no window
     is open.
 
@@ -43,7 +43,7 @@ def laplace_width(rows: int, questions: int, failure: Number) -> NoisyWidth | No
     Assumes:  as ``six_epsilon_tail``; which answer is worst is post-processing, so no union is needed there.
     Source:   ``six_epsilon_tail``, and the tail of Laplace noise.  Theorem: SIX-EPSILON.
     """
-    n, k = whole(rows, "the number of rows"), whole(questions, "the number of questions")
+    n, k = whole(rows, "the number of rows"), whole(queries, "the number of queries")
     total = float_down(probability(failure, "the failure probability"))
 
     def best(noise: float) -> NoisyWidth | None:

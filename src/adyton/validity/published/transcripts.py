@@ -1,7 +1,7 @@
 """Bits of a transcript, and what they are worth: a level for each transcript that was possible, all at once.
 
 Answers that are one of few possible ones make a tree, whose branches were fixed in advance, whatever the
-analyst does.  A question after answers with G1, G2, ... possible values each gets 1 / (G1 G2 ...) of the
+analyst does.  A query after answers with G1, G2, ... possible values each gets 1 / (G1 G2 ...) of the
 level of its place, as the words of a prefix code get their weights: the sum over all places that were
 possible is 1, however many answers there are at each of them.
 """

@@ -1,9 +1,9 @@
 """How far an answer with normal noise may be off, for any bound on the moments of what the rows add.
 
-What a study that pays as it goes fixes in advance: the level of each question, and ways to pay for what was
-released before it.  Levels never run out: those of all questions sum to one.  The best part c of the rows
-to keep depends on how much was spent compared with how much a question fluctuates by itself, which nobody
-knows in advance; so a few are fixed, each with a weight, and every question takes whichever gives the
+What a study that pays as it goes fixes in advance: the level of each query, and ways to pay for what was
+released before it.  Levels never run out: those of all queries sum to one.  The best part c of the rows
+to keep depends on how much was spent compared with how much a query fluctuates by itself, which nobody
+knows in advance; so a few are fixed, each with a weight, and every query takes whichever gives the
 narrowest interval at its weight.  Once something was released that is not Gaussian, a second part of the
 rows pays for that.  Theorems: PAY-AS-YOU-GO, SUBSET-VARIANCE, SUBSET-WITH-PURE-PARTS.
 
@@ -50,51 +50,51 @@ hazard that is off by as much: see SUBSET-ANSWERS."""
 
 @dataclass(frozen=True, slots=True)
 class OpenLevels:
-    """Question j may use 1 / log2(j + 1) - 1 / log2(j + 2) of the failure, all of them together all of it."""
+    """Query j may use 1 / log2(j + 1) - 1 / log2(j + 2) of the failure, all of them together all of it."""
 
-    def share(self, question: int) -> float:
-        j = whole(question, "the number of a question")
+    def share(self, query: int) -> float:
+        j = whole(query, "the number of a query")
         first, second = math.log2(j + 1), math.log2(j + 2)
         return math.log1p(1 / (j + 1)) / math.log(2) / (first * second) * (1 - MANY)
 
 
 @dataclass(frozen=True, slots=True)
 class KnownLevels:
-    """For as many questions with about equal noise: those who pay for many before them get the larger levels.
+    """For as many queries with about equal noise: those who pay for many before them get the larger levels.
 
-    As what was spent grows like j, the last tenth of the questions is in danger, and the others hardly are:
+    As what was spent grows like j, the last tenth of the queries is in danger, and the others hardly are:
     most of the failure is divided so that all widths are about the same.  A small part is divided equally, so
-    that early answers are narrow as well, and a small part is kept for questions beyond the plan.
+    that early answers are narrow as well, and a small part is kept for queries beyond the plan.
     """
 
-    questions: int
+    queries: int
     rising: bool = True
 
-    def share(self, question: int) -> float:
-        j = whole(question, "the number of a question")
-        if j > self.questions:
-            return OpenLevels().share(j - self.questions) * float_down(_BEYOND)
-        equal = float_down(Fraction(1) / self.questions)
-        planned = _danger(j, self.questions) / _all_dangers(self.questions) if self.rising else equal
+    def share(self, query: int) -> float:
+        j = whole(query, "the number of a query")
+        if j > self.queries:
+            return OpenLevels().share(j - self.queries) * float_down(_BEYOND)
+        equal = float_down(Fraction(1) / self.queries)
+        planned = _danger(j, self.queries) / _all_dangers(self.queries) if self.rising else equal
         return (float_down(_PLANNED) * planned + float_down(_EQUAL) * equal) * (1 - MANY)
 
 
-def _danger(question: float, questions: int) -> float:
-    """As the chance to miss, if the shift of the last question is half of the tolerance."""
-    return math.exp(-_steepness(questions) * ((2 - math.sqrt(question / questions)) ** 2 - 1))
+def _danger(query: float, queries: int) -> float:
+    """As the chance to miss, if the shift of the last query is half of the tolerance."""
+    return math.exp(-_steepness(queries) * ((2 - math.sqrt(query / queries)) ** 2 - 1))
 
 
-def _steepness(questions: int) -> float:
+def _steepness(queries: int) -> float:
     """About the logarithm of one over the chance of the last one to miss; any number is valid."""
-    return max(1.0, math.log(questions))
+    return max(1.0, math.log(queries))
 
 
 @cache
-def _all_dangers(questions: int) -> float:
-    """Their sum, rounded up: they grow, so each block is judged at its last question."""
-    ends = np.unique(np.ceil(np.linspace(0, questions, min(questions, _BLOCKS) + 1))[1:])
+def _all_dangers(queries: int) -> float:
+    """Their sum, rounded up: they grow, so each block is judged at its last query."""
+    ends = np.unique(np.ceil(np.linspace(0, queries, min(queries, _BLOCKS) + 1))[1:])
     counts = np.diff(ends, prepend=0.0)
-    dangers = np.exp(-_steepness(questions) * ((2 - np.sqrt(ends / questions)) ** 2 - 1))
+    dangers = np.exp(-_steepness(queries) * ((2 - np.sqrt(ends / queries)) ** 2 - 1))
     return float(np.sum(counts * dangers)) * SAFE
 
 
@@ -105,14 +105,14 @@ KEPT = tuple((c, 1 / 5) for c in (0.2, 0.5, 0.8, 0.94, 0.985))
 """With weights.  c / (1 - c) grows by four, so that the shift is at most 1.25 times that of the best c."""
 KEPT_TWICE = tuple((kept * (1 - part), kept * part) for kept in (0.5, 0.85, 0.97) for part in (0.2, 0.6))
 """Parts for Gaussian answers and for releases that are not."""
-_FOR_PURE = 1 / 32  # of the failure, for questions after such a release
+_FOR_PURE = 1 / 32  # of the failure, for queries after such a release
 _FORESEEN = 0.98  # of the rest, for the part that a plan foresees
 SETTLED_FROM = 100  # units: with fewer, no answer settles for less than its full radius
 
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """What was released about these units before a question: Gaussian answers, as the sum of their squared
+    """What was released about these units before a query: Gaussian answers, as the sum of their squared
     radii, each in units of its noise; and the sum of the epsilons, if one unit is replaced, of the rest.
     """
 
@@ -123,8 +123,8 @@ class Before:
 def ways_after(before: Before, units: int, failure: float, planned: float | None = None) -> list[Way]:
     """All that are valid together at ``failure``, for at most so many units.
 
-    ``planned``: the part c that a plan, fixed in advance, foresees for the question with this number.
-    Where nothing was released before, the question was fixed in advance: one way, with all of the failure.
+    ``planned``: the part c that a plan, fixed in advance, foresees for the query with this number.
+    Where nothing was released before, the query was fixed in advance: one way, with all of the failure.
     """
     if not 0 < failure < 1:
         raise InvalidRequest("a level is a probability above 0 and below 1")

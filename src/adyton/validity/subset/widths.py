@@ -1,4 +1,4 @@
-"""How far a Gaussian answer may be from the population, although earlier answers led to its question.
+"""How far a Gaussian answer may be from the population, although earlier answers led to its query.
 
 Answers: Hoeffding's inequality, for values of which only the range is known.
 
@@ -77,7 +77,7 @@ def hoeffding_width(units: float, span: Floats, scale: Floats, ways: Sequence[Wa
     """t, rounded up, of each answer: the least that one of the ways certifies at its level.
 
     Claim:    the sum of ``units`` independent parts plus normal noise exceeds its expectation by more than t
-              with at most that probability, for a question fixed in advance (all is fresh, the price is 0);
+              with at most that probability, for a query fixed in advance (all is fresh, the price is 0);
               and for one that earlier answers led to, if a way keeps a part of the rows that was fixed in
               advance and pays ``price_of`` what was spent before.  If levels b_j, functions of the answers
               before j, sum to at most b on every path, and either side is taken at b_j / 2, all widths hold

@@ -1,4 +1,4 @@
-"""How far averages of independent rows stray from the truth, for questions fixed before the rows were seen.
+"""How far averages of independent rows stray from the truth, for queries fixed before the rows were seen.
 
 Tails are rounded up; so are the numbers of rows that are enough.
 """

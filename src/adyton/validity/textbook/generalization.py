@@ -36,7 +36,7 @@ def chosen_event(fixed: Number) -> float:
     return min(1.0, 3 * math.sqrt(float_up(beta)) * SAFE)
 
 
-def epsilon_for_question(rows: int, tolerance: Number) -> float:
+def epsilon_for_query(rows: int, tolerance: Number) -> float:
     """sqrt(tau**2 - ln 2 / (2n)), rounded down; 0 if there are too few rows."""
     n, tau = whole(rows, "the number of rows"), positive(tolerance, "the tolerance")
     mp = digits(40)
@@ -44,10 +44,10 @@ def epsilon_for_question(rows: int, tolerance: Number) -> float:
     return down(mp.sqrt(square) * (1 - mp.mpf(10) ** -30)) if square > 0 else 0.0
 
 
-def question_tail(rows: int, tolerance: Number) -> float:
-    """3 sqrt(2) exp(-n tau**2): Pr[|q(S) - q(P)| >= tau] for a question that the mechanism chose, rounded up.
+def query_tail(rows: int, tolerance: Number) -> float:
+    """3 sqrt(2) exp(-n tau**2): Pr[|q(S) - q(P)| >= tau] for a query that the mechanism chose, rounded up.
 
-    Assumes:  epsilon <= ``epsilon_for_question(rows, tolerance)``.
+    Assumes:  epsilon <= ``epsilon_for_query(rows, tolerance)``.
     Source:   ``chosen_event`` and Hoeffding's inequality.  Theorem: DP-GENERALIZES.
     """
     exponent = whole(rows, "the number of rows") * positive(tolerance, "the tolerance") ** 2

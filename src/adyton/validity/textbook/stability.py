@@ -75,12 +75,12 @@ def composed(stabilities: Sequence[float]) -> float:
     return math.fsum(_distance(s) for s in stabilities) * SAFE
 
 
-def gap_of_one_question(tv: float) -> float:
-    """|E[q(S) - q(P)]| <= TV, for a question that a mechanism of this stability chose from the rows.
+def gap_of_one_query(tv: float) -> float:
+    """|E[q(S) - q(P)]| <= TV, for a query that a mechanism of this stability chose from the rows.
 
     Claim:    the expectation is over the rows and over the mechanism's own coins.
     Assumes:  independent, identically distributed rows; values in [0, 1].
-    Source:   Bassily, Nissim, Smith, Steinke, Stemmer, Ullman 2016.  Theorem: STABLE-QUESTIONS.
+    Source:   Bassily, Nissim, Smith, Steinke, Stemmer, Ullman 2016.  Theorem: STABLE-QUERIES.
     """
     return min(1.0, _distance(tv))
 
@@ -88,20 +88,20 @@ def gap_of_one_question(tv: float) -> float:
 def expected_error(tv: float, empirical: float) -> float:
     """E max over j of |a_j - q_j(P)| <= TV + empirical, if E max |a_j - q_j(S)| <= empirical.
 
-    No term for sampling is missing: which question is worst, and on which side, is post-processing.
-    Theorem: STABLE-QUESTIONS.
+    No term for sampling is missing: which query is worst, and on which side, is post-processing.
+    Theorem: STABLE-QUERIES.
     """
     return (_distance(tv) + _distance(empirical)) * SAFE
 
 
-def expected_overfit(tv: float, rows: int, questions: int) -> float:
+def expected_overfit(tv: float, rows: int, queries: int) -> float:
     """E max over j of |q_j(S) - q_j(P)| <= TV + sqrt(ln(2k) / (2n)), rounded up.
 
-    Claim:    for k questions chosen together by a mechanism of this stability.
+    Claim:    for k queries chosen together by a mechanism of this stability.
     Assumes:  independent, identically distributed rows; values in [0, 1].
-    Source:   derived here.  Theorem: STABLE-QUESTIONS.
+    Source:   derived here.  Theorem: STABLE-QUERIES.
     """
-    n, k = whole(rows, "the number of rows"), whole(questions, "the number of questions")
+    n, k = whole(rows, "the number of rows"), whole(queries, "the number of queries")
     return (_distance(tv) + math.sqrt(math.log(2 * k) / (2 * n))) * SAFE
 
 

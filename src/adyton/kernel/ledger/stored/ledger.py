@@ -29,7 +29,7 @@ from adyton.kernel.ledger.base import (
     same_limit,
     totals_after,
 )
-from adyton.kernel.ledger.links import Header, Order, Receipt, fresh_secret, key_of, question_digest
+from adyton.kernel.ledger.links import Header, Order, Receipt, fresh_secret, key_of, query_digest
 from adyton.kernel.ledger.marks import mark_of
 from adyton.kernel.ledger.replaying import replay
 from adyton.kernel.ledger.stored.checking import (
@@ -188,31 +188,31 @@ class StoredLedger(FromTotals):
         with self._session() as connection:
             return find(connection, "number = ?", number)
 
-    def repeated(self, question: str, detail: str, amount: int) -> tuple[Receipt, str] | None:
-        newest = "SELECT number FROM answers WHERE question = ? ORDER BY number DESC LIMIT 1"
+    def repeated(self, query: str, detail: str, amount: int) -> tuple[Receipt, str] | None:
+        newest = "SELECT number FROM answers WHERE query = ? ORDER BY number DESC LIMIT 1"
         with self._session() as connection:
-            row = connection.execute(newest, (question_digest(question, detail, amount),)).fetchone()
+            row = connection.execute(newest, (query_digest(query, detail, amount),)).fetchone()
             receipt = find(connection, "number = ?", row[0]) if row else None
             answer = read_answer(connection, receipt) if receipt else None
         if receipt is None or answer is None:
             return None
         # The index is not part of the chain: believe the receipt, not the row that led to it.
         order = receipt.order
-        if (order.question, order.detail, order.amount) != (question, detail, amount):
-            raise LedgerCorrupt(f"answer {receipt.number} of the ledger is filed under another question")
+        if (order.query, order.detail, order.amount) != (query, detail, amount):
+            raise LedgerCorrupt(f"answer {receipt.number} of the ledger is filed under another query")
         return receipt, answer
 
-    def unanswered(self, question: str, detail: str, amount: int) -> Receipt | None:
+    def unanswered(self, query: str, detail: str, amount: int) -> Receipt | None:
         with self._session() as connection:
-            number = newest_unanswered(connection, question_digest(question, detail, amount))
+            number = newest_unanswered(connection, query_digest(query, detail, amount))
             receipt = find(connection, "number = ?", number) if number is not None else None
             if receipt is None or read_answer(connection, receipt) is not None:
                 return None
             if receipt.number < restored_at(connection):
                 return None  # it may have been answered, and the copy that was put back has forgotten it
         order = receipt.order  # believe the receipt, as above
-        if (order.question, order.detail, order.amount) != (question, detail, amount):
-            raise LedgerCorrupt(f"receipt {receipt.number} of the ledger is filed under another question")
+        if (order.query, order.detail, order.amount) != (query, detail, amount):
+            raise LedgerCorrupt(f"receipt {receipt.number} of the ledger is filed under another query")
         return receipt
 
     def requested(self, request: str, by: str | None = None) -> Receipt | None:

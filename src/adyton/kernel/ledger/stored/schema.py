@@ -9,8 +9,8 @@ from adyton.kernel.ledger.links import FORMAT
 
 # ``counts_all``, letter by letter as in the index.
 COUNTS_ALL = (
-    "substr(question, 1, 13) = 'SELECT COUNT(' AND instr(question, ' WHERE ') = 0 "
-    "AND instr(question, ' GROUP BY ') = 0"
+    "substr(query, 1, 13) = 'SELECT COUNT(' AND instr(query, ' WHERE ') = 0 "
+    "AND instr(query, ' GROUP BY ') = 0"
 )
 # Amounts are text because integers of databases end at 64 bits.
 _TABLES = """
@@ -19,7 +19,7 @@ CREATE TABLE header (
     "limit" TEXT NOT NULL, salt TEXT NOT NULL, digest TEXT NOT NULL
 ){strict};
 CREATE TABLE receipts (
-    number {whole} PRIMARY KEY, question TEXT NOT NULL, detail TEXT NOT NULL, amount TEXT NOT NULL,
+    number {whole} PRIMARY KEY, query TEXT NOT NULL, detail TEXT NOT NULL, amount TEXT NOT NULL,
     radius TEXT NOT NULL, request TEXT, name TEXT NOT NULL, pure TEXT NOT NULL, unproved INTEGER NOT NULL,
     spent TEXT NOT NULL, spent_radius TEXT NOT NULL, spent_pure TEXT NOT NULL,
     unproved_so_far INTEGER NOT NULL, spent_by TEXT NOT NULL, sub_limit TEXT, settled TEXT NOT NULL,
@@ -29,14 +29,14 @@ CREATE INDEX receipts_by_name ON receipts (name, number);
 CREATE UNIQUE INDEX receipts_by_request ON receipts (name, request) WHERE request IS NOT NULL;
 CREATE INDEX receipts_that_count_all ON receipts (number) WHERE {counts_all};
 CREATE TABLE answers (
-    number {whole} PRIMARY KEY REFERENCES receipts, question TEXT NOT NULL, radius TEXT NOT NULL,
+    number {whole} PRIMARY KEY REFERENCES receipts, query TEXT NOT NULL, radius TEXT NOT NULL,
     content TEXT NOT NULL, digest TEXT NOT NULL, answer TEXT NOT NULL
 ){strict};
-CREATE INDEX answers_by_question ON answers (question, number);
+CREATE INDEX answers_by_query ON answers (query, number);
 CREATE TABLE unanswered (
-    number {whole} PRIMARY KEY REFERENCES receipts, question TEXT NOT NULL
+    number {whole} PRIMARY KEY REFERENCES receipts, query TEXT NOT NULL
 ){strict};
-CREATE INDEX unanswered_by_question ON unanswered (question, number);
+CREATE INDEX unanswered_by_query ON unanswered (query, number);
 CREATE TABLE facts (number INTEGER PRIMARY KEY CHECK (number = 1), text TEXT NOT NULL){strict};
 """
 _CLOSED = "number INTEGER PRIMARY KEY CHECK (number IN (1, 2)), text TEXT NOT NULL"

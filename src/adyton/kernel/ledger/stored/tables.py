@@ -24,7 +24,7 @@ from adyton.kernel.ledger.stored.schema import COUNTS_ALL, SQLITE_CLOSED
 from adyton.kernel.ledger.texts import check_settled
 
 _COLUMNS = (
-    "number, question, detail, amount, radius, request, name, pure, unproved, spent, spent_radius, "
+    "number, query, detail, amount, radius, request, name, pure, unproved, spent, spent_radius, "
     "spent_pure, unproved_so_far, spent_by, sub_limit, settled, asked_at, previous, secret, digest"
 )
 _RECEIPT = f"SELECT {_COLUMNS} FROM receipts WHERE "
@@ -38,7 +38,7 @@ HAS_CLOSING = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'clos
 HAS_RESTORED = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'restored'"
 HAS_ENDINGS = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name IN ('closed', 'restored')"
 _KEPT = (
-    f"SELECT {_PAID}, EXISTS ({HAS_ENDINGS}), awaited.question, given.number, given.radius, given.content, "
+    f"SELECT {_PAID}, EXISTS ({HAS_ENDINGS}), awaited.query, given.number, given.radius, given.content, "
     f"given.digest, given.answer {_AND_ANSWER} LEFT JOIN unanswered AS awaited "
     "ON awaited.number = paid.number WHERE paid.number = ?"
 )
@@ -94,7 +94,7 @@ def append(connection: Connection, receipt: Receipt) -> None:
     order = receipt.order
     row = (
         receipt.number,
-        order.question,
+        order.query,
         order.detail,
         str(order.amount),
         str(order.radius),
@@ -158,14 +158,14 @@ def _to_receipt(row: tuple[Any, ...]) -> Receipt:
     """A row as the receipt it was, if its digest says so.  The newest one is read again and again, and so is
     the newest of each name: what was checked and has not changed by a letter is not checked anew.
     """
-    number, question, detail, amount, radius, request, name, pure, unproved, *rest = row
+    number, query, detail, amount, radius, request, name, pure, unproved, *rest = row
     spent, spent_radius, spent_pure, so_far, spent_by, sub_limit, settled, *texts, digest = rest
     try:
         by = None if name == _NOBODY else name
         of_validity = {"pure": int(pure), "unproved": unproved == 1}
         receipt = Receipt(
             number,
-            Order(question, detail, int(amount), int(radius), request, by=by, **of_validity),
+            Order(query, detail, int(amount), int(radius), request, by=by, **of_validity),
             int(spent),
             int(spent_radius),
             int(spent_pure),
@@ -204,7 +204,7 @@ def _checked_answer(receipt: Receipt, radius: str, content: str, digest: str, an
 
 
 class Kept(NamedTuple):
-    """A receipt, its answer, the question under which one is awaited, and whether it may be closed."""
+    """A receipt, its answer, the query under which one is awaited, and whether it may be closed."""
 
     receipt: Receipt
     answer: str | None
@@ -273,7 +273,7 @@ def refuse_if_not_awaited(kept: Kept) -> None:
 
 
 def newest_unanswered(connection: Connection, key: str) -> int | None:
-    newest = "SELECT number FROM unanswered WHERE question = ? ORDER BY number DESC LIMIT 1"
+    newest = "SELECT number FROM unanswered WHERE query = ? ORDER BY number DESC LIMIT 1"
     row = connection.execute(newest, (key,)).fetchone()
     return None if row is None else int(row[0])
 
@@ -318,18 +318,18 @@ def refuse_if_closed(connection: Connection) -> None:
         )
 
 
-# Receipts by the words of their questions ------------------------------------------------------------------
+# Receipts by the words of their queries ------------------------------------------------------------------
 
 
 def find_mentioning(connection: Connection, words: Sequence[str], after: int) -> list[Receipt]:
-    """Receipts after ``after`` with one of these words in their question."""
-    mentioned = " OR ".join("instr(question, ?) > 0" for _ in words)
+    """Receipts after ``after`` with one of these words in their query."""
+    mentioned = " OR ".join("instr(query, ?) > 0" for _ in words)
     return find_all(connection, f"number > ? AND ({mentioned}) ORDER BY number", after, *words)
 
 
 def find_counting(connection: Connection, start: str, end: str, after: int, below: int) -> Receipt | None:
     """By an index of such receipts alone."""
-    ends = "substr(question, 1, ?) = ? AND substr(question, length(question) - ? + 1) = ?"
+    ends = "substr(query, 1, ?) = ? AND substr(query, length(query) - ? + 1) = ?"
     newest = f"{COUNTS_ALL} AND number > ? AND number < ? AND {ends} ORDER BY number DESC LIMIT 1"
     return find(connection, newest, after, below, len(start), start, len(end), end)
 

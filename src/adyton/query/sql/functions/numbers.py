@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _HALF = Fraction(1, 2)
 _CURVES: dict[str, Curve] = {"SQRT": "sqrt", "LN": "ln", "LOG10": "log10", "EXP": "exp"}
-_DECIMALS = 6  # of a root or a logarithm that is not rounded by the question
+_DECIMALS = 6  # of a root or a logarithm that is not rounded by the query
 _MOST_BUCKETS = 10_000
 _LARGEST_EXPONENT = 4
 

@@ -193,7 +193,7 @@ def _check_alone(context: Context, tree: exp.Expr, others: list[exp.Expr], one: 
     """Its rows are not those of other aggregates."""
     reason = (
         f"{one.name} is the only aggregate of its SELECT, beside groups: it is made of the counts of all "
-        "values; ask for the others in a question of their own"
+        "values; ask for the others in a query of their own"
     )
     for other in others:
         if has_aggregate(other) or any(is_window(part) for part in other.walk()):

@@ -1,1 +1,1 @@
-"""Texts that ask several questions for one table, or none: UNION ALL, sets of groups, and what is free."""
+"""Texts that ask several queries for one table, or none: UNION ALL, sets of groups, and what is free."""

@@ -33,10 +33,10 @@ def label_of(source: SqlText, node: exp.Expr) -> KeyLabel:
 
 def shown_columns(asked: Request) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The names of the keys and of the values of an answer, as they are shown."""
-    question, shape, shown = asked.question, asked.shape, dict(asked.shape.names)
-    keys = [shown.get(group.name, group.name) for group in question.by if group.name not in shape.unshown]
+    query, shape, shown = asked.query, asked.shape, dict(asked.shape.names)
+    keys = [shown.get(group.name, group.name) for group in query.by if group.name not in shape.unshown]
     keys += [name for name, value in shape.shown if is_label(value)]
-    values = [name for name, _ in shape.shown or question.measures if name not in keys]
+    values = [name for name, _ in shape.shown or query.measures if name not in keys]
     return tuple(keys), tuple(values)
 
 

@@ -1,4 +1,4 @@
-"""Questions in the words of another database: read in its dialect, and written in the words of this project.
+"""Queries in the words of another database: read in its dialect, and written in the words of this project.
 
 What cannot be written is refused, and so is what databases do not agree on where the translation is not known
 to.  The result is read like any other text, so nothing gets past the grammar.
@@ -168,7 +168,7 @@ def _tree_of(text: str, dialect: str) -> tuple[exp.Expr, list[Token]]:
     except Exception:  # whatever it was, the text is what caused it
         raise InvalidRequest(f"this cannot be read as SQL of {dialect}") from None
     if len(trees) != 1 or not isinstance(trees[0], exp.Query):
-        raise InvalidRequest(f"a question is one SELECT; this is not one in {dialect}")
+        raise InvalidRequest(f"a query is one SELECT; this is not one in {dialect}")
     return trees[0], words
 
 

@@ -1,6 +1,6 @@
 """What needs no data: a table without rows, the declared values of a column, and literals.
 
-Tools that draw charts ask such questions to learn which columns there are, and whether anybody answers.
+Tools that draw charts ask such queries to learn which columns there are, and whether anybody answers.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from adyton.query.sql.several.columns import label_of, shown_columns
 _NO_ROWS = "no row can be in this table, so these are its columns"
 _NO_MATCH = "no row can match, so a count is 0 and all else is missing"
 _DECLARED = "these are the values that the study declares, whether they occur or not"
-_WRITTEN = "these values stand in the question itself"
+_WRITTEN = "these values stand in the query itself"
 _ROWS = "declared_values"
 
 
@@ -43,7 +43,7 @@ def nothing_asked(source: SqlText, asked: Request | Combined) -> Free:
 def row_of_nothing(source: SqlText, asked: Request) -> Free:
     """What aggregates are over no rows: a count is 0, all else is missing."""
     counts = (Count, CountPersons)
-    row = tuple((name, (0 if isinstance(m, counts) else None,)) for name, m in asked.question.measures)
+    row = tuple((name, (0 if isinstance(m, counts) else None,)) for name, m in asked.query.measures)
     return Free(_said_in(source), _NO_MATCH, row)
 
 
@@ -68,8 +68,8 @@ def columns_asked(source: SqlText, tree: exp.Expr, tables: Sequence[Table]) -> F
 def declared_asked(source: SqlText, options: Options, tree: exp.Expr, tables: Sequence[Table]) -> Free:
     """SELECT DISTINCT of groups: all keys that an answer by these groups would have."""
     request = read_select(source, options, _grouped(source, tree), tables)
-    question, shape = request.question, request.shape
-    for group in question.by:
+    query, shape = request.query, request.shape
+    for group in query.by:
         if isinstance(group, TextColumn):
             reason = (
                 f"nobody declared the values of {group.name!r}: GROUP BY it and count, to find common ones"
@@ -77,9 +77,9 @@ def declared_asked(source: SqlText, options: Options, tree: exp.Expr, tables: Se
             raise source.refusal(tree, reason)
     if any(term.name == _ROWS for term in shape.order):
         raise source.refusal(tree, "declared values are ordered by themselves alone")
-    codes, size = cell_codes(question)
+    codes, size = cell_codes(query)
     told: dict[str, Told] = {
-        group.name: (group_values(group), own) for group, own in zip(question.by, codes, strict=True)
+        group.name: (group_values(group), own) for group, own in zip(query.by, codes, strict=True)
     }
     places, shown = shape.places(Answered(told, size, {})), dict(shape.names)
     by_name = {shown.get(name, name): _labels(column, places) for name, column in told.items()}

@@ -1,6 +1,6 @@
-"""GROUP BY ROLLUP, CUBE and GROUPING SETS: a question for each set of groups, and one table of all.
+"""GROUP BY ROLLUP, CUBE and GROUPING SETS: a query for each set of groups, and one table of all.
 
-Each set is the question that the same SELECT asks when it is grouped by that set alone.
+Each set is the query that the same SELECT asks when it is grouped by that set alone.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ _Set = tuple[exp.Expr, ...]
 
 
 def read_sets(source: SqlText, options: Options, tree: exp.Expr, tables: Sequence[Table]) -> Combined:
-    """The questions, the largest set first where ROLLUP or CUBE lists them."""
+    """The queries, the largest set first where ROLLUP or CUBE lists them."""
     names = {name.casefold() for table in tables for name in names_in(table)}
     sets = _Sets(source, tree, names)
     whole = read_select(source, replace(options, epsilon=None), sets.plain(), tables)
     sets.check(whole.shape)
-    sets.keys = [group.name for group in whole.question.by]
+    sets.keys = [group.name for group in whole.query.by]
     keys, values = shown_columns(whole)
     marks = sets.mark_names([*keys, *values])
     parts = tuple(sets.part(whole, chosen, marks) for chosen in sets.chosen)
@@ -71,7 +71,7 @@ class _Sets:
         self.source, self.tree, self.columns = source, tree, columns
         self.items = list(map(source.item, tree.expressions))
         self.groups: list[exp.Expr] = []
-        self.keys: list[str] = []  # the names of the groups in the question
+        self.keys: list[str] = []  # the names of the groups in the query
         self.chosen = [tuple(sorted({self._place(node) for node in one})) for one in self._sets()]
         if len(set(self.chosen)) < len(self.chosen):
             raise source.refusal(tree.args["group"], "GROUP BY lists one set of groups twice")
@@ -114,7 +114,7 @@ class _Sets:
         if prod(sizes) > MOST_SETS:
             raise self.source.refusal(
                 self.tree.args["group"],
-                f"GROUP BY lists more than {MOST_SETS} sets of groups, each of which is a question",
+                f"GROUP BY lists more than {MOST_SETS} sets of groups, each of which is a query",
             )
 
     def _place(self, node: exp.Expr) -> int:
@@ -140,7 +140,7 @@ class _Sets:
             return next((item for item, alias in aliases if alias.casefold() == name.casefold()), node)
         return node
 
-    # One question that is grouped by all, and those of the sets ------------------------------------------
+    # One query that is grouped by all, and those of the sets ------------------------------------------
 
     def plain(self) -> exp.Expr:
         """The SELECT, grouped by all groups of all sets, without GROUPING."""
@@ -157,17 +157,17 @@ class _Sets:
         return tree
 
     def part(self, whole: Request, chosen: Sequence[int], marks: Sequence[str]) -> Part:
-        """The question of one set; ``marks`` are the names of what GROUPING says of it."""
-        by = whole.question.by
+        """The query of one set; ``marks`` are the names of what GROUPING says of it."""
+        by = whole.query.by
         kept = tuple(g for place, g in enumerate(by) if place in chosen or place >= len(self.groups))
-        question = replace(whole.question, by=kept)
+        query = replace(whole.query, by=kept)
         gone = {group.name for group in by} - {group.name for group in kept}
         names = tuple(pair for pair in whole.shape.names if pair[0] not in gone)
         having = None if whole.shape.having is None else _without(whole.shape.having, gone)
         computed = tuple((name, _less(value, gone)) for name, value in whole.shape.shown)
         shape = Shape(having=having, names=names, shown=computed)
         said = tuple(zip(marks, self.marks(chosen), strict=True))
-        return Part(Request(question, shape, None, whole.delta), constants=said)
+        return Part(Request(query, shape, None, whole.delta), constants=said)
 
     def shape(self, shape: Shape, marks: Sequence[str]) -> Shape:
         """What orders and cuts the whole table, by the names of its columns."""

@@ -25,7 +25,7 @@ _SIGNED = {_T.NUMBER, _T.VAR, _T.IDENTIFIER, _T.L_PAREN, _T.CASE}
 
 
 def plain_limits(words: list[Token]) -> list[Token]:
-    """The words of a question with LIMIT and OFFSET at the end, where they say the same in another way.
+    """The words of a query with LIMIT and OFFSET at the end, where they say the same in another way.
 
     What has another form is left as it is, for the grammar to refuse.
     """

@@ -1,4 +1,4 @@
-"""UNION ALL: questions whose answers stand in one table, one below the other.
+"""UNION ALL: queries whose answers stand in one table, one below the other.
 
 Columns agree by their places, in number and in kind, and are called as the first SELECT calls them.
 """
@@ -29,7 +29,7 @@ _VALUE, _NULL = "an aggregate", "NULL"
 
 
 def read_union(source: SqlText, options: Options, tree: exp.Expr, tables: Sequence[Table]) -> Combined | Free:
-    """The questions of all SELECTs, and the table that they make."""
+    """The queries of all SELECTs, and the table that they make."""
     source.check_parts(tree, "this", "expression", "distinct", "with_", *_SHAPE)
     selects = _selects(source, tree)
     if len(selects) > MOST_PARTS:
@@ -37,7 +37,7 @@ def read_union(source: SqlText, options: Options, tree: exp.Expr, tables: Sequen
     each = [_Selected.of(source, replace(options, epsilon=None), one, tables) for one in selects]
     for one in each[1:]:
         _check_alike(source, each[0], one)
-        if one.parts[0].request.question.table != each[0].parts[0].request.question.table:
+        if one.parts[0].request.query.table != each[0].parts[0].request.query.table:
             raise source.refusal(
                 one.node, "the SELECTs of a union are about one table, or one join of tables"
             )
@@ -152,8 +152,8 @@ class _Selected:
 
 def _kinds(part: Part) -> dict[str, str]:
     """What the keys of a part hold, by the names that they are shown as."""
-    question, shown = part.request.question, dict(part.request.shape.names)
-    kept = [group for group in question.by if group.name not in part.request.shape.unshown]
+    query, shown = part.request.query, dict(part.request.shape.names)
+    kept = [group for group in query.by if group.name not in part.request.shape.unshown]
     kinds = {shown.get(group.name, group.name): _kind_of(group) for group in kept}
     labels = {name: _label_of(value) for name, value in part.request.shape.shown if is_label(value)}
     return kinds | {name: _kind(label) for name, label in [*labels.items(), *part.constants]}

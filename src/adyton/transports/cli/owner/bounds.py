@@ -47,10 +47,10 @@ def suggest_bounds(
     expected_rows: ExpectedRows = None,
     as_json: Json = False,
 ) -> None:
-    """Spend a part of the budget to learn where a column's values lie, and what to write in questions.
+    """Spend a part of the budget to learn where a column's values lie, and what to write in queries.
 
     Declared bounds must be public knowledge, so they may be generous; noise grows with them. Clamp the column
-    in questions to the bounds that are suggested here, e.g. AVG(CLAMP(income, 0, 150000)).
+    in queries to the bounds that are suggested here, e.g. AVG(CLAMP(income, 0, 150000)).
     """
 
     def make(curator: Opened) -> Any:

@@ -24,7 +24,7 @@ from adyton.transports.terminal import (
 )
 
 _UNASKED = {
-    "gdp": "better for many questions; --questions N compares for yours",
+    "gdp": "better for many queries; --queries N compares for yours",
     "pure": "the one whose delta is 0",
 }
 
@@ -43,11 +43,11 @@ Lines = Annotated[
     str | None,
     typer.Option(help="With several rows per person: about how many rows count, all persons together."),
 ]
-Name = Annotated[str | None, typer.Option(help="Name of the table in questions.")]
+Name = Annotated[str | None, typer.Option(help="Name of the table in queries.")]
 Accounting = Annotated[
-    str | None, typer.Option("--accounting", help="gdp, zcdp or pure; gdp unless --questions says better.")
+    str | None, typer.Option("--accounting", help="gdp, zcdp or pure; gdp unless --queries says better.")
 ]
-Questions = Annotated[
+Queries = Annotated[
     str | None, typer.Option(help="How many you expect: drafts the accounting with less noise.", metavar="N")
 ]
 DictionaryOption = Annotated[
@@ -77,7 +77,7 @@ def init(
     lines: Lines = None,
     name: Name = None,
     accounting: Accounting = None,
-    questions: Questions = None,
+    queries: Queries = None,
     dictionary: DictionaryOption = None,
     public: Public = False,
     metadata: Metadata = None,
@@ -100,7 +100,7 @@ def init(
             accounting,
             public,
             metadata,
-            whole_if_said(questions, "--questions"),
+            whole_if_said(queries, "--queries"),
             _dictionary(dictionary, public, as_json),
         ).decided()
         write_file(study_file, text := draft_study(data, wishes, study_file))

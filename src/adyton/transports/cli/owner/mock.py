@@ -1,4 +1,4 @@
-"""adyton mock: rows to look at and to try questions on, made up from public facts."""
+"""adyton mock: rows to look at and to try queries on, made up from public facts."""
 
 from __future__ import annotations
 
@@ -30,4 +30,4 @@ def mock(
     done = run(work, as_json)
     if not as_json:
         typer.echo(f"Wrote {' and '.join(done['files'])}: made up from public facts, about nobody.")
-        typer.echo("To ask questions of it: adyton ask STUDY SQL --mock")
+        typer.echo("To ask queries of it: adyton ask STUDY SQL --mock")

@@ -1,4 +1,4 @@
-"""adyton reserve: units that no question reads, and the tests that are made on them."""
+"""adyton reserve: units that no query reads, and the tests that are made on them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 
 from adyton.transports.terminal import Force, Json, StudyFile, TableFile, progress, show
 
-app = typer.Typer(help="Tests on units that no question reads: one needs no correction, several share alpha.")
+app = typer.Typer(help="Tests on units that no query reads: one needs no correction, several share alpha.")
 
 Tests = Annotated[
     list[str],

@@ -25,7 +25,7 @@ def mcp(
         str, typer.Option(help="The share of the limit that this name may spend in all.", metavar="S")
     ] = "0.25",
     price_share: Annotated[
-        str, typer.Option(help="The largest share of the limit that one question may cost.", metavar="S")
+        str, typer.Option(help="The largest share of the limit that one query may cost.", metavar="S")
     ] = "0.05",
     rate: Annotated[int, typer.Option(help="Requests a minute.", metavar="N")] = 120,
     settings: Annotated[

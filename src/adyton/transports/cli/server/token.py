@@ -28,7 +28,7 @@ def create(
         str | None, typer.Option(help="The share of the limit that this name may spend.", metavar="S")
     ] = None,
     price_share: Annotated[
-        str | None, typer.Option(help="The largest share that one question may cost.", metavar="S")
+        str | None, typer.Option(help="The largest share that one query may cost.", metavar="S")
     ] = None,
     rate: Annotated[int | None, typer.Option(help="Requests a minute.", metavar="N")] = None,
     expires: Annotated[str | None, typer.Option(help="After 90d, 12h, 30m or 2w.", metavar="SPAN")] = None,
@@ -73,7 +73,7 @@ def revoke(
 
 # An id is copied into ``revoke``, so the columns are few enough not to fold it on a narrow terminal.
 _LISTED = (
-    "Part: of the limit, that the name may spend. Price: the most for one question, of the limit. "
+    "Part: of the limit, that the name may spend. Price: the most for one query, of the limit. "
     "Rate: requests a minute. Ends: in UTC."
 )
 

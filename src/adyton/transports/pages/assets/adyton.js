@@ -136,7 +136,7 @@ const linkDigest = (link, a) => digest("receipt", [link.number, a.amount, a.radi
   a.spent, a.spent_radius, a.spent_pure, quoted(link.asked_at), quoted(link.previous), quoted(link.sealed)]);
 
 const sealedDigest = own => digest("sealed", [quoted(own.secret), quoted(own.by), units(own.spent_by),
-  units(own.sub_limit), quoted(own.question), quoted(own.detail), quoted(own.request)]);
+  units(own.sub_limit), quoted(own.query), quoted(own.detail), quoted(own.request)]);
 
 /* What is wrong with a link after the last one; nothing if it follows. */
 function wrong(link, a, last, header) {
@@ -188,7 +188,7 @@ class Chain {
 
   wrongOwn(link, whole, sealed, a) {
     if (OPEN.some(name => whole[name] !== link[name])) return "it is not the one in the chain";
-    if (sealed !== link.sealed) return "its name or question is not what was sealed";
+    if (sealed !== link.sealed) return "its name or query is not what was sealed";
     const spent = (this.names.get(whole.by) || 0n) + a.amount;
     this.names.set(whole.by, spent);
     this.own++;
@@ -232,11 +232,11 @@ if (checking) {
       const newest = chain.last ? chain.last.link.digest : chain.header.digest;
       said(place, "good",
         `Verified in this browser: ${chain.count} receipts follow from each other.`,
-        `Checked: the digest of each link and of the first one, that each names the one before it, every total for privacy and validity, the limit; of ${chain.own} receipts that you may read also name, question and the total of the name.`,
+        `Checked: the digest of each link and of the first one, that each names the one before it, every total for privacy and validity, the limit; of ${chain.own} receipts that you may read also name, query and the total of the name.`,
         head ? `The digest that you gave is that of ${chain.found ? "receipt " + chain.found : "the first link"}.`
           : "No digest was given to compare with: a server that wrote the whole chain anew would not be noticed.",
         `Newest digest, to keep elsewhere: ${newest}`,
-        "Not checked, because it cannot be from here: that answers were computed from the right rows with the right noise, what stored answers settled for validity, questions of others, and that others are shown the same chain: compare digests with them.");
+        "Not checked, because it cannot be from here: that answers were computed from the right rows with the right noise, what stored answers settled for validity, queries of others, and that others are shown the same chain: compare digests with them.");
     } catch (fault) {
       said(place, "problem", `NOT verified: ${fault.message}.`);
     }

@@ -1,4 +1,4 @@
-"""Plan: rows, tolerance, questions, two of three; all methods compared, and what a study file says."""
+"""Plan: rows, tolerance, queries, two of three; all methods compared, and what a study file says."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from adyton.transports.pages.problems import Problem, problem_of
 from adyton.validity.planner import plan
 
 routes = APIRouter(route_class=PageRoute, include_in_schema=False)
-_USUAL = {"rows": "", "tolerance": "", "questions": "", "confidence": "0.95"}
+_USUAL = {"rows": "", "tolerance": "", "queries": "", "confidence": "0.95"}
 _USUAL |= {"expect_share": "", "spread": "", "group": ""}
-_WHOLE = ("rows", "questions")
+_WHOLE = ("rows", "queries")
 _LONGEST = 40
 _LOCK = threading.Lock()
 
@@ -86,7 +86,7 @@ def _typed(page: Page) -> dict[str, str]:
 
 
 def _given(typed: dict[str, str]) -> dict[str, str | int]:
-    """What was typed, as the planner takes it; numbers of rows and questions may have commas."""
+    """What was typed, as the planner takes it; numbers of rows and queries may have commas."""
     long = next((name for name, text in typed.items() if len(text) > _LONGEST), None)
     if long is not None:
         raise InvalidRequest(f"{long.replace('_', ' ')} is a number, of at most {_LONGEST} characters")

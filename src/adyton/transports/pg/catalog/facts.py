@@ -178,7 +178,7 @@ VIEWS: tuple[tuple[str, tuple[CatalogColumn, ...], str], ...] = (
             limit=TEXT,
             left=TEXT,
             left_share=FLOAT8,
-            questions=INT8,
+            queries=INT8,
             epsilon=FLOAT8,
             delta=FLOAT8,
         ),
@@ -189,7 +189,7 @@ VIEWS: tuple[tuple[str, tuple[CatalogColumn, ...], str], ...] = (
         _attributes(
             number=INT8,
             by=TEXT,
-            question=TEXT,
+            query=TEXT,
             amount=TEXT,
             spent=TEXT,
             request=TEXT,

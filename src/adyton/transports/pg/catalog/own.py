@@ -1,4 +1,4 @@
-"""The tables of the schema adyton: what is spent, by which questions, and what may be asked about.  Free."""
+"""The tables of the schema adyton: what is spent, by which queries, and what may be asked about.  Free."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _statement(found: ServedStudy, who: Identity, _: Check) -> list[dict[str, An
         "limit": limit,
         "left": left["amount"],
         "left_share": left["share"],
-        "questions": told["questions"],
+        "queries": told["queries"],
         **told["limit"],
     }
     parts = {told["own"]["by"]: told["own"], **told.get("by_name", {})}

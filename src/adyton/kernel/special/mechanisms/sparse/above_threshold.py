@@ -1,4 +1,4 @@
-"""The first question whose answer is above its threshold: any number of questions for one price."""
+"""The first query whose answer is above its threshold: any number of queries for one price."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from adyton.kernel.exact import float_up
 from adyton.kernel.noise import Bits, two_sided_geometric
 from adyton.kernel.noise.refine import check_scale
 from adyton.kernel.privacy import PureCost
-from adyton.kernel.special.mechanisms.sparse.split import questions_per_threshold
+from adyton.kernel.special.mechanisms.sparse.split import queries_per_threshold
 
 
 @dataclass(frozen=True, slots=True)
 class SparseState:
-    """What must be kept between two questions: positives left, and the secret noise of all thresholds."""
+    """What must be kept between two queries: positives left, and the secret noise of all thresholds."""
 
     left: int
     offset: int = field(repr=False)  # whoever knows it can undo the protection
@@ -27,36 +27,36 @@ class SparseState:
 class AboveThreshold:
     """Says of each integer whether it is at or above its threshold, noisily, and stops at the first that is.
 
-    Claim:    epsilon-DP with epsilon = D / threshold_scale + k D / question_scale, however many questions are
-              below; k = 1 if the questions are monotone, 2 otherwise.
+    Claim:    epsilon-DP with epsilon = D / threshold_scale + k D / query_scale, however many queries are
+              below; k = 1 if the queries are monotone, 2 otherwise.
     Assumes:  one unit moves each integer by at most D = ``sensitivity``, all the same way if monotone;
-              questions and thresholds may depend on earlier answers, but on nothing else that is secret; the
+              queries and thresholds may depend on earlier answers, but on nothing else that is secret; the
               words of ``bits`` are uniform and independent of everything the analyst has seen.
     Source:   Dwork, Roth 2014, section 3.6; Lyu, Su, Li 2017.  Theorem: ABOVE-THRESHOLD.
     """
 
     threshold_scale: Fraction
-    question_scale: Fraction
+    query_scale: Fraction
     sensitivity: int = 1
     monotone: bool = False
     name: ClassVar[str] = "above threshold"
     theorems: ClassVar[tuple[str, ...]] = ("ABOVE-THRESHOLD",)
 
     def __post_init__(self) -> None:
-        check_noise(self.sensitivity, self.threshold_scale, self.question_scale)
+        check_noise(self.sensitivity, self.threshold_scale, self.query_scale)
 
     def cost(self) -> PureCost:
         return PureCost(
             self.sensitivity / self.threshold_scale
-            + reach(self.sensitivity, self.monotone) / self.question_scale
+            + reach(self.sensitivity, self.monotone) / self.query_scale
         )
 
     def release(self, exact: Iterable[int], thresholds: Iterable[int], bits: Bits) -> list[bool]:
-        """One answer a question, up to and including the first that is True."""
+        """One answer a query, up to and including the first that is True."""
         offset = draw_one(self.threshold_scale, bits)
         said: list[bool] = []
         for value, threshold in zip(exact, thresholds, strict=False):
-            said.append(is_above(value, threshold, offset, self.question_scale, bits))
+            said.append(is_above(value, threshold, offset, self.query_scale, bits))
             if said[-1]:
                 break
         return said
@@ -64,7 +64,7 @@ class AboveThreshold:
     @classmethod
     def for_cost(cls, epsilon: Fraction, *, sensitivity: int = 1, monotone: bool = False) -> AboveThreshold:
         """The least noise, divided so that the comparison varies least."""
-        share = 1 / (1 + questions_per_threshold(1, monotone=monotone, refresh=False))
+        share = 1 / (1 + queries_per_threshold(1, monotone=monotone, refresh=False))
         return cls(
             scale_for(Fraction(sensitivity), share * epsilon),
             scale_for(reach(sensitivity, monotone), (1 - share) * epsilon),
@@ -84,7 +84,7 @@ def draw_one(scale: Fraction, bits: Bits) -> int:
 
 
 def reach(sensitivity: int, monotone: bool) -> Fraction:
-    """How far an integer can move against a threshold that was shifted to suit all questions below it."""
+    """How far an integer can move against a threshold that was shifted to suit all queries below it."""
     return Fraction(sensitivity if monotone else 2 * sensitivity)
 
 
@@ -97,6 +97,6 @@ def scale_for(moved: Fraction, epsilon: Fraction) -> Fraction:
 
 def check_noise(sensitivity: int, *scales: Fraction) -> None:
     if type(sensitivity) is not int or sensitivity < 1:
-        raise InvalidRequest("the sensitivity of whole-number questions is a whole number, at least 1")
+        raise InvalidRequest("the sensitivity of whole-number queries is a whole number, at least 1")
     for scale in scales:  # before anything is charged, not when the noise is drawn
         check_scale(float_up(scale), "a noise scale", two_sided_geometric.LARGEST_SCALE)

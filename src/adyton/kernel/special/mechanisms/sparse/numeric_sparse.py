@@ -62,7 +62,7 @@ class NumericSparse:
     def step(
         self, watch: SparseState, exact: int, threshold: int, bits: Bits
     ) -> tuple[int | None, SparseState]:
-        """The noisy value if the question was found above, else None; and what to keep for the next."""
+        """The noisy value if the query was found above, else None; and what to keep for the next."""
         above, after = self.sparse.step(watch, exact, threshold, bits)
         return (self.values.release([[exact]], bits)[0][0] if above else None), after
 
@@ -75,9 +75,9 @@ class NumericSparse:
                 break
         return said
 
-    def error(self, confidence: float, questions: int) -> int:
+    def error(self, confidence: float, queries: int) -> int:
         """Of the comparisons.  Theorem: SPARSE-ACCURACY."""
-        return self.sparse.error(confidence, questions)
+        return self.sparse.error(confidence, queries)
 
     def value_error(self, confidence: float) -> int:
         """Half-width that the noise of one value stays within.  Theorem: NOISE-INTERVAL."""

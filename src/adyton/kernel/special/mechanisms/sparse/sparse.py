@@ -1,4 +1,4 @@
-"""The sparse vector technique: any number of questions, of which at most c may be found above."""
+"""The sparse vector technique: any number of queries, of which at most c may be found above."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from adyton.kernel.special.mechanisms.sparse.above_threshold import (
     reach,
     scale_for,
 )
-from adyton.kernel.special.mechanisms.sparse.split import questions_per_threshold
+from adyton.kernel.special.mechanisms.sparse.split import queries_per_threshold
 
 MOST_POSITIVES = 10**6
 
@@ -30,19 +30,19 @@ MOST_POSITIVES = 10**6
 class Sparse:
     """Says of each integer whether it is at or above its threshold, noisily, and halts after ``positives``.
 
-    Claim:    with c = ``positives``, epsilon-DP for epsilon = D / threshold_scale + c k D / question_scale,
+    Claim:    with c = ``positives``, epsilon-DP for epsilon = D / threshold_scale + c k D / query_scale,
               or, where ``refresh`` draws the threshold's noise anew after each positive, c times
-              (D / threshold_scale + k D / question_scale); k = 1 if the questions are monotone, 2 otherwise.
+              (D / threshold_scale + k D / query_scale); k = 1 if the queries are monotone, 2 otherwise.
               The latter are c releases of one run each, and cost what these cost under any accounting.
     Assumes:  as ABOVE-THRESHOLD: each integer moves by at most D, all the same way if monotone.  Nothing but
               the answers leaves: neither the noise of the threshold nor the noisy integer that was compared.
     Source:   Dwork, Roth 2014, section 3.6; Lyu, Su, Li 2017, Algorithms 1 (kept) and 2 (refreshed).
-    Theorem: SPARSE.  Monotone questions: Theorem: MONOTONE-SPARSE.
+    Theorem: SPARSE.  Monotone queries: Theorem: MONOTONE-SPARSE.
     """
 
     positives: int
     threshold_scale: Fraction
-    question_scale: Fraction
+    query_scale: Fraction
     sensitivity: int = 1
     monotone: bool = False
     refresh: bool = False
@@ -50,7 +50,7 @@ class Sparse:
 
     def __post_init__(self) -> None:
         check_positives(self.positives)
-        check_noise(self.sensitivity, self.threshold_scale, self.question_scale)
+        check_noise(self.sensitivity, self.threshold_scale, self.query_scale)
 
     @property
     def theorems(self) -> tuple[str, ...]:
@@ -64,17 +64,17 @@ class Sparse:
     def cost(self) -> ComposedCost:
         step = reach(self.sensitivity, self.monotone)
         above = self.positives // self.runs  # in one run
-        run = PureCost(self.sensitivity / self.threshold_scale + above * step / self.question_scale)
+        run = PureCost(self.sensitivity / self.threshold_scale + above * step / self.query_scale)
         return ComposedCost(((run, self.runs),))
 
     def start(self, bits: Bits) -> SparseState:
         return SparseState(self.positives, draw_one(self.threshold_scale, bits))
 
     def step(self, watch: SparseState, exact: int, threshold: int, bits: Bits) -> tuple[bool, SparseState]:
-        """The answer to one question, and what to keep for the next."""
+        """The answer to one query, and what to keep for the next."""
         if watch.left < 1:
             raise InvalidRequest("this sparse vector has halted: all its positives are used up")
-        above = is_above(exact, threshold, watch.offset, self.question_scale, bits)
+        above = is_above(exact, threshold, watch.offset, self.query_scale, bits)
         return above, self.after(watch, above, bits)
 
     def after(self, watch: SparseState, above: bool, bits: Bits) -> SparseState:
@@ -84,7 +84,7 @@ class Sparse:
         return SparseState(watch.left - 1, offset)
 
     def release(self, exact: Iterable[int], thresholds: Iterable[int], bits: Bits) -> list[bool]:
-        """One answer a question, until the questions end or ``positives`` of them were above."""
+        """One answer a query, until the queries end or ``positives`` of them were above."""
         watch, said = self.start(bits), list[bool]()
         for value, threshold in zip(exact, thresholds, strict=False):
             above, watch = self.step(watch, value, threshold, bits)
@@ -93,17 +93,15 @@ class Sparse:
                 break
         return said
 
-    def error(self, confidence: float, questions: int) -> int:
-        """How far from its threshold an integer must be for its answer, and all ``questions``, to be right.
+    def error(self, confidence: float, queries: int) -> int:
+        """How far from its threshold an integer must be for its answer, and all ``queries``, to be right.
 
-        Half of what may fail is for the thresholds, half for the questions.  Theorem: SPARSE-ACCURACY.
+        Half of what may fail is for the thresholds, half for the queries.  Theorem: SPARSE-ACCURACY.
         """
-        if not 0 < confidence < 1 or questions < 1:
-            raise InvalidRequest("confidence lies between 0 and 1, and there is at least 1 question")
+        if not 0 < confidence < 1 or queries < 1:
+            raise InvalidRequest("confidence lies between 0 and 1, and there is at least 1 query")
         fail = (1 - confidence) / 2
-        return _radius(self.threshold_scale, fail / self.runs) + _radius(
-            self.question_scale, fail / questions
-        )
+        return _radius(self.threshold_scale, fail / self.runs) + _radius(self.query_scale, fail / queries)
 
     @classmethod
     def for_cost(
@@ -120,7 +118,7 @@ class Sparse:
         check_positives(positives)
         share = threshold_share
         if share is None:
-            share = 1 / (1 + questions_per_threshold(positives, monotone=monotone, refresh=refresh))
+            share = 1 / (1 + queries_per_threshold(positives, monotone=monotone, refresh=refresh))
         thresholds = positives if refresh else 1
         return cls(
             positives,
@@ -139,7 +137,5 @@ def check_positives(positives: int) -> None:
 
 def _radius(scale: Fraction, fail: float) -> int:
     if fail < FEW:
-        raise InvalidRequest(
-            "no float is that close to certainty; ask for less confidence or fewer questions"
-        )
+        raise InvalidRequest("no float is that close to certainty; ask for less confidence or fewer queries")
     return two_sided_geometric.coverage_radius(float_up(scale), next_up(1 - fail))

@@ -1,1 +1,1 @@
-"""Many linear questions answered together."""
+"""Many linear queries answered together."""

@@ -1,4 +1,4 @@
-"""What the matrix mechanism measures instead of the questions: whole-number sums of cells.
+"""What the matrix mechanism measures instead of the queries: whole-number sums of cells.
 
 A unit adds nothing or one column of the strategy.  Privacy pays the diameter of these points, validity the
 radius of a ball around them.  Both are computed from the integers that are really measured, so it does not

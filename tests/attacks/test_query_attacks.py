@@ -1,4 +1,4 @@
-"""Attacks with questions, on a real curator over DuckDB: what an analyst with a keyboard would try."""
+"""Attacks with queries, on a real curator over DuckDB: what an analyst with a keyboard would try."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_A11_other_joins_are_refused_free_of_charge(sql: str) -> None:
     with curator(joined(3), further=(PrivateTable(VISITS, 3),)) as asker:
         with pytest.raises(InvalidRequest):
             asker.ask(sql, epsilon="0.1")
-        assert asker.statement().questions == 0
+        assert asker.statement().queries == 0
 
 
 # A12 ------------------------------------------------------------------------------------------------------------
@@ -208,7 +208,7 @@ def observed(sql: str, data: pd.DataFrame) -> tuple[Any, ...]:
 
 
 @pytest.mark.parametrize("sql", PROBES)
-def test_A18_no_row_changes_whether_or_how_a_question_is_answered(sql: str) -> None:
+def test_A18_no_row_changes_whether_or_how_a_query_is_answered(sql: str) -> None:
     without = observed(sql, frame())
     for row in ROWS:
         assert observed(sql, frame(**row)) == without
@@ -246,7 +246,7 @@ def test_A26_a_bomb_is_refused_before_it_costs_memory(bomb: str) -> None:
     with curator(frame()) as asker:
         with pytest.raises(InvalidRequest) as caught:
             asker.ask(BOMBS[bomb], epsilon="0.01")
-        assert asker.statement().questions == 0
+        assert asker.statement().queries == 0
     assert len(caught.value.message) < 2_000  # a message is for reading
     assert memory("VmHWM") - before < 500_000  # kilobytes
 

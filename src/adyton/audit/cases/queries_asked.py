@@ -1,4 +1,4 @@
-"""Questions of every kind, each with two neighboring units that move its integers as far as can be."""
+"""Queries of every kind, each with two neighboring units that move its integers as far as can be."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _persons(sql: str) -> QueryCase:
     return QueryCase((sql,), _RANGING, _STAYING, persons=True)
 
 
-QUESTIONS: dict[str, QueryCase] = {
+QUERIES: dict[str, QueryCase] = {
     "count": _one("SELECT COUNT(*) FROM people WHERE age > 50"),
     "sum": _one("SELECT SUM(income) FROM people"),
     "mean": _one("SELECT AVG(age) FROM people"),

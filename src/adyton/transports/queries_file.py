@@ -1,4 +1,4 @@
-"""Several questions in one file: SQL with semicolons, one SELECT a line, or a JSON list of texts.
+"""Several queries in one file: SQL with semicolons, one SELECT a line, or a JSON list of texts.
 
 They are asked as one batch, and their answers printed one after the other.
 """
@@ -30,7 +30,7 @@ _PIECES = re.compile(
     r"""(?P<comment>--[^\n]*|/\*.*?\*/)|(?P<end>;)|(?P<other>[^'"/;\n-]+|.)""",
     re.DOTALL | re.IGNORECASE,
 )
-_COMPARED = 'a list of questions holds texts, or objects such as {"question": "SELECT ...", "above": 100}'
+_COMPARED = 'a list of queries holds texts, or objects such as {"query": "SELECT ...", "above": 100}'
 _QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*\"""")
 
 
@@ -56,62 +56,62 @@ class Batch:
 
 
 @contextlib.contextmanager
-def numbered(curator: Asker, questions: Sequence[str], dialect: str | None) -> Iterator[None]:
-    """An error says which question is wrong by itself, if one is; a server keeps the tables for that."""
+def numbered(curator: Asker, queries: Sequence[str], dialect: str | None) -> Iterator[None]:
+    """An error says which query is wrong by itself, if one is; a server keeps the tables for that."""
     try:
         yield
     except InvalidRequest as wrong:
         if not isinstance(curator, Curator):
             raise
-        raise _which(curator, questions, dialect or curator.study.dialect) or wrong from None
+        raise _which(curator, queries, dialect or curator.study.dialect) or wrong from None
 
 
-def _which(curator: Curator, questions: Sequence[str], dialect: str | None) -> InvalidRequest | None:
-    for number, question in enumerate(questions, start=1):
+def _which(curator: Curator, queries: Sequence[str], dialect: str | None) -> InvalidRequest | None:
+    for number, query in enumerate(queries, start=1):
         try:
-            asked_of(question, *curator.study.tables, dialect=dialect)
+            asked_of(query, *curator.study.tables, dialect=dialect)
         except InvalidRequest as wrong:
-            return InvalidRequest(f"question {number} of {len(questions)}: {wrong.message}", **wrong.facts)
+            return InvalidRequest(f"query {number} of {len(queries)}: {wrong.message}", **wrong.facts)
     return None
 
 
 def check_asked(sql: str | None, file: Path | None) -> None:
     if (sql is None) == (file is None):
-        raise InvalidRequest("give either a question or --file, a file of questions")
+        raise InvalidRequest("give either a query or --file, a file of queries")
 
 
-def read_questions(path: Path) -> list[str]:
-    """The questions in a file; ``-`` is standard input."""
-    questions = _questions_in(path)
-    if not all(isinstance(question, str) for question in questions):
-        raise InvalidRequest('a list of questions holds strings: ["SELECT ...", "SELECT ..."]')
-    return questions
+def read_queries(path: Path) -> list[str]:
+    """The queries in a file; ``-`` is standard input."""
+    queries = _queries_in(path)
+    if not all(isinstance(query, str) for query in queries):
+        raise InvalidRequest('a list of queries holds strings: ["SELECT ...", "SELECT ..."]')
+    return queries
 
 
 def read_compared(path: Path, above: str | None) -> list[tuple[str, str | None]]:
-    """The questions in a file, each with its threshold; ``above`` is that of all that name none.
+    """The queries in a file, each with its threshold; ``above`` is that of all that name none.
 
-    In a JSON list a question is a text, or an object: {"question": "SELECT ...", "above": 100}.
+    In a JSON list a query is a text, or an object: {"query": "SELECT ...", "above": 100}.
     """
-    return [_compared(one, above) for one in _questions_in(path)]
+    return [_compared(one, above) for one in _queries_in(path)]
 
 
 def _compared(one: Any, above: str | None) -> tuple[str, str | None]:
     if isinstance(one, str):
         return one, above
     own = one.get("above", above) if isinstance(one, dict) else None
-    if not isinstance(one, dict) or not set(one) <= {"question", "above"}:
+    if not isinstance(one, dict) or not set(one) <= {"query", "above"}:
         raise InvalidRequest(_COMPARED)
-    if not isinstance(one.get("question"), str) or not (own is None or type(own) in (str, int)):
+    if not isinstance(one.get("query"), str) or not (own is None or type(own) in (str, int)):
         raise InvalidRequest(_COMPARED)
-    return one["question"], None if own is None else str(own)
+    return one["query"], None if own is None else str(own)
 
 
-def _questions_in(path: Path) -> list[Any]:
+def _queries_in(path: Path) -> list[Any]:
     text = _text_of(path)
-    found = _list_in(text) if text.lstrip().startswith("[") else split_questions(text)
+    found = _list_in(text) if text.lstrip().startswith("[") else split_queries(text)
     if not found:
-        raise InvalidRequest(f"the file of questions {str(path)!r} has no question in it")
+        raise InvalidRequest(f"the file of queries {str(path)!r} has no query in it")
     return found
 
 
@@ -119,22 +119,22 @@ def _text_of(path: Path) -> str:
     try:
         return sys.stdin.read() if str(path) == "-" else path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
-        raise InvalidRequest(f"there is no file of questions {str(path)!r}") from None
+        raise InvalidRequest(f"there is no file of queries {str(path)!r}") from None
     except (OSError, UnicodeDecodeError):
-        raise InvalidRequest(f"the file of questions {str(path)!r} cannot be read as text") from None
+        raise InvalidRequest(f"the file of queries {str(path)!r} cannot be read as text") from None
 
 
-def split_questions(text: str) -> list[str]:
-    """A semicolon ends a question, and so does a line that begins with SELECT, unless it is a part of one.
+def split_queries(text: str) -> list[str]:
+    """A semicolon ends a query, and so does a line that begins with SELECT, unless it is a part of one.
 
     It is in brackets, behind UNION ALL, or the first SELECT behind WITH.
     """
-    questions, current, asked = [], "", False
+    queries, current, asked = [], "", False
 
     def finish() -> None:
         nonlocal current, asked
         if asked:
-            questions.append(current.strip())
+            queries.append(current.strip())
         current, asked = "", False
 
     for piece in _PIECES.finditer(text):
@@ -146,11 +146,11 @@ def split_questions(text: str) -> list[str]:
         elif piece["comment"] is not None:
             current += " "
     finish()
-    return questions
+    return queries
 
 
 def _is_whole(text: str) -> bool:
-    """Whether a SELECT on the next line begins another question."""
+    """Whether a SELECT on the next line begins another query."""
     plain = _QUOTED.sub("''", text)
     open_brackets = plain.count("(") - plain.count(")")
     continued = re.search(r"\b(UNION|ALL|EXCEPT|INTERSECT)\s*$", plain, re.IGNORECASE)
@@ -167,4 +167,4 @@ def _list_in(text: str) -> list[Any]:
         return list(json.loads(text, parse_float=str))
     except (json.JSONDecodeError, RecursionError) as error:
         why = error if isinstance(error, json.JSONDecodeError) else "too many brackets"
-        raise InvalidRequest(f"the list of questions is not JSON: {why}") from None
+        raise InvalidRequest(f"the list of queries is not JSON: {why}") from None

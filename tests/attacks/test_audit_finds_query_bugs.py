@@ -1,4 +1,4 @@
-"""Bugs planted into whole questions: too little paid, too low a threshold.  The auditor of questions finds them.
+"""Bugs planted into whole queries: too little paid, too low a threshold.  The auditor of queries finds them.
 
 The sound twin of each is in ``make audit``.  Bits are seeded, so nothing here depends on luck.
 """
@@ -15,8 +15,8 @@ import pytest
 
 from adyton.audit import replay
 from adyton.audit.cases.catalogue import entry_named, target_of
-from adyton.audit.cases.questions import QUESTIONS, ask_both
-from adyton.audit.cases.questions_asked import study_of, tables_of
+from adyton.audit.cases.queries import QUERIES, ask_both
+from adyton.audit.cases.queries_asked import study_of, tables_of
 from adyton.audit.report import Tried, try_one
 from adyton.curator import Curator
 from adyton.curator.releasing import Walk
@@ -116,7 +116,7 @@ def test_persons_that_are_counted_once_for_all_their_groups_are_found(
 
 def test_a_pruning_that_depends_on_the_rows_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Mutant: of the bins that can match, those are left out that hold nobody."""
-    case, target = QUESTIONS["bins that can match"], target_of(bits=SeededByHash(1))
+    case, target = QUERIES["bins that can match"], target_of(bits=SeededByHash(1))
     study, tables = study_of(case, "replace-one", "gdp", target), tables_of(case, "replace-one", tmp_path)
     assert not replay(study, tables, case.asked[0], bits=target.bits, epsilon=1).refuted
     kept, planned, left = cells._kept, Curator._planned, []
@@ -172,7 +172,7 @@ def test_persons_of_one_kept_group_that_are_counted_by_their_rows_are_found(
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
 @pytest.mark.parametrize(
     "name",
-    [name for name, case in QUESTIONS.items() if "CLIPPED" in case.asked[0] or "UNDECLARED" in case.asked[0]],
+    [name for name, case in QUERIES.items() if "CLIPPED" in case.asked[0] or "UNDECLARED" in case.asked[0]],
 )
 def test_a_truth_about_a_raw_value_with_half_its_sensitivity_is_found(
     monkeypatch: pytest.MonkeyPatch, name: str, adjacency: Adjacency
@@ -206,7 +206,7 @@ def test_what_planning_gets_wrong_about_a_reading_is_refused(monkeypatch: pytest
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in QUESTIONS if "can match" in name or "clipped" in name or "undeclared" in name]
+    "name", [name for name in QUERIES if "can match" in name or "clipped" in name or "undeclared" in name]
 )
 def test_the_sound_twins_of_these_are_not_refuted(name: str) -> None:
     for adjacency in ADJACENCIES:
@@ -269,8 +269,8 @@ def test_a_second_charge_for_an_answer_that_was_cut_off_is_found(monkeypatch: py
         assert trial.replayed.faults == ("2 charges for one answer",)
 
 
-def test_every_kind_of_question_is_there() -> None:
-    asked = " ".join(sql for case in QUESTIONS.values() for sql in case.asked)
+def test_every_kind_of_query_is_there() -> None:
+    asked = " ".join(sql for case in QUERIES.values() for sql in case.asked)
     for word in (
         "VARIANCE",
         "STDDEV",
@@ -286,4 +286,4 @@ def test_every_kind_of_question_is_there() -> None:
         "UNDECLARED",
     ):
         assert word in asked
-    assert any(len(case.asked) > 1 for case in QUESTIONS.values())
+    assert any(len(case.asked) > 1 for case in QUERIES.values())

@@ -1,4 +1,4 @@
-"""Questions in Python, one function for each: what is asked, of which rows, in which groups.
+"""Queries in Python, one function for each: what is asked, of which rows, in which groups.
 
 mean("income / 12", where="age >= 18", by="region")
 
@@ -7,7 +7,7 @@ values, such as "FLOOR(age / 10)" or "YEAR(born)"; or several; or expressions un
 ``{"decade": "FLOOR(age / 10) * 10"}``.  ``groups`` says in how many groups a person counts, where persons are
 counted or their sums are added up.
 
->>> curator.preview(adyton.questions.variance("age"), share="0.5").affordable
+>>> curator.preview(adyton.queries.variance("age"), share="0.5").affordable
 True
 """
 
@@ -129,7 +129,7 @@ def covariance(y: Value, x: Value, where: Where = None, by: Groups = (), name: s
 def correlation(y: Value, x: Value, where: Where = None, by: Groups = (), name: str | None = None) -> Draft:
     """How closely ``y`` and ``x`` follow a straight line, from -1 to 1: their covariance over the deviations.
 
-    >>> curator.preview(adyton.questions.correlation("age", "smoker"), share="0.5").affordable
+    >>> curator.preview(adyton.queries.correlation("age", "smoker"), share="0.5").affordable
     True
     """
     return Draft("correlation", y, where, _by(by), name, beside=x)

@@ -1,4 +1,4 @@
-"""The part of the engines' contract that speaks of questions about rows; ``EngineContract`` includes it."""
+"""The part of the engines' contract that speaks of queries about rows; ``EngineContract`` includes it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from adyton.kernel.terms.expressions import And, Compare, Not, Or
 from adyton.kernel.terms.leaves import Constant, DatePart, DayOf, IsTrue, Part, ValueOf
 from adyton.kernel.terms.measures import Count, Mean, Moments, Proportion, Sum, Variance
 from adyton.planning.readings import readings_of
-from adyton.query.nodes import Question
+from adyton.query.nodes import Query
 from adyton.query.request import request_of
 from adyton.query.sql.read import parse_condition, parse_group, parse_number
 from adyton.streams.compared import compared
@@ -47,15 +47,15 @@ from adyton.testing.engines.reference import SourceColumn, expected
 from adyton.testing.engines.setup import Open, numbered
 
 
-class QuestionsContract:
+class QueriesContract:
     @pytest.mark.parametrize("by", [(), (SMOKER,), (REGION, SMOKER, YEAR)], ids=len)
-    def test_every_kind_of_question_means_the_same(self, opened: Open, by: tuple[Any, ...]) -> None:
+    def test_every_kind_of_query_means_the_same(self, opened: Open, by: tuple[Any, ...]) -> None:
         engine = opened(PEOPLE, SOME)
         measures: list[Any] = [Count(where) for where in CONDITIONS]
         measures += [Sum(value) for value in NUMBERS] + [Mean(v, CONDITIONS[2]) for v in NUMBERS]
         measures += [Proportion(where, CONDITIONS[11]) for where in CONDITIONS]
-        question = Question(PEOPLE, tuple((f"m{i}", m) for i, m in enumerate(measures)), by=by)
-        readings = readings_of(question, ROWS)
+        query = Query(PEOPLE, tuple((f"m{i}", m) for i, m in enumerate(measures)), by=by)
+        readings = readings_of(query, ROWS)
         assert engine.exact(readings) == expected(PEOPLE, ROWS, SOME, "salt", readings)
 
     @pytest.mark.parametrize("adjacency", get_args(Adjacency))
@@ -75,13 +75,13 @@ class QuestionsContract:
         engine = opened(table, SOME, unit)
         assert engine.exact(readings) == expected(table, unit, SOME, "salt", readings)
 
-    def test_a_filter_of_the_whole_question_means_the_same(self, opened: Open) -> None:
+    def test_a_filter_of_the_whole_query_means_the_same(self, opened: Open) -> None:
         """In every group, also where the filter leaves none."""
         engine = opened(PEOPLE, SOME)
         measures = (("n", Count()), ("m", Mean(ValueOf(INCOME))), ("v", Variance(ValueOf(INCOME))))
         for where in CONDITIONS[::3]:
-            question = Question(PEOPLE, measures, where, (REGION,))
-            readings = readings_of_all_cells(question, ROWS)
+            query = Query(PEOPLE, measures, where, (REGION,))
+            readings = readings_of_all_cells(query, ROWS)
             assert engine.exact(readings) == expected(PEOPLE, ROWS, SOME, "salt", readings), where
 
     every_pair: ClassVar[bool] = True  # or only so many that each number is in one, where planning takes long
@@ -95,7 +95,7 @@ class QuestionsContract:
         pairs = [*(pairs if self.every_pair else _each_in_one(pairs)), (NUMBERS[0], NUMBERS[0])]
         named = tuple((f"m{i}", Moments(y, x, "correlation")) for i, (y, x) in enumerate(pairs))
         assert len(named) > 3
-        readings = readings_of(Question(PEOPLE, named, by=by), ROWS)
+        readings = readings_of(Query(PEOPLE, named, by=by), ROWS)
         assert engine.exact(readings) == expected(PEOPLE, ROWS, SOME, "salt", readings)
 
     def groups_with(self, bucket: Group) -> list[tuple[Group, ...]]:
@@ -107,7 +107,7 @@ class QuestionsContract:
         engine = opened(PEOPLE, SOME)
         measures = (("n", Count()), ("m", Mean(ValueOf(INCOME), CONDITIONS[4])))
         for by in self.groups_with(bucket):
-            readings = readings_of(Question(PEOPLE, measures, by=by), ROWS)
+            readings = readings_of(Query(PEOPLE, measures, by=by), ROWS)
             assert engine.exact(readings) == expected(PEOPLE, ROWS, SOME, "salt", readings)
 
     @pytest.mark.parametrize("name", ["region", "year", "smoker", "age", "born"])
@@ -123,7 +123,7 @@ class QuestionsContract:
         assert has_null(group)
         measures = (("n", Count()), ("m", Mean(ValueOf(INCOME))))
         for by in ((group,), (other, group)):
-            readings = readings_of(Question(table, measures, by=by), ROWS)
+            readings = readings_of(Query(table, measures, by=by), ROWS)
             exact = engine.exact(readings)
             assert exact == expected(table, ROWS, SOME, "salt", readings)
             assert (sum(exact[0][0]) == len(SOME[0].values)) == (by == (group,))  # each row is in one group
@@ -135,7 +135,7 @@ class QuestionsContract:
             reading
             for i, by in enumerate(groups)
             for reading in readings_of(
-                Question(PEOPLE, ((f"s{i}", Sum(NUMBERS[i])), (f"n{i}", Count(CONDITIONS[i]))), by=by), ROWS
+                Query(PEOPLE, ((f"s{i}", Sum(NUMBERS[i])), (f"n{i}", Count(CONDITIONS[i]))), by=by), ROWS
             )
         ]
         wanted = expected(PEOPLE, ROWS, SOME, "salt", readings)
@@ -152,8 +152,8 @@ class QuestionsContract:
             rich = Compare(ValueOf(INCOME), ">=", Constant(Fraction(9_000 * i)))
             for where in (old, rich, And((old, IsTrue(SMOKER))), Or((Not(IsTrue(SMOKER)), rich))):
                 measures += [Count(where), Sum(NUMBERS[2], where), Mean(NUMBERS[4], where)]
-        question = Question(PEOPLE, tuple((f"m{i}", m) for i, m in enumerate(measures)), by=by)
-        readings = readings_of(question, ROWS)
+        query = Query(PEOPLE, tuple((f"m{i}", m) for i, m in enumerate(measures)), by=by)
+        readings = readings_of(query, ROWS)
         for size in (len(SOME[0].values), 0):
             source = tuple(SourceColumn(column.name, column.kind, column.values[:size]) for column in SOME)
             engine = opened(PEOPLE, source)
@@ -170,7 +170,7 @@ class QuestionsContract:
         table = Table("t", (column, label))
         source = (SourceColumn("d", "date", days), labels)
         measures = tuple((part, Sum(DatePart(part, DayOf(column)))) for part in get_args(Part))
-        readings = readings_of(Question(table, measures, by=(label,)), ROWS)
+        readings = readings_of(Query(table, measures, by=(label,)), ROWS)
         assert opened(table, source).exact(readings) == expected(table, ROWS, source, "salt", readings)
 
     texts_left_out: ClassVar[tuple[str, ...]] = ()  # which an engine takes very long to plan
@@ -183,25 +183,25 @@ class QuestionsContract:
         measures += [Count(parse_condition(text, PEOPLE)) for text in conditions]
         measures += [Count(Not(parse_condition(text, PEOPLE))) for text in conditions]
         named = tuple((f"m{i}", measure) for i, measure in enumerate(measures))
-        readings = readings_of(Question(PEOPLE, named, by=(REGION,)), ROWS)
+        readings = readings_of(Query(PEOPLE, named, by=(REGION,)), ROWS)
         for start in range(0, len(readings), 8):  # all in one statement are more than some engines parse
             some = readings[start : start + 8]
             assert engine.exact(some) == expected(PEOPLE, ROWS, SOME, "salt", some)
         for text in GROUP_TEXTS:
             by = (parse_group(text, PEOPLE).named("g"),)
-            readings = readings_of(Question(PEOPLE, (("n", Count()),), by=by), ROWS)
+            readings = readings_of(Query(PEOPLE, (("n", Count()),), by=by), ROWS)
             assert engine.exact(readings) == expected(PEOPLE, ROWS, SOME, "salt", readings), text
 
     def test_an_empty_table_has_every_declared_group(self, opened: Open) -> None:
         empty = tuple(SourceColumn(column.name, column.kind, []) for column in SOME)
         engine = opened(PEOPLE, empty)
         for by, cells in (((), 1), ((REGION, SMOKER), 8)):
-            question = Question(PEOPLE, (("n", Count()), ("m", Mean(ValueOf(AGE)))), by=by)
-            readings = readings_of(question, ROWS)
+            query = Query(PEOPLE, (("n", Count()), ("m", Mean(ValueOf(AGE)))), by=by)
+            readings = readings_of(query, ROWS)
             assert engine.exact(readings) == [[[0] * cells], [[0] * cells, [0] * cells]]
 
     def test_integers_come_back_as_integers(self, opened: Open) -> None:
-        readings = readings_of(Question(PEOPLE, (("m", Mean(ValueOf(INCOME))),), by=(REGION,)), ROWS)
+        readings = readings_of(Query(PEOPLE, (("m", Mean(ValueOf(INCOME))),), by=(REGION,)), ROWS)
         found = opened(PEOPLE, SOME).exact(readings)
         assert {type(value) for reading in found for column in reading for value in column} == {int}
 

@@ -1,7 +1,7 @@
-"""Whole questions through a real curator, on neighboring tables that move the integers as far as can be.
+"""Whole queries through a real curator, on neighboring tables that move the integers as far as can be.
 
 The curator itself makes the plan and reads each table once; after that the release, which is all of a
-question that is random, is repeated as often as there are samples.
+query that is random, is repeated as often as there are samples.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adyton.audit.cases.questions_asked import QUESTIONS, QueryCase, study_of, tables_of
+from adyton.audit.cases.queries_asked import QUERIES, QueryCase, study_of, tables_of
 from adyton.audit.cases.trial import AuditTarget, Trial
 from adyton.audit.replay import Replay, Trace, aligned, compare, keys_of, run_both
 from adyton.certify import Promise
@@ -34,12 +34,12 @@ from adyton.kernel.special.mechanisms.workloads.measured import Measured
 from adyton.planning.coordinated.choosing import CoordinatedBatch
 from adyton.planning.measures.search import Search
 from adyton.planning.part import MeasurePlan
-from adyton.planning.plan import PricedBatch, QuestionPlan, make_batch
+from adyton.planning.plan import PricedBatch, QueryPlan, make_batch
 from adyton.planning.price import price_of
 from adyton.query.request import request_of
 from adyton.study import Study
 
-__all__ = ["QUESTIONS", "ReadIntegers", "ask_both", "claim_of", "mu_of", "trial_of"]
+__all__ = ["QUERIES", "ReadIntegers", "ask_both", "claim_of", "mu_of", "trial_of"]
 
 Outputs = npt.NDArray[np.int64]
 _AT_ONCE = 4096  # cells that are searched together
@@ -55,8 +55,8 @@ class ReadIntegers:
 
 
 def ask_both(name: str, adjacency: Adjacency, accounting: str, target: AuditTarget) -> Trial:
-    """Ask question ``name`` of both tables through the curator, and prepare to release it many times."""
-    case = QUESTIONS[name]
+    """Ask query ``name`` of both tables through the curator, and prepare to release it many times."""
+    case = QUERIES[name]
     study = study_of(case, adjacency, accounting, target)
     asked: Any = list(case.asked) if len(case.asked) > 1 else case.asked[0]
     with tempfile.TemporaryDirectory() as folder:
@@ -74,7 +74,7 @@ def ask_both(name: str, adjacency: Adjacency, accounting: str, target: AuditTarg
     keys, (first, second) = keys_of(*runs), runs
     known = ReadIntegers(aligned(first, second), keys), ReadIntegers(aligned(second, first), keys)
     return Trial(
-        f"{accounting} question",
+        f"{accounting} query",
         name,
         adjacency,
         release,
@@ -95,7 +95,7 @@ def trial_of(
     replayed: Replay,
     target: AuditTarget,
 ) -> Trial:
-    """All that these questions released together, for what was charged for them."""
+    """All that these queries released together, for what was charged for them."""
     here, there = (ReadIntegers([read for run in runs for read in run[side].exact]) for side in (0, 1))
     release = release_of([plan for first, _ in runs for plan in first.plans], target.bits)
     claim, mu = claim_of(study, amount), mu_of(study, amount)
@@ -115,9 +115,9 @@ def mu_of(study: Study, amount: int) -> float | None:
     return math.sqrt(amount / UNITS_PER_ONE) * SAFE
 
 
-def release_of(plans: Sequence[QuestionPlan], bits: Bits) -> Callable[[ReadIntegers, int], Outputs]:
+def release_of(plans: Sequence[QueryPlan], bits: Bits) -> Callable[[ReadIntegers, int], Outputs]:
     def release(known: ReadIntegers, n: int) -> Outputs:
-        """n rows; a column for each integer that the question releases."""
+        """n rows; a column for each integer that the query releases."""
         exact, released = iter(known.exact), []
         for plan in plans:
             if plan.finding is not None:
@@ -190,7 +190,7 @@ def _searched(part: Search, counts: Sequence[int], n: int, bits: Bits) -> Output
     return np.concatenate([np.array(column, dtype=np.int64).reshape(n, -1) for column in released], axis=1)
 
 
-def _found(plan: QuestionPlan, finding: GroupDiscovery, known: ReadIntegers, n: int, bits: Bits) -> Outputs:
+def _found(plan: QueryPlan, finding: GroupDiscovery, known: ReadIntegers, n: int, bits: Bits) -> Outputs:
     """For each key of either table whether it is shown, its values if so, and the noisy number of keys."""
     assert known.keys is not None
     counts, size = known.exact[0][0], len(known.keys)

@@ -1,7 +1,7 @@
-"""The questions of engines.py as a user of OpenDP asks them: a frame in memory, public margins, epsilon = 1.
+"""The queries of engines.py as a user of OpenDP asks them: a frame in memory, public margins, epsilon = 1.
 
 Run by engines_opendp.py, in an environment of its own: OpenDP works with one version of polars only.
-Usage: opendp_questions.py FILE ROWS ("rows" or "persons").  Prints seconds, or questions a second, as JSON.
+Usage: opendp_queries.py FILE ROWS ("rows" or "persons").  Prints seconds, or queries a second, as JSON.
 With "in turns" behind it: a filtered count for each line that it is given, and the seconds that it took.
 """
 
@@ -22,7 +22,7 @@ REGIONS = [f"region {i}" for i in range(50)]
 AGES = list(range(18, 91))
 BOUNDS = (0.0, 200_000.0)
 CANDIDATES = [200.0 * i for i in range(1001)]  # ours chooses among 200,001
-MOST_QUESTIONS = 50  # a context splits its epsilon among so many
+MOST_QUERIES = 50  # a context splits its epsilon among so many
 PATIENCE = 3.0  # seconds
 
 
@@ -33,7 +33,7 @@ def main() -> None:
     frame = pl.read_parquet(path)
     context = _rows(frame, rows) if unit == "rows" else _persons(frame, rows)
     query = context.query if unit == "rows" else lambda: context.query().truncate_per_group(10)
-    asked = _questions(query, unit == "persons")
+    asked = _queries(query, unit == "persons")
     if sys.argv[4:] == ["in turns"]:
         _in_turns(partial(_release_at, context, asked["count"]().summarize()["scale"][0]), query)
         return
@@ -56,7 +56,7 @@ def _rows(frame: pl.DataFrame, rows: int) -> Any:
 
 
 def _persons(frame: pl.DataFrame, rows: int) -> Any:
-    """Rows are truncated on every question: a frame that was truncated before is not known as such."""
+    """Rows are truncated on every query: a frame that was truncated before is not known as such."""
     unit = dp.unit_of(contributions=1, identifier="user_id")
     return _context(frame, unit, [dp.polars.Margin(max_length=rows)])
 
@@ -65,13 +65,13 @@ def _context(frame: pl.DataFrame, unit: Any, margins: list[Any]) -> Any:
     return dp.Context.compositor(
         data=frame.lazy(),
         privacy_unit=unit,
-        privacy_loss=dp.loss_of(epsilon=float(MOST_QUESTIONS)),
-        split_evenly_over=MOST_QUESTIONS,
+        privacy_loss=dp.loss_of(epsilon=float(MOST_QUERIES)),
+        split_evenly_over=MOST_QUERIES,
         margins=margins,
     )
 
 
-def _questions(query: Callable[[], Any], keyed: bool) -> dict[str, Callable[[], Any]]:
+def _queries(query: Callable[[], Any], keyed: bool) -> dict[str, Callable[[], Any]]:
     """``keyed``: groups are joined with their public keys, which persons need because of the truncation."""
     income = pl.col("income").fill_nan(0.0)
     regions = pl.DataFrame({"region": REGIONS})
@@ -89,7 +89,7 @@ def _questions(query: Callable[[], Any], keyed: bool) -> dict[str, Callable[[], 
 def _calibrated(
     context: Any, asked: dict[str, Callable[[], Any]], query: Callable[[], Any]
 ) -> dict[str, float]:
-    """By hand, without the search for the scale of noise, which takes most of the time of a small question.
+    """By hand, without the search for the scale of noise, which takes most of the time of a small query.
 
     The scales are found before the clock starts; that of a count is known to be the same for every
     accounting.
@@ -132,7 +132,7 @@ def _seconds(release: Callable[[Any], Any], ask: Callable[[], Any]) -> float:
 
 
 def _rate(release: Callable[[Any], Any], query: Callable[[], Any], times: int) -> float:
-    """Filtered counts a second, after the questions above."""
+    """Filtered counts a second, after the queries above."""
     return times / sum(_seconds(release, partial(_filtered_count, query, i)) for i in range(times))
 
 
