@@ -296,8 +296,8 @@ def test_a_draft_counts_rows_only_where_they_are_public(data: Path, tmp_path: Pa
         (DraftOptions("1", "1e-3", adjacency="add-remove", rows=1000), "must be below 1/rows = 1/1000"),
         (DraftOptions("1", "1e-9", person="nobody"), "the data has no column 'nobody'"),
         (DraftOptions("1", "1e-9", rows_per_person=3), "a unit of several rows is a person"),
-        (DraftOptions("1", "1e-9", filter="rdp"), "unknown filter"),
-        (DraftOptions("1", "1e-9", filter="pure"), "delta = 0"),
+        (DraftOptions("1", "1e-9", accounting="rdp"), "unknown accounting"),
+        (DraftOptions("1", "1e-9", accounting="pure"), "delta = 0"),
     ],
 )
 def test_what_the_study_would_refuse_the_draft_refuses(
