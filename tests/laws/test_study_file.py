@@ -100,7 +100,7 @@ WRONG = [
     ),
     ('unit = "person"', 'unit = "row"', ["privacy.person goes with unit = 'person'"]),
     ('person = "id"', "", ["privacy.person is missing: the column that identifies a person"]),
-    ('adjacency = "replace-one"', "", ["privacy.adjacency is missing; write one of: replace, add-remove"]),
+    ('adjacency = "replace-one"', "", ["privacy.adjacency is missing; write one of: replace-one, add-remove"]),
     ('adjacency = "replace-one"', 'adjacency = "swap"', ["privacy.adjacency must not be 'swap'"]),
     ("epsilon = 1", "", ["privacy.epsilon: missing"]),
     ("epsilon = 1", "epsilon = 0", ["privacy.epsilon must be above 0"]),
@@ -119,7 +119,7 @@ WRONG = [
     ('accounting = "gdp"', 'accounting = "pure"', ["a pure study has delta = 0"]),
     (
         'accounting = "gdp"',
-        'filter = "rdp"',
+        'accounting = "rdp"',
         ["privacy.accounting must not be 'rdp'; write one of: gdp, zcdp, pure"],
     ),
     ('kind = "integer"', 'kind = "int"', ["columns.age.kind must not be 'int'; write one of: integer, real"]),
