@@ -250,13 +250,15 @@ class EngineFailed(CuratorError):
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C while something was being paid for.  ``receipt``: what was paid by then, None for nothing.
 
-    ``booked``: with a book, which may have been charged before the study could be.
+    ``shared``: with a shared budget, which may have been charged before the study could be.
     """
 
-    def __init__(self, receipt: int | None, *, booked: bool = False) -> None:
+    def __init__(self, receipt: int | None, *, shared: bool = False) -> None:
         self.receipt = receipt
         nothing = "nothing was charged" + (
-            " to the study; if its book was, the same again is not charged there twice" if booked else ""
+            " to the study; if its shared budget was, the same again is not charged there twice"
+            if shared
+            else ""
         )
         self.message = (
             f"interrupted; {nothing}"

@@ -29,10 +29,10 @@ from adyton.service.named_ledger import NamedLedger
 from adyton.service.roles import Role
 from adyton.setup.amending import amend
 from adyton.study import Study, Validity
-from books import book_of, study_of
 from golden.ledgers import Story, Tale
 from golden.rows import REGIONS, ROWS, people
 from kept_rows import open_kept
+from shared_budgets import shared_budget_of, study_of
 from study_on_disk import query, write_study
 
 ACCOUNTING_NAMES, BOTH = ("gdp", "zcdp", "pure"), ("replace-one", "add-remove")
@@ -216,17 +216,21 @@ def weights(story: Story, known: Study) -> None:
     story.keep(ledger)
 
 
-def booked(story: Story, **said: Any) -> None:
+def sharing(story: Story, **said: Any) -> None:
     """Two studies of the same rows share a limit, and count together for validity."""
     validity = said.pop("validity", None) or Validity("0.95")
     accounting = said.pop("accounting", "gdp")
     facts = {"accounting": accounting, "delta": Fraction(0)} if accounting == "pure" else {}
     plan = {"confidence": validity.confidence, "stability": validity.stability}
-    book = book_of(
-        story.folder / "book.ledger", epsilon=3, **{k: v for k, v in plan.items() if v}, **facts, **said
+    shared_budget = shared_budget_of(
+        story.folder / "shared_budget.ledger",
+        epsilon=3,
+        **{k: v for k, v in plan.items() if v},
+        **facts,
+        **said,
     )
     data = pd.DataFrame({"f": [True, False] * 50})
-    both = [study_of(name, book, epsilon=3, validity=validity, **facts) for name in ("one", "two")]
+    both = [study_of(name, shared_budget, epsilon=3, validity=validity, **facts) for name in ("one", "two")]
     curators = [open_kept(known, data, MemoryLedger.of(known)) for known in both]
     for scale in (20, 30, 3, 1):
         for known, curator in zip(both, curators, strict=True):
@@ -234,7 +238,7 @@ def booked(story: Story, **said: Any) -> None:
             story.tell(curator.statement)
     for known, curator in zip(both, curators, strict=True):
         story.keep(curator.ledger, known.table.name)
-    with adyton.Book(book) as shared:
+    with adyton.SharedBudget(shared_budget) as shared:
         story.tell(shared.statement)
         story.tell(shared.verify)
 
@@ -352,9 +356,9 @@ STORIES: dict[str, Tale] = {
     **_each(described, "gdp", "zcdp"),
     "plain persons replace": lambda story: plain(story, _of_persons("replace-one")),
     "plain persons add-remove": lambda story: plain(story, _of_persons("add-remove")),
-    "book gdp": booked,
-    "book zcdp": partial(booked, accounting="zcdp"),
-    "book pure": partial(booked, accounting="pure", validity=PURE_PLAN),
+    "shared budget gdp": sharing,
+    "shared budget zcdp": partial(sharing, accounting="zcdp"),
+    "shared budget pure": partial(sharing, accounting="pure", validity=PURE_PLAN),
     "amended gdp": amended,
     "planned gdp": lambda story: planned(story, study("gdp", validity=Validity("0.95", queries=8, tolerance="0.2"))),
     "planned pure": lambda story: planned(

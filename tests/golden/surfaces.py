@@ -60,17 +60,17 @@ FILES: dict[str, dict[str, str]] = {
     "zcdp": {"delta = 1e-9": 'delta = 1e-9\naccounting = "zcdp"'},
     "planned": {"independent = true": "independent = true\nqueries = 50\ntolerance = 0.25"},
     "kept": {"independent = true": "independent = true\nreserve = 0.1"},
-    "booked": {"delta = 1e-9": 'delta = 1e-9\nbook = "shared.ledger"'},
+    "sharing": {"delta = 1e-9": 'delta = 1e-9\nshared_budget = "shared.ledger"'},
     "checkpointed": {"[validity]": '[ledger]\ncheckpoint = "people.checkpoint"\n[validity]'},
     "many": {},
     "cubes": {},
     "corrected": {"high = 100\n": "high = 90\n"},
 }
-ASKED_FIRST = ("people", "pure", "zcdp", "planned", "kept", "booked", "checkpointed")
+ASKED_FIRST = ("people", "pure", "zcdp", "planned", "kept", "sharing", "checkpointed")
 COMMANDS: tuple[tuple[str, ...], ...] = (
     ("init", "people.parquet", "--epsilon", "1", "--delta", "1e-9", "-o", "new.toml"),
     ("check", "people.toml"),
-    ("book", "create", "shared.ledger", "--epsilon", "10", "--delta", "1e-9", "--unit", "row"),
+    ("shared-budget", "create", "shared.ledger", "--epsilon", "10", "--delta", "1e-9", "--unit", "row"),
     *((verb, f"{name}.toml", GROUPS, "--share", "0.05") for name in ASKED_FIRST for verb in ("preview", "ask")),
     ("preview", "people.toml", COUNT, "--within", "40"),
     ("ask", "people.toml", COUNT, "--within", "40"),
@@ -92,8 +92,8 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("reserve", "show", "kept.toml"),
     ("reserve", "open", "kept.toml", "--test", "a", "-o", "kept.parquet"),
     ("reserve", "judge", "kept.toml", "0.01"),
-    ("book", "statement", "shared.ledger"),
-    ("book", "verify", "shared.ledger"),
+    ("shared-budget", "statement", "shared.ledger"),
+    ("shared-budget", "verify", "shared.ledger"),
     ("checkpoint", "show", "checkpointed.toml"),
     ("stream", "open", "zcdp.toml", "--positives", "2", "--of", "means", "--share", "0.3", "--numeric", "--preview"),
     ("stream", "open", "zcdp.toml", "--positives", "2", "--of", "means", "--share", "0.3", "--numeric"),

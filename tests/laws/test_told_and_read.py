@@ -25,9 +25,9 @@ from adyton.kernel.exact import decimal_text, decimal_units
 from adyton.kernel.schema import CategoryColumn, DateColumn, IntegerColumn, RealColumn, TextColumn
 from adyton.streams.answer import StreamAnswer, StreamPreview, StreamStatement
 from adyton.study import Validity
-from books import book_of
 from how_often import often
 from kept_rows import open_kept
+from shared_budgets import shared_budget_of
 from sql_corpus.cases import STATEMENTS, Statement
 from sql_corpus.judge import Court, court
 
@@ -192,11 +192,11 @@ def test_streams_bounds_and_last_looks_are_read_back() -> None:
         assert isinstance(assert_same(found, found.column), SuggestedBounds)
 
 
-def test_a_statement_with_a_book_is_read_back(tmp_path: Path) -> None:
-    book = book_of(tmp_path / "book.ledger", epsilon=10, delta=Fraction(1, 10**6))
-    with curator(book=book) as asker:
+def test_a_statement_with_a_shared_budget_is_read_back(tmp_path: Path) -> None:
+    shared_budget = shared_budget_of(tmp_path / "shared_budget.ledger", epsilon=10, delta=Fraction(1, 10**6))
+    with curator(shared_budget=shared_budget) as asker:
         asker.ask("SELECT COUNT(*) FROM people", share="0.1")
-        assert assert_same(asker.statement()).book is not None
+        assert assert_same(asker.statement()).shared_budget is not None
 
 
 def test_an_answer_about_made_up_rows_stays_one() -> None:

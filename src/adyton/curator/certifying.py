@@ -30,7 +30,7 @@ from adyton.kernel.ledger.texts import Stored
 from adyton.kernel.measurement import Columns
 from adyton.kernel.sensitivity import Sensitivity
 from adyton.kernel.terms.measures import Extreme
-from adyton.ledgers.book.booked import booked
+from adyton.ledgers.shared_budget.ledger import shared_budget_ledger
 from adyton.planning.advice import later_widths
 from adyton.planning.keys import found
 from adyton.planning.learned import Learned, UnitRange, settled_radius
@@ -287,8 +287,8 @@ class PopulationClaims:
 
     def certificate(self, plan: QueryPlan, context: PopulationContext) -> Certificate:
         known = plan.certificate
-        if (book := booked(self._ledger)) is not None:
-            known = known.citing("BOOK", assuming=book.said)
+        if (shared_budget := shared_budget_ledger(self._ledger)) is not None:
+            known = known.citing("SHARED-BUDGET", assuming=shared_budget.said)
         if all(isinstance(measure, Extreme) for _, measure in plan.query.measures):
             return known  # nothing is said about a population's extremes
         ratios = any(len(noisy.reading.coordinates) > 1 for noisy in plan.noisy)

@@ -104,7 +104,7 @@ def _of_size(study: Study, units: int) -> Study:
     table = replace(study.table, rows=None if declared is None else units, lines=lines)
     planned = study.validity is not None and study.validity.tolerance is not None
     validity = None if planned and declared != units else study.validity
-    return replace(study, table=table, validity=validity, source=None, ledger=None, book=None)
+    return replace(study, table=table, validity=validity, source=None, ledger=None, shared_budget=None)
 
 
 def _marked(answer: Answer) -> Answer:

@@ -250,7 +250,7 @@ class Walk:
         except KeyboardInterrupt:
             last = self._unanswered(wanted.plan, request) or self._ledger.requested(request or "")
             self.paid_for = last.number if last else self.paid_for
-            raise Interrupted(self.paid_for, booked=self.study.book is not None) from None
+            raise Interrupted(self.paid_for, shared=self.study.shared_budget is not None) from None
 
     def _asked_before(self, plan: ReleaseKey, request: str | None = None) -> tuple[Receipt, str] | None:
         if not self._asked.is_new(request):

@@ -25,7 +25,7 @@ from adyton.kernel.engine import Engine
 from adyton.kernel.exact import positive, rational
 from adyton.kernel.schema import CategoryColumn, Column, Table, TextColumn
 from adyton.kernel.terms.measures import Count
-from adyton.ledgers.book.joining import check_book
+from adyton.ledgers.shared_budget.joining import check_shared_budget
 from adyton.planning.plan import make_plan
 from adyton.planning.price import Price
 from adyton.query.nodes import Query
@@ -71,8 +71,8 @@ def check_study(
     share = rational(allow, "allow")
     if not 0 <= share < 1:
         raise InvalidRequest("allow is a share of the rows: at least 0, below 1")
-    if known.book is not None:
-        check_book(known, known.book)
+    if known.shared_budget is not None:
+        check_shared_budget(known, known.shared_budget)
     wanted, sources = CheckOptions(part, share, show_values), sources_of(known, data)
     tables, persons = [], {}
     for table in known.tables:

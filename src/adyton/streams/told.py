@@ -85,7 +85,7 @@ def exchanged(study: Study, order: Order) -> Fraction:
 def _integers(ledger: Ledger, receipt: Receipt) -> int | None:
     """How many an answer has; None where that is unknown, or they are not sums with noise of their own.
 
-    A receipt of a book does not say what it paid for, and has a number of its own.
+    A receipt of a shared budget does not say what it paid for, and has a number of its own.
     """
     order = receipt.order
     plain = order.detail.startswith("[[") and not receipts_carried(order.query, order.detail)

@@ -16,7 +16,7 @@ from adyton.audit.cases import (
     rounded_studies,
     selected,
     selections,
-    shared_books,
+    shared_budgets,
     split_studies,
     streamed,
     streams,
@@ -92,7 +92,7 @@ CATALOGUE: tuple[AuditedMechanism, ...] = (
     *for_each_accounting("queries", "whole queries through a curator", _queries),
     *means_with_squares.ENTRIES,
     *(*streamed.ENTRIES, *selected.ENTRIES, *read_again.ENTRIES),
-    *(*split_studies.ENTRIES, *rounded_studies.ENTRIES, *reserves.ENTRIES, *shared_books.ENTRIES),
+    *(*split_studies.ENTRIES, *rounded_studies.ENTRIES, *reserves.ENTRIES, *shared_budgets.ENTRIES),
 )
 
 

@@ -1,4 +1,4 @@
-"""adyton book: what several studies of the same persons may spend together."""
+"""adyton shared-budget: what several studies of the same persons may spend together."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adyton.ledgers.book import Book
+from adyton.ledgers.shared_budget import SharedBudget
 from adyton.transports.terminal import Head, Json, run, show
 
 if TYPE_CHECKING:  # loaded by the commands: others need not wait for it
-    from adyton.ledgers.book.statement import BookStatement
+    from adyton.ledgers.shared_budget.statement import SharedBudgetStatement
 
-File = Annotated[Path, typer.Argument(help="The book, e.g. hospital.ledger.", show_default=False)]
+File = Annotated[Path, typer.Argument(help="The shared budget, e.g. hospital.ledger.", show_default=False)]
 Epsilon = Annotated[
     str, typer.Option(help="Limit for all studies together.", metavar="E", show_default=False)
 ]
@@ -55,26 +55,26 @@ def create(
     stability: Stability = None,
     as_json: Json = False,
 ) -> None:
-    """Write a new book. What it says never changes.
+    """Write a new shared budget. What it says never changes.
 
-    Example: adyton book create hospital.ledger --epsilon 2 --delta 1e-9, then in each study file
-    [privacy] book = "hospital.ledger".
+    Example: adyton shared-budget create hospital.ledger --epsilon 2 --delta 1e-9, then in each study file
+    [privacy] shared_budget = "hospital.ledger".
     """
 
-    def make() -> BookStatement:
-        with Book.create(
+    def make() -> SharedBudgetStatement:
+        with SharedBudget.create(
             file,
             epsilon=epsilon,
             delta=delta,
             accounting=accounting,
-            unit=unit,  # type: ignore[arg-type]  # checked by the book, as the next two
+            unit=unit,  # type: ignore[arg-type]  # checked by the shared budget, as the next two
             adjacency=adjacency,  # type: ignore[arg-type]
             rows=rows,  # type: ignore[arg-type]
             discovery_delta=discovery_delta,
             confidence=confidence,
             stability=stability,
-        ) as book:
-            return book.statement()
+        ) as shared_budget:
+            return shared_budget.statement()
 
     show(make, as_json)
 
@@ -82,19 +82,19 @@ def create(
 def statement(file: File, verbose: Verbose = False, as_json: Json = False) -> None:
     """Show what each study has spent of what all of them may spend together."""
 
-    def make() -> BookStatement:
-        with Book(file) as book:
-            return book.statement()
+    def make() -> SharedBudgetStatement:
+        with SharedBudget(file) as shared_budget:
+            return shared_budget.statement()
 
     show(make, as_json, verbose=verbose)
 
 
 def verify(file: File, head: Head = None, as_json: Json = False) -> None:
-    """Replay the book: is the chain intact, and the total within the limit?"""
+    """Replay the shared budget: is the chain intact, and the total within the limit?"""
 
     def work() -> dict[str, Any]:
-        with Book(file) as book:
-            found = book.verify(head)
+        with SharedBudget(file) as shared_budget:
+            found = shared_budget.verify(head)
         return {"ok": True, "receipts": found.receipts, "head": found.head}
 
     done = run(work, as_json)

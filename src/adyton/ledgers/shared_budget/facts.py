@@ -1,4 +1,4 @@
-"""What a book says, written once: the limit for all studies together, who is protected, whose rows."""
+"""What a shared budget says, once: the limit for all studies together, who is protected, whose rows."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _SAID = (
     "confidence",
     "stability",
 )
-_KIND = "book"
+_KIND = "shared_budget"
 
 
 @dataclass(frozen=True, slots=True)
-class BookFacts:
-    """The facts of a book; its fingerprint is that of all of them.
+class SharedBudgetFacts:
+    """The facts of a shared budget; its fingerprint is that of all of them.
 
     ``rows`` is the owner's word on what the studies read.  "same": the same rows, or the same persons.
     "related": data of the same persons, who need not be the same in each.  "unrelated": what is released
@@ -72,21 +72,23 @@ class BookFacts:
             (self.rows, "rows", get_args(Rows)),
         ):
             if value not in known:
-                raise InvalidRequest(f"{what} of a book is one of {', '.join(known)}, not {value!r}")
+                raise InvalidRequest(f"{what} of a shared budget is one of {', '.join(known)}, not {value!r}")
         if not 0 <= self.discovery_delta <= self.limit.delta:
             raise InvalidRequest(
-                "discovery_delta of a book is a part of its delta: at least 0, at most delta"
+                "discovery_delta of a shared budget is a part of its delta: at least 0, at most delta"
             )
         if self.confidence is not None and not 0 < self.confidence < 1:
-            raise InvalidRequest("confidence of a book must be above 0 and below 1, e.g. 0.95")
+            raise InvalidRequest("confidence of a shared budget must be above 0 and below 1, e.g. 0.95")
         if self.confidence is not None and self.rows != "same":
-            raise InvalidRequest("confidence is fixed by a book of the same rows; others leave it to studies")
+            raise InvalidRequest(
+                "confidence is fixed by a shared budget of the same rows; others leave it to studies"
+            )
         if self.stability is not None and (self.accounting != "pure" or self.confidence is None):
             raise InvalidRequest(
-                "stability goes with a book of the same rows, pure accounting and a confidence"
+                "stability goes with a shared budget of the same rows, pure accounting and a confidence"
             )
         if self.allowed < 1:
-            raise InvalidRequest("epsilon of a book is too small: nothing could ever be asked")
+            raise InvalidRequest("epsilon of a shared budget is too small: nothing could ever be asked")
 
     @property
     def allowed(self) -> int:
@@ -96,12 +98,12 @@ class BookFacts:
 
     @property
     def counts(self) -> bool:
-        """Whether validity counts what all studies of the book released."""
+        """Whether validity counts what all studies of the shared budget released."""
         return self.rows != "unrelated"
 
     @property
     def fingerprint(self) -> str:
-        """A digest of all that gives the book its meaning."""
+        """A digest of all that gives the shared budget its meaning."""
         return hashlib.sha256(json.dumps([_KIND, 1, self.named]).encode()).hexdigest()
 
     @property
@@ -113,12 +115,12 @@ class BookFacts:
         return {name: str(value) for name, value in zip(_SAID, (*values, *more), strict=True)}
 
     @classmethod
-    def of(cls, named: Mapping[str, str] | None, name: str) -> BookFacts:
+    def of(cls, named: Mapping[str, str] | None, name: str) -> SharedBudgetFacts:
         """From the facts that lie in the file ``name``; nothing there is believed before it was compared."""
         if named is None or set(named) != set(_SAID):
             raise InvalidRequest(
-                f"{name} is the ledger of a study or of a holdout, not a book; make a book with: "
-                "adyton book create"
+                f"{name} is the ledger of a study or of a holdout, not a shared budget; make a shared "
+                "budget with: adyton shared-budget create"
             )
         try:
             return cls(
@@ -131,4 +133,4 @@ class BookFacts:
                 *(None if named[key] == "None" else Fraction(named[key]) for key in _SAID[-2:]),
             )
         except (ValueError, ZeroDivisionError, InvalidRequest):
-            raise LedgerCorrupt(f"the facts of the book {name} are damaged") from None
+            raise LedgerCorrupt(f"the facts of the shared budget {name} are damaged") from None

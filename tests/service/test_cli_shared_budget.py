@@ -23,7 +23,7 @@ unit = "{unit}"
 adjacency = "replace-one"
 epsilon = 2
 delta = 1e-9
-book = "clinic.ledger"
+shared_budget = "clinic.ledger"
 [validity]
 independent = true
 confidence = 0.95
@@ -35,7 +35,7 @@ step = 0.01
 [columns.benign]
 kind = "boolean"
 """
-CREATE = ("book", "create", "clinic.ledger", "--epsilon", "2.5", "--delta", "1e-9", "--unit", "row")
+CREATE = ("shared-budget", "create", "clinic.ledger", "--epsilon", "2.5", "--delta", "1e-9", "--unit", "row")
 
 
 @pytest.fixture(autouse=True)
@@ -58,51 +58,53 @@ def told(*words: str) -> dict[str, Any]:
     return dict(json.loads(done.stdout))
 
 
-def test_two_studies_share_a_book_from_creation_to_refusal() -> None:
+def test_two_studies_share_a_shared_budget_from_creation_to_refusal() -> None:
     made = run(*CREATE, "--rows", "same", "--confidence", "0.95")
     assert made.exit_code == 0
-    assert "epsilon 2.5, delta 1e-9 (one row, replace)" in " ".join(made.stdout.split())
+    assert "epsilon 2.5, delta 1e-9 (one row, replace-one)" in " ".join(made.stdout.split())
     size = told("ask", "sizes.toml", "SELECT AVG(radius) FROM sizes", "--epsilon", "1")
     told("ask", "kinds.toml", "SELECT COUNT(*) FROM kinds WHERE benign", "--epsilon", "1.9")
     assert size["receipt"]["number"] == 1
-    spent = told("book", "statement", "clinic.ledger")
+    spent = told("shared-budget", "statement", "clinic.ledger")
     assert [one["name"].split()[0] for one in spent["studies"]] == ["sizes", "kinds"]
     assert spent["charges"] == 2
     shares = [one["spent"]["share"] for one in spent["studies"]]
     assert sum(shares) == pytest.approx(spent["spent"]["share"])
     own = told("statement", "sizes.toml")
     assert own["queries"] == 1
-    assert own["book"]["spent"] == spent["spent"]
+    assert own["shared_budget"]["spent"] == spent["spent"]
     assert own["spent"]["amount"] == spent["studies"][0]["spent"]["amount"]
     refused = run("ask", "sizes.toml", "SELECT COUNT(*) FROM sizes", "--epsilon", "1.5", "--json")
     error = json.loads(refused.stdout)["error"]
     assert refused.exit_code == 3
-    assert (error["kind"], error["book"]) == ("privacy_refused", "clinic.ledger")
+    assert (error["kind"], error["shared_budget"]) == ("privacy_refused", "clinic.ledger")
     fits = error["fits"]["epsilon"]
     told("ask", "sizes.toml", "SELECT COUNT(*) FROM sizes", "--epsilon", fits)
-    assert told("book", "verify", "clinic.ledger")["receipts"] == 3
-    assert told("verify", "sizes.toml")["book"] == {"name": "clinic.ledger", "charges": 3}
+    assert told("shared-budget", "verify", "clinic.ledger")["receipts"] == 3
+    assert told("verify", "sizes.toml")["shared_budget"] == {"name": "clinic.ledger", "charges": 3}
     plain = run("verify", "kinds.toml")
-    assert "The book clinic.ledger is intact, and every receipt of this study is in it." in plain.stdout
-    seen = run("book", "statement", "clinic.ledger", "--verbose")
-    for words in ("Book clinic.ledger", "all studies", "left of the limit", "gdp"):
+    assert (
+        "The shared budget clinic.ledger is intact, and every receipt of this study is in it." in plain.stdout
+    )
+    seen = run("shared-budget", "statement", "clinic.ledger", "--verbose")
+    for words in ("Shared budget clinic.ledger", "all studies", "left of the limit", "gdp"):
         assert words in seen.stdout
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--rows", "alike"), "rows of a book is one of same, related, unrelated, not 'alike'"),
-        (("--accounting", "renyi"), "accounting of a book is one of gdp, zcdp, pure"),
+        (("--rows", "alike"), "rows of a shared budget is one of same, related, unrelated, not 'alike'"),
+        (("--accounting", "renyi"), "accounting of a shared budget is one of gdp, zcdp, pure"),
         (("--epsilon", "lots"), "epsilon"),
         (("--delta", "0"), "delta"),
-        (("--confidence", "0.95"), "confidence is fixed by a book of the same rows"),
+        (("--confidence", "0.95"), "confidence is fixed by a shared budget of the same rows"),
         (("--rows", "same", "--confidence", "95"), "above 0 and below 1"),
         (("--rows", "same", "--stability", "0.05"), "pure accounting"),
-        (("--discovery-delta", "1e-3"), "discovery_delta of a book is a part of its delta"),
+        (("--discovery-delta", "1e-3"), "discovery_delta of a shared budget is a part of its delta"),
     ],
 )
-def test_a_book_that_makes_no_sense_is_not_made(words: tuple[str, ...], said: str) -> None:
+def test_a_shared_budget_that_makes_no_sense_is_not_made(words: tuple[str, ...], said: str) -> None:
     done = run(*CREATE, *words)
     assert done.exit_code == 2
     assert said in done.output
@@ -113,20 +115,20 @@ def test_what_is_missing_or_does_not_fit_is_said_with_the_way_out() -> None:
     query = ("SELECT COUNT(*) FROM sizes", "--within", "50")
     missing = run("ask", "sizes.toml", *query)
     assert missing.exit_code == 2
-    assert "make it with: adyton book create clinic.ledger" in missing.stderr
+    assert "make it with: adyton shared-budget create clinic.ledger" in missing.stderr
     run(*CREATE[:-1], "person")
     for command in (("ask", "sizes.toml", *query), ("statement", "sizes.toml"), ("check", "sizes.toml")):
         done = run(*command)
         assert done.exit_code == 2
-        assert "privacy.unit is row here and person in the book" in done.stderr
+        assert "privacy.unit is row here and person in the shared budget" in done.stderr
     assert run(*CREATE).exit_code == 2  # never overwritten
     assert not Path("sizes.ledger").exists()
     for command in ("statement", "verify"):
-        assert "there is no book none.ledger" in run("book", command, "none.ledger").stderr
-        assert "not a ledger" in run("book", command, "sizes.toml").stderr
+        assert "there is no shared budget none.ledger" in run("shared-budget", command, "none.ledger").stderr
+        assert "not a ledger" in run("shared-budget", command, "sizes.toml").stderr
 
 
-def test_a_corrected_study_goes_on_in_its_book_and_in_no_other() -> None:
+def test_a_corrected_study_goes_on_in_its_shared_budget_and_in_no_other() -> None:
     run(*CREATE)
     told("ask", "sizes.toml", "SELECT COUNT(*) FROM sizes WHERE benign", "--within", "50")
     corrected = STUDY.format(name="sizes", unit="row").replace("high = 30", "high = 40")
@@ -134,26 +136,26 @@ def test_a_corrected_study_goes_on_in_its_book_and_in_no_other() -> None:
     run(*CREATE[:2], "other.ledger", *CREATE[3:])
     wrong = run("amend", "sizes.toml", "sizes-2.toml")
     assert wrong.exit_code == 5
-    assert "is not in the book other.ledger" in wrong.stderr
+    assert "is not in the shared budget other.ledger" in wrong.stderr
     told("ask", "sizes.toml", "SELECT COUNT(*) FROM sizes", "--within", "50")  # nothing was closed
-    Path("sizes-2.toml").write_text(corrected.replace('book = "clinic.ledger"\n', ""))
-    assert "privacy.book cannot be amended" in run("amend", "sizes.toml", "sizes-2.toml").stderr
+    Path("sizes-2.toml").write_text(corrected.replace('shared_budget = "clinic.ledger"\n', ""))
+    assert "privacy.shared_budget cannot be amended" in run("amend", "sizes.toml", "sizes-2.toml").stderr
     Path("sizes-2.toml").write_text(corrected)
     assert run("amend", "sizes.toml", "sizes-2.toml").exit_code == 0
-    before = told("book", "statement", "clinic.ledger")
+    before = told("shared-budget", "statement", "clinic.ledger")
     assert before["charges"] == 2
     told("ask", "sizes-2.toml", "SELECT AVG(radius) FROM sizes", "--share", "0.1")
     told("verify", "sizes-2.toml", "--amended", "sizes.toml")
-    after = told("book", "statement", "clinic.ledger")
+    after = told("shared-budget", "statement", "clinic.ledger")
     assert (after["charges"], len(after["studies"])) == (3, 2)
     assert after["studies"][0] == before["studies"][0]
 
 
-def test_whatever_a_study_releases_is_in_its_book() -> None:
+def test_whatever_a_study_releases_is_in_its_shared_budget() -> None:
     """Queries, batches, selections, streams, synthetic tables, bounds, tests that were published."""
     run(*CREATE, "--rows", "same", "--confidence", "0.95")
     low = {"share": "0.05"}
-    with adyton.open("sizes.toml") as curator, adyton.Book("clinic.ledger") as book:
+    with adyton.open("sizes.toml") as curator, adyton.SharedBudget("clinic.ledger") as shared_budget:
         count = "SELECT COUNT(*) FROM sizes WHERE benign"
 
         releases: list[Any] = [
@@ -167,8 +169,8 @@ def test_whatever_a_study_releases_is_in_its_book() -> None:
         ]
         for place, release in enumerate(releases, 1):
             release()
-            assert book.totals().receipts == len(curator.receipts()) == place
-        assert book.totals().spent == curator.receipts()[-1].spent
-        assert book.totals().pure == curator.receipts()[-1].spent_pure > 0
-        assert book.totals().unproved == 1
+            assert shared_budget.totals().receipts == len(curator.receipts()) == place
+        assert shared_budget.totals().spent == curator.receipts()[-1].spent
+        assert shared_budget.totals().pure == curator.receipts()[-1].spent_pure > 0
+        assert shared_budget.totals().unproved == 1
         curator.verify()

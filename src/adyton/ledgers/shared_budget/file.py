@@ -1,7 +1,7 @@
-"""The file of a book: a ledger in which each study is a name, and each of its receipts has one.
+"""The file of a shared budget: a ledger in which each study is a name, and each of its receipts has one.
 
-A receipt of the book says for which receipt of which study it was charged, and through a salted digest for
-which order: whoever reads the book learns what each study spent, and no query.
+A receipt of the shared budget says for which receipt of which study it was charged, and through a salted
+digest for which order: whoever reads the shared budget learns what each study spent, and no query.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adyton.certify import Amount, Promise
-from adyton.certify.statement import BookShare
+from adyton.certify.statement import SharedBudgetTotals
 from adyton.errors import InvalidRequest, LedgerCorrupt, PrivacyRefused
 from adyton.kernel.exact import printed_up
 from adyton.kernel.ledger.base import Totals, Verification, same_limit
@@ -22,18 +22,18 @@ from adyton.kernel.ledger.links import Cap, Header, Order, Receipt, check_limits
 from adyton.kernel.ledger.stored.checking import stored_facts
 from adyton.kernel.ledger.stored.sqlite import SqliteLedger
 from adyton.kernel.privacy import Adjacency, Guarantee
-from adyton.ledgers.book.facts import BookFacts, Rows, Unit
+from adyton.ledgers.shared_budget.facts import Rows, SharedBudgetFacts, Unit
 from adyton.show import Sheet, Shown
 
 if TYPE_CHECKING:
     from adyton.kernel.exact import Number
-    from adyton.ledgers.book.statement import BookStatement
+    from adyton.ledgers.shared_budget.statement import SharedBudgetStatement
 
 QUERY = "A CHARGE OF A STUDY"
 
 
-class BookFile(SqliteLedger):
-    """A charge of a study holds that study's ledger and then waits for the book, never the reverse."""
+class SharedBudgetFile(SqliteLedger):
+    """A charge of a study holds that study's ledger, then waits for the shared budget, never the reverse."""
 
     held_last = True
 
@@ -44,18 +44,18 @@ class BookFile(SqliteLedger):
 
 @dataclass(frozen=True, slots=True)
 class Entrant:
-    """A study as the book knows it: its name there, its fingerprint, and how many units are public."""
+    """A study as the shared budget knows it: its name, its fingerprint, and how many units are public."""
 
     name: str
     fingerprint: str
     units: int | None = None
 
 
-class Book(Shown):
+class SharedBudget(Shown):
     """What all studies of the same persons may spend together, and what each of them has spent.
 
-    >>> book = adyton.Book.create(folder / "shared.ledger", epsilon=2, delta=1e-9)
-    >>> book.statement().spent.share
+    >>> shared_budget = adyton.SharedBudget.create(folder / "shared.ledger", epsilon=2, delta=1e-9)
+    >>> shared_budget.statement().spent.share
     0.0
     """
 
@@ -63,18 +63,18 @@ class Book(Shown):
         self.path = Path(path).absolute()
         if not self.path.is_file():
             raise InvalidRequest(
-                f"there is no book {self.path.name}; make it with: adyton book create {self.path.name} "
-                "--epsilon E --delta D"
+                f"there is no shared budget {self.path.name}; make it with: adyton shared-budget create "
+                f"{self.path.name} --epsilon E --delta D"
             )
-        self._ledger = BookFile(self.path)
+        self._ledger = SharedBudgetFile(self.path)
         try:
-            self.facts = BookFacts.of(self._ledger.facts(), self.path.name)
+            self.facts = SharedBudgetFacts.of(self._ledger.facts(), self.path.name)
             header = self._ledger.header
             theirs = (header.study, header.accounting)
             if theirs != (self.facts.fingerprint, self.facts.accounting) or not same_limit(
                 header.limit, self.facts.allowed
             ):
-                raise LedgerCorrupt(f"the facts of the book {self.path.name} were changed")
+                raise LedgerCorrupt(f"the facts of the shared budget {self.path.name} were changed")
         except BaseException:
             self._ledger.close()
             raise
@@ -93,9 +93,9 @@ class Book(Shown):
         discovery_delta: Number = 0,
         confidence: Number | None = None,
         stability: Number | None = None,
-    ) -> Book:
-        """A new book; an existing file is never overwritten, and what it says never changes."""
-        facts = BookFacts(
+    ) -> SharedBudget:
+        """A new shared budget; an existing file is never overwritten, and what it says never changes."""
+        facts = SharedBudgetFacts(
             Guarantee(epsilon, delta),
             accounting,
             unit,
@@ -106,7 +106,7 @@ class Book(Shown):
             stability,
         )
         header = Header.fresh(facts.fingerprint, facts.accounting, facts.allowed)
-        BookFile.create(path, header, facts.named).close()
+        SharedBudgetFile.create(path, header, facts.named).close()
         return cls(path)
 
     @property
@@ -122,10 +122,10 @@ class Book(Shown):
     def enter(self, study: Header, entrant: Entrant, receipt: Receipt, cap: Cap | None) -> Receipt:
         """Charges what a study is about to write; the same again after a crash in between is found.
 
-        Claim:    each receipt of a study has one receipt of the book, and no receipt of the book stands
-                  behind two answers that were shown, whatever crashes and whoever asks at once.
+        Claim:    each receipt of a study has one receipt of the shared budget, and no receipt of the shared
+                  budget stands behind two answers that were shown, whatever crashes and whoever asks at once.
         Assumes:  the caller alone can write to the ledger of the study until it has written the receipt.
-        Source:   derived here.  Theorem: BOOK.
+        Source:   derived here.  Theorem: SHARED-BUDGET.
         """
         if self.knows(study, entrant, receipt.number + 1):
             raise self._study_behind(receipt.number + 1)
@@ -154,21 +154,21 @@ class Book(Shown):
         units = detail_of(first).get("units") if first is not None else entrant.units
         if units != entrant.units:
             raise InvalidRequest(
-                f"this study cannot share the book {self.name}: table.rows is {entrant.units} here and was "
+                f"this study cannot share the budget {self.name}: table.rows is {entrant.units} here and was "
                 f"{units} in the first study, and all read the same rows"
             )
 
     def refuse_lost(self, study: Header, entrant: Entrant, numbers: Sequence[int], amount: int) -> None:
-        """Refuses a book that was put back too: these receipts of a study are lost, which spent so much.
+        """Refuses a shared budget that was put back too: a study lost these receipts, which spent so much.
 
-        A receipt that stands for lost ones has a unit of its own, which no book was charged.
+        A receipt that stands for lost ones has a unit of its own, which no shared budget was charged.
         """
         charged = [self._charged(study, entrant, number) for number in numbers]
         if amount > sum(charged) + charged.count(0) + 1:
             raise LedgerCorrupt(
-                f"the book {self.name} has not what this study has lost: it was put back too, or exchanged, "
-                "and what other studies have spent since is lost with it; put the newest book back; nothing "
-                "was answered"
+                f"the shared budget {self.name} has not what this study has lost: it was put back too, or "
+                "exchanged, and what other studies have spent since is lost with it; put the newest shared "
+                "budget back; nothing was answered"
             )
 
     def _charged(self, study: Header, entrant: Entrant, number: int) -> int:
@@ -186,17 +186,17 @@ class Book(Shown):
             order.cap.check(totals.receipts, totals.radius, order.radius)
 
     def behind(self, study: Header, entrant: Entrant, receipt: Receipt) -> Receipt | None:
-        """The receipt of the book that stands behind one of a study."""
+        """The receipt of the shared budget that stands behind one of a study."""
         charged = _sealed(_order(study, entrant, receipt, 0, None))
         attempts = self._attempts(study, entrant, receipt.number)
         return next((known for known in attempts if _sealed(known) == charged), None)
 
     def confirm(self, behind: Receipt, receipt: Receipt, shown: str, radius: int | None) -> None:
-        """Durably, before anybody sees it: which answer a study shows for what the book was charged.
+        """Durably, before anybody sees it: which answer a study shows for what the shared budget was charged.
 
-        Claim:    for one receipt of the book at most one text is ever shown, although the ledger of the
-                  study was copied or put back.
-        Source:   derived here.  Theorem: BOOK.
+        Claim:    for one receipt of the shared budget at most one text is ever shown, although the ledger of
+                  the study was copied or put back.
+        Source:   derived here.  Theorem: SHARED-BUDGET.
         """
         said = text_digest(json.dumps([receipt.digest, shown]))
         stored = self._ledger.recall(behind.number)
@@ -213,7 +213,7 @@ class Book(Shown):
             raise self._study_behind(receipt.number)
 
     def kept(self, behind: Receipt) -> bool:
-        """Whether the book knows which answer was shown for it."""
+        """Whether the shared budget knows which answer was shown for it."""
         return self._ledger.recall(behind.number) is not None
 
     def confirmed(self, behind: Receipt) -> bool:
@@ -228,10 +228,10 @@ class Book(Shown):
         """What may still be charged, in units."""
         return self._ledger.header.limit - self._ledger.totals().spent
 
-    def share(self) -> BookShare:
+    def share(self) -> SharedBudgetTotals:
         """What all studies together have spent, and what is left."""
         totals, limit, facts = self._ledger.totals(), self._ledger.header.limit, self.facts
-        return BookShare(
+        return SharedBudgetTotals(
             name=self.name,
             limit=Promise(printed_up(facts.limit.epsilon), printed_up(facts.limit.delta)),
             spent=Amount(facts.accounting, totals.spent, limit),
@@ -253,14 +253,14 @@ class Book(Shown):
         """All charges of all studies, oldest first."""
         return self._ledger.receipts()
 
-    def statement(self) -> BookStatement:
+    def statement(self) -> SharedBudgetStatement:
         """What each study has spent of what all of them may spend together."""
-        from adyton.ledgers.book.statement import statement_of
+        from adyton.ledgers.shared_budget.statement import statement_of
 
         return statement_of(self)
 
     def verify(self, head: str | None = None) -> Verification:
-        """Replays the book; LedgerCorrupt unless it is intact and, if given, ``head`` is in its chain."""
+        """Replays the file; LedgerCorrupt unless it is intact and, if given, ``head`` is in its chain."""
         return self._ledger.verify(head)
 
     def sheet(self, verbose: bool = False) -> Sheet:
@@ -271,7 +271,7 @@ class Book(Shown):
         """Lets go of the file."""
         self._ledger.close()
 
-    def __enter__(self) -> Book:
+    def __enter__(self) -> SharedBudget:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -289,13 +289,13 @@ class Book(Shown):
         return self._ledger.requested(_request(study.digest, number, attempt), entrant.name)
 
     def _refused(self, refusal: PrivacyRefused) -> PrivacyRefused:
-        said = refusal.message.replace("of the limit", f"of the limit of the book {self.name}", 1)
-        return PrivacyRefused(said, **refusal.facts, book=self.name)
+        said = refusal.message.replace("of the limit", f"of the shared budget {self.name}", 1)
+        return PrivacyRefused(said, **refusal.facts, shared_budget=self.name)
 
     def _study_behind(self, number: int) -> LedgerCorrupt:
         return LedgerCorrupt(
-            f"the ledger of this study was cut, rolled back or copied: the book {self.name} has seen more of "
-            f"receipt {number} than it has; put the right file back; nothing was answered"
+            f"the ledger of this study was cut, rolled back or copied: the shared budget {self.name} has "
+            f"seen more of receipt {number} than it has; put the right file back; nothing was answered"
         )
 
 

@@ -1,4 +1,4 @@
-"""A book under attack: kills between its two writes, files that are put back or copied, threads and forks."""
+"""A shared budget under attack: kills between its two writes, files that are put back or copied, threads and forks."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ import adyton
 from adyton.curator.opening import accept_copy
 from adyton.errors import InvalidRequest, LedgerCorrupt, PrivacyRefused
 from adyton.kernel.ledger import Order
-from adyton.ledgers.book import Book, BookedLedger
-from book_workers import fork_and_charge, kill_between, ledger_on_disk, order
-from books import book_of, study_of
+from adyton.ledgers.shared_budget import SharedBudget, SharedBudgetLedger
 from processes import APART
+from shared_budget_workers import fork_and_charge, kill_between, ledger_on_disk, order
+from shared_budgets import shared_budget_of, study_of
 from study_on_disk import query, tamper, write_study
 
 
 def charges(folder: Path) -> list[int]:
-    """How much the book was charged, each time."""
-    with Book(folder / "book.ledger") as book:
-        book.verify()
-        return [receipt.order.amount for receipt in book.receipts()]
+    """How much the shared budget was charged, each time."""
+    with SharedBudget(folder / "shared_budget.ledger") as shared_budget:
+        shared_budget.verify()
+        return [receipt.order.amount for receipt in shared_budget.receipts()]
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    book_of(tmp_path / "book.ledger")
+    shared_budget_of(tmp_path / "shared_budget.ledger")
     return tmp_path
 
 
@@ -57,7 +57,7 @@ def test_a_kill_between_the_writes_wastes_and_never_forgets(folder: Path) -> Non
         ledger.verify()
 
 
-def test_the_same_query_after_a_kill_is_not_charged_to_the_book_again(folder: Path) -> None:
+def test_the_same_query_after_a_kill_is_not_charged_to_the_shared_budget_again(folder: Path) -> None:
     with closing(ledger_on_disk(folder, "two")) as other:
         other.charge(order("theirs", 2))
     # A second crash, with another query, before the number was used, and the first query once more.
@@ -78,12 +78,12 @@ def test_the_same_query_after_a_kill_is_not_charged_to_the_book_again(folder: Pa
         ledger.verify()
 
 
-def test_what_was_paid_for_is_answered_although_the_book_is_full(folder: Path) -> None:
-    with Book(folder / "book.ledger") as book:
-        everything = order("count", book.header.limit)
+def test_what_was_paid_for_is_answered_although_the_shared_budget_is_full(folder: Path) -> None:
+    with SharedBudget(folder / "shared_budget.ledger") as shared_budget:
+        everything = order("count", shared_budget.header.limit)
     killed((folder, everything))
     with closing(ledger_on_disk(folder, "one")) as ledger:
-        with pytest.raises(PrivacyRefused, match=r"limit of the book book\.ledger"):
+        with pytest.raises(PrivacyRefused, match=r"of the shared budget shared_budget\.ledger"):
             ledger.charge(order())
         assert ledger.charge(everything).receipt.number == 1
         assert len(charges(folder)) == 1
@@ -94,7 +94,7 @@ def test_only_the_very_same_charge_is_found_after_a_kill(tmp_path: Path) -> None
     folders = [tmp_path / str(place) for place in range(len(others))]
     for folder in folders:
         folder.mkdir()
-        book_of(folder / "book.ledger")
+        shared_budget_of(folder / "shared_budget.ledger")
     killed(*((folder, order()) for folder in folders))
     for folder, other in zip(folders, others, strict=True):
         with closing(ledger_on_disk(folder, "one")) as ledger:
@@ -112,19 +112,19 @@ class Gone(BaseException):
 def test_an_answer_after_a_crash_is_the_one_that_was_paid_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Through the curator: asked again, the book has one charge, and the study one receipt."""
-    book = book_of(tmp_path / "shared.ledger", epsilon=100)
-    study, enter = write_study(tmp_path, more=f'book = "{book.name}"'), Book.enter
+    """Through the curator: asked again, the shared budget has one charge, and the study one receipt."""
+    shared_budget = shared_budget_of(tmp_path / "shared.ledger", epsilon=100)
+    study, enter = write_study(tmp_path, more=f'shared_budget = "{shared_budget.name}"'), SharedBudget.enter
 
-    def ending(self: Book, *arguments: Any) -> Any:
+    def ending(self: SharedBudget, *arguments: Any) -> Any:
         enter(self, *arguments)
         raise Gone
 
     with monkeypatch.context() as patched, adyton.open(study) as curator:
-        patched.setattr(Book, "enter", ending)
+        patched.setattr(SharedBudget, "enter", ending)
         with pytest.raises(Gone):
             curator.ask(query(1), scale=1000)
-    with adyton.open(study) as curator, adyton.Book(book) as shared:
+    with adyton.open(study) as curator, adyton.SharedBudget(shared_budget) as shared:
         assert (len(curator.receipts()), shared.totals().receipts) == (0, 1)
         first = curator.ask(query(1), scale=1000)
         assert shared.totals().receipts == 1
@@ -149,7 +149,7 @@ def put_back(copy: Path) -> None:
 
 @pytest.mark.parametrize("later", [1, 2])
 def test_a_study_that_is_put_back_gets_no_second_answer_for_one_charge(folder: Path, later: int) -> None:
-    """The book has seen that an answer was shown, or that there were later receipts."""
+    """The shared budget has seen that an answer was shown, or that there were later receipts."""
     with closing(ledger_on_disk(folder, "one")) as ledger:
         ledger.charge(order("before"))
     copy = kept(folder / "one.ledger")
@@ -164,13 +164,15 @@ def test_a_study_that_is_put_back_gets_no_second_answer_for_one_charge(folder: P
                 ledger.charge(order(what))
 
 
-def test_a_copy_that_is_accepted_goes_on_in_its_book(tmp_path: Path) -> None:
-    """What was lost is in the book already: one receipt of the study stands for it, and none of the book."""
-    book = book_of(tmp_path / "shared.ledger", epsilon=100)
-    study = write_study(tmp_path, more=f'book = "{book.name}"\n[ledger]\ncheckpoint = "people.checkpoint"\n')
+def test_a_copy_that_is_accepted_goes_on_in_its_shared_budget(tmp_path: Path) -> None:
+    """What was lost is in the shared budget already: one receipt of the study stands for it, and none of the shared budget."""
+    shared_budget = shared_budget_of(tmp_path / "shared.ledger", epsilon=100)
+    study = write_study(
+        tmp_path, more=f'shared_budget = "{shared_budget.name}"\n[ledger]\ncheckpoint = "people.checkpoint"\n'
+    )
 
     def ask(*numbers: int) -> int:
-        with adyton.open(study) as curator, adyton.Book(book) as shared:
+        with adyton.open(study) as curator, adyton.SharedBudget(shared_budget) as shared:
             for number in numbers:
                 curator.ask(query(number), scale=1000)
             curator.verify()
@@ -187,13 +189,15 @@ def test_a_copy_that_is_accepted_goes_on_in_its_book(tmp_path: Path) -> None:
     assert ask(2, 4) == 5
 
 
-def test_a_copy_is_not_accepted_if_its_book_was_put_back_too(tmp_path: Path) -> None:
-    """What was lost would be in no book, and all studies could spend it once more.
+def test_a_copy_is_not_accepted_if_its_shared_budget_was_put_back_too(tmp_path: Path) -> None:
+    """What was lost would be in no shared budget, and all studies could spend it once more.
 
     Mutants: no ``check_lost``; no ``_check_lost`` when a study is opened.
     """
-    book = book_of(tmp_path / "shared.ledger", epsilon=100)
-    study = write_study(tmp_path, more=f'book = "{book.name}"\n[ledger]\ncheckpoint = "people.checkpoint"\n')
+    shared_budget = shared_budget_of(tmp_path / "shared.ledger", epsilon=100)
+    study = write_study(
+        tmp_path, more=f'shared_budget = "{shared_budget.name}"\n[ledger]\ncheckpoint = "people.checkpoint"\n'
+    )
 
     def ask(*numbers: int) -> None:
         with adyton.open(study) as curator:
@@ -201,27 +205,27 @@ def test_a_copy_is_not_accepted_if_its_book_was_put_back_too(tmp_path: Path) -> 
                 curator.ask(query(number), scale=1000)
 
     ask(1)
-    copies = kept(tmp_path / "people.ledger"), kept(book)
+    copies = kept(tmp_path / "people.ledger"), kept(shared_budget)
     ask(2, 3)
-    whole = Path(shutil.copy(book, tmp_path / "whole"))
+    whole = Path(shutil.copy(shared_budget, tmp_path / "whole"))
     for copy in copies:
         put_back(copy)
     with pytest.raises(LedgerCorrupt, match="it was put back too"):
         accept_copy(study)
-    shutil.copy(whole, book)
+    shutil.copy(whole, shared_budget)
     accept_copy(study)
     ask()
     put_back(copies[1])  # later: what the accepted receipt stands for is missing again
     with pytest.raises(LedgerCorrupt, match="it was put back too"):
         ask()
-    shutil.copy(whole, book)
+    shutil.copy(whole, shared_budget)
     ask(4)
     with adyton.open(study) as curator:
         curator.verify()
 
 
-def test_a_copy_is_accepted_whichever_attempts_the_book_was_charged_for(folder: Path) -> None:
-    """Of a number that was lost an attempt may have crashed: what all attempts paid is in the book.
+def test_a_copy_is_accepted_whichever_attempts_the_shared_budget_was_charged_for(folder: Path) -> None:
+    """Of a number that was lost an attempt may have crashed: what all attempts paid is in the shared budget.
 
     Mutant: a sum over first attempts.
     """
@@ -243,7 +247,7 @@ def test_a_copy_is_accepted_whichever_attempts_the_book_was_charged_for(folder: 
 
 
 def test_a_copy_that_has_lost_answers_alone_is_accepted_again_and_again(folder: Path) -> None:
-    """A receipt that stands for what was lost has a unit of its own, of which the book knows nothing.
+    """A receipt that stands for what was lost has a unit of its own, of which the shared budget knows nothing.
 
     Mutants: no such units in ``refuse_lost``; one of them, however many such receipts were lost.
     """
@@ -308,8 +312,8 @@ def test_two_copies_of_a_study_begin_one_stream(folder: Path) -> None:
         assert copy.notes(2) == []
 
 
-def test_who_reads_the_book_cannot_guess_what_was_answered(folder: Path) -> None:
-    """Noisy integers are few enough to be tried: what the book keeps of an answer has the secret of a receipt.
+def test_who_reads_the_shared_budget_cannot_guess_what_was_answered(folder: Path) -> None:
+    """Noisy integers are few enough to be tried: what the shared budget keeps of an answer has the secret of a receipt.
 
     Mutant: a digest of the number and the answer.
     """
@@ -317,13 +321,13 @@ def test_who_reads_the_book_cannot_guess_what_was_answered(folder: Path) -> None
         with closing(ledger_on_disk(folder, name)) as ledger:
             ledger.charge(order())
             ledger.remember(1, '[[["42"]]]')
-    with Book(folder / "book.ledger") as book:
-        first, second = (book._ledger.recall(number) for number in (1, 2))
+    with SharedBudget(folder / "shared_budget.ledger") as shared_budget:
+        first, second = (shared_budget._ledger.recall(number) for number in (1, 2))
     assert first is not None
     assert first != second
 
 
-def _copy_of(folder: Path) -> BookedLedger:
+def _copy_of(folder: Path) -> SharedBudgetLedger:
     """The ledger of ``one``, as if it lay elsewhere."""
     moved = ledger_on_disk(folder, "one")
     moved.close()
@@ -350,60 +354,64 @@ def test_what_a_stream_has_begun_is_not_begun_again_for_one_charge(folder: Path)
         ledger.charge(order("stream"))
 
 
-def test_a_book_that_is_put_back_or_exchanged_is_noticed(folder: Path) -> None:
+def test_a_shared_budget_that_is_put_back_or_exchanged_is_noticed(folder: Path) -> None:
     with closing(ledger_on_disk(folder, "one")) as ledger:
         ledger.charge(order())
-    copy = kept(folder / "book.ledger")
+    copy = kept(folder / "shared_budget.ledger")
     with closing(ledger_on_disk(folder, "one")) as ledger:
         ledger.charge(order())
     put_back(copy)
-    with pytest.raises(LedgerCorrupt, match=r"receipt 2 of this study is not in the book book\.ledger"):
+    with pytest.raises(
+        LedgerCorrupt, match=r"receipt 2 of this study is not in the shared budget shared_budget\.ledger"
+    ):
         ledger_on_disk(folder, "one")
     for rest in ("", "-wal", "-shm"):
-        (folder / f"book.ledger{rest}").unlink(missing_ok=True)
-    book_of(folder / "book.ledger")
-    with pytest.raises(LedgerCorrupt, match=r"receipt 2 of this study is not in the book"):
+        (folder / f"shared_budget.ledger{rest}").unlink(missing_ok=True)
+    shared_budget_of(folder / "shared_budget.ledger")
+    with pytest.raises(LedgerCorrupt, match=r"receipt 2 of this study is not in the shared budget"):
         ledger_on_disk(folder, "one")
 
 
-def test_the_facts_of_a_book_cannot_be_changed(folder: Path) -> None:
-    book = folder / "book.ledger"
-    tamper(book, 'UPDATE facts SET text = replace(text, \'"rows": "same"\', \'"rows": "unrelated"\')')
-    with pytest.raises(LedgerCorrupt, match=r"facts of the book book\.ledger were changed"):
-        Book(book)
+def test_the_facts_of_a_shared_budget_cannot_be_changed(folder: Path) -> None:
+    shared_budget = folder / "shared_budget.ledger"
+    tamper(
+        shared_budget, 'UPDATE facts SET text = replace(text, \'"rows": "same"\', \'"rows": "unrelated"\')'
+    )
+    with pytest.raises(LedgerCorrupt, match=r"facts of the shared budget shared_budget\.ledger were changed"):
+        SharedBudget(shared_budget)
 
 
-def test_a_book_is_no_ledger_of_a_study_and_no_ledger_is_a_book(tmp_path: Path) -> None:
+def test_a_shared_budget_is_no_ledger_of_a_study_and_no_ledger_is_a_shared_budget(tmp_path: Path) -> None:
     study = write_study(tmp_path)
     with adyton.open(study) as curator:
         curator.ask(query(1), scale=1000)
-    with pytest.raises(InvalidRequest, match="is the ledger of a study or of a holdout, not a book"):
-        Book(tmp_path / "people.ledger")
-    with pytest.raises(InvalidRequest, match="there is no book none"):
-        Book(tmp_path / "none.ledger")
-    book = book_of(tmp_path / "b.ledger")
+    with pytest.raises(InvalidRequest, match="is the ledger of a study or of a holdout, not a shared budget"):
+        SharedBudget(tmp_path / "people.ledger")
+    with pytest.raises(InvalidRequest, match="there is no shared budget none"):
+        SharedBudget(tmp_path / "none.ledger")
+    shared_budget = shared_budget_of(tmp_path / "b.ledger")
     with pytest.raises(InvalidRequest, match="exists already"):
-        book_of(tmp_path / "b.ledger")
+        shared_budget_of(tmp_path / "b.ledger")
     with pytest.raises(InvalidRequest, match="a file of its own"):
         adyton.Study(
             study_of("t", None).table,
             study_of("t", None).unit,
             study_of("t", None).limit,
-            ledger=book,
-            book=book,
+            ledger=shared_budget,
+            shared_budget=shared_budget,
         )
 
 
-def test_a_study_cannot_leave_its_book(tmp_path: Path) -> None:
-    """That charges go to a book is a fact of the study; where it lies is none."""
-    book = book_of(tmp_path / "shared.ledger", epsilon=100)
-    study = write_study(tmp_path, more=f'book = "{book.name}"')
+def test_a_study_cannot_leave_its_shared_budget(tmp_path: Path) -> None:
+    """That charges go to a shared budget is a fact of the study; where it lies is none."""
+    shared_budget = shared_budget_of(tmp_path / "shared.ledger", epsilon=100)
+    study = write_study(tmp_path, more=f'shared_budget = "{shared_budget.name}"')
     with adyton.open(study) as curator:
         curator.ask(query(1), scale=1000)
-    with pytest.raises(InvalidRequest, match=r"privacy\.book: shared in the ledger, nothing here"):
+    with pytest.raises(InvalidRequest, match=r"privacy\.shared_budget: shared in the ledger, nothing here"):
         adyton.open(write_study(tmp_path))
-    book.rename(tmp_path / "moved.ledger")
-    with adyton.open(write_study(tmp_path, more='book = "moved.ledger"')) as curator:
+    shared_budget.rename(tmp_path / "moved.ledger")
+    with adyton.open(write_study(tmp_path, more='shared_budget = "moved.ledger"')) as curator:
         curator.verify()
 
 
@@ -411,7 +419,7 @@ def test_a_study_cannot_leave_its_book(tmp_path: Path) -> None:
 
 
 def test_forks_while_threads_charge_do_not_stop_anybody(folder: Path) -> None:
-    """A charge holds the study and then waits for the book; a fork that took them in the other order would
+    """A charge holds the study and then waits for the shared budget; a fork that took them in the other order would
     wait for ever, and so would the charge.
     """
     process = APART.Process(target=fork_and_charge, args=(folder,))

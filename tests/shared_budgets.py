@@ -1,4 +1,4 @@
-"""Studies in memory that share a book on the disk, for tests of the book."""
+"""Studies in memory that share a budget on the disk, for tests of the shared budget."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SMALL = Fraction(1, 10**9)
 
 def study_of(
     name: str,
-    book: Path | None,
+    shared_budget: Path | None,
     *,
     columns: tuple[Column, ...] = (FLAG,),
     rows: int | None = 100,
@@ -28,11 +28,13 @@ def study_of(
 ) -> Study:
     """A study of rows, without a file of its own."""
     unit = unit or PrivacyUnit("replace-one")
-    return Study(Table(name, columns, rows), unit, Guarantee(epsilon, delta), book=book, **more)
+    return Study(
+        Table(name, columns, rows), unit, Guarantee(epsilon, delta), shared_budget=shared_budget, **more
+    )
 
 
-def book_of(path: Path, **facts: Any) -> Path:
-    """A book for such studies."""
+def shared_budget_of(path: Path, **facts: Any) -> Path:
+    """A shared budget for such studies."""
     said = {"epsilon": 1, "delta": SMALL, "unit": "row", "adjacency": "replace-one", "rows": "same", **facts}
-    adyton.Book.create(path, **said).close()
+    adyton.SharedBudget.create(path, **said).close()
     return path

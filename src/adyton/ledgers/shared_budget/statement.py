@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from adyton.certify import Amount, Promise
 from adyton.kernel.exact import decimal_text
-from adyton.ledgers.book.book import detail_of
+from adyton.ledgers.shared_budget.file import detail_of
 from adyton.show import Sheet, Shown
 
 if TYPE_CHECKING:
     from adyton.kernel.ledger import Receipt
-    from adyton.ledgers.book.book import Book
+    from adyton.ledgers.shared_budget.file import SharedBudget
 
 _ROWS = {
     "same": "All studies read the same rows: population intervals count what all of them released.",
@@ -23,7 +23,7 @@ _ROWS = {
 
 @dataclass(frozen=True, slots=True)
 class StudySpent:
-    """One study in a book."""
+    """One study in a shared budget."""
 
     name: str
     fingerprint: str
@@ -42,8 +42,8 @@ class StudySpent:
 
 
 @dataclass(frozen=True, slots=True)
-class BookStatement(Shown):
-    """What a book allows, what is spent of it by whom, and what is left."""
+class SharedBudgetStatement(Shown):
+    """What a shared budget allows, what is spent of it by whom, and what is left."""
 
     name: str
     limit: Promise
@@ -59,7 +59,7 @@ class BookStatement(Shown):
     def to_json(self) -> dict[str, Any]:
         """The documented JSON object, as plain Python values."""
         return {
-            "book": self.name,
+            "shared_budget": self.name,
             "limit": self.limit.to_json(),
             "unit": self.unit,
             "adjacency": self.adjacency,
@@ -78,14 +78,16 @@ class BookStatement(Shown):
         lines.append(("left of the limit", "", self.left.shown(verbose)))
         protected = f"one {self.unit}, {self.adjacency}"
         notes = (f"The promise for all studies together: {self.limit} ({protected}).", _ROWS[self.rows])
-        return Sheet(f"Book {self.name}", ("study", "charges", "spent of the limit"), tuple(lines), notes)
+        return Sheet(
+            f"Shared budget {self.name}", ("study", "charges", "spent of the limit"), tuple(lines), notes
+        )
 
 
-def statement_of(book: Book) -> BookStatement:
-    facts, limit, share = book.facts, book.header.limit, book.share()
+def statement_of(shared_budget: SharedBudget) -> SharedBudgetStatement:
+    facts, limit, share = shared_budget.facts, shared_budget.header.limit, shared_budget.share()
     charges: dict[str, int] = {}
     newest: dict[str, Receipt] = {}
-    for receipt in book.receipts():
+    for receipt in shared_budget.receipts():
         name = receipt.order.by or ""
         charges[name] = charges.get(name, 0) + 1
         newest[name] = receipt
@@ -99,8 +101,8 @@ def statement_of(book: Book) -> BookStatement:
         )
         for name, last in newest.items()
     )
-    return BookStatement(
-        name=book.name,
+    return SharedBudgetStatement(
+        name=shared_budget.name,
         limit=share.limit,
         unit=facts.unit,
         adjacency=facts.adjacency,
@@ -108,6 +110,6 @@ def statement_of(book: Book) -> BookStatement:
         spent=share.spent,
         left=share.left,
         charges=share.charges,
-        stability=book.totals().radius,
+        stability=shared_budget.totals().radius,
         studies=studies,
     )

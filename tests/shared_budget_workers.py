@@ -1,4 +1,4 @@
-"""What other processes do with a book: they load a ledger and nothing else, because there are many of them."""
+"""What other processes do with a shared budget: they load a ledger and nothing else, because there are many of them."""
 
 from __future__ import annotations
 
@@ -13,21 +13,23 @@ from typing import Any
 
 from adyton.errors import PrivacyRefused
 from adyton.kernel.ledger import Ledger, Order
-from adyton.ledgers.book import Book, BookedLedger
-from adyton.ledgers.book.book import Entrant
 from adyton.ledgers.on_demand import LedgerOnDemand
+from adyton.ledgers.shared_budget import SharedBudget, SharedBudgetLedger
+from adyton.ledgers.shared_budget.file import Entrant
 
 
-def ledger_on_disk(folder: Path, name: str, *, limit: int = 10**18) -> BookedLedger:
-    """The ledger of a study ``name``, in ``folder`` with its book, without a study."""
+def ledger_on_disk(folder: Path, name: str, *, limit: int = 10**18) -> SharedBudgetLedger:
+    """The ledger of a study ``name``, in ``folder`` with its shared budget, without a study."""
     fingerprint = name.encode().hex().ljust(64, "0")[:64]
     path = folder / f"{name}.ledger"
     own: Ledger = LedgerOnDemand(path, study=fingerprint, accounting="gdp", limit=limit)
-    return BookedLedger(own, Book(folder / "book.ledger"), Entrant(name, fingerprint, 100))
+    return SharedBudgetLedger(
+        own, SharedBudget(folder / "shared_budget.ledger"), Entrant(name, fingerprint, 100)
+    )
 
 
 def charge_until_refused(folder: Path, name: str, amount: int, start: Barrier) -> None:
-    """In a process of its own: charges ``amount`` until the book refuses, and writes down how often it did."""
+    """In a process of its own: charges ``amount`` until the shared budget refuses, and writes down how often it did."""
     accepted = 0
     with closing(ledger_on_disk(folder, name)) as ledger:
         start.wait(120)
@@ -40,7 +42,7 @@ def fits(ledger: Ledger, order: Order) -> bool:
     try:
         ledger.charge(order)
     except PrivacyRefused as refusal:
-        if refusal.facts.get("book") != "book.ledger":
+        if refusal.facts.get("shared_budget") != "shared_budget.ledger":
             raise
         return False
     return True
@@ -51,14 +53,14 @@ def order(what: str = "count", amount: int = 7, detail: str = "[]") -> Order:
 
 
 def kill_between(folders: Sequence[Path], orders: Sequence[Order]) -> None:
-    """A child for each: the book is on the disk, and the child gone before the ledger of its study is."""
-    enter = Book.enter
+    """A child for each: the shared budget is on the disk, and the child gone before the ledger of its study is."""
+    enter = SharedBudget.enter
 
-    def dying(self: Book, *arguments: Any) -> Any:
+    def dying(self: SharedBudget, *arguments: Any) -> Any:
         enter(self, *arguments)
         os.kill(os.getpid(), signal.SIGKILL)
 
-    Book.enter = dying  # type: ignore[method-assign]
+    SharedBudget.enter = dying  # type: ignore[method-assign]
     for folder, wanted in zip(folders, orders, strict=True):
         child = os.fork()
         if child == 0:
@@ -72,7 +74,7 @@ def fork_and_charge(folder: Path) -> None:
     """Two threads charge two studies, while the process forks again and again."""
     ledgers = [ledger_on_disk(folder, name) for name in ("one", "two")]
 
-    def charge(ledger: BookedLedger) -> None:
+    def charge(ledger: SharedBudgetLedger) -> None:
         for number in range(30):
             ledger.charge(order(str(number), 1))
 
