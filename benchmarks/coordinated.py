@@ -24,6 +24,7 @@ from adyton.kernel.special.mechanisms.workloads.strategy import Strategy
 from adyton.kernel.terms.expressions import And, Compare
 from adyton.kernel.terms.leaves import Constant, ValueOf
 from adyton.kernel.terms.measures import Count
+from adyton.monitors.weights.run import PmwPlan
 from adyton.planning.coordinated.linear_query import BoxQuery
 from adyton.planning.coordinated.range_workload import IdentityQueries, Ranges
 from adyton.planning.coordinated.strategies import components, identity
@@ -32,7 +33,6 @@ from adyton.planning.plan import PricedBatch, make_batch
 from adyton.planning.price import Price
 from adyton.query.nodes import Query
 from adyton.query.request import Request
-from adyton.streams.weights.run import PmwPlan
 from adyton.study import Study
 from adyton.textbook.matrix import GaussianMatrix
 
@@ -200,9 +200,9 @@ def private_mw() -> list[dict[str, object]]:
     random = np.random.default_rng()
     histogram, queries = people(random), conjunctions(random)
     exact = np.array([int(q.numerator(histogram)) for q in queries])
-    stream = NumericSparse.for_cost(Fraction(EPSILON), UPDATES)
-    spread = float(stream.sparse.threshold_scale) + float(stream.sparse.query_scale)
-    plan = PmwPlan(histogram.size, UNITS, stream, threshold=round(5 * spread), gap=2 * spread / UNITS)
+    machine = NumericSparse.for_cost(Fraction(EPSILON), UPDATES)
+    spread = float(machine.sparse.threshold_scale) + float(machine.sparse.query_scale)
+    plan = PmwPlan(histogram.size, UNITS, machine, threshold=round(5 * spread), gap=2 * spread / UNITS)
     start = time.perf_counter()
     run, answers = plan.start(BITS), []
     for query, value in zip(queries, exact.tolist(), strict=True):

@@ -96,7 +96,7 @@ class BudgetRefused(CuratorError):
 
 
 class PrivacyRefused(BudgetRefused):
-    """It would tell more about one unit than the limit allows: the study's, a name's, or a stream's.
+    """It would tell more about one unit than the limit allows: the study's, a name's, or a monitor's.
 
     >>> curator.ask("SELECT COUNT(*) FROM people", epsilon=100)
     Traceback (most recent call last):
@@ -174,7 +174,7 @@ class Unauthenticated(Unreachable):
 
 
 class NotFound(Unreachable):
-    """There is no such study, holdout or stream, or it is not for whoever asks: which of them is not said."""
+    """No such study, holdout or monitor, or it is not for whoever asks: which of them is not said."""
 
     kind = "not_found"
     status = 404

@@ -297,14 +297,14 @@ def test_two_copies_of_a_study_show_one_answer(folder: Path) -> None:
         assert ledger.recall(2) == "an answer"
 
 
-def test_two_copies_of_a_study_begin_one_stream(folder: Path) -> None:
+def test_two_copies_of_a_study_begin_one_monitor(folder: Path) -> None:
     """Mutant: no comparison in ``begun``."""
     with closing(ledger_on_disk(folder, "one")) as ledger:
         ledger.charge(order("before"))
     shutil.copy(folder / "one.ledger", folder / "copy.ledger")
     with closing(ledger_on_disk(folder, "one")) as ledger, closing(_copy_of(folder)) as copy:
-        ledger.charge(order("stream"))
-        copy.charge(order("stream"))
+        ledger.charge(order("monitor"))
+        copy.charge(order("monitor"))
         assert charges(folder) == [7, 7]
         assert ledger.annotate(2, 0, "start")
         with pytest.raises(LedgerCorrupt, match="cut, rolled back or copied"):
@@ -337,12 +337,12 @@ def _copy_of(folder: Path) -> SharedBudgetLedger:
     return copied
 
 
-def test_what_a_stream_has_begun_is_not_begun_again_for_one_charge(folder: Path) -> None:
+def test_what_a_monitor_has_begun_is_not_begun_again_for_one_charge(folder: Path) -> None:
     with closing(ledger_on_disk(folder, "one")) as ledger:
         ledger.charge(order("before"))
     copy = kept(folder / "one.ledger")
     with closing(ledger_on_disk(folder, "one")) as ledger:
-        ledger.charge(order("stream"))
+        ledger.charge(order("monitor"))
         assert ledger.annotate(2, 0, "start")
         assert not ledger.annotate(2, 0, "start")
         assert ledger.annotate(2, 1, "fed")
@@ -351,7 +351,7 @@ def test_what_a_stream_has_begun_is_not_begun_again_for_one_charge(folder: Path)
         closing(ledger_on_disk(folder, "one")) as ledger,
         pytest.raises(LedgerCorrupt, match="rolled back"),
     ):
-        ledger.charge(order("stream"))
+        ledger.charge(order("monitor"))
 
 
 def test_a_shared_budget_that_is_put_back_or_exchanged_is_noticed(folder: Path) -> None:

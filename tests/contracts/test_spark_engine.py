@@ -285,7 +285,7 @@ class TestConnect(SparkContract):
         test_the_owners_check_counts_what_a_loop_counts = None
         test_the_owners_check_reads_texts_as_queries_do = None
         test_the_owners_check_of_a_frame_shows_values_if_asked = None
-        test_what_a_stream_compares_means_the_same = None
+        test_what_a_monitor_compares_means_the_same = None
         test_the_declared_size_is_checked_only_where_it_is_public = None
         test_the_public_number_of_persons_is_that_of_all = None
         test_a_table_of_persons_for_fewer_rows_is_not_read = None

@@ -318,7 +318,7 @@ def test_the_json_page_lists_the_keys_of_a_holdout(study: str) -> None:
     assert first_cells(sections_of(REFERENCE / "json.md")["holdout"]) == keys
 
 
-def test_the_json_page_lists_the_keys_of_a_stream(study: str) -> None:
+def test_the_json_page_lists_the_keys_of_a_monitor(study: str) -> None:
     """Those of statements and answers stand on the page once, also where they are printed in a list."""
     Path("valid.toml").write_text(STUDY + VALIDITY, encoding="utf-8")
     wanted = ("valid.toml", "--positives", "2", "--of", "means", "--share", "0.5", "--numeric")
@@ -330,9 +330,9 @@ def test_the_json_page_lists_the_keys_of_a_stream(study: str) -> None:
         ("list", "valid.toml", "1"),
         ("close", "valid.toml", "1"),
     )
-    keys = every_path(*(printed(0, "stream", *words) for words in commands))
-    keys = {key.removeprefix("streams[].").removeprefix("answers[].") for key in keys}
-    assert first_cells(sections_of(REFERENCE / "json.md")["stream"]) == keys
+    keys = every_path(*(printed(0, "monitor", *words) for words in commands))
+    keys = {key.removeprefix("monitors[].").removeprefix("answers[].") for key in keys}
+    assert first_cells(sections_of(REFERENCE / "json.md")["monitor"]) == keys
 
 
 def test_the_json_page_lists_the_keys_of_weights(study: str) -> None:

@@ -172,7 +172,7 @@ def synthetic(story: Story, known: Study) -> None:
     story.keep(ledger)
 
 
-def streams(story: Story, known: Study) -> None:
+def monitors(story: Story, known: Study) -> None:
     curator, ledger = opened(known)
     count, total, mean = (
         f"{COUNT} WHERE age < 50",
@@ -187,16 +187,16 @@ def streams(story: Story, known: Study) -> None:
             "refresh": refresh,
             "share": "0.3",
         }
-        story.tell(partial(curator.preview_stream, **words))
-        stream = story.tell(partial(curator.open_stream, request=of, **words))
+        story.tell(partial(curator.preview_monitor, **words))
+        monitor = story.tell(partial(curator.open_monitor, request=of, **words))
         if of != "counts":
-            story.tell(partial(stream.feed, total, above=100))
+            story.tell(partial(monitor.feed, total, above=100))
         if of == "means":
-            story.tell(partial(stream.feed, mean, above=20))
+            story.tell(partial(monitor.feed, mean, above=20))
         for above in (ROWS, 0, 400, 10, 5, 4):
-            story.tell(partial(stream.feed, count, above=above))
-        story.tell(stream.statement)
-    story.tell(curator.streams)
+            story.tell(partial(monitor.feed, count, above=above))
+        story.tell(monitor.statement)
+    story.tell(curator.monitors)
     story.tell(lambda: curator.ask(COUNT, share="0.3"))
     story.keep(ledger)
 
@@ -349,7 +349,7 @@ STORIES: dict[str, Tale] = {
     **_each(discovered, "gdp", "zcdp", adjacency=BOTH),
     **_each(selections, *ACCOUNTING_NAMES, adjacency=BOTH),
     **_each(synthetic, *ACCOUNTING_NAMES),
-    **_each(streams, *ACCOUNTING_NAMES, adjacency=BOTH),
+    **_each(monitors, *ACCOUNTING_NAMES, adjacency=BOTH),
     **_each(weights, *ACCOUNTING_NAMES),
     **_each(analysts, *ACCOUNTING_NAMES),
     **_each(owner, *ACCOUNTING_NAMES),

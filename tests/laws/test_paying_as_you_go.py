@@ -446,17 +446,17 @@ def test_after_found_keys_queries_with_a_description_keep_their_intervals() -> N
 
 
 @pytest.mark.parametrize("numeric", [False, True])
-def test_a_stream_in_between_widens_later_answers_and_their_certificate_names_it(numeric: bool) -> None:
+def test_a_monitor_in_between_widens_later_answers_and_their_certificate_names_it(numeric: bool) -> None:
     with opened() as asker, opened() as plain:
         for one in (asker, plain):
             one.ask(COUNT, scale=30)
         narrow = ahead(plain)
-        stream = asker.open_stream(positives=2, numeric=numeric, epsilon=1)
+        monitor = asker.open_monitor(positives=2, numeric=numeric, epsilon=1)
         (receipt,) = list(asker.receipts())[1:]
         assert (receipt.order.radius > 0, receipt.order.pure) == (numeric, receipt.spent_pure)
         assert receipt.order.pure > 0.1 * UNITS_PER_ONE
         for i in range(4):
-            stream.feed(f"SELECT COUNT(*) FROM t WHERE f{i}", above=ROWS)
+            monitor.feed(f"SELECT COUNT(*) FROM t WHERE f{i}", above=ROWS)
         assert ahead(asker) > 1.05 * narrow
         later = asker.ask(OTHER, scale=30)
         assert "SUBSET-WITH-PURE-PARTS" in later.certificate.theorems
@@ -464,15 +464,15 @@ def test_a_stream_in_between_widens_later_answers_and_their_certificate_names_it
         assert "SUBSET-WITH-PURE-PARTS" not in asker.ask(COUNT, scale=30).certificate.theorems
 
 
-def test_a_dearer_stream_costs_more_width_and_several_cost_the_sum_of_their_epsilons() -> None:
+def test_a_dearer_monitor_costs_more_width_and_several_cost_the_sum_of_their_epsilons() -> None:
     widths, epsilons = [], []
-    for streams in (["0.2"], ["0.2", "0.2", "0.2"], ["1"], ["4"]):
+    for monitors in (["0.2"], ["0.2", "0.2", "0.2"], ["1"], ["4"]):
         with opened(described=False) as asker:
-            for epsilon in streams:
-                asker.open_stream(positives=1, epsilon=epsilon)
+            for epsilon in monitors:
+                asker.open_monitor(positives=1, epsilon=epsilon)
             epsilons.append(asker._ledger.totals().pure)
             assert epsilons[-1] == sum(receipt.order.pure for receipt in asker.receipts())
-            for i in range(3 - len(streams)):  # the same number of queries, so the same level
+            for i in range(3 - len(monitors)):  # the same number of queries, so the same level
                 asker.ask(f"SELECT COUNT(*) FROM t WHERE f{i}", scale=10**5)
             widths.append(ahead(asker))
     assert epsilons[1] == 3 * epsilons[0]

@@ -23,7 +23,7 @@ from adyton.holdout.methods.options import Slices
 from adyton.holdout.score import Comparison, HoldoutStatement, Score
 from adyton.kernel.exact import decimal_text, decimal_units
 from adyton.kernel.schema import CategoryColumn, DateColumn, IntegerColumn, RealColumn, TextColumn
-from adyton.streams.answer import StreamAnswer, StreamPreview, StreamStatement
+from adyton.monitors.answer import MonitorAnswer, MonitorPreview, MonitorStatement
 from adyton.study import Validity
 from how_often import often
 from kept_rows import open_kept
@@ -176,15 +176,15 @@ def test_batches_and_what_is_derived_from_them_are_read_back() -> None:
         assert_same(asker.preview("SELECT COUNT(*) FROM people WHERE age >= 30 AND age < 60", share="0.1"))
 
 
-def test_streams_bounds_and_last_looks_are_read_back() -> None:
+def test_monitors_bounds_and_last_looks_are_read_back() -> None:
     with curator(validity=Validity("0.95", reserve="0.1")) as asker:
-        assert isinstance(assert_same(asker.preview_stream(positives=2, share="0.1")), StreamPreview)
-        stream = asker.open_stream(positives=2, of="means", numeric=True, share="0.2")
-        assert isinstance(assert_same(stream.statement()), StreamStatement)
-        fed = [stream.feed(f"SELECT {what} FROM people", above=0) for what in ("COUNT(*)", "AVG(age)")]
+        assert isinstance(assert_same(asker.preview_monitor(positives=2, share="0.1")), MonitorPreview)
+        monitor = asker.open_monitor(positives=2, of="means", numeric=True, share="0.2")
+        assert isinstance(assert_same(monitor.statement()), MonitorStatement)
+        fed = [monitor.feed(f"SELECT {what} FROM people", above=0) for what in ("COUNT(*)", "AVG(age)")]
         assert {one.above for one in fed} == {True}
         for one in fed:
-            assert isinstance(assert_same(one), StreamAnswer)
+            assert isinstance(assert_same(one), MonitorAnswer)
         assert isinstance(assert_same(asker.statement()), adyton.Statement)
         assert isinstance(assert_same(asker.last_look("0.05", "0.001")), LastLook)
     with curator() as asker:
@@ -224,7 +224,7 @@ def test_receipts_are_read_back_and_a_changed_one_is_found() -> None:
     """Mutant: ``receipt_from`` does not compare the digest."""
     with curator() as asker:
         asker.ask("SELECT COUNT(*) FROM people", share="0.1")
-        asker.open_stream(positives=1, share="0.1")
+        asker.open_monitor(positives=1, share="0.1")
         told, kept = sent(asker.receipts().to_json()), list(asker.receipts())
         assert header_from(told["header"], told["accounting"]) == asker.ledger.header
     assert [receipt_from(one, 0) for one in told["receipts"]] == kept

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from test_streams import Interrupted, Overtaken, header
+from test_monitors import Interrupted, Overtaken, header
 
 import adyton
 from adyton.audit.watching import RecordedBits, watch
@@ -30,9 +30,9 @@ from adyton.kernel.schema import Attribute, CategoryColumn, DateColumn, Dimensio
 from adyton.kernel.special.comparing import public_notes
 from adyton.kernel.special.mechanisms.sparse.numeric_sparse import one_integer
 from adyton.kernel.special.monitor import replace_one_cost
-from adyton.streams.weights.notes import chained, entry_of
-from adyton.streams.weights.terms import Terms, terms_of
-from adyton.streams.weights.weights import Weights
+from adyton.monitors.weights.notes import chained, entry_of
+from adyton.monitors.weights.terms import Terms, terms_of
+from adyton.monitors.weights.weights import Weights
 from adyton.study import Study
 from how_often import crossed
 from kept_rows import kept_engine
@@ -460,13 +460,13 @@ def test_law_joins_and_numbers_of_each_person_are_refused() -> None:
 def test_law_a_receipt_that_paid_for_something_else_is_no_weights() -> None:
     curator, _, _ = asker(study())
     curator.ask("SELECT COUNT(*) FROM people", epsilon="0.1")
-    curator.open_stream(positives=2, epsilon="0.1", numeric=True)
+    curator.open_monitor(positives=2, epsilon="0.1", numeric=True)
     for number in (1, 2):
         with pytest.raises(adyton.InvalidRequest, match="did not pay for weights"):
             curator.weights(number)
     opened(curator)
-    with pytest.raises(adyton.InvalidRequest, match="did not pay for a stream"):
-        curator.stream(3)
+    with pytest.raises(adyton.InvalidRequest, match="did not pay for a monitor"):
+        curator.monitor(3)
     with pytest.raises(adyton.InvalidRequest, match="no receipt 9"):
         curator.weights(9)
 
@@ -506,7 +506,7 @@ def test_law_all_weights_of_a_study_are_listed_without_reading() -> None:
     curator, engine, _ = asker(study())
     assert "No weights were opened yet" in str(curator.opened_weights())
     curator.ask("SELECT COUNT(*) FROM people", epsilon="0.1")
-    curator.open_stream(positives=2, epsilon="0.1", numeric=True)
+    curator.open_monitor(positives=2, epsilon="0.1", numeric=True)
     first, second = opened(curator), opened(curator, share="0.9")
     first.feed(COUNT.format(50))
     read = len(engine.charged_at_read)

@@ -16,8 +16,8 @@ import pytest
 
 from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.kernel.schema import CategoryColumn, Table
+from adyton.monitors.weights.plan import WeightsPlan, Wish, plan_weights
 from adyton.planning.price import Price
-from adyton.streams.weights.plan import WeightsPlan, Wish, plan_weights
 from adyton.study import Study
 from how_often import LONG, often
 

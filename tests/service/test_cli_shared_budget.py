@@ -152,7 +152,7 @@ def test_a_corrected_study_goes_on_in_its_shared_budget_and_in_no_other() -> Non
 
 
 def test_whatever_a_study_releases_is_in_its_shared_budget() -> None:
-    """Queries, batches, selections, streams, synthetic tables, bounds, tests that were published."""
+    """Queries, batches, selections, monitors, synthetic tables, bounds, tests that were published."""
     run(*CREATE, "--rows", "same", "--confidence", "0.95")
     low = {"share": "0.05"}
     with adyton.open("sizes.toml") as curator, adyton.SharedBudget("clinic.ledger") as shared_budget:
@@ -162,7 +162,7 @@ def test_whatever_a_study_releases_is_in_its_shared_budget() -> None:
             lambda: curator.ask(count, **low),
             lambda: curator.ask_many([count, "SELECT COUNT(*) FROM sizes WHERE radius > 12"], **low),
             lambda: curator.ask(adyton.best_of("SELECT benign, COUNT(*) FROM sizes GROUP BY benign"), **low),
-            lambda: curator.open_stream(positives=1, **low).feed(count, above=100),
+            lambda: curator.open_monitor(positives=1, **low).feed(count, above=100),
             lambda: curator.synthesize(["benign"], **low),
             lambda: curator.suggest_bounds("radius", share="0.6"),
             lambda: curator.publish_test("0.01"),

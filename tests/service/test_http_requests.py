@@ -348,18 +348,18 @@ def test_too_many_requests_are_refused(tmp_path: Path) -> None:
         assert house.client.get("/v1/studies/people", headers=house.made("ben")).status_code == 200
 
 
-def test_a_stream_belongs_to_whoever_opened_it(house: Served) -> None:
+def test_a_monitor_belongs_to_whoever_opened_it(house: Served) -> None:
     ana, ben = house.made("ana"), house.made("ben", "owner")
     number = house.client.post(
-        "/v1/studies/people/streams", headers=ana, json={"positives": 2, "share": 0.1}
+        "/v1/studies/people/monitors", headers=ana, json={"positives": 2, "share": 0.1}
     ).json()["receipt"]["number"]
-    path = f"/v1/studies/people/streams/{number}"
+    path = f"/v1/studies/people/monitors/{number}"
     fed = house.client.post(f"{path}/feed", headers=ana, json={"query": COUNT, "above": 100})
     assert fed.json()["above"] is True
     assert house.client.get(path, headers=ana).json()["answers"] == [fed.json()]
     foreign = house.client.post(f"{path}/feed", headers=ben, json={"query": COUNT, "above": 100})
     missing = house.client.post(
-        "/v1/studies/people/streams/77/feed", headers=ben, json={"query": COUNT, "above": 100}
+        "/v1/studies/people/monitors/77/feed", headers=ben, json={"query": COUNT, "above": 100}
     )
     assert foreign.status_code == 404
     assert foreign.content == missing.content

@@ -15,14 +15,14 @@ from adyton.errors import InvalidRequest
 from adyton.kernel.noise import two_sided_geometric
 from adyton.kernel.special.mechanisms.sparse.above_threshold import SparseState
 from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse
+from adyton.monitors.weights.guess import CellDistribution, most_updates
+from adyton.monitors.weights.run import PmwAnswer, PmwPlan
 from adyton.planning.coordinated.linear_query import (
     BoxQuery,
     LinearQuery,
     MarginalQuery,
     WeightedQuery,
 )
-from adyton.streams.weights.guess import CellDistribution, most_updates
-from adyton.streams.weights.run import PmwAnswer, PmwPlan
 from seeded import Seeded
 
 TOTAL, DENOMINATOR = 3, 2
@@ -30,7 +30,7 @@ QUERIES: list[LinearQuery] = [WeightedQuery([2, 1], 2), WeightedQuery([0, 2], 2)
 
 
 class Scripted:
-    """A stream whose answers were decided beforehand, and that remembers what it was fed."""
+    """A monitor whose answers were decided beforehand, and that remembers what it was fed."""
 
     def __init__(self, real: NumericSparse, script: list[int | None]) -> None:
         self.sparse = SimpleNamespace(sensitivity=real.sparse.sensitivity, monotone=False)
@@ -51,8 +51,8 @@ class Scripted:
 def _run(
     real: NumericSparse, histogram: np.ndarray, script: list[int | None]
 ) -> tuple[list[PmwAnswer], list[tuple[int, int, int | None]], np.ndarray]:
-    stream = Scripted(real, script)
-    plan = PmwPlan(2, TOTAL, stream, threshold=2, gap=0.25)  # type: ignore[arg-type]
+    machine = Scripted(real, script)
+    plan = PmwPlan(2, TOTAL, machine, threshold=2, gap=0.25)  # type: ignore[arg-type]
     run, answers = plan.start(Seeded(0)), []
     for query in QUERIES:
         if run.halted:
@@ -61,7 +61,7 @@ def _run(
             answers.append(run.ask(query, int(query.numerator(histogram)), Seeded(0)))
         except StopIteration:
             break
-    return answers, stream.fed, run.guess.weights
+    return answers, machine.fed, run.guess.weights
 
 
 def _log_chance(real: NumericSparse, fed: list[tuple[int, int, int | None]]) -> float:
@@ -119,10 +119,10 @@ def test_theorem_PMW_PRIVACY_neighbors_feed_integers_no_farther_apart_than_the_s
             assert [f[1:] for f in fed] == [f[1:] for f in fed_y]
 
 
-def test_theorem_PMW_PRIVACY_costs_what_its_stream_costs_and_halts_when_it_does() -> None:
-    stream = NumericSparse.for_cost(Fraction(1), 3)
-    plan = PmwPlan(4, 1000, stream, threshold=1, gap=0.1)
-    assert plan.cost() == stream.cost()
+def test_theorem_PMW_PRIVACY_costs_what_its_machine_costs_and_halts_when_it_does() -> None:
+    machine = NumericSparse.for_cost(Fraction(1), 3)
+    plan = PmwPlan(4, 1000, machine, threshold=1, gap=0.1)
+    assert plan.cost() == machine.cost()
     assert plan.cost().pure <= 1
     run, bits = plan.start(Seeded(1)), Seeded(2)
     query = BoxQuery((4,), {0: [0]})
@@ -177,7 +177,7 @@ def test_theorem_PMW_ERROR_all_answers_are_within_the_bound_and_it_never_halts(
             worst = max(worst, abs(answer.mean - exact / total))
             if answer.measured:
                 again.append(asked)
-        assert run.updates <= plan.stream.sparse.positives
+        assert run.updates <= plan.machine.sparse.positives
         good += worst <= bound and not run.halted
     assert good >= binom.ppf(1e-7, runs, 0.9)
 
@@ -197,7 +197,7 @@ def test_theorem_PMW_ERROR_every_update_is_worth_its_price_and_their_number_is_b
         assert abs(answer.mean - 1) <= plan.error(0.999, 1000)
         if run.updates > before:
             assert old + math.log(run.guess.weights[5]) >= 2 * plan.gap**2
-    assert 1 <= run.updates <= most_updates(cells, plan.gap) < plan.stream.sparse.positives
+    assert 1 <= run.updates <= most_updates(cells, plan.gap) < plan.machine.sparse.positives
 
 
 @pytest.mark.parametrize("gap", [1e-6, 0.2])
@@ -206,10 +206,10 @@ def test_theorem_PMW_ERROR_guesses_are_within_the_accuracy_of_their_comparisons(
     good runs would be an alarm.  Mutant: the error of half as many comparisons at half the confidence.
     """
     random, bits, runs, good = np.random.Generator(np.random.Philox(6)), Seeded(8), 60, 0
-    stream = NumericSparse.for_cost(Fraction(1), 5)
-    plan = PmwPlan(16, 900, stream, threshold=20, gap=gap)
+    machine = NumericSparse.for_cost(Fraction(1), 5)
+    plan = PmwPlan(16, 900, machine, threshold=20, gap=gap)
     bound = plan.guess_error(0.9, 40)
-    assert bound == 20 + stream.error(0.9, 80)
+    assert bound == 20 + machine.error(0.9, 80)
     for _ in range(runs):
         histogram = random.multinomial(1000, random.dirichlet(np.full(16, 0.1)))
         run, worst = plan.start(bits), 0.0
@@ -249,8 +249,8 @@ def test_a_marginal_counts_what_plain_weights_count_and_a_fit_answers_as_told() 
 
 def test_rational_values_share_the_sensitivity_of_the_plan() -> None:
     """A query in halves inside a plan in sixths: the threshold means the same share for both."""
-    stream = NumericSparse.for_cost(Fraction(10**6), 5, sensitivity=6)
-    plan = PmwPlan(3, 100, stream, threshold=120, gap=0.2)
+    machine = NumericSparse.for_cost(Fraction(10**6), 5, sensitivity=6)
+    plan = PmwPlan(3, 100, machine, threshold=120, gap=0.2)
     run, bits = plan.start(Seeded(1)), Seeded(2)
     answer = run.ask(WeightedQuery([1, 0, 2], 2), 150, bits)  # mean 0.75 against a guess of 0.5
     assert answer.measured

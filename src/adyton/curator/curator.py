@@ -231,9 +231,9 @@ class Curator(PaidOnce, Shown):
         ``query``: what the test is about, by a ``method`` and under a ``null`` hypothesis that states a
         number, or that all groups are alike.  No query makes the threshold of such a test smaller.
         """
+        from adyton.monitors.told import told_by
         from adyton.population.described_tests import described_test
         from adyton.population.last_look import look
-        from adyton.streams.told import told_by
 
         told, totals = told_by(self.study, self._ledger), counted_totals(self._ledger)
         if query is None and null is not None:

@@ -65,7 +65,7 @@ class MockCurator(Curator):
         return Curator.sheet(self, verbose=verbose).noted(f"This is {MADE_UP}.")
 
     # Their answers would bear no mark.
-    open_stream = preview_stream = stream = streams = _refusing("a mock has no streams; ask it queries")
+    open_monitor = preview_monitor = monitor = monitors = _refusing("a mock has no monitors; ask it queries")
     open_weights = preview_weights = weights = _refusing("a mock has no weights; ask it queries")
     synthesize = preview_synthesis = _refusing("a mock is made up already; ask it queries")
 

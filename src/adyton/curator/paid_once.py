@@ -1,4 +1,4 @@
-"""What is paid for once and then used often: streams, weights and synthetic tables."""
+"""What is paid for once and then used often: monitors, weights and synthetic tables."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from adyton.kernel.exact import Number, float_up
 from adyton.kernel.ledger import Receipt
 from adyton.kernel.ledger.texts import RESTORED
 from adyton.kernel.special.monitor import Monitor
+from adyton.monitors.answer import PREVIEWED, MonitorList, MonitorPreview
+from adyton.monitors.kinds import MonitorKind
+from adyton.monitors.open_monitor import OpenMonitor
+from adyton.monitors.plan import machine_of, monitor_in, plan_monitor, text_of
 from adyton.planning.price import Price, PriceWords, price_of
-from adyton.streams.answer import PREVIEWED, StreamList, StreamPreview
-from adyton.streams.kinds import StreamKind
-from adyton.streams.plan import machine_of, plan_stream, stream_in, text_of
-from adyton.streams.stream import Stream
 
 if TYPE_CHECKING:
     from adyton.kernel.special.mechanisms.marginals.adaptive import NoisyMarginal
+    from adyton.monitors.weights.answer import WeightsList, WeightsPreview
+    from adyton.monitors.weights.plan import Wish
+    from adyton.monitors.weights.weights import Weights
     from adyton.query.conditions.atoms import Bins
-    from adyton.streams.weights.answer import WeightsList, WeightsPreview
-    from adyton.streams.weights.plan import Wish
-    from adyton.streams.weights.weights import Weights
     from adyton.synthesis.plan import Method, SynthesisPreview
     from adyton.synthesis.result import Synthesis
 
@@ -47,17 +47,17 @@ class WeightsWords(PriceWords, total=False):
 class PaidOnce(Walk):
     """The methods of a curator for them."""
 
-    def open_stream(
+    def open_monitor(
         self,
         *,
         positives: int,
-        of: StreamKind = "counts",
+        of: MonitorKind = "counts",
         numeric: bool = False,
         refresh: bool | None = None,
         request: str | None = None,
         **price: Unpack[PriceWords],
-    ) -> Stream:
-        """A stream ``of`` "counts", charged now, at ``epsilon`` or a ``share``, whatever is fed later.
+    ) -> OpenMonitor:
+        """A monitor ``of`` "counts", charged now, at ``epsilon`` or a ``share``, whatever is fed later.
 
         It halts after ``positives`` of them were found above their threshold.  One of "sums" takes sums too,
         one of "means" also means and proportions.  ``numeric`` adds a noisy value to each of the positives;
@@ -67,39 +67,41 @@ class PaidOnce(Walk):
         named = price_of(**price)
         left = self.left_for(request, named)
         planned = partial(
-            plan_stream, self.study, left=left, positives=positives, numeric=numeric, refresh=refresh, of=of
+            plan_monitor, self.study, left=left, positives=positives, numeric=numeric, refresh=refresh, of=of
         )
-        return Stream(self.study, self._opened(planned(named), request, named, planned))
+        return OpenMonitor(self.study, self._opened(planned(named), request, named, planned))
 
-    def preview_stream(
+    def preview_monitor(
         self,
         *,
         positives: int,
-        of: StreamKind = "counts",
+        of: MonitorKind = "counts",
         numeric: bool = False,
         refresh: bool | None = None,
         **price: Unpack[PriceWords],
-    ) -> StreamPreview:
-        """What ``open_stream`` would cost, and how much wider later population intervals would be.  Free."""
+    ) -> MonitorPreview:
+        """What ``open_monitor`` would cost, and how much wider later population intervals would be.  Free."""
         left, named = self._purse.left_now, price_of(**price)
-        plan = plan_stream(self.study, named, left, positives, numeric, refresh, of)
-        return StreamPreview(
-            stream=text_of(plan.machine, plan.kind),
+        plan = plan_monitor(self.study, named, left, positives, numeric, refresh, of)
+        return MonitorPreview(
+            monitor=text_of(plan.machine, plan.kind),
             right_beyond=float_up(plan.units_of_error(LEVEL, PREVIEWED)),
             **would_cost(plan, self._purse, self._claims),
         )
 
-    def stream(self, number: int) -> Stream:
-        """The stream that receipt ``number`` paid for, where it was left, also after a restart."""
-        return Stream(self.study, self._opened_before(number, lambda receipt: Monitor(machine_of(receipt))))
+    def monitor(self, number: int) -> OpenMonitor:
+        """The monitor that receipt ``number`` paid for, where it was left, also after a restart."""
+        return OpenMonitor(
+            self.study, self._opened_before(number, lambda receipt: Monitor(machine_of(receipt)))
+        )
 
-    def streams(self) -> StreamList:
-        """How far every stream of the study is, oldest first, but for those that a restored ledger ended.
+    def monitors(self) -> MonitorList:
+        """How far every monitor of the study is, oldest first, but for those that a restored ledger ended.
 
         Reads no data.
         """
-        paid = [r.number for r in self._ledger.receipts() if stream_in(r.order.query, r.order.detail)]
-        return StreamList([self.stream(number).statement() for number in self._going_on(paid)])
+        paid = [r.number for r in self._ledger.receipts() if monitor_in(r.order.query, r.order.detail)]
+        return MonitorList([self.monitor(number).statement() for number in self._going_on(paid)])
 
     def open_weights(
         self, columns: Sequence[str], *, request: str | None = None, **words: Unpack[WeightsWords]
@@ -108,8 +110,8 @@ class PaidOnce(Walk):
 
         ``queries``: how many.  Refused where noise of its own for each answer would be better.
         """
-        from adyton.streams.weights.plan import plan_weights
-        from adyton.streams.weights.weights import Weights
+        from adyton.monitors.weights.plan import plan_weights
+        from adyton.monitors.weights.weights import Weights
 
         wish, named = _wished(columns, words)
         planned = partial(plan_weights, self.study, wish, left=self.left_for(request, named))
@@ -120,8 +122,8 @@ class PaidOnce(Walk):
 
     def preview_weights(self, columns: Sequence[str], **words: Unpack[WeightsWords]) -> WeightsPreview:
         """What ``open_weights`` would cost, and whether it would answer better than plain noise.  Free."""
-        from adyton.streams.weights.answer import WeightsPreview
-        from adyton.streams.weights.plan import plan_weights
+        from adyton.monitors.weights.answer import WeightsPreview
+        from adyton.monitors.weights.plan import plan_weights
 
         plan = plan_weights(self.study, *_wished(columns, words), self._purse.left_now)
         return WeightsPreview(
@@ -137,8 +139,8 @@ class PaidOnce(Walk):
 
     def weights(self, number: int) -> Weights:
         """The weights that receipt ``number`` paid for, where they were left, also after a restart."""
-        from adyton.streams.weights.terms import terms_of
-        from adyton.streams.weights.weights import Weights
+        from adyton.monitors.weights.terms import terms_of
+        from adyton.monitors.weights.weights import Weights
 
         return Weights(
             self.study, self._opened_before(number, lambda paid: terms_of(paid).measurement(self.study))
@@ -149,8 +151,8 @@ class PaidOnce(Walk):
 
         Reads no data, unless a crash came between a charge and the number of units that it paid for.
         """
-        from adyton.streams.weights.answer import WeightsList
-        from adyton.streams.weights.terms import terms_in
+        from adyton.monitors.weights.answer import WeightsList
+        from adyton.monitors.weights.terms import terms_in
 
         paid = [receipt.number for receipt in self._ledger.receipts() if terms_in(receipt) is not None]
         return WeightsList([self.weights(number).statement() for number in self._going_on(paid)])
@@ -211,7 +213,7 @@ class PaidOnce(Walk):
 
 def _wished(columns: Sequence[str], words: WeightsWords) -> tuple[Wish, Price]:
     """What is asked for, and the price that was named for it."""
-    from adyton.streams.weights.plan import Wish
+    from adyton.monitors.weights.plan import Wish
 
     asked = dict(words)
     if "queries" not in asked:

@@ -319,7 +319,7 @@ class Learned:
         texts = texts_of(receipt.order.query)
         try:
             asked = [request_of(text, *self._study.tables) for text in texts[: _MOST_TOGETHER + 1]]
-        except InvalidRequest:  # a stream, or something else that is no query
+        except InvalidRequest:  # a monitor, or something else that is no query
             return []
         queries = [one.query for one in asked]
         other = any(one.finds_keys or one.table.behind != self._study.table for one in queries)

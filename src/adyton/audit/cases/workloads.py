@@ -21,9 +21,9 @@ from adyton.kernel.sensitivity import Sensitivity
 from adyton.kernel.special.mechanisms.marginals.adaptive import AdaptiveMarginals, AdaptiveRound
 from adyton.kernel.special.mechanisms.marginals.tables import tables_of
 from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse
+from adyton.monitors.weights.run import PmwPlan
 from adyton.planning.coordinated.range_workload import Prefixes
 from adyton.planning.coordinated.strategies import tree, wavelet
-from adyton.streams.weights.run import PmwPlan
 from adyton.synthesis.fitting import CellGuess
 from adyton.synthesis.plan import marginals_up_to
 from adyton.textbook.matrix import GaussianMatrix, GeometricMatrix

@@ -33,7 +33,7 @@ class Charged:
 class Verification:
     """What ``verify`` found: how many links there are, the digest of the newest, and what was spent.
 
-    Of a stream, and of a holdout whose method was paid for at once, its answers count as links.
+    Of a monitor, and of a holdout whose method was paid for at once, its answers count as links.
     """
 
     receipts: int

@@ -16,6 +16,7 @@ from adyton.transports.cli.accounting import calibrate, compose
 from adyton.transports.cli.audit import audit
 from adyton.transports.cli.holdout import app as holdout
 from adyton.transports.cli.lab import lab
+from adyton.transports.cli.monitor import app as monitor
 from adyton.transports.cli.owner.amend import amend
 from adyton.transports.cli.owner.bounds import suggest_bounds
 from adyton.transports.cli.owner.check import check
@@ -30,7 +31,6 @@ from adyton.transports.cli.server.doctor import doctor
 from adyton.transports.cli.server.mcp import mcp
 from adyton.transports.cli.server.serve import serve
 from adyton.transports.cli.server.token import app as token
-from adyton.transports.cli.stream import app as stream
 from adyton.transports.cli.survey import survey
 from adyton.transports.cli.synthesize import synthesize
 from adyton.transports.cli.weights import app as weights
@@ -367,7 +367,7 @@ for command in _OF_A_STUDY + _OTHERS:
 app.add_typer(holdout, name="holdout")
 app.add_typer(token, name="token")
 app.add_typer(checkpoint, name="checkpoint")
-app.add_typer(stream, name="stream")
+app.add_typer(monitor, name="monitor")
 app.add_typer(weights, name="weights")
 app.add_typer(survey, name="survey")
 app.add_typer(reserve, name="reserve")

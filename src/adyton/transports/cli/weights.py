@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from adyton.curator import Curator
-from adyton.transports.cli.stream import Dialect, Number, OneOrAll
+from adyton.transports.cli.monitor import Dialect, Number, OneOrAll
 from adyton.transports.cli.synthesize import Share, bins_of
 from adyton.transports.places import shown
 from adyton.transports.queries_file import check_asked, read_queries
@@ -114,7 +114,7 @@ def list_weights(study: StudyFile, number: OneOrAll = None, as_json: Json = Fals
     """
 
     def make(curator: Curator) -> Any:
-        from adyton.streams.weights.answer import WeightsAnswers
+        from adyton.monitors.weights.answer import WeightsAnswers
 
         if number is None:
             return curator.opened_weights()

@@ -22,10 +22,10 @@ from adyton.kernel.mechanisms.base import Mechanism
 from adyton.kernel.mechanisms.geometric import GeometricNoise
 from adyton.kernel.special.mechanisms.sparse.numeric_sparse import one_integer
 from adyton.kernel.special.monitor import Pmw
+from adyton.monitors.plan import Wanted, least_noise
+from adyton.monitors.weights.terms import Terms, checked_columns, kept_bins
 from adyton.planning.price import Price, units_of
 from adyton.query.conditions.atoms import Bins, axes_of_columns
-from adyton.streams.plan import Wanted, least_noise
-from adyton.streams.weights.terms import Terms, checked_columns, kept_bins
 from adyton.study import Study
 from adyton.study.validity import refuse_where_rounded
 

@@ -1,4 +1,4 @@
-"""What is public of the notes of a stream: its answers, in the order in which they happened."""
+"""What is public of the notes of a monitor: its answers, in the order in which they happened."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from typing import Any
 
 from adyton.errors import LedgerCorrupt
 from adyton.kernel.special.comparing import CLOSED
-from adyton.streams.compared import COMPARED, ComparedAs
+from adyton.monitors.compared import COMPARED, ComparedAs
 
 
 @dataclass(frozen=True, slots=True)
-class StreamEntry:
-    """One query of a stream and its answer.
+class MonitorEntry:
+    """One query of a monitor and its answer.
 
-    ``step``: what 1 of the value means; 1 in a stream of counts, where nothing is scaled.
+    ``step``: what 1 of the value means; 1 in a monitor of counts, where nothing is scaled.
     """
 
     query: str
@@ -39,7 +39,7 @@ class Progress:
     feeds: int = 0
     closed: bool = False
 
-    def then(self, note: StreamEntry | None) -> Progress:
+    def then(self, note: MonitorEntry | None) -> Progress:
         """After one more note; one that gives a positive back, or takes two, is none of ours."""
         if self.closed:
             raise _unreadable()
@@ -56,17 +56,17 @@ def asked_json(query: str, threshold: Fraction, step: Fraction, compared_as: Com
     return {"query": query, "threshold": str(threshold), **scaled}
 
 
-def entry_of(note: Mapping[str, Any] | None) -> StreamEntry | None:
-    """An answer, or None where the stream was closed."""
+def entry_of(note: Mapping[str, Any] | None) -> MonitorEntry | None:
+    """An answer, or None where the monitor was closed."""
     if note is None:
         return None
     try:
         value = None if note["value"] is None else int(note["value"])
         fed = (note["query"], Fraction(note["threshold"]), note["above"] is True, value, int(note["left"]))
         if "step" not in note:
-            return StreamEntry(*fed)
+            return MonitorEntry(*fed)
         step, (compared_as,) = Fraction(note["step"]), [one for one in COMPARED if one == note["as"]]
-        return StreamEntry(*fed, step, compared_as)
+        return MonitorEntry(*fed, step, compared_as)
     except (ValueError, TypeError, KeyError, ArithmeticError):
         raise _unreadable() from None
 
@@ -77,7 +77,7 @@ def nearest_float(threshold: Fraction) -> float:
     return float(max(-Fraction(largest), min(threshold, Fraction(largest))))
 
 
-def chained(head: str, fed: StreamEntry) -> str:
+def chained(head: str, fed: MonitorEntry) -> str:
     """The digest of an answer and of all before it.
 
     The secret noise is not in it: it is a small number, and its digest would give it away.
@@ -88,7 +88,7 @@ def chained(head: str, fed: StreamEntry) -> str:
 
 
 def closed_after(head: str) -> str:
-    """The digest of a stream that was closed at ``head``."""
+    """The digest of a monitor that was closed at ``head``."""
     return hashlib.sha256(json.dumps([head, CLOSED]).encode()).hexdigest()
 
 
@@ -98,4 +98,4 @@ def _is_plain(step: Fraction, compared_as: ComparedAs) -> bool:
 
 
 def _unreadable() -> LedgerCorrupt:
-    return LedgerCorrupt("a note of a stream cannot be read back")  # without its text, which is secret
+    return LedgerCorrupt("a note of a monitor cannot be read back")  # without its text, which is secret

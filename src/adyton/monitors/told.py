@@ -13,10 +13,10 @@ from adyton.kernel.ledger.texts import many_from_text, receipts_carried, receipt
 from adyton.kernel.mechanisms import NumericSparse
 from adyton.kernel.special.comparing import public_notes
 from adyton.kernel.special.monitor import Monitor, of_validity
+from adyton.monitors.kinds import exchanged_reach
+from adyton.monitors.notes import entry_of
+from adyton.monitors.plan import machine_in, monitor_in
 from adyton.planning.learned import radius_in_full
-from adyton.streams.kinds import exchanged_reach
-from adyton.streams.notes import entry_of
-from adyton.streams.plan import machine_in, stream_in
 from adyton.study import Study
 from adyton.validity.last_look.leakage import comparisons_nats, gaussian_rate, geometric_rate, pure_distance
 from adyton.validity.last_look.told import NoisyIntegers, ReleasedTotals
@@ -26,7 +26,7 @@ def told_by(study: Study, ledger: Ledger) -> ReleasedTotals:
     """All that was charged, and all that was seen.
 
     In a pure study everything is paid for by its epsilon.  Radii are as they were charged, not as answers
-    settled.  Where a copy of the ledger was put back, or an older ledger was carried over, streams may have
+    settled.  Where a copy of the ledger was put back, or an older ledger was carried over, monitors may have
     said what this one does not know: then none is counted by what it said.
     """
     receipts = list(all_counted(ledger))
@@ -54,8 +54,8 @@ def _and(told: ReleasedTotals, study: Study, ledger: Ledger, receipt: Receipt) -
         if other or told.forgotten:  # their epsilon is with that of the comparisons; or some are not known
             return replace(told, numbers=None)
         said = told.said + comparisons_nats(one.above for one in fed)
-        by_streams, of_streams = told.by_streams + pure, (*told.of_streams, values)
-        return replace(told, said=said, by_streams=by_streams, of_streams=of_streams)
+        by_monitors, of_monitors = told.by_monitors + pure, (*told.of_monitors, values)
+        return replace(told, said=said, by_monitors=by_monitors, of_monitors=of_monitors)
     many = _integers(ledger, receipt) if pure == 0 or study.accounting == "pure" else None
     if many is None or told.numbers is None:
         return replace(told, numbers=None)
@@ -66,15 +66,15 @@ def exchanged(study: Study, order: Order) -> Fraction:
     """The epsilon of what is not Gaussian, if one unit is exchanged for another.
 
     In a pure study that is what was charged, or where neighbors have a unit more or less at most twice as
-    much; there a stream knows it, and the radius of one reading: a unit is nowhere farther from the centre.
+    much; there a monitor knows it, and the radius of one reading: a unit is nowhere farther from the centre.
     """
     if study.accounting != "pure":
         return _one(order.pure)
     charged = _one(order.amount)
     if study.unit.adjacency == "replace-one":
         return charged
-    if (stream := stream_in(order.query, order.detail)) is not None:
-        machine, kind = stream
+    if (monitor := monitor_in(order.query, order.detail)) is not None:
+        machine, kind = monitor
         return _one(of_validity("gdp", machine, exchanged_reach(study, kind))[1])
     parts = json.loads(order.detail) if order.detail.startswith("[[") else []
     if len(parts) == 1 and not any(isinstance(fact, int) for fact in parts[0]):

@@ -24,16 +24,9 @@ from adyton.kernel.terms.expressions import Condition, all_of
 from adyton.kernel.terms.leaves import EVERY_ROW
 from adyton.kernel.terms.measures import Count, Proportion
 from adyton.kernel.terms.persons import TableOfPersons
-from adyton.planning.coordinated.linear_query import MarginalQuery
-from adyton.planning.known import left_out_of
-from adyton.planning.readings import readings_of
-from adyton.query.draft import Draft
-from adyton.query.nodes import Query
-from adyton.query.request import alone_of, request_of
-from adyton.query.text import query_text
-from adyton.streams.weights.answer import WeightsAnswer, WeightsAnswers, WeightsStatement
-from adyton.streams.weights.guess import CellDistribution
-from adyton.streams.weights.notes import (
+from adyton.monitors.weights.answer import WeightsAnswer, WeightsAnswers, WeightsStatement
+from adyton.monitors.weights.guess import CellDistribution
+from adyton.monitors.weights.notes import (
     WeightsEntry,
     asked_json,
     chained,
@@ -42,8 +35,15 @@ from adyton.streams.weights.notes import (
     left_after,
     total_of,
 )
-from adyton.streams.weights.run import PmwPlan
-from adyton.streams.weights.terms import terms_of
+from adyton.monitors.weights.run import PmwPlan
+from adyton.monitors.weights.terms import terms_of
+from adyton.planning.coordinated.linear_query import MarginalQuery
+from adyton.planning.known import left_out_of
+from adyton.planning.readings import readings_of
+from adyton.query.draft import Draft
+from adyton.query.nodes import Query
+from adyton.query.request import alone_of, request_of
+from adyton.query.text import query_text
 from adyton.study import Study
 
 
@@ -67,7 +67,7 @@ class _Progress:
     def correct(self, query: MarginalQuery, entry: WeightsEntry) -> None:
         """The guess fits what was measured, as far as noise can tell it from nobody and from everybody."""
         assert entry.found is not None
-        least = float(self.plan.stream.value_scale) / 2
+        least = float(self.plan.machine.value_scale) / 2
         least = min(least, entry.guess, self.plan.total - entry.guess)
         found = entry.guess + entry.found.sign * max(entry.found.excess, 0)
         self.guess.fit(query, min(max(found, least), self.plan.total - least) / self.plan.total)

@@ -17,8 +17,8 @@ from adyton.kernel.privacy import Cost
 from adyton.kernel.special.mechanisms.sparse.above_threshold import SparseState
 from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse
 from adyton.kernel.special.monitor import MOST_STEPS, PmwCorrection, compare_both_ways
+from adyton.monitors.weights.guess import CellDistribution
 from adyton.planning.coordinated.linear_query import LinearQuery
-from adyton.streams.weights.guess import CellDistribution
 
 _ABOVE_THE_EDGE = 1 + 1e-9  # of the gap: fewer updates are possible than were paid for, so it never halts
 _DOUBLINGS = 16  # of the number of updates that a plan considers
@@ -35,14 +35,14 @@ class PmwAnswer(NamedTuple):
 class PmwPlan:
     """What is fixed before the first query; numbers in steps of 1 / (total * denominator) of the mean.
 
-    Claim:    the whole run is as private as ``stream``, for either neighbors: nothing else touches the data.
+    Claim:    the whole run is as private as ``machine``, for either neighbors: nothing else touches the data.
     Assumes:  ``total`` is public (or was released before), and a unit adds 1 to one cell or to none.
     Source:   Hardt, Rothblum 2010; Dwork, Roth 2014, section 4.2.  Theorem: PMW-PRIVACY.
     """
 
     cells: int
     total: int
-    stream: NumericSparse
+    machine: NumericSparse
     threshold: int
     gap: float
     theorems: ClassVar[tuple[str, ...]] = ("PMW-PRIVACY", "PMW-ERROR", "MW-UPDATES")
@@ -52,39 +52,39 @@ class PmwPlan:
             raise InvalidRequest(f"total times denominator is between 1 and {MOST_STEPS}, not {self.steps}")
         if self.threshold < 1 or not 0 < self.gap <= 1:
             raise InvalidRequest("the threshold is at least 1 step, and the gap above 0 and at most 1")
-        if self.stream.sparse.monotone:  # too low and too high move against each other
-            raise InvalidRequest("the stream must be made for queries that are not monotone")
+        if self.machine.sparse.monotone:  # too low and too high move against each other
+            raise InvalidRequest("the machine must be made for queries that are not monotone")
 
     @property
     def steps(self) -> int:
         """How many steps the mean 1 has."""
-        return self.total * self.stream.sparse.sensitivity
+        return self.total * self.machine.sparse.sensitivity
 
     def cost(self) -> Cost:
-        return self.stream.cost()
+        return self.machine.cost()
 
     def start(self, bits: Bits) -> PrivateMw:
-        return PrivateMw(self, self.stream.start(bits))
+        return PrivateMw(self, self.machine.start(bits))
 
     def compare(
         self, watch: SparseState, distance: int, bits: Bits
     ) -> tuple[PmwCorrection | None, SparseState]:
         """What is found of a guess that is too low by ``distance`` steps, and what to keep for the next."""
-        return compare_both_ways(self.stream, self.threshold, watch, distance, bits)
+        return compare_both_ways(self.machine, self.threshold, watch, distance, bits)
 
     def error(self, confidence: float, queries: int) -> float:
         """With this probability all answers of a run made by ``for_cost`` are within it, and it never halts.
 
         Theorem: PMW-ERROR.
         """
-        compared = self.stream.error(1 - (1 - confidence) / 2, 2 * queries)
+        compared = self.machine.error(1 - (1 - confidence) / 2, 2 * queries)
         return (self.threshold + compared + 1) / self.steps
 
     def guess_error(self, confidence: float, queries: int) -> int:
         """With this probability all answers that are not measured, among the first ``queries``, are within
         so many steps of the truth: for any threshold and gap, and any number of units.  Theorem: PMW-ERROR.
         """
-        return self.threshold + self.stream.error(confidence, 2 * queries)
+        return self.threshold + self.machine.error(confidence, 2 * queries)
 
     @classmethod
     def for_cost(
@@ -118,13 +118,13 @@ def _plan(
 ) -> PmwPlan | None:
     """The threshold that keeps every update's gap large enough, or None where it would be above 1."""
     gap = math.sqrt(math.log(max(cells, 2)) / (2 * updates)) * _ABOVE_THE_EDGE
-    stream = NumericSparse.for_cost(epsilon, updates, sensitivity=denominator)
+    machine = NumericSparse.for_cost(epsilon, updates, sensitivity=denominator)
     fail = (1 - confidence) / 2
-    compared = stream.error(1 - fail, 2 * queries)
-    measured = stream.value_error(1 - fail / updates)
+    compared = machine.error(1 - fail, 2 * queries)
+    measured = machine.value_error(1 - fail / updates)
     steps = total * denominator
     threshold = math.ceil(gap * steps) + compared + measured + 2
-    return None if gap > 1 or threshold >= steps else PmwPlan(cells, total, stream, threshold, gap)
+    return None if gap > 1 or threshold >= steps else PmwPlan(cells, total, machine, threshold, gap)
 
 
 class PrivateMw:
@@ -159,10 +159,10 @@ class PrivateMw:
 
     def _lift(self, query: LinearQuery) -> int:
         """How many steps a numerator is, so that all queries share one sensitivity."""
-        lift, rest = divmod(self.plan.stream.sparse.sensitivity, query.denominator)
+        lift, rest = divmod(self.plan.machine.sparse.sensitivity, query.denominator)
         if rest:
             raise InvalidRequest(
                 f"a denominator of {query.denominator} does not divide the declared "
-                f"{self.plan.stream.sparse.sensitivity}"
+                f"{self.plan.machine.sparse.sensitivity}"
             )
         return lift

@@ -1,4 +1,4 @@
-"""Sparse vectors to try: streams of integers that cross their thresholds late and move against each other."""
+"""Sparse vectors to try: integers that cross their thresholds late and move against each other."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def _trial(
 
 
 def _once(mechanism: AboveThreshold | Sparse | NumericSparse, target: AuditTarget) -> Callable[[Any], Any]:
-    def release(stream: tuple[int, ...]) -> tuple[Any, ...]:
-        return tuple(mechanism.release(stream, (0,) * len(stream), target.bits))
+    def release(sequence: tuple[int, ...]) -> tuple[Any, ...]:
+        return tuple(mechanism.release(sequence, (0,) * len(sequence), target.bits))
 
     return release
 

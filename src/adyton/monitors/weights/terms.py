@@ -17,11 +17,11 @@ from adyton.kernel.mechanisms.geometric import GeometricNoise
 from adyton.kernel.schema import Table, day_number
 from adyton.kernel.special.monitor import Pmw
 from adyton.kernel.terms.measures import Count
+from adyton.monitors.plan import certificate_of, detail_of, machine_from
+from adyton.monitors.weights.run import PmwPlan
 from adyton.planning.readings import readings_of
 from adyton.query.conditions.atoms import Axes, Bins, axes_of_columns
 from adyton.query.nodes import Query
-from adyton.streams.plan import certificate_of, detail_of, machine_from
-from adyton.streams.weights.run import PmwPlan
 from adyton.study import Study
 
 KeptBins = tuple[tuple[str, int | tuple[str, ...]], ...]
@@ -82,9 +82,9 @@ class Terms:
         return json.dumps(["weights", *facts, detail_of(self.machine)])
 
     def certificate(self, study: Study) -> Certificate:
-        streamed = certificate_of(study, self.machine)
+        compared = certificate_of(study, self.machine)
         own = ("PMW-PRIVACY", "PMW-ERROR", "PUBLIC-CELLS", *(self.total.theorems if self.total else ()))
-        return Certificate(tuple(dict.fromkeys((*own, *streamed.theorems))), streamed.assumptions)
+        return Certificate(tuple(dict.fromkeys((*own, *compared.theorems))), compared.assumptions)
 
 
 def terms_of(receipt: Receipt) -> Terms:

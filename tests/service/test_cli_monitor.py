@@ -1,4 +1,4 @@
-"""adyton stream, as a stranger would use it: on the diabetes table of scikit-learn, bad input too."""
+"""adyton monitor, as a stranger would use it: on the diabetes table of scikit-learn, bad input too."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         Path(name).write_text(STUDY.format(adjacency=adjacency))
 
 
-def stream(*words: str, stdin: str | None = None) -> Result:
-    return CliRunner().invoke(app, ["stream", *words], input=stdin)
+def monitor(*words: str, stdin: str | None = None) -> Result:
+    return CliRunner().invoke(app, ["monitor", *words], input=stdin)
 
 
 def said(*words: str, stdin: str | None = None) -> Any:
-    done = stream(*words, "--json", stdin=stdin)
+    done = monitor(*words, "--json", stdin=stdin)
     assert done.exit_code == 0, done.output
     assert done.stdout.count("\n") == 1
     return json.loads(done.stdout)
@@ -66,19 +66,19 @@ def said(*words: str, stdin: str | None = None) -> Any:
 
 def refused(code: int, *words: str, stdin: str | None = None) -> str:
     """What people are told, and programs too."""
-    done, of_json = stream(*words, stdin=stdin), stream(*words, "--json", stdin=stdin)
+    done, of_json = monitor(*words, stdin=stdin), monitor(*words, "--json", stdin=stdin)
     assert (done.exit_code, of_json.exit_code) == (code, code), done.output
     error = json.loads(of_json.stdout)["error"]
     assert error["message"] in " ".join(done.stderr.split())
     return str(error["message"])
 
 
-def test_counts_sums_and_means_until_the_stream_halts() -> None:
+def test_counts_sums_and_means_until_the_monitor_halts() -> None:
     """At 95 % and more the noise is far below the distances: false alarms are below e**-30."""
     preview = said("open", "p.toml", "--positives", "3", "--of", "means", "--epsilon", "300", "--preview")
-    assert preview["stream"] == "STREAM OF MEANS HALTING AFTER 3 POSITIVES"
+    assert preview["monitor"] == "MONITOR OF MEANS HALTING AFTER 3 POSITIVES"
     assert 0 < preview["right_beyond"] < 1
-    assert said("list", "p.toml") == {"streams": []}
+    assert said("list", "p.toml") == {"monitors": []}
     made = said("open", "p.toml", "--positives", "3", "--of", "means", "--epsilon", "300", "--numeric")
     assert (made["number"], made["kind"], made["halted"], made["closed"]) == (1, "means", False, False)
     answers = [
@@ -92,15 +92,15 @@ def test_counts_sums_and_means_until_the_stream_halts() -> None:
     assert [a["compared_as"] for a in answers] == ["sum", "sum", "mean", "mean", "count"]
     assert answers[1]["value"] == pytest.approx(21_445, abs=300)
     assert answers[3]["value"] == pytest.approx(91 * 2.64, abs=90)  # of a mean the excess
-    shown = stream("feed", "p.toml", "1", COUNT, "--above", "40").stdout
+    shown = monitor("feed", "p.toml", "1", COUNT, "--above", "40").stdout
     assert "above 40" in shown
-    assert "the stream has halted and answers no more" in shown
+    assert "the monitor has halted and answers no more" in shown
     assert "halted" in refused(3, "feed", "p.toml", "1", COUNT, "--above", "40")
-    assert "Halted: it was paid for 3 answers above their threshold" in stream("list", "p.toml", "1").stdout
-    (listed,) = said("list", "p.toml")["streams"]
+    assert "Halted: it was paid for 3 answers above their threshold" in monitor("list", "p.toml", "1").stdout
+    (listed,) = said("list", "p.toml")["monitors"]
     assert (listed["halted"], listed["feeds"], listed["positives_left"]) == (True, 6, 0)
     assert [a["above"] for a in said("list", "p.toml", "1")["answers"]][:5] == [a["above"] for a in answers]
-    assert "halted" in stream("list", "p.toml").stdout
+    assert "halted" in monitor("list", "p.toml").stdout
 
 
 def test_a_file_has_a_threshold_for_each_query() -> None:
@@ -124,18 +124,18 @@ def test_a_file_has_a_threshold_for_each_query() -> None:
     found = said("feed", "add.toml", "1", "--file", "-", "--above", "20", stdin=f"{COUNT};\n{COUNT}; {COUNT}")
     assert ([a["above"] for a in found["answers"]], found["not_asked"]) == ([True], 2)
     said("open", "p.toml", "--positives", "1", "--share", "0.9")
-    shown = stream("feed", "p.toml", "2", "--file", "-", "--above", "20", stdin=f"{COUNT}; {COUNT}").stdout
+    shown = monitor("feed", "p.toml", "2", "--file", "-", "--above", "20", stdin=f"{COUNT}; {COUNT}").stdout
     assert "1 query was not asked: nothing was read for it." in " ".join(shown.split())
 
 
 def test_one_bad_query_in_a_file_and_none_is_asked() -> None:
     said("open", "p.toml", "--positives", "2", "--epsilon", "9")
     fed = [{"query": COUNT, "above": 20}, {"query": SUM, "above": 20}]
-    assert "query 2 of 2: a stream of counts takes one COUNT" in refused(
+    assert "query 2 of 2: a monitor of counts takes one COUNT" in refused(
         2, "feed", "p.toml", "1", "--file", "-", stdin=json.dumps(fed)
     )
-    assert said("list", "p.toml")["streams"][0]["feeds"] == 0
-    assert "query 1 of 1: a stream compares each number with a threshold" in refused(
+    assert said("list", "p.toml")["monitors"][0]["feeds"] == 0
+    assert "query 1 of 1: a monitor compares each number with a threshold" in refused(
         2, "feed", "p.toml", "1", "--file", "-", stdin=COUNT
     )
 
@@ -148,17 +148,17 @@ def test_closed_is_closed_for_everybody_and_after_a_restart() -> None:
     assert (closed["closed"], closed["halted"], closed["feeds"]) == (True, False, 1)
     assert said("close", "p.toml", "1") == closed  # again changes nothing
     assert "was closed" in refused(2, "feed", "p.toml", "1", COUNT, "--above", "200")
-    assert "closed" in stream("list", "p.toml").stdout
+    assert "closed" in monitor("list", "p.toml").stdout
     assert CliRunner().invoke(app, ["verify", "p.toml"]).exit_code == 0
 
 
 def test_data_are_not_needed_to_look_or_to_close() -> None:
     said("open", "p.toml", "--positives", "2", "--epsilon", "100")
     Path("patients.parquet").unlink()
-    assert len(said("list", "p.toml")["streams"]) == 1
+    assert len(said("list", "p.toml")["monitors"]) == 1
     assert said("list", "p.toml", "1")["answers"] == []
     assert "patients.parquet" in refused(2, "feed", "p.toml", "1", COUNT, "--above", "3")
-    assert said("list", "p.toml")["streams"][0]["feeds"] == 0
+    assert said("list", "p.toml")["monitors"][0]["feeds"] == 0
     assert said("close", "p.toml", "1")["closed"]
 
 
@@ -199,16 +199,16 @@ def test_bad_input_is_explained_and_changes_nothing() -> None:
     Path("odd.json").write_text('[{"query": "SELECT 1", "threshold": 3}]')
     before = said("list", "p.toml")
     for words, why in BAD:
-        done = stream(*words, "--json")
+        done = monitor(*words, "--json")
         assert done.exit_code == 2, done.output
         assert why in json.loads(done.stdout)["error"]["message"]
     assert said("list", "p.toml") == before
 
 
-def test_a_sum_that_can_be_negative_needs_a_stream_of_means_where_rows_come_and_go() -> None:
+def test_a_sum_that_can_be_negative_needs_a_monitor_of_means_where_rows_come_and_go() -> None:
     sql = "SELECT SUM(change) FROM patients"  # 945
     said("open", "add.toml", "--positives", "1", "--of", "sums", "--epsilon", "9")
-    assert "open the stream of means" in refused(2, "feed", "add.toml", "1", sql, "--above", "0")
+    assert "open the monitor of means" in refused(2, "feed", "add.toml", "1", sql, "--above", "0")
     said("open", "add.toml", "--positives", "1", "--of", "means", "--epsilon", "300")
     assert said("feed", "add.toml", "2", sql, "--above", "-3000")["above"]
     said("open", "p.toml", "--positives", "1", "--of", "sums", "--epsilon", "300")
@@ -216,13 +216,13 @@ def test_a_sum_that_can_be_negative_needs_a_stream_of_means_where_rows_come_and_
 
 
 def test_a_price_that_does_not_fit_is_refused_with_one_that_does() -> None:
-    done = stream("open", "p.toml", "--positives", "1", "--epsilon", "401", "--json")
+    done = monitor("open", "p.toml", "--positives", "1", "--epsilon", "401", "--json")
     assert done.exit_code == 3
     assert json.loads(done.stdout)["error"]["fits"]["epsilon"] == "400"
-    assert said("list", "p.toml") == {"streams": []}
+    assert said("list", "p.toml") == {"monitors": []}
 
 
-def test_a_request_opens_one_stream() -> None:
+def test_a_request_opens_one_monitor() -> None:
     words = ("open", "p.toml", "--positives", "1", "--epsilon", "9", "--request", "alarm", "--keep")
     assert said(*words)["number"] == said(*words)["number"] == 1
-    assert len(said("list", "p.toml")["streams"]) == 1
+    assert len(said("list", "p.toml")["monitors"]) == 1

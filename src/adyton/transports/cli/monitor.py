@@ -1,4 +1,4 @@
-"""adyton stream: watch many numbers for one price, until some were found above their threshold."""
+"""adyton monitor: watch many numbers for one price, until some were found above their threshold."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from adyton.errors import InvalidRequest
-from adyton.streams.answer import StreamAnswers
+from adyton.monitors.answer import MonitorAnswers
 from adyton.transports.places import Opened, StudyPlace, shown
 from adyton.transports.queries_file import check_asked, read_compared
 from adyton.transports.terminal import Json, Preview, Request, Share, one_price, whole
@@ -44,7 +44,7 @@ Refresh = Annotated[
         show_default=False,
     ),
 ]
-Epsilon = Annotated[str | None, typer.Option(help="Price: epsilon of the whole stream.", metavar="E")]
+Epsilon = Annotated[str | None, typer.Option(help="Price: epsilon of the whole monitor.", metavar="E")]
 Sql = Annotated[
     str | None,
     typer.Argument(help="One COUNT, SUM, AVG or PROPORTION, without groups; or --file.", show_default=False),
@@ -67,7 +67,7 @@ Dialect = Annotated[
 ]
 
 
-def open_stream(
+def open_monitor(
     study: StudyPlace,
     positives: Positives,
     of: Of = "counts",
@@ -79,9 +79,9 @@ def open_stream(
     preview: Preview = False,
     as_json: Json = False,
 ) -> None:
-    """Pay for a stream now; whatever is fed into it later costs nothing.
+    """Pay for a monitor now; whatever is fed into it later costs nothing.
 
-    For example: adyton stream open people.toml --positives 3 --of sums --epsilon 0.5
+    For example: adyton monitor open people.toml --positives 3 --of sums --epsilon 0.5
     """
     words: dict[str, Any] = {"of": of, "numeric": numeric, "refresh": refresh}
 
@@ -89,8 +89,8 @@ def open_stream(
         price = one_price(epsilon, share)
         many = whole(positives, "--positives")
         if preview:
-            return curator.preview_stream(positives=many, **words, **price)
-        return curator.open_stream(positives=many, request=request, **words, **price).statement()
+            return curator.preview_monitor(positives=many, **words, **price)
+        return curator.open_monitor(positives=many, request=request, **words, **price).statement()
 
     shown(study, make, as_json)
 
@@ -104,43 +104,43 @@ def feed(
     dialect: Dialect = None,
     as_json: Json = False,
 ) -> None:
-    """Ask a stream whether a number is above a threshold. Not above is free; above uses up a positive.
+    """Ask a monitor whether a number is above a threshold. Not above is free; above uses up a positive.
 
-    For example: adyton stream feed people.toml 1 "SELECT SUM(income) FROM people" --above 1e6
+    For example: adyton monitor feed people.toml 1 "SELECT SUM(income) FROM people" --above 1e6
     """
 
     def make(curator: Opened) -> Any:
         check_asked(sql, file)
-        stream = curator.stream(whole(number, "NUMBER"))
+        monitor = curator.monitor(whole(number, "NUMBER"))
         if sql is not None:
             if above is None:
                 raise InvalidRequest("each number is compared with a threshold: give one, as in --above 100")
-            return stream.feed(sql, above=above, dialect=dialect)
-        return stream.feed_many(read_compared(file or Path(), above), dialect=dialect)
+            return monitor.feed(sql, above=above, dialect=dialect)
+        return monitor.feed_many(read_compared(file or Path(), above), dialect=dialect)
 
     shown(study, make, as_json)
 
 
-def list_streams(study: StudyPlace, number: OneOrAll = None, as_json: Json = False) -> None:
-    """Show every stream of a study and how far it is, or all answers of one. Free, and reads no data."""
+def list_monitors(study: StudyPlace, number: OneOrAll = None, as_json: Json = False) -> None:
+    """Show every monitor of a study and how far it is, or all answers of one. Free, and reads no data."""
 
     def make(curator: Opened) -> Any:
         if number is None:
-            return curator.streams()
-        stream = curator.stream(whole(number, "NUMBER"))
-        return StreamAnswers(stream.answers(), stream.statement())
+            return curator.monitors()
+        monitor = curator.monitor(whole(number, "NUMBER"))
+        return MonitorAnswers(monitor.answers(), monitor.statement())
 
     shown(study, make, as_json)
 
 
 def close(study: StudyPlace, number: Number, as_json: Json = False) -> None:
-    """End a stream for good: it answers no more. What it cost stays spent."""
-    shown(study, lambda curator: curator.stream(whole(number, "NUMBER")).close(), as_json)
+    """End a monitor for good: it answers no more. What it cost stays spent."""
+    shown(study, lambda curator: curator.monitor(whole(number, "NUMBER")).close(), as_json)
 
 
 app = typer.Typer(
     help="Watch many numbers for one price, until some are found above a threshold.",
     no_args_is_help=True,
 )
-for name, command in (("open", open_stream), ("feed", feed), ("list", list_streams), ("close", close)):
+for name, command in (("open", open_monitor), ("feed", feed), ("list", list_monitors), ("close", close)):
     app.command(name)(command)

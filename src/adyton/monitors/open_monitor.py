@@ -1,6 +1,6 @@
-"""A stream: any number of queries for one price, until so many were found above their threshold.
+"""A monitor: any number of queries for one price, until so many were found above their threshold.
 
-The price is charged when the stream is opened.  Its state lives in the ledger, as notes on the receipt that
+The price is charged when the monitor is opened.  Its state lives in the ledger, as notes on the receipt that
 paid for it: the noise of the threshold before the first answer, then each answer before it leaves.  So
 neither a crash nor a second process can see another threshold or get a positive back.
 """
@@ -18,42 +18,42 @@ from adyton.kernel.ledger.texts import check_head
 from adyton.kernel.mechanisms import NumericSparse
 from adyton.kernel.special.comparing import Asked, Comparisons
 from adyton.kernel.special.monitor import sparse_of
-from adyton.planning.known import left_out_of
-from adyton.query.draft import Draft
-from adyton.query.nodes import Query
-from adyton.query.request import alone_of
-from adyton.query.text import query_text
-from adyton.streams.answer import StreamAnswer, StreamAnswers, StreamStatement
-from adyton.streams.compared import Compared, compared
-from adyton.streams.notes import (
+from adyton.monitors.answer import MonitorAnswer, MonitorAnswers, MonitorStatement
+from adyton.monitors.compared import Compared, compared
+from adyton.monitors.notes import (
+    MonitorEntry,
     Progress,
-    StreamEntry,
     asked_json,
     chained,
     closed_after,
     entry_of,
     nearest_float,
 )
-from adyton.streams.plan import certificate_of, stream_of
+from adyton.monitors.plan import certificate_of, monitor_of
+from adyton.planning.known import left_out_of
+from adyton.query.draft import Draft
+from adyton.query.nodes import Query
+from adyton.query.request import alone_of
+from adyton.query.text import query_text
 from adyton.study import Study
 
 
-class Stream:
-    """``feed`` it again and again; it halts after its positives.  Made by ``Curator.open_stream``."""
+class OpenMonitor:
+    """``feed`` it again and again; it halts after its positives.  Made by ``Curator.open_monitor``."""
 
     def __init__(self, study: Study, comparisons: Comparisons) -> None:
         self._study, self._comparisons, self._receipt = study, comparisons, comparisons.receipt
         self.number = self._receipt.number
-        self._machine, self._kind = stream_of(self._receipt)
+        self._machine, self._kind = monitor_of(self._receipt)
         self._sparse = sparse_of(self._machine)
         self._seen = Progress(self._sparse.positives)
 
     def feed(
         self, query: str | Draft | Query, *, above: Number | None = None, dialect: str | None = None
-    ) -> StreamAnswer:
-        """Whether the number is above a threshold, noisily; if so, a numeric stream adds a noisy value.
+    ) -> MonitorAnswer:
+        """Whether the number is above a threshold, noisily; if so, a numeric monitor adds a noisy value.
 
-        The query is one COUNT without groups; in a stream of sums or means also one SUM, in one of means
+        The query is one COUNT without groups; in a monitor of sums or means also one SUM, in one of means
         also one AVG or PROPORTION.  Below costs nothing, above costs one of the positives.  The threshold is
         one that such a number of this table could pass or miss.
         """
@@ -75,7 +75,7 @@ class Stream:
         queries: Sequence[tuple[str | Draft | Query, Number | None]],
         *,
         dialect: str | None = None,
-    ) -> StreamAnswers:
+    ) -> MonitorAnswers:
         """Queries with a threshold each, in their order, until they or the positives end.
 
         All are looked at first: if one of them cannot be asked, none is.
@@ -87,29 +87,29 @@ class Stream:
                 said = f"query {place} of {len(queries)}: {wrong.message}"
                 raise InvalidRequest(said, **wrong.facts) from None
         self._running()
-        answers: list[StreamAnswer] = []
+        answers: list[MonitorAnswer] = []
         for query, above in queries:
             try:
                 answers.append(self.feed(query, above=above, dialect=dialect))
             except PrivacyRefused:  # it has halted, by these answers or by those of others
                 break
-        return StreamAnswers(answers, self.statement(), len(queries) - len(answers))
+        return MonitorAnswers(answers, self.statement(), len(queries) - len(answers))
 
-    def close(self) -> StreamStatement:
+    def close(self) -> MonitorStatement:
         """For good: nothing is answered after it, here or in any other process.  What was paid stays paid."""
         self._comparisons.close()
         return self.statement()
 
-    def answers(self) -> list[StreamAnswer]:
+    def answers(self) -> list[MonitorAnswer]:
         """Every answer so far, oldest first; also one that a crash kept from its asker.  Free of charge."""
         notes = map(entry_of, self._comparisons.notes())
         return [self._answer(fed, place) for place, fed in enumerate(notes, start=1) if fed is not None]
 
-    def statement(self) -> StreamStatement:
-        """How far the stream is, and what it cost."""
+    def statement(self) -> MonitorStatement:
+        """How far the monitor is, and what it cost."""
         heads, last = self._heads()
-        return StreamStatement(
-            stream=self._receipt.order.query,
+        return MonitorStatement(
+            monitor=self._receipt.order.query,
             number=self.number,
             kind=self._kind,
             positives=self._sparse.positives,
@@ -130,7 +130,7 @@ class Stream:
         check_head(head)
         heads, last = self._heads()
         if head not in (None, *heads):
-            raise LedgerCorrupt("the stream was rolled back or exchanged: the expected head is not in it")
+            raise LedgerCorrupt("the monitor was rolled back or exchanged: the expected head is not in it")
         return Verification(last.feeds, heads[-1], self._receipt.order.amount)
 
     def error(
@@ -143,7 +143,7 @@ class Stream:
     ) -> float:
         """With this probability ``queries`` answers are right, for numbers farther from their threshold.
 
-        In a stream of counts that is a whole number of rows.  In others it depends on the query: ``of``
+        In a monitor of counts that is a whole number of rows.  In others it depends on the query: ``of``
         says of which, and for a mean ``above`` which threshold; it is then in the unit of a sum, of a mean
         in that of the sum over its rows.  Theorem: SPARSE-ACCURACY.
         """
@@ -152,14 +152,14 @@ class Stream:
             return error
         if of is None:
             raise InvalidRequest(
-                f"in a stream of {self._kind} it depends on the query: name one, as in "
-                "stream.error(100, of='SELECT SUM(income) FROM people', above=0)"
+                f"in a monitor of {self._kind} it depends on the query: name one, as in "
+                "monitor.error(100, of='SELECT SUM(income) FROM people', above=0)"
             )
         _, fitted = self._fitted(of, above, None)
         return float_up(error * fitted.step)
 
     def __repr__(self) -> str:
-        return f"<Stream {self.number}: {self._receipt.order.query}>"
+        return f"<Monitor {self.number}: {self._receipt.order.query}>"
 
     # Steps of feed, in the order in which they happen.
 
@@ -170,12 +170,12 @@ class Stream:
         return asked, compared(self._study, self._kind, self._sparse.sensitivity, asked, above)
 
     def _running(self) -> Progress:
-        """The state, if the stream has not halted and was not closed."""
+        """The state, if the monitor has not halted and was not closed."""
         known = self._state()
         if known.left < 1:
             positives = str(self._sparse.positives)
             raise PrivacyRefused(
-                f"stream {self.number} has halted: all its {positives} positives are used up; "
+                f"monitor {self.number} has halted: all its {positives} positives are used up; "
                 "nothing was read and nothing was charged",
                 requested="1",
                 spent=positives,
@@ -185,18 +185,18 @@ class Stream:
             )
         if known.closed:
             raise InvalidRequest(
-                f"stream {self.number} was closed: it answers no more, and what it cost stays spent; "
+                f"monitor {self.number} was closed: it answers no more, and what it cost stays spent; "
                 "nothing was read and nothing was charged"
             )
         return known
 
-    def _answer(self, fed: StreamEntry, feeds: int) -> StreamAnswer:
+    def _answer(self, fed: MonitorEntry, feeds: int) -> MonitorAnswer:
         interval, value = None, None
         if fed.value is not None and isinstance(self._machine, NumericSparse):
             error = self._machine.value_error(LEVEL)
             low, high = ((fed.value + end) * fed.step for end in (-error, error))
             value, interval = float(fed.value * fed.step), Interval(LEVEL, float_down(low), float_up(high))
-        return StreamAnswer(
+        return MonitorAnswer(
             query=fed.query,
             threshold=nearest_float(fed.threshold),
             above=fed.above,
@@ -204,7 +204,7 @@ class Stream:
             noise_interval=interval,
             positives_left=fed.left,
             feeds=feeds,
-            stream=self.number,
+            monitor=self.number,
             left_out_rows=left_out_of(self._study, self._study.table),
             compared_as=fed.compared_as,
         )

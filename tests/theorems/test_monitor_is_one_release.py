@@ -1,4 +1,4 @@
-"""STREAM-IS-ONE-RELEASE: the proof's two machines, built for a real sparse vector, and streams that interleave."""
+"""MONITOR-IS-ONE-RELEASE: the proof's two machines, built for a real sparse vector, and monitors that interleave."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def prefixes(length: int, c: int) -> list[Said]:
 @pytest.mark.parametrize(
     "gaps", [((0, 1, -2), (1, 0, -1)), ((-1, -1, -1), (0, 0, 0)), ((2, 2, -3), (3, 1, -3))]
 )
-def test_theorem_STREAM_IS_ONE_RELEASE_the_two_machines_exist(
+def test_theorem_MONITOR_IS_ONE_RELEASE_the_two_machines_exist(
     c: int, gaps: tuple[Sequence[int], Sequence[int]]
 ) -> None:
-    """A and B of the proof are never negative, are machines (answers sum to 1), and mix to the two streams."""
+    """A and B of the proof are never negative, are machines (answers sum to 1), and mix to the two monitors."""
     table, e = tables(c), math.exp(EPSILON)
 
     def pair(said: Said) -> tuple[float, float]:
@@ -64,7 +64,7 @@ def test_theorem_STREAM_IS_ONE_RELEASE_the_two_machines_exist(
 def interleaved(
     strategy: Strategy, steps: int, table: Table, c: int, moved: bool
 ) -> dict[tuple[Said, Said], float]:
-    """The law of two streams that are fed in turn; each query is chosen by all answers of both."""
+    """The law of two monitors that are fed in turn; each query is chosen by all answers of both."""
     reached: dict[tuple[Said, Said], tuple[tuple[int, ...], tuple[int, ...]]] = {((), ()): ((), ())}
     for step in range(steps):
         turn, following = step % 2, {}
@@ -97,7 +97,7 @@ def alternating(mine: Said, other: Said) -> tuple[int, int]:
 
 @pytest.mark.parametrize("strategy", [cunning, alternating])
 @pytest.mark.parametrize(("c", "refresh"), [(1, False), (2, False), (2, True)])
-def test_theorem_STREAM_IS_ONE_RELEASE_two_streams_fed_in_turn(
+def test_theorem_MONITOR_IS_ONE_RELEASE_two_monitors_fed_in_turn(
     strategy: Strategy, c: int, refresh: bool
 ) -> None:
     """Pure, zCDP and GDP totals against the exact law of both transcripts together: of one release each, or,
@@ -123,7 +123,7 @@ def test_theorem_STREAM_IS_ONE_RELEASE_two_streams_fed_in_turn(
 
 @pytest.mark.parametrize("c", [1, 2, 10])
 @pytest.mark.parametrize("monotone", [False, True])
-def test_theorem_STREAM_IS_ONE_RELEASE_a_threshold_drawn_anew_is_a_release_for_each_run(
+def test_theorem_MONITOR_IS_ONE_RELEASE_a_threshold_drawn_anew_is_a_release_for_each_run(
     c: int, monotone: bool
 ) -> None:
     """Under every filter c times what ABOVE-THRESHOLD costs with the same noise, and no more."""
@@ -134,8 +134,8 @@ def test_theorem_STREAM_IS_ONE_RELEASE_a_threshold_drawn_anew_is_a_release_for_e
     assert one.cost().gdp <= PureCost(Fraction(3)).gdp * Fraction(10**9 + 1, 10**9)
 
 
-def test_theorem_STREAM_IS_ONE_RELEASE_one_price_whatever_is_fed() -> None:
-    """Longer streams approach the price and never pass it, so charging once, in advance, is exact."""
+def test_theorem_MONITOR_IS_ONE_RELEASE_one_price_whatever_is_fed() -> None:
+    """Longer monitors approach the price and never pass it, so charging once, in advance, is exact."""
     one = Sparse.for_cost(Fraction(1), 2)
     losses = [hardest(one, 2, below=k) for k in (1, 2, 4, 30)]
     assert losses == sorted(losses)
@@ -147,7 +147,7 @@ def test_theorem_STREAM_IS_ONE_RELEASE_one_price_whatever_is_fed() -> None:
 @pytest.mark.parametrize("c", [1, 3])
 @pytest.mark.parametrize("reaches", [1, 2])
 @pytest.mark.parametrize("accounting", ["gdp", "zcdp"])
-def test_theorem_STREAM_IS_ONE_RELEASE_validity_pays_the_epsilon_of_geometric_values_too(
+def test_theorem_MONITOR_IS_ONE_RELEASE_validity_pays_the_epsilon_of_geometric_values_too(
     c: int, reaches: int, accounting: str
 ) -> None:
     """Each of c values is moved by the reach; the law of its noise says what that is worth.  Mutant: one value for all."""

@@ -1,7 +1,7 @@
-"""Streams through a real curator: opened, charged and fed on two neighboring tables, then sampled.
+"""Monitors through a real curator: opened, charged and fed on two neighboring tables, then sampled.
 
 The curator's receipt says which machine was bought, and its engine reads every number once; after that the
-machine, which is all of a stream that is random, is run as often as there are samples.
+machine, which is all of a monitor that is random, is run as often as there are samples.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from adyton.kernel.ledger import Receipt
 from adyton.kernel.noise import Bits
 from adyton.kernel.privacy import ADJACENCIES, Adjacency
 from adyton.kernel.special.monitor import sparse_of
+from adyton.monitors.compared import Compared, compared
+from adyton.monitors.kinds import MonitorKind
+from adyton.monitors.plan import machine_of
 from adyton.query.request import request_of
-from adyton.streams.compared import Compared, compared
-from adyton.streams.kinds import StreamKind
-from adyton.streams.plan import machine_of
 from adyton.study import Study
 
 _CASE = QueryCase(())
 # Half of the numbers have the unit that differs on one table, half on the other; all are near a threshold.
-_FED: dict[StreamKind, tuple[tuple[str, str], ...]] = {
+_FED: dict[MonitorKind, tuple[tuple[str, str], ...]] = {
     "counts": (
         ("SELECT COUNT(*) FROM people WHERE age > 90", "1"),
         ("SELECT COUNT(*) FROM people WHERE region = 'east'", "4"),
@@ -56,10 +56,10 @@ _POSITIVES = 2
 
 @dataclass(frozen=True, slots=True)
 class MonitorCase:
-    """A stream to open: what it is of, and how."""
+    """A monitor to open: what it is of, and how."""
 
     adjacency: Adjacency
-    kind: StreamKind = "counts"
+    kind: MonitorKind = "counts"
     numeric: bool = False
     refresh: bool | None = None
 
@@ -72,7 +72,7 @@ class MonitorCase:
 
 @dataclass(frozen=True, slots=True)
 class MonitorRun:
-    """One stream: what was charged and said, the integers behind it, and what was done in which order."""
+    """One monitor: what was charged and said, the integers behind it, and what was done in which order."""
 
     receipt: Receipt
     said: tuple[bool, ...]
@@ -81,7 +81,7 @@ class MonitorRun:
     events: tuple[str, ...]
 
 
-def _streams(accounting: str, target: AuditTarget) -> Iterator[Trial]:
+def _monitors(accounting: str, target: AuditTarget) -> Iterator[Trial]:
     for adjacency in ADJACENCIES:
         both_ways = adjacency == "add-remove"
         yield _trial(accounting, MonitorCase(adjacency, numeric=both_ways), target)
@@ -97,7 +97,7 @@ def _trial(accounting: str, wish: MonitorCase, target: AuditTarget) -> Trial:
         tables = tables_of(_CASE, wish.adjacency, Path(folder))
         first, second = with_the_same_words(partial(_run, study, wish, target), tables, target.bits)
     return Trial(
-        f"{accounting} stream",
+        f"{accounting} monitor",
         wish.told,
         wish.adjacency,
         _release(first, target.bits),
@@ -109,10 +109,10 @@ def _trial(accounting: str, wish: MonitorCase, target: AuditTarget) -> Trial:
 
 
 def _run(study: Study, wish: MonitorCase, target: AuditTarget, data: Path, bits: Bits) -> MonitorRun:
-    """Feeds every query until the stream halts."""
+    """Feeds every query until the monitor halts."""
     with target.tables.open(study, data) as opened:
         curator, watched = watch(opened, bits)
-        stream = curator.open_stream(
+        monitor = curator.open_monitor(
             positives=_POSITIVES,
             of=wish.kind,
             numeric=wish.numeric,
@@ -121,15 +121,15 @@ def _run(study: Study, wish: MonitorCase, target: AuditTarget, data: Path, bits:
         )
         said = []
         for sql, above in _FED[wish.kind]:
-            if stream.statement().positives_left:
-                said.append(stream.feed(sql, above=above).above)
+            if monitor.statement().positives_left:
+                said.append(monitor.feed(sql, above=above).above)
         happened = tuple(watched.events)
         receipt = curator.receipts()[0]
     asked = _asked(study, wish.kind, receipt)
     return MonitorRun(receipt, tuple(said), _read(study, data, watched, asked, target), asked, happened)
 
 
-def _asked(study: Study, kind: StreamKind, receipt: Receipt) -> tuple[Compared, ...]:
+def _asked(study: Study, kind: MonitorKind, receipt: Receipt) -> tuple[Compared, ...]:
     reach = sparse_of(machine_of(receipt)).sensitivity
     return tuple(
         compared(study, kind, reach, request_of(sql, study.table).alone, above) for sql, above in _FED[kind]
@@ -139,12 +139,12 @@ def _asked(study: Study, kind: StreamKind, receipt: Receipt) -> tuple[Compared, 
 def _read(
     study: Study, data: Path, watched: Watched, asked: Sequence[Compared], target: AuditTarget
 ) -> tuple[int, ...]:
-    """All integers of the stream, scaled as they are compared: those it read itself, and the others."""
+    """All integers of the monitor, scaled as they are compared: those it read itself, and the others."""
     readings = [one.reading for one in asked]
     with target.tables.open(study, data) as curator:
         exact = [columns[0][0] for columns in exact_integers(curator, readings)]
     if [columns[0][0] for columns in watched.exact_integers] != exact[: len(watched.exact_integers)]:
-        raise AssertionError("the stream did not read the integers that are sampled")
+        raise AssertionError("the monitor did not read the integers that are sampled")
     return tuple(one.factor * integer for one, integer in zip(asked, exact, strict=True))
 
 
@@ -158,7 +158,7 @@ def _release(run: MonitorRun, bits: Bits) -> Callable[[tuple[int, ...]], tuple[A
     return release
 
 
-def _compared(kind: StreamKind, first: MonitorRun, second: MonitorRun) -> Replay:
+def _compared(kind: MonitorKind, first: MonitorRun, second: MonitorRun) -> Replay:
     """The charge must not differ, what was done only if an answer did, no integer by more than allowed, and
     where the price counts on it none against the others.
     """
@@ -173,7 +173,7 @@ def _compared(kind: StreamKind, first: MonitorRun, second: MonitorRun) -> Replay
     movements = [
         _moved(sql, sparse.sensitivity, abs(gap)) for (sql, _), gap in zip(_FED[kind], gaps, strict=True)
     ]
-    faults += [f"{m.name} moved farther than the stream allows for" for m in movements if m.too_far]
+    faults += [f"{m.name} moved farther than the monitor allows for" for m in movements if m.too_far]
     if sparse.monotone and min(gaps) < 0 < max(gaps):
         faults.append("some numbers rise where others fall")
     return Replay(first.receipt.order.query, tuple(faults), tuple(movements))
@@ -185,4 +185,4 @@ def _moved(name: str, reach: int, gap: int) -> Movement:
     return Movement(name, part, Fraction(1), part**2, Fraction(1))
 
 
-ENTRIES = for_each_accounting("streams", "streams through a curator", _streams)
+ENTRIES = for_each_accounting("monitors", "monitors through a curator", _monitors)

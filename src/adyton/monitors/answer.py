@@ -1,4 +1,4 @@
-"""What a stream says: to one query, to several, and of itself."""
+"""What a monitor says: to one query, to several, and of itself."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from adyton.certify import Amount, Certificate, Interval, OpeningPreview, Proof
+from adyton.monitors.compared import ComparedAs
 from adyton.show import Sheet, Shown, ends, number
-from adyton.streams.compared import ComparedAs
 
 _EXCESS = "Excess: the sum of what each row has above the threshold; the mean has it divided by their number."
-_LAST = "This was the last positive that the price paid for: the stream has halted and answers no more."
+_LAST = "This was the last positive that the price paid for: the monitor has halted and answers no more."
 PREVIEWED = 100  # queries, for which a preview says how far from a threshold answers are right
 
 
 @dataclass(frozen=True, slots=True)
-class StreamAnswer(Shown):
-    """``above`` is noisy; ``value`` and its noise interval exist only in a numeric stream, if ``above``.
+class MonitorAnswer(Shown):
+    """``above`` is noisy; ``value`` and its noise interval exist only in a numeric monitor, if ``above``.
 
     Of a mean the value is the excess: the sum of what each row has above the threshold.
     """
@@ -29,7 +29,7 @@ class StreamAnswer(Shown):
     noise_interval: Interval | None
     positives_left: int
     feeds: int
-    stream: int
+    monitor: int
     left_out_rows: str | None = None  # which rows the study never counts
     compared_as: ComparedAs = "count"
 
@@ -43,12 +43,12 @@ class StreamAnswer(Shown):
             "noise_interval": self.noise_interval.to_json() if self.noise_interval else None,
             "positives_left": self.positives_left,
             "feeds": self.feeds,
-            "stream": self.stream,
+            "monitor": self.monitor,
             **({"left_out_rows": self.left_out_rows} if self.left_out_rows else {}),
         }
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> StreamAnswer:
+    def from_json(cls, told: Mapping[str, Any]) -> MonitorAnswer:
         reach = told["noise_interval"]
         return cls(
             query=told["query"],
@@ -58,7 +58,7 @@ class StreamAnswer(Shown):
             noise_interval=None if reach is None else Interval.from_json(reach),
             positives_left=told["positives_left"],
             feeds=told["feeds"],
-            stream=told["stream"],
+            monitor=told["monitor"],
             left_out_rows=told.get("left_out_rows"),
             compared_as=told["compared_as"],
         )
@@ -83,7 +83,7 @@ class StreamAnswer(Shown):
         left_out = (self.left_out_rows,) if self.left_out_rows else ()
         excess = (_EXCESS,) if self.value is not None and self.compared_as == "mean" else ()
         halted = (_LAST,) if self.above and not self.positives_left else ()
-        return *left_out, *excess, *halted, f"Stream {self.stream}; paid for when opened."
+        return *left_out, *excess, *halted, f"Monitor {self.monitor}; paid for when opened."
 
     def sheet(self, verbose: bool = False) -> Sheet:
         rows: list[tuple[str, str]] = [("answer", self.said)]
@@ -95,11 +95,11 @@ class StreamAnswer(Shown):
 
 
 @dataclass(frozen=True, slots=True)
-class StreamAnswers(Shown):
-    """Several answers of one stream, in their order; ``not_asked``: how many queries it halted before."""
+class MonitorAnswers(Shown):
+    """Several answers of one monitor, in their order; ``not_asked``: how many queries it halted before."""
 
-    answers: Sequence[StreamAnswer]
-    statement: StreamStatement
+    answers: Sequence[MonitorAnswer]
+    statement: MonitorStatement
     not_asked: int = 0
 
     def to_json(self) -> dict[str, Any]:
@@ -111,7 +111,7 @@ class StreamAnswers(Shown):
             "closed": self.statement.closed,
             "feeds": self.statement.feeds,
             "head": self.statement.head,
-            "stream": self.statement.number,
+            "monitor": self.statement.number,
         }
 
     def sheet(self, verbose: bool = False) -> Sheet:
@@ -127,28 +127,28 @@ class StreamAnswers(Shown):
         if self.not_asked:
             many, them = ("query was", "it") if self.not_asked == 1 else ("queries were", "them")
             notes.append(f"{self.not_asked} {many} not asked: nothing was read for {them}.")
-        title = f"Stream {self.statement.number}: {self.statement.stream}"
+        title = f"Monitor {self.statement.number}: {self.statement.monitor}"
         return Sheet(title, headers, tuple(rows), tuple(notes), left_aligned=2, newest=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StreamPreview(OpeningPreview):
-    """What a stream would cost.
+class MonitorPreview(OpeningPreview):
+    """What a monitor would cost.
 
     ``right_beyond``: with probability 95 % a hundred answers are all right for numbers that are farther from
     their thresholds than so many units can move them.
     """
 
-    stream: str
+    monitor: str
     right_beyond: float
 
     def to_json(self) -> dict[str, Any]:
-        return {"stream": self.stream, "right_beyond": self.right_beyond, **self.charge_json()}
+        return {"monitor": self.monitor, "right_beyond": self.right_beyond, **self.charge_json()}
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> StreamPreview:
+    def from_json(cls, told: Mapping[str, Any]) -> MonitorPreview:
         charge = cls.charge_facts(told)
-        return cls(stream=told["stream"], right_beyond=told["right_beyond"], **charge)
+        return cls(monitor=told["monitor"], right_beyond=told["right_beyond"], **charge)
 
     def sheet(self, verbose: bool = False) -> Sheet:
         rows = (("right beyond, in units", number(self.right_beyond, step=1.0)), *self.charge_rows())
@@ -156,21 +156,21 @@ class StreamPreview(OpeningPreview):
             f"{PREVIEWED} answers are all right, with probability 95 %, for numbers farther from their "
             "thresholds than so many units can move them.",
         )
-        return Sheet(f"Preview: {self.stream}", ("", ""), rows, beyond + self.charge_notes())
+        return Sheet(f"Preview: {self.monitor}", ("", ""), rows, beyond + self.charge_notes())
 
 
 @dataclass(frozen=True, slots=True)
-class StreamStatement(Shown):
-    """How far a stream is.  The noise of its threshold is no part of it."""
+class MonitorStatement(Shown):
+    """How far a monitor is.  The noise of its threshold is no part of it."""
 
-    stream: str
+    monitor: str
     number: int
     kind: str
     positives: int
     positives_left: int
     feeds: int
     closed: bool
-    head: str  # keep it elsewhere, and give it to Stream.verify later
+    head: str  # keep it elsewhere, and give it to OpenMonitor.verify later
     cost: Amount
     receipt: Proof
     certificate: Certificate
@@ -190,7 +190,7 @@ class StreamStatement(Shown):
         if self.halted:
             return (
                 f"Halted: it was paid for {self.positives} answers above their threshold, and gave them. "
-                "It answers no more; its cost stays spent. For further queries open another stream."
+                "It answers no more; its cost stays spent. For further queries open another monitor."
             )
         if self.closed:
             return (
@@ -204,7 +204,7 @@ class StreamStatement(Shown):
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "stream": self.stream,
+            "monitor": self.monitor,
             "number": self.number,
             "kind": self.kind,
             "positives": self.positives,
@@ -219,8 +219,8 @@ class StreamStatement(Shown):
         }
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> StreamStatement:
-        names = ("stream", "number", "kind", "positives", "positives_left", "feeds", "closed", "head")
+    def from_json(cls, told: Mapping[str, Any]) -> MonitorStatement:
+        names = ("monitor", "number", "kind", "positives", "positives_left", "feeds", "closed", "head")
         known: dict[str, Any] = {name: told[name] for name in names}
         known |= {"cost": Amount.from_json(told["cost"]), "receipt": Proof.from_json(told["receipt"])}
         return cls(**known, certificate=Certificate.from_json(told["certificate"]))
@@ -239,30 +239,30 @@ class StreamStatement(Shown):
             f"Receipt {self.receipt.number}, {self.receipt.digest[:12]}; head {self.head[:12]}.",
             f"Theorems: {', '.join(self.certificate.theorems)}.",
         )
-        return Sheet(self.stream, ("", ""), rows, notes)
+        return Sheet(self.monitor, ("", ""), rows, notes)
 
 
 @dataclass(frozen=True, slots=True)
-class StreamList(Shown):
-    """Every stream of a study, oldest first."""
+class MonitorList(Shown):
+    """Every monitor of a study, oldest first."""
 
-    streams: Sequence[StreamStatement]
+    monitors: Sequence[MonitorStatement]
 
     def to_json(self) -> dict[str, Any]:
-        return {"streams": [stream.to_json() for stream in self.streams]}
+        return {"monitors": [monitor.to_json() for monitor in self.monitors]}
 
     def sheet(self, verbose: bool = False) -> Sheet:
         rows = tuple(
             (
                 str(one.number),
-                one.kind + (", with values" if " WITH VALUES " in one.stream else ""),
+                one.kind + (", with values" if " WITH VALUES " in one.monitor else ""),
                 one.short_state,
                 f"{one.positives - one.positives_left} of {one.positives}",
                 str(one.feeds),
                 str(one.cost),
             )
-            for one in self.streams
+            for one in self.monitors
         )
         headers = ("number", "of", "state", "positives", "queries", "cost, of the limit")
-        notes = () if rows else ("No stream was opened yet: adyton stream open.",)
-        return Sheet("Streams", headers, rows, notes, left_aligned=3, newest=True)
+        notes = () if rows else ("No monitor was opened yet: adyton monitor open.",)
+        return Sheet("Monitors", headers, rows, notes, left_aligned=3, newest=True)

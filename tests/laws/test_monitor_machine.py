@@ -1,8 +1,8 @@
-"""Any history of streams at all: opened, fed, restarted, shared, fed with nonsense, beside notes of strangers.
+"""Any history of monitors at all: opened, fed, restarted, shared, fed with nonsense, beside notes of strangers.
 
-The ledger is a file and the engine DuckDB.  Beside them stands the simplest thing that could replace a stream:
+The ledger is a file and the engine DuckDB.  Beside them stands the simplest thing that could replace a monitor:
 a list of what was said.  It fails on each of these mutants: no ``checked_threshold``, or no lower end of it;
-``float(fed.threshold)`` for ``nearest_float``; ``watch.left < 0`` where a halted stream refuses.  Prices are so
+``float(fed.threshold)`` for ``nearest_float``; ``watch.left < 0`` where a halted monitor refuses.  Prices are so
 high that noise turns an answer once in e**30, so the list knows them all.
 """
 
@@ -31,14 +31,14 @@ from adyton.engines.duckdb import DuckDBEngine
 from adyton.kernel.ledger import Header, SqliteLedger
 from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.kernel.schema import IntegerColumn, Table
-from adyton.streams.stream import Stream
+from adyton.monitors.open_monitor import OpenMonitor
 from adyton.study import Study
 from how_often import often
 from seeded import Seeded
 
 ROWS = 300
-EACH = 100  # epsilon of a stream; counts are at least 30 from their thresholds
-MOST_STREAMS = 4
+EACH = 100  # epsilon of a monitor; counts are at least 30 from their thresholds
+MOST_MONITORS = 4
 COUNT = "SELECT COUNT(*) FROM people WHERE age < {}"  # three rows for each year of age
 NONSENSE: tuple[Any, ...] = (
     *(-1, 301, 10**400, -(10**400), 10**5000, -(10**5000)),
@@ -54,7 +54,7 @@ GARBAGE = (
 
 def study(adjacency: str) -> Study:
     table = Table("people", (IntegerColumn("age", 0, 120),), ROWS)
-    limit = Guarantee(Fraction(MOST_STREAMS * EACH), Fraction(0))
+    limit = Guarantee(Fraction(MOST_MONITORS * EACH), Fraction(0))
     return Study(table, PrivacyUnit(adjacency), limit, "pure")  # type: ignore[arg-type]
 
 
@@ -77,7 +77,7 @@ class Counting:
 
 @dataclass
 class Model:
-    """A stream as a list: (age or None, threshold, above) for each answer."""
+    """A monitor as a list: (age or None, threshold, above) for each answer."""
 
     number: int
     positives: int
@@ -91,7 +91,7 @@ class Model:
         return self.positives - sum(above for _, _, above in self.said)
 
 
-class StreamMachine(RuleBasedStateMachine):
+class MonitorMachine(RuleBasedStateMachine):
     engines: dict[str, DuckDBEngine] = {}  # noqa: RUF012  (filled by the fixture, shared by all examples)
 
     @initialize(adjacency=st.sampled_from(["replace-one", "add-remove"]))
@@ -114,12 +114,12 @@ class StreamMachine(RuleBasedStateMachine):
     @rule(positives=st.integers(1, 3), numeric=st.booleans(), refresh=st.booleans(), who=st.integers(0, 1))
     def open_one(self, positives: int, numeric: bool, refresh: bool, who: int) -> None:
         wanted: dict[str, Any] = {"positives": positives, "numeric": numeric, "refresh": refresh}
-        if len(self.models) == MOST_STREAMS:
+        if len(self.models) == MOST_MONITORS:
             with pytest.raises(adyton.BudgetRefused):
-                self.curators[who].open_stream(epsilon=EACH, **wanted)
+                self.curators[who].open_monitor(epsilon=EACH, **wanted)
             return
-        stream = self.curators[who].open_stream(epsilon=EACH, **wanted)
-        self.models.append(Model(stream.number, positives))
+        monitor = self.curators[who].open_monitor(epsilon=EACH, **wanted)
+        self.models.append(Model(monitor.number, positives))
 
     @precondition(lambda self: self.models)
     @rule(
@@ -132,7 +132,7 @@ class StreamMachine(RuleBasedStateMachine):
         model = data.draw(st.sampled_from(self.models))
         if self.refused(model, who, COUNT.format(age), threshold):
             return
-        answer = self.stream(model, who).feed(COUNT.format(age), above=threshold)
+        answer = self.monitor(model, who).feed(COUNT.format(age), above=threshold)
         above = 3 * age > Fraction(str(threshold))
         model.said.append((age, Fraction(str(threshold)), above))
         assert (answer.above, answer.positives_left) == (above, model.left)
@@ -140,12 +140,12 @@ class StreamMachine(RuleBasedStateMachine):
         assert answer.value in (None, 3 * age)
 
     def refused(self, model: Model, who: int, sql: str, threshold: Any) -> bool:
-        """True if the stream has to refuse, and does so without reading or writing."""
+        """True if the monitor has to refuse, and does so without reading or writing."""
         if model.broken or model.closed or not model.left:
             expected: Any = adyton.BudgetRefused if not model.left else adyton.InvalidRequest
             expected = adyton.LedgerCorrupt if model.broken else expected
             with self.nothing_happens(), pytest.raises(expected):
-                self.stream(model, who).feed(sql, above=threshold)
+                self.monitor(model, who).feed(sql, above=threshold)
             return True
         return False
 
@@ -158,13 +158,13 @@ class StreamMachine(RuleBasedStateMachine):
             return
         wrong = (adyton.InvalidRequest, adyton.LedgerCorrupt) if model.broken else adyton.InvalidRequest
         with self.nothing_happens(), pytest.raises(wrong):
-            self.stream(model, who).feed(COUNT.format(50), above=threshold)
+            self.monitor(model, who).feed(COUNT.format(50), above=threshold)
 
     @precondition(lambda self: any(not m.broken for m in self.models))
     @rule(data=st.data(), who=st.integers(0, 1))
     def close_one(self, data: st.DataObject, who: int) -> None:
         model = data.draw(st.sampled_from([m for m in self.models if not m.broken]))
-        assert self.stream(model, who).close().closed
+        assert self.monitor(model, who).close().closed
         model.closed = True
 
     @rule(who=st.integers(0, 1))
@@ -177,7 +177,7 @@ class StreamMachine(RuleBasedStateMachine):
     def keep_the_head(self, data: st.DataObject, who: int) -> None:
         model = data.draw(st.sampled_from(self.models))
         if not model.broken:
-            model.kept_heads.append(self.stream(model, who).statement().head)
+            model.kept_heads.append(self.monitor(model, who).statement().head)
 
     # What a stranger leaves in the file.
 
@@ -205,21 +205,21 @@ class StreamMachine(RuleBasedStateMachine):
     # What must be true at any time.
 
     @invariant()
-    def streams_and_lists_agree(self) -> None:
+    def monitors_and_lists_agree(self) -> None:
         for model, (who, _) in itertools.product(self.models, enumerate(self.curators)):
-            stream = self.stream(model, who)
+            monitor = self.monitor(model, who)
             if model.broken:
                 with pytest.raises(adyton.LedgerCorrupt):
-                    stream.statement()
+                    monitor.statement()
                 continue
-            found = [(answer.above, answer.feeds) for answer in stream.answers()]
+            found = [(answer.above, answer.feeds) for answer in monitor.answers()]
             assert found == [(above, place) for place, (_, _, above) in enumerate(model.said, 1)]
-            assert all(json.dumps(answer.to_json(), allow_nan=False) for answer in stream.answers())
-            assert all(str(answer) for answer in stream.answers())
-            statement = stream.statement()
+            assert all(json.dumps(answer.to_json(), allow_nan=False) for answer in monitor.answers())
+            assert all(str(answer) for answer in monitor.answers())
+            statement = monitor.statement()
             assert (statement.positives_left, statement.feeds) == (model.left, len(model.said))
             assert (statement.halted, statement.closed) == (model.left == 0, model.closed)
-            assert all(stream.verify(head).head == statement.head for head in model.kept_heads)
+            assert all(monitor.verify(head).head == statement.head for head in model.kept_heads)
 
     @invariant()
     def the_books_agree(self) -> None:
@@ -235,8 +235,8 @@ class StreamMachine(RuleBasedStateMachine):
     def unharmed(self) -> list[Model]:
         return [model for model in self.models if not (model.broken or model.closed)]
 
-    def stream(self, model: Model, who: int) -> Stream:
-        return self.curators[who].stream(model.number)
+    def monitor(self, model: Model, who: int) -> OpenMonitor:
+        return self.curators[who].monitor(model.number)
 
     @contextmanager
     def nothing_happens(self) -> Iterator[None]:
@@ -254,19 +254,19 @@ def _engines() -> Iterator[None]:
     frame = pd.DataFrame({"age": np.arange(ROWS) // 3})
     for adjacency in ("replace-one", "add-remove"):
         known = study(adjacency)
-        StreamMachine.engines[adjacency] = DuckDBEngine(known.table, known.unit, frame)
+        MonitorMachine.engines[adjacency] = DuckDBEngine(known.table, known.unit, frame)
     yield
-    for engine in StreamMachine.engines.values():
+    for engine in MonitorMachine.engines.values():
         engine.close()
 
 
 @pytest.fixture(params=["replace-one", "add-remove"])
-def machine(request: pytest.FixtureRequest) -> Iterator[StreamMachine]:
-    """One stream that was fed once, outside of any search."""
-    machine = StreamMachine()
+def machine(request: pytest.FixtureRequest) -> Iterator[MonitorMachine]:
+    """One monitor that was fed once, outside of any search."""
+    machine = MonitorMachine()
     machine.begin(adjacency=request.param)
     machine.open_one(positives=2, numeric=False, refresh=False, who=0)
-    machine.curators[0].stream(1).feed(COUNT.format(50), above=30)
+    machine.curators[0].monitor(1).feed(COUNT.format(50), above=30)
     machine.models[0].said.append((50, Fraction(30), True))
     yield machine
     machine.teardown()
@@ -274,31 +274,33 @@ def machine(request: pytest.FixtureRequest) -> Iterator[StreamMachine]:
 
 @pytest.mark.parametrize("place", range(len(NONSENSE)))
 def test_law_a_threshold_that_no_count_reaches_is_refused_before_anything_happens(
-    machine: StreamMachine, place: int
+    machine: MonitorMachine, place: int
 ) -> None:
     """Mutants: no ``checked_threshold``; no ``_not_too_long`` in kernel/exact/outward.py."""
     if machine.study.unit.adjacency == "add-remove" and NONSENSE[place] in (301, Fraction(601, 2)):
-        assert machine.curators[0].stream(1).feed(COUNT.format(50), above=NONSENSE[place]).above is False
+        assert machine.curators[0].monitor(1).feed(COUNT.format(50), above=NONSENSE[place]).above is False
         return
     with machine.nothing_happens(), pytest.raises(adyton.InvalidRequest) as refused:
-        machine.curators[0].stream(1).feed(COUNT.format(50), above=NONSENSE[place])
+        machine.curators[0].monitor(1).feed(COUNT.format(50), above=NONSENSE[place])
     assert len(refused.value.message) < 200
-    machine.streams_and_lists_agree()
+    machine.monitors_and_lists_agree()
 
 
 @pytest.mark.parametrize("garbage", GARBAGE, ids=lambda text: text[:20])
-def test_law_a_note_that_is_none_of_ours_stops_its_stream_alone(machine: StreamMachine, garbage: str) -> None:
+def test_law_a_note_that_is_none_of_ours_stops_its_monitor_alone(
+    machine: MonitorMachine, garbage: str
+) -> None:
     """Mutants: no check in ``Progress.then``; no ArithmeticError or RecursionError in ``note_from``."""
     machine.open_one(positives=1, numeric=True, refresh=True, who=1)
     assert machine.curators[0]._ledger.annotate(1, 2, garbage)
     machine.models[0].broken = True
-    machine.streams_and_lists_agree()
+    machine.monitors_and_lists_agree()
     machine.restart(0)
     with machine.nothing_happens(), pytest.raises(adyton.LedgerCorrupt) as stopped:
-        machine.curators[0].stream(1).feed(COUNT.format(50), above=30)
+        machine.curators[0].monitor(1).feed(COUNT.format(50), above=30)
     assert "99" not in stopped.value.message  # nothing of a note is repeated: it may hold the secret
-    assert machine.curators[0].stream(2).feed(COUNT.format(50), above=30).above
+    assert machine.curators[0].monitor(2).feed(COUNT.format(50), above=30).above
 
 
-TestStreams = StreamMachine.TestCase
-TestStreams.settings = settings(max_examples=often(20, 60), stateful_step_count=20)
+TestMonitors = MonitorMachine.TestCase
+TestMonitors.settings = settings(max_examples=often(20, 60), stateful_step_count=20)

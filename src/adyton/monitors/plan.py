@@ -1,4 +1,4 @@
-"""What a stream costs, and its mechanism as text in the ledger and back: public facts alone."""
+"""What a monitor costs, and its mechanism as text in the ledger and back: public facts alone."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from adyton.kernel.special.mechanisms.sparse.numeric_sparse import GAUSSIAN_VALU
 from adyton.kernel.special.mechanisms.sparse.sparse import check_positives
 from adyton.kernel.special.monitor import Machine, Monitor, sparse_of
 from adyton.kernel.terms.measures import Count
+from adyton.monitors.kinds import KINDS, MonitorKind, checked_kind, moves_one_way
 from adyton.planning.known import assumptions_of
 from adyton.planning.price import Price, units_of
 from adyton.planning.readings import readings_of
 from adyton.query.nodes import Query
-from adyton.streams.kinds import KINDS, StreamKind, checked_kind, moves_one_way
 from adyton.study import Study
 from adyton.study.validity import refuse_where_rounded
 
@@ -33,9 +33,9 @@ _LEAST_SHARE = Fraction(1, 2**40)  # of epsilon for each positive: less, and the
 
 
 @dataclass(frozen=True, slots=True)
-class StreamPlan:
+class MonitorPlan:
     machine: Machine
-    kind: StreamKind
+    kind: MonitorKind
     due: Due
     unproved = False
 
@@ -69,18 +69,18 @@ class StreamPlan:
         return Fraction(self.machine.error(confidence, queries), sparse_of(self.machine).sensitivity)
 
 
-def plan_stream(
+def plan_monitor(
     study: Study, price: Price, left: int, positives: int, numeric: bool, refresh: bool | None, of: str
-) -> StreamPlan:
-    """The quietest stream whose cost, as the accounting of the study counts it, is not above the price.
+) -> MonitorPlan:
+    """The quietest monitor whose cost, as the accounting of the study counts it, is not above the price.
 
     Where ``refresh`` is None, what makes comparisons quieter is chosen.
     """
     if price.by not in ("epsilon", "share"):
-        raise InvalidRequest("the price of a stream is named as epsilon or as share")
+        raise InvalidRequest("the price of a monitor is named as epsilon or as share")
     if study.parts > 1:
-        raise InvalidRequest("a stream reads all units again and again: it does not go with a split of them")
-    refuse_where_rounded(study, "a stream")
+        raise InvalidRequest("a monitor reads all units again and again: it does not go with a split of them")
+    refuse_where_rounded(study, "a monitor")
     if type(numeric) is not bool or not (refresh is None or type(refresh) is bool):
         raise InvalidRequest("numeric is True or False, refresh is True, False or None")
     check_positives(positives)
@@ -91,7 +91,7 @@ def plan_stream(
         alone = least_noise(replace(wanted, reach=1), units, refresh)
         wanted = replace(wanted, reach=_fine_reach(study, alone))
     machine = least_noise(wanted, units, refresh)
-    return StreamPlan(machine, kind, Monitor(machine).due(study.protection))
+    return MonitorPlan(machine, kind, Monitor(machine).due(study.protection))
 
 
 def _fine_reach(study: Study, machine: Machine) -> int:
@@ -185,19 +185,19 @@ def _loudness(machine: Machine) -> float:
     return 2 * float(sparse.threshold_scale**2 + sparse.query_scale**2)
 
 
-def certificate_of(study: Study, machine: Machine, kind: StreamKind = "counts") -> Certificate:
-    theorems = [*machine.theorems, *(("STREAM-OF-SUMS",) if kind != "counts" else ())]
-    theorems += ["SPARSE-ACCURACY", "STREAM-IS-ONE-RELEASE", *_OF_PURE[study.accounting]]
+def certificate_of(study: Study, machine: Machine, kind: MonitorKind = "counts") -> Certificate:
+    theorems = [*machine.theorems, *(("MONITOR-OF-SUMS",) if kind != "counts" else ())]
+    theorems += ["SPARSE-ACCURACY", "MONITOR-IS-ONE-RELEASE", *_OF_PURE[study.accounting]]
     theorems += [*study.rule.theorems, "POST-PROCESSING"]
     theorems += ["NOISE-INTERVAL"] if isinstance(machine, NumericSparse) else []
     return Certificate(tuple(dict.fromkeys(theorems)), assumptions_of(study, study.table))
 
 
-def text_of(machine: Machine, kind: StreamKind = "counts") -> str:
+def text_of(machine: Machine, kind: MonitorKind = "counts") -> str:
     sparse = sparse_of(machine)
     values = " WITH VALUES" if isinstance(machine, NumericSparse) else ""
     plural = "" if sparse.positives == 1 else "S"
-    return f"STREAM OF {kind.upper()}{values} HALTING AFTER {sparse.positives} POSITIVE{plural}"
+    return f"MONITOR OF {kind.upper()}{values} HALTING AFTER {sparse.positives} POSITIVE{plural}"
 
 
 def detail_of(machine: Machine) -> str:
@@ -211,28 +211,28 @@ def detail_of(machine: Machine) -> str:
 
 def machine_of(receipt: Receipt) -> Machine:
     """The mechanism that a receipt paid for; InvalidRequest if it paid for something else."""
-    return stream_of(receipt)[0]
+    return monitor_of(receipt)[0]
 
 
-def stream_of(receipt: Receipt) -> tuple[Machine, StreamKind]:
+def monitor_of(receipt: Receipt) -> tuple[Machine, MonitorKind]:
     """The mechanism that a receipt paid for, and what it may be fed with."""
-    found = stream_in(receipt.order.query, receipt.order.detail)
+    found = monitor_in(receipt.order.query, receipt.order.detail)
     if found is None:
         raise InvalidRequest(
-            f"receipt {receipt.number} did not pay for a stream; adyton stream list, or Curator.streams(), "
-            "shows the numbers of those that there are"
+            f"receipt {receipt.number} did not pay for a monitor; adyton monitor list, or "
+            "Curator.monitors(), shows the numbers of those that there are"
         )
     return found
 
 
 def machine_in(text: str, detail: str) -> Machine | None:
-    """The mechanism that these texts of an order describe, None if they are not those of a stream."""
-    found = stream_in(text, detail)
+    """The mechanism that these texts of an order describe, None if they are not those of a monitor."""
+    found = monitor_in(text, detail)
     return found[0] if found else None
 
 
-def stream_in(text: str, detail: str) -> tuple[Machine, StreamKind] | None:
-    machine = machine_from(detail) if text.startswith("STREAM OF ") else None
+def monitor_in(text: str, detail: str) -> tuple[Machine, MonitorKind] | None:
+    machine = machine_from(detail) if text.startswith("MONITOR OF ") else None
     if machine is None:
         return None
     return next(((machine, kind) for kind in KINDS if text_of(machine, kind) == text), None)

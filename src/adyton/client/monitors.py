@@ -1,4 +1,4 @@
-"""A stream on a server, where whoever opened it left it."""
+"""A monitor on a server, where whoever opened it left it."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from adyton.client.wording import text_of, words_of
 from adyton.errors import InvalidRequest, PrivacyRefused
 from adyton.kernel.exact import Number
 from adyton.kernel.schema import Table
+from adyton.monitors.answer import MonitorAnswer, MonitorAnswers, MonitorStatement
 from adyton.query.draft import Draft
 from adyton.query.nodes import Query
-from adyton.streams.answer import StreamAnswer, StreamAnswers, StreamStatement
 
-_LOOK = "whether it was fed is not known: answers() of the stream shows it"
+_LOOK = "whether it was fed is not known: answers() of the monitor shows it"
 _CLOSED = "close it again"
 
 
-class RemoteStream:
-    """``feed`` it again and again; it halts after its positives.  Made by ``RemoteStudy.open_stream``.
+class RemoteMonitor:
+    """``feed`` it again and again; it halts after its positives.  Made by ``RemoteStudy.open_monitor``.
 
     What is fed has no request id, and the same twice may use up two positives.  So it is not sent again after
     a lost connection: the error says so, and ``answers()`` shows whether it arrived.
@@ -31,22 +31,22 @@ class RemoteStream:
 
     def feed(
         self, query: str | Draft | Query, *, above: Number | None = None, dialect: str | None = None
-    ) -> StreamAnswer:
-        """Whether the number is above a threshold, noisily; if so, a numeric stream adds a noisy value."""
+    ) -> MonitorAnswer:
+        """Whether the number is above a threshold, noisily; if so, a numeric monitor adds a noisy value."""
         body = words_of(query=text_of(query, self._table), above=above, dialect=dialect)
-        return self._line.post(f"{self._path}/feed", body, StreamAnswer.from_json, _LOOK, again=False)
+        return self._line.post(f"{self._path}/feed", body, MonitorAnswer.from_json, _LOOK, again=False)
 
     def feed_many(
         self,
         queries: Sequence[tuple[str | Draft | Query, Number | None]],
         *,
         dialect: str | None = None,
-    ) -> StreamAnswers:
+    ) -> MonitorAnswers:
         """Queries with a threshold each, in their order, until they or the positives end.
 
         Each is looked at when its turn comes; if one cannot be asked, those before it were answered.
         """
-        answers: list[StreamAnswer] = []
+        answers: list[MonitorAnswer] = []
         for place, (query, above) in enumerate(queries, start=1):
             try:
                 answers.append(self.feed(query, above=above, dialect=dialect))
@@ -58,23 +58,23 @@ class RemoteStream:
                 before = f"; the {place - 1} before it were answered: see answers()" if place > 1 else ""
                 said = f"query {place} of {len(queries)}: {wrong.message}{before}"
                 raise InvalidRequest(said, **wrong.facts) from None
-        return StreamAnswers(answers, self.statement(), len(queries) - len(answers))
+        return MonitorAnswers(answers, self.statement(), len(queries) - len(answers))
 
-    def answers(self) -> list[StreamAnswer]:
+    def answers(self) -> list[MonitorAnswer]:
         """Every answer so far, oldest first; also one that was lost on the way.  Free of charge."""
-        return self._line.get(self._path, lambda told: list(map(StreamAnswer.from_json, told["answers"])))
+        return self._line.get(self._path, lambda told: list(map(MonitorAnswer.from_json, told["answers"])))
 
-    def statement(self) -> StreamStatement:
-        """How far the stream is, and what it cost."""
-        return self._line.get(self._path, StreamStatement.from_json)
+    def statement(self) -> MonitorStatement:
+        """How far the monitor is, and what it cost."""
+        return self._line.get(self._path, MonitorStatement.from_json)
 
-    def close(self) -> StreamStatement:
+    def close(self) -> MonitorStatement:
         """For good: nothing is answered after it.  What was paid stays paid."""
-        return self._line.post(f"{self._path}/close", {}, StreamStatement.from_json, _CLOSED)
+        return self._line.post(f"{self._path}/close", {}, MonitorStatement.from_json, _CLOSED)
 
     def __repr__(self) -> str:
-        return f"<Stream {self.number} of {self._study!r} at {self._line.host}>"
+        return f"<Monitor {self.number} of {self._study!r} at {self._line.host}>"
 
     @property
     def _path(self) -> str:
-        return path_of("studies", self._study, "streams", self.number)
+        return path_of("studies", self._study, "monitors", self.number)

@@ -1,4 +1,4 @@
-"""STREAM-OF-SUMS on tiny tables with all their neighbors: what is compared, how far it moves, and the exact law.
+"""MONITOR-OF-SUMS on tiny tables with all their neighbors: what is compared, how far it moves, and the exact law.
 
 The integers are those of the plain loop over rows that engines are held to (adyton.testing), so no SQL and no
 rounding of ours is on both sides.
@@ -29,10 +29,10 @@ from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.kernel.schema import BooleanColumn, IntegerColumn, RealColumn, Table
 from adyton.kernel.sensitivity import Sensitivity
 from adyton.kernel.special.monitor import replace_one_cost, sparse_of
+from adyton.monitors.compared import Compared, compared
+from adyton.monitors.kinds import KINDS, exchanged_reach, moves_one_way
+from adyton.monitors.plan import machine_of
 from adyton.query.request import request_of
-from adyton.streams.compared import Compared, compared
-from adyton.streams.kinds import KINDS, exchanged_reach, moves_one_way
-from adyton.streams.plan import machine_of
 from adyton.study import Study
 from adyton.testing.engines.meaning import Row
 from adyton.testing.engines.reference import exact_of
@@ -131,7 +131,7 @@ def adjacency(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_theorem_STREAM_OF_SUMS_without_noise_it_is_above_where_the_number_is(
+def test_theorem_MONITOR_OF_SUMS_without_noise_it_is_above_where_the_number_is(
     kind: Any, adjacency: str
 ) -> None:
     """Every table of up to two units, at three thresholds of each query.  Mutants: ``math.ceil`` for
@@ -151,7 +151,7 @@ def test_theorem_STREAM_OF_SUMS_without_noise_it_is_above_where_the_number_is(
             assert found == [truth(sql, threshold, table) for table in tables], (sql, threshold)
 
 
-def test_theorem_STREAM_OF_SUMS_what_can_fall_where_others_rise_is_refused() -> None:
+def test_theorem_MONITOR_OF_SUMS_what_can_fall_where_others_rise_is_refused() -> None:
     """Where all move the same way, the price is that of such queries alone.  Mutant: no refusal."""
     asked = request_of("SELECT SUM(b) FROM t", TABLE).alone
     with pytest.raises(adyton.InvalidRequest, match="can be negative"):
@@ -160,7 +160,7 @@ def test_theorem_STREAM_OF_SUMS_what_can_fall_where_others_rise_is_refused() -> 
         assert compared(study(adjacency), kind, 64, asked, 0).reading.sensitivity.boxes[0][0] < 0
 
 
-def test_theorem_STREAM_OF_SUMS_a_filter_of_a_mean_leaves_rows_out(adjacency: str) -> None:
+def test_theorem_MONITOR_OF_SUMS_a_filter_of_a_mean_leaves_rows_out(adjacency: str) -> None:
     """Mutant: the sum of what rows have above the threshold is over all rows."""
     known, table = study(adjacency), [{"a": 3, "b": 0, "c": True}, {"a": 0, "b": 0, "c": False}]
     for sql, above in (
@@ -176,7 +176,7 @@ def test_theorem_STREAM_OF_SUMS_a_filter_of_a_mean_leaves_rows_out(adjacency: st
 
 @pytest.mark.parametrize("reach", [20, 64, 2**32])
 @pytest.mark.parametrize("kind", ["sums", "means"])
-def test_theorem_STREAM_OF_SUMS_one_unit_moves_no_query_beyond_the_reach(
+def test_theorem_MONITOR_OF_SUMS_one_unit_moves_no_query_beyond_the_reach(
     kind: Any, reach: int, adjacency: str
 ) -> None:
     """On all neighbors; each is moved by more than the reach less one unit's own, so no larger factor would
@@ -198,7 +198,7 @@ def test_theorem_STREAM_OF_SUMS_one_unit_moves_no_query_beyond_the_reach(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_theorem_STREAM_OF_SUMS_what_an_exchanged_unit_can_do(kind: Any, adjacency: str) -> None:
+def test_theorem_MONITOR_OF_SUMS_what_an_exchanged_unit_can_do(kind: Any, adjacency: str) -> None:
     """By at most as many reaches as validity pays for; in means under add-remove by nearly two of them, so
     one would not be enough.  Mutant: ``exchanged_reach`` of 1.
     """
@@ -216,13 +216,13 @@ def test_theorem_STREAM_OF_SUMS_what_an_exchanged_unit_can_do(kind: Any, adjacen
 @pytest.mark.parametrize("accounting", ["pure", "gdp"])
 @pytest.mark.parametrize("numeric", [False, True])
 @pytest.mark.parametrize("kind", ["sums", "means"])
-def test_theorem_STREAM_OF_SUMS_validity_pays_for_an_exchanged_unit(
+def test_theorem_MONITOR_OF_SUMS_validity_pays_for_an_exchanged_unit(
     kind: Any, adjacency: str, numeric: bool, accounting: str
 ) -> None:
     """The receipt has the epsilon of integers that move by so many reaches, and the radius of values that do."""
     known = study(adjacency, accounting)
     with adyton.open(known, data=pd.DataFrame({"a": [0, 1], "b": [0, 1], "c": [True, False]})) as curator:
-        curator.open_stream(positives=3, of=kind, numeric=numeric, epsilon="0.5")
+        curator.open_monitor(positives=3, of=kind, numeric=numeric, epsilon="0.5")
         (receipt,) = curator.receipts()
     machine, reaches = machine_of(receipt), exchanged_reach(known, kind)
     sparse = sparse_of(machine)
@@ -248,7 +248,7 @@ def test_theorem_STREAM_OF_SUMS_validity_pays_for_an_exchanged_unit(
 
 
 def worst(machine: Sparse, asked: Sequence[Compared], adjacency: str) -> float:
-    """The largest loss over all tables of two units and their neighbors, all streams of two of the queries,
+    """The largest loss over all tables of two units and their neighbors, all monitors of two of the queries,
     and all answers to them.
     """
     gaps = set()
@@ -257,18 +257,18 @@ def worst(machine: Sparse, asked: Sequence[Compared], adjacency: str) -> float:
     every = sorted({gap for moved in gaps for pair in moved for gap in pair})
     law = table_of(machine, every, reach=40 * machine.sensitivity)
     found = -math.inf
-    streams = {pair for moved in gaps for pair in itertools.product(moved, repeat=2)}
+    monitors = {pair for moved in gaps for pair in itertools.product(moved, repeat=2)}
     for said in answers(2, machine.positives):
-        for stream in streams:
-            here, there = zip(*stream, strict=True)
+        for monitor in monitors:
+            here, there = zip(*monitor, strict=True)
             p, q = chance(law, said, here[: len(said)]), chance(law, said, there[: len(said)])
             found = max(found, math.log((p + law.left_out) / q))
     return found
 
 
 @pytest.mark.parametrize("kind", ["sums", "means"])
-def test_theorem_STREAM_OF_SUMS_every_short_stream_by_the_exact_law(kind: Any, adjacency: str) -> None:
-    """Counts, sums and means in one stream, on every pair of neighbors: never above the price."""
+def test_theorem_MONITOR_OF_SUMS_every_short_sequence_by_the_exact_law(kind: Any, adjacency: str) -> None:
+    """Counts, sums and means in one monitor, on every pair of neighbors: never above the price."""
     known, reach = study(adjacency), 20
     machine = Sparse.for_cost(Fraction(1), 1, sensitivity=reach, monotone=moves_one_way(known, kind))
     loss = worst(machine, fitted(known, kind, reach), adjacency)
@@ -276,7 +276,7 @@ def test_theorem_STREAM_OF_SUMS_every_short_stream_by_the_exact_law(kind: Any, a
 
 
 @pytest.mark.parametrize("kind", ["sums", "means"])
-def test_theorem_STREAM_OF_SUMS_the_price_is_attained(kind: Any, adjacency: str) -> None:
+def test_theorem_MONITOR_OF_SUMS_the_price_is_attained(kind: Any, adjacency: str) -> None:
     """Twenty queries far above that are said to be below, then one far below: with a factor that is one too
     large, or a tenth less noise, the loss is above the price.
     """
@@ -309,7 +309,7 @@ def asker(known: Study, frame: pd.DataFrame) -> Curator:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_theorem_STREAM_OF_SUMS_a_curator_whose_noise_is_0_tells_the_truth(
+def test_theorem_MONITOR_OF_SUMS_a_curator_whose_noise_is_0_tells_the_truth(
     kind: Any, adjacency: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """DuckDB reads, the ledger keeps, and what is shown is the count, the sum or the excess itself."""
@@ -324,12 +324,12 @@ def test_theorem_STREAM_OF_SUMS_a_curator_whose_noise_is_0_tells_the_truth(
         }
     )
     with asker(known, frame) as curator:
-        stream = curator.open_stream(positives=30, of=kind, numeric=True, epsilon=9)
+        monitor = curator.open_monitor(positives=30, of=kind, numeric=True, epsilon=9)
         for sql, above in ASKED[kind]:
             for shift in (Fraction(-1, 4), Fraction(0), Fraction(1, 4)):
                 threshold = Fraction(above) + shift
                 try:
-                    answer = stream.feed(sql, above=threshold)
+                    answer = monitor.feed(sql, above=threshold)
                 except adyton.InvalidRequest:
                     continue
                 assert answer.above is truth(sql, threshold, chosen), (sql, threshold)
@@ -337,11 +337,11 @@ def test_theorem_STREAM_OF_SUMS_a_curator_whose_noise_is_0_tells_the_truth(
                     assert answer.noise_interval is not None
                     assert answer.noise_interval.low <= answer.value <= answer.noise_interval.high
                     assert answer.value == pytest.approx(number(sql, threshold, chosen), rel=1e-15)
-        assert stream.statement().feeds > len(ASKED[kind])
+        assert monitor.statement().feeds > len(ASKED[kind])
 
 
 def number(sql: str, threshold: Fraction, units: Sequence[dict[str, Any]]) -> float:
-    """What a numeric stream says: the count, the sum, or of a mean the sum of what is above the threshold."""
+    """What a numeric monitor says: the count, the sum, or of a mean the sum of what is above the threshold."""
     low, high = Fraction(-100), Fraction(100)
     if "AVG" not in sql and "PROPORTION" not in sql:
         steps = range(int(low * 4), int(high * 4) + 1)

@@ -1,4 +1,4 @@
-"""What a stream may be fed with: fixed when it is opened, because the noise is made for it.
+"""What a monitor may be fed with: fixed when it is opened, because the noise is made for it.
 
 - ``counts``: counts of rows.
 - ``sums``: also counts of persons and sums.  Where rows come and go, of numbers that are never negative, so
@@ -13,26 +13,26 @@ from typing import Literal, get_args
 from adyton.errors import InvalidRequest
 from adyton.study import Study
 
-StreamKind = Literal["counts", "sums", "means"]
-KINDS: tuple[StreamKind, ...] = get_args(StreamKind)
+MonitorKind = Literal["counts", "sums", "means"]
+KINDS: tuple[MonitorKind, ...] = get_args(MonitorKind)
 
 
-def checked_kind(of: str) -> StreamKind:
+def checked_kind(of: str) -> MonitorKind:
     for kind in KINDS:
         if of == kind:
             return kind
-    raise InvalidRequest(f"a stream is of {', '.join(KINDS[:-1])} or {KINDS[-1]}, not {str(of)[:40]!r}")
+    raise InvalidRequest(f"a monitor is of {', '.join(KINDS[:-1])} or {KINDS[-1]}, not {str(of)[:40]!r}")
 
 
-def moves_one_way(study: Study, kind: StreamKind) -> bool:
+def moves_one_way(study: Study, kind: MonitorKind) -> bool:
     """Whether one unit moves all queries up, or all of them down."""
     return study.unit.adjacency == "add-remove" and kind != "means"
 
 
-def exchanged_reach(study: Study, kind: StreamKind) -> int:
+def exchanged_reach(study: Study, kind: MonitorKind) -> int:
     """How far a unit that is exchanged for another can move a query, if neighbors move it by at most 1.
 
     One that takes 1 away, and one that adds 1: only where numbers have both signs, and neighbors differ by
-    one of the two alone.  Theorem: STREAM-OF-SUMS.
+    one of the two alone.  Theorem: MONITOR-OF-SUMS.
     """
     return 2 if study.unit.adjacency == "add-remove" and kind == "means" else 1

@@ -1,8 +1,8 @@
-"""What is compared when a stream is fed: one exact integer and one whole threshold, by public facts alone.
+"""What is compared when a monitor is fed: one exact integer and one whole threshold, by public facts alone.
 
-The noise of a stream is made for integers that one unit moves by at most ``reach``.  A count moves by its own
-rows, a sum of incomes by many steps: each is multiplied by the largest whole number that keeps it within the
-reach.  A mean is compared without a division.
+The noise of a monitor is made for integers that one unit moves by at most ``reach``.  A count moves by its
+own rows, a sum of incomes by many steps: each is multiplied by the largest whole number that keeps it within
+the reach.  A mean is compared without a division.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from adyton.kernel.terms.expressions import Indicator, NumberExpression, Plus
 from adyton.kernel.terms.leaves import Constant
 from adyton.kernel.terms.measures import Count, CountPersons, Mean, Measure, Proportion, Sum, SumOfPersons
 from adyton.kernel.terms.persons import TableOfPersons
+from adyton.monitors.kinds import MonitorKind, moves_one_way
 from adyton.planning.readings import readings_of
 from adyton.query.nodes import Query
-from adyton.streams.kinds import StreamKind, moves_one_way
 from adyton.study import Study
 
 ComparedAs = Literal["count", "sum", "mean"]
 COMPARED: tuple[ComparedAs, ...] = get_args(ComparedAs)
-_TAKEN: dict[StreamKind, tuple[type[Measure], ...]] = {
+_TAKEN: dict[MonitorKind, tuple[type[Measure], ...]] = {
     "counts": (Count,),
     "sums": (Count, CountPersons, Sum, SumOfPersons),
     "means": (Count, CountPersons, Sum, SumOfPersons, Mean, Proportion),
@@ -53,14 +53,14 @@ class Compared:
     compared_as: ComparedAs
 
 
-def compared(study: Study, kind: StreamKind, reach: int, asked: Query, above: Number | None) -> Compared:
-    """What a stream of this kind reads and compares for a query.
+def compared(study: Study, kind: MonitorKind, reach: int, asked: Query, above: Number | None) -> Compared:
+    """What a monitor of this kind reads and compares for a query.
 
     Claim:    without noise it is above exactly where the count, the sum or the mean is above its threshold,
-              and one unit moves it by at most ``reach``, up or down with all others of a stream that counts
+              and one unit moves it by at most ``reach``, up or down with all others of a monitor that counts
               on it.
     Assumes:  bounds and steps as declared: the sensitivities of the reading.
-    Source:   derived here.  Theorem: STREAM-OF-SUMS.
+    Source:   derived here.  Theorem: MONITOR-OF-SUMS.
     """
     measure = _only(asked, kind)
     threshold = _written(above)
@@ -73,7 +73,7 @@ def compared(study: Study, kind: StreamKind, reach: int, asked: Query, above: Nu
         _check_within(reading, study, threshold)
     if moves_one_way(study, kind) and reading.sensitivity.boxes[0][0] < 0:
         raise InvalidRequest(
-            "a sum of numbers that can be negative falls where others rise: open the stream of means, which "
+            "a sum of numbers that can be negative falls where others rise: open the monitor of means, which "
             "allows for it; nothing was charged"
         )
     factor, step = _factor(reading, reach), step_of(reading)
@@ -81,14 +81,14 @@ def compared(study: Study, kind: StreamKind, reach: int, asked: Query, above: Nu
     return Compared(reading, factor, least, step / factor, threshold, compared_as)
 
 
-def _only(asked: Query, kind: StreamKind) -> Measure:
+def _only(asked: Query, kind: MonitorKind) -> Measure:
     if isinstance(asked.table, TableOfPersons):
-        raise InvalidRequest("a stream asks about rows, not about numbers of each person")
+        raise InvalidRequest("a monitor asks about rows, not about numbers of each person")
     measures = [measure for _, measure in asked.measures]
     if asked.by or len(measures) != 1 or not isinstance(measures[0], _TAKEN[kind]):
         more = "" if kind == "means" else "; one that is opened of means takes sums and means too"
         raise InvalidRequest(
-            f"a stream of {kind} takes one {_WORDS[kind]} without GROUP BY at a time{more}; "
+            f"a monitor of {kind} takes one {_WORDS[kind]} without GROUP BY at a time{more}; "
             "nothing was charged"
         )
     return measures[0]
@@ -96,7 +96,7 @@ def _only(asked: Query, kind: StreamKind) -> Measure:
 
 def _written(above: Number | None) -> Fraction:
     if above is None:
-        raise InvalidRequest("a stream compares each number with a threshold: name it, as in above=100")
+        raise InvalidRequest("a monitor compares each number with a threshold: name it, as in above=100")
     threshold = rational(above, "above")
     if threshold.denominator > _LONGEST_DENOMINATOR:
         raise InvalidRequest("above must be a number such as 25 or 0.5, not a fraction of hundreds of digits")
@@ -138,7 +138,7 @@ def _factor(reading: Reading, reach: int) -> int:
     moved = math.ceil(reading.sensitivity.l1_diameter(_ONE))
     if moved > reach:
         raise InvalidRequest(
-            f"one unit can move this by {moved} steps of its step, and the stream allows for {reach}: "
+            f"one unit can move this by {moved} steps of its step, and the monitor allows for {reach}: "
             "a coarser step, narrower bounds (CLAMP) or a threshold with fewer digits makes them fewer"
         )
     return reach // moved
