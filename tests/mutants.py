@@ -45,9 +45,7 @@ TESTS += [f"tests/theorems/test_{name}.py" for name in ("disjoint_filters", "key
 TESTS += [
     f"tests/theorems/test_{name}.py" for name in ("one_answer", "adaptive_marginals", "monitor_of_sums")
 ]
-TESTS += [
-    f"tests/laws/test_{name}.py" for name in ("curator", "batches", "selections", "monitors", "weights")
-]
+TESTS += [f"tests/laws/test_{name}.py" for name in ("curator", "batches", "selections", "monitors", "pmw")]
 REPORT = ROOT / "build" / "mutants.json"
 REACHED = ROOT / "build" / "mutants-reached.json"
 ACCEPTED = ROOT / "tests" / "kernel" / "survivors.toml"

@@ -13,7 +13,7 @@ from adyton.kernel.ledger import Ledger
 from adyton.ledgers.checkpointed import CheckpointedLedger
 from adyton.ledgers.on_demand import LedgerOnDemand
 from adyton.monitors.open_monitor import OpenMonitor
-from adyton.monitors.weights.weights import Weights
+from adyton.monitors.pmw.open_pmw import OpenPmw
 
 HEAVY = (
     "duckdb",
@@ -62,7 +62,7 @@ def test_whatever_can_be_verified_takes_a_head_and_gives_the_same_facts() -> Non
     ledgers = (Ledger, adyton.MemoryLedger, adyton.SqliteLedger, CheckpointedLedger, LedgerOnDemand)
     shapes = {
         inspect.signature(kind.verify)
-        for kind in (adyton.Curator, adyton.Holdout, OpenMonitor, Weights, *ledgers)
+        for kind in (adyton.Curator, adyton.Holdout, OpenMonitor, OpenPmw, *ledgers)
     }
     assert [str(shape) for shape in shapes] == ["(self, head: 'str | None' = None) -> 'Verification'"]
 

@@ -335,7 +335,7 @@ def test_the_json_page_lists_the_keys_of_a_monitor(study: str) -> None:
     assert first_cells(sections_of(REFERENCE / "json.md")["monitor"]) == keys
 
 
-def test_the_json_page_lists_the_keys_of_weights(study: str) -> None:
+def test_the_json_page_lists_the_keys_of_pmw(study: str) -> None:
     """Those of statements and answers stand on the page once, also where they are printed in a list."""
     Path("valid.toml").write_text(STUDY + VALIDITY, encoding="utf-8")
     wanted = ("valid.toml", "--columns", "region,income", "--bins", "income=2000", "--queries", "100000")
@@ -346,9 +346,9 @@ def test_the_json_page_lists_the_keys_of_weights(study: str) -> None:
         ("list", "valid.toml"),
         ("list", "valid.toml", "1"),
     )
-    keys = every_path(*(printed(0, "weights", *words) for words in commands))
-    keys = {key.removeprefix("weights[].").removeprefix("answers[].") for key in keys}
-    assert first_cells(sections_of(REFERENCE / "json.md")["weights"]) == keys
+    keys = every_path(*(printed(0, "pmw", *words) for words in commands))
+    keys = {key.removeprefix("pmw[].").removeprefix("answers[].") for key in keys}
+    assert first_cells(sections_of(REFERENCE / "json.md")["pmw"]) == keys
 
 
 def test_the_json_page_lists_the_keys_of_a_survey(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

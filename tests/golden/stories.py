@@ -201,17 +201,17 @@ def monitors(story: Story, known: Study) -> None:
     story.keep(ledger)
 
 
-def weights(story: Story, known: Study) -> None:
+def pmw(story: Story, known: Study) -> None:
     curator, ledger = opened(known)
     words: dict[str, Any] = {"queries": 100_000, "bins": {"age": 101, "income": 500}, "share": "0.5"}
     columns = ["age", "income", "region"]
-    story.tell(partial(curator.preview_weights, columns, **words))
-    guess = story.tell(partial(curator.open_weights, columns, **words))
+    story.tell(partial(curator.preview_pmw, columns, **words))
+    guess = story.tell(partial(curator.open_pmw, columns, **words))
     if guess is not None:
         for age, region in itertools.product((5, 30, 80), REGIONS[:2]):
             story.tell(partial(guess.feed, f"{COUNT} WHERE age < {age} AND region = '{region}'"))
         story.tell(guess.statement)
-    story.tell(curator.opened_weights)
+    story.tell(curator.opened_pmw)
     story.tell(lambda: curator.ask(COUNT, share="0.3"))
     story.keep(ledger)
 
@@ -350,7 +350,7 @@ STORIES: dict[str, Tale] = {
     **_each(selections, *ACCOUNTING_NAMES, adjacency=BOTH),
     **_each(synthetic, *ACCOUNTING_NAMES),
     **_each(monitors, *ACCOUNTING_NAMES, adjacency=BOTH),
-    **_each(weights, *ACCOUNTING_NAMES),
+    **_each(pmw, *ACCOUNTING_NAMES),
     **_each(analysts, *ACCOUNTING_NAMES),
     **_each(owner, *ACCOUNTING_NAMES),
     **_each(described, "gdp", "zcdp"),

@@ -95,8 +95,8 @@ def test_signatures_are_those_in_process(here: type, there: type, name: str) -> 
 def test_every_public_method_of_a_curator_is_there_or_is_known_not_to_be() -> None:
     """Mutant: a new method of a curator that nobody thought of here."""
     not_served = {
-        "derive", "through", "observed", "prepare", "publish_test", "left_for", "open_weights", "opened_weights", "preview_weights",
-        "weights", "synthesize", "preview_synthesis", "ledger",
+        "derive", "through", "observed", "prepare", "publish_test", "left_for", "open_pmw", "opened_pmw", "preview_pmw",
+        "pmw", "synthesize", "preview_synthesis", "ledger",
     }  # fmt: skip
     both = {name for name in dir(adyton.Curator) if not name.startswith("_")}
     assert both - not_served - set(dir(RemoteStudy)) == set()

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adyton.errors import InvalidRequest
-from adyton.monitors.weights.guess import (
+from adyton.monitors.pmw.guess import (
     CellDistribution,
     most_updates,
     mw_update,

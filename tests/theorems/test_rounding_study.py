@@ -465,7 +465,7 @@ def test_what_is_not_rounded_is_refused_free_of_charge(sql: str, reason: str) ->
         with pytest.raises(InvalidRequest, match="monitor is not put on a grid"):
             curator.open_monitor(epsilon=1, positives=3)
         with pytest.raises(InvalidRequest, match="weighted histogram is not put on a grid"):
-            curator.open_weights(["smoker"], epsilon=1, queries=100)
+            curator.open_pmw(["smoker"], epsilon=1, queries=100)
         with pytest.raises(InvalidRequest, match="synthetic table is not put on a grid"):
             curator.synthesize(["smoker"], epsilon=1)
         with pytest.raises(InvalidRequest, match="is not put on a grid"):

@@ -66,7 +66,7 @@ class MockCurator(Curator):
 
     # Their answers would bear no mark.
     open_monitor = preview_monitor = monitor = monitors = _refusing("a mock has no monitors; ask it queries")
-    open_weights = preview_weights = weights = _refusing("a mock has no weights; ask it queries")
+    open_pmw = preview_pmw = pmw = _refusing("a mock has no PMW; ask it queries")
     synthesize = preview_synthesis = _refusing("a mock is made up already; ask it queries")
 
 

@@ -1,4 +1,4 @@
-"""What is paid for once and then used often: monitors, weights and synthetic tables."""
+"""What is paid for once and then used often: monitors, PMW and synthetic tables."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from adyton.planning.price import Price, PriceWords, price_of
 
 if TYPE_CHECKING:
     from adyton.kernel.special.mechanisms.marginals.adaptive import NoisyMarginal
-    from adyton.monitors.weights.answer import WeightsList, WeightsPreview
-    from adyton.monitors.weights.plan import Wish
-    from adyton.monitors.weights.weights import Weights
+    from adyton.monitors.pmw.answer import PmwList, PmwPreview
+    from adyton.monitors.pmw.open_pmw import OpenPmw
+    from adyton.monitors.pmw.plan import Wish
     from adyton.query.conditions.atoms import Bins
     from adyton.synthesis.plan import Method, SynthesisPreview
     from adyton.synthesis.result import Synthesis
 
 
-class WeightsWords(PriceWords, total=False):
+class PmwWords(PriceWords, total=False):
     """A price, and what it is for.
 
     ``queries``: how many there may be.  ``bins``: of columns without declared values, how many, or where
@@ -103,31 +103,31 @@ class PaidOnce(Walk):
         paid = [r.number for r in self._ledger.receipts() if monitor_in(r.order.query, r.order.detail)]
         return MonitorList([self.monitor(number).statement() for number in self._going_on(paid)])
 
-    def open_weights(
-        self, columns: Sequence[str], *, request: str | None = None, **words: Unpack[WeightsWords]
-    ) -> Weights:
+    def open_pmw(
+        self, columns: Sequence[str], *, request: str | None = None, **words: Unpack[PmwWords]
+    ) -> OpenPmw:
         """Many linear queries about ``columns`` for one charge, answered from a guess that learns.
 
         ``queries``: how many.  Refused where noise of its own for each answer would be better.
         """
-        from adyton.monitors.weights.plan import plan_weights
-        from adyton.monitors.weights.weights import Weights
+        from adyton.monitors.pmw.open_pmw import OpenPmw
+        from adyton.monitors.pmw.plan import plan_pmw
 
         wish, named = _wished(columns, words)
-        planned = partial(plan_weights, self.study, wish, left=self.left_for(request, named))
+        planned = partial(plan_pmw, self.study, wish, left=self.left_for(request, named))
         plan = planned(named)
         if plan.against is not None:
             raise InvalidRequest(f"{plan.against}; nothing was charged")
-        return Weights(self.study, self._opened(plan, request, named, planned))
+        return OpenPmw(self.study, self._opened(plan, request, named, planned))
 
-    def preview_weights(self, columns: Sequence[str], **words: Unpack[WeightsWords]) -> WeightsPreview:
-        """What ``open_weights`` would cost, and whether it would answer better than plain noise.  Free."""
-        from adyton.monitors.weights.answer import WeightsPreview
-        from adyton.monitors.weights.plan import plan_weights
+    def preview_pmw(self, columns: Sequence[str], **words: Unpack[PmwWords]) -> PmwPreview:
+        """What ``open_pmw`` would cost, and whether it would answer better than plain noise.  Free."""
+        from adyton.monitors.pmw.answer import PmwPreview
+        from adyton.monitors.pmw.plan import plan_pmw
 
-        plan = plan_weights(self.study, *_wished(columns, words), self._purse.left_now)
-        return WeightsPreview(
-            weights=plan.terms.text,
+        plan = plan_pmw(self.study, *_wished(columns, words), self._purse.left_now)
+        return PmwPreview(
+            pmw=plan.terms.text,
             cells=plan.terms.cells,
             updates=plan.terms.updates,
             farthest=plan.farthest,
@@ -137,25 +137,25 @@ class PaidOnce(Walk):
             **would_cost(plan, self._purse, self._claims),
         )
 
-    def weights(self, number: int) -> Weights:
-        """The weights that receipt ``number`` paid for, where they were left, also after a restart."""
-        from adyton.monitors.weights.terms import terms_of
-        from adyton.monitors.weights.weights import Weights
+    def pmw(self, number: int) -> OpenPmw:
+        """The PMW run that receipt ``number`` paid for, where it was left, also after a restart."""
+        from adyton.monitors.pmw.open_pmw import OpenPmw
+        from adyton.monitors.pmw.terms import terms_of
 
-        return Weights(
+        return OpenPmw(
             self.study, self._opened_before(number, lambda paid: terms_of(paid).measurement(self.study))
         )
 
-    def opened_weights(self) -> WeightsList:
-        """How far all weights of the study are, oldest first, but for those that a restored ledger ended.
+    def opened_pmw(self) -> PmwList:
+        """How far every PMW run of the study is, oldest first, but for those that a restored ledger ended.
 
         Reads no data, unless a crash came between a charge and the number of units that it paid for.
         """
-        from adyton.monitors.weights.answer import WeightsList
-        from adyton.monitors.weights.terms import terms_in
+        from adyton.monitors.pmw.answer import PmwList
+        from adyton.monitors.pmw.terms import terms_in
 
         paid = [receipt.number for receipt in self._ledger.receipts() if terms_in(receipt) is not None]
-        return WeightsList([self.weights(number).statement() for number in self._going_on(paid)])
+        return PmwList([self.pmw(number).statement() for number in self._going_on(paid)])
 
     def _going_on(self, paid: list[int]) -> list[int]:
         return [number for number in paid if not self._ledger.mentioning((RESTORED,), number)]
@@ -211,9 +211,9 @@ class PaidOnce(Walk):
         return SynthesisPreview(plan=plan, **would_cost(plan, self._purse, self._claims))
 
 
-def _wished(columns: Sequence[str], words: WeightsWords) -> tuple[Wish, Price]:
+def _wished(columns: Sequence[str], words: PmwWords) -> tuple[Wish, Price]:
     """What is asked for, and the price that was named for it."""
-    from adyton.monitors.weights.plan import Wish
+    from adyton.monitors.pmw.plan import Wish
 
     asked = dict(words)
     if "queries" not in asked:

@@ -291,7 +291,7 @@ class Walk:
     def _priced(self, measurement: AnyMeasurement, text: str, detail: str) -> Priced:
         return price(measurement, self.study.protection, Label(text, detail))
 
-    # What is charged once and fed later: monitors and weights, which keep their state in the ledger.
+    # What is charged once and fed later: monitors and PMW, which keep their state in the ledger.
 
     def _opened(self, plan: Plan, request: str | None, named: Price, planned: Planned) -> Comparisons:
         """Charged, and nothing read."""

@@ -109,7 +109,7 @@ class Pmw(ReadOnce):
     rows: int | None
     total_noise: GaussianNoise | GeometricNoise | None = None
     everybody: Reading | None = None
-    word: ClassVar[str] = "weights"
+    word: ClassVar[str] = "PMW"
 
     @property
     def readings(self) -> tuple[Reading, ...]:

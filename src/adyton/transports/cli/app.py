@@ -27,13 +27,13 @@ from adyton.transports.cli.owner.reserve import app as reserve
 from adyton.transports.cli.owner.shared_budget import app as shared_budget
 from adyton.transports.cli.p_value import p_value
 from adyton.transports.cli.plan import plan
+from adyton.transports.cli.pmw import app as pmw
 from adyton.transports.cli.server.doctor import doctor
 from adyton.transports.cli.server.mcp import mcp
 from adyton.transports.cli.server.serve import serve
 from adyton.transports.cli.server.token import app as token
 from adyton.transports.cli.survey import survey
 from adyton.transports.cli.synthesize import synthesize
-from adyton.transports.cli.weights import app as weights
 from adyton.transports.figure_file import Figure, check_figure, write_figure
 from adyton.transports.places import Asker, Opened, StudyPlace, file_of, opened, shown
 from adyton.transports.queries_file import Batch, check_asked, numbered, read_queries
@@ -368,7 +368,7 @@ app.add_typer(holdout, name="holdout")
 app.add_typer(token, name="token")
 app.add_typer(checkpoint, name="checkpoint")
 app.add_typer(monitor, name="monitor")
-app.add_typer(weights, name="weights")
+app.add_typer(pmw, name="pmw")
 app.add_typer(survey, name="survey")
 app.add_typer(reserve, name="reserve")
 app.add_typer(shared_budget, name="shared-budget")

@@ -1,4 +1,4 @@
-"""The terms of online weights: what is fixed when they are opened, as text in the ledger and back."""
+"""The terms of a PMW run: what is fixed when it is opened, as text in the ledger and back."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from adyton.kernel.schema import Table, day_number
 from adyton.kernel.special.monitor import Pmw
 from adyton.kernel.terms.measures import Count
 from adyton.monitors.plan import certificate_of, detail_of, machine_from
-from adyton.monitors.weights.run import PmwPlan
+from adyton.monitors.pmw.run import PrivateMwPlan
 from adyton.planning.readings import readings_of
 from adyton.query.conditions.atoms import Axes, Bins, axes_of_columns
 from adyton.query.nodes import Query
@@ -63,15 +63,15 @@ class Terms:
     def axes(self, table: Table) -> Axes:
         return axes_of_columns(table, self.columns, dict(self.bins))
 
-    def run(self, total: int) -> PmwPlan:
+    def run(self, total: int) -> PrivateMwPlan:
         """With ``total`` units; the guess is corrected by what is measured, however small."""
-        return PmwPlan(self.cells, total, self.machine, self.threshold, gap=0.5 / total)
+        return PrivateMwPlan(self.cells, total, self.machine, self.threshold, gap=0.5 / total)
 
     @property
     def text(self) -> str:
         plural = "" if self.updates == 1 else "S"
         return (
-            f"WEIGHTS OVER {self.cells} CELLS OF {', '.join(self.columns)} FOR {self.queries} QUERIES "
+            f"PMW OVER {self.cells} CELLS OF {', '.join(self.columns)} FOR {self.queries} QUERIES "
             f"HALTING AFTER {self.updates} UPDATE{plural}"
         )
 
@@ -79,7 +79,7 @@ class Terms:
     def detail(self) -> str:
         scale = None if self.total_scale is None else repr(float(self.total_scale))
         facts = [self.columns, self.bins, self.cells, self.queries, self.rows, scale, self.threshold]
-        return json.dumps(["weights", *facts, detail_of(self.machine)])
+        return json.dumps(["pmw", *facts, detail_of(self.machine)])
 
     def certificate(self, study: Study) -> Certificate:
         compared = certificate_of(study, self.machine)
@@ -91,14 +91,14 @@ def terms_of(receipt: Receipt) -> Terms:
     """The terms that a receipt paid for; InvalidRequest if it paid for something else."""
     terms = terms_in(receipt)
     if terms is None:
-        raise InvalidRequest(f"receipt {receipt.number} did not pay for weights")
+        raise InvalidRequest(f"receipt {receipt.number} did not pay for PMW")
     return terms
 
 
 def terms_in(receipt: Receipt) -> Terms | None:
     """The terms that a receipt paid for; None if it paid for something else."""
     order = receipt.order
-    terms = _terms_in(order.detail) if order.query.startswith("WEIGHTS OVER ") else None
+    terms = _terms_in(order.detail) if order.query.startswith("PMW OVER ") else None
     if terms is None or (terms.text, terms.detail) != (order.query, order.detail):
         return None
     return terms
@@ -108,7 +108,7 @@ def _terms_in(detail: str) -> Terms | None:
     try:
         kind, columns, bins, cells, queries, rows, scale, threshold, own = json.loads(detail)
         machine = machine_from(own)
-        if kind != "weights" or not isinstance(machine, NumericSparse):
+        if kind != "pmw" or not isinstance(machine, NumericSparse):
             return None
         kept = tuple((name, given if isinstance(given, int) else tuple(given)) for name, given in bins)
         total_scale = None if scale is None else Fraction(float(scale))

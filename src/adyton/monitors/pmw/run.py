@@ -17,14 +17,14 @@ from adyton.kernel.privacy import Cost
 from adyton.kernel.special.mechanisms.sparse.above_threshold import SparseState
 from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse
 from adyton.kernel.special.monitor import MOST_STEPS, PmwCorrection, compare_both_ways
-from adyton.monitors.weights.guess import CellDistribution
+from adyton.monitors.pmw.guess import CellDistribution
 from adyton.planning.coordinated.linear_query import LinearQuery
 
 _ABOVE_THE_EDGE = 1 + 1e-9  # of the gap: fewer updates are possible than were paid for, so it never halts
 _DOUBLINGS = 16  # of the number of updates that a plan considers
 
 
-class PmwAnswer(NamedTuple):
+class PrivateMwAnswer(NamedTuple):
     """A mean value between 0 and 1, and whether it was measured or guessed."""
 
     mean: float
@@ -32,7 +32,7 @@ class PmwAnswer(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class PmwPlan:
+class PrivateMwPlan:
     """What is fixed before the first query; numbers in steps of 1 / (total * denominator) of the mean.
 
     Claim:    the whole run is as private as ``machine``, for either neighbors: nothing else touches the data.
@@ -96,7 +96,7 @@ class PmwPlan:
         *,
         confidence: float = 0.95,
         denominator: int = 1,
-    ) -> PmwPlan:
+    ) -> PrivateMwPlan:
         """The number of updates, and with it all noise, that give the least guaranteed error."""
         plans = (
             _plan(epsilon, cells, total, queries, confidence, denominator, 2**k) for k in range(_DOUBLINGS)
@@ -115,7 +115,7 @@ def _plan(
     confidence: float,
     denominator: int,
     updates: int,
-) -> PmwPlan | None:
+) -> PrivateMwPlan | None:
     """The threshold that keeps every update's gap large enough, or None where it would be above 1."""
     gap = math.sqrt(math.log(max(cells, 2)) / (2 * updates)) * _ABOVE_THE_EDGE
     machine = NumericSparse.for_cost(epsilon, updates, sensitivity=denominator)
@@ -124,7 +124,7 @@ def _plan(
     measured = machine.value_error(1 - fail / updates)
     steps = total * denominator
     threshold = math.ceil(gap * steps) + compared + measured + 2
-    return None if gap > 1 or threshold >= steps else PmwPlan(cells, total, machine, threshold, gap)
+    return None if gap > 1 or threshold >= steps else PrivateMwPlan(cells, total, machine, threshold, gap)
 
 
 class PrivateMw:
@@ -132,7 +132,7 @@ class PrivateMw:
 
     __slots__ = ("guess", "plan", "updates", "watch")
 
-    def __init__(self, plan: PmwPlan, watch: SparseState) -> None:
+    def __init__(self, plan: PrivateMwPlan, watch: SparseState) -> None:
         self.plan = plan
         self.guess = CellDistribution(plan.cells)
         self.updates = 0
@@ -142,7 +142,7 @@ class PrivateMw:
     def halted(self) -> bool:
         return self.watch.left == 0
 
-    def ask(self, query: LinearQuery, exact: int, bits: Bits) -> PmwAnswer:
+    def ask(self, query: LinearQuery, exact: int, bits: Bits) -> PrivateMwAnswer:
         """``exact`` is the query's whole numerator for the private histogram."""
         if self.halted:
             raise InvalidRequest("all updates are spent: the guess is public and can be asked directly")
@@ -151,11 +151,11 @@ class PrivateMw:
         guessed = round(mean * self.plan.steps)  # a public integer: the difference moves as ``exact`` does
         found, self.watch = self.plan.compare(self.watch, exact * lift - guessed, bits)
         if found is None:
-            return PmwAnswer(mean, measured=False)
+            return PrivateMwAnswer(mean, measured=False)
         heard = (guessed + found.sign * found.excess) / self.plan.steps
         self.guess.correct(query, found.sign * max(found.excess / self.plan.steps, self.plan.gap))
         self.updates += 1
-        return PmwAnswer(min(max(heard, 0.0), 1.0), measured=True)
+        return PrivateMwAnswer(min(max(heard, 0.0), 1.0), measured=True)
 
     def _lift(self, query: LinearQuery) -> int:
         """How many steps a numerator is, so that all queries share one sensitivity."""

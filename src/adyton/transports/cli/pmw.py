@@ -1,4 +1,4 @@
-"""adyton weights: very many counts of few people for one price, from a public guess that learns."""
+"""adyton pmw: very many counts of few people for one price, from a public guess that learns."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Tolerance = Annotated[
 ExpectedRows = Annotated[
     str | None, typer.Option(help="About how many rows there are, if the study does not say.", metavar="N")
 ]
-Epsilon = Annotated[str | None, typer.Option(help="Price: epsilon of all their answers.", metavar="E")]
+Epsilon = Annotated[str | None, typer.Option(help="Price: epsilon of all its answers.", metavar="E")]
 Sql = Annotated[
     str | None,
     typer.Argument(
@@ -51,7 +51,7 @@ File = Annotated[
 ]
 
 
-def open_weights(
+def open_pmw(
     study: StudyFile,
     columns: Columns,
     queries: Queries,
@@ -64,10 +64,10 @@ def open_weights(
     preview: Preview = False,
     as_json: Json = False,
 ) -> None:
-    """Pay for weights now; whatever is fed into them later costs nothing.
+    """Pay for private multiplicative weights (PMW) now; what is fed later costs nothing.
 
     Refused, free of charge, where noise of its own for each answer would be better.
-    For example: adyton weights open people.toml --columns region,smoker,age --bins age=20 --queries 10000
+    For example: adyton pmw open people.toml --columns region,smoker,age --bins age=20 --queries 10000
     --share 0.5
     """
 
@@ -78,8 +78,8 @@ def open_weights(
             words["expected_rows"] = whole(expected_rows, "--expected-rows")
         names = [name.strip() for name in columns.split(",")]
         if preview:
-            return curator.preview_weights(names, **words)
-        return curator.open_weights(names, request=request, **words).statement()
+            return curator.preview_pmw(names, **words)
+        return curator.open_pmw(names, request=request, **words).statement()
 
     shown(study, make, as_json)
 
@@ -92,40 +92,42 @@ def feed(
     dialect: Dialect = None,
     as_json: Json = False,
 ) -> None:
-    """Ask weights for a count: guessed, or measured with noise where the guess is found wrong.
+    """Ask PMW for a count: guessed, or measured with noise where the guess is found wrong.
 
-    For example: adyton weights feed people.toml 1 "SELECT COUNT(*) FROM people WHERE smoker"
+    For example: adyton pmw feed people.toml 1 "SELECT COUNT(*) FROM people WHERE smoker"
     """
 
     def make(curator: Curator) -> Any:
         check_asked(sql, file)
-        weights = curator.weights(whole(number, "NUMBER"))
+        pmw = curator.pmw(whole(number, "NUMBER"))
         if sql is not None:
-            return weights.feed(sql, dialect=dialect)
-        return weights.feed_many(read_queries(file or Path()), dialect=dialect)
+            return pmw.feed(sql, dialect=dialect)
+        return pmw.feed_many(read_queries(file or Path()), dialect=dialect)
 
     shown(study, make, as_json)
 
 
-def list_weights(study: StudyFile, number: OneOrAll = None, as_json: Json = False) -> None:
-    """Show all weights of a study and how far they are, or all answers of one. Free, and reads no data.
+def list_pmw(study: StudyFile, number: OneOrAll = None, as_json: Json = False) -> None:
+    """Show every PMW run of a study and how far it is, or all answers of one. Free, and reads no data.
 
-    For example: adyton weights list people.toml
+    For example: adyton pmw list people.toml
     """
 
     def make(curator: Curator) -> Any:
-        from adyton.monitors.weights.answer import WeightsAnswers
+        from adyton.monitors.pmw.answer import PmwAnswers
 
         if number is None:
-            return curator.opened_weights()
-        weights = curator.weights(whole(number, "NUMBER"))
-        return WeightsAnswers(weights.answers(), weights.statement())
+            return curator.opened_pmw()
+        pmw = curator.pmw(whole(number, "NUMBER"))
+        return PmwAnswers(pmw.answers(), pmw.statement())
 
     shown(study, make, as_json)
 
 
 app = typer.Typer(
-    help="Ask very many counts of few people for one price, from a guess that learns.", no_args_is_help=True
+    help="Private multiplicative weights: ask very many counts of few people for one price, from a guess "
+    "that learns.",
+    no_args_is_help=True,
 )
-for name, command in (("open", open_weights), ("feed", feed), ("list", list_weights)):
+for name, command in (("open", open_pmw), ("feed", feed), ("list", list_pmw)):
     app.command(name)(command)

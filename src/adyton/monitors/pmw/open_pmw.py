@@ -1,7 +1,8 @@
-"""Online weights: linear queries for one price, answered from a public guess of the whole histogram.
+"""Private multiplicative weights (PMW): linear queries for one price, answered from a public
+guess of the whole histogram.
 
-The price is charged when they are opened.  Their state lives in the ledger, as notes on the receipt that paid
-for them: the noise of the threshold before the first answer, then each answer before it leaves.  The guess is
+The price is charged when a run is opened.  Its state lives in the ledger, as notes on the receipt that paid
+for it: the noise of the threshold before the first answer, then each answer before it leaves.  The guess is
 no part of it: whoever comes back makes it again from what was released.
 """
 
@@ -24,10 +25,10 @@ from adyton.kernel.terms.expressions import Condition, all_of
 from adyton.kernel.terms.leaves import EVERY_ROW
 from adyton.kernel.terms.measures import Count, Proportion
 from adyton.kernel.terms.persons import TableOfPersons
-from adyton.monitors.weights.answer import WeightsAnswer, WeightsAnswers, WeightsStatement
-from adyton.monitors.weights.guess import CellDistribution
-from adyton.monitors.weights.notes import (
-    WeightsEntry,
+from adyton.monitors.pmw.answer import PmwAnswer, PmwAnswers, PmwStatement
+from adyton.monitors.pmw.guess import CellDistribution
+from adyton.monitors.pmw.notes import (
+    PmwEntry,
     asked_json,
     chained,
     entry_of,
@@ -35,8 +36,8 @@ from adyton.monitors.weights.notes import (
     left_after,
     total_of,
 )
-from adyton.monitors.weights.run import PmwPlan
-from adyton.monitors.weights.terms import terms_of
+from adyton.monitors.pmw.run import PrivateMwPlan
+from adyton.monitors.pmw.terms import terms_of
 from adyton.planning.coordinated.linear_query import MarginalQuery
 from adyton.planning.known import left_out_of
 from adyton.planning.readings import readings_of
@@ -51,7 +52,7 @@ from adyton.study import Study
 class _Progress:
     """The run so far: what to keep for the next query, and the guess that the answers have made."""
 
-    plan: PmwPlan
+    plan: PrivateMwPlan
     left: int
     guess: CellDistribution
     feeds: int = 0
@@ -64,7 +65,7 @@ class _Progress:
             margin = self.margins[query.axes] = query.margin(self.guess.weights)
         return round(float(margin[query.inside].sum()) * self.plan.total)
 
-    def correct(self, query: MarginalQuery, entry: WeightsEntry) -> None:
+    def correct(self, query: MarginalQuery, entry: PmwEntry) -> None:
         """The guess fits what was measured, as far as noise can tell it from nobody and from everybody."""
         assert entry.found is not None
         least = float(self.plan.machine.value_scale) / 2
@@ -74,8 +75,8 @@ class _Progress:
         self.margins.clear()
 
 
-class Weights:
-    """``feed`` them again and again.  Made by ``Curator.open_weights``."""
+class OpenPmw:
+    """``feed`` it again and again.  Made by ``Curator.open_pmw``."""
 
     def __init__(self, study: Study, comparisons: Comparisons) -> None:
         self._study, self._comparisons, self._receipt = study, comparisons, comparisons.receipt
@@ -88,7 +89,7 @@ class Weights:
         self._error = plan.guess_error(LEVEL, self._terms.queries)
         self._seen = _Progress(plan, self._terms.updates, CellDistribution(plan.cells))
 
-    def feed(self, query: str | Draft | Query, *, dialect: str | None = None) -> WeightsAnswer:
+    def feed(self, query: str | Draft | Query, *, dialect: str | None = None) -> PmwAnswer:
         """The count, as it is guessed, or measured with noise where the guess is found wrong.
 
         The query is one COUNT, or a PROPORTION of all rows, that is the same for all rows of a cell.
@@ -99,7 +100,7 @@ class Weights:
         asked, linear = self._linear(text)
         (reading,) = readings_of(asked, self._study.unit)
         if reading.sensitivity.l1_diameter((Fraction(1),)) > 1:
-            raise InvalidRequest("one unit can move this count farther than the weights allow for")
+            raise InvalidRequest("one unit can move this count farther than PMW allows for")
         with self._lock:
             noted = self._comparisons.compare(reading, 1, partial(self._comparison, text, linear))
             if noted is None:
@@ -107,9 +108,7 @@ class Weights:
             note, place = noted
             return self._answer(entry_of(note), place)
 
-    def feed_many(
-        self, queries: Sequence[str | Draft | Query], *, dialect: str | None = None
-    ) -> WeightsAnswers:
+    def feed_many(self, queries: Sequence[str | Draft | Query], *, dialect: str | None = None) -> PmwAnswers:
         """Several in their order.  If one of them cannot be asked, none is."""
         for place, query in enumerate(queries, start=1):
             try:
@@ -119,18 +118,18 @@ class Weights:
                     f"query {place} of {len(queries)}: {wrong.message}", **wrong.facts
                 ) from None
         answers = [self.feed(query, dialect=dialect) for query in queries]
-        return WeightsAnswers(answers, self.statement())
+        return PmwAnswers(answers, self.statement())
 
-    def answers(self) -> list[WeightsAnswer]:
+    def answers(self) -> list[PmwAnswer]:
         """Every answer before they halted, oldest first; also one that a crash kept from its asker.  Free."""
         notes = map(entry_of, self._comparisons.notes())
         return [self._answer(entry, place) for place, entry in enumerate(notes, start=1)]
 
-    def statement(self) -> WeightsStatement:
+    def statement(self) -> PmwStatement:
         """How far they are, and what they cost."""
         heads, last = self._heads()
-        return WeightsStatement(
-            weights=self._receipt.order.query,
+        return PmwStatement(
+            pmw=self._receipt.order.query,
             queries=self._terms.queries,
             updates=self._terms.updates,
             updates_left=last,
@@ -150,11 +149,11 @@ class Weights:
         check_head(head)
         heads, _ = self._heads()
         if head not in (None, *heads):
-            raise LedgerCorrupt("the weights were rolled back or exchanged: the expected head is not in them")
+            raise LedgerCorrupt("the PMW run was rolled back or exchanged: the expected head is not in it")
         return Verification(len(heads) - 1, heads[-1], self._receipt.order.amount)
 
     def __repr__(self) -> str:
-        return f"<Weights {self.number}: {self._receipt.order.query}>"
+        return f"<PMW {self.number}: {self._receipt.order.query}>"
 
     # Steps of feed, in the order in which they happen.
 
@@ -162,7 +161,7 @@ class Weights:
         """The canonical text of a count.  All that follows, now and after a restart, is made of it."""
         asked = alone_of(query, self._study.table, dialect or self._study.dialect)
         if isinstance(asked.table, TableOfPersons) or asked.table != self._study.table:
-            raise InvalidRequest("weights are asked about the rows of their own table, without joins")
+            raise InvalidRequest("PMW is asked about the rows of its own table, without joins")
         if not asked.by and len(asked.measures) == 1:
             match asked.measures[0][1]:
                 case Count(where):
@@ -170,7 +169,7 @@ class Weights:
                 case Proportion(condition, where) if asked.where == where == EVERY_ROW:
                     return self._counted(condition)
         raise InvalidRequest(
-            "weights take one COUNT, or one PROPORTION of all rows, without GROUP BY at a time; "
+            "PMW takes one COUNT, or one PROPORTION of all rows, without GROUP BY at a time; "
             "nothing was charged"
         )
 
@@ -193,20 +192,20 @@ class Weights:
         guess = known.guessed(linear)
         return Asked(known.feeds, guess, asked_json(text, guess))
 
-    def _answer(self, entry: WeightsEntry, feeds: int) -> WeightsAnswer:
+    def _answer(self, entry: PmwEntry, feeds: int) -> PmwAnswer:
         measured = entry.found is not None
         error = self._terms.machine.value_error(LEVEL) if measured else self._error
         interval = Interval(LEVEL, float(entry.value - error), float(entry.value + error))
         return self._said(entry.query, entry.value, interval, entry.left, feeds, measured=measured)
 
-    def _guess_alone(self, text: str, linear: MarginalQuery) -> WeightsAnswer:
+    def _guess_alone(self, text: str, linear: MarginalQuery) -> PmwAnswer:
         known = self._seen
         return self._said(text, known.guessed(linear), None, known.left, known.feeds, measured=False)
 
     def _said(
         self, text: str, value: int, interval: Interval | None, left: int, feeds: int, *, measured: bool
-    ) -> WeightsAnswer:
-        return WeightsAnswer(
+    ) -> PmwAnswer:
+        return PmwAnswer(
             text,
             float(value),
             value / self._total,

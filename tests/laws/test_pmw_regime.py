@@ -1,7 +1,7 @@
-"""Weights are never opened where noise of its own for each answer has less error: data of many kinds, simulated.
+"""PMW is never opened where noise of its own for each answer has less error: data of many kinds, simulated.
 
 The plan is the real one.  The run is imitated with floats, because thousands of queries are asked again and
-again; tests/laws/test_weights.py looks at the real run.
+again; tests/laws/test_pmw.py looks at the real run.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pytest
 
 from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.kernel.schema import CategoryColumn, Table
-from adyton.monitors.weights.plan import WeightsPlan, Wish, plan_weights
+from adyton.monitors.pmw.plan import PmwPlan, Wish, plan_pmw
 from adyton.planning.price import Price
 from adyton.study import Study
 from how_often import LONG, often
@@ -29,12 +29,12 @@ KINDS = [(0.01, 8), (0.05, 5), (0.05, 1), (0.5, 3), (5.0, 3)]  # how concentrate
 
 
 @cache
-def planned(units: int, queries: int, accounting: str = "gdp", epsilon: int = 1) -> WeightsPlan:
+def planned(units: int, queries: int, accounting: str = "gdp", epsilon: int = 1) -> PmwPlan:
     values = tuple("123456789")
     table = Table("people", tuple(CategoryColumn(name, values) for name in NAMES), units)
     delta = Fraction(0) if accounting == "pure" else Fraction(1, 10**6)
     study = Study(table, PrivacyUnit("replace-one"), Guarantee(Fraction(epsilon), delta), accounting)
-    return plan_weights(study, Wish(NAMES, queries), Price("share", Fraction(1)), study.allowed)
+    return plan_pmw(study, Wish(NAMES, queries), Price("share", Fraction(1)), study.allowed)
 
 
 class World:
@@ -64,7 +64,7 @@ class World:
         """Everybody may cut off what cannot be."""
         return float(np.sqrt(np.mean((np.clip(answers, 0, 1) - self.truth) ** 2)))
 
-    def weights(self, plan: WeightsPlan) -> float:
+    def pmw(self, plan: PmwPlan) -> float:
         """The error of a run: as PrivateMw, in shares."""
         machine, far, random = plan.terms.machine, plan.farthest, self.random
         once, each, value = (
@@ -100,7 +100,7 @@ class World:
 
 
 def test_law_the_rule_divides_the_grid() -> None:
-    """It takes some and refuses some; more queries and fewer units speak for weights."""
+    """It takes some and refuses some; more queries and fewer units speak for PMW."""
     taken = {point: planned(*point).against is None for point in GRID}
     assert 0 < sum(taken.values()) < len(taken)
     assert not taken[20_000, 10_000]
@@ -109,7 +109,7 @@ def test_law_the_rule_divides_the_grid() -> None:
 
 
 @pytest.mark.parametrize("accounting", ["gdp", "pure", "zcdp"][: often(2, 3)])  # whose noise is that of gdp
-def test_law_weights_are_never_chosen_where_independent_noise_has_less_error(accounting: str) -> None:
+def test_law_pmw_is_never_chosen_where_independent_noise_has_less_error(accounting: str) -> None:
     """A run or two of each, with seeds, usually of two kinds of units in turn; mutants: a rule that believes in half of this error, or in no cells."""
     random, looked_at = np.random.Generator(np.random.Philox(11)), 0
     plans = [(*point, planned(*point, accounting)) for point in GRID]
@@ -121,7 +121,7 @@ def test_law_weights_are_never_chosen_where_independent_noise_has_less_error(acc
             noise = random.normal if accounting != "pure" else random.laplace
             own = plan.independent if accounting != "pure" else plan.independent / math.sqrt(2)
             independent = world.off(world.truth + noise(0, own, queries))
-            ours = math.sqrt(np.mean([world.weights(plan) ** 2 for _ in range(often(1, 2))]))
+            ours = math.sqrt(np.mean([world.pmw(plan) ** 2 for _ in range(often(1, 2))]))
             assert ours <= independent, (units, queries, spread, kinds, ours, independent)
             looked_at += 1
     assert looked_at >= len(KINDS)

@@ -1,4 +1,4 @@
-"""What is public of the notes of online weights: the number of units, and the answers in their order."""
+"""What is public of the notes of a PMW run: the number of units, and the answers in their order."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from adyton.kernel.special.monitor import PmwCorrection
 
 
 @dataclass(frozen=True, slots=True)
-class WeightsEntry:
+class PmwEntry:
     """One query, what was guessed, and, if the guess was found wrong, what was measured."""
 
     query: str
@@ -40,19 +40,19 @@ def asked_json(query: str, guess: int) -> dict[str, str]:
     return {"query": query, "guess": str(guess)}
 
 
-def entry_of(note: Mapping[str, Any] | None) -> WeightsEntry:
+def entry_of(note: Mapping[str, Any] | None) -> PmwEntry:
     if note is None:
         raise _unreadable()
     try:
         found = None if note["found"] is None else PmwCorrection(int(note["found"][0]), int(note["found"][1]))
         if found is not None and found.sign not in (1, -1):
             raise _unreadable()
-        return WeightsEntry(note["query"], int(note["guess"]), found, int(note["left"]))
+        return PmwEntry(note["query"], int(note["guess"]), found, int(note["left"]))
     except (ValueError, TypeError, KeyError, IndexError):
         raise _unreadable() from None
 
 
-def left_after(left: int, entry: WeightsEntry) -> int:
+def left_after(left: int, entry: PmwEntry) -> int:
     """The updates left after an answer; a note that gives one back, or takes two, is none of ours."""
     if entry.left != left - (entry.found is not None) or entry.left < 0:
         raise _unreadable()
@@ -63,7 +63,7 @@ def first_head(receipt: str, total: int) -> str:
     return _digest([receipt, str(total)])
 
 
-def chained(head: str, entry: WeightsEntry) -> str:
+def chained(head: str, entry: PmwEntry) -> str:
     """The digest of an answer and of all before it, without the secret noise, which it would give away."""
     found = None if entry.found is None else [entry.found.sign, str(entry.found.excess)]
     return _digest([head, entry.query, str(entry.guess), found])
@@ -74,4 +74,4 @@ def _digest(said: list[object]) -> str:
 
 
 def _unreadable() -> LedgerCorrupt:
-    return LedgerCorrupt("a note of weights cannot be read back")  # without its text, which is secret
+    return LedgerCorrupt("a note of PMW cannot be read back")  # without its text, which is secret

@@ -1,4 +1,4 @@
-"""adyton weights, as a stranger would use them: on the diabetes table of scikit-learn, bad input too."""
+"""adyton pmw, as a stranger would use it: on the diabetes table of scikit-learn, bad input too."""
 
 from __future__ import annotations
 
@@ -62,12 +62,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("p.toml").write_text(STUDY)
 
 
-def weights(*words: str, stdin: str | None = None) -> Result:
-    return CliRunner().invoke(app, ["weights", *words], input=stdin)
+def pmw(*words: str, stdin: str | None = None) -> Result:
+    return CliRunner().invoke(app, ["pmw", *words], input=stdin)
 
 
 def said(*words: str, stdin: str | None = None) -> Any:
-    done = weights(*words, "--json", stdin=stdin)
+    done = pmw(*words, "--json", stdin=stdin)
     assert done.exit_code == 0, done.output
     assert done.stdout.count("\n") == 1
     return json.loads(done.stdout)
@@ -75,7 +75,7 @@ def said(*words: str, stdin: str | None = None) -> Any:
 
 def test_opened_fed_and_listed_each_by_a_process_of_its_own() -> None:
     """Mutants: ``list`` forgets what was fed; ``--file`` feeds the first query alone; updates are not told."""
-    assert said("list", "p.toml") == {"weights": []}
+    assert said("list", "p.toml") == {"pmw": []}
     preview = said(*OPEN, "--preview")
     assert preview["error"] < preview["independent"]
     opened = said(*OPEN)
@@ -89,25 +89,25 @@ def test_opened_fed_and_listed_each_by_a_process_of_its_own() -> None:
     assert [answer["feeds"] for answer in kept["answers"]] == [1, 2, 3, 4]
     assert "sex IN ('1')" in kept["answers"][2]["query"]
     used = sum(answer["measured"] for answer in kept["answers"])
-    (listed,) = said("list", "p.toml")["weights"]
+    (listed,) = said("list", "p.toml")["pmw"]
     assert listed["updates_left"] == kept["updates_left"] == opened["updates"] - used
     assert listed["head"] == kept["head"] != opened["head"]
-    people = weights("list", "p.toml").stdout
+    people = pmw("list", "p.toml").stdout
     assert f"{used} of {opened['updates']}" in people
     assert "4 of 10000" in people
-    assert f"updates left: {listed['updates_left']}," in weights("list", "p.toml", "1").stdout
+    assert f"updates left: {listed['updates_left']}," in pmw("list", "p.toml", "1").stdout
 
 
 def test_data_are_not_needed_to_look() -> None:
     said(*OPEN)
     Path("patients.parquet").unlink()
-    assert len(said("list", "p.toml")["weights"]) == 1
+    assert len(said("list", "p.toml")["pmw"]) == 1
     assert said("list", "p.toml", "1")["answers"] == []
-    assert weights("feed", "p.toml", "1", COUNT).exit_code == 2
-    assert said("list", "p.toml")["weights"][0]["feeds"] == 0
+    assert pmw("feed", "p.toml", "1", COUNT).exit_code == 2
+    assert said("list", "p.toml")["pmw"][0]["feeds"] == 0
 
 
-def test_weights_that_a_restored_ledger_ended_are_not_listed() -> None:
+def test_pmw_that_a_restored_ledger_ended_are_not_listed() -> None:
     """Mutant: what a restored ledger ended is listed, which cannot be opened."""
     Path("kept").mkdir()
     Path("p.toml").write_text(f'{STUDY}[ledger]\ncheckpoint = "kept/p.checkpoint"\n')
@@ -116,8 +116,8 @@ def test_weights_that_a_restored_ledger_ended_are_not_listed() -> None:
     said("feed", "p.toml", "1", COUNT)
     put_back(Path("p.toml"), copy)
     accept_copy(Path("p.toml"))
-    assert said("list", "p.toml") == {"weights": []}
-    done = weights("feed", "p.toml", "1", COUNT, "--json")
+    assert said("list", "p.toml") == {"pmw": []}
+    done = pmw("feed", "p.toml", "1", COUNT, "--json")
     assert "over" in json.loads(done.stdout)["error"]["message"]
 
 
@@ -127,7 +127,7 @@ def test_whoever_does_not_know_the_number_of_rows_says_what_is_expected() -> Non
         STUDY.replace("rows = 442\n", "").replace('"replace-one"', '"add-remove"').replace("1e-6", "1e-9")
     )
     Path("p.toml").write_text(unknown)
-    assert weights(*OPEN, "--preview").exit_code == 2
+    assert pmw(*OPEN, "--preview").exit_code == 2
     few, many = (said(*OPEN, "--preview", "--expected-rows", rows) for rows in ("442", "100000"))
     assert few["against"] is None
     assert "would be better" in many["against"]
@@ -149,7 +149,7 @@ def test_bins_are_numbers_of_them_or_where_they_begin() -> None:
 def test_a_request_opens_them_once() -> None:
     words = (*OPEN, "--request", "mine")
     assert said(*words)["receipt"] == said(*words)["receipt"]
-    assert len(said("list", "p.toml")["weights"]) == 1
+    assert len(said("list", "p.toml")["pmw"]) == 1
 
 
 BAD = [
@@ -176,7 +176,7 @@ BAD = [
     (["feed", "p.toml", "7", COUNT], "there is no receipt 7"),
     (["feed", "p.toml", "1", "SELECT COUNT(*) FROM patients WHERE bmi < 30.5"], "begin at 30 and 35"),
     (["feed", "p.toml", "1", "SELECT COUNT(*) FROM patients WHERE name = 'x'"], "name"),
-    (["feed", "p.toml", "1", "SELECT AVG(age) FROM patients"], "weights take one COUNT"),
+    (["feed", "p.toml", "1", "SELECT AVG(age) FROM patients"], "PMW take one COUNT"),
     (["feed", "p.toml", "1", COUNT, "--dialect", "french"], "french"),
     (["feed", "p.toml", "1", "--file", "two.sql"], "query 2 of 2"),
     (["list", "p.toml", "x"], "NUMBER must be a whole number"),
@@ -189,14 +189,14 @@ def test_bad_input_is_explained_and_changes_nothing() -> None:
     Path("two.sql").write_text(f"{COUNT};\nSELECT COUNT(*) FROM patients WHERE bmi < 30.5")
     before = said("list", "p.toml")
     for words, why in BAD:
-        done = weights(*words, "--json")
+        done = pmw(*words, "--json")
         assert done.exit_code == 2, done.output
         assert why in json.loads(done.stdout)["error"]["message"], words
     assert said("list", "p.toml") == before
 
 
 def test_a_price_that_does_not_fit_is_refused_with_one_that_does() -> None:
-    done = weights("open", "p.toml", *COLUMNS, "--epsilon", "21", "--json")
+    done = pmw("open", "p.toml", *COLUMNS, "--epsilon", "21", "--json")
     assert done.exit_code == 3
     assert json.loads(done.stdout)["error"]["fits"]["epsilon"] == "20"
-    assert said("list", "p.toml") == {"weights": []}
+    assert said("list", "p.toml") == {"pmw": []}

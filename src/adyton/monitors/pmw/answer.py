@@ -1,4 +1,4 @@
-"""What online weights say: to one query, and of themselves."""
+"""What private multiplicative weights (PMW) answer to one query, and what they say of a run."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any
 from adyton.certify import Amount, Certificate, Interval, OpeningPreview, Proof
 from adyton.show import Sheet, Shown, ends, number
 
-NO_PROMISE = "The weights have halted: this is their guess, which nobody compared with the data."
+NO_PROMISE = "PMW has halted: this is its guess, which nobody compared with the data."
 
 
 @dataclass(frozen=True, slots=True)
-class WeightsAnswer(Shown):
+class PmwAnswer(Shown):
     """A count: ``measured``, with noise, where the guess was found wrong; guessed otherwise.
 
     ``noise_interval``: at 95 %, for what was measured each by itself, for what was guessed all together; None
-    where the weights had halted, and the guess was not ``checked``.
+    where the run had halted, and the guess was not ``checked``.
     """
 
     query: str
@@ -28,7 +28,7 @@ class WeightsAnswer(Shown):
     noise_interval: Interval | None
     updates_left: int
     feeds: int
-    weights: int
+    pmw: int
     left_out_rows: str | None = None  # which rows the study never counts
 
     def to_json(self) -> dict[str, Any]:
@@ -41,7 +41,7 @@ class WeightsAnswer(Shown):
             "noise_interval": self.noise_interval.to_json() if self.noise_interval else None,
             "updates_left": self.updates_left,
             "feeds": self.feeds,
-            "weights": self.weights,
+            "pmw": self.pmw,
             **({"left_out_rows": self.left_out_rows} if self.left_out_rows else {}),
         }
 
@@ -66,17 +66,15 @@ class WeightsAnswer(Shown):
         rows += [("updates left", str(self.updates_left)), ("queries so far", str(self.feeds))]
         notes = [self.left_out_rows] if self.left_out_rows else []
         notes += [] if self.checked else [NO_PROMISE]
-        return Sheet(
-            self.query, ("", ""), tuple(rows), (*notes, f"Weights {self.weights}; paid for when opened.")
-        )
+        return Sheet(self.query, ("", ""), tuple(rows), (*notes, f"PMW {self.pmw}; paid for when opened."))
 
 
 @dataclass(frozen=True, slots=True)
-class WeightsAnswers(Shown):
-    """Several answers of the same weights, in their order."""
+class PmwAnswers(Shown):
+    """Several answers of the same run, in their order."""
 
-    answers: Sequence[WeightsAnswer]
-    statement: WeightsStatement
+    answers: Sequence[PmwAnswer]
+    statement: PmwStatement
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -85,14 +83,14 @@ class WeightsAnswers(Shown):
             "halted": self.statement.halted,
             "feeds": self.statement.feeds,
             "head": self.statement.head,
-            "weights": self.statement.receipt.number,
+            "pmw": self.statement.receipt.number,
         }
 
     def sheet(self, verbose: bool = False) -> Sheet:
         rows = tuple((str(one.feeds), one.query, one.how, *one.shown) for one in self.answers)
         left_out = {one.left_out_rows: None for one in self.answers if one.left_out_rows}
         unchecked = () if all(one.checked for one in self.answers) else (NO_PROMISE,)
-        title = f"Weights {self.statement.receipt.number}: {self.statement.weights}"
+        title = f"PMW {self.statement.receipt.number}: {self.statement.pmw}"
         headers = ("", "query", "how", "value", "noise interval")
         return Sheet(
             title, headers, rows, (*left_out, *unchecked, self.statement.state), left_aligned=3, newest=True
@@ -100,15 +98,15 @@ class WeightsAnswers(Shown):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WeightsPreview(OpeningPreview):
-    """What weights would cost, and how well they would answer.
+class PmwPreview(OpeningPreview):
+    """What PMW would cost, and how well it would answer.
 
     ``error`` and ``independent``: about how far answers would be from the truth, as shares of all units, from
-    these weights and with noise of its own for each answer or cell at the same price.  ``farthest``: a guess
-    that is wrong by this share is found out, but for noise.  ``against``: why they would be refused.
+    PMW and with noise of its own for each answer or cell at the same price.  ``farthest``: a guess
+    that is wrong by this share is found out, but for noise.  ``against``: why it would be refused.
     """
 
-    weights: str
+    pmw: str
     cells: int
     updates: int
     farthest: float
@@ -118,7 +116,7 @@ class WeightsPreview(OpeningPreview):
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "weights": self.weights,
+            "pmw": self.pmw,
             "cells": self.cells,
             "updates": self.updates,
             "farthest": self.farthest,
@@ -136,20 +134,20 @@ class WeightsPreview(OpeningPreview):
             *self.charge_rows(),
         )
         refused = [f"Would be refused: {self.against}."] if self.against else []
-        return Sheet(f"Preview: {self.weights}", ("", ""), rows, (*refused, *self.charge_notes()))
+        return Sheet(f"Preview: {self.pmw}", ("", ""), rows, (*refused, *self.charge_notes()))
 
 
 @dataclass(frozen=True, slots=True)
-class WeightsStatement(Shown):
-    """How far weights are.  The noise of their threshold is no part of it."""
+class PmwStatement(Shown):
+    """How far a PMW run is.  The noise of its threshold is no part of it."""
 
-    weights: str
+    pmw: str
     queries: int
     updates: int
     updates_left: int
     feeds: int
-    total: int  # units: public, or released with noise when they were opened
-    head: str  # keep it elsewhere, and give it to Weights.verify later
+    total: int  # units: public, or released with noise when it was opened
+    head: str  # keep it elsewhere, and give it to OpenPmw.verify later
     cost: Amount
     receipt: Proof
     certificate: Certificate
@@ -168,7 +166,7 @@ class WeightsStatement(Shown):
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "weights": self.weights,
+            "pmw": self.pmw,
             "queries": self.queries,
             "updates": self.updates,
             "updates_left": self.updates_left,
@@ -193,17 +191,17 @@ class WeightsStatement(Shown):
             f"Receipt {self.receipt.number}, {self.receipt.digest[:12]}; head {self.head[:12]}.",
             f"Theorems: {', '.join(self.certificate.theorems)}.",
         )
-        return Sheet(self.weights, ("", ""), rows, notes)
+        return Sheet(self.pmw, ("", ""), rows, notes)
 
 
 @dataclass(frozen=True, slots=True)
-class WeightsList(Shown):
-    """All weights of a study, oldest first."""
+class PmwList(Shown):
+    """Every PMW run of a study, oldest first."""
 
-    weights: Sequence[WeightsStatement]
+    pmw: Sequence[PmwStatement]
 
     def to_json(self) -> dict[str, Any]:
-        return {"weights": [one.to_json() for one in self.weights]}
+        return {"pmw": [one.to_json() for one in self.pmw]}
 
     def sheet(self, verbose: bool = False) -> Sheet:
         rows = tuple(
@@ -214,8 +212,8 @@ class WeightsList(Shown):
                 f"{one.feeds} of {one.queries}",
                 str(one.cost),
             )
-            for one in self.weights
+            for one in self.pmw
         )
         headers = ("number", "state", "updates", "queries", "cost, of the limit")
-        notes = () if rows else ("No weights were opened yet: adyton weights open.",)
-        return Sheet("Weights", headers, rows, notes, left_aligned=2, newest=True)
+        notes = () if rows else ("No PMW run was opened yet: adyton pmw open.",)
+        return Sheet("PMW", headers, rows, notes, left_aligned=2, newest=True)

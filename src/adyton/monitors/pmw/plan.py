@@ -1,6 +1,6 @@
-"""What online weights cost, how well they are expected to answer, and where something else answers better.
+"""What PMW costs, how well it is expected to answer, and where something else answers better.
 
-The rule was found by simulation (benchmarks/coordinated.py, tests/laws/test_weights_regime.py): it promises
+The rule was found by simulation (benchmarks/coordinated.py, tests/laws/test_pmw_regime.py): it promises
 nothing, and chooses.
 """
 
@@ -23,7 +23,7 @@ from adyton.kernel.mechanisms.geometric import GeometricNoise
 from adyton.kernel.special.mechanisms.sparse.numeric_sparse import one_integer
 from adyton.kernel.special.monitor import Pmw
 from adyton.monitors.plan import Wanted, least_noise
-from adyton.monitors.weights.terms import Terms, checked_columns, kept_bins
+from adyton.monitors.pmw.terms import Terms, checked_columns, kept_bins
 from adyton.planning.price import Price, units_of
 from adyton.query.conditions.atoms import Bins, axes_of_columns
 from adyton.study import Study
@@ -42,7 +42,7 @@ _ONE = one_integer(1)
 
 
 @dataclass(frozen=True, slots=True)
-class WeightsPlan:
+class PmwPlan:
     """``error``: the expected error of an answer, and ``independent``: that of noise at the same price on
     each answer, or on each cell; both as shares of all units, root mean squares.
     """
@@ -83,12 +83,12 @@ class WeightsPlan:
 
     @property
     def against(self) -> str | None:
-        """Why these weights should not be opened; None if they should."""
+        """Why this run should not be opened; None if it should."""
         if self.independent <= self.error:
             return (
                 f"noise of its own for each answer, or for each cell, would be better: at this price it is "
-                f"wrong by about {self.independent:.2g} of all units, weights by about {self.error:.2g}; "
-                f"weights are for more queries, more cells or fewer units"
+                f"wrong by about {self.independent:.2g} of all units, PMW by about {self.error:.2g}; "
+                f"PMW is for more queries, more cells or fewer units"
             )
         if self.farthest > _FARTHEST:
             return (
@@ -106,7 +106,7 @@ class WeightsPlan:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What an asker wants of weights, whatever it costs."""
+    """What an asker wants of PMW, whatever it costs."""
 
     columns: Sequence[str]
     queries: int
@@ -129,8 +129,8 @@ class Wish:
         return float(share)
 
 
-def plan_weights(study: Study, wish: Wish, price: Price, left: int) -> WeightsPlan:
-    """The weights that this price buys, from public facts; the number of updates follows from them."""
+def plan_pmw(study: Study, wish: Wish, price: Price, left: int) -> PmwPlan:
+    """The PMW run that this price buys, from public facts; the number of updates follows from them."""
     units, tolerance = _expected_units(study, price), wish.share
     columns = checked_columns(wish.columns)
     axes = axes_of_columns(study.table, columns, wish.bins)
@@ -145,7 +145,7 @@ def plan_weights(study: Study, wish: Wish, price: Price, left: int) -> WeightsPl
     terms = Terms(names, bins, axes.cells, wish.queries, rows, scale, _threshold(machine), machine)
     terms.run(units)  # refuses a table that is too large, before anything is charged
     measurement = terms.measurement(study)
-    return WeightsPlan(
+    return PmwPlan(
         terms,
         measurement,
         measurement.due(study.protection),
@@ -157,19 +157,19 @@ def plan_weights(study: Study, wish: Wish, price: Price, left: int) -> WeightsPl
 
 
 def _expected_units(study: Study, price: Price) -> int:
-    """How many units there are, or are expected; refusals of what weights cannot be opened for."""
+    """How many units there are, or are expected; refusals of what PMW cannot be opened for."""
     if price.by not in ("epsilon", "share"):
-        raise InvalidRequest("the price of weights is named as epsilon or as share")
+        raise InvalidRequest("the price of PMW is named as epsilon or as share")
     if study.parts > 1:
-        raise InvalidRequest("weights read all units again and again: they do not go with a split of them")
+        raise InvalidRequest("PMW reads all units again and again: it does not go with a split of them")
     refuse_where_rounded(study, "a weighted histogram")
     if study.unit.rows > 1:
-        raise InvalidRequest("weights are for units of one row: several would be in several cells")
+        raise InvalidRequest("PMW is for units of one row: several would be in several cells")
     public = study.size_is_public
     units = study.units_expected if public or price.expected_rows is None else price.expected_rows
     if units is None:
         raise InvalidRequest(
-            "whether weights are worth their price depends on the number of rows, which is not declared: "
+            "whether PMW is worth its price depends on the number of rows, which is not declared: "
             "declare table.rows, or say how many you expect as expected_rows"
         )
     return units
