@@ -208,7 +208,7 @@ def test_a_batch_says_what_fits_for_all_of_it() -> None:
     assert len(asker.ask_many(batch, within=fits)) == 3
 
 
-def test_found_keys_are_part_of_the_price_that_fits() -> None:
+def test_discovered_groups_are_part_of_the_price_that_fits() -> None:
     asker = curator(discovery_delta=Fraction(1, 10**7))
     sql = "SELECT town, COUNT(*) FROM people GROUP BY town"
     refusal = refused(asker, sql, within=1)

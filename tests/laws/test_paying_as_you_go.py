@@ -403,29 +403,29 @@ def test_an_answer_that_never_came_pays_in_full() -> None:
 FINDING = "SELECT town, COUNT(*) AS n FROM t GROUP BY town"
 
 
-def test_found_keys_end_later_intervals_and_the_preview_says_so_before() -> None:
+def test_discovered_groups_end_later_intervals_and_the_preview_says_so_before() -> None:
     """Of queries without a description."""
     finding = FINDING
     with opened(described=False) as asker:
         first = asker.ask(COUNT, scale=30)
         seen = asker.preview(finding, epsilon=1).population["n"]
         assert isinstance(seen, Absent)
-        assert "finding keys in the data" in seen.reason
+        assert "discovering groups" in seen.reason
         assert isinstance(asker.preview(OTHER, scale=30).population["n"], object)
         assert ahead(asker) > 0  # nothing is lost by looking
         found = asker.ask(finding, epsilon=1)
         assert {type(row.values["n"].population_interval) for row in found.rows} == {Absent}
         later = asker.ask(OTHER, scale=30)
         assert isinstance(only(later).population_interval, Absent)
-        assert "finding keys in the data" in only(later).population_interval.reason
+        assert "discovering groups" in only(later).population_interval.reason
         assert isinstance(asker.preview(OTHER, scale=60).population["n"], Absent)
         assert not [name for name in later.certificate.theorems if name.startswith("SUBSET")]
         assert ends(asker.ask(COUNT, scale=30)) == ends(first)
-        with pytest.raises(InvalidRequest, match="keys were found"):
+        with pytest.raises(InvalidRequest, match="groups were discovered"):
             asker.p_value_threshold("0.05")
 
 
-def test_after_found_keys_queries_with_a_description_keep_their_intervals() -> None:
+def test_after_discovered_groups_queries_with_a_description_keep_their_intervals() -> None:
     """Mutants: that of the subset theorem in its place; one that widens with what was released."""
     with opened() as asker, opened() as plain:
         before = ahead(asker)
@@ -441,7 +441,7 @@ def test_after_found_keys_queries_with_a_description_keep_their_intervals() -> N
         for i in range(9):  # other noise and other levels, and the rows' part is the same
             plain.ask(f"SELECT COUNT(*) FROM t WHERE f{i}", scale=3)
         assert ahead(plain) <= 1.1 * ahead(asker, "SELECT COUNT(*) AS n FROM t WHERE f10")
-        with pytest.raises(InvalidRequest, match="keys were found"):
+        with pytest.raises(InvalidRequest, match="groups were discovered"):
             asker.p_value_threshold("0.05")
 
 

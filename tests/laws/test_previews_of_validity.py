@@ -279,7 +279,7 @@ def test_a_monitor_says_before_how_much_wider_later_counts_become(numeric: bool)
     assert seen.to_json()["later"] == {"without": seen.later.without, "after": seen.later.after}
 
 
-def test_found_keys_say_before_that_they_end_all_later_intervals() -> None:
+def test_discovered_groups_say_before_that_they_end_all_later_intervals() -> None:
     with opened() as asker:
         seen = asker.preview(TOWNS, epsilon=1)
         assert seen.later is not None

@@ -118,10 +118,10 @@ def curator(**more: Any) -> adyton.Curator:
 
 
 KINDS: dict[str, tuple[dict[str, Any], Any, dict[str, Any]]] = {
-    "keys that are found": (
+    "discovered groups": (
         {"discovery_delta": Fraction(1, 10**7)}, "SELECT word, COUNT(*) AS n FROM people GROUP BY word", {"share": "0.5"}
     ),
-    "no key is found": (
+    "no group is discovered": (
         {"discovery_delta": Fraction(1, 10**9)}, "SELECT word, COUNT(*) AS n FROM people GROUP BY word", {"share": "0.0001"}
     ),
     "no rows of a population": (
@@ -155,9 +155,9 @@ def test_what_only_some_answers_say_is_read_back(kind: str) -> None:
     with curator(**more) as asker:
         assert_same(asker.preview(query, **price))
         again = assert_same_answer(asker.ask(query, **price))
-        if kind == "no key is found":
+        if kind == "no group is discovered":
             assert len(again) == 0
-            assert again.keys_found is not None
+            assert again.discovered_groups is not None
         if kind == "a mean within a width":
             assert any(note.startswith("WIDER THAN ASKED") for note in again.notes())
         assert_same_answer(asker.ask(query, **price))  # once more: free of charge

@@ -146,10 +146,12 @@ def test_keys_are_found_with_the_share_of_the_receipt_that_paid(tmp_path: Path, 
         again = curator.ask(asked, epsilon=2)
         assert again.receipt.number == 2
         once_more = curator.ask(asked, epsilon="2.0000001")
-        assert again.keys_found is not None
-        assert once_more.keys_found is not None
-        assert fresh.keys_found is not None
-        assert again.keys_found.threshold < once_more.keys_found.threshold  # receipt 4 gets a smaller share
+        assert again.discovered_groups is not None
+        assert once_more.discovered_groups is not None
+        assert fresh.discovered_groups is not None
+        assert (
+            again.discovered_groups.threshold < once_more.discovered_groups.threshold
+        )  # receipt 4 gets a smaller share
 
 
 def test_a_monitor_that_was_paid_for_is_opened_by_its_receipt(study: Path, monkeypatch: Any) -> None:

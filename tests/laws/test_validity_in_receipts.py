@@ -34,7 +34,7 @@ def opened(accounting: str) -> Any:
 
 
 @pytest.mark.parametrize("accounting", ["gdp", "zcdp"])
-def test_found_keys_are_not_proved_where_noise_is_gaussian(accounting: str) -> None:
+def test_discovered_groups_are_not_proved_where_noise_is_gaussian(accounting: str) -> None:
     """Mutant: ``Basket.order`` without ``unproved``."""
     with opened(accounting) as curator:
         curator.ask("SELECT COUNT(*) FROM people", scale=20)
@@ -69,7 +69,7 @@ def test_an_amended_study_carries_all_of_it_and_every_radius_in_full(tmp_path: P
         curator.ask(query(1), scale=1000)
         curator.open_monitor(positives=1, epsilon="0.1")
     with closing(SqliteLedger(old.with_suffix(".ledger"))) as ledger:
-        ledger.charge(Order("found keys", "[]", 5, 70, unproved=True))
+        ledger.charge(Order("discovered groups", "[]", 5, 70, unproved=True))
         last = ledger.charge(Order("settled", "[]", 5, 90)).receipt
         ledger.remember(last.number, "[]", 30)
         ledger.charge(Order("the last one", "[]", 5, 20))

@@ -140,16 +140,16 @@ def test_theorem_SHARED_BUDGET_shares_of_delta_for_keys_go_by_the_numbers_of_the
         study = study_of(name, shared_budget, columns=(TextColumn("t"),), epsilon=20, discovery_delta=half)
         with open_kept(study, data=data) as curator:
             query = f"SELECT t, COUNT(*) FROM {name} GROUP BY t"
-            foreseen = curator.preview(query, epsilon=5).keys_sought
+            foreseen = curator.preview(query, epsilon=5).discovered_groups
             answer = curator.ask(query, epsilon=5)
             assert answer.receipt.number == 1
             assert foreseen is not None
-            assert answer.keys_found is not None
-            assert foreseen.threshold == answer.keys_found.threshold
-            thresholds[name] = answer.keys_found.threshold
+            assert answer.discovered_groups is not None
+            assert foreseen.threshold == answer.discovered_groups.threshold
+            thresholds[name] = answer.discovered_groups.threshold
             again = curator.ask(query, epsilon=5)
-            assert again.keys_found is not None
-            assert again.keys_found.threshold == thresholds[name]
+            assert again.discovered_groups is not None
+            assert again.discovered_groups.threshold == thresholds[name]
     assert thresholds["two"] > thresholds["one"]
     assert sum(query_share(number) for number in (1, 2)) <= 1 < 2 * query_share(1)
 
@@ -384,7 +384,7 @@ def test_who_becomes_second_while_it_is_charged_has_as_many_rows_too(
 
 
 @pytest.mark.parametrize("accounting", ["gdp", "zcdp"])
-def test_theorem_SHARED_BUDGET_noise_has_what_finding_keys_leaves_of_delta(accounting: str) -> None:
+def test_theorem_SHARED_BUDGET_noise_has_what_discovering_groups_leaves_of_delta(accounting: str) -> None:
     """Mutant: ``allowed`` for the whole delta, while keys may use a part of it too."""
     with_keys = SharedBudgetFacts(Guarantee(1, SMALL), accounting, discovery_delta=SMALL * 3 / 4)
     assert with_keys.allowed == SharedBudgetFacts(Guarantee(1, SMALL / 4), accounting).allowed

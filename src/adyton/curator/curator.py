@@ -396,7 +396,7 @@ class Curator(PaidOnce, Shown):
                     **paid,
                     more=more,
                     certificate=self._claims.certificate(plan, context),
-                    keys_found=found_in(plan, own, place_of(self._ledger, receipt.number)),
+                    discovered_groups=found_in(plan, own, place_of(self._ledger, receipt.number)),
                     rows_hidden=0 if plan.shape.folded else len(rows) - len(shown),
                     batch_size=len(batch.plans),
                     known=plan.shown,

@@ -33,7 +33,7 @@ from adyton.query.request import Request, asked_of
 from adyton.query.sql.several.dialects import known_dialect
 from adyton.show import Sheet, Shown
 from adyton.study.told import facts_of
-from adyton.study.validity import Validity, check_validity, keys_failure, rounding_grid
+from adyton.study.validity import Validity, check_validity, discovery_failure, rounding_grid
 
 # Where nobody says how many rows there are, delta must be small enough for a hundred million.
 _ROWS_WHERE_PRIVATE = 10**8
@@ -64,7 +64,7 @@ class Study(Shown):
     source: Path | str | None = None  # a file, or the address of a table in a database
     ledger: Path | str | None = None  # a file, or the address of a schema in a database
     validity: Validity | None = None
-    discovery_delta: Fraction = Fraction(0)  # the part of delta that finding undeclared keys may use
+    discovery_delta: Fraction = Fraction(0)  # the part of delta that discovering groups may use
     further: tuple[PrivateTable, ...] = ()
     checkpoint: Path | str | None = None  # outside the ledger, a file or an address: how far it was
     dialect: str | None = None  # the database in whose words queries are asked
@@ -137,7 +137,7 @@ class Study(Shown):
     def _protected(self) -> Protection:
         unit = unit_with(self.unit, self.parts, self.reserve)
         further = tuple((one.table, one.rows_per_person) for one in self.further)
-        failure, rounded = keys_failure(self), self.grid is not None
+        failure, rounded = discovery_failure(self), self.grid is not None
         return Protection(self.table, unit, self.rule, further, failure, rounded)
 
     @property

@@ -99,7 +99,7 @@ class SharedBudgetLedger(ForwardingLedger, WithSharedBudget):
         self._ledger.close()
         self.shared_budget.close()
 
-    # What validity and found keys go by.
+    # What validity and discovered groups go by.
 
     def counted(self, receipt: Receipt) -> Receipt:
         return (self._behind(receipt) or receipt) if self.shared_budget.facts.counts else receipt

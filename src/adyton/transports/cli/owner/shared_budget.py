@@ -31,7 +31,7 @@ Rows = Annotated[
         metavar="R",
     ),
 ]
-DiscoveryDelta = Annotated[str, typer.Option(help="Part of delta for keys that are found.", metavar="D")]
+DiscoveryDelta = Annotated[str, typer.Option(help="Part of delta for discovered groups.", metavar="D")]
 Confidence = Annotated[
     str | None,
     typer.Option(help="With rows same: of all intervals of all studies at once, e.g. 0.95.", metavar="C"),
