@@ -176,7 +176,7 @@ BAD = [
     (["feed", "p.toml", "7", COUNT], "there is no receipt 7"),
     (["feed", "p.toml", "1", "SELECT COUNT(*) FROM patients WHERE bmi < 30.5"], "begin at 30 and 35"),
     (["feed", "p.toml", "1", "SELECT COUNT(*) FROM patients WHERE name = 'x'"], "name"),
-    (["feed", "p.toml", "1", "SELECT AVG(age) FROM patients"], "PMW take one COUNT"),
+    (["feed", "p.toml", "1", "SELECT AVG(age) FROM patients"], "PMW takes one COUNT"),
     (["feed", "p.toml", "1", COUNT, "--dialect", "french"], "french"),
     (["feed", "p.toml", "1", "--file", "two.sql"], "query 2 of 2"),
     (["list", "p.toml", "x"], "NUMBER must be a whole number"),

@@ -83,9 +83,7 @@ def test_two_studies_share_a_shared_budget_from_creation_to_refusal() -> None:
     assert told("shared-budget", "verify", "clinic.ledger")["receipts"] == 3
     assert told("verify", "sizes.toml")["shared_budget"] == {"name": "clinic.ledger", "charges": 3}
     plain = run("verify", "kinds.toml")
-    assert (
-        "The shared budget clinic.ledger is intact, and every receipt of this study is in it." in plain.stdout
-    )
+    assert "The shared budget clinic.ledger is intact and has every receipt of this study." in plain.stdout
     seen = run("shared-budget", "statement", "clinic.ledger", "--verbose")
     for words in ("Shared budget clinic.ledger", "all studies", "left of the limit", "gdp"):
         assert words in seen.stdout

@@ -296,16 +296,14 @@ def verify(
 
         before = write(file_of(study, "writing a checkpoint"))[0] if write_checkpoint else None
         with opened(study) as curator:
-            found, shared_budget = curator.verify(head), curator.statement().shared_budget
+            found, shared = curator.verify(head), curator.statement().shared_budget
         if amended is not None:
             check_amended(read_study(amended), read_study(file_of(study, "looking into an amended study")))
         replaced = {"checkpoint_before": before.receipts if before else None} if write_checkpoint else {}
-        shared = (
-            {"shared_budget": {"name": shared_budget.name, "charges": shared_budget.charges}}
-            if shared_budget is not None
-            else {}
+        both = (
+            {"shared_budget": {"name": shared.name, "charges": shared.charges}} if shared is not None else {}
         )
-        return {"ok": True, "receipts": found.receipts, "head": found.head, **replaced, **shared}
+        return {"ok": True, "receipts": found.receipts, "head": found.head, **replaced, **both}
 
     done = run(work, as_json)
     if not as_json:
@@ -317,11 +315,8 @@ def verify(
                 f"{found} receipt{'s' if found > 1 else ''}: the chain is intact, the total within the limit."
             )
             typer.echo(f"Head: {done['head']}")
-        if (shared_budget := done.get("shared_budget")) is not None:
-            typer.echo(
-                f"The shared budget {shared_budget['name']} is intact, and every receipt of this study is "
-                "in it."
-            )
+        if (shared := done.get("shared_budget")) is not None:
+            typer.echo(f"The shared budget {shared['name']} is intact and has every receipt of this study.")
         if amended is not None:
             typer.echo(f"What {amended.name} had spent is carried in the first receipt.")
         if write_checkpoint:
